@@ -124,7 +124,7 @@ static int record_vcis(struct weft_comm *comm, const uint8_t *vcis,
 	return 0;
 }
 
-void weft_create_forget(void)
+void weft_create_drop(void)
 {
 	struct weft_link *link;
 

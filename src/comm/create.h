@@ -18,7 +18,7 @@ void weft_create_open(struct weft_vci *vci);
 
 /* Drops messages for creations that this process never called, once no message
  * can arrive any more. VCI's lock held. */
-void weft_create_forget(void);
+void weft_create_drop(void);
 
 /* Creates a communicator over a group, matched by member list and string tag
  * only. The caller is a member. errh and info may be NULL and are referenced or

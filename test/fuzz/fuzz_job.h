@@ -115,7 +115,7 @@ static void job_end(void)
 		weft_peer_free(peer);
 	}
 	vci->n_failed = 0;
-	weft_create_forget();
+	weft_create_drop();
 }
 
 /* Process k sends the message, in a context. */

@@ -375,7 +375,7 @@ static void end(struct weft_vci *vci)
 	end_reqs();
 	end_peers(vci);
 	weft_dispatch_forget(vci);
-	weft_create_forget();
+	weft_create_drop();
 	w.bc_fn = NULL;
 	FUZZ_CHECK(vci->core->comms.n_used == 0);
 	FUZZ_CHECK(!weft_table_next(&weft_messages, &(uint32_t){ 0 }));
