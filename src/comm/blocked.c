@@ -359,7 +359,7 @@ static enum weft_wire_met answer_join(struct weft_vci *vci,
 		*owner_out = comm->child.session->number;
 	if (weft_disconnect_has_begun(comm))
 		return query->need == WEFT_WIRE_NEED_ROUND &&
-				       weft_disconnect_is_instead(
+				       weft_disconnect_replaces_round(
 					       comm, query->round)
 			       ? WEFT_WIRE_NEVER
 			       : WEFT_WIRE_MET;

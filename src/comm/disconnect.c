@@ -355,7 +355,8 @@ bool weft_disconnect_has_begun(const struct weft_comm *comm)
 	return comm->child.closing || comm->state != WEFT_COMM_LIVE;
 }
 
-bool weft_disconnect_is_instead(const struct weft_comm *comm, uint32_t round)
+bool weft_disconnect_replaces_round(
+	const struct weft_comm *comm, uint32_t round)
 {
 	const struct closing *c = comm->child.closing;
 

@@ -56,7 +56,8 @@ bool weft_disconnect_has_begun(const struct weft_comm *comm);
 
 /* True if this process closes the communicator in place of this round, which
  * other members wait for: its barrier has that number. */
-bool weft_disconnect_is_instead(const struct weft_comm *comm, uint32_t round);
+bool weft_disconnect_replaces_round(
+	const struct weft_comm *comm, uint32_t round);
 
 /* True when no message of this process delays the close. */
 bool weft_disconnect_is_flushed(const struct weft_comm *comm);
