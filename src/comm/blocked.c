@@ -178,8 +178,8 @@ static void need_session(struct weft_wait *wait, const struct weft_blocked *b)
 			need_leave(wait, comm);
 	}
 	comm = NULL;
-	while (b->is_last &&
-		(comm = weft_disconnect_detach(wait->vci, comm)) != NULL)
+	while (b->is_last && (comm = weft_disconnect_next_cancelled(
+				      wait->vci, comm)) != NULL)
 		need_leave(wait, comm);
 }
 

@@ -393,7 +393,7 @@ void weft_disconnect_cancel(struct weft_comm *comm)
 	weft_list_push_back(&comm->vci->comm->closings, &c->link);
 }
 
-struct weft_comm *weft_disconnect_detach(
+struct weft_comm *weft_disconnect_next_cancelled(
 	struct weft_vci *vci, const struct weft_comm *after)
 {
 	const struct weft_link *link = &vci->comm->closings;

@@ -68,7 +68,7 @@ void weft_disconnect_cancel(struct weft_comm *comm);
 
 /* The cancelled communicator of a VCI after this one (NULL: the first) that is
  * not closed yet, or NULL. */
-struct weft_comm *weft_disconnect_detach(
+struct weft_comm *weft_disconnect_next_cancelled(
 	struct weft_vci *vci, const struct weft_comm *after);
 
 /* Handles events of the process manager; weft_proc.on_event. A failed process

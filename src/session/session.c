@@ -224,9 +224,9 @@ static bool part_drain(struct part *part)
 	if (part->is_drained)
 		return true;
 	if (!weft_blocked_err(&part->blocked) &&
-		(!test_children(part) ||
-			(part->blocked.is_last &&
-				weft_disconnect_detach(part->vci, NULL)))) {
+		(!test_children(part) || (part->blocked.is_last &&
+						 weft_disconnect_next_cancelled(
+							 part->vci, NULL)))) {
 		weft_blocked_round(&part->blocked);
 		weft_disconnect_progress(part->vci);
 		return false;
@@ -318,7 +318,8 @@ static void vci_drain(struct weft_vci *vci)
 
 	weft_vci_lock(vci);
 	weft_disconnect_progress(vci);
-	while (!err && (comm = weft_disconnect_detach(vci, NULL)) != NULL) {
+	while (!err &&
+		(comm = weft_disconnect_next_cancelled(vci, NULL)) != NULL) {
 		struct weft_blocked blocked = {
 			.kind = WEFT_BLOCKED_DISCONNECT,
 			.vci = vci,
