@@ -48,7 +48,7 @@ struct closing {
 	int err;
 	struct weft_link link; /* in its VCI's closings, when freed */
 	struct weft_progress_hook hook;
-	weft_disconnect_unmatched_fn *left; /* NULL: no callback */
+	weft_disconnect_done_fn *left; /* NULL: no callback */
 	void *arg;
 };
 
@@ -451,7 +451,7 @@ static void run_hook(struct weft_progress_hook *hook)
 }
 
 int weft_disconnect_start(
-	struct weft_comm *comm, weft_disconnect_unmatched_fn *left, void *arg)
+	struct weft_comm *comm, weft_disconnect_done_fn *left, void *arg)
 {
 	struct weft_vci *vci = comm->vci;
 	struct closing *c;

@@ -30,12 +30,12 @@ int weft_disconnect_wait(struct weft_comm *comm);
 
 /* Called when a started disconnect is over and the communicator is gone; with
  * the VCI's lock held, at the latest when its session ends. */
-typedef void weft_disconnect_unmatched_fn(void *arg, int err);
+typedef void weft_disconnect_done_fn(void *arg, int err);
 
 /* Frees the handle and starts to close with all other members; does not block.
  * Matches weft_disconnect_wait() at other members. */
 int weft_disconnect_start(
-	struct weft_comm *comm, weft_disconnect_unmatched_fn *left, void *arg);
+	struct weft_comm *comm, weft_disconnect_done_fn *left, void *arg);
 
 /* VCI's lock held for all below. */
 
