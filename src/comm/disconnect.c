@@ -30,7 +30,7 @@
 
 #include <stdlib.h>
 
-enum { TELL_MS = 2000 }; /* how long a notification may take to leave */
+enum { NOTIFY_MS = 2000 }; /* how long a notification may take to leave */
 
 /* A communicator that closes. Created by the first start, destroyed with the
  * communicator. */
@@ -38,7 +38,7 @@ struct closing {
 	struct weft_comm *comm;
 	struct weft_agree agree;
 	bool is_forced;	 /* does not wait for requests to be freed */
-	bool is_leaving; /* in the barrier */
+	bool in_barrier; /* in the barrier */
 	bool is_done;
 	bool is_departed_sent; /* has notified the others; the notification
 				  leaves by due_ns */
@@ -48,11 +48,11 @@ struct closing {
 	int err;
 	struct weft_link link; /* in its VCI's closings, when freed */
 	struct weft_progress_hook hook;
-	weft_disconnect_done_fn *left; /* NULL: no callback */
+	weft_disconnect_done_fn *done; /* NULL: no callback */
 	void *arg;
 };
 
-static void disconnect_on_left(struct weft_agree *agree)
+static void on_barrier_done(struct weft_agree *agree)
 {
 	struct closing *c = agree->arg;
 
@@ -61,27 +61,27 @@ static void disconnect_on_left(struct weft_agree *agree)
 	weft_agree_fini(agree);
 }
 
-static bool has_failed(const struct weft_comm *comm)
+static bool has_failed_member(const struct weft_comm *comm)
 {
 	return comm->failed || weft_failed_in(comm->group) ||
 	       weft_failed_in(comm->remote);
 }
 
-static void disconnect_notify_left(struct closing *c)
+static void notify_departed(struct closing *c)
 {
 	if (c->is_departed_sent)
 		return;
 	c->is_departed_sent = true;
-	c->due_ns = weft_now_ns() + TELL_MS * (WEFT_NS_PER_S / 1000);
+	c->due_ns = weft_now_ns() + NOTIFY_MS * (WEFT_NS_PER_S / 1000);
 	weft_p2p_send_departed_locked(c->comm);
 }
 
 /* The close is over, with or without an error. */
 static bool disconnect_is_over(struct closing *c)
 {
-	if (!has_failed(c->comm))
+	if (!has_failed_member(c->comm))
 		return c->is_done;
-	disconnect_notify_left(c);
+	notify_departed(c);
 	return weft_p2p_is_departed_sent_locked(c->comm) ||
 	       weft_now_ns() >= c->due_ns;
 }
@@ -91,18 +91,18 @@ static void closing_advance(struct closing *c)
 {
 	struct weft_comm *comm = c->comm;
 
-	if (c->is_leaving || c->is_done)
+	if (c->in_barrier || c->is_done)
 		return;
 	if (!c->is_forced && comm->refs > 1)
 		return;
-	if (has_failed(comm))
-		disconnect_notify_left(c); /* no member is waited for */
+	if (has_failed_member(comm))
+		notify_departed(c); /* no member is waited for */
 	if (!weft_p2p_is_flushed_locked(comm))
 		return;
-	c->is_leaving = true;
+	c->in_barrier = true;
 	c->agree = (struct weft_agree){
 		.comm = comm,
-		.done = disconnect_on_left,
+		.done = on_barrier_done,
 		.arg = c,
 	};
 	c->err = weft_agree_start(&c->agree);
@@ -128,9 +128,9 @@ static struct closing *closing_of(struct weft_comm *comm)
 
 /* Ends sends that are still in flight, because all members are in the barrier.
  */
-static void end_sends(const struct closing *c)
+static void end_unmatchable(const struct closing *c)
 {
-	if (c->is_leaving)
+	if (c->in_barrier)
 		weft_p2p_refuse_locked(c->comm);
 	else
 		weft_p2p_leave_locked(c->comm);
@@ -146,7 +146,7 @@ static int start_close(struct weft_child *child)
 		return WEFT_ERR_NOMEM;
 	c->is_forced = true;
 	comm->is_disconnected = true;
-	end_sends(c);
+	end_unmatchable(c);
 	closing_advance(c);
 	return 0;
 }
@@ -160,7 +160,7 @@ static bool test_close(struct weft_child *child)
 	/* rarely, because it reads all requests; soon at first */
 	if (c->n_tests++ == c->next_test && c->is_forced) {
 		c->next_test += weft_min(c->n_tests, 256U);
-		end_sends(c);
+		end_unmatchable(c);
 	}
 	closing_advance(c);
 	return disconnect_is_over(c);
@@ -168,7 +168,7 @@ static bool test_close(struct weft_child *child)
 
 /* Reports what a correct program does not leave behind; an error if all members
  * closed it. */
-static int find_left(struct weft_comm *comm, const struct closing *c)
+static int report_left(struct weft_comm *comm, const struct closing *c)
 {
 	struct weft_session *session = comm->child.session;
 	struct weft_leak leak = { 0 };
@@ -180,15 +180,15 @@ static int find_left(struct weft_comm *comm, const struct closing *c)
 
 /* Destroys the communicator. Returns 0 or the error of the close; faults while
  * a session closes are added to the session instead. */
-static int destroy_judged(struct weft_child *child)
+static int destroy_and_report(struct weft_child *child)
 {
 	struct weft_comm *comm =
 		weft_container_of(child, struct weft_comm, child);
 	struct closing *c = child->closing;
 	int err = c ? c->err : 0;
-	int left_err = find_left(comm, c);
+	int report_err = report_left(comm, c);
 
-	err = err ? err : left_err;
+	err = err ? err : report_err;
 	if (err == WEFT_ERR_PEER && comm->failed)
 		err = weft_comm_failed(comm);
 	weft_p2p_purge_locked(comm);
@@ -214,12 +214,12 @@ static int destroy_judged(struct weft_child *child)
 	if (c) {
 		weft_list_remove(&c->link);
 		weft_list_remove(&c->hook.link);
-		if (c->left)
-			c->left(c->arg, err);
+		if (c->done)
+			c->done(c->arg, err);
 	}
 	/* a member failed during the close: the round may still use its buffers
 	 */
-	if (c && (c->is_done || !c->is_leaving))
+	if (c && (c->is_done || !c->in_barrier))
 		free(c);
 	weft_comm_put(comm);
 	return err;
@@ -227,7 +227,7 @@ static int destroy_judged(struct weft_child *child)
 
 static void disconnect_destroy(struct weft_child *child)
 {
-	(void)destroy_judged(child);
+	(void)destroy_and_report(child);
 }
 
 /* State of this room in a VCI: freed communicators that still close. */
@@ -362,7 +362,7 @@ bool weft_disconnect_replaces_round(
 
 	if (!c || c->is_done)
 		return false;
-	return round == (c->is_leaving ? (uint32_t)c->agree.tag
+	return round == (c->in_barrier ? (uint32_t)c->agree.tag
 				       : comm->ctl.seq & 0x3fffffff);
 }
 
@@ -370,7 +370,7 @@ bool weft_disconnect_is_flushed(const struct weft_comm *comm)
 {
 	const struct closing *c = comm->child.closing;
 
-	return c && c->is_leaving;
+	return c && c->in_barrier;
 }
 
 void weft_disconnect_cancel(struct weft_comm *comm)
@@ -386,9 +386,9 @@ void weft_disconnect_cancel(struct weft_comm *comm)
 		if (weft_world.comms[i] == comm)
 			weft_world.comms[i] = NULL;
 	weft_list_remove(&c->hook.link);
-	if (c->left)
-		c->left(c->arg, WEFT_ERR_OTHER);
-	c->left = NULL;
+	if (c->done)
+		c->done(c->arg, WEFT_ERR_OTHER);
+	c->done = NULL;
 	weft_list_remove(&c->link);
 	weft_list_push_back(&comm->vci->comm->closings, &c->link);
 }
@@ -431,9 +431,9 @@ int weft_disconnect_wait(struct weft_comm *comm)
 	if (weft_blocked_err(&blocked) && !test_close(&comm->child)) {
 		weft_disconnect_cancel(comm);
 	} else {
-		int left_err = destroy_judged(&comm->child);
+		int report_err = destroy_and_report(&comm->child);
 
-		err = err ? err : left_err;
+		err = err ? err : report_err;
 	}
 	if (weft_blocked_err(&blocked))
 		err = weft_blocked_raise(&blocked);
@@ -451,7 +451,7 @@ static void run_hook(struct weft_progress_hook *hook)
 }
 
 int weft_disconnect_start(
-	struct weft_comm *comm, weft_disconnect_done_fn *left, void *arg)
+	struct weft_comm *comm, weft_disconnect_done_fn *done, void *arg)
 {
 	struct weft_vci *vci = comm->vci;
 	struct closing *c;
@@ -461,7 +461,7 @@ int weft_disconnect_start(
 	err = start_close(&comm->child);
 	if (!err) {
 		c = comm->child.closing;
-		c->left = left;
+		c->done = done;
 		c->arg = arg;
 		c->hook.run = run_hook;
 		weft_list_push_back(&vci->hooks, &c->hook.link);

@@ -35,7 +35,7 @@ typedef void weft_disconnect_done_fn(void *arg, int err);
 /* Frees the handle and starts to close with all other members; does not block.
  * Matches weft_disconnect_wait() at other members. */
 int weft_disconnect_start(
-	struct weft_comm *comm, weft_disconnect_done_fn *left, void *arg);
+	struct weft_comm *comm, weft_disconnect_done_fn *done, void *arg);
 
 /* VCI's lock held for all below. */
 
