@@ -26,13 +26,13 @@
 struct round {
 	struct weft_agree agree;
 	/* makes the result of the call; NULL: none */
-	int (*make)(struct round *r, struct weft_comm **comm_out);
+	int (*finish)(struct round *r, struct weft_comm **comm_out);
 	int64_t color;		  /* split */
 	struct weft_group *group; /* subset */
 };
 
 /* The wait for a round. It outlives a call that gave up. */
-struct waiting {
+struct pending_round {
 	struct round round;
 	bool is_done;
 	bool is_abandoned;
@@ -40,12 +40,12 @@ struct waiting {
 
 /* The call gave up, but the other members have the communicator now, and can
  * close it only together with this one. */
-static void derive_finish_abandoned(struct waiting *w)
+static void derive_finish_abandoned(struct pending_round *w)
 {
 	struct weft_comm *comm = NULL;
 
-	if (w->round.make && !w->round.agree.err &&
-		!w->round.make(&w->round, &comm) && comm)
+	if (w->round.finish && !w->round.agree.err &&
+		!w->round.finish(&w->round, &comm) && comm)
 		weft_disconnect_free_locked(comm);
 	weft_agree_fini(&w->round.agree);
 	weft_group_put(w->round.group);
@@ -54,7 +54,7 @@ static void derive_finish_abandoned(struct waiting *w)
 
 static void on_round(struct weft_agree *agree)
 {
-	struct waiting *w = agree->arg;
+	struct pending_round *w = agree->arg;
 
 	w->is_done = true;
 	if (w->is_abandoned)
@@ -82,7 +82,7 @@ static int round_wait(struct round *r, const char *what)
 		.comm = comm,
 		.what = what,
 	};
-	struct waiting *w = calloc(1, sizeof(*w));
+	struct pending_round *w = calloc(1, sizeof(*w));
 	int err;
 
 	weft_disconnect_progress(comm->vci);
@@ -120,7 +120,7 @@ static int round_wait(struct round *r, const char *what)
 }
 
 /* A whole call: the round and its result. */
-static int round_make(
+static int round_run(
 	struct round *r, const char *what, struct weft_comm **comm_out)
 {
 	struct weft_vci *vci = r->agree.comm->vci;
@@ -129,7 +129,7 @@ static int round_make(
 	weft_vci_lock(vci);
 	err = round_wait(r, what);
 	if (!err) {
-		err = r->make(r, comm_out);
+		err = r->finish(r, comm_out);
 		weft_agree_fini(&r->agree);
 	}
 	weft_vci_unlock(vci);
@@ -153,7 +153,7 @@ struct dup {
 	void *arg;
 };
 
-static uint64_t two_ctx(struct weft_agree *agree)
+static uint64_t reserve_two_ctx(struct weft_agree *agree)
 {
 	(void)agree;
 	return weft_proc_new_ctx(2);
@@ -207,7 +207,7 @@ static int dup_start_locked(struct weft_comm *comm,
 		d->agree = (struct weft_agree){
 			.comm = comm,
 			.is_down_only = true,
-			.word = two_ctx,
+			.word = reserve_two_ctx,
 			.done = on_dup,
 			.arg = d,
 		};
@@ -295,15 +295,15 @@ int weft_create_dup(struct weft_comm *comm, const struct weft_info *info,
 
 /* ---- split ---- */
 
-struct vote {
+struct split_record {
 	int64_t color;
 	int32_t key;
 	uint32_t rank; /* rank in the table */
 };
 
-static int by_color(const void *a_void, const void *b_void)
+static int split_record_order(const void *a_void, const void *b_void)
 {
-	const struct vote *a = a_void, *b = b_void;
+	const struct split_record *a = a_void, *b = b_void;
 
 	if (a->color != b->color)
 		return a->color < b->color ? -1 : 1;
@@ -312,36 +312,39 @@ static int by_color(const void *a_void, const void *b_void)
 	return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-static void sort_votes(void *records, uint32_t n)
+static void sort_records(void *records, uint32_t n)
 {
-	struct vote *votes = records;
+	struct split_record *split_records = records;
 
 	for (uint32_t i = 0; i < n; i++)
-		votes[i].rank = i;
-	qsort(votes, n, sizeof(*votes), by_color);
+		split_records[i].rank = i;
+	qsort(split_records, n, sizeof(*split_records), split_record_order);
 }
 
 /* Number of distinct colours below `end` among sorted votes. */
-static uint32_t n_colors(const struct vote *votes, uint32_t n, int64_t end)
+static uint32_t n_colors(
+	const struct split_record *split_records, uint32_t n, int64_t end)
 {
 	uint32_t n_seen = 0;
 
-	for (uint32_t i = 0; i < n && votes[i].color < end; i++)
-		if (votes[i].color >= 0 &&
-			(!i || votes[i].color != votes[i - 1].color))
+	for (uint32_t i = 0; i < n && split_records[i].color < end; i++)
+		if (split_records[i].color >= 0 &&
+			(!i || split_records[i].color !=
+					split_records[i - 1].color))
 			n_seen++;
 	return n_seen;
 }
 
 /* At rank 0: reserves two ids per colour, whatever the colours are. */
-static uint64_t split_ctx(struct weft_agree *agree)
+static uint64_t reserve_split_ctx(struct weft_agree *agree)
 {
 	return weft_proc_new_ctx(2 * (uint32_t)agree->comm->size);
 }
 
 /* The group of the members that voted for a colour, in order. */
-static int color_group(const struct weft_group *from, const struct vote *votes,
-	uint32_t n, int64_t color, struct weft_group **group_out)
+static int color_group(const struct weft_group *from,
+	const struct split_record *split_records, uint32_t n, int64_t color,
+	struct weft_group **group_out)
 {
 	uint64_t *procs = malloc(n * sizeof(*procs) + 1);
 	uint32_t n_procs = 0;
@@ -350,8 +353,9 @@ static int color_group(const struct weft_group *from, const struct vote *votes,
 	if (!procs)
 		return WEFT_ERR_NOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		if (votes[i].color == color)
-			procs[n_procs++] = weft_group_proc(from, votes[i].rank);
+		if (split_records[i].color == color)
+			procs[n_procs++] =
+				weft_group_proc(from, split_records[i].rank);
 	err = weft_group_create(procs, n_procs, group_out);
 	free(procs);
 	return err;
@@ -363,8 +367,8 @@ static int split_comm_init(
 	struct weft_agree *a, int64_t color, struct weft_comm **comm_out)
 {
 	struct weft_comm *old = a->comm;
-	const struct vote *mine = (const void *)a->records;
-	const struct vote *theirs = (const void *)a->remote_records;
+	const struct split_record *mine = (const void *)a->records;
+	const struct split_record *theirs = (const void *)a->remote_records;
 	uint32_t n = (uint32_t)old->size, n_theirs = (uint32_t)old->remote_size;
 	bool is_first = is_first_side(old);
 	uint64_t own = 2 * (uint64_t)n_colors(mine, n, color);
@@ -393,16 +397,16 @@ static int split_comm_init(
 	return err;
 }
 
-static int make_split(struct round *r, struct weft_comm **comm_out)
+static int split_finish(struct round *r, struct weft_comm **comm_out)
 {
 	struct weft_comm *comm = r->agree.comm;
 
 	*comm_out = NULL;
 	if (r->color < 0)
 		return 0;
-	sort_votes(r->agree.records, (uint32_t)comm->size);
+	sort_records(r->agree.records, (uint32_t)comm->size);
 	if (comm->is_inter)
-		sort_votes(
+		sort_records(
 			r->agree.remote_records, (uint32_t)comm->remote_size);
 	return split_comm_init(&r->agree, r->color, comm_out);
 }
@@ -410,31 +414,31 @@ static int make_split(struct round *r, struct weft_comm **comm_out)
 int weft_create_split(struct weft_comm *comm, int64_t color, int32_t key,
 	struct weft_comm **comm_out)
 {
-	struct vote vote = { .color = color, .key = key };
+	struct split_record split_record = { .color = color, .key = key };
 	struct round r = {
 		.agree = {
 			.comm = comm,
-			.mine = &vote,
-			.len = sizeof(vote),
-			.word = split_ctx,
+			.mine = &split_record,
+			.len = sizeof(split_record),
+			.word = reserve_split_ctx,
 		},
-		.make = make_split,
+		.finish = split_finish,
 		.color = color,
 	};
 
-	return round_make(&r, "MPI_Comm_split", comm_out);
+	return round_run(&r, "MPI_Comm_split", comm_out);
 }
 
 /* ---- subset ---- */
 
-static uint64_t subset_ctx(struct weft_agree *agree)
+static uint64_t reserve_subset_ctx(struct weft_agree *agree)
 {
 	return weft_proc_new_ctx((uint32_t)agree->comm->size);
 }
 
 /* Intra: processes that are in different groups may pass different groups. The
  * parent's rank of a group's first member determines its id. */
-static int make_subset(struct round *r, struct weft_comm **comm_out)
+static int subset_finish(struct round *r, struct weft_comm **comm_out)
 {
 	struct weft_comm *comm = r->agree.comm;
 	struct weft_comm_init b = {
@@ -461,13 +465,13 @@ static int subset_intra(struct weft_comm *comm, struct weft_group *group,
 		.agree = {
 			.comm = comm,
 			.is_down_only = true,
-			.word = subset_ctx,
+			.word = reserve_subset_ctx,
 		},
-		.make = make_subset,
+		.finish = subset_finish,
 		.group = group,
 	};
 
-	return round_make(&r, "MPI_Comm_create", comm_out);
+	return round_run(&r, "MPI_Comm_create", comm_out);
 }
 
 int weft_create_subset(struct weft_comm *comm, struct weft_group *group,
@@ -489,7 +493,7 @@ int weft_create_subset(struct weft_comm *comm, struct weft_group *group,
 
 /* ---- merge ---- */
 
-static int make_merge(struct round *r, struct weft_comm **comm_out)
+static int merge_finish(struct round *r, struct weft_comm **comm_out)
 {
 	struct weft_comm *comm = r->agree.comm;
 	struct weft_comm_init b = {
@@ -523,12 +527,12 @@ int weft_create_merge(
 			.comm = comm,
 			.mine = &mine,
 			.len = sizeof(mine),
-			.word = two_ctx,
+			.word = reserve_two_ctx,
 		},
-		.make = make_merge,
+		.finish = merge_finish,
 	};
 
-	return round_make(&r, "MPI_Intercomm_merge", comm_out);
+	return round_run(&r, "MPI_Intercomm_merge", comm_out);
 }
 
 /* ---- records ---- */
