@@ -19,7 +19,7 @@ enum {
 
 struct found {
 	struct weft_comm *comm;
-	bool is_sure;
+	bool all_closed;
 	bool is_reported;
 	uint32_t n;
 	struct weft_leak *leak;
@@ -40,10 +40,10 @@ static void print_peer(const struct weft_unmatched *left, char *buf, size_t len)
 /* "rank 3, tag 7 (64 bytes)" */
 static void print_end(const struct weft_unmatched *left, char *buf, size_t len)
 {
-	char who[56];
+	char peer_text[56];
 
-	print_peer(left, who, sizeof(who));
-	snprintf(buf, len, "%s (%llu bytes)", who,
+	print_peer(left, peer_text, sizeof(peer_text));
+	snprintf(buf, len, "%s (%llu bytes)", peer_text,
 		(unsigned long long)left->len);
 }
 
@@ -103,14 +103,14 @@ static void note_done(const struct weft_unmatched *left,
 	const struct weft_comm *comm, struct weft_leak *leak)
 {
 	size_t at = strlen(leak->done);
-	char who[56];
+	char peer_text[56];
 
 	if (leak->n_done++ >= SHOWN_DONE)
 		return;
-	print_peer(left, who, sizeof(who));
+	print_peer(left, peer_text, sizeof(peer_text));
 	snprintf(leak->done + at, sizeof(leak->done) - at,
 		"%s%s %s on communicator \"%.40s\"", at ? "; " : "",
-		left->is_send ? "a send to" : "a receive from", who,
+		left->is_send ? "a send to" : "a receive from", peer_text,
 		weft_comm_label(comm));
 }
 
@@ -133,7 +133,7 @@ static void leak_find(const struct weft_unmatched *left, void *arg)
 			name, comm->tag, (int)comm->rank, (int)comm->size,
 			item);
 	/* to its caller, a buffered send is complete */
-	if (!f->is_sure || left->kind == WEFT_UNMATCHED_BUFFERED)
+	if (!f->all_closed || left->kind == WEFT_UNMATCHED_BUFFERED)
 		return;
 	if (f->leak->n++ == 0)
 		snprintf(f->leak->text, WEFT_LEAK_TEXT,
@@ -154,11 +154,11 @@ static void report_rest(const struct found *f)
 }
 
 void weft_leak_report(
-	struct weft_comm *comm, bool is_sure, struct weft_leak *leak)
+	struct weft_comm *comm, bool all_closed, struct weft_leak *leak)
 {
 	struct found f = {
 		.comm = comm,
-		.is_sure = is_sure,
+		.all_closed = all_closed,
 		.is_reported = leak->n_comms < SHOWN_COMMS,
 		.leak = leak,
 	};

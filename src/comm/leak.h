@@ -11,11 +11,11 @@
 #include "core/comm.h"
 #include "core/session_data.h"
 
-/* Reports what is left on comm, which is about to be destroyed. With is_sure
+/* Reports what is left on comm, which is about to be destroyed. With all_closed
  * all members have closed it, so that nothing is in flight; then faults of this
  * process are added to leak. VCI's lock held. */
 void weft_leak_report(
-	struct weft_comm *comm, bool is_sure, struct weft_leak *leak);
+	struct weft_comm *comm, bool all_closed, struct weft_leak *leak);
 
 /* Reports how many were not reported. 0, or WEFT_ERR_PENDING described by
  * weft_err_set(). */
