@@ -17,7 +17,7 @@
 #include <strings.h>
 
 /* A set that the application defined. */
-struct made {
+struct app_set {
 	struct weft_link link;
 	struct weft_group *group; /* tied to no session */
 	char name[];
@@ -30,17 +30,17 @@ struct weft_psets {
 	char **names;
 	uint64_t listed; /* version of the manager's sets that the list contains
 			  */
-	struct weft_link made;
-	uint64_t n_made_changes; /* definitions and deletions in `made` */
-	uint64_t n_seen_events;	 /* weft_proc.n_pset_events when the list was
-				    created */
+	struct weft_link app_sets;
+	uint64_t n_app_changes;	 /* definitions and deletions in `app_sets` */
+	uint64_t n_first_events; /* weft_proc.n_pset_events when the list was
+			    created */
 };
 
-static void made_free(struct made *made)
+static void app_set_free(struct app_set *app_set)
 {
-	weft_list_remove(&made->link);
-	weft_group_put(made->group);
-	free(made);
+	weft_list_remove(&app_set->link);
+	weft_group_put(app_set->group);
+	free(app_set);
 }
 
 void weft_psets_destroy(struct weft_psets *psets)
@@ -49,8 +49,8 @@ void weft_psets_destroy(struct weft_psets *psets)
 		return;
 	for (uint32_t i = 0; i < psets->n; i++)
 		free(psets->names[i]);
-	weft_list_for_each(link, next, &psets->made)
-		made_free(weft_container_of(link, struct made, link));
+	weft_list_for_each(link, next, &psets->app_sets)
+		app_set_free(weft_container_of(link, struct app_set, link));
 	free(psets->names);
 	free(psets);
 }
@@ -61,30 +61,32 @@ static struct weft_psets *psets_of(struct weft_session *session)
 	if (!session->psets) {
 		session->psets = calloc(1, sizeof(*session->psets));
 		if (session->psets) {
-			weft_list_init(&session->psets->made);
-			session->psets->n_seen_events = weft_proc.n_pset_events;
+			weft_list_init(&session->psets->app_sets);
+			session->psets->n_first_events =
+				weft_proc.n_pset_events;
 			session->psets->listed = UINT64_MAX;
 		}
 	}
 	return session->psets;
 }
 
-static struct made *made_find(
+static struct app_set *app_set_find(
 	const struct weft_session *session, const char *name)
 {
 	if (!session->psets)
 		return NULL;
-	weft_list_for_each(link, next, &session->psets->made)
+	weft_list_for_each(link, next, &session->psets->app_sets)
 	{
-		struct made *made = weft_container_of(link, struct made, link);
+		struct app_set *app_set =
+			weft_container_of(link, struct app_set, link);
 
-		if (!strcmp(made->name, name))
-			return made;
+		if (!strcmp(app_set->name, name))
+			return app_set;
 	}
 	return NULL;
 }
 
-static bool was_seen(const struct weft_session *session, const char *name)
+static bool is_listed(const struct weft_session *session, const char *name)
 {
 	for (uint32_t i = 0; session->psets && i < session->psets->n; i++)
 		if (!strcmp(session->psets->names[i], name))
@@ -93,7 +95,7 @@ static bool was_seen(const struct weft_session *session, const char *name)
 }
 
 /* Appends a name unless it is in the list. */
-static int pset_note(struct weft_psets *psets, const char *name)
+static int record_name(struct weft_psets *psets, const char *name)
 {
 	char **names;
 
@@ -134,7 +136,7 @@ static int manager_group(const char *name, struct weft_group **group_out)
 	return err;
 }
 
-static bool am_in(const char *manager_name)
+static bool is_own_set(const char *manager_name)
 {
 	struct weft_group *group;
 	bool is_in;
@@ -148,7 +150,7 @@ static bool am_in(const char *manager_name)
 
 /* Appends the manager's sets that this process is in. Asks the manager only
  * after an event about sets. */
-static int note_manager_sets(struct weft_psets *psets)
+static int record_manager_sets(struct weft_psets *psets)
 {
 	char **names = NULL;
 	size_t n = 0;
@@ -161,9 +163,10 @@ static int note_manager_sets(struct weft_psets *psets)
 		return 0;
 	err = weft_boot_pset_list(weft_proc.boot, &names, &n);
 	for (size_t i = 0; !err && i < n; i++) {
-		if (!strncasecmp(names[i], "mpi://", 6) || !am_in(names[i]))
+		if (!strncasecmp(names[i], "mpi://", 6) ||
+			!is_own_set(names[i]))
 			continue;
-		err = pset_note(psets, names[i]);
+		err = record_name(psets, names[i]);
 	}
 	free(names);
 	if (!err)
@@ -178,15 +181,15 @@ static int refresh(struct weft_session *session)
 
 	if (!psets)
 		return WEFT_ERR_NOMEM;
-	err = pset_note(psets, "mpi://WORLD");
+	err = record_name(psets, "mpi://WORLD");
 	if (!err)
-		err = pset_note(psets, "mpi://SELF");
+		err = record_name(psets, "mpi://SELF");
 	if (!err)
-		err = pset_note(psets, "weft://host");
+		err = record_name(psets, "weft://host");
 	for (int i = 0; !err && weft_hardware_name(i); i++)
 		if (weft_hardware_is_known(i))
-			err = pset_note(psets, weft_hardware_name(i));
-	return err ? err : note_manager_sets(psets);
+			err = record_name(psets, weft_hardware_name(i));
+	return err ? err : record_manager_sets(psets);
 }
 
 int weft_pset_count(struct weft_session *session, uint32_t *n_out)
@@ -265,12 +268,12 @@ static enum kind pset_kind_of(
 			*level_out = i;
 			return KIND_HARDWARE;
 		}
-	return made_find(session, name) ? KIND_APPLICATION : KIND_MANAGER;
+	return app_set_find(session, name) ? KIND_APPLICATION : KIND_MANAGER;
 }
 
 /* An error if the set has lost a member, because it cannot be used as a whole.
  */
-static int check_whole(const char *name, struct weft_group **group)
+static int check_no_failed(const char *name, struct weft_group **group)
 {
 	int32_t rank = weft_failed_first(*group);
 	uint64_t proc;
@@ -290,23 +293,24 @@ static int manager_find(struct weft_session *session, const char *name,
 {
 	if (manager_group(name, group_out))
 		return weft_err_set(WEFT_ERR_NOTFOUND,
-			was_seen(session, name)
+			is_listed(session, name)
 				? "process set \"%s\" was deleted"
 				: "there is no process set \"%s\" (weft-info "
 				  "--psets)",
 			name);
-	return check_whole(name, group_out);
+	return check_no_failed(name, group_out);
 }
 
-static int made_group(const struct made *made, struct weft_group **group_out)
+static int app_set_group(
+	const struct app_set *app_set, struct weft_group **group_out)
 {
 	int err = 0;
 
-	if (!made->group->size)
+	if (!app_set->group->size)
 		*group_out = weft_group_get(&weft_group_empty);
 	else
-		err = weft_group_dup(made->group, group_out);
-	return err ? err : check_whole(made->name, group_out);
+		err = weft_group_dup(app_set->group, group_out);
+	return err ? err : check_no_failed(app_set->name, group_out);
 }
 
 static int find_group(struct weft_session *session, const char *name,
@@ -326,7 +330,7 @@ static int find_group(struct weft_session *session, const char *name,
 	case KIND_HARDWARE:
 		return weft_hardware_group(level, group_out);
 	case KIND_APPLICATION:
-		return made_group(made_find(session, name), group_out);
+		return app_set_group(app_set_find(session, name), group_out);
 	case KIND_MANAGER:
 		break;
 	}
@@ -468,7 +472,7 @@ static int check_name(struct weft_session *session, const char *name)
 				"process set \"%s\": names with %s are the "
 				"library's own",
 				name, schemes[i]);
-	if (!made_find(session, name)) {
+	if (!app_set_find(session, name)) {
 		if (manager_group(name, &group))
 			return 0;
 		weft_group_put(group);
@@ -478,27 +482,27 @@ static int check_name(struct weft_session *session, const char *name)
 }
 
 /* Inserts a set; takes over the caller's reference on group. */
-static int made_add(struct weft_session *session, const char *name,
+static int app_set_add(struct weft_session *session, const char *name,
 	struct weft_group *group)
 {
 	struct weft_psets *psets = psets_of(session);
 	size_t len = strlen(name) + 1;
-	struct made *made = malloc(sizeof(*made) + len);
-	int err = made && psets ? 0 : WEFT_ERR_NOMEM;
+	struct app_set *app_set = malloc(sizeof(*app_set) + len);
+	int err = app_set && psets ? 0 : WEFT_ERR_NOMEM;
 
 	if (!err && group->my_rank >= 0)
 		err = refresh(session);
 	if (!err && group->my_rank >= 0)
-		err = pset_note(psets, name);
+		err = record_name(psets, name);
 	if (err) {
 		weft_group_put(group);
-		free(made);
+		free(app_set);
 		return err;
 	}
-	memcpy(made->name, name, len);
-	made->group = group;
-	weft_list_push_back(&psets->made, &made->link);
-	psets->n_made_changes++;
+	memcpy(app_set->name, name, len);
+	app_set->group = group;
+	weft_list_push_back(&psets->app_sets, &app_set->link);
+	psets->n_app_changes++;
 	weft_pset_watch_made(session, name, true);
 	return 0;
 }
@@ -518,7 +522,7 @@ int weft_pset_define(struct weft_session *session, const char *name,
 		group->session_handle = 0;
 	}
 	if (!err)
-		err = made_add(session, name, weft_group_get(group));
+		err = app_set_add(session, name, weft_group_get(group));
 	if (group->size)
 		weft_group_put(group);
 	weft_vci_unlock(&weft_proc.vci);
@@ -527,14 +531,14 @@ int weft_pset_define(struct weft_session *session, const char *name,
 
 int weft_pset_delete(struct weft_session *session, const char *name)
 {
-	struct made *made;
+	struct app_set *app_set;
 	int err = 0;
 
 	weft_vci_lock(&weft_proc.vci);
-	made = made_find(session, name);
-	if (made) {
-		made_free(made);
-		session->psets->n_made_changes++;
+	app_set = app_set_find(session, name);
+	if (app_set) {
+		app_set_free(app_set);
+		session->psets->n_app_changes++;
 		weft_pset_watch_made(session, name, false);
 	} else {
 		err = weft_err_set(WEFT_ERR_NAME,
@@ -624,8 +628,8 @@ uint64_t weft_pset_changes(struct weft_session *session)
 	psets = psets_of(session);
 	weft_progress(&weft_proc.vci); /* delivers the manager's events */
 	if (psets)
-		n = psets->n_made_changes + weft_proc.n_pset_events -
-		    psets->n_seen_events;
+		n = psets->n_app_changes + weft_proc.n_pset_events -
+		    psets->n_first_events;
 	weft_vci_unlock(&weft_proc.vci);
 	return n;
 }

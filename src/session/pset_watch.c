@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* One change whose notification is pending. */
-struct news {
+struct notice {
 	struct weft_link link;
 	bool is_defined;
 	char name[];
@@ -23,7 +23,7 @@ struct watch {
 	struct weft_link link;
 	struct weft_session *session;
 	struct weft_watch_how how;
-	struct weft_link news;
+	struct weft_link notices;
 	bool is_running; /* its function is being called, by runner */
 	bool is_orphan;	 /* removed from within its function */
 	pthread_t runner;
@@ -47,8 +47,8 @@ static struct watch *watch_at(struct weft_link *link)
 
 static void watch_free(struct watch *watch)
 {
-	weft_list_for_each(link, next, &watch->news)
-		free(weft_container_of(link, struct news, link));
+	weft_list_for_each(link, next, &watch->notices)
+		free(weft_container_of(link, struct notice, link));
 	free(watch);
 }
 
@@ -89,7 +89,7 @@ int weft_pset_watch_set(
 	if (watch) {
 		watch->session = session;
 		watch->how = *how;
-		weft_list_init(&watch->news);
+		weft_list_init(&watch->notices);
 		weft_list_push_back(&watches.list, &watch->link);
 	}
 	pthread_mutex_unlock(&watches.lock);
@@ -101,13 +101,13 @@ static void pset_watch_note(
 	struct watch *watch, const char *name, bool is_defined)
 {
 	size_t len = strlen(name) + 1;
-	struct news *news = malloc(sizeof(*news) + len);
+	struct notice *notice = malloc(sizeof(*notice) + len);
 
-	if (!news)
+	if (!notice)
 		return;
-	news->is_defined = is_defined;
-	memcpy(news->name, name, len);
-	weft_list_push_back(&watch->news, &news->link);
+	notice->is_defined = is_defined;
+	memcpy(notice->name, name, len);
+	weft_list_push_back(&watch->notices, &notice->link);
 	atomic_store_explicit(
 		&weft_proc.has_notices, true, memory_order_relaxed);
 }
@@ -143,7 +143,7 @@ static struct watch *first_pending(void)
 	{
 		struct watch *watch = watch_at(link);
 
-		if (!watch->is_running && !weft_list_is_empty(&watch->news))
+		if (!watch->is_running && !weft_list_is_empty(&watch->notices))
 			return watch;
 	}
 	return NULL;
@@ -151,14 +151,14 @@ static struct watch *first_pending(void)
 
 static void pset_watch_call(struct watch *watch)
 {
-	struct news *news = weft_container_of(
-		weft_list_pop_front(&watch->news), struct news, link);
+	struct notice *notice = weft_container_of(
+		weft_list_pop_front(&watch->notices), struct notice, link);
 
 	watch->is_running = true;
 	watch->runner = pthread_self();
 	pthread_mutex_unlock(&watches.lock);
-	watch->how.call(&watch->how, news->name, news->is_defined);
-	free(news);
+	watch->how.call(&watch->how, notice->name, notice->is_defined);
+	free(notice);
 	pthread_mutex_lock(&watches.lock);
 	watch->is_running = false;
 	if (watch->is_orphan)
