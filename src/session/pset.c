@@ -503,7 +503,7 @@ static int app_set_add(struct weft_session *session, const char *name,
 	app_set->group = group;
 	weft_list_push_back(&psets->app_sets, &app_set->link);
 	psets->n_app_changes++;
-	weft_pset_watch_made(session, name, true);
+	weft_pset_watch_defined(session, name, true);
 	return 0;
 }
 
@@ -539,7 +539,7 @@ int weft_pset_delete(struct weft_session *session, const char *name)
 	if (app_set) {
 		app_set_free(app_set);
 		session->psets->n_app_changes++;
-		weft_pset_watch_made(session, name, false);
+		weft_pset_watch_defined(session, name, false);
 	} else {
 		err = weft_err_set(WEFT_ERR_NAME,
 			"the application has defined no process set \"%s\"",

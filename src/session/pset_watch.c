@@ -123,7 +123,7 @@ void weft_pset_watch_event(const struct weft_boot_event *event)
 	pthread_mutex_unlock(&watches.lock);
 }
 
-void weft_pset_watch_made(
+void weft_pset_watch_defined(
 	struct weft_session *session, const char *name, bool is_defined)
 {
 	struct watch *watch;

@@ -29,7 +29,7 @@ int weft_pset_watch_set(
 void weft_pset_watch_event(const struct weft_boot_event *event);
 
 /* The session has defined or deleted a set itself. */
-void weft_pset_watch_made(
+void weft_pset_watch_defined(
 	struct weft_session *session, const char *name, bool is_defined);
 
 /* Calls the functions that have pending changes. No lock held. A function is
