@@ -56,31 +56,31 @@ static uint32_t acquire_vcis(struct weft_session *session, uint32_t n)
 	return at - first < n ? at - first : n;
 }
 
-static bool is_promised(const struct weft_info *info)
+static bool has_no_any_tag(const struct weft_info *info)
 {
 	return weft_hint_is(info, WEFT_HINT_NO_ANY_TAG, "true");
 }
 
 /* Computes how many VCIs all members have, and the context ids. */
-static int agree_offer(struct weft_comm *comm, struct spread_offer *wish)
+static int agree_offer(struct weft_comm *comm, struct spread_offer *offer)
 {
 	struct spread_offer *all;
 	void *records = NULL;
-	int err = weft_create_gather(comm, wish, sizeof(*wish), &records);
+	int err = weft_create_gather(comm, offer, sizeof(*offer), &records);
 
 	if (err)
 		return err;
 	all = records;
-	wish->ctx = all[0].ctx;
+	offer->ctx = all[0].ctx;
 	for (int32_t i = 0; i < comm->size; i++)
-		wish->n = all[i].n < wish->n ? all[i].n : wish->n;
+		offer->n = all[i].n < offer->n ? all[i].n : offer->n;
 	free(all);
 	return 0;
 }
 
 /* Exchanges all members' cards of their VCIs: the cards of one member are
  * consecutive. */
-static int swap_cards(struct weft_comm *comm, struct weft_vci *const *vcis,
+static int exchange_cards(struct weft_comm *comm, struct weft_vci *const *vcis,
 	uint32_t n, struct weft_vci_card **cards_out)
 {
 	struct weft_vci_card mine[WEFT_VCIS];
@@ -95,8 +95,8 @@ static int swap_cards(struct weft_comm *comm, struct weft_vci *const *vcis,
 }
 
 /* The communicator on one further VCI; NULL if it cannot be created. */
-static struct weft_comm *open_one(struct weft_comm *comm, struct weft_vci *vci,
-	uint64_t ctx, const struct weft_vci_card *cards)
+static struct weft_comm *open_on_vci(struct weft_comm *comm,
+	struct weft_vci *vci, uint64_t ctx, const struct weft_vci_card *cards)
 {
 	struct weft_comm_init b = {
 		.session = comm->child.session,
@@ -106,18 +106,18 @@ static struct weft_comm *open_one(struct weft_comm *comm, struct weft_vci *vci,
 		.errh = comm->errh,
 		.tag = comm->tag,
 	};
-	struct weft_comm *made = NULL;
+	struct weft_comm *further = NULL;
 	uint8_t *vcis = NULL;
 
 	if (weft_ep_exchange_resolve(vci, comm->group, cards, &vcis) || !vcis)
 		return NULL;
 	b.vcis = vcis;
 	weft_vci_lock(vci);
-	if (!weft_comm_init(&b, &made))
-		made->spread_of = weft_obj_handle(comm);
+	if (!weft_comm_init(&b, &further))
+		further->spread_of = weft_obj_handle(comm);
 	weft_vci_unlock(vci);
 	free(vcis);
-	return made;
+	return further;
 }
 
 /* Frees those from n on, which other members lack and which are unused. */
@@ -136,59 +136,59 @@ static void spread_free_from(struct weft_comm *comm, uint32_t n)
 }
 
 /* Keeps only what all members could create. */
-static int spread_all(struct weft_comm *comm, struct spread_offer *wish,
+static int spread_all(struct weft_comm *comm, struct spread_offer *offer,
 	struct weft_vci_card *row)
 {
 	struct weft_vci *const *vcis =
 		comm->child.session->vcis + first_vci(comm->child.session);
-	const uint32_t size = (uint32_t)comm->size, n_more = wish->n - 1;
+	const uint32_t size = (uint32_t)comm->size, n_more = offer->n - 1;
 	struct weft_vci_card *cards = NULL;
-	int err = swap_cards(comm, vcis, n_more, &cards);
+	int err = exchange_cards(comm, vcis, n_more, &cards);
 	uint32_t n = 1;
 
 	for (; !err && n <= n_more; n++) {
 		for (uint32_t i = 0; i < size; i++)
 			row[i] = cards[i * n_more + n - 1];
-		comm->spread[n] = open_one(comm, vcis[n - 1],
-			wish->ctx + (n - 1) * WEFT_CTX_OFFSET_END, row);
+		comm->spread[n] = open_on_vci(comm, vcis[n - 1],
+			offer->ctx + (n - 1) * WEFT_CTX_OFFSET_END, row);
 		if (!comm->spread[n])
 			break;
 	}
 	free(cards);
-	wish->n = n;
+	offer->n = n;
 	if (!err)
-		err = agree_offer(comm, wish);
-	spread_free_from(comm, err ? 1 : wish->n);
+		err = agree_offer(comm, offer);
+	spread_free_from(comm, err ? 1 : offer->n);
 	return err;
 }
 
 int weft_spread_open(struct weft_comm *comm, const struct weft_info *info)
 {
 	uint32_t n = (uint32_t)weft_knobs.comm_vcis;
-	struct spread_offer wish = { .n = 1 };
+	struct spread_offer offer = { .n = 1 };
 	struct weft_vci_card *row = NULL;
 	int err;
 
 	if (n < 2 || !comm || comm->is_inter)
 		return 0;
-	if (is_promised(info)) { /* a member without memory takes part with a
+	if (has_no_any_tag(info)) { /* a member without memory takes part with a
 				    wish of one */
 		row = calloc((size_t)comm->size, sizeof(*row));
 		comm->spread = calloc(WEFT_VCIS, sizeof(struct weft_comm *));
 	}
 	if (row && comm->spread)
-		wish.n += acquire_vcis(comm->child.session, n - 1);
-	if (comm->rank == 0 && wish.n > 1)
-		wish.ctx = weft_proc_new_ctx(wish.n - 1);
-	err = agree_offer(comm, &wish);
-	if (!err && wish.n > 1)
-		err = spread_all(comm, &wish, row);
+		offer.n += acquire_vcis(comm->child.session, n - 1);
+	if (comm->rank == 0 && offer.n > 1)
+		offer.ctx = weft_proc_new_ctx(offer.n - 1);
+	err = agree_offer(comm, &offer);
+	if (!err && offer.n > 1)
+		err = spread_all(comm, &offer, row);
 	free(row);
 	if (!comm->n_spread) {
 		free(comm->spread);
 		comm->spread = NULL;
 	}
-	if (!err && is_promised(info) && comm->n_spread < n)
+	if (!err && has_no_any_tag(info) && comm->n_spread < n)
 		weft_log_info("SESSION-SPREAD",
 			"communicator \"%s\" is spread over %d VCIs, not "
 			"WEFT_COMM_VCIS=%u, because some members have no more",
