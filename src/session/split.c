@@ -97,7 +97,7 @@ int weft_split_host(
 }
 
 /* -1 if this process does not run within one object of that level. */
-static int64_t place_color(struct weft_comm *comm, int level)
+static int64_t object_color(struct weft_comm *comm, int level)
 {
 	struct weft_group *group = NULL;
 	int64_t color = -1;
@@ -124,7 +124,7 @@ int weft_split_guided(struct weft_comm *comm, int32_t key,
 	for (int i = 0; weft_hardware_name(i); i++)
 		if (!strcmp(type, weft_hardware_name(i)))
 			return weft_create_split(
-				comm, place_color(comm, i), key, comm_out);
+				comm, object_color(comm, i), key, comm_out);
 	return weft_split_none(comm, comm_out);
 }
 
@@ -160,7 +160,7 @@ static int split_by_first(struct weft_comm *comm, int32_t key,
 	int level, err;
 
 	for (level = 1; level_name(level) && level < LEVELS_MAX; level++)
-		mine[level] = place_color(comm, level - 1);
+		mine[level] = object_color(comm, level - 1);
 	err = weft_create_gather(comm, mine, sizeof(mine), &records);
 	if (err)
 		return err;
@@ -182,17 +182,17 @@ static int split_by_first(struct weft_comm *comm, int32_t key,
 int weft_split_finer(struct weft_comm *comm, int32_t key,
 	struct weft_info *info, struct weft_comm **comm_out)
 {
-	struct weft_comm *asking = NULL;
+	struct weft_comm *callers = NULL;
 	int err;
 
 	if (comm->is_inter)
 		return weft_split_none(comm, comm_out);
 	*comm_out = NULL;
-	err = weft_create_split(comm, 0, 0, &asking);
+	err = weft_create_split(comm, 0, 0, &callers);
 	if (err)
 		return err;
-	err = split_by_first(asking, key, info, comm_out);
-	weft_disconnect_free(asking);
+	err = split_by_first(callers, key, info, comm_out);
+	weft_disconnect_free(callers);
 	return err;
 }
 
