@@ -407,18 +407,18 @@ static int open_world(
 	const struct weft_info *info, enum weft_thread_level required)
 {
 	struct weft_session *session;
-	struct weft_info *asked = NULL;
-	int err = weft_info_dup(info, &asked);
+	struct weft_info *requested = NULL;
+	int err = weft_info_dup(info, &requested);
 
 	if (!err)
-		err = weft_hint_set(asked, WEFT_HINT_THREAD_LEVEL,
+		err = weft_hint_set(requested, WEFT_HINT_THREAD_LEVEL,
 			weft_session_hint_level_name(required));
 	if (!err)
-		err = weft_hint_set(asked, WEFT_HINT_VCI, "shared");
+		err = weft_hint_set(requested, WEFT_HINT_VCI, "shared");
 	if (!err)
 		err = weft_session_open(
-			asked, weft_session_initial_errh(), &session);
-	weft_info_destroy(asked);
+			requested, weft_session_initial_errh(), &session);
+	weft_info_destroy(requested);
 	if (err)
 		return err;
 	session->is_world = true;

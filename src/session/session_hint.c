@@ -26,13 +26,13 @@ const char *weft_session_hint_level_name(enum weft_thread_level level)
 	return level_names[level];
 }
 
-static enum weft_thread_level read_level(const struct weft_info *asked)
+static enum weft_thread_level read_level(const struct weft_info *requested)
 {
 	char value[WEFT_INFO_VALUE_MAX + 1];
 	int level = WEFT_THREAD_MULTIPLE;
 
-	if (weft_hint_value(
-		    asked, WEFT_HINT_THREAD_LEVEL, value, sizeof(value)) >= 0)
+	if (weft_hint_value(requested, WEFT_HINT_THREAD_LEVEL, value,
+		    sizeof(value)) >= 0)
 		while (level > WEFT_THREAD_SINGLE &&
 			strcmp(value, level_names[level]) != 0)
 			level--;
@@ -53,13 +53,13 @@ static void add_kind(char *list, size_t len, const char *kind)
 
 /* The requested kinds that are supported, and the two that always are. */
 static void read_kinds(
-	const struct weft_info *asked, char *list, size_t list_len)
+	const struct weft_info *requested, char *list, size_t list_len)
 {
 	char value[WEFT_INFO_VALUE_MAX + 1];
 	char *rest = value, *kind;
 
 	if (weft_hint_value(
-		    asked, WEFT_HINT_ALLOC_KINDS, value, sizeof(value)) < 0)
+		    requested, WEFT_HINT_ALLOC_KINDS, value, sizeof(value)) < 0)
 		snprintf(value, sizeof(value), "%s",
 			weft_proc.facts.alloc_kinds);
 	list[0] = 0;
@@ -76,40 +76,41 @@ static void read_kinds(
 }
 
 static void read_abort(
-	struct weft_session *session, const struct weft_info *asked)
+	struct weft_session *session, const struct weft_info *requested)
 {
 	char value[WEFT_INFO_VALUE_MAX + 1];
 
-	if (weft_hint_value(asked, WEFT_HINT_ABORT, value, sizeof(value)) >= 0)
+	if (weft_hint_value(requested, WEFT_HINT_ABORT, value, sizeof(value)) >=
+		0)
 		weft_abort_scope_of(value, &session->abort_scope);
 }
 
 /* The hints for the fabric. */
 static void read_vci_hints(
-	const struct weft_info *asked, struct weft_vci_hints *vci_hints)
+	const struct weft_info *requested, struct weft_vci_hints *vci_hints)
 {
 	*vci_hints = (struct weft_vci_hints){ 0 };
-	weft_hint_value(asked, WEFT_HINT_PROVIDER, vci_hints->provider,
+	weft_hint_value(requested, WEFT_HINT_PROVIDER, vci_hints->provider,
 		sizeof(vci_hints->provider));
-	weft_hint_value(asked, WEFT_HINT_IFACE, vci_hints->iface,
+	weft_hint_value(requested, WEFT_HINT_IFACE, vci_hints->iface,
 		sizeof(vci_hints->iface));
-	weft_hint_value(asked, WEFT_HINT_TCLASS, vci_hints->tclass,
+	weft_hint_value(requested, WEFT_HINT_TCLASS, vci_hints->tclass,
 		sizeof(vci_hints->tclass));
 }
 
-void weft_session_hint_requested(const struct weft_info *asked)
+void weft_session_hint_requested(const struct weft_info *requested)
 {
 	pthread_mutex_lock(&weft_proc.lock);
 	if (!weft_proc.is_open) {
 		weft_proc.vci_hints = (struct weft_vci_hints){ 0 };
-		if (!weft_hint_is(asked, WEFT_HINT_VCI, "dedicated"))
-			read_vci_hints(asked, &weft_proc.vci_hints);
+		if (!weft_hint_is(requested, WEFT_HINT_VCI, "dedicated"))
+			read_vci_hints(requested, &weft_proc.vci_hints);
 	}
 	pthread_mutex_unlock(&weft_proc.lock);
 }
 
 /* True if the default VCI's fabric meets the hints. */
-static bool is_met(const struct weft_vci_hints *vci_hints)
+static bool has_default_fabric(const struct weft_vci_hints *vci_hints)
 {
 	const struct weft_vci_hints *first = &weft_proc.vci_hints;
 	struct weft_vci_hints names;
@@ -125,19 +126,19 @@ static bool is_met(const struct weft_vci_hints *vci_hints)
 	       (!*vci_hints->iface || !strcmp(vci_hints->iface, names.iface));
 }
 
-int weft_session_hint_vci(const struct weft_info *asked,
+int weft_session_hint_vci(const struct weft_info *requested,
 	weft_vci_open_fn *on_open, struct weft_vci **vci_out)
 {
 	struct weft_vci_hints vci_hints;
-	int err = weft_hint_check_values(WEFT_HINT_OF_SESSION, asked);
+	int err = weft_hint_check_values(WEFT_HINT_OF_SESSION, requested);
 
 	*vci_out = &weft_proc.vci;
 	if (err)
 		return err;
-	read_vci_hints(asked, &vci_hints);
-	if (weft_hint_is(asked, WEFT_HINT_VCI, "shared") ||
-		(!weft_hint_is(asked, WEFT_HINT_VCI, "dedicated") &&
-			is_met(&vci_hints)))
+	read_vci_hints(requested, &vci_hints);
+	if (weft_hint_is(requested, WEFT_HINT_VCI, "shared") ||
+		(!weft_hint_is(requested, WEFT_HINT_VCI, "dedicated") &&
+			has_default_fabric(&vci_hints)))
 		return 0;
 	err = weft_vci_acquire(&vci_hints, on_open, vci_out);
 	if (err)
@@ -151,16 +152,17 @@ int weft_session_hint_vci(const struct weft_info *asked,
 }
 
 int weft_session_hint_apply(
-	struct weft_session *session, const struct weft_info *asked)
+	struct weft_session *session, const struct weft_info *requested)
 {
 	char kinds[WEFT_INFO_VALUE_MAX + 1];
 	int err;
 
-	weft_hint_warn_unknown(asked);
-	session->level = read_level(asked);
-	session->is_strict = weft_hint_is(asked, WEFT_HINT_FINALIZE, "strict");
-	read_abort(session, asked);
-	read_kinds(asked, kinds, sizeof(kinds));
+	weft_hint_warn_unknown(requested);
+	session->level = read_level(requested);
+	session->is_strict =
+		weft_hint_is(requested, WEFT_HINT_FINALIZE, "strict");
+	read_abort(session, requested);
+	read_kinds(requested, kinds, sizeof(kinds));
 	session->info = weft_info_create();
 	if (!session->info)
 		return WEFT_ERR_NOMEM;

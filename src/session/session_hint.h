@@ -8,13 +8,13 @@
 
 /* Records what the process's first session requests of the fabric, which opens
  * with it; no effect once it is open. Called before weft_proc_get(). */
-void weft_session_hint_requested(const struct weft_info *asked);
+void weft_session_hint_requested(const struct weft_info *requested);
 
 /* The VCI of a session with these hints: the default one, or a dedicated one if
  * the session requests that, or a fabric that the default one does not use. A
  * request that cannot be met causes a warning. WEFT_ERR_INFO_VALUE if a key of
  * a session has an invalid value. The process-wide object must be open. */
-int weft_session_hint_vci(const struct weft_info *asked,
+int weft_session_hint_vci(const struct weft_info *requested,
 	weft_vci_open_fn *on_open, struct weft_vci **vci_out);
 
 /* Reads the keys of `asked` (NULL: none) into the session's thread level, and
@@ -22,7 +22,7 @@ int weft_session_hint_vci(const struct weft_info *asked,
  * with a warning if they begin with weft_. The process-wide object must be
  * open, because the launch has hints too. */
 int weft_session_hint_apply(
-	struct weft_session *session, const struct weft_info *asked);
+	struct weft_session *session, const struct weft_info *requested);
 
 /* A new info object with the hints in effect now. */
 int weft_session_hint_used(
