@@ -31,13 +31,13 @@ static hwloc_obj_t pci_of(hwloc_obj_t device)
 
 /* "Type:index" of the object that a device is attached to: the NUMA node if it
  * is one. */
-static void name_piece(hwloc_obj_t piece, char *text, size_t len)
+static void print_object_id(hwloc_obj_t object, char *text, size_t len)
 {
 	char type[32];
-	hwloc_obj_t named = piece;
+	hwloc_obj_t named = object;
 
-	if (piece->memory_arity == 1 && piece->type != HWLOC_OBJ_MACHINE)
-		named = piece->memory_first_child;
+	if (object->memory_arity == 1 && object->type != HWLOC_OBJ_MACHINE)
+		named = object->memory_first_child;
 	hwloc_obj_type_snprintf(type, sizeof(type), named, 0);
 	snprintf(text, len, "%s:%u", type, named->logical_index);
 }
@@ -45,7 +45,7 @@ static void name_piece(hwloc_obj_t piece, char *text, size_t len)
 static void visit(hwloc_topology_t topology, hwloc_obj_t device,
 	hwloc_const_bitmap_t mine, weft_nic_fn *fn, void *arg)
 {
-	hwloc_obj_t piece = hwloc_get_non_io_ancestor_obj(topology, device);
+	hwloc_obj_t object = hwloc_get_non_io_ancestor_obj(topology, device);
 	hwloc_obj_t on_bus = pci_of(device);
 	const char *vendor =
 		on_bus ? hwloc_obj_get_info_by_name(on_bus, "PCIVendor") : NULL;
@@ -66,8 +66,8 @@ static void visit(hwloc_topology_t topology, hwloc_obj_t device,
 			(unsigned)on_bus->attr->pcidev.bus,
 			(unsigned)on_bus->attr->pcidev.dev,
 			(unsigned)on_bus->attr->pcidev.func);
-	name_piece(piece, near, sizeof(near));
-	nic.is_local = hwloc_bitmap_isincluded(mine, piece->cpuset);
+	print_object_id(object, near, sizeof(near));
+	nic.is_local = hwloc_bitmap_isincluded(mine, object->cpuset);
 	fn(arg, &nic);
 }
 
@@ -99,7 +99,7 @@ struct near {
 	size_t len;
 };
 
-static void topo_nic_add(struct near *near, const char *word)
+static void append_word(struct near *near, const char *word)
 {
 	size_t used = strlen(near->list);
 
@@ -108,12 +108,12 @@ static void topo_nic_add(struct near *near, const char *word)
 			used ? "," : "", word);
 }
 
-static void add_near(void *arg, const struct weft_nic *nic)
+static void append_nic(void *arg, const struct weft_nic *nic)
 {
 	if (!nic->is_local)
 		return;
-	topo_nic_add(arg, nic->name);
-	topo_nic_add(arg, nic->pci);
+	append_word(arg, nic->name);
+	append_word(arg, nic->pci);
 }
 
 void weft_nic_near(char *list, size_t len)
@@ -121,6 +121,6 @@ void weft_nic_near(char *list, size_t len)
 	struct near near = { list, len };
 
 	list[0] = 0;
-	if (weft_nic_visit(add_near, &near))
+	if (weft_nic_visit(append_nic, &near))
 		list[0] = 0;
 }
