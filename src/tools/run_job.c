@@ -263,7 +263,7 @@ static int place_procs(struct weft_run_job *run)
 		return WEFT_ERR_NOMEM;
 	if (is_none || (!place.bind && !place.map && !place.n_cores))
 		return place_by_choice(run, !is_none);
-	err = weft_place_deal(&place, run->n, run->cpus);
+	err = weft_place_assign(&place, run->n, run->cpus);
 	if (err)
 		return err;
 	return weft_place_claim(

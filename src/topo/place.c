@@ -131,7 +131,7 @@ static int place_cores(hwloc_topology_t machine, hwloc_obj_type_t map,
 	return 0;
 }
 
-static int place_all_cores(hwloc_topology_t machine,
+static int assign_cores(hwloc_topology_t machine,
 	const struct weft_place *place, uint32_t n, cpu_set_t *sets_out)
 {
 	hwloc_obj_type_t map = HWLOC_OBJ_CORE;
@@ -152,8 +152,8 @@ static int place_all_cores(hwloc_topology_t machine,
 	return err;
 }
 
-static int place_deal(hwloc_topology_t machine, const struct weft_place *place,
-	uint32_t n, cpu_set_t *sets_out)
+static int assign_objects(hwloc_topology_t machine,
+	const struct weft_place *place, uint32_t n, cpu_set_t *sets_out)
 {
 	const char *map = place->map ? place->map : place->bind;
 	const char *bind = place->bind ? place->bind : map;
@@ -177,7 +177,7 @@ static int place_deal(hwloc_topology_t machine, const struct weft_place *place,
 	return err;
 }
 
-int weft_place_deal(
+int weft_place_assign(
 	const struct weft_place *place, uint32_t n, cpu_set_t *sets_out)
 {
 	hwloc_topology_t machine;
@@ -185,8 +185,8 @@ int weft_place_deal(
 
 	if (err)
 		return err;
-	err = place->n_cores ? place_all_cores(machine, place, n, sets_out)
-			     : place_deal(machine, place, n, sets_out);
+	err = place->n_cores ? assign_cores(machine, place, n, sets_out)
+			     : assign_objects(machine, place, n, sets_out);
 	hwloc_topology_destroy(machine);
 	return err;
 }

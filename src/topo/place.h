@@ -24,7 +24,7 @@ struct weft_place {
  * of type map, and the machine must have enough. Only processors that the
  * caller may use are assigned. WEFT_ERR_ARG for an unknown word,
  * WEFT_ERR_NOTFOUND for hardware that this machine does not have. */
-int weft_place_deal(
+int weft_place_assign(
 	const struct weft_place *place, uint32_t n, cpu_set_t *sets_out);
 
 /* Claims this core, named by its first processor. True if it was free: then it
@@ -50,7 +50,7 @@ int weft_place_choose(const char *machine, uint32_t n, bool is_threaded,
 	weft_place_claim_fn *claim, void *arg, cpu_set_t *sets_out,
 	enum weft_place_choice *choice_out);
 
-/* Claims the cores of n sets that weft_place_deal() assigned, as far as they
+/* Claims the cores of n sets that weft_place_assign() assigned, as far as they
  * are free. */
 int weft_place_claim(const char *machine, const cpu_set_t *sets, uint32_t n,
 	weft_place_claim_fn *claim, void *arg);

@@ -18,7 +18,7 @@ static void deal(const char *bind, const char *map, uint32_t n, uint8_t *out)
 	struct weft_place place = { bind, map, machine, 0 };
 	cpu_set_t sets[16];
 
-	assert_int_equal(weft_place_deal(&place, n, sets), 0);
+	assert_int_equal(weft_place_assign(&place, n, sets), 0);
 	for (uint32_t i = 0; i < n; i++) {
 		out[i] = 0;
 		for (int p = 0; p < 8; p++)
@@ -67,14 +67,14 @@ static void check_cores(
 	struct weft_place place = { "core", map, machine, n_cores };
 	cpu_set_t sets[4];
 
-	assert_int_equal(weft_place_deal(&place, n, sets), 0);
+	assert_int_equal(weft_place_assign(&place, n, sets), 0);
 	for (uint32_t i = 0; i < n; i++)
 		for (int p = 0; p < 8; p++)
 			assert_int_equal(
 				!!CPU_ISSET(p, &sets[i]), expected[i] >> p & 1);
-	assert_int_equal(weft_place_deal(&place, 4, sets), WEFT_ERR_NOTFOUND);
+	assert_int_equal(weft_place_assign(&place, 4, sets), WEFT_ERR_NOTFOUND);
 	place.bind = "socket";
-	assert_int_equal(weft_place_deal(&place, n, sets), WEFT_ERR_ARG);
+	assert_int_equal(weft_place_assign(&place, n, sets), WEFT_ERR_ARG);
 }
 
 static void test_cores(void **state)
@@ -158,12 +158,12 @@ static void test_errors(void **state)
 	cpu_set_t set;
 
 	(void)state;
-	assert_int_equal(weft_place_deal(&place, 1, &set), WEFT_ERR_ARG);
+	assert_int_equal(weft_place_assign(&place, 1, &set), WEFT_ERR_ARG);
 	place.bind = "core";
 	place.machine = "Package:2 PU:2";
-	assert_int_equal(weft_place_deal(&place, 1, &set), WEFT_ERR_NOTFOUND);
+	assert_int_equal(weft_place_assign(&place, 1, &set), WEFT_ERR_NOTFOUND);
 	place.machine = "nonsense";
-	assert_int_equal(weft_place_deal(&place, 1, &set), WEFT_ERR_OTHER);
+	assert_int_equal(weft_place_assign(&place, 1, &set), WEFT_ERR_OTHER);
 }
 
 static void test_real_machine(void **state)
@@ -173,7 +173,7 @@ static void test_real_machine(void **state)
 
 	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(mine), &mine), 0);
-	assert_int_equal(weft_place_deal(&place, 2, sets), 0);
+	assert_int_equal(weft_place_assign(&place, 2, sets), 0);
 	for (int i = 0; i < 2; i++) {
 		cpu_set_t both;
 
