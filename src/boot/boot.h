@@ -2,10 +2,9 @@
 /* boot: the process manager as one process sees it: own rank, publish, fetch,
  * fence, events
  *
- * There is one implementation per process manager: PMIx (room pmix/) and none
- * at all (singleton.c). No call is collective except fence, and opening waits
- * for no other process: a process of a job of a million ranks pays the same as
- * one of two.
+ * There are two implementations: PMIx (room pmix/), and one without a process
+ * manager (singleton.c). Only the fence is collective. Opening waits for no
+ * other process, so its cost does not depend on the size of the job.
  *
  * Threads: the caller holds the lock that guards the boot object (the default
  * VCI's lock). Callbacks run only inside weft_boot_poll(), on its caller's
@@ -34,10 +33,10 @@ enum {
 /* Facts about this process and its job, from the process manager. Filled by
  * open, constant afterwards.
  *
- * own_key is the secret that a first message TO THIS PROCESS must carry. It is
- * not compared with the sender's own key: a process that sends to a rank first
- * fetches what that rank published, and own_key is part of it. Only members of
- * the job can fetch it. Under our own launcher all ranks have the same key.
+ * own_key is the secret that a first message to this process must carry. It is
+ * not compared with the sender's own key. Before a process sends to a rank, it
+ * fetches the business card of that rank, which contains own_key. Only members
+ * of the job can fetch it. Under our own launcher all ranks have the same key.
  * Under Slurm and PRRTE each rank draws its own, because agreeing on one would
  * need a collective at start-up or a rank that every other depends on. */
 struct weft_boot_facts {
@@ -72,16 +71,16 @@ enum weft_boot_end {
 	WEFT_BOOT_END_ABORTED, /* requested its end, or was aborted */
 	WEFT_BOOT_END_NORMAL,  /* exited normally; reported only after
 				weft_boot_query_exit() */
-	WEFT_BOOT_END_FOUND, /* found by this process, not by the manager; name
-				is a clause */
+	WEFT_BOOT_END_FOUND,   /* detected by this process, not by the manager;
+				  name is a clause that describes how */
 };
 
 struct weft_boot_event {
 	enum weft_boot_event_kind kind;
-	char name[WEFT_BOOT_NAME_MAX]; /* process set or job; how an end was
-					  found; else "" */
-	uint32_t rank;		       /* that died or called; 0 otherwise */
-	int code; /* exit code, or 128 + signal; -1 if unknown */
+	char name[WEFT_BOOT_NAME_MAX]; /* of a process set or job, or a clause
+					  for END_FOUND; else "" */
+	uint32_t rank; /* the rank that died or called; 0 otherwise */
+	int code;      /* exit code, or 128 + signal; -1 if unknown */
 	enum weft_boot_end end;
 	const void *data; /* valid during the call; NULL: none */
 	size_t len;
@@ -144,9 +143,9 @@ struct weft_boot_ops {
 	 * of a later commit may never become visible. */
 	int (*commit)(struct weft_boot *boot);
 
-	/* Fetches what rank published under key. Does not block; poll delivers
-	 * the answer. Waits for a rank that has not committed yet; ends with
-	 * WEFT_ERR_PEER if that rank is known dead. */
+	/* Fetches the value that rank published under key. Does not block; poll
+	 * delivers the answer once rank has committed. WEFT_ERR_PEER: the rank
+	 * is known to have died. */
 	int (*get)(struct weft_boot *boot, uint32_t rank, const char *key,
 		weft_boot_get_fn *fn, void *arg);
 
@@ -208,9 +207,9 @@ struct weft_boot_ops {
 	int (*lookup)(struct weft_boot *boot, const char *name, char *buf,
 		size_t len);
 
-	/* Asks the manager whether rank exited normally. If it did, and this
-	 * manager can tell, poll delivers a PEER_DIED with END_NORMAL. Does not
-	 * block. */
+	/* Asks the manager whether rank exited normally. If it did, and the
+	 * manager supports the query, poll delivers a PEER_DIED with
+	 * END_NORMAL. Does not block. */
 	void (*query_exit)(struct weft_boot *boot, uint32_t rank);
 
 	/* Delivers len bytes to a rank of this node that has committed, as an
@@ -219,8 +218,8 @@ struct weft_boot_ops {
 	int (*call)(struct weft_boot *boot, uint32_t rank, const void *data,
 		size_t len);
 
-	/* Delivers what arrived: answers to their callbacks, events to fn (NULL
-	 * discards them). Does not block. Returns how many were delivered.
+	/* Delivers arrived items: answers to their callbacks, events to fn
+	 * (NULL discards them). Does not block. Returns the number of items.
 	 * Called only when pending != 0. */
 	int (*poll)(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg);
 };
@@ -316,8 +315,8 @@ static inline int weft_boot_pset_delete(
 	return boot->ops->pset_delete(boot, name);
 }
 
-/* A process without a manager starts jobs with a launcher of its own; the three
- * calls after this one are NULL there. */
+/* A singleton starts jobs with a launcher of its own. It does not implement the
+ * three calls after this one. */
 static inline int weft_boot_spawn(struct weft_boot *boot,
 	const struct weft_boot_app *apps, size_t n, char *job_out)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* launch: starts jobs for a process that has no process manager
  *
- * The launcher is started as one beneath another launcher is
- * (tools/run_spawn.h): the name of its job and the port of the parent are in
- * its environment. A thread waits for its end. */
+ * The environment of the started mpiexec names its job and the port of the
+ * parent, as for an mpiexec that another mpiexec starts (tools/run_spawn.h). A
+ * thread waits until it ends. */
 #include "boot/launch.h"
 
 #include "base/err.h"
@@ -24,7 +24,7 @@
 extern char **environ;
 
 /* One launcher. weft_launch_start() creates it. The list and the waiting thread
- * refer to it; the last of the two frees it. */
+ * each refer to it; whichever ends last frees it. */
 struct weft_launched {
 	struct weft_launched *next;
 	pthread_mutex_t lock;	    /* guards what follows */
@@ -91,7 +91,7 @@ static int find_mpiexec(char *buf, size_t len)
 		info.dli_fname);
 }
 
-/* The value of one of our variables in the app's environment, or NULL. */
+/* The value of a variable in the environment of the app, or NULL. */
 static const char *launch_env_peek(
 	const struct weft_boot_app *app, const char *name)
 {
@@ -171,7 +171,7 @@ static int launch_fill_env(struct launch_words *words,
 	return words->is_bad ? WEFT_ERR_NOMEM : 0;
 }
 
-/* ---- its end ---- */
+/* ---- the end of a launcher ---- */
 
 static void launched_free(struct weft_launched *l)
 {

@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-/* The jobs that a process started. Caller's memory. */
+/* The jobs that a process started. The caller provides the memory. */
 struct weft_launch {
 	struct weft_boot *boot;
 	pthread_mutex_t lock; /* guards what follows */
@@ -18,10 +18,10 @@ struct weft_launch {
 
 void weft_launch_init(struct weft_launch *launch, struct weft_boot *boot);
 
-/* Starts mpiexec, which starts the apps; their job is *job_out
- * (WEFT_BOOT_JOB_MAX bytes). Does not wait for it. WEFT_ERR_SPAWN if there is
- * no mpiexec of this library. When that mpiexec has ended, boot->pending counts
- * one more. */
+/* Starts mpiexec, which starts the apps. Writes the name of their job to
+ * job_out (WEFT_BOOT_JOB_MAX bytes). Does not wait for the job. WEFT_ERR_SPAWN
+ * if this library has no mpiexec. When the mpiexec ends, boot->pending is
+ * incremented. */
 int weft_launch_start(struct weft_launch *launch,
 	const struct weft_boot_app *apps, size_t n, char *job_out);
 

@@ -2,12 +2,12 @@
 /* liveness: memory that a process shares with its launcher
  *
  * The library stays connected to the process manager after its last session, so
- * that the next one costs nothing. A process that then ends without exit
- * handlers never disconnects, and mpiexec must not report that as a crash. So
- * mpiexec shares memory with every process, through a file descriptor that is
- * named in the environment. There the process publishes whether it has open
- * sessions, and answers where it is. Under other launchers none of this is
- * active. */
+ * that the next session opens fast. If the process then ends without running
+ * exit handlers, it never disconnects, and mpiexec must not report that as a
+ * crash. So mpiexec shares memory with every process, through a file descriptor
+ * that the environment names. In this memory the process publishes whether it
+ * has open sessions, and describes its state when mpiexec asks for it. Under
+ * other launchers this memory does not exist. */
 #ifndef WEFT_LIVENESS_H
 #define WEFT_LIVENESS_H
 
@@ -26,12 +26,12 @@ enum weft_liveness_state {
 	WEFT_LIVENESS_IDLE, /* all sessions are closed */
 };
 
-/* One per process. The launcher trusts nothing in it. */
+/* One per process. The launcher checks all values that it reads from it. */
 struct weft_liveness {
 	atomic_uchar state;
 	atomic_uint asked;    /* number of the launcher's last question */
 	atomic_uint answered; /* number of the question that text answers */
-	char text[WEFT_LIVENESS_TEXT]; /* where the process is; ends with NUL */
+	char text[WEFT_LIVENESS_TEXT]; /* the state of the process, with NUL */
 };
 
 /* Launcher: allocates memory for n processes and a descriptor that they
@@ -41,13 +41,13 @@ int weft_liveness_create(
 	uint32_t n, int *fd_out, struct weft_liveness **lives_out);
 void weft_liveness_destroy(uint32_t n, int fd, struct weft_liveness *lives);
 
-/* Launcher: copies where the process is, if it has answered the last question.
- */
+/* Launcher: copies the description of the process's state. False if the process
+ * has not answered the last question. */
 bool weft_liveness_read(
 	struct weft_liveness *liveness, char text_out[WEFT_LIVENESS_TEXT]);
 
-/* Process: maps its own part, or returns NULL. Stays mapped until the process
- * ends. */
+/* Process: maps its own struct until the process ends. NULL if there is none.
+ */
 struct weft_liveness *weft_liveness_map(uint32_t rank);
 
 /* Process: answers the launcher's question with the text that describe writes.

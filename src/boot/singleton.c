@@ -30,7 +30,7 @@ struct singleton_set {
 	char name[WEFT_BOOT_NAME_MAX];
 };
 
-/* A get or fence whose callback has not been called yet, or an event. */
+/* A get or fence whose callback was not called yet, or an event. */
 struct answer {
 	struct weft_link link;
 	weft_boot_get_fn *get_fn;   /* or NULL */
