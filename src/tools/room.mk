@@ -10,7 +10,7 @@ mpiexec_SOURCES = \
 	src/tools/run_elf.c src/tools/run_elf.h \
 	src/tools/run_othermpi.c src/tools/run_othermpi.h \
 	src/tools/run_guard.c src/tools/run_guard.h \
-	src/tools/run_hand.c src/tools/run_hand.h \
+	src/tools/run_delegate.c src/tools/run_delegate.h \
 	src/tools/run_hosts.c src/tools/run_hosts.h \
 	src/tools/run_io.c src/tools/run_io.h \
 	src/tools/run_opt.c src/tools/run_opt.h \
@@ -30,10 +30,10 @@ mpiexec_CFLAGS = $(AM_CFLAGS)
 mpiexec_LDADD = $(PMIX_LIBS) $(HWLOC_LIBS)
 mpiexec_LDFLAGS = $(MODE_CFLAGS)
 dist_man_MANS += contrib/man/mpiexec.1 contrib/man/mpirun.1
-unit_tests += test/unit/run_hand_test
-test_unit_run_hand_test_SOURCES = test/unit/run_hand_test.c \
-	src/tools/run_hand.c src/tools/run_hosts.c src/tools/run_opt.c src/tools/run_othermpi.c
-test_unit_run_hand_test_CPPFLAGS = $(AM_CPPFLAGS)
+unit_tests += test/unit/run_delegate_test
+test_unit_run_delegate_test_SOURCES = test/unit/run_delegate_test.c \
+	src/tools/run_delegate.c src/tools/run_hosts.c src/tools/run_opt.c src/tools/run_othermpi.c
+test_unit_run_delegate_test_CPPFLAGS = $(AM_CPPFLAGS)
 
 # The compiler wrappers: one script, told by its name.
 mpi_wrappers = src/tools/mpicc src/tools/mpicxx src/tools/mpic++ \

@@ -12,7 +12,7 @@
 #include "base/knob.h"
 #include "boot/liveness.h"
 #include "pmix/pmix_serve.h"
-#include "tools/run_hand.h"
+#include "tools/run_delegate.h"
 #include "tools/run_io.h"
 #include "tools/run_job.h"
 #include "tools/run_proc.h"
@@ -718,8 +718,8 @@ int main(int argc, char **argv)
 		puts("mpiexec (Weft) " WEFT_VERSION);
 	} else {
 		weft_knob_load();
-		status = weft_run_hand_over(&run.opt);
-		if (status == WEFT_RUN_HAND_SELF)
+		status = weft_run_delegate(&run.opt);
+		if (status == WEFT_RUN_DELEGATE_NONE)
 			status = tool_run_launch(&run);
 	}
 	weft_run_opt_fini(&run.opt);

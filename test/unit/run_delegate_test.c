@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_hand_test: mpiexec's options as options of srun and prterun */
+/* run_delegate_test: mpiexec's options as options of srun and prterun */
 #include "base/err.h"
 #include "base/knob.h"
-#include "tools/run_hand.h"
+#include "tools/run_delegate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,15 +44,15 @@ static void test_slurm(void **state)
 {
 	(void)state;
 	unsetenv("SLURM_STEP_ID");
-	check(weft_run_hand_slurm, "mpiexec -n 4 ./a x",
+	check(weft_run_delegate_slurm, "mpiexec -n 4 ./a x",
 		"srun|--mpi=pmix|-n|4|--kill-on-bad-exit=1|--input=0|./a|x");
-	check(weft_run_hand_slurm,
+	check(weft_run_delegate_slurm,
 		"mpiexec -N 2 -ppn 3 --bind-to socket -l --continue -wdir /d "
 		"-n 6 ./a",
 		"srun|--mpi=pmix|-n|6|-N|2|--ntasks-per-node=3|"
 		"--kill-on-bad-exit=0|--input=0|--label|--cpu-bind=sockets|"
 		"--chdir=/d|./a");
-	check(weft_run_hand_slurm,
+	check(weft_run_delegate_slurm,
 		"mpiexec --timeout 9 -genvlist A,B -env C d ./a",
 		"timeout|--foreground|-k|2|9|srun|--mpi=pmix|"
 		"--kill-on-bad-exit=1|--input=0|"
@@ -66,20 +66,20 @@ static void test_habits(void **state)
 
 	(void)state;
 	setenv("KEEP", "k", 1);
-	check(weft_run_hand_slurm,
+	check(weft_run_delegate_slurm,
 		"mpiexec -N 2 -ppn 3 --oversubscribe --host a:2,b:2,a "
 		"--report-bindings -x A=1 -x KEEP -envnone ./a",
 		"srun|--mpi=pmix|--nodelist=a,b|--overcommit|-N|2|"
 		"--ntasks-per-node=3|--kill-on-bad-exit=1|--input=0|"
 		"--cpu-bind=verbose|--export=PATH,LD_LIBRARY_PATH,A,KEEP|"
 		"./a");
-	check(weft_run_hand_slurm, "mpiexec -x ./a",
+	check(weft_run_delegate_slurm, "mpiexec -x ./a",
 		"srun|--mpi=pmix|--kill-on-bad-exit=0|--input=0|./a");
 	snprintf(expected, sizeof(expected),
 		"prterun%s|--map-by|slot:OVERSUBSCRIBE|--hostfile|h|--display|"
 		"bind|-n|2|-x|A=1|-x|WEFT_UNIVERSE_SIZE=9|./a",
 		geteuid() ? "" : "|--allow-run-as-root");
-	check(weft_run_hand_prrte,
+	check(weft_run_delegate_prrte,
 		"mpirun --mca btl tcp,self -np 2 -hostfile h --oversubscribe "
 		"-x A=1 --report-bindings -usize 9 ./a",
 		expected);
@@ -88,7 +88,7 @@ static void test_habits(void **state)
 static void test_slurm_contexts(void **state)
 {
 	(void)state;
-	check(weft_run_hand_slurm,
+	check(weft_run_delegate_slurm,
 		"mpiexec -n 1 ./a it's : -n 2 -env K v -wdir /d ./b",
 		"srun|--mpi=pmix|-n|3|--kill-on-bad-exit=1|--input=0|sh|-c|"
 		"r=${PMIX_RANK:-$SLURM_PROCID}\n"
@@ -106,7 +106,7 @@ static void test_prrte(void **state)
 		"prterun%s|--map-by|ppr:2:node|--bind-to|package|-n|2|--pset|a|"
 		"-x|G=1|./x|:|-n|1|--wdir|/d|-x|G=1|-x|E=2|./y",
 		geteuid() ? "" : "|--allow-run-as-root");
-	check(weft_run_hand_prrte,
+	check(weft_run_delegate_prrte,
 		"mpiexec -ppn 2 --bind-to socket -genv G 1 -n 2 --pset a ./x : "
 		"-wdir /d -env E 2 ./y",
 		expected);
@@ -114,13 +114,14 @@ static void test_prrte(void **state)
 		"prun%s|--dvm-uri|file:u|--runtime-options|"
 		"recoverable,notifyerrors|./x",
 		geteuid() ? "" : "|--allow-run-as-root");
-	check(weft_run_hand_prrte, "mpiexec --dvm-uri file:u -x ./x", expected);
+	check(weft_run_delegate_prrte, "mpiexec --dvm-uri file:u -x ./x",
+		expected);
 	snprintf(expected, sizeof(expected),
 		"prterun%s|-n|2|-x|WEFT_PSETS=a=0-1;b=2-2;a=3-3;|./x|:|-n|1|"
 		"-x|WEFT_PSETS=a=0-1;b=2-2;a=3-3;|./x|:|-n|1|"
 		"-x|WEFT_PSETS=a=0-1;b=2-2;a=3-3;|./x",
 		geteuid() ? "" : "|--allow-run-as-root");
-	check(weft_run_hand_prrte,
+	check(weft_run_delegate_prrte,
 		"mpiexec --pset a -n 2 ./x : --pset b -n 1 ./x : --pset a -n 1 "
 		"./x",
 		expected);
@@ -132,16 +133,16 @@ static void test_cores(void **state)
 	char expected[512];
 
 	(void)state;
-	check(weft_run_hand_slurm, "mpiexec -n 2 --cpus-per-proc 4 ./a",
+	check(weft_run_delegate_slurm, "mpiexec -n 2 --cpus-per-proc 4 ./a",
 		"srun|--mpi=pmix|-n|2|--kill-on-bad-exit=1|--input=0|"
 		"--cpus-per-task=4|./a");
-	check(weft_run_hand_slurm, "mpiexec -n 2 --bind-to core:4 ./a",
+	check(weft_run_delegate_slurm, "mpiexec -n 2 --bind-to core:4 ./a",
 		"srun|--mpi=pmix|-n|2|--kill-on-bad-exit=1|--input=0|"
 		"--cpus-per-task=4|--cpu-bind=cores|./a");
 	snprintf(expected, sizeof(expected),
 		"prterun%s|--map-by|package:PE=4|-n|2|./a",
 		geteuid() ? "" : "|--allow-run-as-root");
-	check(weft_run_hand_prrte, "mpiexec -n 2 --map-by socket:PE=4 ./a",
+	check(weft_run_delegate_prrte, "mpiexec -n 2 --map-by socket:PE=4 ./a",
 		expected);
 }
 
@@ -153,21 +154,21 @@ static void test_choose(void **state)
 	(void)state;
 	unsetenv("SLURM_JOB_ID");
 	weft_knobs.mpiexec = "";
-	assert_int_equal(weft_run_hand_choose(&opt, &by), 0);
+	assert_int_equal(weft_run_delegate_choose(&opt, &by), 0);
 	assert_int_equal(by, WEFT_RUN_BY_SELF);
 	opt.dvm_uri = "file:u";
-	assert_int_equal(weft_run_hand_choose(&opt, &by), 0);
+	assert_int_equal(weft_run_delegate_choose(&opt, &by), 0);
 	assert_int_equal(by, WEFT_RUN_BY_PRRTE);
 	opt.dvm_uri = NULL;
 	setenv("SLURM_JOB_ID", "1", 1);
 	setenv("PATH", "/not-there", 1); /* no srun */
-	assert_int_equal(weft_run_hand_choose(&opt, &by), 0);
+	assert_int_equal(weft_run_delegate_choose(&opt, &by), 0);
 	assert_int_equal(by, WEFT_RUN_BY_SELF);
 	weft_knobs.mpiexec = "slurm";
-	assert_int_equal(weft_run_hand_choose(&opt, &by), 0);
+	assert_int_equal(weft_run_delegate_choose(&opt, &by), 0);
 	assert_int_equal(by, WEFT_RUN_BY_SLURM);
 	weft_knobs.mpiexec = "somebody";
-	assert_int_equal(weft_run_hand_choose(&opt, &by), WEFT_ERR_ARG);
+	assert_int_equal(weft_run_delegate_choose(&opt, &by), WEFT_ERR_ARG);
 	assert_int_equal(by, WEFT_RUN_BY_SLURM);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_hand: hand the job over to srun or PRRTE when we run inside them */
-#ifndef WEFT_RUN_HAND_H
-#define WEFT_RUN_HAND_H
+/* run_delegate: hand the job over to srun or PRRTE when we run inside them */
+#ifndef WEFT_RUN_DELEGATE_H
+#define WEFT_RUN_DELEGATE_H
 
 #include "tools/run_opt.h"
 
-enum { WEFT_RUN_HAND_SELF = -1 };
+enum { WEFT_RUN_DELEGATE_NONE = -1 };
 
 enum weft_run_by { WEFT_RUN_BY_SELF, WEFT_RUN_BY_SLURM, WEFT_RUN_BY_PRRTE };
 
@@ -21,21 +21,21 @@ struct weft_run_cmd {
  * of it is named, else Slurm inside an allocation with srun at hand.  0 or
  * WEFT_ERR_ARG.
  */
-int weft_run_hand_choose(
+int weft_run_delegate_choose(
 	const struct weft_run_opt *opt, enum weft_run_by *by_out);
 
 /* opt in the words of srun, or of prun and prterun. */
-void weft_run_hand_slurm(
+void weft_run_delegate_slurm(
 	struct weft_run_cmd *cmd, const struct weft_run_opt *opt);
-void weft_run_hand_prrte(
+void weft_run_delegate_prrte(
 	struct weft_run_cmd *cmd, const struct weft_run_opt *opt);
 
 void weft_run_cmd_fini(struct weft_run_cmd *cmd);
 
 /*
- * Become the chosen launcher.  Returns WEFT_RUN_HAND_SELF when the job is
+ * Become the chosen launcher.  Returns WEFT_RUN_DELEGATE_NONE when the job is
  * ours, or an exit status when handing over failed.
  */
-int weft_run_hand_over(const struct weft_run_opt *opt);
+int weft_run_delegate(const struct weft_run_opt *opt);
 
 #endif

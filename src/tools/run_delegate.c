@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run_hand: hand the job over to srun or PRRTE when we run inside them
+ * run_delegate: hand the job over to srun or PRRTE when we run inside them
  *
  * srun starts one program with one environment, so several app contexts
  * become one shell script that each process looks itself up in.  Slurm has no
  * process sets either: they travel in WEFT_PSETS, which the library reads
  * where the process manager has none.
  */
-#include "tools/run_hand.h"
+#include "tools/run_delegate.h"
 
 #include "base/err.h"
 #include "base/knob.h"
@@ -49,10 +49,10 @@ static void push_take(struct weft_run_cmd *cmd, char *word)
 	argv[cmd->n] = NULL;
 }
 
-static void run_hand_push(struct weft_run_cmd *cmd, const char *fmt, ...)
+static void run_delegate_push(struct weft_run_cmd *cmd, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void run_hand_push(struct weft_run_cmd *cmd, const char *fmt, ...)
+static void run_delegate_push(struct weft_run_cmd *cmd, const char *fmt, ...)
 {
 	char *word = NULL;
 	va_list args;
@@ -67,7 +67,7 @@ static void run_hand_push(struct weft_run_cmd *cmd, const char *fmt, ...)
 static void push_all(struct weft_run_cmd *cmd, char **argv)
 {
 	for (; *argv; argv++)
-		run_hand_push(cmd, "%s", *argv);
+		run_delegate_push(cmd, "%s", *argv);
 }
 
 /* Both launchers lack a timeout that ends with a status of its own. */
@@ -76,11 +76,11 @@ static void push_timeout(
 {
 	if (opt->timeout_s <= 0)
 		return;
-	run_hand_push(cmd, "timeout");
-	run_hand_push(cmd, "--foreground");
-	run_hand_push(cmd, "-k");
-	run_hand_push(cmd, "%g", opt->grace_s > 0 ? opt->grace_s : 1);
-	run_hand_push(cmd, "%g", opt->timeout_s);
+	run_delegate_push(cmd, "timeout");
+	run_delegate_push(cmd, "--foreground");
+	run_delegate_push(cmd, "-k");
+	run_delegate_push(cmd, "%g", opt->grace_s > 0 ? opt->grace_s : 1);
+	run_delegate_push(cmd, "%g", opt->timeout_s);
 }
 
 /* ---- Slurm ---- */
@@ -89,7 +89,7 @@ struct word_map {
 	const char *ours, *theirs;
 };
 
-static const char *run_hand_translate(
+static const char *run_delegate_translate(
 	const struct word_map *map, size_t n, const char *word)
 {
 	for (size_t i = 0; word && i < n; i++)
@@ -109,7 +109,7 @@ static const char *slurm_bind(const char *word)
 		{ "none", "none" },
 	};
 
-	return run_hand_translate(map, sizeof(map) / sizeof(*map), word);
+	return run_delegate_translate(map, sizeof(map) / sizeof(*map), word);
 }
 
 /* "NONE" or the names of what is to be passed on; the caller frees. */
@@ -206,14 +206,14 @@ static void slurm_program(
 		push_all(cmd, app->argv);
 		return;
 	}
-	run_hand_push(cmd, "sh");
-	run_hand_push(cmd, "-c");
+	run_delegate_push(cmd, "sh");
+	run_delegate_push(cmd, "-c");
 	push_take(cmd, slurm_script(opt));
 }
 
 /* Without -n the allocation says how many there are, or -ppn: so many on every
  * node. */
-static bool run_hand_is_counted(const struct weft_run_opt *opt)
+static bool run_delegate_is_counted(const struct weft_run_opt *opt)
 {
 	return opt->n_apps > 1 || opt->apps[0].has_n;
 }
@@ -224,52 +224,53 @@ static void slurm_shape(
 	char *hosts = NULL;
 
 	cmd->err = weft_run_hosts_list(opt, &hosts);
-	if (run_hand_is_counted(opt)) {
-		run_hand_push(cmd, "-n");
-		run_hand_push(cmd, "%u", weft_run_opt_size(opt));
+	if (run_delegate_is_counted(opt)) {
+		run_delegate_push(cmd, "-n");
+		run_delegate_push(cmd, "%u", weft_run_opt_size(opt));
 	}
 	if (hosts)
-		run_hand_push(cmd, "--nodelist=%s", hosts);
+		run_delegate_push(cmd, "--nodelist=%s", hosts);
 	free(hosts);
 	if (opt->oversubscribe)
-		run_hand_push(cmd, "--overcommit");
+		run_delegate_push(cmd, "--overcommit");
 	if (opt->n_nodes) {
-		run_hand_push(cmd, "-N");
-		run_hand_push(cmd, "%u", opt->n_nodes);
+		run_delegate_push(cmd, "-N");
+		run_delegate_push(cmd, "%u", opt->n_nodes);
 	}
 	if (opt->per_node)
-		run_hand_push(cmd, "--ntasks-per-node=%u", opt->per_node);
+		run_delegate_push(cmd, "--ntasks-per-node=%u", opt->per_node);
 }
 
-void weft_run_hand_slurm(
+void weft_run_delegate_slurm(
 	struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 {
 	const char *bind = slurm_bind(opt->bind);
 	char *exported = export_list(opt);
 
 	push_timeout(cmd, opt);
-	run_hand_push(cmd, "srun");
-	run_hand_push(cmd, "--mpi=pmix");
+	run_delegate_push(cmd, "srun");
+	run_delegate_push(cmd, "--mpi=pmix");
 	slurm_shape(cmd, opt);
 	if (weft_knob_getenv("SLURM_STEP_ID"))
-		run_hand_push(
+		run_delegate_push(
 			cmd, "--overlap"); /* we run in a step ourselves */
-	run_hand_push(cmd, "--kill-on-bad-exit=%d", opt->keep_going ? 0 : 1);
-	run_hand_push(
+	run_delegate_push(
+		cmd, "--kill-on-bad-exit=%d", opt->keep_going ? 0 : 1);
+	run_delegate_push(
 		cmd, "--input=0"); /* standard input goes to rank 0 alone */
 	if (opt->tag != WEFT_RUN_TAG_NONE)
-		run_hand_push(cmd, "--label");
+		run_delegate_push(cmd, "--label");
 	if (opt->n_cores)
-		run_hand_push(cmd, "--cpus-per-task=%u", opt->n_cores);
+		run_delegate_push(cmd, "--cpus-per-task=%u", opt->n_cores);
 	if (bind || opt->report_bindings)
-		run_hand_push(cmd, "--cpu-bind=%s%s%s",
+		run_delegate_push(cmd, "--cpu-bind=%s%s%s",
 			opt->report_bindings ? "verbose" : "",
 			bind && opt->report_bindings ? "," : "",
 			bind ? bind : "");
 	if (opt->n_apps == 1 && opt->apps[0].wdir)
-		run_hand_push(cmd, "--chdir=%s", opt->apps[0].wdir);
+		run_delegate_push(cmd, "--chdir=%s", opt->apps[0].wdir);
 	if (exported)
-		run_hand_push(cmd, "--export=%s", exported);
+		run_delegate_push(cmd, "--export=%s", exported);
 	free(exported);
 	slurm_program(cmd, opt);
 }
@@ -281,7 +282,7 @@ static uint32_t slurm_app_size(
 	const char *tasks = weft_knob_getenv("SLURM_NTASKS");
 	int n = tasks ? atoi(tasks) : 0;
 
-	return run_hand_is_counted(opt) || n < 1 ? app->n : (uint32_t)n;
+	return run_delegate_is_counted(opt) || n < 1 ? app->n : (uint32_t)n;
 }
 
 /* "ocean=0-3;ice=4,5" of the app contexts; the caller frees. */
@@ -319,7 +320,7 @@ static const char *prrte_place(const char *word)
 		{ "none", "none" },
 	};
 
-	return run_hand_translate(map, sizeof(map) / sizeof(*map), word);
+	return run_delegate_translate(map, sizeof(map) / sizeof(*map), word);
 }
 
 static void prrte_job(struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
@@ -327,10 +328,10 @@ static void prrte_job(struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 	const char *bind = prrte_place(opt->bind), *by = prrte_place(opt->map);
 
 	if (geteuid() == 0) /* we refuse it no more than a shell does */
-		run_hand_push(cmd, "--allow-run-as-root");
+		run_delegate_push(cmd, "--allow-run-as-root");
 	if (opt->dvm_uri) {
-		run_hand_push(cmd, "--dvm-uri");
-		run_hand_push(cmd, "%s", opt->dvm_uri);
+		run_delegate_push(cmd, "--dvm-uri");
+		run_delegate_push(cmd, "%s", opt->dvm_uri);
 	}
 	if (opt->per_node || by || opt->oversubscribe || opt->n_cores) {
 		char more[48] = "";
@@ -339,41 +340,41 @@ static void prrte_job(struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 			snprintf(more, sizeof(more), ":PE=%u", opt->n_cores);
 		if (opt->oversubscribe)
 			strcat(more, ":OVERSUBSCRIBE");
-		run_hand_push(cmd, "--map-by");
+		run_delegate_push(cmd, "--map-by");
 		if (opt->per_node)
-			run_hand_push(
+			run_delegate_push(
 				cmd, "ppr:%u:node%s", opt->per_node, more);
 		else
-			run_hand_push(cmd, "%s%s", by ? by : "slot", more);
+			run_delegate_push(cmd, "%s%s", by ? by : "slot", more);
 	}
 	if (opt->hosts || opt->hostfile) {
-		run_hand_push(cmd, opt->hosts ? "--host" : "--hostfile");
-		run_hand_push(
+		run_delegate_push(cmd, opt->hosts ? "--host" : "--hostfile");
+		run_delegate_push(
 			cmd, "%s", opt->hosts ? opt->hosts : opt->hostfile);
 	}
 	if (opt->report_bindings) {
-		run_hand_push(cmd, "--display");
-		run_hand_push(cmd, "bind");
+		run_delegate_push(cmd, "--display");
+		run_delegate_push(cmd, "bind");
 	}
 	if (bind) {
-		run_hand_push(cmd, "--bind-to");
-		run_hand_push(cmd, "%s", bind);
+		run_delegate_push(cmd, "--bind-to");
+		run_delegate_push(cmd, "%s", bind);
 	}
 	if (opt->tag != WEFT_RUN_TAG_NONE) {
-		run_hand_push(cmd, "--output");
-		run_hand_push(cmd, "tag");
+		run_delegate_push(cmd, "--output");
+		run_delegate_push(cmd, "tag");
 	}
 	if (opt->keep_going) {
-		run_hand_push(cmd, "--runtime-options");
-		run_hand_push(cmd, "recoverable,notifyerrors");
+		run_delegate_push(cmd, "--runtime-options");
+		run_delegate_push(cmd, "recoverable,notifyerrors");
 	}
 }
 
 static void prrte_env(struct weft_run_cmd *cmd, const struct weft_run_env *env)
 {
 	for (size_t i = 0; i < env->n_set; i++) {
-		run_hand_push(cmd, "-x");
-		run_hand_push(cmd, "%s", env->set[i]);
+		run_delegate_push(cmd, "-x");
+		run_delegate_push(cmd, "%s", env->set[i]);
 	}
 }
 
@@ -381,31 +382,31 @@ static void prrte_env(struct weft_run_cmd *cmd, const struct weft_run_env *env)
 static void prrte_app(struct weft_run_cmd *cmd, const struct weft_run_opt *opt,
 	const struct weft_run_app *app, const char *psets)
 {
-	if (run_hand_is_counted(opt)) {
-		run_hand_push(cmd, "-n");
-		run_hand_push(cmd, "%u", app->n);
+	if (run_delegate_is_counted(opt)) {
+		run_delegate_push(cmd, "-n");
+		run_delegate_push(cmd, "%u", app->n);
 	}
 	if (psets) {
-		run_hand_push(cmd, "-x");
-		run_hand_push(cmd, "WEFT_PSETS=%s", psets);
+		run_delegate_push(cmd, "-x");
+		run_delegate_push(cmd, "WEFT_PSETS=%s", psets);
 	} else if (app->pset) {
-		run_hand_push(cmd, "--pset");
-		run_hand_push(cmd, "%s", app->pset);
+		run_delegate_push(cmd, "--pset");
+		run_delegate_push(cmd, "%s", app->pset);
 	}
 	if (app->wdir) {
-		run_hand_push(cmd, "--wdir");
-		run_hand_push(cmd, "%s", app->wdir);
+		run_delegate_push(cmd, "--wdir");
+		run_delegate_push(cmd, "%s", app->wdir);
 	}
 	prrte_env(cmd, &opt->env);
 	prrte_env(cmd, &app->env);
 	if (opt->alloc_kinds) {
-		run_hand_push(cmd, "-x");
-		run_hand_push(
+		run_delegate_push(cmd, "-x");
+		run_delegate_push(
 			cmd, "WEFT_MEMORY_ALLOC_KINDS=%s", opt->alloc_kinds);
 	}
 	if (opt->universe) {
-		run_hand_push(cmd, "-x");
-		run_hand_push(cmd, "WEFT_UNIVERSE_SIZE=%u", opt->universe);
+		run_delegate_push(cmd, "-x");
+		run_delegate_push(cmd, "WEFT_UNIVERSE_SIZE=%u", opt->universe);
 	}
 	push_all(cmd, app->argv);
 }
@@ -421,17 +422,17 @@ static bool prrte_shares_pset(const struct weft_run_opt *opt)
 	return false;
 }
 
-void weft_run_hand_prrte(
+void weft_run_delegate_prrte(
 	struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 {
 	char *psets = prrte_shares_pset(opt) ? pset_list(opt) : NULL;
 
 	push_timeout(cmd, opt);
-	run_hand_push(cmd, opt->dvm_uri ? "prun" : "prterun");
+	run_delegate_push(cmd, opt->dvm_uri ? "prun" : "prterun");
 	prrte_job(cmd, opt);
 	for (size_t a = 0; a < opt->n_apps; a++) {
 		if (a)
-			run_hand_push(cmd, ":");
+			run_delegate_push(cmd, ":");
 		prrte_app(cmd, opt, &opt->apps[a], psets);
 	}
 	free(psets);
@@ -439,7 +440,7 @@ void weft_run_hand_prrte(
 
 /* ---- choose and go ---- */
 
-int weft_run_hand_choose(
+int weft_run_delegate_choose(
 	const struct weft_run_opt *opt, enum weft_run_by *by_out)
 {
 	const char *word = weft_knobs.mpiexec;
@@ -519,23 +520,23 @@ static int become(struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 	return EXIT_NOT_STARTED;
 }
 
-int weft_run_hand_over(const struct weft_run_opt *opt)
+int weft_run_delegate(const struct weft_run_opt *opt)
 {
 	struct weft_run_cmd cmd = { 0 };
 	enum weft_run_by by = WEFT_RUN_BY_SELF;
-	int err = weft_run_hand_choose(opt, &by), status;
+	int err = weft_run_delegate_choose(opt, &by), status;
 
 	if (err) {
 		fprintf(stderr, "mpiexec: %s\n", weft_err_detail_peek(err));
 		return EXIT_USAGE;
 	}
 	if (by == WEFT_RUN_BY_SELF)
-		return WEFT_RUN_HAND_SELF;
+		return WEFT_RUN_DELEGATE_NONE;
 	if (by == WEFT_RUN_BY_SLURM) {
 		slurm_env(opt);
-		weft_run_hand_slurm(&cmd, opt);
+		weft_run_delegate_slurm(&cmd, opt);
 	} else {
-		weft_run_hand_prrte(&cmd, opt);
+		weft_run_delegate_prrte(&cmd, opt);
 	}
 	status = become(&cmd, opt);
 	weft_run_cmd_fini(&cmd);
