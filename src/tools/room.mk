@@ -6,7 +6,7 @@ mpiexec_SOURCES = \
 	src/tools/tool_run.c \
 	src/tools/run_job.c src/tools/run_job.h \
 	src/tools/run_claim.c src/tools/run_claim.h \
-	src/tools/run_door.c src/tools/run_door.h \
+	src/tools/run_accept.c src/tools/run_accept.h \
 	src/tools/run_elf.c src/tools/run_elf.h \
 	src/tools/run_othermpi.c src/tools/run_othermpi.h \
 	src/tools/run_guard.c src/tools/run_guard.h \

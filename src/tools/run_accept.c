@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run_door: no other user's connection reaches our PMIx server
+ * run_accept: no other user's connection reaches our PMIx server
  *
  * libpmix listens on a TCP port of the loopback interface, which any user of
  * the host can connect to, and its thread waits for seconds for what such a
@@ -8,7 +8,7 @@
  * has no other transport and no hook before that. So its calls of accept() come
  * here, as those of a library go to the program's function of that name.
  */
-#include "tools/run_door.h"
+#include "tools/run_accept.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -19,7 +19,7 @@
 
 /* The user of the other end of a connection within this host: the kernel lists
  * its socket with the two addresses the other way round. False: not listed. */
-static bool run_door_user(const struct sockaddr_in *there,
+static bool run_accept_peer_uid(const struct sockaddr_in *there,
 	const struct sockaddr_in *here, unsigned *uid_out)
 {
 	FILE *file = fopen("/proc/net/tcp", "re");
@@ -44,7 +44,7 @@ static bool run_door_user(const struct sockaddr_in *there,
 }
 
 /* True unless the other end is known to be of another user who is not root. */
-static bool run_door_is_open_to(int fd)
+static bool run_accept_is_allowed(int fd)
 {
 	struct sockaddr_in here, there;
 	socklen_t n_here = sizeof(here), n_there = sizeof(there);
@@ -53,14 +53,15 @@ static bool run_door_is_open_to(int fd)
 	return getsockname(fd, (struct sockaddr *)&here, &n_here) ||
 	       getpeername(fd, (struct sockaddr *)&there, &n_there) ||
 	       here.sin_family != AF_INET ||
-	       !run_door_user(&there, &here, &uid) || !uid || uid == geteuid();
+	       !run_accept_peer_uid(&there, &here, &uid) || !uid ||
+	       uid == geteuid();
 }
 
-int weft_run_door_accept(int fd, struct sockaddr *addr, socklen_t *len)
+int weft_run_accept(int fd, struct sockaddr *addr, socklen_t *len)
 {
 	int peer = accept4(fd, addr, len, 0);
 
-	if (peer < 0 || run_door_is_open_to(peer))
+	if (peer < 0 || run_accept_is_allowed(peer))
 		return peer;
 	close(peer);
 	errno = EAGAIN; /* libpmix 4 and 5 go on after this one */
