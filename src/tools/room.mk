@@ -9,7 +9,7 @@ mpiexec_SOURCES = \
 	src/tools/run_accept.c src/tools/run_accept.h \
 	src/tools/run_elf.c src/tools/run_elf.h \
 	src/tools/run_othermpi.c src/tools/run_othermpi.h \
-	src/tools/run_guard.c src/tools/run_guard.h \
+	src/tools/run_cleanup.c src/tools/run_cleanup.h \
 	src/tools/run_delegate.c src/tools/run_delegate.h \
 	src/tools/run_hosts.c src/tools/run_hosts.h \
 	src/tools/run_io.c src/tools/run_io.h \

@@ -54,7 +54,7 @@ static int make_dir(struct weft_run_job *run)
 	const char *tmp = weft_knob_getenv("TMPDIR");
 	char *whole = realpath(tmp ? tmp : "/tmp", NULL);
 
-	/* processes and the guard have other current folders */
+	/* processes and the cleanup process have other current folders */
 	snprintf(run->dir, sizeof(run->dir), "%s/weft-run-%u-XXXXXX",
 		whole ? whole
 		: tmp ? tmp
@@ -332,7 +332,8 @@ int weft_run_job_set_up(struct weft_run_job *run)
 	if (!err)
 		err = make_dir(run);
 	if (!err)
-		err = weft_run_guard_start(&run->guard, run->dir, run->mark);
+		err = weft_run_cleanup_start(
+			&run->cleanup, run->dir, run->mark);
 	if (!err)
 		err = weft_run_io_create(&run->io, run->n, run->opt.tag);
 	if (!err)
@@ -459,7 +460,7 @@ static int start_one(struct weft_run_job *run, struct weft_run_proc *proc)
 	if (!err)
 		err = weft_run_proc_start(proc, &start);
 	if (!err) {
-		weft_run_guard_add(&run->guard, proc->pid);
+		weft_run_cleanup_add(&run->cleanup, proc->pid);
 		run->n_running++;
 	}
 	for (int i = 0; i < 3; i++)

@@ -6,7 +6,7 @@
 #define WEFT_RUN_JOB_H
 
 #include "tools/run_claim.h"
-#include "tools/run_guard.h"
+#include "tools/run_cleanup.h"
 #include "tools/run_opt.h"
 #include "tools/run_spawn.h"
 #include "tools/run_where.h"
@@ -41,7 +41,7 @@ struct weft_run_job {
 	char parent[WEFT_RUN_PARENT_MAX]; /* port it connects to, or "" */
 	char dir[4096]; /* session directory; "" when there is none */
 	char mark[96];	/* in the environment of all processes */
-	struct weft_run_guard guard;
+	struct weft_run_cleanup cleanup;
 	int signal_fd;
 	int above_fd; /* from the launcher that started this one, or -1 */
 	struct weft_run_spawn *spawned; /* launchers this one started */
@@ -79,9 +79,9 @@ struct weft_run_job {
  * launchers of several hosts. WEFT_ERR_ARG, described, or 0. */
 int weft_run_job_check(const struct weft_run_job *run);
 
-/* All that the processes need: names, a session directory, the guard, pipes,
- * cores and the PMIx server. After failure run holds what was had until then,
- * which tear_down() in tool_run.c gives back; described. */
+/* All that the processes need: names, a session directory, the cleanup process,
+ * pipes, cores and the PMIx server. After failure run holds what was had until
+ * then, which tear_down() in tool_run.c gives back; described. */
 int weft_run_job_set_up(struct weft_run_job *run);
 
 /* Starts all processes. Those that were started run on after failure;

@@ -644,7 +644,7 @@ static void loop(struct weft_run_job *run)
 static void tear_down(struct weft_run_job *run)
 {
 	kill_job(run);
-	weft_run_proc_sweep(run->guard.pid);
+	weft_run_proc_sweep(run->cleanup.pid);
 	weft_run_spawn_free(run->spawned);
 	weft_run_io_destroy(run->io);
 	run->is_stuck = !weft_serve_close(run->serve);
@@ -653,7 +653,7 @@ static void tear_down(struct weft_run_job *run)
 			stderr);
 	if (run->dir[0])
 		weft_run_dir_remove(run->dir);
-	weft_run_guard_stop(&run->guard);
+	weft_run_cleanup_stop(&run->cleanup);
 	weft_run_fault_unmap(run->faults, run->n);
 	weft_liveness_destroy(run->n, run->liveness_fd, run->liveness);
 	free(run->procs);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_guard: what cleans up when the launcher itself is killed */
-#include "tools/run_guard.h"
+/* run_cleanup: what cleans up when the launcher itself is killed */
+#include "tools/run_cleanup.h"
 
 #include "base/err.h"
 
@@ -82,8 +82,8 @@ static void clean_up(
 	weft_run_dir_remove(dir);
 }
 
-/* The guard's whole life. */
-static void run_guard_watch(int fd, const char *dir, const char *mark)
+/* The cleanup process's whole life. */
+static void run_cleanup_watch(int fd, const char *dir, const char *mark)
 {
 	pid_t *pgids = NULL, pgid;
 	size_t n = 0;
@@ -108,23 +108,23 @@ static void run_guard_watch(int fd, const char *dir, const char *mark)
 	_exit(0);
 }
 
-static void become_guard(int fd, const char *dir, const char *mark)
+static void become_cleanup(int fd, const char *dir, const char *mark)
 {
 	setsid();
 	for (int sig = 1; sig < NSIG; sig++)
 		signal(sig, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
-	prctl(PR_SET_NAME, "mpiexec-guard");
+	prctl(PR_SET_NAME, "mpiexec-cleanup");
 	/* hold nothing of the launcher's: not its output, not its cwd */
 	dup2(fd, 0);
 	close_range(1, ~0u, 0);
 	if (chdir("/"))
 		_exit(1);
-	run_guard_watch(0, dir, mark);
+	run_cleanup_watch(0, dir, mark);
 }
 
-int weft_run_guard_start(
-	struct weft_run_guard *guard, const char *dir, const char *mark)
+int weft_run_cleanup_start(
+	struct weft_run_cleanup *cleanup, const char *dir, const char *mark)
 {
 	int fds[2];
 	pid_t pid;
@@ -135,7 +135,7 @@ int weft_run_guard_start(
 	pid = fork();
 	if (!pid) {
 		close(fds[1]);
-		become_guard(fds[0], dir, mark);
+		become_cleanup(fds[0], dir, mark);
 	}
 	close(fds[0]);
 	if (pid < 0) {
@@ -143,23 +143,24 @@ int weft_run_guard_start(
 		return weft_err_set(
 			WEFT_ERR_OTHER, "fork: %s", strerror(errno));
 	}
-	*guard = (struct weft_run_guard){ .pid = pid, .fd = fds[1] };
+	*cleanup = (struct weft_run_cleanup){ .pid = pid, .fd = fds[1] };
 	return 0;
 }
 
-void weft_run_guard_add(struct weft_run_guard *guard, pid_t pgid)
+void weft_run_cleanup_add(struct weft_run_cleanup *cleanup, pid_t pgid)
 {
-	if (write(guard->fd, &pgid, sizeof(pgid)) < 0)
-		return; /* the guard is gone; nothing to be done about it */
+	if (write(cleanup->fd, &pgid, sizeof(pgid)) < 0)
+		return; /* the cleanup process is gone; nothing to be done about
+			   it */
 }
 
-void weft_run_guard_stop(struct weft_run_guard *guard)
+void weft_run_cleanup_stop(struct weft_run_cleanup *cleanup)
 {
-	if (!guard->pid)
+	if (!cleanup->pid)
 		return;
-	weft_run_guard_add(guard, BYE);
-	close(guard->fd);
-	while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+	weft_run_cleanup_add(cleanup, BYE);
+	close(cleanup->fd);
+	while (waitpid(cleanup->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	guard->pid = 0;
+	cleanup->pid = 0;
 }
