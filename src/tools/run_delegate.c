@@ -494,7 +494,7 @@ static void slurm_env(const struct weft_run_opt *opt)
 	free(psets);
 }
 
-static void say_cmd(const struct weft_run_cmd *cmd)
+static void print_cmd(const struct weft_run_cmd *cmd)
 {
 	fputs("mpiexec:", stderr);
 	for (size_t i = 0; i < cmd->n; i++)
@@ -512,7 +512,7 @@ static int become(struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 		return cmd->err == WEFT_ERR_ARG ? EXIT_USAGE : EXIT_FAILURE;
 	}
 	if (opt->is_verbose)
-		say_cmd(cmd);
+		print_cmd(cmd);
 	fflush(NULL);
 	execvp(cmd->argv[0], cmd->argv);
 	fprintf(stderr, "mpiexec: cannot start %s: %s\n", cmd->argv[0],

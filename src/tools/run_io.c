@@ -59,7 +59,7 @@ struct weft_run_io {
 	struct stream *streams; /* 2 * rank + (0 output, 1 error) */
 	struct tty tty;
 	struct weft_run_repeat repeat;
-	bool has_said_long;
+	bool has_warned_long;
 };
 
 static void sink_init(struct sink *sink, int fd)
@@ -182,9 +182,9 @@ static void follow_other(struct weft_run_io *io, struct sink *sink)
 	sink->cut_by = NOBODY;
 	if (io->tag != WEFT_RUN_TAG_NONE)
 		sink_add(sink, "\n", 1);
-	else if (io->streams[other].is_long && !io->has_said_long) {
-		io->has_said_long = true;
-		weft_run_io_say(io,
+	else if (io->streams[other].is_long && !io->has_warned_long) {
+		io->has_warned_long = true;
+		weft_run_io_print(io,
 			"warning: rank %zu writes lines of more than %d KiB, "
 			"between whose parts output of other ranks appears "
 			"(let ranks write files of their own)",
@@ -377,7 +377,7 @@ static void print_repeats(struct weft_run_io *io, int *timeout_ms)
 
 	while ((n = weft_run_repeat_due(
 			&io->repeat, weft_now_ns(), &text, timeout_ms)) != 0)
-		weft_run_io_say(io, "%u more process%s: %s", (unsigned)n,
+		weft_run_io_print(io, "%u more process%s: %s", (unsigned)n,
 			n > 1 ? "es" : "", text);
 }
 
@@ -462,7 +462,7 @@ int weft_run_io_error(struct weft_run_io *io, int which)
 	return error;
 }
 
-void weft_run_io_say(struct weft_run_io *io, const char *fmt, ...)
+void weft_run_io_print(struct weft_run_io *io, const char *fmt, ...)
 {
 	struct sink *sink = &io->sinks[1];
 	char text[1024];

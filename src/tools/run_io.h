@@ -65,7 +65,7 @@ int weft_run_io_error(struct weft_run_io *io, int which);
 
 /* A line of the launcher itself, onto standard error; "\n" is added, and
  * control characters become \xNN. */
-void weft_run_io_say(struct weft_run_io *io, const char *fmt, ...)
+void weft_run_io_print(struct weft_run_io *io, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -215,7 +215,7 @@ static void warn_of_threads(struct weft_run_job *run)
 		is_set &= has_policy || n == 1;
 	}
 	if (!is_set && n_all > weft_allowance_cpus())
-		weft_run_io_say(run->io,
+		weft_run_io_print(run->io,
 			"warning: %llu OpenMP threads (OMP_NUM_THREADS) share "
 			"%u processors, and idle ones keep them busy: set "
 			"OMP_WAIT_POLICY=passive, see weft(7)",
@@ -293,11 +293,11 @@ static void report_bindings(struct weft_run_job *run)
 	char cpus[512];
 
 	if (run->unbound)
-		weft_run_io_say(run->io, "the processes are not bound: %s",
+		weft_run_io_print(run->io, "the processes are not bound: %s",
 			run->unbound);
 	for (uint32_t r = 0; run->cpus && r < run->n; r++) {
 		print_cpus(&run->cpus[r], cpus, sizeof(cpus));
-		weft_run_io_say(
+		weft_run_io_print(
 			run->io, "rank %u is bound to processors %s", r, cpus);
 	}
 }
@@ -383,7 +383,7 @@ static void warn_of_others(struct weft_run_job *run)
 		if (!weft_run_elf_other_mpi(file, name, sizeof(name)))
 			continue;
 		run->has_other = true;
-		weft_run_io_say(run->io,
+		weft_run_io_print(run->io,
 			"warning: %s is linked to another MPI (%s), for which "
 			"each process may be a job of one: compile it with "
 			"Weft's mpicc, or use that MPI's own launcher",
@@ -402,7 +402,7 @@ void weft_run_job_look(struct weft_run_job *run, uint32_t rank)
 		!weft_run_elf_has_loaded(proc->pid, name, sizeof(name)))
 		return;
 	run->has_other = true;
-	weft_run_io_say(run->io,
+	weft_run_io_print(run->io,
 		"warning: rank %u (%s) has loaded another MPI (%s), for which "
 		"each process may be a job of one: use what is built with "
 		"Weft's mpicc, such as an mpi4py of one's own, or that MPI's "
@@ -485,7 +485,7 @@ int weft_run_job_start(struct weft_run_job *run)
 			err = start_one(run, &run->procs[rank++]);
 		}
 	if (run->opt.is_verbose && !err)
-		weft_run_io_say(run->io, "job %s: %u processes on %s",
+		weft_run_io_print(run->io, "job %s: %u processes on %s",
 			run->name, run->n, run->host);
 	return err;
 }

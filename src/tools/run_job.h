@@ -64,8 +64,8 @@ struct weft_run_job {
 	uint64_t kill_ns;    /* while ENDING */
 	uint64_t abort_ns;   /* when to kill the aborted ones; 0: never */
 	uint64_t output_ns;  /* when to stop waiting for output; 0: not yet */
-	uint64_t said_ns;    /* when to say what we wait for; 0: not yet */
-	bool has_said;
+	uint64_t warn_ns;    /* when to say what we wait for; 0: not yet */
+	bool has_warned;
 	int n_ends_asked;   /* INT, TERM, HUP and QUIT so far */
 	uint64_t repeat_ns; /* until when one more is the same */
 	struct weft_run_where where;

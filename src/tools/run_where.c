@@ -241,7 +241,7 @@ static void print_all(struct weft_run_io *io, struct place *places,
 		print_ranks(out, places, n, r, procs[r].pid);
 		print_text(out, &places[r]);
 		if (!fclose(out))
-			weft_run_io_say(io, "  %s", line);
+			weft_run_io_print(io, "  %s", line);
 		free(line);
 	}
 }

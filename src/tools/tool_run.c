@@ -130,22 +130,23 @@ static int code_of(const struct weft_run_proc *proc)
 					 : WEXITSTATUS(proc->status);
 }
 
-static void say_fault(
+static void print_fault(
 	struct weft_run_job *run, const struct weft_run_proc *proc)
 {
 	const struct weft_run_fault *fault = proc->fault;
 
 	if (fault->stage == WEFT_RUN_STAGE_WDIR)
-		weft_run_io_say(run->io,
+		weft_run_io_print(run->io,
 			"rank %u could not be started in directory %s: %s",
 			proc->rank, proc->app->wdir, strerror(fault->error));
 	else if (fault->stage == WEFT_RUN_STAGE_BIND)
-		weft_run_io_say(run->io,
+		weft_run_io_print(run->io,
 			"rank %u could not be bound to its cores: %s",
 			proc->rank, strerror(fault->error));
 	else
-		weft_run_io_say(run->io, "rank %u could not be started: %s: %s",
-			proc->rank, proc->app->argv[0], strerror(fault->error));
+		weft_run_io_print(run->io,
+			"rank %u could not be started: %s: %s", proc->rank,
+			proc->app->argv[0], strerror(fault->error));
 }
 
 /* Did it take leave, or end with all its sessions closed? */
@@ -157,7 +158,7 @@ static bool has_left(struct weft_run_job *run, const struct weft_run_proc *proc)
 			       WEFT_LIVENESS_IDLE);
 }
 
-static void tool_run_say_end(
+static void tool_run_print_end(
 	struct weft_run_job *run, const struct weft_run_proc *proc)
 {
 	static const char remedy[] =
@@ -172,14 +173,14 @@ static void tool_run_say_end(
 	else if (proc->is_connected)
 		how = " without finalizing";
 	if (WIFSIGNALED(proc->status))
-		weft_run_io_say(run->io,
+		weft_run_io_print(run->io,
 			"rank %u (pid %d on %s) was killed by signal %d (%s)%s",
 			proc->rank, proc->pid, run->host,
 			WTERMSIG(proc->status),
 			strsignal(WTERMSIG(proc->status)),
 			WCOREDUMP(proc->status) ? ", core dumped" : "");
 	else
-		weft_run_io_say(run->io,
+		weft_run_io_print(run->io,
 			"rank %u (pid %d on %s) exited with code %d%s%s",
 			proc->rank, proc->pid, run->host, code, how,
 			code ? "" : remedy);
@@ -224,9 +225,9 @@ static void on_end(struct weft_run_job *run, const struct weft_run_proc *proc)
 		return;
 	}
 	if (!is_mine && proc->fault->stage)
-		say_fault(run, proc);
+		print_fault(run, proc);
 	else if (!is_mine)
-		tool_run_say_end(run, proc);
+		tool_run_print_end(run, proc);
 	decide(run, code ? code : EXIT_FAILURE);
 	if (is_mine)
 		return;
@@ -251,7 +252,7 @@ static void abort_some(
 	struct weft_run_job *run, const struct weft_serve_event *event)
 {
 	if (run->state == WEFT_RUN_JOB_GOING)
-		weft_run_io_say(run->io,
+		weft_run_io_print(run->io,
 			"rank %u aborted %zu of %u processes with code %d%s%s",
 			event->rank, event->n_ranks, run->n, event->code,
 			*event->text ? ": " : "", event->text);
@@ -273,7 +274,7 @@ static void tool_run_on_abort(
 		return;
 	}
 	if (run->state == WEFT_RUN_JOB_GOING)
-		weft_run_io_say(run->io,
+		weft_run_io_print(run->io,
 			"rank %u aborted the job with code %d%s%s", event->rank,
 			event->code, *event->text ? ": " : "", event->text);
 	/* no fault where the code is 0: all are done */
@@ -373,8 +374,8 @@ static void on_end_signal(struct weft_run_job *run, int sig)
 	run->is_all_ending = true;
 	if (++run->n_ends_asked == 1)
 		return;
-	weft_run_io_say(run->io, "second signal %d (%s): killing the job", sig,
-		strsignal(sig));
+	weft_run_io_print(run->io, "second signal %d (%s): killing the job",
+		sig, strsignal(sig));
 	decide(run, EXIT_SIGNAL + sig);
 	kill_job(run);
 }
@@ -383,7 +384,7 @@ static void on_end_signal(struct weft_run_job *run, int sig)
  * have otherwise. */
 static void ask_where(struct weft_run_job *run, int sig, const char *why)
 {
-	weft_run_io_say(
+	weft_run_io_print(
 		run->io, "%s: where the processes of %s are:", why, run->name);
 	weft_run_where_open(&run->where, run->liveness, run->n);
 	run->where.sig = sig;
@@ -478,7 +479,7 @@ static bool is_due(uint64_t when_ns, int *ms)
 static void on_timeout(struct weft_run_job *run)
 {
 	run->timeout_ns = 0;
-	weft_run_io_say(run->io,
+	weft_run_io_print(run->io,
 		"the timeout of %g s is over with %u of %u processes running: "
 		"ending the job",
 		run->opt.timeout_s, run->n_running, run->n);
@@ -541,23 +542,23 @@ static void check_times(struct weft_run_job *run, int *ms)
 }
 
 /* All processes ended and we are still here: for what is said once. */
-static void say_wait(struct weft_run_job *run, int *ms)
+static void warn_of_wait(struct weft_run_job *run, int *ms)
 {
 	size_t n = weft_run_spawn_running(run->spawned);
 
-	if (!run->said_ns)
-		run->said_ns = after_ns((double)weft_knobs.stall_warn);
-	if (!weft_knobs.stall_warn || run->has_said ||
-		!is_due(run->said_ns, ms))
+	if (!run->warn_ns)
+		run->warn_ns = after_ns((double)weft_knobs.stall_warn);
+	if (!weft_knobs.stall_warn || run->has_warned ||
+		!is_due(run->warn_ns, ms))
 		return;
-	run->has_said = true;
+	run->has_warned = true;
 	if (n)
-		weft_run_io_say(run->io,
+		weft_run_io_print(run->io,
 			"all processes have ended; waiting for %zu job%s that "
 			"they started (WEFT_STALL_WARN)",
 			n, n > 1 ? "s" : "");
 	else
-		weft_run_io_say(run->io,
+		weft_run_io_print(run->io,
 			"all processes have ended; waiting for the reader of "
 			"their output (WEFT_STALL_WARN)");
 }
@@ -566,7 +567,7 @@ static void say_wait(struct weft_run_job *run, int *ms)
 static bool tool_run_is_over(struct weft_run_job *run, int *ms)
 {
 	if (!run->n_running)
-		say_wait(run, ms);
+		warn_of_wait(run, ms);
 	if (run->n_running || weft_run_spawn_running(run->spawned))
 		return false;
 	if (!run->output_ns)
@@ -588,7 +589,7 @@ static void check_output(struct weft_run_job *run)
 
 		if (!error)
 			continue;
-		weft_run_io_say(run->io, "cannot write %s: %s", names[which],
+		weft_run_io_print(run->io, "cannot write %s: %s", names[which],
 			strerror(error));
 		decide(run, EXIT_FAILURE);
 	}
@@ -608,7 +609,7 @@ static void check_strangers(struct weft_run_job *run)
 		first = r;
 	}
 	if (n && n < run->n && !run->has_other && !run->has_failed)
-		weft_run_io_say(run->io,
+		weft_run_io_print(run->io,
 			"note: %u of %u processes never joined the job, rank "
 			"%u the first: they ended without initializing Weft",
 			n, run->n, first);
