@@ -216,7 +216,7 @@ void weft_run_spawn_kill(const struct weft_run_spawn *list, int sig)
 		weft_run_proc_kill(&list->proc, sig);
 }
 
-void weft_run_spawn_tell(const struct weft_run_spawn *list, const char *name)
+void weft_run_spawn_notify(const struct weft_run_spawn *list, const char *name)
 {
 	char record[WEFT_RUN_NAME_MAX] = "";
 

@@ -55,7 +55,7 @@ size_t weft_run_spawn_running(const struct weft_run_spawn *list);
 void weft_run_spawn_kill(const struct weft_run_spawn *list, int sig);
 
 /* The job of this name is over. */
-void weft_run_spawn_tell(const struct weft_run_spawn *list, const char *name);
+void weft_run_spawn_notify(const struct weft_run_spawn *list, const char *name);
 
 void weft_run_spawn_free(struct weft_run_spawn *list);
 

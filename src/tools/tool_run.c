@@ -186,7 +186,7 @@ static void tool_run_print_end(
 			code ? "" : remedy);
 }
 
-static void tell_others(
+static void notify_others(
 	struct weft_run_job *run, const struct weft_run_proc *proc)
 {
 	enum weft_serve_end how = WEFT_SERVE_END_NO_FINALIZE;
@@ -214,14 +214,14 @@ static void on_end(struct weft_run_job *run, const struct weft_run_proc *proc)
 	run->n_running--;
 	weft_serve_ended(run->serve, proc->rank);
 	if (!run->n_running)
-		weft_run_spawn_tell(run->spawned, run->name);
+		weft_run_spawn_notify(run->spawned, run->name);
 	if (proc->is_aborted && !is_mine) {
-		tell_others(run, proc); /* whoever is left goes on */
+		notify_others(run, proc); /* whoever is left goes on */
 		return;
 	}
 	if (!code && (!is_gone || run->opt.needs_no_finalize)) {
 		if (is_gone && !is_mine)
-			tell_others(run, proc);
+			notify_others(run, proc);
 		return;
 	}
 	if (!is_mine && proc->fault->stage)
@@ -232,7 +232,7 @@ static void on_end(struct weft_run_job *run, const struct weft_run_proc *proc)
 	if (is_mine)
 		return;
 	if (WIFSIGNALED(proc->status) || !has_left(run, proc))
-		tell_others(run, proc);
+		notify_others(run, proc);
 	/* one that has left owes the others nothing; its code is kept */
 	if (!run->opt.keep_going &&
 		(WIFSIGNALED(proc->status) || !has_left(run, proc)))
@@ -311,7 +311,7 @@ static void on_other_end(void *arg, pid_t pid, int status)
 	if (status)
 		decide(run, code_of(&s->proc));
 	weft_serve_job_ended(run->serve, s->name);
-	weft_run_spawn_tell(run->spawned, s->name);
+	weft_run_spawn_notify(run->spawned, s->name);
 }
 
 /* Another job is over, says the launcher above. */
@@ -321,7 +321,7 @@ static void hear_above(struct weft_run_job *run)
 
 	while (weft_run_spawn_hear(&run->above_fd, name)) {
 		weft_serve_job_ended(run->serve, name);
-		weft_run_spawn_tell(run->spawned, name);
+		weft_run_spawn_notify(run->spawned, name);
 	}
 }
 
