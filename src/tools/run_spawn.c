@@ -244,7 +244,7 @@ int weft_run_spawn_above(char *name_out, char *parent_out)
 	return fd;
 }
 
-bool weft_run_spawn_hear(int *fd, char *name_out)
+bool weft_run_spawn_receive(int *fd, char *name_out)
 {
 	ssize_t got = *fd < 0 ? -1 : read(*fd, name_out, WEFT_RUN_NAME_MAX);
 

@@ -68,6 +68,6 @@ int weft_run_spawn_above(char *name_out, char *parent_out);
 
 /* The next job that ended, from above; false when there is none now.  *fd
  * becomes -1 when there will be none any more. */
-bool weft_run_spawn_hear(int *fd, char *name_out);
+bool weft_run_spawn_receive(int *fd, char *name_out);
 
 #endif

@@ -315,17 +315,17 @@ static void on_other_end(void *arg, pid_t pid, int status)
 }
 
 /* Another job is over, says the launcher above. */
-static void hear_above(struct weft_run_job *run)
+static void receive_notices(struct weft_run_job *run)
 {
 	char name[WEFT_RUN_NAME_MAX];
 
-	while (weft_run_spawn_hear(&run->above_fd, name)) {
+	while (weft_run_spawn_receive(&run->above_fd, name)) {
 		weft_serve_job_ended(run->serve, name);
 		weft_run_spawn_notify(run->spawned, name);
 	}
 }
 
-static void take_news(struct weft_run_job *run)
+static void tool_run_on_events(struct weft_run_job *run)
 {
 	struct weft_serve_event event;
 
@@ -356,7 +356,7 @@ static void reap(struct weft_run_job *run)
 		proc = weft_run_proc_reap(
 			run->procs, run->n, on_other_end, run);
 		/* what it told the server before it ended counts */
-		take_news(run);
+		tool_run_on_events(run);
 		if (proc)
 			on_end(run, proc);
 	} while (proc);
@@ -636,8 +636,8 @@ static void loop(struct weft_run_job *run)
 		weft_run_io_step(run->io, &run->fds[WEFT_RUN_JOB_FDS], n);
 		check_output(run);
 		take_signals(run);
-		hear_above(run);
-		take_news(run);
+		receive_notices(run);
+		tool_run_on_events(run);
 		reap(run);
 	}
 }
