@@ -161,7 +161,7 @@ static int widen_displs(struct frame *f, const struct weft_collside *side,
 }
 
 /* The type of an empty block is ignored. */
-static int look_up_types(struct frame *f, const struct weft_collside *side,
+static int find_types(struct frame *f, const struct weft_collside *side,
 	int32_t n, struct weft_blocks *out)
 {
 	struct weft_type **types = frame_room(f, n);
@@ -206,7 +206,7 @@ static int many(struct frame *f, const struct weft_collside *side,
 	if (!err && n > 0)
 		err = widen_displs(f, side, n, out);
 	if (!err && side->types)
-		err = look_up_types(f, side, n, out);
+		err = find_types(f, side, n, out);
 	else if (!err)
 		err = weft_check_type_ready(side->type, &out->type);
 	out->buf = (void *)(uintptr_t)side->buf;

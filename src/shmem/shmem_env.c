@@ -14,7 +14,7 @@
 enum { HEAP_MB = 512 };
 
 /* SHMEM_<name>, or SMA_<name>, or NULL; *found_out is the name it has. */
-static const char *shmem_env_look(const char *name, char found_out[32])
+static const char *shmem_env_find(const char *name, char found_out[32])
 {
 	static const char *const prefixes[] = { "SHMEM_", "SMA_" };
 
@@ -33,7 +33,7 @@ bool weft_shmem_env_has(const char *name)
 {
 	char found[32];
 
-	return shmem_env_look(name, found) != NULL;
+	return shmem_env_find(name, found) != NULL;
 }
 
 /* Power of 1024, or -1 for a letter that is none. */
@@ -51,7 +51,7 @@ static int power_of(char letter)
 int weft_shmem_env_heap(size_t *len_out)
 {
 	char found[32];
-	const char *text = shmem_env_look("SYMMETRIC_SIZE", found);
+	const char *text = shmem_env_find("SYMMETRIC_SIZE", found);
 	double len = 0;
 	char *end = NULL;
 	int power = -1;
@@ -75,7 +75,7 @@ int weft_shmem_env_heap(size_t *len_out)
 void weft_shmem_env_print(void)
 {
 	char found[32];
-	const char *heap = shmem_env_look("SYMMETRIC_SIZE", found);
+	const char *heap = shmem_env_find("SYMMETRIC_SIZE", found);
 
 	printf("SHMEM_VERSION         print the library's version at start\n"
 	       "SHMEM_INFO            print this text at start\n"

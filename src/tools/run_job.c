@@ -391,7 +391,7 @@ static void warn_of_others(struct weft_run_job *run)
 	}
 }
 
-void weft_run_job_look(struct weft_run_job *run, uint32_t rank)
+void weft_run_job_check_loaded(struct weft_run_job *run, uint32_t rank)
 {
 	const struct weft_run_proc *proc = &run->procs[rank];
 	char name[64];

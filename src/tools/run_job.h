@@ -69,7 +69,7 @@ struct weft_run_job {
 	int n_ends_asked;   /* INT, TERM, HUP and QUIT so far */
 	uint64_t repeat_ns; /* until when one more is the same */
 	struct weft_run_where where;
-	uint64_t look_ns;  /* when to look what processes have loaded */
+	uint64_t check_ns; /* when to look what processes have loaded */
 	uint64_t pause_ns; /* until the look after that */
 	bool has_other;	   /* said of another MPI */
 	bool is_stuck;	   /* the server's thread did not end */
@@ -90,6 +90,6 @@ int weft_run_job_start(struct weft_run_job *run);
 
 /* Says, once a job, if this process, which has not joined it, has another MPI
  * loaded. */
-void weft_run_job_look(struct weft_run_job *run, uint32_t rank);
+void weft_run_job_check_loaded(struct weft_run_job *run, uint32_t rank);
 
 #endif

@@ -34,8 +34,8 @@ enum {
 	EXIT_SIGNAL = 128,
 	OUTPUT_WAIT_S = 1, /* for pipes somebody else holds open */
 	REPEAT_S = 1,	   /* signals within this time are one */
-	LOOK_MS = 250,	   /* until processes have loaded their libraries */
-	LOOK_MAX_S = 16,
+	LOADED_MS = 250,   /* until processes have loaded their libraries */
+	LOADED_MAX_S = 16,
 	ANSWER_MS = 20, /* between looks for the answers of processes */
 };
 
@@ -341,7 +341,7 @@ static void tool_run_on_events(struct weft_run_job *run)
 			run->procs[event.rank].is_connected = true;
 			run->procs[event.rank].is_finalized = false;
 			/* to PMIx, which other MPIs use as well */
-			weft_run_job_look(run, event.rank);
+			weft_run_job_check_loaded(run, event.rank);
 		}
 		if (event.kind == WEFT_SERVE_FINALIZED)
 			run->procs[event.rank].is_finalized = true;
@@ -517,14 +517,14 @@ static void check_where(struct weft_run_job *run, int *ms)
 /* Nothing tells when a process loads a library: after 1/4 s, 1 s, 4 s, 16 s. */
 static void check_loaded(struct weft_run_job *run, int *ms)
 {
-	if (run->has_other || !is_due(run->look_ns, ms))
+	if (run->has_other || !is_due(run->check_ns, ms))
 		return;
 	for (uint32_t r = 0; r < run->n; r++)
-		weft_run_job_look(run, r);
+		weft_run_job_check_loaded(run, r);
 	run->pause_ns *= 4;
-	run->look_ns = run->pause_ns > LOOK_MAX_S * WEFT_NS_PER_S
-			       ? 0
-			       : weft_now_ns() + run->pause_ns;
+	run->check_ns = run->pause_ns > LOADED_MAX_S * WEFT_NS_PER_S
+				? 0
+				: weft_now_ns() + run->pause_ns;
 }
 
 static void check_times(struct weft_run_job *run, int *ms)
@@ -683,8 +683,8 @@ static int tool_run_launch(struct weft_run_job *run)
 		run->timeout_ns = after_ns(run->opt.timeout_s);
 	if (!err)
 		err = weft_run_job_start(run);
-	run->pause_ns = LOOK_MS * 1000000ULL;
-	run->look_ns = weft_now_ns() + run->pause_ns;
+	run->pause_ns = LOADED_MS * 1000000ULL;
+	run->check_ns = weft_now_ns() + run->pause_ns;
 	if (err) {
 		run->status = tool_run_complain("cannot start the job", err);
 	} else {
