@@ -50,16 +50,16 @@ static inline size_t weft_round_up(size_t n, size_t step)
 #define WEFT_CPU_PAUSE ""
 #endif
 
-/* Tells the processor that this is a spin loop, so that it does not speculate
- * on loads that the awaited store would invalidate. */
+/* Marks a spin loop for the processor, which then does not speculate on loads
+ * that the awaited store would invalidate. */
 static inline void weft_cpu_pause(void)
 {
 	__asm__ volatile(WEFT_CPU_PAUSE ::: "memory");
 }
 
-/* Fetches a cache line for writing that another core wrote last. A plain read
- * would fetch the line shared, and the store would have to request it a second
- * time. */
+/* Prefetches for writing a cache line that another core wrote last. A plain
+ * read would fetch the line in shared state, and the store would have to
+ * request it again. */
 static inline void weft_prefetch_write(const void *line)
 {
 #if defined(__x86_64__)
@@ -71,7 +71,8 @@ static inline void weft_prefetch_write(const void *line)
 #endif
 }
 
-/* Copies a message. Up to 16 bytes take no call: two moves that overlap. */
+/* Copies a message. Up to 16 bytes are copied inline, with two overlapping
+ * moves. */
 static inline void weft_copy_msg(void *to, const void *from, size_t len)
 {
 	uint64_t head, tail;

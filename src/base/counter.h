@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* counter: what the library did, counted
+/* counter: counters of events in the library
  *
  * base/counter.def lists the counters. An object that counts embeds a struct
  * weft_counters and increments its fields under the object's own lock: a plain
@@ -40,19 +40,19 @@ struct weft_counter_desc {
  * number of a VCI or WEFT_COUNTER_PROCESS. Any thread. */
 void weft_counters_open(struct weft_counters *counters, uint8_t owner);
 
-/* The object closes; its values stay in the sums. Counters that were never
- * opened are accepted. Any thread. */
+/* Removes the counters of an object that closes and keeps their values in the
+ * sums. Counters that were never opened are accepted. Any thread. */
 void weft_counters_close(struct weft_counters *counters);
 
 size_t weft_counter_count(void);
 const struct weft_counter_desc *weft_counter_desc(size_t i);
 
-/* The sum of counter i over the objects of an owner, open and closed. A value
- * that its object is changing meanwhile may be the one before. Any thread. */
+/* The sum of counter i over the objects of an owner, open and closed. An
+ * increment that happens concurrently may be missing. Any thread. */
 uint64_t weft_counter_read(size_t i, uint8_t owner);
 
-/* Prints the counters that are not 0, one line an owner, whatever WEFT_LOG is.
- */
+/* Prints the counters that are not 0, one line per owner, at every WEFT_LOG
+ * level. */
 void weft_counters_print(void);
 
 #endif

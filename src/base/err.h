@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* err: the error set used inside the library
  *
- * Internal functions return 0 or a negative enum weft_err. Foreign codes are
- * translated where they enter. The function that finds a fault describes it
- * once with weft_err_set(); callers pass the code on in silence. The text is
- * kept per thread, so that the API rooms can put it into their report. */
+ * Internal functions return 0 or a negative enum weft_err. Codes of other
+ * libraries are translated by the function that receives them. The function
+ * that detects a fault describes it once with weft_err_set(); its callers only
+ * return the code. The text is stored per thread, and the API rooms report it.
+ */
 #ifndef WEFT_ERR_H
 #define WEFT_ERR_H
 
@@ -32,25 +33,26 @@ const char *weft_err_str(int err);
  * WEFT_AGAIN, not a value outside the enum. */
 bool weft_err_is_fault(int err);
 
-/* Records the exact fault of this thread (printf style, one sentence without a
- * final full stop, at most 255 characters) and returns err. */
+/* Records the exact fault for this thread and returns err. The text has printf
+ * style and is one sentence without a final full stop. It is cut after
+ * WEFT_ERR_TEXT - 1 bytes. */
 int weft_err_set(int err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The text recorded by the last weft_err_set() of this thread if it was for
- * this err, otherwise "". Lent until the next weft_err_set(). */
+/* The text of this thread's last weft_err_set() if that was for this err,
+ * otherwise "". Valid until the next weft_err_set(). */
 const char *weft_err_detail_peek(int err);
 
-/* Records which object the last weft_err_set() of this thread names: a number
- * that identifies the object in this process and is not 0. failed is the number
- * of the failed process plus one, or 0. */
+/* Adds to the last weft_err_set() of this thread the object that its text
+ * names: a number that identifies it in this process and is not 0. failed is
+ * the number of the failed process plus one, or 0. */
 void weft_err_object_set(uint64_t object, uint64_t failed);
 
-/* The object that the recorded text names if the text is for this err; 0 if it
- * names none. */
+/* The object that was recorded with this err; 0 if there is none. */
 uint64_t weft_err_object(int err);
 
-/* The failed process plus one, likewise; 0: none. */
+/* The number of the failed process plus one that was recorded with this err; 0
+ * if there is none. */
 uint64_t weft_err_failed(int err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* handle: chunks of objects, a free list threaded through the free ones */
+/* handle: chunks of objects, and a list of the free ones */
 #include "base/handle.h"
 
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static struct weft_obj *slot_at(struct weft_table *table, uint32_t index)
 							   table->size);
 }
 
-/* Next index never used before, with its chunk in place. */
+/* The next index that was never used, with its chunk allocated; NULL if memory
+ * or indices are exhausted. */
 static struct weft_obj *handle_grow(struct weft_table *table)
 {
 	uint32_t index = table->n_used;

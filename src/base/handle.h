@@ -2,12 +2,12 @@
 /* handle: tables of fixed-size objects named by generational handles
  *
  * A handle is a number of 64 bits: generation (31) | kind (4) | index (27).
- * Objects live in place inside chunks that are never given back, so looking a
- * stale, foreign or invented handle up is always safe: it yields NULL, because
- * the generation was raised when the object was freed. Small numbers below
- * WEFT_HANDLE_PREDEFINED_END are never handed out; API rooms use them for
- * predefined objects. The low 32 bits alone name a live object too
- * (weft_table_from_int), for Fortran-like integer handles. */
+ * Objects are stored in chunks that are never freed, and freeing an object
+ * raises its generation. So the lookup of a stale or invalid handle is always
+ * safe and yields NULL. Numbers below WEFT_HANDLE_PREDEFINED_END are never
+ * allocated; API rooms use them for predefined objects. The low 32 bits alone
+ * also name a live object (weft_table_from_int), for integer handles as in
+ * Fortran. */
 #ifndef WEFT_HANDLE_H
 #define WEFT_HANDLE_H
 
@@ -41,7 +41,7 @@ enum {
 	WEFT_TABLE_CHUNKS = 16384, /* so at most 4 M live objects a kind */
 };
 
-/* First member of every object in a table. */
+/* The first member of every object in a table. */
 struct weft_obj {
 	uint32_t low; /* kind and index: the low half of the handle */
 	uint32_t gen; /* odd while live; only handle.c writes */
@@ -53,7 +53,7 @@ struct weft_table {
 	/* below: only handle.c, and the inline look-up */
 	_Atomic(char *) chunk[WEFT_TABLE_CHUNKS];
 	struct weft_spin spin; /* guards what follows */
-	uint32_t n_used;       /* indices ever handed out */
+	uint32_t n_used;       /* indices that were ever allocated */
 	uint32_t n_live;
 	uint32_t free_head; /* index + 1 of the first free object, 0: none */
 };
@@ -63,8 +63,8 @@ struct weft_table {
 		.size = (sizeof(type) + 63) & ~(size_t)63, .kind = (kind_) \
 	}
 
-/* Returns a live object, zeroed but for its weft_obj, or NULL when memory or
- * indices are exhausted. Any thread. */
+/* Allocates an object, zeroed except its weft_obj. NULL if memory or indices
+ * are exhausted. Any thread. */
 void *weft_table_new(struct weft_table *table);
 
 /* Frees the object. Every handle to it is stale from now on. NULL is accepted.
@@ -77,8 +77,8 @@ static inline void weft_obj_renew(void *obj)
 {
 	uint64_t handle;
 
-	/* one store for both halves, so that a read of the handle right
-	 * afterwards is served from the store buffer */
+	/* one store for both halves, so that the store buffer can forward it to
+	 * a read of the handle right afterwards */
 	memcpy(&handle, obj, sizeof(handle));
 	handle = (handle + ((uint64_t)2 << 32)) & ~((uint64_t)1 << 63);
 	memcpy(obj, &handle, sizeof(handle));
@@ -97,10 +97,10 @@ static inline void weft_obj_toggle(void *obj)
 /* Number of live objects, for leak reports. */
 uint32_t weft_table_n_live(struct weft_table *table);
 
-/* Returns the live object with index `*pos` or above and advances *pos past it;
- * NULL at the end. Start with 0. Any thread; the caller holds the lock under
+/* Returns the next live object, from index *pos on, and advances *pos past it;
+ * NULL at the end. Start with 0. Any thread. The caller holds the lock under
  * which the objects that it reads are written and freed. Other threads may
- * create objects meanwhile: those are zeroed before they are live. */
+ * create objects concurrently; such an object is zeroed before it is live. */
 void *weft_table_next(struct weft_table *table, uint32_t *pos);
 
 /* The object with index i, live or not; NULL from the first index that was
@@ -132,8 +132,8 @@ static inline struct weft_obj *weft_table_slot_(
 							   table->size);
 }
 
-/* The live object of this table that a handle names, or NULL when the handle is
- * stale or invented. */
+/* The live object of this table that a handle names; NULL if the handle is
+ * stale or invalid. */
 static inline void *weft_table_get(
 	const struct weft_table *table, uint64_t handle)
 {

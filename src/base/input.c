@@ -21,7 +21,7 @@ static bool has_no_name(int fd)
 	return fstatfs(fd, &where) == 0 && where.f_type == PIPEFS_MAGIC;
 }
 
-/* NULL if it may be read. */
+/* The reason why the file cannot be used, or NULL. */
 static const char *input_refuse(int fd, bool accepts_pipe)
 {
 	struct stat is;
@@ -45,7 +45,7 @@ FILE *weft_input_open(const char *path, bool accepts_pipe, const char **why_out)
 
 	*why_out = fd < 0 ? strerror(errno) : input_refuse(fd, accepts_pipe);
 	if (!*why_out) {
-		/* later reads may wait */
+		/* O_NONBLOCK was for open() only; reads may wait */
 		fcntl(fd, F_SETFL, 0);
 		file = fdopen(fd, "r");
 		if (!file)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* interval: the C library's balanced tree, in which ranges that overlap compare
+/* interval: uses the C library's balanced tree; ranges that overlap compare
  * equal */
 #include "base/interval.h"
 
@@ -32,7 +32,8 @@ int weft_interval_add(
 
 	if (!node)
 		return weft_err_set(WEFT_ERR_NOMEM,
-			"no memory to note which addresses are in use");
+			"no memory to record the addresses %p to %p",
+			(void *)range->start, (void *)range->end);
 	assert(*node == range);
 	return 0;
 }

@@ -12,16 +12,16 @@
 
 /* Embedded in the owner's struct; constant while it is in a set. */
 struct weft_interval {
-	uintptr_t start, end; /* end: the first address after it */
+	uintptr_t start, end; /* end: first address after the range */
 };
 
-/* Zeroed: empty. */
+/* A set of ranges. A zeroed struct is empty. */
 struct weft_intervals {
 	void *root;
 };
 
-/* A range that has any byte from start to end, or NULL. If there are several,
- * any of them. */
+/* A range that overlaps [start, end), or NULL. If there are several, any of
+ * them. */
 struct weft_interval *weft_interval_find(
 	const struct weft_intervals *ranges, uintptr_t start, uintptr_t end);
 

@@ -36,10 +36,10 @@ struct weft_knob_desc {
 	enum weft_knob_source source;
 };
 
-/* Reads the environment; later calls do nothing. A value that cannot be used is
- * refused with one warning, and the default stays. A WEFT_ variable that is no
- * knob causes one warning that suggests the nearest name. Not thread safe: the
- * first open calls it under its lock. */
+/* Reads the environment; later calls do nothing. An invalid value is refused
+ * with one warning, and the default is used. A WEFT_ variable that is no knob
+ * causes one warning with the nearest name. Not thread safe: the first open
+ * calls it under its lock. */
 void weft_knob_load(void);
 
 size_t weft_knob_count(void);
@@ -48,8 +48,8 @@ const struct weft_knob_desc *weft_knob_desc(size_t i);
 /* The current value of knob i as text, valid until the next call. */
 const char *weft_knob_value(size_t i, char *buf, size_t len);
 
-/* True if the environment sets the knob whose field of weft_knobs is at
- * `value`. */
+/* True if the environment sets a knob; `value` is the address of its field in
+ * weft_knobs. */
 bool weft_knob_is_set(const void *value);
 
 /* True if an "on|off" knob is "on". */

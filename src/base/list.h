@@ -37,8 +37,8 @@ static inline void weft_list_push_front(
 	weft_list_push_back(head->next, link);
 }
 
-/* Removes the link, which then is a list of its own, so that removing it twice
- * is harmless. */
+/* Removes the link and makes it a list of its own, so that a second removal is
+ * harmless. */
 static inline void weft_list_remove(struct weft_link *link)
 {
 	link->prev->next = link->next;

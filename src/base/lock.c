@@ -10,8 +10,8 @@ enum { SPINS_BEFORE_YIELD = 64 };
 
 atomic_bool weft_lock_mt;
 
-/* The kernel takes tens of milliseconds for this once the process has a second
- * thread, for example that of the PMIx client. */
+/* Registers early: once the process has a second thread, such as that of the
+ * PMIx client, this call lasts tens of milliseconds. */
 static void __attribute__((constructor)) lock_register(void)
 {
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
@@ -56,8 +56,8 @@ void weft_lock_acquire_mt(struct weft_lock *lock)
 {
 	if (!lock_try_acquire(lock))
 		lock_wait(lock);
-	/* The holder took the lock before the process became multi-threaded;
-	 * pairs with the release in weft_lock_release. */
+	/* Waits for a holder that acquired the lock before the process became
+	 * multi-threaded; pairs with the release in weft_lock_release. */
 	for (unsigned n = 0;
 		atomic_load_explicit(&lock->is_biased, memory_order_acquire);
 		n++)

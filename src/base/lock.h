@@ -3,21 +3,22 @@
  * thread
  *
  * struct weft_lock: a process starts single-threaded (weft_lock_is_mt() is
- * false). To take the lock is then one plain store and two loads. The first
+ * false). Acquiring the lock is then one plain store and two loads. The first
  * session that is granted MPI_THREAD_MULTIPLE calls weft_lock_enable_mt(),
  * which makes every such lock real for the rest of the process. The change is
- * safe while another thread is inside the library: after membarrier() each
- * later taker sees the flag, and it waits for the one earlier holder through
- * `is_biased`.
+ * safe while another thread is inside the library. After membarrier(), each
+ * thread that acquires a lock sees the flag; it waits through `is_biased` for
+ * the thread that acquired the lock earlier.
  *
- * Use it only for data that the caller's thread level protects already: VCIs
- * and what they progress. Data that MPI lets any thread use at any time (handle
- * tables, sessions, info) is guarded by struct weft_spin or a pthread mutex,
- * which are always real.
+ * Use it only for data that the caller's thread level already protects: VCIs
+ * and the objects that they progress. Data that MPI lets any thread use at any
+ * time (handle tables, sessions, info) is guarded by struct weft_spin or a
+ * pthread mutex, which are always real.
  *
- * Lock order, outermost first; a lower number is never taken under a higher:
+ * Lock order, outermost first. A thread that holds a lock does not acquire one
+ * with a lower number:
  *   1 proc      opening and closing process-wide objects (transport/proc.c)
- *   2 VCI       a VCI and all that is progressed through it (transport/vci.h)
+ *   2 VCI       a VCI and the objects that it progresses (transport/vci.h)
  *   3 registry  lists of sessions; attributes; info objects
  *   4 table     handle tables (base/handle.c), the process manager's queue */
 #ifndef WEFT_LOCK_H
@@ -30,19 +31,19 @@
 #include <stdbool.h>
 
 struct weft_lock {
-	atomic_int is_taken; /* by a thread of a multi-threaded process */
+	atomic_int is_taken; /* held by a thread of a multi-threaded process */
 	atomic_int n_waiting;
-	atomic_int is_biased; /* held by the only thread, without an atomic */
-	atomic_int is_real;   /* the holder took it through is_taken; written by
-				 the holder */
-	/* how often a thread found the lock taken and waited; written by the
-	 * holder */
+	atomic_int is_biased; /* held by the only thread, without an atomic
+				 exchange */
+	atomic_int is_real;   /* the holder acquired it through is_taken;
+				 written by the holder */
+	/* how often a thread had to wait for the lock; written by the holder */
 	atomic_ulong n_contended;
 };
 
 extern atomic_bool weft_lock_mt;
 
-/* True once more than one thread may be inside the library at once. */
+/* True once several threads may be inside the library at a time. */
 static inline bool weft_lock_is_mt(void)
 {
 	return atomic_load_explicit(&weft_lock_mt, memory_order_relaxed);
@@ -56,7 +57,7 @@ void weft_lock_acquire_mt(struct weft_lock *lock);
 bool weft_lock_try_mt(struct weft_lock *lock);
 void weft_lock_release_mt(struct weft_lock *lock);
 
-/* Takes the lock; not recursive. */
+/* Acquires the lock; not recursive. */
 static inline void weft_lock_acquire(struct weft_lock *lock)
 {
 	if (__builtin_expect(!weft_lock_is_mt(), 1)) {
@@ -73,8 +74,8 @@ static inline void weft_lock_acquire(struct weft_lock *lock)
 	weft_lock_acquire_mt(lock);
 }
 
-/* Takes the lock, or returns false immediately if another thread holds it. The
- * calling thread does not hold it. */
+/* Acquires the lock, or returns false immediately if another thread holds it.
+ * The calling thread does not hold it. */
 static inline bool weft_lock_try(struct weft_lock *lock)
 {
 	if (weft_lock_is_mt())
@@ -85,9 +86,10 @@ static inline bool weft_lock_try(struct weft_lock *lock)
 
 static inline void weft_lock_release(struct weft_lock *lock)
 {
-	/* is_biased does not tell: a thread that is about to notice the change
-	 * to multi-threaded may set it for a moment while this thread holds the
-	 * lock. The release pairs with the acquire in weft_lock_acquire_mt. */
+	/* is_biased cannot be used here: a thread that has not seen the change
+	 * to multi-threaded yet may set it for a moment while this thread holds
+	 * the lock. The release pairs with the acquire in weft_lock_acquire_mt.
+	 */
 	if (__builtin_expect(
 		    !atomic_load_explicit(&lock->is_real, memory_order_relaxed),
 		    1))
@@ -104,8 +106,8 @@ static inline bool weft_lock_is_wanted(struct weft_lock *lock)
 	return atomic_load_explicit(&lock->n_waiting, memory_order_relaxed);
 }
 
-/* Releases and retakes the lock if a thread waits in weft_lock_acquire(). For
- * wait loops. */
+/* Releases and reacquires the lock if a thread waits in weft_lock_acquire().
+ * For wait loops. */
 static inline void weft_lock_pause(struct weft_lock *lock)
 {
 	if (__builtin_expect(!weft_lock_is_wanted(lock), 1))
@@ -137,7 +139,7 @@ static inline void weft_spin_acquire(struct weft_spin *spin)
 		weft_yield_wait(n);
 }
 
-/* False when another thread holds it. */
+/* Acquires the lock; false if another thread holds it. */
 static inline bool weft_spin_try_acquire(struct weft_spin *spin)
 {
 	/* pairs with the release in weft_spin_release */

@@ -5,7 +5,7 @@
  * cannot continue as asked. `warn`: continues degraded. `info`: at most a
  * screen per process. `debug`: per object. `trace`: per message. Each warn and
  * error carries a stable id such as NET-NOPROV and names the knob or command
- * that would change it. Control characters of what is printed become \xNN.
+ * that would change it. Control characters in the text become \xNN.
  * WEFT_LOG chooses the level (default warn). */
 #ifndef WEFT_LOG_H
 #define WEFT_LOG_H

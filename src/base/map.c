@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* map: linear probing; removal shifts entries back, so that there are no
- * tombstones */
+/* map: linear probing; a removal shifts later entries back and leaves no
+ * tombstone */
 #include "base/map.h"
 #include "base/err.h"
 

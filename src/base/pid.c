@@ -35,7 +35,8 @@ static uint64_t namespace_of(const char *path)
 	return stat(path, &st) ? 0 : (uint64_t)st.st_ino;
 }
 
-/* As the kernel decides on opening /proc/PID/fd: PTRACE_MODE_READ_FSCREDS. */
+/* Hashes the values that the kernel checks when a process opens /proc/PID/fd of
+ * another one (PTRACE_MODE_READ_FSCREDS). */
 uint64_t weft_pid_access_id(void)
 {
 	static const uint8_t no_key[16];
@@ -54,7 +55,7 @@ uint64_t weft_pid_access_id(void)
 	id[3] = caps[0].permitted;
 	id[4] = caps[1].permitted;
 	may_open_any = caps[0].effective >> CAP_SYS_PTRACE & 1;
-	/* a program that may be executed and not read */
+	/* an executable without read permission is not dumpable */
 	if (prctl(PR_GET_DUMPABLE) != 1 && !may_open_any)
 		id[5] = (uint64_t)getpid();
 	return weft_hash(no_key, id, sizeof(id));

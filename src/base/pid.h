@@ -7,13 +7,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* True if all threads of the process have ended, or end within so many ms. A
+/* True if all threads of the process have ended, or end within wait_ms. A
  * zombie counts as ended, although kill() still finds it. False if pid is not
- * positive. */
+ * positive.
+ */
 bool weft_pid_has_ended(pid_t pid, int wait_ms);
 
-/* A number that two processes of a machine have in common if they may open each
- * other's memory: namespaces, user, capabilities. Any thread. */
+/* A hash of namespaces, user and capabilities. Two processes of a machine that
+ * have the same number may open each other's memory. Any thread. */
 uint64_t weft_pid_access_id(void);
 
 #endif

@@ -8,9 +8,9 @@
 
 #include <stddef.h>
 
-/* Replaces each control character of a string by \xNN: those below a blank,
- * DEL, and C1 alone or in UTF-8. size is the size of the array; the end of the
- * text is cut where it no longer fits. Returns the new length. */
+/* Replaces each control character of a string by \xNN: characters below a
+ * blank, DEL, and C1 characters as single bytes or in UTF-8. size is the size
+ * of the array; text that no longer fits is cut. Returns the new length. */
 size_t weft_plain(char *text, size_t size);
 
 #endif

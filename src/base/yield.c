@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* yield: gives up the core, or reports that a sleep is cheaper */
+/* yield: gives up the core, and detects when yields are costly */
 #include "base/yield.h"
 
 #include "base/bits.h"
@@ -18,7 +18,7 @@ enum {
 	SLEEP_MIN_NS = 31250, /* five doublings make a millisecond */
 	SLEEP_DOUBLINGS = 5,
 	SLEEPS_OF_ONE_LENGTH = 8,
-	YIELDS = 1000, /* without success, before weft_yield_wait() sleeps */
+	YIELDS = 1000, /* of one wait, before weft_yield_wait() sleeps */
 };
 
 static _Thread_local struct {

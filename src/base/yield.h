@@ -2,9 +2,9 @@
 /* yield: gives up the core in a wait loop, and measures what that costs
  *
  * Since Linux 6.18 (and 6.12.63) a thread that yields gives up the rest of its
- * time slice. Beside a thread that computes, each yield then lasts a slice of
- * that thread, some milliseconds. A short sleep lasts a tenth of one, because
- * the scheduler soon runs a thread that wakes up.
+ * time slice. If another thread computes on the core, each yield then lasts a
+ * time slice of that thread, some milliseconds. A short sleep lasts a tenth of
+ * a slice, because the scheduler soon runs a thread that wakes up.
  *
  * Each thread times one yield in eight, and every yield after one that took
  * over a millisecond. After three costly ones weft_yield() refuses for 100 ms,
@@ -28,9 +28,9 @@ bool weft_yield_is_costly(void);
 /* Duration of the n-th sleep of a wait: 31 us to 1 ms. */
 uint64_t weft_yield_sleep_ns(uint64_t n);
 
-/* Gives up the core for the n-th time in a wait that has no wakeup. Yields;
- * sleeps where yields are costly or where many did not help, because the
- * awaited thread may have a lower priority. */
+/* Gives up the core for the n-th time in a wait that has no wakeup. The
+ * function yields. It sleeps if yields are costly, or after many yields,
+ * because the awaited thread may have a lower priority. */
 void weft_yield_wait(uint64_t n);
 
 #endif
