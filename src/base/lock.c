@@ -30,9 +30,9 @@ void weft_lock_enable_mt(void)
 /* pairs with the release in weft_lock_release_mt */
 static inline bool lock_try_acquire(struct weft_lock *lock)
 {
-	return !atomic_load_explicit(&lock->is_taken, memory_order_relaxed) &&
+	return !atomic_load_explicit(&lock->is_held, memory_order_relaxed) &&
 	       !atomic_exchange_explicit(
-		       &lock->is_taken, 1, memory_order_acquire);
+		       &lock->is_held, 1, memory_order_acquire);
 }
 
 static __attribute__((noinline)) void lock_wait(struct weft_lock *lock)
@@ -70,7 +70,7 @@ bool weft_lock_try_mt(struct weft_lock *lock)
 	if (!lock_try_acquire(lock))
 		return false;
 	if (atomic_load_explicit(&lock->is_biased, memory_order_acquire)) {
-		atomic_store_explicit(&lock->is_taken, 0, memory_order_release);
+		atomic_store_explicit(&lock->is_held, 0, memory_order_release);
 		return false;
 	}
 	atomic_store_explicit(&lock->is_real, 1, memory_order_relaxed);
@@ -80,5 +80,5 @@ bool weft_lock_try_mt(struct weft_lock *lock)
 void weft_lock_release_mt(struct weft_lock *lock)
 {
 	atomic_store_explicit(&lock->is_real, 0, memory_order_relaxed);
-	atomic_store_explicit(&lock->is_taken, 0, memory_order_release);
+	atomic_store_explicit(&lock->is_held, 0, memory_order_release);
 }

@@ -31,11 +31,11 @@
 #include <stdbool.h>
 
 struct weft_lock {
-	atomic_int is_taken; /* held by a thread of a multi-threaded process */
+	atomic_int is_held; /* held by a thread of a multi-threaded process */
 	atomic_int n_waiting;
 	atomic_int is_biased; /* held by the only thread, without an atomic
 				 exchange */
-	atomic_int is_real;   /* the holder acquired it through is_taken;
+	atomic_int is_real;   /* the holder acquired it through is_held;
 				 written by the holder */
 	/* how often a thread had to wait for the lock; written by the holder */
 	atomic_ulong n_contended;
@@ -120,21 +120,21 @@ static inline void weft_lock_pause(struct weft_lock *lock)
 /* Asserts that a thread holds the lock. */
 static inline void weft_lock_assert_locked(struct weft_lock *lock)
 {
-	assert(atomic_load_explicit(&lock->is_taken, memory_order_relaxed) ||
+	assert(atomic_load_explicit(&lock->is_held, memory_order_relaxed) ||
 		atomic_load_explicit(&lock->is_biased, memory_order_relaxed));
 	(void)lock;
 }
 
 /* A small lock that is always real, for short sections of any thread. */
 struct weft_spin {
-	atomic_int is_taken;
+	atomic_int is_held;
 };
 
 static inline void weft_spin_acquire(struct weft_spin *spin)
 {
 	/* pairs with the release in weft_spin_release */
 	for (unsigned n = 0; atomic_exchange_explicit(
-		     &spin->is_taken, 1, memory_order_acquire);
+		     &spin->is_held, 1, memory_order_acquire);
 		n++)
 		weft_yield_wait(n);
 }
@@ -144,12 +144,12 @@ static inline bool weft_spin_try_acquire(struct weft_spin *spin)
 {
 	/* pairs with the release in weft_spin_release */
 	return !atomic_exchange_explicit(
-		&spin->is_taken, 1, memory_order_acquire);
+		&spin->is_held, 1, memory_order_acquire);
 }
 
 static inline void weft_spin_release(struct weft_spin *spin)
 {
-	atomic_store_explicit(&spin->is_taken, 0, memory_order_release);
+	atomic_store_explicit(&spin->is_held, 0, memory_order_release);
 }
 
 #endif

@@ -25,7 +25,7 @@ static void free_while_single(void **state)
 	(void)state;
 	assert_false(weft_lock_is_mt());
 	weft_lock_acquire(&lock);
-	assert_int_equal(atomic_load(&lock.is_taken), 0);
+	assert_int_equal(atomic_load(&lock.is_held), 0);
 	/* keeps the lock: no other thread can hold it */
 	weft_lock_pause(&lock);
 	assert_int_equal(atomic_load(&lock.is_biased), 1);
@@ -85,7 +85,7 @@ static void the_change_keeps_holders_apart(void **state)
 	atomic_store(&must_stop, true);
 	pthread_join(bird, NULL);
 	assert_true(counter > (long)N_THREADS * N_ROUNDS);
-	assert_int_equal(atomic_load(&lock.is_taken), 0);
+	assert_int_equal(atomic_load(&lock.is_held), 0);
 	assert_int_equal(atomic_load(&lock.is_biased), 0);
 	weft_lock_enable_mt(); /* again: nothing happens */
 }
@@ -137,7 +137,7 @@ static void a_late_mark_does_not_mislead_the_holder(void **state)
 	weft_lock_acquire(&lock);
 	atomic_store(&lock.is_biased, 1);
 	weft_lock_release(&lock);
-	assert_int_equal(atomic_load(&lock.is_taken), 0);
+	assert_int_equal(atomic_load(&lock.is_held), 0);
 	assert_int_equal(atomic_load(&lock.is_biased), 1);
 	atomic_store(&lock.is_biased, 0);
 }
