@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* attr: attributes cached on objects, and their keys
  *
- * One lock guards all keys and all objects. It is held for a few loads, never
- * while a user function runs. A key lives while its number is valid or an
- * attribute uses it. */
+ * One lock guards all keys and the attributes of all objects. It is held for a
+ * few loads, never while a user function runs. A key exists while its number is
+ * valid or an attribute uses it. */
 #include "core/attr.h"
 
 #include "base/err.h"
@@ -38,7 +38,7 @@ struct weft_attrs {
 	struct attr *attrs; /* in the order of setting */
 };
 
-/* All keys: numbers are process-wide by the standard's definition. */
+/* All keys. MPI defines their numbers per process. */
 static struct {
 	struct weft_spin spin; /* guards what follows and every weft_attrs */
 	struct weft_map by_id;
@@ -63,7 +63,7 @@ static void key_put(struct keyval *key)
 	free(key);
 }
 
-/* The key with a number, or NULL. Locked. */
+/* The key with a number, or NULL. The lock is held. */
 static struct keyval *attr_key_of(int kind, int id)
 {
 	struct keyval *key =
@@ -124,7 +124,7 @@ int weft_keyval_free(int kind, int id)
 	return key ? 0 : bad_key(id);
 }
 
-/* The attribute with this key, or NULL. Locked. */
+/* The attribute with this key, or NULL. The lock is held. */
 static struct attr *attr_find(
 	struct weft_attrs *attrs, const struct keyval *key)
 {
@@ -134,7 +134,7 @@ static struct attr *attr_find(
 	return NULL;
 }
 
-/* The value as a language reads it. */
+/* The value of an attribute in a language. */
 static intptr_t value_in(const struct attr *attr, enum weft_attr_lang lang)
 {
 	if (!attr->number)
@@ -142,7 +142,7 @@ static intptr_t value_in(const struct attr *attr, enum weft_attr_lang lang)
 	return lang == WEFT_ATTR_C ? (intptr_t)attr->number : *attr->number;
 }
 
-/* Makes a value that is set in a language; fails only without memory. */
+/* Fills *attr with a value that is set in a language. 0 or WEFT_ERR_NOMEM. */
 static int attr_make(struct attr *attr, struct keyval *key,
 	enum weft_attr_lang lang, intptr_t value)
 {
@@ -156,7 +156,7 @@ static int attr_make(struct attr *attr, struct keyval *key,
 	return 0;
 }
 
-/* Makes space for one more. Locked. */
+/* Allocates space for one more attribute. The lock is held. */
 static int attr_grow(struct weft_attrs **slot)
 {
 	struct weft_attrs *attrs = *slot;
@@ -178,8 +178,8 @@ static int attr_grow(struct weft_attrs **slot)
 	return 0;
 }
 
-/* Adds or replaces. Locked. Takes a reference on the key; the object owns
- * *attr's memory from now on. */
+/* Adds or replaces an attribute and takes a reference on its key. The object
+ * owns the memory of *attr from now on. The lock is held. */
 static int attr_store(struct weft_attrs **slot, const struct attr *attr)
 {
 	struct attr *old = attr_find(*slot, attr->key);
@@ -198,7 +198,7 @@ static int attr_store(struct weft_attrs **slot, const struct attr *attr)
 	return 0;
 }
 
-/* Removes an attribute. Locked. */
+/* Removes an attribute. The lock is held. */
 static void attr_drop(struct weft_attrs *attrs, struct attr *attr)
 {
 	key_put(attr->key);
@@ -216,8 +216,8 @@ static int run_delete(struct keyval *key, void *handle, intptr_t value)
 }
 
 /* Returns the key with a reference, and its value on this object if there is
- * one, as read in a language: *lang, or, if NULL, that of the key's functions.
- */
+ * one. The value is in the language *lang, or with NULL in the language of the
+ * key's functions. */
 static struct keyval *attr_look_up(struct weft_attrs *const *attrs, int kind,
 	int id, const enum weft_attr_lang *lang, bool *found_out,
 	intptr_t *value_out)

@@ -29,28 +29,28 @@ typedef int weft_attr_delete_fn(
 /* The attributes of one object; NULL until one was set. */
 struct weft_attrs;
 
-/* A key for objects of a kind (enum weft_kind). */
+/* Creates a key for objects of a kind (enum weft_kind). */
 int weft_keyval_create(int kind, enum weft_attr_lang lang,
 	weft_attr_copy_fn *copy, weft_attr_delete_fn *del, void *extra,
 	int *keyval_out);
 
-/* Frees the key for the user. Its number and functions stay until the last
- * attribute with it is deleted; freeing it again before that does nothing.
- * WEFT_ERR_KEYVAL when it is no key of this kind. */
+/* Frees the key for the user. Its number and functions remain until the last
+ * attribute with it is deleted; a second free before that has no effect.
+ * WEFT_ERR_KEYVAL: there is no such key of this kind. */
 int weft_keyval_free(int kind, int keyval);
 
-/* Sets or replaces. The old value's delete function runs first; if it fails,
- * nothing changes. */
+/* Sets or replaces an attribute. The old value's delete function runs first; if
+ * it fails, nothing changes. */
 int weft_attr_set(struct weft_attrs **attrs, int kind, void *handle, int keyval,
 	enum weft_attr_lang lang, intptr_t value);
 
-/* *found_out: whether the object has the attribute. WEFT_ERR_KEYVAL: no such
- * key. */
+/* Reads an attribute; *found_out is false if the object does not have it.
+ * WEFT_ERR_KEYVAL: there is no such key. */
 int weft_attr_get(struct weft_attrs *const *attrs, int kind, int keyval,
 	enum weft_attr_lang lang, intptr_t *value_out, bool *found_out);
 
-/* Runs the delete function; if it fails, nothing changes. WEFT_ERR_KEYVAL also
- * when the object has no such attribute. */
+/* Runs the delete function and removes the attribute; if the function fails,
+ * nothing changes. WEFT_ERR_KEYVAL also if the object has no such attribute. */
 int weft_attr_delete(
 	struct weft_attrs **attrs, int kind, void *handle, int keyval);
 
@@ -59,7 +59,7 @@ int weft_attr_delete(
 int weft_attr_copy_all(
 	struct weft_attrs *const *from, void *handle, struct weft_attrs **to);
 
-/* Deletes all, newest first; stops at the first failure. */
+/* Deletes all attributes, newest first; stops at the first failure. */
 int weft_attr_delete_all(struct weft_attrs **attrs, void *handle);
 
 /* Frees all attributes without calling user functions; NULL is accepted. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* child: what a session can own, and its teardown functions
+/* child: an object that a session owns, and its teardown functions
  *
- * A communicator, window or file registers one of these with its session. The
- * session closes its children without knowing their kind. Guarded by the lock
- * of the child's VCI. */
+ * A communicator, window or file embeds a struct weft_child and registers it
+ * with its session. The session closes its children without knowing their kind.
+ * The lock of the child's VCI guards them. */
 #ifndef WEFT_CHILD_H
 #define WEFT_CHILD_H
 
@@ -18,11 +18,11 @@ struct weft_child;
 
 struct weft_child_ops {
 	const char *noun; /* "communicator" */
-	bool is_comm;	  /* the child is a communicator's own */
+	bool is_comm;	  /* the child is embedded in a communicator */
 
 	/* Starts to close, together with all other members. Does not block.
-	 * Idempotent: a child that is closing continues. Returns 0, or an error
-	 * after which test_close returns true. */
+	 * Idempotent. Returns 0, or an error after which test_close returns
+	 * true. */
 	int (*start_close)(struct weft_child *child);
 
 	/* True once closed. Does not block; called between rounds of progress.
@@ -40,7 +40,7 @@ struct weft_child {
 	struct weft_vci
 		*vci; /* set before it is added; NULL: the default VCI */
 	struct weft_link link; /* in session's list */
-	void *closing;	       /* state of start_close; its owner's */
+	void *closing;	       /* state of start_close; owned by its room */
 };
 
 #endif

@@ -30,6 +30,6 @@ int weft_coll_mismatch(enum weft_coll_kind kind, unsigned other, int32_t rank)
 		"collectives on a communicator, in the same order",
 		weft_coll_name(kind),
 		other < WEFT_COLL_N ? weft_coll_name((enum weft_coll_kind)other)
-				    : "something else",
+				    : "an unknown operation",
 		(int)rank);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_args: the arguments of a collective call as data
  *
- * One description for all collectives and all their forms. The caller keeps the
- * buffers and arrays. */
+ * One struct describes the calls of all collectives in all their forms. The
+ * caller owns the buffers and arrays. */
 #ifndef WEFT_COLL_ARGS_H
 #define WEFT_COLL_ARGS_H
 
@@ -73,9 +73,9 @@ struct weft_span {
 	struct weft_type *type;
 };
 
-/* Bytes to allocate for count items. Their data begins *low_out bytes behind
- * the address of the buffer. Above 63 bits: more than any allocation provides.
- */
+/* Bytes to allocate for count items. Their data begins *low_out bytes after the
+ * address of the buffer. Returns PTRDIFF_MAX if the number exceeds 63 bits, so
+ * that the allocation fails. */
 static inline size_t weft_items_len(
 	int64_t count, const struct weft_type *type, int64_t *low_out)
 {
@@ -117,8 +117,8 @@ static inline struct weft_span weft_slice(
 		to - from, span.type };
 }
 
-/* Of `count` items cut into n slices, slice i begins at this one; i may be n.
- * The lengths of slices differ by one item at most. */
+/* The first item of slice i, if `count` items are cut into n slices; i may be
+ * n. The lengths of slices differ by one item at most. */
 static inline int64_t weft_slice_start(int64_t count, int64_t i, int64_t n)
 {
 	return count / n * i + count % n * i / n;
@@ -135,8 +135,8 @@ static inline struct weft_span weft_slices(
 /* The name of the blocking procedure: "MPI_Bcast". */
 const char *weft_coll_name(enum weft_coll_kind kind);
 
-/* Describes that this process is in collective `kind` and that rank is in
- * `other`, which may be out of range. Returns the error. */
+/* Describes a mismatch: this process calls collective `kind`, and rank calls
+ * `other`, which may be out of range. Returns WEFT_ERR_NOT_SAME. */
 int weft_coll_mismatch(enum weft_coll_kind kind, unsigned other, int32_t rank)
 	__attribute__((cold));
 

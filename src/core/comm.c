@@ -38,12 +38,12 @@ const char *weft_comm_label(const struct weft_comm *comm)
 		return comm->name;
 	if (comm->tag[0] > 0 && comm->tag[0] < ' ')
 		return comm->tag +
-		       1; /* internal: no program can use such a tag */
+		       1; /* internal; without its first character */
 	return comm->tag[0] ? comm->tag : "without a name";
 }
 
-/* Prints `of communicator "crew"` or `of window sea`. Communicators on further
- * VCIs print the name of the one they belong to. */
+/* Prints `of communicator "crew"` or the label of a window or file. For a
+ * communicator on a further VCI, prints the name of the one it belongs to. */
 static void print_object(
 	const struct weft_comm *comm, bool is_remote, char *buf, size_t len)
 {
@@ -59,7 +59,7 @@ static void print_object(
 			is_remote ? "the remote group of " : "", label);
 }
 
-/* Describes how a process ended, as far as it is known. */
+/* Describes how a process ended, if that is known. */
 static void print_why(
 	const struct weft_comm *comm, uint64_t proc, char *buf, size_t len)
 {
@@ -73,8 +73,8 @@ static void print_why(
 			(uint32_t)proc);
 }
 
-/* A failed remote process, for the local communicator of an intercommunicator.
- */
+/* Describes the failure of proc. rank is WEFT_UNDEFINED for a remote process of
+ * an intercommunicator's local communicator. */
 static int set_failed(const struct weft_comm *comm, int32_t rank,
 	bool is_remote, uint64_t proc)
 {
@@ -149,7 +149,7 @@ int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	struct weft_comm *comm;
 	int err;
 
-	/* the id came from another process */
+	/* the id is checked, because it came from another process */
 	if (!ctx || ctx % WEFT_CTX_OFFSET_END || weft_vci_core_comm(vci, ctx))
 		return weft_err_set(WEFT_ERR_PROTO,
 			"the context id %llx from another process is invalid "

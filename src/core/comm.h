@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* comm: a communicator as data
  *
- * Created in comm/create.c, closed in comm/disconnect.c. Its owner is the
- * session it was derived from (through weft_child). Requests hold references,
- * so that MPI_Comm_free with pending operations is harmless. Guarded by the
- * VCI's lock, except the fields that never change after creation (ctx, rank,
- * sizes, groups). */
+ * comm/create.c creates it, comm/disconnect.c closes it. The session that it
+ * was derived from owns it (through weft_child). Requests hold references, so
+ * that MPI_Comm_free with pending operations is harmless. The VCI's lock guards
+ * all fields that change after creation; ctx, rank, sizes and groups do not. */
 #ifndef WEFT_COMM_H
 #define WEFT_COMM_H
 
@@ -38,12 +37,12 @@ enum weft_comm_state {
 
 enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
 
-/* State of other rooms in a communicator. Only its room uses it, but allocated
- * parts are freed with the communicator. Embedded, because every message or
- * collective reads it. */
+/* State of other rooms in a communicator. Only the named room uses it, but
+ * weft_comm_destroy() frees its allocated parts. It is embedded, because every
+ * message or collective reads it. */
 
-struct weft_coll_choice { /* only coll_algo.c: the algorithm of a case, valid
-			     for this node layout */
+/* A chosen algorithm, valid for this node layout; only coll_algo.c. */
+struct weft_coll_choice {
 	const struct weft_coll_algo *algo;
 	const struct weft_nodes *nodes;
 	int64_t bytes;
@@ -73,9 +72,9 @@ struct weft_comm_p2p {	   /* src/p2p */
 	uint32_t n_sends;  /* sends and rendezvous not yet finished internally,
 			      freed requests included */
 	uint32_t n_probed; /* messages probed and not yet received */
-	uint32_t part_seq; /* tags of partitions given out; only part.c */
-	int *departed; /* by rank: sends nothing more: 1, or less than 0 what a
-			  collective ended with there; only departed.c */
+	uint32_t part_seq; /* next tag of partitions; only part.c */
+	int *departed;	   /* by rank: 1 if the rank has departed, or the error
+			      of its last collective; only departed.c */
 	struct weft_unmatched_note *unmatched; /* only unmatched.c */
 };
 
@@ -86,41 +85,41 @@ struct weft_comm {
 	int32_t size; /* of the local group */
 	int32_t remote_size; /* size of the group that sends go to */
 	bool is_inter;
-	bool is_disconnected; /* or its session has ended: persistent requests
-				 may not be used any more */
+	bool is_disconnected; /* it closes or its session ends: its persistent
+				 requests may not be used any more */
 	uint8_t n_spread;     /* number of VCIs it is on; 0: only its own */
 	enum weft_comm_state state;
-	struct weft_group *group; /* local */
-	struct weft_group
-		*remote; /* the group that sends go to; == group unless inter */
+	struct weft_group *group;  /* local */
+	struct weft_group *remote; /* the group that sends go to; the local
+				      group unless inter */
 	struct weft_peer ***peers; /* [rank / 256][rank % 256], filled on use */
 	struct weft_vci *vci;
-	uint8_t *vcis; /* VCI numbers of the members, by the rank they are sent
-			  to at; NULL: all default */
-	/* Communicators by tag, [tag % WEFT_VCIS]: itself, then communicators
-	 * of the same members on further VCIs, without handles, n_spread in
-	 * all, and again from the first; see session/spread.h */
+	uint8_t *vcis; /* VCI numbers of the remote group, by rank; NULL: all
+			  use the default VCI */
+	/* The communicator for a tag is spread[tag % WEFT_VCIS]. The first
+	 * n_spread entries are this one and communicators of the same members
+	 * on further VCIs, without handles; the other entries repeat them. See
+	 * session/spread.h. */
 	struct weft_comm **spread;
-	uint64_t spread_of; /* of such a communicator: handle of the
-			       communicator it belongs to; else 0 */
+	uint64_t spread_of; /* on a further VCI: handle of the communicator
+			       that it belongs to; else 0 */
 	struct weft_match match;
 	struct weft_comm_p2p p2p;
 	struct weft_comm_coll coll;
 	struct weft_comm_ctl ctl;
 	uint32_t refs;
 	uint64_t failed; /* process number of a failed member, + 1 */
-	int coll_err; /* error of a collective here: messages of other members
-			 for it, or for a later one, are left over */
+	int coll_err; /* error of a collective here, or 0; messages of the other
+			 members for it and for later ones may be unmatched */
 	struct weft_child child;  /* in its session's list */
 	struct weft_comm *local;  /* inter: the local intracommunicator */
 	struct weft_bsend *bsend; /* attached buffer; see p2p.h */
 	char name[WEFT_COMM_NAME_MAX];
-	char tag[64]; /* string tag it was created with, truncated */
+	char tag[64];		/* string tag it was created with, truncated */
+	struct weft_win *win;	/* the window or file that owns this */
+	struct weft_file *file; /* communicator, or NULL */
 	/* attached by the room that defines it: core/attr.c, core/info.c,
-	 * core/errh.c, mpi/mpi_topo.c; the window or file that owns this
-	 * communicator */
-	struct weft_win *win;
-	struct weft_file *file;
+	 * core/errh.c, mpi/mpi_topo.c */
 	struct weft_attrs *attrs;
 	struct weft_info *info;
 	struct weft_errh *errh;
@@ -129,10 +128,9 @@ struct weft_comm {
 
 extern struct weft_table weft_comms;
 
-/* Creates a communicator over groups, to which the caller keeps its own
- * references; remote is NULL for an intracommunicator. Registers ctx with the
- * VCI, so that messages that arrived early are matched now. The caller owns one
- * reference. VCI's lock held. */
+/* Creates a communicator and takes references on the groups; remote is NULL for
+ * an intracommunicator. Registers ctx with the VCI and dispatches messages that
+ * arrived early. The caller owns one reference. VCI's lock held. */
 int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	struct weft_group *group, struct weft_group *remote,
 	struct weft_comm **comm_out);
@@ -144,8 +142,8 @@ static inline struct weft_comm *weft_comm_get(struct weft_comm *comm)
 	return comm;
 }
 
-/* The communicator with a handle that this one belongs to (see spread_of);
- * itself if it has a handle; NULL once the former was freed. */
+/* The communicator with a handle that this one belongs to (see spread_of), or
+ * this one if it has a handle itself. NULL: that communicator was freed. */
 static inline struct weft_comm *weft_comm_whole(struct weft_comm *comm)
 {
 	return weft_likely(!comm->spread_of)
@@ -153,7 +151,8 @@ static inline struct weft_comm *weft_comm_whole(struct weft_comm *comm)
 		       : weft_table_get(&weft_comms, comm->spread_of);
 }
 
-/* What weft_comm_put() does with the last reference. */
+/* Frees a communicator whose last reference was dropped; for weft_comm_put().
+ */
 void weft_comm_destroy(struct weft_comm *comm);
 
 /* Drops a reference; the last one destroys. VCI's lock held. */
@@ -163,31 +162,33 @@ static inline void weft_comm_put(struct weft_comm *comm)
 		weft_comm_destroy(comm);
 }
 
-/* A process failed: records it if it is a member of either group, also in the
- * local communicator. Returns true if the communicator has a failed member.
- * VCI's lock held. */
+/* Records a failed process if it is a member of either group, also in the local
+ * communicator. Returns true if the communicator has a failed member. VCI's
+ * lock held. */
 bool weft_comm_note_failed(struct weft_comm *comm, uint64_t proc);
 
 /* Label of a communicator in messages: its name, else its string tag, else
  * "without a name". Valid while the communicator lives. */
 const char *weft_comm_label(const struct weft_comm *comm);
 
-/* Describes the error of an operation that needs a failed member: the rank, the
- * communicator, window or file, and how the process ended. The first names the
- * member in comm->failed, the second this rank of the group that sends go to.
- * Both require a failed member. VCI's lock held. */
+/* Return WEFT_ERR_PEER and describe it: the rank, the communicator, window or
+ * file, and how the process ended. The first function names the member in
+ * comm->failed, the second this rank of the remote group. The member must have
+ * failed. VCI's lock held. */
 int weft_comm_failed(const struct weft_comm *comm);
 int weft_comm_failed_rank(const struct weft_comm *comm, int32_t rank);
 
-/* Returns err. A WEFT_ERR_PEER that was described for another object, or not at
- * all, is described by weft_comm_failed(), or by the member that the other
- * description names if no failure is known here. Takes the VCI's lock. */
+/* Returns err. If err is a WEFT_ERR_PEER whose description does not name this
+ * communicator, describes it anew, as weft_comm_failed() does. If this
+ * communicator knows no failed member, the member of the old description is
+ * named. Takes the VCI's lock. */
 int weft_comm_explain(const struct weft_comm *comm, int err);
 
-/* Stops arrivals: removes ctx from the VCI's table. VCI's lock held. */
+/* Removes ctx from the VCI's table, so that no message arrives any more. VCI's
+ * lock held. */
 void weft_comm_close(struct weft_comm *comm);
 
-/* Slow path of weft_comm_peer: creates the peer. */
+/* Slow path of weft_comm_peer(): creates the peer. */
 struct weft_peer *weft_comm_peer_new(struct weft_comm *comm, uint32_t rank);
 
 /* The peer that sends to `rank` go to (remote group); rank must be in range.

@@ -16,11 +16,11 @@ struct code {
 	bool is_live;
 	bool is_class;
 	int class_;
-	uint32_t n_codes; /* of a class: codes left */
+	uint32_t n_codes; /* of a class: its codes that were not removed */
 	char *text;
 };
 
-/* The table of codes: process-wide by the standard's definition. */
+/* The table of codes. MPI defines codes per process. */
 static struct {
 	struct weft_spin spin; /* guards what follows */
 	struct code *codes;    /* number - WEFT_ERRCODE_LAST - 1 */
@@ -39,7 +39,7 @@ static struct code *errcode_find(int number)
 	return &table.codes[i];
 }
 
-/* Takes the lowest free number. */
+/* Allocates the lowest free number. NULL: out of memory, or all are in use. */
 static struct code *errcode_add(int *number_out)
 {
 	int i = 0;
@@ -89,7 +89,9 @@ int weft_errcode_add_class(int *class_out)
 	}
 	weft_spin_release(&table.spin);
 	if (!code)
-		return weft_err_set(WEFT_ERR_NOMEM, "no more error classes");
+		return weft_err_set(WEFT_ERR_NOMEM,
+			"no memory for another error class (limit %d)",
+			MAX_CODES);
 	*class_out = number;
 	return 0;
 }
@@ -116,7 +118,9 @@ int weft_errcode_add_code(int class_, int *code_out)
 		return weft_err_set(
 			WEFT_ERR_ARG, "%d is not an error class", class_);
 	if (!code)
-		return weft_err_set(WEFT_ERR_NOMEM, "no more error codes");
+		return weft_err_set(WEFT_ERR_NOMEM,
+			"no memory for another error code (limit %d)",
+			MAX_CODES);
 	*code_out = number;
 	return 0;
 }

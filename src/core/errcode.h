@@ -14,23 +14,23 @@ enum { WEFT_ERRCODE_LAST = 16383, WEFT_ERRCODE_TEXT_MAX = 512 };
 /* Adds a class. WEFT_ERR_NOMEM when the table is full. */
 int weft_errcode_add_class(int *class_out);
 
-/* Adds a code to a class. The caller has checked a standard class. WEFT_ERR_ARG
- * when an added class does not exist. */
+/* Adds a code to a class. The caller has checked the number of a standard
+ * class. WEFT_ERR_ARG: there is no such added class. */
 int weft_errcode_add_code(int class_, int *code_out);
 
-/* Class of an added code or class; the code itself if it is unknown. */
+/* The class of an added code or class; the code itself if it was not added. */
 int weft_errcode_class(int code);
 
-/* Sets or, with NULL, removes the text of an added code or class. WEFT_ERR_ARG
- * when it does not exist, or has no text to remove. */
+/* Sets or, with NULL, removes the text of an added code or class. WEFT_ERR_ARG:
+ * it does not exist, or has no text to remove. */
 int weft_errcode_set_text(int code, const char *text);
 
 /* Copies the text, "" if none was set, at most len - 1 characters; false when
  * the code does not exist. */
 bool weft_errcode_text(int code, char *buf, size_t len);
 
-/* Remove a class without codes, or a code. WEFT_ERR_ARG when it does not exist
- * or is in use. */
+/* Remove a class without codes, or a code. WEFT_ERR_ARG: it does not exist, or
+ * it still has codes or a text. */
 int weft_errcode_remove_class(int class_);
 int weft_errcode_remove_code(int code);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* errh: error handlers
  *
- * They exist independently of sessions and before any session. The function is
- * untyped here; the API room that created the handler calls it. Any thread. */
+ * Error handlers exist independently of sessions and before any session. The
+ * user's function is untyped here; the API room that created the handler calls
+ * it. Any thread. */
 #ifndef WEFT_ERRH_H
 #define WEFT_ERRH_H
 
@@ -19,9 +20,9 @@ enum weft_errh_action {
 
 typedef void weft_errh_fn(void);
 
-/* Created by weft_errh_create(), destroyed by the last weft_errh_put(): the
- * user's handle and every object it is set on hold one reference each.
- * Predefined ones are static and never destroyed. */
+/* weft_errh_create() creates it, the last weft_errh_put() destroys it. The
+ * user's handle and each object that has the handler hold one reference.
+ * Predefined handlers are static and never destroyed. */
 struct weft_errh {
 	struct weft_obj obj;
 	enum weft_errh_action action;

@@ -2,9 +2,9 @@
 /* group: an ordered set of processes, as runs
  *
  * Every group is built by appending members or whole runs in order, greedily,
- * so that equal member lists give equal runs. A run never spans two jobs. To
- * find the rank of a process, few runs are searched linearly; many runs get an
- * index of all members, sorted by process, at the first lookup. */
+ * so that equal member lists give equal runs. A run never spans two jobs. The
+ * lookup of a process searches a few runs linearly. A group with many runs gets
+ * an index of all members, sorted by process, at the first lookup. */
 #include "core/group.h"
 
 #include "base/err.h"
@@ -54,7 +54,8 @@ static int new_run(struct runs *r, uint64_t proc)
 	return 0;
 }
 
-/* A run is within one job, because ranks of two jobs are unrelated. */
+/* True if proc extends the run. A run is within one job, because ranks of two
+ * jobs are unrelated. */
 static bool continues(const struct weft_run *run, uint64_t proc)
 {
 	return run->first >> 32 == proc >> 32 &&
@@ -79,7 +80,7 @@ static int group_append(struct runs *r, uint64_t proc)
 	return err;
 }
 
-/* Appends n processes from first on; O(1) in n. */
+/* Appends the n processes first, first + stride, ...; O(1) in n. */
 static int append_run(
 	struct runs *r, uint64_t first, int64_t stride, uint32_t n)
 {
@@ -101,7 +102,8 @@ static int append_run(
 	return 0;
 }
 
-/* Creates the group and gives it the runs. */
+/* Creates the group, which owns the runs from now on, or frees them after an
+ * error. `from` provides the session; NULL: none. */
 static int group_finish(struct runs *r, int err, const struct weft_group *from,
 	struct weft_group **group_out)
 {
@@ -176,7 +178,7 @@ static int by_proc(const void *a_void, const void *b_void)
 	return a->proc < b->proc ? -1 : a->proc > b->proc;
 }
 
-/* All members sorted by process; NULL when out of memory. */
+/* Creates an index: all members sorted by process. NULL when out of memory. */
 static struct weft_group_index *make_index(const struct weft_group *group)
 {
 	struct weft_group_index *index = malloc(
@@ -217,7 +219,8 @@ static struct weft_group_index *group_index_of(const struct weft_group *group)
 	return none;
 }
 
-/* True if the list names a process twice. */
+/* Checks whether the list names a process twice. Returns 0 or WEFT_ERR_NOMEM.
+ */
 static int find_duplicate(
 	const uint64_t *procs, uint32_t n, bool *is_duplicate_out)
 {
@@ -290,7 +293,7 @@ static int32_t rank_in_run(const struct weft_run *run, uint64_t proc)
 
 	if (run->n == 1)
 		return off ? WEFT_UNDEFINED : (int32_t)run->rank;
-	if (run->stride == -1) /* no overflow in the division */
+	if (run->stride == -1) /* INT64_MIN / -1 would overflow */
 		k = (int64_t)(0 - (uint64_t)off);
 	else if (off % run->stride)
 		return WEFT_UNDEFINED;
@@ -435,8 +438,8 @@ int weft_group_difference(const struct weft_group *a,
 		session_group_of(a, b), group_out);
 }
 
-/* A bit for each rank that is listed; errors when one is out of range or
- * listed twice. */
+/* Allocates a bit per rank and sets those of the listed ranks. WEFT_ERR_RANK: a
+ * rank is out of range or listed twice. */
 static int mark_ranks(const struct weft_group *group, const int *ranks,
 	uint32_t n, uint8_t **marks_out)
 {

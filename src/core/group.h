@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* group: an ordered set of processes
  *
- * A process is named by a 64-bit number: the job's number in the upper half,
- * its rank there in the lower. A group stores runs (first, stride, count) in
- * canonical form (greedy from the start). So a job of a million processes is
- * one run, translation costs O(log runs), and equal member lists have equal
- * runs. Groups never change after creation and are shared by reference count.
- */
+ * A 64-bit number identifies a process: the upper half is the number of its
+ * job, the lower half its rank there. A group stores runs (first, stride,
+ * count) in canonical form: each run is as long as possible, from the first
+ * member on. So a job of a million processes is one run, translation costs
+ * O(log runs), and equal member lists have equal runs. Groups never change
+ * after creation and are reference counted. */
 #ifndef WEFT_GROUP_H
 #define WEFT_GROUP_H
 
@@ -24,7 +24,8 @@ struct weft_run {
 	uint32_t rank; /* group rank of first */
 };
 
-/* Created by weft_group_*, destroyed by the last weft_group_put. */
+/* The weft_group_ functions below create it; the last weft_group_put() destroys
+ * it. */
 struct weft_group {
 	struct weft_obj obj;
 	atomic_uint refs;
@@ -33,9 +34,9 @@ struct weft_group {
 	int32_t my_rank; /* WEFT_UNDEFINED when not a member */
 	struct weft_run *runs;
 	struct weft_session *session; /* the session it was derived from; NULL:
-					 World or none. Compared, but followed
+					 World or none. May dangle: dereferenced
 					 only while session_handle is live */
-	uint64_t session_handle;      /* to detect that the session is gone */
+	uint64_t session_handle;      /* stale once the session has ended */
 	/* below: only group.c */
 	struct weft_group_index
 		*_Atomic index; /* built on use if there are many runs */
@@ -58,7 +59,8 @@ enum weft_compare {
 
 extern struct weft_table weft_groups;
 
-/* The group without members; get and put ignore it. */
+/* The group without members. weft_group_get() and weft_group_put() ignore it.
+ */
 extern struct weft_group weft_group_empty;
 
 /* Builds a group from members in order. 0, WEFT_ERR_NOMEM, or WEFT_ERR_RANK
@@ -66,7 +68,7 @@ extern struct weft_group weft_group_empty;
 int weft_group_create(
 	const uint64_t *procs, uint32_t n, struct weft_group **group_out);
 
-/* n consecutive processes from first on; O(1). */
+/* Builds a group of n consecutive processes from first on; O(1). */
 int weft_group_create_range(
 	uint64_t first, uint32_t n, struct weft_group **group_out);
 
@@ -82,10 +84,10 @@ void weft_group_put(struct weft_group *group); /* NULL is accepted */
 int weft_group_dup(
 	const struct weft_group *group, struct weft_group **group_out);
 
-/* Process at a rank; rank must be below size. */
+/* The process at a rank, which must be below size. */
 uint64_t weft_group_proc(const struct weft_group *group, uint32_t rank);
 
-/* Rank of a process, or WEFT_UNDEFINED. */
+/* The rank of a process, or WEFT_UNDEFINED. */
 int32_t weft_group_rank_of(const struct weft_group *group, uint64_t proc);
 
 /* WEFT_IDENT, WEFT_SIMILAR or WEFT_UNEQUAL. */
@@ -105,7 +107,8 @@ int weft_group_incl(const struct weft_group *group, const int *ranks,
 int weft_group_excl(const struct weft_group *group, const int *ranks,
 	uint32_t n, struct weft_group **group_out);
 
-/* A 128-bit digest of the ordered member list: equal lists, equal digests. */
+/* A 128-bit digest of the ordered member list. Equal lists have equal digests.
+ */
 void weft_group_digest(const struct weft_group *group, uint64_t digest_out[2]);
 
 #endif

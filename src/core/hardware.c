@@ -27,8 +27,8 @@ const char *weft_hardware_name(int i)
 	return i >= 0 && i < 4 ? names[i] : NULL;
 }
 
-/* The id of the object that contains a whole set of processors (NULL: the own
- * ones). */
+/* Writes the id of the object that contains a whole set of processors (NULL:
+ * the own ones). */
 static int object_id_of(int i, const char *cpus, char id[WEFT_TOPO_ID_MAX])
 {
 	int err = 0;
@@ -57,7 +57,7 @@ bool weft_hardware_is_known(int i)
 	return object_id_of(i, NULL, id) == 0;
 }
 
-/* One process and where it runs. */
+/* A process of the node and its processors. */
 struct answer {
 	size_t *n_waiting;
 	uint32_t rank;
@@ -74,7 +74,8 @@ static void hardware_on_bc(void *arg, int err, const void *data, size_t len)
 	--*answer->n_waiting;
 }
 
-/* Fetches from all processes at once and waits for the answers. */
+/* Fetches the business cards of all these processes and waits for the answers.
+ */
 static void hardware_ask(struct answer *answers, size_t n)
 {
 	size_t n_waiting = n;
@@ -89,7 +90,8 @@ static void hardware_ask(struct answer *answers, size_t n)
 		weft_progress_wait(&weft_proc.vci);
 }
 
-/* The process numbers of those whose object is the given one. */
+/* Selects the processes whose object has the id `mine`. Returns their number.
+ */
 static size_t hardware_choose(const struct answer *answers, size_t n, int i,
 	const char *mine, uint64_t *procs)
 {
@@ -117,7 +119,7 @@ int weft_hardware_group(int i, struct weft_group **group_out)
 
 	if (err)
 		return weft_err_set(WEFT_ERR_NOTFOUND,
-			"this process runs on no single object of type %s",
+			"the processors of this process are not within one %s",
 			weft_hardware_name(i));
 	err = weft_boot_local(weft_proc.boot, &ranks, &n);
 	if (err)

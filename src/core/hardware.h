@@ -11,21 +11,23 @@
 
 #include <stdbool.h>
 
-/* Name of level i, from the largest to the smallest, as a process set name
- * ("hwloc://Package"); NULL at the end. */
+/* The name of hardware level i as a process set name ("hwloc://Package"). Level
+ * 0 is the largest; NULL at the end. */
 const char *weft_hardware_name(int i);
 
 /* True if this machine has objects of level i and this process runs within one
  * of them. */
 bool weft_hardware_is_known(int i);
 
-/* The object of level i that this process runs within, by hwloc's number
- * ("Package:0"). WEFT_ERR_NOTFOUND if the level is unknown here. */
+/* Writes the id of the object of level i that this process runs within, with
+ * hwloc's number ("Package:0"). Fails as weft_topo_obj_of() does, if this
+ * machine has no such object or the processors are in several. */
 int weft_hardware_object_id(int i, char *buf, size_t len);
 
-/* The processes of this node that run within the same object. Waits until all
- * processes of the node have published where they run. WEFT_ERR_NOTFOUND if the
- * level is unknown here. */
+/* Creates a group of the processes of this node that run within the same
+ * object. Waits until all processes of the node have published their
+ * processors. WEFT_ERR_NOTFOUND: this process is not within one object of the
+ * level. */
 int weft_hardware_group(int i, struct weft_group **group_out);
 
 #endif

@@ -13,7 +13,7 @@
 
 /* ---- checks of values, by their names in info_keys.def ---- */
 
-/* The number that the whole of value stands for, or -1. */
+/* The whole value as a number, or -1. */
 static int64_t value_number(const char *value, int base)
 {
 	char *end;
@@ -89,7 +89,7 @@ static bool value_is_permissions(
 	return n >= 0 && n <= 0777;
 }
 
-/* Of cb_config_list. */
+/* For cb_config_list: "*:N" or "*:*". */
 static bool value_is_per_node(
 	const struct weft_hint_desc *desc, const char *value)
 {
@@ -97,8 +97,8 @@ static bool value_is_per_node(
 	       (!strcmp(value + 2, "*") || value_is_count(desc, value + 2));
 }
 
-/* Cuts the next word off a list that is separated by commas, without blanks;
- * NULL at the end. */
+/* The next word of a list that is separated by commas, without blanks around
+ * it; NULL at the end. Changes the list. */
 static char *next_word(char **rest)
 {
 	char *word = strsep(rest, ",");

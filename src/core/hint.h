@@ -2,9 +2,10 @@
 /* hint: the info keys that the library reads and returns
  *
  * info_keys.def is the table of all of them. Code reads and returns a key by
- * its WEFT_HINT_ name, so a key that is not in the table does not compile.
- * An object ignores keys that it does not accept and values that fail the
- * check of the table, as the standard asks; sessions report a bad value. */
+ * its WEFT_HINT_ name, so code with a key that is not in the table does not
+ * compile. As the standard requires, an object ignores keys that it does not
+ * accept and values that fail the check of the table. A session reports an
+ * invalid value. */
 #ifndef WEFT_HINT_H
 #define WEFT_HINT_H
 
@@ -71,32 +72,32 @@ int weft_hint_set_number(
 bool weft_hint_is(
 	const struct weft_info *info, enum weft_hint hint, const char *value);
 
-/* The value as a decimal number, or otherwise if info, which may be NULL, has
- * no valid number under the key. */
+/* The value as a decimal number. Returns `otherwise` if info has no valid
+ * number under the key, or is NULL. */
 int64_t weft_hint_number(
 	const struct weft_info *info, enum weft_hint hint, int64_t otherwise);
 
-/* Copies the keys that an object accepts, with valid values, from asked, which
- * may be NULL, to info. is_new: the object is being created. Warns about
+/* Copies the keys that an object accepts, with valid values, from asked to
+ * info. asked may be NULL. is_new: the object is being created. Warns about
  * unknown keys that begin with weft_. 0 or WEFT_ERR_NOMEM. */
 int weft_hint_accept(enum weft_hint_object object, bool is_new,
 	const struct weft_info *asked, struct weft_info *info);
 
-/* A new info object with the keys of an object that have a value in effect:
- * that of set, which may be NULL, or the default; and the memory allocation
- * kinds of session, which may be NULL. The caller destroys it. 0 or
- * WEFT_ERR_NOMEM. */
+/* Creates an info object with the hints in effect of an object: the value in
+ * `set` or the default of each key, and the memory allocation kinds of the
+ * session. set and session may be NULL. The caller destroys the info object. 0
+ * or WEFT_ERR_NOMEM. */
 int weft_hint_in_effect(enum weft_hint_object object,
 	const struct weft_info *set, const struct weft_session *session,
 	struct weft_info **info_out);
 
-/* WEFT_ERR_INFO_VALUE, which names the key, its value and the valid ones, if
- * asked, which may be NULL, has a key of the object with an invalid value. */
+/* Checks the values of all keys of the object in asked, which may be NULL.
+ * WEFT_ERR_INFO_VALUE names the key, its invalid value and the valid ones. */
 int weft_hint_check_values(
 	enum weft_hint_object object, const struct weft_info *asked);
 
-/* Warns about each key of asked, which may be NULL, that begins with weft_ and
- * is not in the table, and names the nearest one. */
+/* Warns about each key of asked that begins with weft_ and is not in the table,
+ * and names the nearest key. asked may be NULL. */
 void weft_hint_warn_unknown(const struct weft_info *asked);
 
 /* True if the object accepts the key. */
@@ -107,7 +108,7 @@ bool weft_hint_is_accepted(enum weft_hint_object object, const char *key);
  * separated by colons. */
 bool weft_hint_is_kind(const char *kind);
 
-/* A new info object with the keys of asked that a communicator accepts. */
+/* Creates an info object with the keys of asked that a communicator accepts. */
 int weft_hint_comm(const struct weft_info *asked, struct weft_info **info_out);
 
 #endif

@@ -15,11 +15,11 @@
 struct weft_table weft_infos =
 	WEFT_TABLE_INIT(struct weft_info, WEFT_KIND_INFO);
 
-/* The environment's object: one per process by definition. */
+/* MPI_INFO_ENV: one per process. */
 static struct weft_info *_Atomic env_info;
 
-/* Locks an object that is const to its caller: the lock is not part of its
- * value. */
+/* Locks an object that its caller may not change; the lock is not part of the
+ * object's value. */
 static struct weft_info *locked(const struct weft_info *info)
 {
 	struct weft_info *self = (struct weft_info *)(uintptr_t)info;
@@ -60,7 +60,7 @@ static int info_check_key(const char *key)
 
 	if (!len || len > WEFT_INFO_KEY_MAX)
 		return weft_err_set(WEFT_ERR_INFO_KEY,
-			"info key is %s, may have 1 to %d characters",
+			"info key is %s; it needs 1 to %d characters",
 			len ? "too long" : "empty", (int)WEFT_INFO_KEY_MAX);
 	return 0;
 }
@@ -113,7 +113,7 @@ int weft_info_set(struct weft_info *info, const char *key, const char *value)
 	if (!value ||
 		strnlen(value, WEFT_INFO_VALUE_MAX + 1) > WEFT_INFO_VALUE_MAX)
 		return weft_err_set(WEFT_ERR_INFO_VALUE,
-			"value of info key %s is %s, may have up to %d "
+			"value of info key %s is %s; it needs up to %d "
 			"characters",
 			key, value ? "too long" : "NULL",
 			(int)WEFT_INFO_VALUE_MAX);
@@ -237,7 +237,7 @@ int weft_info_dup(const struct weft_info *info, struct weft_info **info_out)
 	return 0;
 }
 
-/* The program and its arguments, from /proc. */
+/* Sets the keys for the program and its arguments, read from /proc. */
 static void set_command(struct weft_info *info)
 {
 	char line[WEFT_INFO_VALUE_MAX + 1];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* info: ordered keys with values
  *
- * They exist independently of sessions and before any session. Any thread; an
- * object has its own lock. Keys keep the order in which they were first set. */
+ * Info objects exist independently of sessions and before any session. Any
+ * thread; each object has its own lock. Keys keep the order in which they were
+ * first set. */
 #ifndef WEFT_INFO_H
 #define WEFT_INFO_H
 
@@ -43,20 +44,20 @@ int weft_info_dup(const struct weft_info *info, struct weft_info **info_out);
 /* NULL is accepted. */
 void weft_info_destroy(struct weft_info *info);
 
-/* Inserts or replaces. Blanks around the value are removed. WEFT_ERR_INFO_KEY
- * or WEFT_ERR_INFO_VALUE when empty or too long. */
+/* Inserts a key or replaces its value. Blanks around the value are removed.
+ * WEFT_ERR_INFO_KEY, WEFT_ERR_INFO_VALUE: empty or too long. */
 int weft_info_set(struct weft_info *info, const char *key, const char *value);
 
 /* The same, unless info has the key already. */
 int weft_info_add(struct weft_info *info, const char *key, const char *value);
 
-/* WEFT_ERR_INFO_NOKEY when there is none. */
+/* WEFT_ERR_INFO_NOKEY: the key is not set. */
 int weft_info_delete(struct weft_info *info, const char *key);
 
 uint32_t weft_info_n_keys(const struct weft_info *info);
 
 /* Copies key i, in the order of setting; buf has WEFT_INFO_KEY_MAX + 1 bytes.
- * WEFT_ERR_ARG when there are fewer keys. */
+ * WEFT_ERR_ARG: there are not so many keys. */
 int weft_info_key(const struct weft_info *info, uint32_t i, char *buf);
 
 /* Copies at most len - 1 characters of the value and a NUL into buf, unless len

@@ -41,7 +41,7 @@ struct weft_req *weft_req_next(const struct weft_vci *vci, uint32_t *pos)
 	return NULL;
 }
 
-/* Frees what a request acquired beyond a short message. */
+/* Frees the data of a request that a short message does not have. */
 static void req_clean(struct weft_req *req)
 {
 	if (req->ops && req->ops->release)
@@ -66,14 +66,16 @@ void weft_req_recycle(struct weft_req *req)
 		weft_type_put(req->type);
 	if (weft_likely(req->comm))
 		weft_comm_put(req->comm);
-	/* Makes every handle stale: odd generations stay odd, and
-	 * weft_req_new() returns the next one. */
+	/* makes every handle stale: an odd generation stays odd, and
+	 * weft_req_new() uses the next one */
 	weft_obj_renew(req);
 	req->spare = vci->core->spare_reqs;
 	vci->core->spare_reqs = req;
 }
 
-/* Waits that end soon cost only a count. */
+/* A wait that ends within SHORT_WAIT rounds is not registered with the
+ * watchdog.
+ */
 void weft_req_wait_more(
 	struct weft_vci *vci, struct weft_req *req, const char *call)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* req: requests
  *
- * Created by the operation that starts (p2p, coll), destroyed by wait, test or
- * free once it is done, whichever is later. `refs` counts the user's handle and
- * the library's own references (the transport, a matched message). A request
- * completes exactly once, through weft_req_complete(). Guarded by the VCI's
- * lock. */
+ * The operation creates its request (p2p, coll). The last weft_req_put()
+ * recycles it: that of wait, test or free, or that of the completion. `refs`
+ * counts the user's handle and the library's own references (the transport, a
+ * matched message). A request completes exactly once, through
+ * weft_req_complete(). The VCI's lock guards it. */
 #ifndef WEFT_REQ_H
 #define WEFT_REQ_H
 
@@ -39,15 +39,16 @@ enum weft_req_kind {
 struct weft_req_ops {
 	/* Starts a persistent request again; is_done is false already. */
 	int (*start)(struct weft_req *req);
-	/* Tries to cancel; completion follows in any case. */
+	/* Tries to cancel; the request completes in any case. */
 	int (*cancel)(struct weft_req *req);
-	/* Called before wait or test report completion; may fill status
-	 * (general requests). Calls a user function: no lock held. */
+	/* Called before wait or test reports completion; may fill status
+	 * (general requests). Calls a user function, so no lock is held. */
 	int (*query)(struct weft_req *req, struct weft_status *status);
 	/* Called after query, before the user's handle is freed: calls the
 	 * user's free function (general requests). No lock held. */
 	int (*free)(struct weft_req *req);
-	/* Last reference dropped; frees what the room attached. */
+	/* Frees the data that the room attached. Called after the last
+	 * reference was dropped. */
 	void (*release)(struct weft_req *req);
 };
 
@@ -55,11 +56,11 @@ struct weft_req_ops {
  * part. */
 
 struct weft_req_send {
-	uint8_t mode;	/* enum weft_send_mode */
-	bool is_eager;	/* its data left with the envelope */
-	bool is_last;	/* the receiver knows that the sender's process stays */
-	bool is_asked;	/* its receiver was asked to return it */
-	bool in_fabric; /* op completes when the data has left */
+	uint8_t mode;	 /* enum weft_send_mode */
+	bool is_eager;	 /* its data left with the envelope */
+	bool is_last;	 /* will not be cancelled (WEFT_WIRE_IS_LAST) */
+	bool is_asked;	 /* a cancel was sent; its answer is pending */
+	bool in_fabric;	 /* op completes when the data has left */
 	bool is_offered; /* announced on this node, and counted there */
 	bool is_waited;	 /* its caller makes progress until it completes */
 	uint16_t number; /* is_eager: number of the message at the peer */
@@ -67,22 +68,24 @@ struct weft_req_send {
 
 struct weft_req_recv {
 	bool is_posted; /* in a match queue */
-	bool in_fabric; /* the network card has it */
-	uint64_t order; /* is_posted: among the posted ones */
+	bool in_fabric; /* posted to the fabric, which matches it */
+	uint64_t order; /* is_posted: number in the order of posting */
 };
 
 /* A send or receive whose data does not arrive with its envelope. */
 struct weft_req_rndv {
 	uint64_t remote;    /* the other side's request; 0: none is known */
-	size_t n_segs;	    /* in the fabric, and what p2p/rndv_seg.c adds */
-	size_t n_moved;	    /* bytes */
-	size_t total;	    /* bytes that are to be moved */
-	uint8_t n_rails;    /* that they take, beside the first */
-	bool is_failed;	    /* a segment has, and the peer does not know */
-	bool is_unanswered; /* one of n_segs is the receiver's answer */
-	bool is_copying;    /* nobody else ends it; rndv_copy.c */
-	uint32_t since_ms;  /* a send: when it was announced, by weft_now_ns()
+	size_t n_segs;	    /* segments in the fabric; see p2p/rndv_seg.c */
+	size_t n_moved;	    /* bytes transferred so far */
+	size_t total;	    /* bytes to transfer */
+	uint8_t n_rails;    /* rails that carry segments, beside the first */
+	bool is_failed;	    /* a segment failed, and the peer was not notified
 			     */
+	bool is_unanswered; /* one of n_segs is the receiver's answer */
+	bool is_copying;    /* a deferred copy runs, and only it completes the
+			       request; see rndv_copy.c */
+	uint32_t since_ms;  /* of a send: when it was announced, in ms of
+			       weft_now_ns() */
 };
 
 struct weft_req_sendrecv {
@@ -106,7 +109,7 @@ struct weft_req {
 			bool is_user_freed : 1; /* MPI_Request_free was called
 						 */
 		};
-		uint8_t rare; /* any of these; mostly none */
+		uint8_t rare; /* not 0 if one of these is set */
 	};
 	uint32_t refs;
 	struct weft_link link; /* match queue or pending list */
@@ -119,7 +122,7 @@ struct weft_req {
 		uint64_t flags; /* both, to clear them with one store */
 	};
 
-	/* second cache line: where the data goes, and the status */
+	/* second cache line: the buffer, the peer and the status */
 	_Alignas(WEFT_CACHE_LINE) void *buf;
 	size_t len;		/* bytes to move */
 	struct weft_type *type; /* referenced */
@@ -127,8 +130,9 @@ struct weft_req {
 	struct weft_peer *peer;
 	struct weft_status status;
 
-	/* Further lines: a short message only reads that they are unused. The
-	 * fields from ops to the parts are 0 in a spare request. */
+	/* Further lines: for a short message, they are only checked to be
+	 * unused. The fields from ops to the union of parts are 0 in a spare
+	 * request. */
 	_Alignas(WEFT_CACHE_LINE) struct weft_vci *vci;
 	int64_t count;
 	const struct weft_req_ops *ops;
@@ -137,7 +141,7 @@ struct weft_req {
 	 * already have completed the request: check is_done then. */
 	void (*on_done)(void *arg, struct weft_req *req);
 	void *staging; /* packed copy, owned; NULL: none */
-	union {	       /* attached by the room that created it */
+	union {	       /* attached by the room that created the request */
 		void *attached;
 		struct weft_sched *sched;     /* a collective */
 		struct weft_parts *parts;     /* partitioned */
@@ -158,10 +162,10 @@ struct weft_req {
 	void *on_done_arg;
 	struct weft_req *spare; /* next of the VCI's spare ones */
 
-	/* only for requests that wait or use a fabric */
+	/* only for requests that are queued or use a fabric */
 	struct weft_op op;
-	struct weft_out out;	   /* its place in the peer's queue */
-	struct weft_wire_net wire; /* its header on the fabric */
+	struct weft_out out;	   /* link in the peer's queue */
+	struct weft_wire_net wire; /* header on the fabric */
 };
 static_assert(offsetof(struct weft_req, buf) == WEFT_CACHE_LINE, "first line");
 static_assert(sizeof(struct weft_req) == 6 * WEFT_CACHE_LINE, "six lines");
@@ -171,14 +175,16 @@ extern struct weft_table weft_reqs;
 /* weft_req_new() when the VCI has no spare request; NULL when out of memory. */
 struct weft_req *weft_req_make(struct weft_vci *vci);
 
-/* Next request of a VCI at or after place *pos of the table, which is advanced;
- * NULL at the end. May be a spare one, without references. VCI's lock held. */
+/* The next request of a VCI, from index *pos of the table on; advances *pos.
+ * NULL at the end. The request may be a spare one, without references. VCI's
+ * lock held. */
 struct weft_req *weft_req_next(const struct weft_vci *vci, uint32_t *pos);
 
-/* weft_req_put() with the last reference. */
+/* Frees a request whose last reference was dropped; for weft_req_put(). */
 void weft_req_recycle(struct weft_req *req);
 
-/* A live request with one reference (the user's), or NULL. VCI's lock held. */
+/* Allocates a request with one reference (the user's); NULL when out of memory.
+ * VCI's lock held. */
 static inline struct weft_req *weft_req_new(
 	struct weft_vci *vci, enum weft_req_kind kind)
 {
@@ -218,8 +224,8 @@ static inline void weft_req_put(struct weft_req *req)
 		weft_req_recycle(req);
 }
 
-/* The one place where a request completes; status.err is the argument. VCI's
- * lock held. */
+/* Completes a request with status.err = err. No other function completes one.
+ * VCI's lock held. */
 static inline void weft_req_complete(struct weft_req *req, int err)
 {
 	req->status.err = err;
@@ -241,7 +247,7 @@ static inline bool weft_req_in_fabric(const struct weft_req *req)
 					  : req->recv.in_fabric;
 }
 
-/* True for a send that was announced and has no answer yet. */
+/* True for a send whose RTS was sent and that has no answer yet. */
 static inline bool weft_req_is_offered(const struct weft_req *req)
 {
 	return req->kind == WEFT_REQ_SEND && !req->is_done && req->peer &&
@@ -250,7 +256,7 @@ static inline bool weft_req_is_offered(const struct weft_req *req)
 	       !req->rndv.is_copying && req->out.link.next == &req->out.link;
 }
 
-/* True for a send that waits in its peer's queue: no part of it has left. */
+/* True for a send in its peer's queue: no part of it was sent. */
 static inline bool weft_req_is_queued(const struct weft_req *req)
 {
 	return req->kind == WEFT_REQ_SEND && !req->is_done &&
@@ -262,9 +268,9 @@ static inline bool weft_req_is_queued(const struct weft_req *req)
  * not persistent. Takes the VCI's lock. */
 int weft_req_start(struct weft_req *req);
 
-/* Blocks, making progress, until req is done. call is the MPI procedure for
- * reports of what this process waits in, or NULL if the request names it. VCI's
- * lock held; it is released between rounds. Does not drop the reference. */
+/* Makes progress until req is done. Reports of long waits name the MPI
+ * procedure `call`, or with NULL that of the request. VCI's lock held; it is
+ * released between rounds. Does not drop the reference. */
 void weft_req_wait_more(
 	struct weft_vci *vci, struct weft_req *req, const char *call);
 
@@ -280,14 +286,13 @@ static inline void weft_req_wait(struct weft_vci *vci, struct weft_req *req)
 	weft_req_wait_in(vci, req, NULL);
 }
 
-/* Registers the function in which a wait continues after some rounds without
+/* Registers the function that continues a wait after some rounds without
  * success. */
 typedef void weft_req_wait_fn(
 	struct weft_vci *vci, struct weft_req *req, const char *call);
 void weft_req_on_wait(weft_req_wait_fn *fn);
 
-/* User frees the handle while the operation may be active. VCI's lock
- * held. */
+/* The user frees the handle; the operation may be active. VCI's lock held. */
 void weft_req_detach(struct weft_req *req);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* session_data: a session as data, and its list of children
  *
- * Opened and closed by session/session.c. Communicators, later windows and
- * files, find theirs here and register with it. */
+ * session/session.c opens and closes sessions. Communicators, windows and files
+ * register with their session through the functions of this header. */
 #ifndef WEFT_SESSION_DATA_H
 #define WEFT_SESSION_DATA_H
 
@@ -21,17 +21,18 @@ struct weft_info;
 
 enum { WEFT_LEAK_TEXT = 240 };
 
-/* Faults gathered over the communicators that one call leaves; starts zero. */
+/* Faults of the communicators that one call closes. Zero at first. */
 struct weft_leak {
 	uint32_t n;
-	uint32_t n_comms;      /* with anything left, whoever's fault it is */
-	uint32_t n_unreported; /* on those beyond the limit */
-	uint32_t n_done; /* requests that are done and were never completed */
+	uint32_t n_comms;      /* communicators with leftovers of any process */
+	uint32_t n_unreported; /* leftovers of communicators beyond the limit */
+	uint32_t n_done; /* finished requests that the program never completed
+			  */
 	char text[WEFT_LEAK_TEXT]; /* the first of the faults */
 	char done[WEFT_LEAK_TEXT]; /* the first of those requests */
 };
 
-/* In rising order; MPI's numbers live in src/mpi. */
+/* In ascending order. MPI's numbers are in src/mpi. */
 enum weft_thread_level {
 	WEFT_THREAD_SINGLE,
 	WEFT_THREAD_FUNNELED,
@@ -39,7 +40,7 @@ enum weft_thread_level {
 	WEFT_THREAD_MULTIPLE,
 };
 
-/* Whom an abort in a session ends; see abort.h. */
+/* The processes that an abort in a session ends; see abort.h. */
 enum weft_abort_scope {
 	WEFT_ABORT_JOB,
 	WEFT_ABORT_SESSION,
@@ -53,22 +54,22 @@ struct weft_session {
 	enum weft_thread_level level;
 	bool is_world;
 	uint32_t number; /* counts this process's sessions from 1 */
-	bool is_strict;	 /* does not close while something is tied to it */
+	bool is_strict;	 /* does not close while it has open children */
 	enum weft_abort_scope abort_scope;
 	struct weft_vci *vci;
-	struct weft_vci *vcis[WEFT_VCIS]; /* where its children may be: its own,
-					     the default one, what spread.c
-					     acquired */
+	struct weft_vci *vcis[WEFT_VCIS]; /* the VCIs of its children: its own,
+					     the default one, and those that
+					     spread.c acquired */
 	atomic_uint n_vcis;
-	pthread_mutex_t acquiring; /* by who adds to them */
+	pthread_mutex_t acquiring; /* held while a VCI is added */
 	struct weft_errh *errh;	   /* see weft_errh_set(); NULL: fatal */
-	struct weft_info *info;	   /* what is in effect */
+	struct weft_info *info;	   /* hints in effect */
 	struct weft_link children[WEFT_VCIS]; /* by the number of their VCI,
 						 oldest first */
 	atomic_bool is_closing;		      /* no new children */
-	struct weft_leak leak;		      /* what its closing found left */
+	struct weft_leak leak;		      /* faults found while it closes */
 	struct weft_bsend *bsend; /* attached buffer; guarded by the lock */
-	struct weft_psets *psets; /* names handed out; see pset.h */
+	struct weft_psets *psets; /* its process sets; see pset.h */
 };
 
 extern struct weft_table weft_sessions;
@@ -95,16 +96,17 @@ struct weft_world {
 
 extern struct weft_world weft_world;
 
-/* Registers a child. Its VCI's lock held. WEFT_ERR_SESSION when the session is
+/* Registers a child. Its VCI's lock is held. WEFT_ERR_SESSION: the session is
  * closing. */
 int weft_session_add_child(struct weft_session *session,
 	struct weft_child *child, const struct weft_child_ops *ops);
 
-/* Removes a child, closed or not. Its VCI's lock held. */
+/* Removes a child, closed or not. Its VCI's lock is held. */
 void weft_session_remove_child(struct weft_child *child);
 
-/* The session that a group was derived from, or an error when that session has
- * ended. Groups of the World Model and predefined groups yield the World's. */
+/* Finds the session that a group was derived from. For groups of the World
+ * Model and predefined groups, that is the World's session. WEFT_ERR_SESSION:
+ * the session was finalized. WEFT_ERR_GROUP: there is none. */
 int weft_session_of_group(
 	const struct weft_group *group, struct weft_session **session_out);
 

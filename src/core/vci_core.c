@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vci_core: what core has in a VCI: its communicators, and spare requests */
+/* vci_core: the state of core in a VCI: communicators and spare requests */
 #include "core/vci_core.h"
 
 #include "base/err.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vci_core: what core has in a VCI: its communicators, and spare requests */
+/* vci_core: the state of core in a VCI: communicators and spare requests */
 #ifndef WEFT_VCI_CORE_H
 #define WEFT_VCI_CORE_H
 
@@ -8,14 +8,16 @@
 struct weft_comm;
 struct weft_req;
 
-/* Created when the VCI opens, freed when it closes. VCI's lock. */
+/* Created when the VCI opens, freed when it closes. The VCI's lock guards it.
+ */
 struct weft_vci_core {
-	struct weft_req *spare_reqs; /* recycled */
+	struct weft_req *spare_reqs; /* recycled requests */
 	struct weft_comm *last_comm; /* of the last lookup */
 	struct weft_map comms; /* context id without its offset to weft_comm */
 };
 
-/* 0 or WEFT_ERR_NOMEM. Called before any request or communicator is created. */
+/* Allocates the state, before any request or communicator is created. 0 or
+ * WEFT_ERR_NOMEM. */
 int weft_vci_core_open(struct weft_vci *vci);
 void weft_vci_core_close(struct weft_vci *vci);
 
