@@ -279,24 +279,24 @@ static void warn_unknown_key(const char *key)
 		key, best);
 }
 
-void weft_hint_warn_unknown(const struct weft_info *asked)
+void weft_hint_warn_unknown(const struct weft_info *requested)
 {
 	char key[WEFT_INFO_KEY_MAX + 1];
 
-	for (uint32_t i = 0; asked && i < weft_info_n_keys(asked); i++)
-		if (!weft_info_key(asked, i, key) &&
+	for (uint32_t i = 0; requested && i < weft_info_n_keys(requested); i++)
+		if (!weft_info_key(requested, i, key) &&
 			!strncmp(key, "weft_", strlen("weft_")) &&
 			hint_find(key) == WEFT_HINT_N)
 			warn_unknown_key(key);
 }
 
 int weft_hint_accept(enum weft_hint_object object, bool is_new,
-	const struct weft_info *asked, struct weft_info *info)
+	const struct weft_info *requested, struct weft_info *info)
 {
 	char value[WEFT_INFO_VALUE_MAX + 1];
 	int err = 0;
 
-	weft_hint_warn_unknown(asked);
+	weft_hint_warn_unknown(requested);
 	for (int i = 0; i < WEFT_HINT_N && !err; i++) {
 		const struct weft_hint_desc *desc = &descs[i];
 
@@ -304,8 +304,8 @@ int weft_hint_accept(enum weft_hint_object object, bool is_new,
 			desc->when == WEFT_HINT_RESULT ||
 			(desc->when == WEFT_HINT_AT_CREATION && !is_new))
 			continue;
-		if (weft_info_value(asked, desc->key, value, sizeof(value)) >=
-				0 &&
+		if (weft_info_value(
+			    requested, desc->key, value, sizeof(value)) >= 0 &&
 			desc->is_valid(desc, value))
 			err = weft_info_set(info, desc->key, value);
 	}
@@ -353,17 +353,17 @@ int weft_hint_in_effect(enum weft_hint_object object,
 }
 
 int weft_hint_check_values(
-	enum weft_hint_object object, const struct weft_info *asked)
+	enum weft_hint_object object, const struct weft_info *requested)
 {
 	char value[WEFT_INFO_VALUE_MAX + 1];
 
-	for (int i = 0; asked && i < WEFT_HINT_N; i++) {
+	for (int i = 0; requested && i < WEFT_HINT_N; i++) {
 		const struct weft_hint_desc *desc = &descs[i];
 
 		if ((desc->objects & object) &&
 			desc->when != WEFT_HINT_RESULT &&
-			weft_info_value(
-				asked, desc->key, value, sizeof(value)) >= 0 &&
+			weft_info_value(requested, desc->key, value,
+				sizeof(value)) >= 0 &&
 			!desc->is_valid(desc, value))
 			return weft_err_set(WEFT_ERR_INFO_VALUE,
 				"info key %s: \"%.100s\" is not valid; the "
@@ -375,10 +375,12 @@ int weft_hint_check_values(
 
 /* ---- keys of sessions and communicators ---- */
 
-int weft_hint_comm(const struct weft_info *asked, struct weft_info **info_out)
+int weft_hint_comm(
+	const struct weft_info *requested, struct weft_info **info_out)
 {
 	struct weft_info *info = weft_info_create();
-	int err = info ? weft_hint_accept(WEFT_HINT_OF_COMM, true, asked, info)
+	int err = info ? weft_hint_accept(
+				 WEFT_HINT_OF_COMM, true, requested, info)
 		       : WEFT_ERR_NOMEM;
 
 	if (err) {

@@ -81,7 +81,7 @@ int64_t weft_hint_number(
  * info. asked may be NULL. is_new: the object is being created. Warns about
  * unknown keys that begin with weft_. 0 or WEFT_ERR_NOMEM. */
 int weft_hint_accept(enum weft_hint_object object, bool is_new,
-	const struct weft_info *asked, struct weft_info *info);
+	const struct weft_info *requested, struct weft_info *info);
 
 /* Creates an info object with the hints in effect of an object: the value in
  * `set` or the default of each key, and the memory allocation kinds of the
@@ -94,11 +94,11 @@ int weft_hint_in_effect(enum weft_hint_object object,
 /* Checks the values of all keys of the object in asked, which may be NULL.
  * WEFT_ERR_INFO_VALUE names the key, its invalid value and the valid ones. */
 int weft_hint_check_values(
-	enum weft_hint_object object, const struct weft_info *asked);
+	enum weft_hint_object object, const struct weft_info *requested);
 
 /* Warns about each key of asked that begins with weft_ and is not in the table,
  * and names the nearest key. asked may be NULL. */
-void weft_hint_warn_unknown(const struct weft_info *asked);
+void weft_hint_warn_unknown(const struct weft_info *requested);
 
 /* True if the object accepts the key. */
 bool weft_hint_is_accepted(enum weft_hint_object object, const char *key);
@@ -109,6 +109,7 @@ bool weft_hint_is_accepted(enum weft_hint_object object, const char *key);
 bool weft_hint_is_kind(const char *kind);
 
 /* Creates an info object with the keys of asked that a communicator accepts. */
-int weft_hint_comm(const struct weft_info *asked, struct weft_info **info_out);
+int weft_hint_comm(
+	const struct weft_info *requested, struct weft_info **info_out);
 
 #endif
