@@ -369,7 +369,7 @@ enum weft_compare weft_group_compare(
 struct filter {
 	struct runs *runs;
 	const struct weft_group *other;
-	bool want;
+	bool keep_common;
 };
 
 static int append_if(void *arg, uint32_t rank, uint64_t proc)
@@ -378,7 +378,7 @@ static int append_if(void *arg, uint32_t rank, uint64_t proc)
 	bool is_in = weft_group_rank_of(f->other, proc) != WEFT_UNDEFINED;
 
 	(void)rank;
-	return is_in == f->want ? group_append(f->runs, proc) : 0;
+	return is_in == f->keep_common ? group_append(f->runs, proc) : 0;
 }
 
 static int append_all(struct runs *r, const struct weft_group *group)

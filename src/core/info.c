@@ -134,7 +134,7 @@ int weft_info_set(struct weft_info *info, const char *key, const char *value)
 
 int weft_info_delete(struct weft_info *info, const char *key)
 {
-	struct weft_info_entry *entry, gone;
+	struct weft_info_entry *entry, removed;
 	int err = info_check_key(key);
 
 	if (err)
@@ -142,7 +142,7 @@ int weft_info_delete(struct weft_info *info, const char *key)
 	weft_spin_acquire(&info->spin);
 	entry = info_find(info, key);
 	if (entry) {
-		gone = *entry;
+		removed = *entry;
 		memmove(entry, entry + 1,
 			(size_t)(info->entries + --info->n - entry) *
 				sizeof(*entry));
@@ -151,8 +151,8 @@ int weft_info_delete(struct weft_info *info, const char *key)
 	if (!entry)
 		return weft_err_set(
 			WEFT_ERR_INFO_NOKEY, "info key %s is not set", key);
-	free(gone.key);
-	free(gone.value);
+	free(removed.key);
+	free(removed.value);
 	return 0;
 }
 
