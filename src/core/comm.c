@@ -129,7 +129,7 @@ int weft_comm_explain(const struct weft_comm *comm, int err)
 }
 
 /* Records members that failed before the communicator was created. */
-static void note_dead(struct weft_comm *comm)
+static void note_earlier_failures(struct weft_comm *comm)
 {
 	struct weft_map_entry *entry;
 	size_t pos = 0;
@@ -181,7 +181,7 @@ int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	}
 	*comm_out = comm;
 	if (weft_unlikely(vci->n_failed))
-		note_dead(comm);
+		note_earlier_failures(comm);
 	weft_dispatch_replay(vci, ctx);
 	return 0;
 }
