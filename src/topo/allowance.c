@@ -11,7 +11,7 @@
 
 enum { CPUS_MAX = 8192, PATH_LEN = 1024, LIST_LEN = 4096 };
 
-/* Reads two numbers from one file or two; false if there is no quota. */
+/* Reads one or two numbers from a file; false if there is none. */
 static bool read_numbers(const char *path, const char *format, long long *quota,
 	long long *period)
 {
@@ -23,8 +23,8 @@ static bool read_numbers(const char *path, const char *format, long long *quota,
 	return n > 0;
 }
 
-/* The quota of one group. Version 2 has both numbers in one file, version 1
- * each in its own. */
+/* The quota of one group. Cgroups of version 2 have both numbers in one file,
+ * those of version 1 in two files. */
 static unsigned quota_of_group(const char *dir)
 {
 	long long quota = -1, period = 0, unused;
@@ -164,7 +164,8 @@ static unsigned first_cpu_of(const cpu_set_t *cpus)
 	return cpu;
 }
 
-/* Reads a file of one processor below root, "" if there is none. */
+/* Reads a list from a file of one processor below root. False and "" if there
+ * is no such file. */
 static bool read_cpu_list(
 	const char *root, unsigned cpu, const char *file, char list[LIST_LEN])
 {
@@ -184,7 +185,8 @@ static bool read_cpu_list(
 	return list[0] != '\0';
 }
 
-/* True if `all` has every processor of `part`; keeps only those in it. */
+/* True if `all` contains every processor of `part`. Removes the others from
+ * `all`. */
 static bool has_all_cpus(cpu_set_t *all, const cpu_set_t *part)
 {
 	const size_t len = CPU_ALLOC_SIZE(CPUS_MAX);

@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* allowance: how many processors this job may use at once on this host, how
- * much of their time, and which of them share a cache
+/* allowance: the number of processors that this job may use at a time on this
+ * host, the quota of their time, and the processors that share a cache
  *
- * A container, a batch system or a binding of the launcher may leave the job
- * fewer processors than the machine has. A cgroup's quota limits time, not
- * processors: for a while the processes may use more at once. */
+ * A container, a batch system or a binding of the launcher may restrict the job
+ * to fewer processors than the machine has. A cgroup's quota limits the time,
+ * not the processors: for a short time the processes may use more processors.
+ */
 #ifndef WEFT_ALLOWANCE_H
 #define WEFT_ALLOWANCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Processors that this process or its parent may run on, at least 1. The
- * launcher is bound to the job's processors; each of its processes may be bound
- * to fewer. */
+/* The number of processors that this process or its parent may run on, at least
+ * 1. The launcher is bound to the job's processors; each of its processes may
+ * be bound to fewer. */
 unsigned weft_allowance_cpus(void);
 
-/* Second-level caches of those processors, as if all were shared like the first
- * one's; as many as processors if the machine does not report its caches.
- * `root` is /sys/devices/system/cpu. */
+/* The number of second-level caches of those processors. The function assumes
+ * that all are shared by as many processors as the first one. If the machine
+ * does not report its caches, it is the number of processors. `root` is
+ * /sys/devices/system/cpu. */
 unsigned weft_allowance_caches(const char *root);
 
 /* Lists the processors ("0-3,8") that share the third-level cache with the
- * first one that this process may run on; without such a cache, those of the
- * same package. "" if the machine describes neither or the list is longer than
- * len. False if this process may also run on other processors. */
+ * first processor of this process. Without such a cache, lists those of the
+ * same package. "" if the machine reports neither, or the list does not fit in
+ * len bytes. Returns false if this process may also run on other processors. */
 bool weft_allowance_near(const char *root, char *list_out, size_t len);
 
-/* True if the list `near` has every processor of the list `cpus`; with NULL,
- * every one that weft_allowance_cpus() counts. True if either list is "". */
+/* True if the list `near` contains every processor of the list `cpus`. With
+ * cpus NULL, it must contain all that weft_allowance_cpus() counts. True if
+ * either list is "". */
 bool weft_allowance_is_near(const char *near, const char *cpus);
 
 /* The cgroup quota in whole processors, rounded down, at least 1; 0: no quota.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nic: network devices of this host and how near they are */
+/* nic: network devices of this host, and the objects they are attached to */
 #include "topo/nic.h"
 
 #include "base/err.h"
@@ -29,8 +29,8 @@ static hwloc_obj_t pci_of(hwloc_obj_t device)
 	return device;
 }
 
-/* "Type:index" of the object that a device is attached to: the NUMA node if it
- * is one. */
+/* Prints the id "Type:index" of the object that a device is attached to; that
+ * of the NUMA node if the object has exactly one. */
 static void print_object_id(hwloc_obj_t object, char *text, size_t len)
 {
 	char type[32];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nic: network devices of this host and how near they are
+/* nic: network devices of this host, and the objects they are attached to
  *
- * Reads the machine with its devices, which takes tens of milliseconds. Any
- * thread; caches nothing. */
+ * Each call reads the machine with its devices, which takes tens of
+ * milliseconds. Any thread; nothing is cached. */
 #ifndef WEFT_NIC_H
 #define WEFT_NIC_H
 
@@ -12,7 +12,7 @@
 struct weft_nic {
 	const char *name;   /* of the interface or the RDMA device */
 	const char *kind;   /* "network", "rdma" */
-	const char *pci;    /* "0000:3b:00.0"; "" when not on the bus */
+	const char *pci;    /* "0000:3b:00.0"; "" if it is no PCI device */
 	const char *vendor; /* "", or the PCI vendor's name */
 	const char *near; /* the object it is attached to, such as "NUMANode:1"
 			     or "Machine:0" */
@@ -21,13 +21,13 @@ struct weft_nic {
 
 typedef void weft_nic_fn(void *arg, const struct weft_nic *nic);
 
-/* Calls fn for each device, in the machine's order; the argument is valid
+/* Calls fn for each device, in the machine's order. The argument is valid
  * during the call. Virtual interfaces without a device, such as the loopback,
- * are left out. WEFT_ERR_OTHER when the machine cannot be read. */
+ * are left out. WEFT_ERR_OTHER: the machine cannot be read. */
 int weft_nic_visit(weft_nic_fn *fn, void *arg);
 
-/* The local devices as "a,b": names and PCI addresses. Entries that do not fit
- * are left out; "" when the machine cannot be read. */
+/* Lists the names and PCI addresses of the local devices as "a,b". Entries that
+ * do not fit are left out. "" if the machine cannot be read. */
 void weft_nic_near(char *list, size_t len);
 
 #endif

@@ -32,7 +32,8 @@ static int type_of(const char *option, const char *word, hwloc_obj_type_t *out)
 		word, strcmp(option, "bind-to") ? "" : ", or none");
 }
 
-/* Loads this machine as far as this process may use it, or a synthetic one. */
+/* Loads the part of this machine that this process may use, or a synthetic one.
+ */
 static int machine_load(const char *machine, hwloc_topology_t *out)
 {
 	hwloc_bitmap_t mine = hwloc_bitmap_alloc();
@@ -54,11 +55,12 @@ static int machine_load(const char *machine, hwloc_topology_t *out)
 	if (!rc)
 		return 0;
 	hwloc_topology_destroy(*out);
-	return weft_err_set(WEFT_ERR_OTHER, "cannot read the machine");
+	return weft_err_set(WEFT_ERR_OTHER,
+		"hwloc cannot read this machine%s%s", machine ? ": " : "",
+		machine ? machine : "");
 }
 
-/* Object k, modulo their number, among those of a type with processors in set.
- */
+/* Object k, modulo their number, of the objects of a type within a set. */
 static hwloc_obj_t object_at(hwloc_topology_t machine, hwloc_const_cpuset_t set,
 	hwloc_obj_type_t type, uint32_t k)
 {
@@ -84,7 +86,7 @@ static hwloc_obj_t place_one(hwloc_topology_t machine, hwloc_obj_type_t bind,
 	inner = object_at(machine, place->cpuset, bind, i / (uint32_t)n);
 	if (inner)
 		return inner;
-	/* bind is the larger type: take the object around place */
+	/* bind is the larger type: use the object that contains place */
 	while (true) {
 		outer = hwloc_get_next_obj_by_type(machine, bind, outer);
 		if (!outer ||
@@ -93,8 +95,8 @@ static hwloc_obj_t place_one(hwloc_topology_t machine, hwloc_obj_type_t bind,
 	}
 }
 
-/* The object type that counts as a core; a virtual machine may show no cores.
- */
+/* The object type that counts as a core. A virtual machine may have no core
+ * objects. */
 static hwloc_obj_type_t core_type(hwloc_topology_t machine)
 {
 	return hwloc_get_nbobjs_by_type(machine, HWLOC_OBJ_CORE) > 0
@@ -193,13 +195,12 @@ int weft_place_assign(
 
 /* ---- without placement options ---- */
 
-enum {
-	BOUND_TO_CORES = 2
-}; /* up to so many processes are bound to cores, as in Open MPI */
+/* Jobs of at most so many processes are bound to cores, as in Open MPI. */
+enum { BOUND_TO_CORES = 2 };
 
-/* Core k, and in *around_out the object its process is bound to: the core, or
- * its NUMA node if cores are taken from n_nodes nodes in turn. NULL if that
- * node has too few cores. */
+/* Core k, and in *around_out the object that its process is bound to. With
+ * n_nodes 0 that is the core. Otherwise cores are taken from n_nodes NUMA nodes
+ * in turn, and it is the core's node. NULL if that node has too few cores. */
 static hwloc_obj_t core_in_turn(hwloc_topology_t machine, uint32_t n_nodes,
 	uint32_t k, hwloc_obj_t *around_out)
 {
@@ -227,7 +228,7 @@ static void set_of(
 	hwloc_cpuset_to_glibc_sched_affinity(machine, cpus, out, sizeof(*out));
 }
 
-/* Claims up to n cores and returns how many it got. */
+/* Claims up to n cores. Returns the number of claimed cores. */
 static uint32_t claim_cores(hwloc_topology_t machine, uint32_t n,
 	uint32_t n_nodes, weft_place_claim_fn *claim, void *arg,
 	cpu_set_t *sets_out)

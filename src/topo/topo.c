@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* topo: hwloc behind four questions */
+/* topo: answers questions about the machine with hwloc */
 #include "topo/topo.h"
 #include "base/bits.h"
 #include "base/err.h"
@@ -22,7 +22,7 @@ struct weft_topo_type {
 	char name[32];
 };
 
-/* Opened with the first session, closed with the last resources. */
+/* Opened on first use, closed when the process-wide object closes. */
 struct weft_topo {
 	hwloc_topology_t hw;
 	hwloc_bitmap_t mine;
@@ -97,7 +97,8 @@ int weft_topo_open_synthetic(
 		hwloc_bitmap_list_sscanf(topo->mine, cpuset)) {
 		weft_topo_close(topo);
 		return weft_err_set(WEFT_ERR_ARG,
-			"\"%s\" or \"%s\" is malformed", machine, cpuset);
+			"the machine \"%s\" or the cpuset \"%s\" is malformed",
+			machine, cpuset);
 	}
 	hwloc_bitmap_list_asprintf(&topo->cpuset, topo->mine);
 	if (!topo->cpuset) {
@@ -185,7 +186,8 @@ static bool topo_load(struct weft_topo *topo)
 		topo->is_broken = true;
 		weft_log_warn("TOPO-LOAD",
 			"hwloc cannot read this machine; hardware process sets "
-			"and splits are not available (hwloc-ls tells why)");
+			"and splits are not available (hwloc-ls shows the "
+			"reason)");
 		return false;
 	}
 	topo->is_loaded = true;
@@ -231,7 +233,8 @@ unsigned weft_topo_n_objs(struct weft_topo *topo, const char *type)
 	return t ? (unsigned)hwloc_get_nbobjs_by_depth(topo->hw, t->depth) : 0;
 }
 
-/* The smallest of nested objects of one type; of equal ones, the first. */
+/* The smallest object of the type that contains cpus; the first one of equal
+ * size. NULL if there is none. */
 static hwloc_obj_t find_obj(struct weft_topo *topo,
 	const struct weft_topo_type *t, hwloc_const_bitmap_t cpus)
 {
@@ -246,7 +249,8 @@ static hwloc_obj_t find_obj(struct weft_topo *topo,
 	return best;
 }
 
-/* The part of a cpuset that exists on this machine. */
+/* Parses a cpuset (NULL: the own one) and keeps the processors that this
+ * machine has. NULL if none are left. */
 static hwloc_bitmap_t parse(struct weft_topo *topo, const char *cpuset)
 {
 	hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
@@ -282,7 +286,7 @@ int weft_topo_obj_of(struct weft_topo *topo, const char *cpuset,
 	cpus = parse(topo, cpuset);
 	if (!cpus)
 		return weft_err_set(WEFT_ERR_ARG,
-			"\"%.64s\" names no processor of this machine",
+			"cpuset \"%.64s\" has no processor of this machine",
 			cpuset ? cpuset : topo->cpuset);
 	obj = find_obj(topo, t, cpus);
 	hwloc_bitmap_free(cpus);
@@ -292,6 +296,8 @@ int weft_topo_obj_of(struct weft_topo *topo, const char *cpuset,
 			cpuset ? cpuset : topo->cpuset, t->name);
 	if ((size_t)snprintf(id_out, id_len, "%s:%u", t->name,
 		    obj->logical_index) >= id_len)
-		return weft_err_set(WEFT_ERR_ARG, "no room for an object id");
+		return weft_err_set(WEFT_ERR_ARG,
+			"%zu bytes are too few for the object id %s:%u", id_len,
+			t->name, obj->logical_index);
 	return 0;
 }

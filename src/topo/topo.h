@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* topo: where this process may run, and in which hardware object
+/* topo: the processors of this process, and the hardware that contains them
  *
  * The processors of a process are one string, its cpuset, which processes of
- * the same host can publish and compare. Reading the whole machine takes
- * milliseconds and is deferred until a question needs it.
+ * the same host publish and compare. Reading the whole machine takes
+ * milliseconds, so it is deferred until a call needs it.
  *
  * Not thread safe; the owner serialises the calls. */
 #ifndef WEFT_TOPO_H
@@ -36,27 +36,27 @@ void weft_topo_close(struct weft_topo *topo);
  * hwloc's list form ("0-3,8"). Valid until close. */
 const char *weft_topo_cpuset(const struct weft_topo *topo);
 
-/* How many processors (hardware threads) this process may use; at least 1. */
+/* The number of processors (hardware threads) that this process may use; at
+ * least 1. */
 unsigned weft_topo_n_cpus(const struct weft_topo *topo);
 
-/* The object types of this machine, largest first: "Machine", "Package",
- * "L3Cache", "Core", "PU" and so on. Fills at most max names, which live as
- * long as the topo, and returns how many there are; 0 when the machine cannot
- * be read. */
+/* Lists the object types of this machine, largest first: "Machine", "Package",
+ * "L3Cache", "Core", "PU" and so on. Writes at most max names, which are valid
+ * until close. Returns the number of types; 0 if the machine cannot be read. */
 size_t weft_topo_types(
 	struct weft_topo *topo, const char **names_out, size_t max);
 
-/* The smallest object of a type that contains a whole cpuset (NULL: the own
- * one), as an id that is the same for every process of the host, such as
- * "Package:1". The type may carry the prefix "hwloc://"; case does not matter,
- * and hwloc's short forms ("L3") are accepted. WEFT_ERR_NOTFOUND: the cpuset is
- * spread over several objects; WEFT_ERR_NAME: this machine has no such type;
- * WEFT_ERR_ARG: malformed cpuset or id_len too small; WEFT_ERR_OTHER: the
- * machine cannot be read. */
+/* Writes the id of the smallest object of a type that contains a whole cpuset
+ * (NULL: the own one). The id, such as "Package:1", is the same for every
+ * process of the host. The type may have the prefix "hwloc://"; case does not
+ * matter, and hwloc's short forms ("L3") are accepted. WEFT_ERR_NOTFOUND: the
+ * cpuset is spread over several objects. WEFT_ERR_NAME: this machine has no
+ * such type. WEFT_ERR_ARG: malformed cpuset or id_len too small.
+ * WEFT_ERR_OTHER: the machine cannot be read. */
 int weft_topo_obj_of(struct weft_topo *topo, const char *cpuset,
 	const char *type, char *id_out, size_t id_len);
 
-/* How many objects of a type the machine has. */
+/* The number of objects of a type that the machine has. */
 unsigned weft_topo_n_objs(struct weft_topo *topo, const char *type);
 
 #endif
