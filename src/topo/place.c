@@ -201,7 +201,7 @@ enum { BOUND_TO_CORES = 2 };
 /* Core k, and in *around_out the object that its process is bound to. With
  * n_nodes 0 that is the core. Otherwise cores are taken from n_nodes NUMA nodes
  * in turn, and it is the core's node. NULL if that node has too few cores. */
-static hwloc_obj_t core_in_turn(hwloc_topology_t machine, uint32_t n_nodes,
+static hwloc_obj_t nth_core(hwloc_topology_t machine, uint32_t n_nodes,
 	uint32_t k, hwloc_obj_t *around_out)
 {
 	hwloc_obj_type_t type = core_type(machine);
@@ -222,7 +222,7 @@ static bool claim_core(hwloc_obj_t core, weft_place_claim_fn *claim, void *arg)
 	return claim(arg, (unsigned)hwloc_bitmap_first(core->cpuset));
 }
 
-static void set_of(
+static void cpuset_to_sched(
 	hwloc_topology_t machine, hwloc_const_cpuset_t cpus, cpu_set_t *out)
 {
 	hwloc_cpuset_to_glibc_sched_affinity(machine, cpus, out, sizeof(*out));
@@ -234,16 +234,18 @@ static uint32_t claim_cores(hwloc_topology_t machine, uint32_t n,
 	cpu_set_t *sets_out)
 {
 	int cores = hwloc_get_nbobjs_by_type(machine, core_type(machine));
-	uint32_t turns = (uint32_t)cores * (n_nodes ? n_nodes : 1), got = 0;
+	uint32_t n_tries = (uint32_t)cores * (n_nodes ? n_nodes : 1),
+		 n_claimed = 0;
 
-	for (uint32_t k = 0; k < turns && got < n; k++) {
+	for (uint32_t k = 0; k < n_tries && n_claimed < n; k++) {
 		hwloc_obj_t around = NULL;
-		hwloc_obj_t core = core_in_turn(machine, n_nodes, k, &around);
+		hwloc_obj_t core = nth_core(machine, n_nodes, k, &around);
 
 		if (core && claim_core(core, claim, arg))
-			set_of(machine, around->cpuset, &sets_out[got++]);
+			cpuset_to_sched(machine, around->cpuset,
+				&sets_out[n_claimed++]);
 	}
-	return got;
+	return n_claimed;
 }
 
 static enum weft_place_choice place_choose(hwloc_topology_t machine, uint32_t n,
@@ -252,17 +254,18 @@ static enum weft_place_choice place_choose(hwloc_topology_t machine, uint32_t n,
 {
 	int cores = hwloc_get_nbobjs_by_type(machine, core_type(machine));
 	int nodes = hwloc_get_nbobjs_by_type(machine, HWLOC_OBJ_NUMANODE);
-	bool is_wide = is_threaded || n > BOUND_TO_CORES;
-	uint32_t n_nodes = is_wide && nodes > 0 ? (uint32_t)nodes : 0;
-	uint32_t got = claim_cores(machine, n, n_nodes, claim, arg, sets_out);
+	bool binds_to_nodes = is_threaded || n > BOUND_TO_CORES;
+	uint32_t n_nodes = binds_to_nodes && nodes > 0 ? (uint32_t)nodes : 0;
+	uint32_t n_claimed =
+		claim_cores(machine, n, n_nodes, claim, arg, sets_out);
 
 	if (n == 1)
 		return WEFT_PLACE_ALONE;
 	if (n > (uint32_t)cores)
 		return WEFT_PLACE_CROWDED;
-	if (got < n)
+	if (n_claimed < n)
 		return WEFT_PLACE_SHARED;
-	if (!is_wide)
+	if (!binds_to_nodes)
 		return WEFT_PLACE_CORES;
 	return n_nodes > 1 ? WEFT_PLACE_NUMA : WEFT_PLACE_ONE;
 }
@@ -296,7 +299,7 @@ int weft_place_claim(const char *machine, const cpu_set_t *sets, uint32_t n,
 		CPU_OR(&all, &all, &sets[i]);
 	while ((core = hwloc_get_next_obj_by_type(hw, core_type(hw), core)) !=
 		NULL) {
-		set_of(hw, core->cpuset, &mine);
+		cpuset_to_sched(hw, core->cpuset, &mine);
 		CPU_AND(&mine, &mine, &all);
 		if (CPU_COUNT(&mine))
 			(void)claim_core(core, claim, arg);

@@ -28,7 +28,7 @@ struct weft_topo {
 	hwloc_bitmap_t mine;
 	char *cpuset; /* of this process, as text */
 	bool is_loaded;
-	bool is_broken; /* reading failed; reported once */
+	bool has_failed; /* reading failed; reported once */
 	size_t n_types;
 	struct weft_topo_type types[WEFT_TOPO_TYPES_MAX];
 };
@@ -170,7 +170,7 @@ static void add_types(struct weft_topo *topo)
 
 static bool topo_load(struct weft_topo *topo)
 {
-	if (topo->is_loaded || topo->is_broken)
+	if (topo->is_loaded || topo->has_failed)
 		return topo->is_loaded;
 	hwloc_topology_set_all_types_filter(
 		topo->hw, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
@@ -183,7 +183,7 @@ static bool topo_load(struct weft_topo *topo)
 	hwloc_topology_set_io_types_filter(
 		topo->hw, HWLOC_TYPE_FILTER_KEEP_NONE);
 	if (hwloc_topology_load(topo->hw)) {
-		topo->is_broken = true;
+		topo->has_failed = true;
 		weft_log_warn("TOPO-LOAD",
 			"hwloc cannot read this machine; hardware process sets "
 			"and splits are not available (hwloc-ls shows the "
