@@ -225,12 +225,13 @@ static void warn_of_threads(struct weft_run_job *run)
 static int place_by_choice(struct weft_run_job *run, bool is_wanted)
 {
 	static const char *const why[] = {
-		[WEFT_PLACE_ALONE] = "there is one",
-		[WEFT_PLACE_ONE] = "more than two would be bound to NUMA "
-				   "nodes, and there is one",
-		[WEFT_PLACE_CROWDED] = "there are more processes than cores "
-				       "that mpiexec may use",
-		[WEFT_PLACE_SHARED] = "other jobs are on the cores",
+		[WEFT_PLACE_ONE_PROCESS] = "there is one",
+		[WEFT_PLACE_ONE_NUMA] = "more than two would be bound to NUMA "
+					"nodes, and there is one",
+		[WEFT_PLACE_TOO_FEW_CORES] =
+			"there are more processes than cores "
+			"that mpiexec may use",
+		[WEFT_PLACE_CORES_CLAIMED] = "other jobs are on the cores",
 	};
 	enum weft_place_choice choice;
 	int err = weft_place_choose(NULL, run->n, is_threaded(run),

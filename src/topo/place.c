@@ -260,14 +260,14 @@ static enum weft_place_choice place_choose(hwloc_topology_t machine, uint32_t n,
 		claim_cores(machine, n, n_nodes, claim, arg, sets_out);
 
 	if (n == 1)
-		return WEFT_PLACE_ALONE;
+		return WEFT_PLACE_ONE_PROCESS;
 	if (n > (uint32_t)cores)
-		return WEFT_PLACE_CROWDED;
+		return WEFT_PLACE_TOO_FEW_CORES;
 	if (n_claimed < n)
-		return WEFT_PLACE_SHARED;
+		return WEFT_PLACE_CORES_CLAIMED;
 	if (!binds_to_nodes)
 		return WEFT_PLACE_CORES;
-	return n_nodes > 1 ? WEFT_PLACE_NUMA : WEFT_PLACE_ONE;
+	return n_nodes > 1 ? WEFT_PLACE_NUMA : WEFT_PLACE_ONE_NUMA;
 }
 
 int weft_place_choose(const char *machine, uint32_t n, bool is_threaded,

@@ -33,12 +33,13 @@ typedef bool weft_place_claim_fn(void *arg, unsigned cpu);
 
 /* The binding of a job without placement options. */
 enum weft_place_choice {
-	WEFT_PLACE_CORES,   /* bound, each process to a core */
-	WEFT_PLACE_NUMA,    /* bound, each process to the NUMA node of a core */
-	WEFT_PLACE_ALONE,   /* not bound: the job has one process */
-	WEFT_PLACE_ONE,	    /* not bound: the machine has one NUMA node */
-	WEFT_PLACE_CROWDED, /* not bound: fewer cores than processes */
-	WEFT_PLACE_SHARED,  /* not bound: fewer free cores than processes */
+	WEFT_PLACE_CORES, /* bound, each process to a core */
+	WEFT_PLACE_NUMA,  /* bound, each process to the NUMA node of a core */
+	WEFT_PLACE_ONE_PROCESS,	  /* not bound: the job has one process */
+	WEFT_PLACE_ONE_NUMA,	  /* not bound: the machine has one NUMA node */
+	WEFT_PLACE_TOO_FEW_CORES, /* not bound: fewer cores than processes */
+	WEFT_PLACE_CORES_CLAIMED, /* not bound: fewer free cores than processes
+				   */
 };
 
 /* Chooses the binding of n processes and claims a core for each. Two processes

@@ -127,21 +127,21 @@ static void test_choice(void **state)
 	assert_int_equal(claimed, 0x05);
 	/* beside it: on the cores that are left, if there are enough */
 	check_choice(machine, 2, false, &claimed, WEFT_PLACE_CORES, 0x30);
-	check_choice(machine, 2, false, &claimed, WEFT_PLACE_SHARED, 0);
+	check_choice(machine, 2, false, &claimed, WEFT_PLACE_CORES_CLAIMED, 0);
 	claimed = 0;
 	check_choice(machine, 3, false, &claimed, WEFT_PLACE_NUMA, 0x0f);
 	assert_int_equal(claimed, 0x15); /* in turn: 0, 4, 2 */
-	check_choice(machine, 2, false, &claimed, WEFT_PLACE_SHARED, 0);
+	check_choice(machine, 2, false, &claimed, WEFT_PLACE_CORES_CLAIMED, 0);
 	claimed = 0;
 	check_choice(machine, 2, true, &claimed, WEFT_PLACE_NUMA, 0x0f);
 	claimed = 0;
-	check_choice(machine, 1, false, &claimed, WEFT_PLACE_ALONE, 0);
+	check_choice(machine, 1, false, &claimed, WEFT_PLACE_ONE_PROCESS, 0);
 	assert_int_equal(claimed, 0x01);
 	claimed = 0;
-	check_choice(machine, 5, false, &claimed, WEFT_PLACE_CROWDED, 0);
+	check_choice(machine, 5, false, &claimed, WEFT_PLACE_TOO_FEW_CORES, 0);
 	assert_int_equal(claimed, 0x55);
 	claimed = 0;
-	check_choice(small, 3, false, &claimed, WEFT_PLACE_ONE, 0);
+	check_choice(small, 3, false, &claimed, WEFT_PLACE_ONE_NUMA, 0);
 	claimed = 0;
 	check_choice("PU:2", 2, false, &claimed, WEFT_PLACE_CORES, 1);
 	claimed = 0;
