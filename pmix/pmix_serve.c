@@ -693,7 +693,7 @@ static void notify_all(
 		on_notified(status, vec);
 }
 
-void weft_serve_ask_state(struct weft_serve *serve)
+void weft_serve_ask_states(struct weft_serve *serve)
 {
 	notify_all(
 		serve, WEFT_PMIX_WHERE, calloc(1, sizeof(struct weft_infovec)));

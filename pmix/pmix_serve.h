@@ -104,7 +104,7 @@ void weft_serve_argv_free(char **argv);
 
 /* Asks every process for its state; the answers arrive in the memory of
  * boot/liveness.h. Does not block. */
-void weft_serve_ask_state(struct weft_serve *serve);
+void weft_serve_ask_states(struct weft_serve *serve);
 
 /* Notifies the processes that another job has ended. Does not block. */
 void weft_serve_job_ended(struct weft_serve *serve, const char *name);

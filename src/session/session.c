@@ -23,7 +23,7 @@
 #include "session/pset.h"
 #include "session/pset_watch.h"
 #include "watchdog/watchdog.h"
-#include "watchdog/where.h"
+#include "watchdog/state.h"
 #include "win/win.h"
 
 #include <stdio.h>
@@ -56,7 +56,7 @@ static void session_on_event(const struct weft_boot_event *event)
  * library. */
 static void on_where(void)
 {
-	weft_liveness_answer(weft_proc.liveness, weft_where_describe);
+	weft_liveness_answer(weft_proc.liveness, weft_state_describe);
 }
 
 static void vci_on_close(struct weft_vci *vci)

@@ -17,7 +17,7 @@ mpiexec_SOURCES = \
 	src/tools/run_proc.c src/tools/run_proc.h \
 	src/tools/run_repeat.c src/tools/run_repeat.h \
 	src/tools/run_spawn.c src/tools/run_spawn.h \
-	src/tools/run_where.c src/tools/run_where.h \
+	src/tools/run_state.c src/tools/run_state.h \
 	pmix/pmix_serve.c pmix/pmix_serve.h pmix/pmix_serve_priv.h \
 	pmix/pmix_upcall.c pmix/pmix_codec.c pmix/pmix_codec.h \
 	src/topo/allowance.c src/topo/allowance.h \

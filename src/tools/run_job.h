@@ -9,7 +9,7 @@
 #include "tools/run_cleanup.h"
 #include "tools/run_opt.h"
 #include "tools/run_spawn.h"
-#include "tools/run_where.h"
+#include "tools/run_state.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -68,7 +68,7 @@ struct weft_run_job {
 	bool has_warned;
 	int n_ends_asked;   /* INT, TERM, HUP and QUIT so far */
 	uint64_t repeat_ns; /* until when one more is the same */
-	struct weft_run_where where;
+	struct weft_run_state inquiry;
 	uint64_t check_ns; /* when to look what processes have loaded */
 	uint64_t pause_ns; /* until the look after that */
 	bool has_other;	   /* said of another MPI */

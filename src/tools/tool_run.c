@@ -382,13 +382,13 @@ static void on_end_signal(struct weft_run_job *run, int sig)
 
 /* Ask where every process is; when that is printed, sig goes on as it would
  * have otherwise. */
-static void ask_where(struct weft_run_job *run, int sig, const char *why)
+static void ask_states(struct weft_run_job *run, int sig, const char *why)
 {
 	weft_run_io_print(
 		run->io, "%s: where the processes of %s are:", why, run->name);
-	weft_run_where_open(&run->where, run->liveness, run->n);
-	run->where.sig = sig;
-	weft_serve_ask_state(run->serve);
+	weft_run_state_open(&run->inquiry, run->liveness, run->n);
+	run->inquiry.sig = sig;
+	weft_serve_ask_states(run->serve);
 }
 
 /* Programs may have a use of their own for it; the others it would end. */
@@ -398,7 +398,7 @@ static void pass_usr1(struct weft_run_job *run)
 		const struct weft_run_proc *proc = &run->procs[r];
 
 		if (proc->is_running &&
-			weft_run_where_catches(proc->pid, SIGUSR1))
+			weft_run_state_catches(proc->pid, SIGUSR1))
 			kill(proc->pid, SIGUSR1);
 	}
 	weft_run_spawn_kill(run->spawned, SIGUSR1);
@@ -407,19 +407,19 @@ static void pass_usr1(struct weft_run_job *run)
 static void on_usr1(struct weft_run_job *run)
 {
 	pass_usr1(run);
-	if (!run->where.until_ns)
-		ask_where(run, SIGUSR1, "signal USR1");
+	if (!run->inquiry.until_ns)
+		ask_states(run, SIGUSR1, "signal USR1");
 }
 
 static void on_quit(struct weft_run_job *run)
 {
-	if (run->state == WEFT_RUN_JOB_GOING && run->where.until_ns &&
-		run->where.sig == SIGUSR1)
-		run->where.sig = SIGQUIT; /* once that is answered */
-	else if (run->state != WEFT_RUN_JOB_GOING || run->where.until_ns)
+	if (run->state == WEFT_RUN_JOB_GOING && run->inquiry.until_ns &&
+		run->inquiry.sig == SIGUSR1)
+		run->inquiry.sig = SIGQUIT; /* once that is answered */
+	else if (run->state != WEFT_RUN_JOB_GOING || run->inquiry.until_ns)
 		on_end_signal(run, SIGQUIT);
 	else
-		ask_where(run, SIGQUIT, "signal QUIT");
+		ask_states(run, SIGQUIT, "signal QUIT");
 }
 
 static void on_signal(struct weft_run_job *run, int sig)
@@ -485,7 +485,7 @@ static void on_timeout(struct weft_run_job *run)
 		run->opt.timeout_s, run->n_running, run->n);
 	decide(run, EXIT_TIMEOUT);
 	weft_run_spawn_kill(run->spawned, SIGUSR1);
-	ask_where(run, SIGALRM, "timeout");
+	ask_states(run, SIGALRM, "timeout");
 }
 
 static void tool_run_end_late(struct weft_run_job *run)
@@ -496,21 +496,21 @@ static void tool_run_end_late(struct weft_run_job *run)
 }
 
 /* Answers come into memory, which nothing tells of. */
-static void check_where(struct weft_run_job *run, int *ms)
+static void check_states(struct weft_run_job *run, int *ms)
 {
-	if (!run->where.until_ns)
+	if (!run->inquiry.until_ns)
 		return;
-	if (!weft_run_where_is_over(
-		    &run->where, run->procs, run->liveness, run->n)) {
+	if (!weft_run_state_is_over(
+		    &run->inquiry, run->procs, run->liveness, run->n)) {
 		if (*ms < 0 || *ms > ANSWER_MS)
 			*ms = ANSWER_MS;
 		return;
 	}
-	weft_run_where_print(
-		&run->where, run->io, run->procs, run->liveness, run->n);
-	if (run->where.sig == SIGQUIT)
+	weft_run_state_print(
+		&run->inquiry, run->io, run->procs, run->liveness, run->n);
+	if (run->inquiry.sig == SIGQUIT)
 		on_end_signal(run, SIGQUIT);
-	if (run->where.sig == SIGALRM)
+	if (run->inquiry.sig == SIGALRM)
 		tool_run_end_late(run);
 }
 
@@ -532,7 +532,7 @@ static void check_times(struct weft_run_job *run, int *ms)
 	check_loaded(run, ms);
 	if (is_due(run->timeout_ns, ms))
 		on_timeout(run);
-	check_where(run, ms);
+	check_states(run, ms);
 	if (run->state == WEFT_RUN_JOB_ENDING && is_due(run->kill_ns, ms))
 		kill_job(run);
 	if (is_due(run->abort_ns, ms)) {

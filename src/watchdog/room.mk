@@ -5,7 +5,7 @@ libweft_la_SOURCES += src/watchdog/graph.c src/watchdog/graph.h \
 	src/watchdog/resolve.c src/watchdog/resolve.h \
 	src/watchdog/watchdog.c src/watchdog/watchdog.h \
 	src/watchdog/request.c src/watchdog/request.h \
-	src/watchdog/wait.c src/watchdog/wait.h src/watchdog/where.h
+	src/watchdog/wait.c src/watchdog/wait.h src/watchdog/state.h
 
 unit_tests += test/unit/graph_test
 EXTRA_DIST += src/watchdog/README.md

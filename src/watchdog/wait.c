@@ -14,7 +14,7 @@
 #include "watchdog/query.h"
 #include "watchdog/report.h"
 #include "watchdog/resolve.h"
-#include "watchdog/where.h"
+#include "watchdog/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -397,7 +397,7 @@ int weft_wait_raise(const struct weft_wait *wait)
 
 /* ---- for a debugger or the launcher ---- */
 
-void weft_where_describe(char *buf, size_t len)
+void weft_state_describe(char *buf, size_t len)
 {
 	const struct weft_wait *wait = NULL;
 	uint64_t now = weft_now_ns(), since_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* where: what this process is in, for whoever looks from outside */
-#ifndef WEFT_WHERE_H
-#define WEFT_WHERE_H
+/* state: what this process is in, for whoever looks from outside */
+#ifndef WEFT_STATE_H
+#define WEFT_STATE_H
 
 #include <stddef.h>
 
@@ -9,6 +9,6 @@
  * s", or that it is in no call that waits; several such calls of several
  * threads one after the other. Any thread, whatever locks it holds but the
  * registry's; never blocks. */
-void weft_where_describe(char *buf, size_t len);
+void weft_state_describe(char *buf, size_t len);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_where: where every process is, asked and printed */
-#include "tools/run_where.h"
+/* run_state: where every process is, asked and printed */
+#include "tools/run_state.h"
 
 #include "base/clock.h"
 
@@ -21,14 +21,14 @@ struct place {
 	char text[WEFT_LIVENESS_TEXT]; /* with "%" for the time */
 };
 
-void weft_run_where_open(
-	struct weft_run_where *where, struct weft_liveness *lives, uint32_t n)
+void weft_run_state_open(
+	struct weft_run_state *inquiry, struct weft_liveness *lives, uint32_t n)
 {
-	where->number++;
-	where->until_ns = weft_now_ns() + ANSWER_S * WEFT_NS_PER_S;
+	inquiry->number++;
+	inquiry->until_ns = weft_now_ns() + ANSWER_S * WEFT_NS_PER_S;
 	for (uint32_t r = 0; r < n; r++)
 		atomic_store_explicit(
-			&lives[r].asked, where->number, memory_order_relaxed);
+			&lives[r].asked, inquiry->number, memory_order_relaxed);
 }
 
 static bool is_in_mpi(const struct weft_run_proc *proc)
@@ -36,13 +36,13 @@ static bool is_in_mpi(const struct weft_run_proc *proc)
 	return proc->is_running && proc->is_connected && !proc->is_finalized;
 }
 
-bool weft_run_where_is_over(const struct weft_run_where *where,
+bool weft_run_state_is_over(const struct weft_run_state *inquiry,
 	const struct weft_run_proc *procs, struct weft_liveness *lives,
 	uint32_t n)
 {
 	char text[WEFT_LIVENESS_TEXT];
 
-	if (weft_now_ns() >= where->until_ns)
+	if (weft_now_ns() >= inquiry->until_ns)
 		return true;
 	for (uint32_t r = 0; r < n; r++)
 		if (is_in_mpi(&procs[r]) &&
@@ -52,7 +52,7 @@ bool weft_run_where_is_over(const struct weft_run_where *where,
 }
 
 /* The line "Name:\tvalue" of /proc/PID/status; "" when there is none. */
-static void kernel_says(pid_t pid, const char *name, char *buf, size_t len)
+static void kernel_status(pid_t pid, const char *name, char *buf, size_t len)
 {
 	char path[64], line[256];
 	size_t n = strlen(name);
@@ -72,11 +72,11 @@ static void kernel_says(pid_t pid, const char *name, char *buf, size_t len)
 		fclose(file);
 }
 
-bool weft_run_where_catches(pid_t pid, int sig)
+bool weft_run_state_catches(pid_t pid, int sig)
 {
 	char mask[64];
 
-	kernel_says(pid, "SigCgt", mask, sizeof(mask));
+	kernel_status(pid, "SigCgt", mask, sizeof(mask));
 	return strtoull(mask, NULL, 16) >> (sig - 1) & 1;
 }
 
@@ -95,13 +95,13 @@ static void describe_silent(
 		what = "not in MPI: not initialized, or no MPI program";
 	else if (proc->is_finalized)
 		what = "has left MPI";
-	kernel_says(proc->pid, "State", state, sizeof(state));
+	kernel_status(proc->pid, "State", state, sizeof(state));
 	snprintf(place->text, sizeof(place->text), "%s; state %s", what,
 		*state ? state : "unknown");
 }
 
 /* Takes what is printed into account only: the text is a process's. */
-static void run_where_clean(char *text)
+static void run_state_clean(char *text)
 {
 	for (; *text; text++)
 		if (iscntrl((unsigned char)*text) || *text == '%')
@@ -140,18 +140,18 @@ static void cut_ranks(struct place *place)
 	}
 }
 
-static void run_where_place_of(struct place *place,
+static void run_state_place_of(struct place *place,
 	const struct weft_run_proc *proc, struct weft_liveness *liveness)
 {
 	*place = (struct place){ .first = proc->rank };
 	if (!is_in_mpi(proc) || !weft_liveness_read(liveness, place->text))
 		describe_silent(place, proc);
-	run_where_clean(place->text);
+	run_state_clean(place->text);
 	cut_time(place);
 }
 
 /* Puts together those that are in the same, under the first of them. */
-static void run_where_gather(struct place *places, uint32_t n, uint32_t first)
+static void run_state_gather(struct place *places, uint32_t n, uint32_t first)
 {
 	struct place *of = &places[first];
 
@@ -214,7 +214,7 @@ static uint32_t gather_all(struct place *places, uint32_t n)
 	for (uint32_t r = 0; r < n; r++) {
 		if (places[r].first != r)
 			continue;
-		run_where_gather(places, n, r);
+		run_state_gather(places, n, r);
 		lines++;
 	}
 	return lines;
@@ -246,15 +246,15 @@ static void print_all(struct weft_run_io *io, struct place *places,
 	}
 }
 
-void weft_run_where_print(struct weft_run_where *where, struct weft_run_io *io,
-	const struct weft_run_proc *procs, struct weft_liveness *lives,
-	uint32_t n)
+void weft_run_state_print(struct weft_run_state *inquiry,
+	struct weft_run_io *io, const struct weft_run_proc *procs,
+	struct weft_liveness *lives, uint32_t n)
 {
 	struct place *places = calloc(n, sizeof(*places));
 
-	where->until_ns = 0;
+	inquiry->until_ns = 0;
 	for (uint32_t r = 0; places && r < n; r++)
-		run_where_place_of(&places[r], &procs[r], &lives[r]);
+		run_state_place_of(&places[r], &procs[r], &lives[r]);
 	if (places)
 		print_all(io, places, procs, n);
 	free(places);
