@@ -17,7 +17,7 @@ function has(flags, flag)
 function file_of(file)
 {
 	if (!(file in started))
-		print "/* made by gen-api */\n#include \"mpi/mpi_twin.h\"" > \
+		print "/* made by gen-api */\n#include \"mpi/mpi_widen.h\"" > \
 			(new "/api_" file ".h")
 	started[file] = 1
 	return new "/api_" file ".h"
@@ -92,8 +92,8 @@ $1 == "MPIX" {
 	if ($5 == "-") {
 		missing(miss, name)
 	} else {
-		if (has($7, "twins"))
-			twins(file_of($5), name)
+		if (has($7, "widen"))
+			widen_pair(file_of($5), name)
 		else if (has($7, "checked"))
 			checked(file_of($5), "int PMPI_" name "(" $9 ")",
 				"\"MPI_" name "\"")

@@ -68,8 +68,8 @@ function handle_of(of, type)
 {
 	if (type == "Comm" || $1 == "Type_get_value_index")
 		return of " ? weft_mpi_" noun_of(type) "_handle(" of ") : " null_of(type)
-	if (type == "Type" && has($7, "twins"))
-		return "weft_twin_type(func, " of ")"
+	if (type == "Type" && has($7, "widen"))
+		return "weft_widen_type(func, " of ")"
 	return "weft_mpi_" (type == "Op" ? "op" : noun_of(type)) "_handle(" of ")"
 }
 
@@ -166,7 +166,7 @@ function check_argument(i,    x)
 		check_address(x, a_mode[i], a_type[i], a_len[i])
 }
 
-# head is "int PMPI_X(...)" or, for twins, the one that both call.
+# head is "int PMPI_X(...)" or, for a flag "widen", the function that both forms call.
 function checked(file, head, func_text,    i, call, inner)
 {
 	locals = nulls = checks = results = ""
@@ -181,7 +181,7 @@ function checked(file, head, func_text,    i, call, inner)
 	for (i = 1; i <= n_args; i++)
 		call = call (i > 1 ? ", " : "") pass[i]
 	inner = tolower($1)
-	if (has($7, "twins"))
+	if (has($7, "widen"))
 		sub(/_c$/, "", inner)
 	if (has($7, "tells"))
 		checks = checks "\tif (" owner "_of)\n\t\tfailed = mpi_" inner \

@@ -4,7 +4,7 @@
  * MPI-5.0, 14.2, 14.3, 14.5 and 14.6. Errors are raised on the file's handler;
  * those of opening and deleting on the handler of MPI_FILE_NULL. */
 #include "mpi_check.h"
-#include "mpi_twin.h"
+#include "mpi_widen.h"
 
 #include "base/knob.h"
 #include "core/hint.h"

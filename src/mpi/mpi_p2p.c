@@ -2,7 +2,7 @@
 /* mpi_p2p: point-to-point messages: check, translate, call once
  *
  * MPI-5.0 chapter 3. gen-api generates most procedures with their large-count
- * twins: both are one call to a function here that takes the wide count. */
+ * forms: both are one call to a function here that takes the wide count. */
 #include "mpi_check.h"
 #include "mpi_map.h"
 

@@ -5,7 +5,7 @@
  * collective, and the kind of access. The status has the number of bytes moved,
  * also after an error. */
 #include "mpi_check.h"
-#include "mpi_twin.h"
+#include "mpi_widen.h"
 
 static void transfer_status(MPI_Status *status, int64_t moved)
 {

@@ -5,7 +5,7 @@
  * the width of their arguments, which gen-api widens, and in the envelope. */
 #include "mpi_check.h"
 #include "mpi_map.h"
-#include "mpi_twin.h"
+#include "mpi_widen.h"
 
 #include "core/attr.h"
 
@@ -15,15 +15,15 @@ _Static_assert(sizeof(MPI_Aint) == sizeof(int64_t), "");
 _Static_assert(sizeof(MPI_Count) == sizeof(int64_t), "");
 
 /* The new type, marked with the form that created it. */
-static MPI_Datatype weft_twin_type(const char *func, struct weft_type *type)
+static MPI_Datatype weft_widen_type(const char *func, struct weft_type *type)
 {
-	type->is_large = weft_twin_is_large(func);
+	type->is_large = weft_widen_is_large(func);
 	return weft_mpi_type_handle(type);
 }
 
 static int mpi_type_check_array(int64_t n, const void *array, const char *name)
 {
-	if (array == weft_twin_no_memory)
+	if (array == weft_widen_no_memory)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a datatype");
 	return n > 0 ? weft_check_ptr(array, name) : 0;
 }

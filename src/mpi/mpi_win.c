@@ -4,7 +4,7 @@
  * MPI-5.0, 12.2. An error in creation is raised on the communicator's handler,
  * all others on the window's. */
 #include "mpi_check.h"
-#include "mpi_twin.h"
+#include "mpi_widen.h"
 
 #include "core/hint.h"
 #include "core/info.h"

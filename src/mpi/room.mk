@@ -3,7 +3,7 @@
 # directory; src/mpi/api_<chapter>.h is included by mpi_<chapter>.c.
 api_made = src/mpi/api_rows src/mpi/api_list.h src/mpi/api_missing.c \
 	src/mpi/api_coll.c src/mpi/mpi_abi.map
-api_gen = src/mpi/gen-api src/mpi/gen-api.awk src/mpi/gen-twin.awk \
+api_gen = src/mpi/gen-api src/mpi/gen-api.awk src/mpi/gen-widen.awk \
 	src/mpi/gen-checked.awk src/mpi/gen-rows src/mpi/gen-coll
 man_gen = src/mpi/gen-man src/mpi/gen-man.awk src/fortran/gen-text.awk \
 	src/fortran/gen-f90.awk
@@ -50,7 +50,7 @@ libmpi_abi_la_SOURCES += \
 	src/mpi/mpi_check.c src/mpi/mpi_check.h \
 	src/mpi/mpi_mix.c src/mpi/mpi_mix.h \
 	src/mpi/mpi_convert.c \
-	src/mpi/mpi_twin.c src/mpi/mpi_twin.h \
+	src/mpi/mpi_widen.c src/mpi/mpi_widen.h \
 	src/mpi/mpi_map.c src/mpi/mpi_map.h \
 	src/mpi/mpi_p2p.c src/mpi/mpi_request.c \
 	src/mpi/mpi_status.c src/mpi/mpi_grequest.c \

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# gen-twin: PMPI_X and PMPI_X_c around the one body of both
+# gen-widen: PMPI_X and PMPI_X_c around the one body of both
 
 # The int and the large-count form of one procedure, which differ in nothing
 # but the width of numbers: narrow and wide are the C arguments of the two.
-function twin(file, name, narrow, wide, rows,    n, i, x, part, broad, word,
+function widen_one(file, name, narrow, wide, rows,    n, i, x, part, broad, word,
 	call, before, after, inner)
 {
 	n = split(narrow, part, ", ")
@@ -15,12 +15,12 @@ function twin(file, name, narrow, wide, rows,    n, i, x, part, broad, word,
 		sub(/\[\]$/, "", x)
 		if (part[i] != broad[i] && part[i] ~ /^int \*/) {
 			before = before out_before(x, broad[i], word[i])
-			after = after "\tweft_twin_put(rc, " x ", " x "_wide);\n"
-			x = "weft_twin_at(" x ", &" x "_wide)"
+			after = after "\tweft_widen_put(rc, " x ", " x "_wide);\n"
+			x = "weft_widen_at(" x ", &" x "_wide)"
 		} else if (part[i] != broad[i] && part[i] ~ /^const int /) {
-			before = before "\tconst int64_t *" x "_wide = weft_twin_array(" \
+			before = before "\tconst int64_t *" x "_wide = weft_widen_array(" \
 				length_of(word[i]) ", " x ");\n"
-			after = after "\tweft_twin_drop(" x ", " x "_wide);\n"
+			after = after "\tweft_widen_free(" x ", " x "_wide);\n"
 			x = x "_wide"
 		}
 		call = call ", " x
@@ -41,7 +41,7 @@ function out_before(x, broad, argument)
 {
 	sub(/ \*.*/, "", broad)
 	return "\t" broad " " x "_wide = " (argument ~ /^[a-z_0-9]+=/ ? \
-		"weft_twin_get(" x ")" : "0") ";\n"
+		"weft_widen_get(" x ")" : "0") ";\n"
 }
 
 # The body, or what checks before it.
@@ -52,14 +52,14 @@ function inner_name(name)
 }
 
 # A row and, next, that of its large-count form.
-function twins(file, name)
+function widen_pair(file, name)
 {
 	if (name ~ /_c$/) {
 		if (has($7, "checked"))
 			checked(file, "static inline int " inner_name(name) \
 				"(const char *func, " $9 ")", "func")
-		twin(file, last_name, last_args, $9, last_rows)
-		twin(file, name, $9, $9, $10)
+		widen_one(file, last_name, last_args, $9, last_rows)
+		widen_one(file, name, $9, $9, $10)
 	}
 	last_name = name
 	last_args = $9
