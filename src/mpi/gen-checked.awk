@@ -183,7 +183,7 @@ function checked(file, head, func_text,    i, call, inner)
 	inner = tolower($1)
 	if (has($7, "widen"))
 		sub(/_c$/, "", inner)
-	if (has($7, "tells"))
+	if (has($7, "always"))
 		checks = checks "\tif (" owner "_of)\n\t\tfailed = mpi_" inner \
 			"(failed, " call ");\n"
 	else
