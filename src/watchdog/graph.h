@@ -21,9 +21,9 @@ enum { WEFT_GRAPH_NODES = 256, WEFT_GRAPH_CALL = 128 };
 
 struct weft_graph_node {
 	uint64_t proc;
-	uint64_t epoch; /* 0: not in a wait, or not known */
-	bool is_sure;	/* see weft_wire_graph */
-	bool has_told;	/* resolve.c */
+	uint64_t epoch;	   /* 0: not in a wait, or not known */
+	bool is_sure;	   /* see weft_wire_graph */
+	bool has_answered; /* resolve.c */
 	bool is_stuck, is_in_ring;
 	uint32_t n_edges;
 	uint32_t dead; /* a bit for each edge of a clause that is never met */

@@ -134,7 +134,7 @@ static struct weft_other *asked(const struct weft_vci *vci, uint64_t proc,
 static bool has_all(const struct weft_wait *wait)
 {
 	for (uint32_t i = 0; i < wait->view->n_others; i++)
-		if (!wait->view->others[i].has_told)
+		if (!wait->view->others[i].has_answered)
 			return false;
 	return true;
 }
@@ -156,15 +156,15 @@ void weft_query_on_answer(struct weft_vci *vci, struct weft_peer *peer,
 	other = asked(vci, peer->proc, &a, &wait);
 	if (!other)
 		return;
-	other->has_told = true;
+	other->has_answered = true;
 	other->met = (enum weft_wire_met)a.met;
 	other->moves = a.moves;
 	other->epoch = a.wait;
 	other->owner = a.owner;
 	memcpy(other->text, (const char *)payload + sizeof(a), a.len);
 	other->text[a.len] = 0;
-	if (wait->ops->told)
-		wait->ops->told(wait, other);
+	if (wait->ops->on_answer)
+		wait->ops->on_answer(wait, other);
 	if (has_all(wait))
 		atomic_store_explicit(
 			&wait->is_called, true, memory_order_relaxed);
@@ -189,7 +189,7 @@ bool weft_query_ask(struct weft_wait *wait, bool is_again)
 		if (is_again && o->is_asked)
 			continue;
 		o->is_asked = has_asked = true;
-		o->has_told = false;
+		o->has_answered = false;
 		weft_query_send(wait->vci, o->addr, WEFT_WIRE_QUERY, &query,
 			sizeof(query));
 	}
@@ -207,7 +207,7 @@ void weft_query_look(struct weft_wait *wait)
 	for (uint32_t i = 0; view && i < view->n_others; i++) {
 		struct weft_other *o = &view->others[i];
 
-		if (o->has_told)
+		if (o->has_answered)
 			continue;
 		weft_proc_query_exit(wait->vci, o->proc);
 		if (n++ < LOOK_MAX)

@@ -31,7 +31,7 @@ static void add_missing(struct missing *m, const struct weft_other *o)
 			(unsigned)o->proc);
 	else
 		snprintf(who, sizeof(who), "process %u", (unsigned)o->proc);
-	if (o->has_told)
+	if (o->has_answered)
 		snprintf(what, sizeof(what), "%s", o->text);
 	else
 		snprintf(what, sizeof(what),
@@ -53,7 +53,7 @@ static struct missing missing_of(const struct weft_wait_view *view, uint32_t i)
 		if (o->need != i)
 			continue;
 		m.n_asked++;
-		if (!o->has_told || o->met != WEFT_WIRE_MET)
+		if (!o->has_answered || o->met != WEFT_WIRE_MET)
 			add_missing(&m, o);
 	}
 	return m;
@@ -129,9 +129,9 @@ static bool is_explained(const struct weft_wait_view *view)
 	for (uint32_t i = 0; i < view->n_others; i++) {
 		const struct weft_other *o = &view->others[i];
 
-		if (o->has_told && o->met == WEFT_WIRE_MET)
+		if (o->has_answered && o->met == WEFT_WIRE_MET)
 			continue;
-		if (!o->has_told || o->met == WEFT_WIRE_NEVER ||
+		if (!o->has_answered || o->met == WEFT_WIRE_NEVER ||
 			!(o->epoch || o->moves))
 			return false;
 		n++;

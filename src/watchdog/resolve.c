@@ -26,7 +26,7 @@ struct look {
 	struct weft_link link;
 	uint64_t proc, number; /* the gatherer and its number for the picture */
 	uint64_t epoch;
-	bool is_told;
+	bool is_answered;
 };
 
 /* Guarded by the registry's lock. */
@@ -39,8 +39,8 @@ static struct {
  * handlers fill in nodes with the registry's lock held. */
 struct weft_gather {
 	uint64_t number;
-	uint64_t heard_ns; /* time of the last answer */
-	uint32_t n_looked; /* the first nodes, which were asked */
+	uint64_t answered_ns; /* time of the last answer */
+	uint32_t n_looked;    /* the first nodes, which were asked */
 	uint32_t n_pending;
 	bool is_judged; /* verdicts are sent; those not taken are pending */
 	atomic_bool is_dropped;	       /* another process gathers the same */
@@ -87,7 +87,7 @@ bool weft_resolve_is_asked(const struct weft_wait *wait)
 		const struct look *l =
 			weft_container_of(link, struct look, link);
 
-		if (l->epoch == wait->epoch && !l->is_told)
+		if (l->epoch == wait->epoch && !l->is_answered)
 			is = true;
 	}
 	weft_wait_unlock();
@@ -152,7 +152,7 @@ static bool is_settled(uint64_t epoch, uint64_t now)
 	const struct weft_wait *w = NULL;
 
 	while ((w = weft_wait_next(w)) != NULL)
-		if (w->epoch == epoch && is_past(w->told_ns, now, HOLD_MS))
+		if (w->epoch == epoch && is_past(w->settled_ns, now, HOLD_MS))
 			return false;
 	return true;
 }
@@ -167,10 +167,10 @@ static bool next_look(uint64_t epoch, uint64_t now, struct look *look_out)
 	{
 		struct look *l = weft_container_of(link, struct look, link);
 
-		if (is_found || l->epoch != epoch || l->is_told ||
+		if (is_found || l->epoch != epoch || l->is_answered ||
 			!is_settled(epoch, now))
 			continue;
-		l->is_told = true;
+		l->is_answered = true;
 		*look_out = *l;
 		is_found = true;
 	}
@@ -178,7 +178,7 @@ static bool next_look(uint64_t epoch, uint64_t now, struct look *look_out)
 	return is_found;
 }
 
-static void tell_looks(const struct weft_wait *wait, uint64_t now)
+static void answer_looks(const struct weft_wait *wait, uint64_t now)
 {
 	struct node_message m;
 	struct look look;
@@ -315,7 +315,7 @@ bool weft_resolve_start(struct weft_wait *wait)
 	}
 	weft_wait_lock();
 	g->number = wait->epoch << 16 | ++wait->n_gathers;
-	g->heard_ns = weft_now_ns();
+	g->answered_ns = weft_now_ns();
 	wait->gather = g;
 	weft_wait_unlock();
 	look_further(wait);
@@ -386,7 +386,7 @@ static void resolve_judge(struct weft_wait *wait, uint64_t now)
 
 	weft_wait_lock(); /* from here on the nodes do not change */
 	g->is_judged = true;
-	g->heard_ns = now;
+	g->answered_ns = now;
 	g->n_pending = 0;
 	memset(g->is_due, 0, sizeof(g->is_due));
 	weft_wait_unlock();
@@ -417,12 +417,12 @@ static void resolve_judge(struct weft_wait *wait, uint64_t now)
 }
 
 /* True when no further answer is expected. */
-static bool is_heard(const struct weft_gather *g, uint64_t now)
+static bool is_gathered(const struct weft_gather *g, uint64_t now)
 {
 	bool is;
 
 	weft_wait_lock();
-	is = !g->n_pending || is_past(g->heard_ns, now, SILENCE_MS);
+	is = !g->n_pending || is_past(g->answered_ns, now, SILENCE_MS);
 	weft_wait_unlock();
 	return is;
 }
@@ -435,9 +435,9 @@ static void gather_round(struct weft_wait *wait, uint64_t now)
 		return;
 	if (!g->is_judged && !g->is_dropped)
 		look_further(wait);
-	if (!g->is_judged && (g->is_dropped || is_heard(g, now)))
+	if (!g->is_judged && (g->is_dropped || is_gathered(g, now)))
 		resolve_judge(wait, now);
-	if (g->is_judged && is_heard(g, now))
+	if (g->is_judged && is_gathered(g, now))
 		close_gather(wait);
 }
 
@@ -464,7 +464,7 @@ static void verdict_round(struct weft_wait *wait, uint64_t now)
 
 void weft_resolve_round(struct weft_wait *wait, uint64_t now)
 {
-	tell_looks(wait, now);
+	answer_looks(wait, now);
 	gather_round(wait, now);
 	verdict_round(wait, now);
 }
@@ -517,7 +517,7 @@ void weft_resolve_end(struct weft_wait *wait)
 	if (wait->verdict && !wait->err)
 		wait->err = wait->fault;
 	while (is_last && pop_look(wait->epoch, &look))
-		if (!look.is_told)
+		if (!look.is_answered)
 			send(wait->vci, look.proc, WEFT_WIRE_GRAPH_NODE,
 				look.number, 0);
 }
@@ -568,7 +568,7 @@ static struct weft_gather *due_at(
 			if (g->is_due[i] && g->graph.nodes[i]->proc == from) {
 				g->is_due[i] = false;
 				g->n_pending--;
-				g->heard_ns = weft_now_ns();
+				g->answered_ns = weft_now_ns();
 				call_waits(w->epoch);
 				*at_out = i;
 				return g;

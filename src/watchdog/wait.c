@@ -135,7 +135,7 @@ void weft_wait_unsure(struct weft_wait *wait)
 	wait->has_unasked = true;
 }
 
-static void keep_told(
+static void copy_answers(
 	struct weft_wait_view *view, const struct weft_wait_view *old)
 {
 	for (uint32_t i = 0; i < view->n_others; i++) {
@@ -169,14 +169,14 @@ void weft_wait_look(struct weft_wait *wait)
 	if (wait->ops->needs)
 		wait->ops->needs(wait);
 	if (old)
-		keep_told(wait->view, old);
+		copy_answers(wait->view, old);
 	free(old);
 }
 
 /* True if a process cannot meet the need, because it waits itself. */
 static bool wait_is_waiting(const struct weft_other *o)
 {
-	return o->has_told && o->met != WEFT_WIRE_MET && o->epoch;
+	return o->has_answered && o->met != WEFT_WIRE_MET && o->epoch;
 }
 
 /* True if a process of the needs with this number may still meet one, or not
@@ -262,7 +262,7 @@ static void wait_settle(struct weft_wait *wait)
 	if (wait->view && wait->edges)
 		settle_edges(wait);
 	wait->is_sure = is_alone && !wait->has_unasked;
-	wait->told_ns = weft_now_ns();
+	wait->settled_ns = weft_now_ns();
 	weft_wait_unlock();
 }
 

@@ -59,7 +59,7 @@ struct weft_wait_ops {
 	uint64_t (*pulse)(const struct weft_wait *wait);
 	/* One has answered: what is known of it may lead to others. NULL:
 	 * never. */
-	void (*told)(struct weft_wait *wait, struct weft_other *other);
+	void (*on_answer)(struct weft_wait *wait, struct weft_other *other);
 	/* May add a sentence to the report and the error. NULL: nothing. */
 	void (*explain)(const struct weft_wait *wait, char *buf, size_t len);
 };
@@ -82,7 +82,7 @@ struct weft_wait {
 	struct weft_wire_edge *edges; /* marked: what others are told of it;
 					 WEFT_WIRE_EDGES, or NULL */
 	uint32_t n_edges;	      /* marked */
-	uint64_t told_ns;	      /* marked: of the edges; 0: never */
+	uint64_t settled_ns;	      /* marked: of the edges; 0: never */
 	bool is_sure;		      /* marked */
 	char *verdict;		      /* marked: owned; NULL: none */
 	struct weft_gather *gather;   /* marked */
@@ -146,7 +146,7 @@ enum { WEFT_VIEW_NEEDS = 64, WEFT_VIEW_OTHERS = 512 };
 /* A process that is waited for. */
 struct weft_other {
 	uint16_t need; /* index */
-	bool is_asked, has_told;
+	bool is_asked, has_answered;
 	bool moves; /* makes calls, and none of them waits */
 	enum weft_wire_met met;
 	uint64_t proc, addr;

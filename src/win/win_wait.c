@@ -209,7 +209,7 @@ static const struct weft_wait_ops win_wait_ops = {
 	.name = win_wait_name,
 	.describe = win_wait_describe,
 	.needs = win_wait_needs,
-	.told = win_wait_answered,
+	.on_answer = win_wait_answered,
 };
 
 /* --- members that fail --------------------------------------------- */
