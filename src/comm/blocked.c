@@ -398,7 +398,7 @@ static void end_silent_wait(struct weft_blocked *b)
 {
 	struct weft_wait *w = &b->wait;
 
-	weft_wait_look(w);
+	weft_wait_refresh(w);
 	for (uint32_t i = 0; w->view && i < w->view->n_others; i++) {
 		const struct weft_other *o = &w->view->others[i];
 

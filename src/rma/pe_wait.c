@@ -21,7 +21,7 @@
 #include <string.h>
 
 enum {
-	ROUNDS_PER_LOOK = 64,
+	ROUNDS_PER_CHECK = 64,
 	NEWS_NS = 1000000000, /* a fabric may know before the manager */
 	NOTE_NS = 100000000,
 	SHOWN = 4,
@@ -74,7 +74,7 @@ uint32_t weft_rma_pe_failed(char *text, size_t len)
 bool weft_rma_wait_is_time(
 	uint32_t *n_rounds, uint64_t *start_ns, uint64_t *now_out)
 {
-	if (weft_likely(++*n_rounds % ROUNDS_PER_LOOK))
+	if (weft_likely(++*n_rounds % ROUNDS_PER_CHECK))
 		return false;
 	*now_out = weft_now_ns();
 	if (!*start_ns)

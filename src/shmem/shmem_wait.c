@@ -21,7 +21,7 @@ struct wait_set {
 	bool is_signed;
 };
 
-enum { HELD_PER_LOOK = 32 }; /* satisfied tests */
+enum { HELD_PER_PROGRESS = 32 }; /* satisfied tests */
 
 /* turn: the variable at which this thread's next search in a set begins, so
  * that every variable is found in the end. n_empty, n_held: its tests in a row
@@ -111,7 +111,7 @@ static void seen(void)
 static void held(void)
 {
 	seen();
-	if (++n_held % HELD_PER_LOOK == 0)
+	if (++n_held % HELD_PER_PROGRESS == 0)
 		weft_rma_relax(0);
 }
 

@@ -277,11 +277,11 @@ static_assert(sizeof(struct weft_wire_answer) == 40, "wire layout");
 /* The graph of who waits for whom is gathered by one process; see
  * watchdog/resolve.h. */
 enum weft_wire_graph_kind {
-	WEFT_WIRE_GRAPH_LOOK = 1, /* what do you wait for? */
-	WEFT_WIRE_GRAPH_NODE,	  /* this: edges, then text */
-	WEFT_WIRE_GRAPH_VERDICT,  /* your wait can never end: text */
-	WEFT_WIRE_GRAPH_TAKEN,	  /* that is noted */
-	WEFT_WIRE_GRAPH_CLOSE,	  /* nothing more will come of this */
+	WEFT_WIRE_GRAPH_QUERY = 1, /* what do you wait for? */
+	WEFT_WIRE_GRAPH_NODE,	   /* this: edges, then text */
+	WEFT_WIRE_GRAPH_VERDICT,   /* your wait can never end: text */
+	WEFT_WIRE_GRAPH_TAKEN,	   /* that is noted */
+	WEFT_WIRE_GRAPH_CLOSE,	   /* nothing more will come of this */
 	WEFT_WIRE_GRAPH_END,
 };
 

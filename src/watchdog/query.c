@@ -11,7 +11,7 @@
 
 enum {
 	GRACE_MS = 500, /* for answers */
-	LOOK_MAX = 8,	/* silent processes that are tested */
+	CHECK_MAX = 8,	/* silent processes that are tested */
 };
 
 static_assert((int)WEFT_WAIT_TEXT >= (int)WEFT_PROC_FOUND, "text of another");
@@ -199,7 +199,7 @@ bool weft_query_ask(struct weft_wait *wait, bool is_again)
 /* A process that does not answer may have exited normally, which the process
  * manager knows, or ended in a way that it does not report. A test may take 20
  * ms, so only some processes are tested. */
-void weft_query_look(struct weft_wait *wait)
+void weft_query_check_silent(struct weft_wait *wait)
 {
 	struct weft_wait_view *view = wait->view;
 	uint32_t n = 0;
@@ -210,7 +210,7 @@ void weft_query_look(struct weft_wait *wait)
 		if (o->has_answered)
 			continue;
 		weft_proc_query_exit(wait->vci, o->proc);
-		if (n++ < LOOK_MAX)
+		if (n++ < CHECK_MAX)
 			(void)weft_proc_find_end(
 				wait->vci, o->addr, o->proc, o->text);
 	}

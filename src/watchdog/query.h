@@ -25,7 +25,7 @@ void weft_query_set(enum weft_wire_need need, weft_query_fn *fn);
 bool weft_query_ask(struct weft_wait *wait, bool is_again);
 
 /* Finds out whether processes that do not answer have ended. */
-void weft_query_look(struct weft_wait *wait);
+void weft_query_check_silent(struct weft_wait *wait);
 
 /* True when all have answered, or half a second is over. */
 bool weft_query_is_over(const struct weft_wait *wait, uint64_t now);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 enum {
-	ROUNDS_PER_LOOK = 64,	 /* rounds between readings of the clock */
+	ROUNDS_PER_CHECK = 64,	 /* rounds between readings of the clock */
 	REGISTER_NS = 100000000, /* a shorter wait is not registered */
 	ASK_MAX = 128,		 /* members of a communicator that are asked */
 };
@@ -549,7 +549,7 @@ int weft_request_round(struct weft_vci *vci, struct weft_request_loop *loop)
 		request_give_up(w);
 		return w->wait.err;
 	}
-	if (++loop->n_rounds % ROUNDS_PER_LOOK)
+	if (++loop->n_rounds % ROUNDS_PER_CHECK)
 		return 0;
 	if (!w)
 		loop->waiting = request_start(loop);
@@ -629,7 +629,7 @@ void weft_request_polled(
 
 	if (polls && polls->vci != vci)
 		return;
-	now.n_rounds = ROUNDS_PER_LOOK - 1; /* the next one counts */
+	now.n_rounds = ROUNDS_PER_CHECK - 1; /* the next one counts */
 	now.waiting = polls;
 	if (polls && vci->idle_polls < polls->idle_polls && !polls->was_asking)
 		weft_request_end(&now);

@@ -22,7 +22,7 @@ enum {
 };
 
 /* A picture of another process that includes a wait of this process. */
-struct look {
+struct snapshot {
 	struct weft_link link;
 	uint64_t proc, number; /* the gatherer and its number for the picture */
 	uint64_t epoch;
@@ -31,16 +31,16 @@ struct look {
 
 /* Guarded by the registry's lock. */
 static struct {
-	struct weft_link looks;
-	uint32_t n_looks;
-} here = { .looks = { &here.looks, &here.looks } };
+	struct weft_link snapshots;
+	uint32_t n_snapshots;
+} here = { .snapshots = { &here.snapshots, &here.snapshots } };
 
 /* A picture that this process gathers. Made and freed by the wait's thread;
  * handlers fill in nodes with the registry's lock held. */
 struct weft_gather {
 	uint64_t number;
 	uint64_t answered_ns; /* time of the last answer */
-	uint32_t n_looked;    /* the first nodes, which were asked */
+	uint32_t n_queried;   /* the first nodes, which were asked */
 	uint32_t n_pending;
 	bool is_judged; /* verdicts are sent; those not taken are pending */
 	atomic_bool is_dropped;	       /* another process gathers the same */
@@ -82,10 +82,10 @@ bool weft_resolve_is_asked(const struct weft_wait *wait)
 	bool is = false;
 
 	weft_wait_lock();
-	weft_list_for_each(link, next, &here.looks)
+	weft_list_for_each(link, next, &here.snapshots)
 	{
-		const struct look *l =
-			weft_container_of(link, struct look, link);
+		const struct snapshot *l =
+			weft_container_of(link, struct snapshot, link);
 
 		if (l->epoch == wait->epoch && !l->is_answered)
 			is = true;
@@ -158,37 +158,40 @@ static bool is_settled(uint64_t epoch, uint64_t now)
 }
 
 /* The next picture to answer, marked as answered; false when there is none. */
-static bool next_look(uint64_t epoch, uint64_t now, struct look *look_out)
+static bool next_snapshot(
+	uint64_t epoch, uint64_t now, struct snapshot *snapshot_out)
 {
 	bool is_found = false;
 
 	weft_wait_lock();
-	weft_list_for_each(link, next, &here.looks)
+	weft_list_for_each(link, next, &here.snapshots)
 	{
-		struct look *l = weft_container_of(link, struct look, link);
+		struct snapshot *l =
+			weft_container_of(link, struct snapshot, link);
 
 		if (is_found || l->epoch != epoch || l->is_answered ||
 			!is_settled(epoch, now))
 			continue;
 		l->is_answered = true;
-		*look_out = *l;
+		*snapshot_out = *l;
 		is_found = true;
 	}
 	weft_wait_unlock();
 	return is_found;
 }
 
-static void answer_looks(const struct weft_wait *wait, uint64_t now)
+static void answer_snapshots(const struct weft_wait *wait, uint64_t now)
 {
 	struct node_message m;
-	struct look look;
+	struct snapshot snapshot;
 
 	if (wait->is_asking)
 		return;
-	while (next_look(wait->epoch, now, &look)) {
-		size_t len = fill_node(&m, wait, look.number);
+	while (next_snapshot(wait->epoch, now, &snapshot)) {
+		size_t len = fill_node(&m, wait, snapshot.number);
 
-		weft_wait_send(wait->vci, look.proc, WEFT_WIRE_GRAPH, &m, len);
+		weft_wait_send(
+			wait->vci, snapshot.proc, WEFT_WIRE_GRAPH, &m, len);
 	}
 }
 
@@ -198,8 +201,9 @@ static bool is_open(uint64_t epoch)
 	const struct weft_wait *w = NULL;
 
 	weft_list_for_each(link, next,
-		&here.looks) if (weft_container_of(link, struct look, link)
-					 ->epoch == epoch) return true;
+		&here.snapshots) if (weft_container_of(link, struct snapshot,
+					     link)
+					     ->epoch == epoch) return true;
 	while ((w = weft_wait_next(w)) != NULL)
 		if (w->epoch == epoch && w->gather)
 			return true;
@@ -217,7 +221,7 @@ static void close_gather(struct weft_wait *wait)
 	weft_wait_lock();
 	wait->gather = NULL;
 	weft_wait_unlock();
-	for (uint32_t i = 1; i < g->n_looked; i++)
+	for (uint32_t i = 1; i < g->n_queried; i++)
 		send(wait->vci, g->graph.nodes[i]->proc, WEFT_WIRE_GRAPH_CLOSE,
 			g->number, 0);
 	call_waits(wait->epoch);
@@ -241,10 +245,10 @@ static bool is_seen_by_first(uint64_t epoch)
 	bool is = false;
 
 	weft_wait_lock();
-	weft_list_for_each(link, next, &here.looks)
+	weft_list_for_each(link, next, &here.snapshots)
 	{
-		const struct look *l =
-			weft_container_of(link, struct look, link);
+		const struct snapshot *l =
+			weft_container_of(link, struct snapshot, link);
 
 		if (l->epoch == epoch && l->proc < weft_proc.proc)
 			is = true;
@@ -265,20 +269,20 @@ static void resolve_expand(struct weft_graph *graph)
 		}
 }
 
-static void look_further(struct weft_wait *wait)
+static void query_further(struct weft_wait *wait)
 {
 	struct weft_gather *g = wait->gather;
-	uint32_t from = g->n_looked;
+	uint32_t from = g->n_queried;
 
 	weft_wait_lock();
 	resolve_expand(&g->graph);
 	for (uint32_t i = from; i < g->graph.n; i++)
 		g->is_due[i] = true;
 	g->n_pending += g->graph.n - from;
-	g->n_looked = g->graph.n;
+	g->n_queried = g->graph.n;
 	weft_wait_unlock();
-	for (uint32_t i = from; i < g->n_looked; i++)
-		send(wait->vci, g->graph.nodes[i]->proc, WEFT_WIRE_GRAPH_LOOK,
+	for (uint32_t i = from; i < g->n_queried; i++)
+		send(wait->vci, g->graph.nodes[i]->proc, WEFT_WIRE_GRAPH_QUERY,
 			g->number, 0);
 }
 
@@ -297,7 +301,7 @@ static bool fill_self(struct weft_wait *wait, struct weft_gather *g)
 	memcpy(node->edges, m.rest,
 		m.head.n_edges * sizeof(struct weft_wire_edge));
 	wait->ops->name(wait, node->call, sizeof(node->call));
-	g->n_looked = 1;
+	g->n_queried = 1;
 	return true;
 }
 
@@ -318,7 +322,7 @@ bool weft_resolve_start(struct weft_wait *wait)
 	g->answered_ns = weft_now_ns();
 	wait->gather = g;
 	weft_wait_unlock();
-	look_further(wait);
+	query_further(wait);
 	return true;
 }
 
@@ -434,7 +438,7 @@ static void gather_round(struct weft_wait *wait, uint64_t now)
 	if (!g)
 		return;
 	if (!g->is_judged && !g->is_dropped)
-		look_further(wait);
+		query_further(wait);
 	if (!g->is_judged && (g->is_dropped || is_gathered(g, now)))
 		resolve_judge(wait, now);
 	if (g->is_judged && is_gathered(g, now))
@@ -464,35 +468,36 @@ static void verdict_round(struct weft_wait *wait, uint64_t now)
 
 void weft_resolve_round(struct weft_wait *wait, uint64_t now)
 {
-	answer_looks(wait, now);
+	answer_snapshots(wait, now);
 	gather_round(wait, now);
 	verdict_round(wait, now);
 }
 
 /* ---- the end of a wait ---- */
 
-static void free_look(struct look *l)
+static void free_snapshot(struct snapshot *l)
 {
 	weft_list_remove(&l->link);
-	here.n_looks--;
+	here.n_snapshots--;
 	free(l);
 }
 
 /* The next picture that a wait was in; false when there is none. */
-static bool pop_look(uint64_t epoch, struct look *look_out)
+static bool pop_snapshot(uint64_t epoch, struct snapshot *snapshot_out)
 {
 	bool is_found = false;
 
 	weft_wait_lock();
-	weft_list_for_each(link, next, &here.looks)
+	weft_list_for_each(link, next, &here.snapshots)
 	{
-		struct look *l = weft_container_of(link, struct look, link);
+		struct snapshot *l =
+			weft_container_of(link, struct snapshot, link);
 
 		if (is_found || l->epoch != epoch)
 			continue;
-		*look_out = *l;
+		*snapshot_out = *l;
 		is_found = true;
-		free_look(l);
+		free_snapshot(l);
 	}
 	weft_wait_unlock();
 	return is_found;
@@ -502,7 +507,7 @@ void weft_resolve_end(struct weft_wait *wait)
 {
 	const struct weft_wait *w = NULL;
 	bool is_last = true;
-	struct look look;
+	struct snapshot snapshot;
 
 	close_gather(wait);
 	weft_wait_lock();
@@ -516,38 +521,38 @@ void weft_resolve_end(struct weft_wait *wait)
 		weft_report_verdict(wait, wait->verdict);
 	if (wait->verdict && !wait->err)
 		wait->err = wait->fault;
-	while (is_last && pop_look(wait->epoch, &look))
-		if (!look.is_answered)
-			send(wait->vci, look.proc, WEFT_WIRE_GRAPH_NODE,
-				look.number, 0);
+	while (is_last && pop_snapshot(wait->epoch, &snapshot))
+		if (!snapshot.is_answered)
+			send(wait->vci, snapshot.proc, WEFT_WIRE_GRAPH_NODE,
+				snapshot.number, 0);
 }
 
 /* ---- messages ---- */
 
-static void on_look(
+static void on_graph_query(
 	struct weft_vci *vci, uint64_t from, const struct weft_wire_graph *g)
 {
 	struct weft_wait *w;
-	struct look *look = NULL;
+	struct snapshot *snapshot = NULL;
 
 	weft_wait_lock();
 	w = weft_wait_first();
-	if (w && !w->verdict && here.n_looks < OPEN_MAX)
-		look = malloc(sizeof(*look));
-	if (look) {
-		*look = (struct look){
+	if (w && !w->verdict && here.n_snapshots < OPEN_MAX)
+		snapshot = malloc(sizeof(*snapshot));
+	if (snapshot) {
+		*snapshot = (struct snapshot){
 			.proc = from, .number = g->number, .epoch = w->epoch
 		};
-		weft_list_push_back(&here.looks, &look->link);
-		here.n_looks++;
+		weft_list_push_back(&here.snapshots, &snapshot->link);
+		here.n_snapshots++;
 		call_waits(w->epoch);
 		for (; w; w = weft_wait_next(w))
-			if (w->epoch == look->epoch && w->gather &&
+			if (w->epoch == snapshot->epoch && w->gather &&
 				from < weft_proc.proc)
 				w->gather->is_dropped = true;
 	}
 	weft_wait_unlock();
-	if (!look)
+	if (!snapshot)
 		send(vci, from, WEFT_WIRE_GRAPH_NODE, g->number, 0);
 }
 
@@ -564,7 +569,7 @@ static struct weft_gather *due_at(
 
 		if (!g || g->number != number)
 			continue;
-		for (uint32_t i = 0; i < g->n_looked; i++)
+		for (uint32_t i = 0; i < g->n_queried; i++)
 			if (g->is_due[i] && g->graph.nodes[i]->proc == from) {
 				g->is_due[i] = false;
 				g->n_pending--;
@@ -627,21 +632,22 @@ static void on_verdict(struct weft_vci *vci, uint64_t from,
 static void on_close(uint64_t from, const struct weft_wire_graph *g)
 {
 	weft_wait_lock();
-	weft_list_for_each(link, next, &here.looks)
+	weft_list_for_each(link, next, &here.snapshots)
 	{
-		struct look *l = weft_container_of(link, struct look, link);
+		struct snapshot *l =
+			weft_container_of(link, struct snapshot, link);
 
 		if (l->proc != from || l->number != g->number)
 			continue;
 		call_waits(l->epoch);
-		free_look(l);
+		free_snapshot(l);
 	}
 	weft_wait_unlock();
 }
 
 static bool resolve_is_sane(const struct weft_wire_graph *g, size_t len)
 {
-	return g->kind >= WEFT_WIRE_GRAPH_LOOK &&
+	return g->kind >= WEFT_WIRE_GRAPH_QUERY &&
 	       g->kind < WEFT_WIRE_GRAPH_END && g->n_edges <= WEFT_WIRE_EDGES &&
 	       g->len <= TEXT_MAX && (g->epoch || !g->n_edges) &&
 	       len == sizeof(*g) + g->len +
@@ -663,8 +669,8 @@ void weft_resolve_on_graph(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	}
 	switch (g.kind) {
-	case WEFT_WIRE_GRAPH_LOOK:
-		on_look(vci, peer->proc, &g);
+	case WEFT_WIRE_GRAPH_QUERY:
+		on_graph_query(vci, peer->proc, &g);
 		break;
 	case WEFT_WIRE_GRAPH_NODE:
 		on_node(peer->proc, &g, rest);

@@ -20,9 +20,9 @@
 #include <stdlib.h>
 
 enum {
-	ROUNDS_PER_LOOK = 64, /* rounds between readings of the clock */
-	FRESH_MS = 200,	      /* so long edges are not asked for again */
-	PULSE_NS = 250000000, /* between two readings of the pulse */
+	ROUNDS_PER_CHECK = 64, /* rounds between readings of the clock */
+	FRESH_MS = 200,	       /* so long edges are not asked for again */
+	PULSE_NS = 250000000,  /* between two readings of the pulse */
 };
 
 static struct {
@@ -151,7 +151,7 @@ static void copy_answers(
 	}
 }
 
-void weft_wait_look(struct weft_wait *wait)
+void weft_wait_refresh(struct weft_wait *wait)
 {
 	struct weft_wait_view *old = wait->view;
 	char text[WEFT_WAIT_TEXT];
@@ -290,7 +290,7 @@ void weft_wait_begin(struct weft_wait *wait)
 
 static void wait_ask(struct weft_wait *wait, uint64_t now)
 {
-	weft_wait_look(wait);
+	weft_wait_refresh(wait);
 	weft_query_ask(wait, false);
 	wait->asked_ns = now;
 	wait->is_asking = true;
@@ -303,8 +303,8 @@ static bool has_answers(struct weft_wait *wait, uint64_t now)
 {
 	if (!weft_query_is_over(wait, now))
 		return false;
-	weft_query_look(wait);
-	weft_wait_look(wait);
+	weft_query_check_silent(wait);
+	weft_wait_refresh(wait);
 	if (wait->has_asked_again || !weft_query_ask(wait, true))
 		return true;
 	wait->has_asked_again = true;
@@ -364,7 +364,7 @@ static void act(struct weft_wait *wait)
 
 int weft_wait_after_round(struct weft_wait *wait)
 {
-	if (++wait->n_rounds % ROUNDS_PER_LOOK == 0 ||
+	if (++wait->n_rounds % ROUNDS_PER_CHECK == 0 ||
 		atomic_load_explicit(&wait->is_called, memory_order_relaxed)) {
 		atomic_store_explicit(
 			&wait->is_called, false, memory_order_relaxed);

@@ -65,7 +65,7 @@ struct weft_wait_ops {
 };
 
 /* Zeroed; the owner sets what is above the line. Guarded by the VCI's lock,
- * but what other waits' threads and handlers look at (marked) by the
+ * but what other waits' threads and handlers snapshot at (marked) by the
  * registry's. */
 struct weft_wait {
 	const struct weft_wait_ops *ops;
@@ -175,7 +175,7 @@ struct weft_wait *weft_wait_first(void);
 const char *weft_wait_noted(uint64_t now, uint64_t *since_ns_out);
 
 /* Lists anew what is waited for; what was told about it stays. */
-void weft_wait_look(struct weft_wait *wait);
+void weft_wait_refresh(struct weft_wait *wait);
 
 /* Sends a control message to a process over the default VCI; the lock of
  * `held` is held. */

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 enum {
-	ROUNDS_PER_LOOK = 64,
+	ROUNDS_PER_CHECK = 64,
 	AWAKE = 2048, /* rounds, before a wait for a word gives up the core */
 	NOTE_NS = 100000000,
 	GRACE_NS = 1000000000, /* for living processes to go on */
@@ -334,7 +334,7 @@ int weft_win_wait_round(struct weft_win_wait *wait)
 	if (weft_unlikely(wait->waiting) &&
 		weft_wait_after_round(&wait->waiting->wait))
 		return stuck(wait);
-	if (weft_likely(++wait->n_rounds % ROUNDS_PER_LOOK))
+	if (weft_likely(++wait->n_rounds % ROUNDS_PER_CHECK))
 		return 0;
 	/* the process that changes the word may need the core */
 	if (wait->is_memory && wait->n_rounds > AWAKE)
