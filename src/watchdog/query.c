@@ -167,7 +167,7 @@ void weft_query_on_answer(struct weft_vci *vci, struct weft_peer *peer,
 		wait->ops->on_answer(wait, other);
 	if (has_all(wait))
 		atomic_store_explicit(
-			&wait->is_called, true, memory_order_relaxed);
+			&wait->is_notified, true, memory_order_relaxed);
 }
 
 bool weft_query_ask(struct weft_wait *wait, bool is_again)

@@ -65,14 +65,14 @@ static bool is_past(uint64_t since_ns, uint64_t now, uint64_t ms)
 	return now > since_ns && now - since_ns > ms * (WEFT_NS_PER_S / 1000);
 }
 
-static void call_waits(uint64_t epoch)
+static void notify_waits(uint64_t epoch)
 {
 	struct weft_wait *w = NULL;
 
 	while ((w = weft_wait_next(w)) != NULL)
 		if (w->epoch == epoch)
 			atomic_store_explicit(
-				&w->is_called, true, memory_order_relaxed);
+				&w->is_notified, true, memory_order_relaxed);
 }
 
 /* ---- answers to gatherers ---- */
@@ -224,7 +224,7 @@ static void close_gather(struct weft_wait *wait)
 	for (uint32_t i = 1; i < g->n_queried; i++)
 		send(wait->vci, g->graph.nodes[i]->proc, WEFT_WIRE_GRAPH_CLOSE,
 			g->number, 0);
-	call_waits(wait->epoch);
+	notify_waits(wait->epoch);
 	weft_graph_fini(&g->graph);
 	free(g);
 }
@@ -341,7 +341,7 @@ static void resolve_take_verdict(uint64_t epoch, const char *text, size_t len)
 		memcpy(w->verdict, text, len);
 		w->verdict[len] = 0;
 	}
-	call_waits(epoch);
+	notify_waits(epoch);
 }
 
 static void send_verdicts(struct weft_wait *wait)
@@ -545,7 +545,7 @@ static void on_graph_query(
 		};
 		weft_list_push_back(&here.snapshots, &snapshot->link);
 		here.n_snapshots++;
-		call_waits(w->epoch);
+		notify_waits(w->epoch);
 		for (; w; w = weft_wait_next(w))
 			if (w->epoch == snapshot->epoch && w->gather &&
 				from < weft_proc.proc)
@@ -574,7 +574,7 @@ static struct weft_gather *due_at(
 				g->is_due[i] = false;
 				g->n_pending--;
 				g->answered_ns = weft_now_ns();
-				call_waits(w->epoch);
+				notify_waits(w->epoch);
 				*at_out = i;
 				return g;
 			}
@@ -639,7 +639,7 @@ static void on_close(uint64_t from, const struct weft_wire_graph *g)
 
 		if (l->proc != from || l->number != g->number)
 			continue;
-		call_waits(l->epoch);
+		notify_waits(l->epoch);
 		free_snapshot(l);
 	}
 	weft_wait_unlock();

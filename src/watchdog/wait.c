@@ -365,9 +365,10 @@ static void act(struct weft_wait *wait)
 int weft_wait_after_round(struct weft_wait *wait)
 {
 	if (++wait->n_rounds % ROUNDS_PER_CHECK == 0 ||
-		atomic_load_explicit(&wait->is_called, memory_order_relaxed)) {
+		atomic_load_explicit(
+			&wait->is_notified, memory_order_relaxed)) {
 		atomic_store_explicit(
-			&wait->is_called, false, memory_order_relaxed);
+			&wait->is_notified, false, memory_order_relaxed);
 		act(wait);
 	}
 	return wait->err;

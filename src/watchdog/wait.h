@@ -78,7 +78,7 @@ struct weft_wait {
 	struct weft_link link;	      /* marked */
 	uint64_t epoch;		      /* marked; waits of one call share it */
 	char text[WEFT_WAIT_TEXT];    /* marked */
-	atomic_bool is_called;	      /* something came for it */
+	atomic_bool is_notified;      /* something came for it */
 	struct weft_wire_edge *edges; /* marked: what others are told of it;
 					 WEFT_WIRE_EDGES, or NULL */
 	uint32_t n_edges;	      /* marked */
