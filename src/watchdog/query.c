@@ -17,12 +17,12 @@ enum {
 static_assert((int)WEFT_WAIT_TEXT >= (int)WEFT_PROC_FOUND, "text of another");
 
 /* Written when the rooms open. */
-static weft_query_fn *judges[WEFT_WIRE_NEED_END];
+static weft_query_fn *answer_fns[WEFT_WIRE_NEED_END];
 
 void weft_query_set(enum weft_wire_need need, weft_query_fn *fn)
 {
-	if (judges[need] != fn)
-		judges[need] = fn;
+	if (answer_fns[need] != fn)
+		answer_fns[need] = fn;
 }
 
 void weft_query_send(struct weft_vci *vci, uint64_t addr, enum weft_wire_op op,
@@ -78,8 +78,8 @@ void weft_query_on_query(struct weft_vci *vci, struct weft_peer *peer,
 		weft_dispatch_drop(vci, "malformed question");
 		return;
 	}
-	if (judges[query.need])
-		met = judges[query.need](vci, &query, peer->proc, &owner);
+	if (answer_fns[query.need])
+		met = answer_fns[query.need](vci, &query, peer->proc, &owner);
 	out.answer = (struct weft_wire_answer){
 		.epoch = query.epoch,
 		.what = query.what,

@@ -42,7 +42,7 @@ struct weft_gather {
 	uint64_t answered_ns; /* time of the last answer */
 	uint32_t n_queried;   /* the first nodes, which were asked */
 	uint32_t n_pending;
-	bool is_judged; /* verdicts are sent; those not taken are pending */
+	bool is_decided; /* verdicts are sent; those not taken are pending */
 	atomic_bool is_dropped;	       /* another process gathers the same */
 	bool is_due[WEFT_GRAPH_NODES]; /* an answer of this node is due */
 	struct weft_graph graph;
@@ -382,14 +382,14 @@ static bool ends_with_errors(void)
 }
 
 /* Decides, when all answers have arrived. */
-static void resolve_judge(struct weft_wait *wait, uint64_t now)
+static void resolve_decide(struct weft_wait *wait, uint64_t now)
 {
 	struct weft_gather *g = wait->gather;
 	struct weft_graph *graph = &g->graph;
 	bool is_error = ends_with_errors();
 
 	weft_wait_lock(); /* from here on the nodes do not change */
-	g->is_judged = true;
+	g->is_decided = true;
 	g->answered_ns = now;
 	g->n_pending = 0;
 	memset(g->is_due, 0, sizeof(g->is_due));
@@ -437,11 +437,11 @@ static void gather_round(struct weft_wait *wait, uint64_t now)
 
 	if (!g)
 		return;
-	if (!g->is_judged && !g->is_dropped)
+	if (!g->is_decided && !g->is_dropped)
 		query_further(wait);
-	if (!g->is_judged && (g->is_dropped || is_gathered(g, now)))
-		resolve_judge(wait, now);
-	if (g->is_judged && is_gathered(g, now))
+	if (!g->is_decided && (g->is_dropped || is_gathered(g, now)))
+		resolve_decide(wait, now);
+	if (g->is_decided && is_gathered(g, now))
 		close_gather(wait);
 }
 
@@ -606,7 +606,7 @@ static void on_node(
 
 	weft_wait_lock();
 	gather = due_at(g->number, from, &at);
-	if (gather && !gather->is_judged)
+	if (gather && !gather->is_decided)
 		resolve_fill(gather->graph.nodes[at], g, rest);
 	weft_wait_unlock();
 }
