@@ -280,7 +280,7 @@ enum weft_wire_graph_kind {
 	WEFT_WIRE_GRAPH_QUERY = 1, /* what do you wait for? */
 	WEFT_WIRE_GRAPH_NODE,	   /* this: edges, then text */
 	WEFT_WIRE_GRAPH_VERDICT,   /* your wait can never end: text */
-	WEFT_WIRE_GRAPH_TAKEN,	   /* that is noted */
+	WEFT_WIRE_GRAPH_ACK,	   /* that is noted */
 	WEFT_WIRE_GRAPH_CLOSE,	   /* nothing more will come of this */
 	WEFT_WIRE_GRAPH_END,
 };

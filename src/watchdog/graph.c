@@ -72,8 +72,7 @@ static uint32_t dead_edges(const struct weft_graph *graph,
 	return dead;
 }
 
-static void take_out_live(
-	struct weft_graph *graph, struct weft_graph_rules rules)
+static void remove_live(struct weft_graph *graph, struct weft_graph_rules rules)
 {
 	bool has_changed = true;
 
@@ -140,7 +139,7 @@ uint32_t weft_graph_reduce(
 	struct search s;
 	uint32_t n = 0;
 
-	take_out_live(graph, rules);
+	remove_live(graph, rules);
 	for (uint32_t i = 0; i < graph->n; i++) {
 		struct weft_graph_node *node = graph->nodes[i];
 

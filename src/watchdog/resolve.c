@@ -328,7 +328,7 @@ bool weft_resolve_start(struct weft_wait *wait)
 
 /* ---- the proof ---- */
 
-static void resolve_take_verdict(uint64_t epoch, const char *text, size_t len)
+static void resolve_set_verdict(uint64_t epoch, const char *text, size_t len)
 {
 	struct weft_wait *w = NULL;
 
@@ -368,7 +368,7 @@ static void send_verdicts(struct weft_wait *wait)
 		g->is_due[i] = i > 0;
 		g->n_pending += i > 0;
 		if (i == 0)
-			resolve_take_verdict(node->epoch, m.text, m.head.len);
+			resolve_set_verdict(node->epoch, m.text, m.head.len);
 		weft_wait_unlock();
 		if (i > 0)
 			weft_wait_send(wait->vci, node->proc, WEFT_WIRE_GRAPH,
@@ -611,7 +611,7 @@ static void on_node(
 	weft_wait_unlock();
 }
 
-static void on_taken(uint64_t from, const struct weft_wire_graph *g)
+static void on_verdict_ack(uint64_t from, const struct weft_wire_graph *g)
 {
 	uint32_t at;
 
@@ -624,9 +624,9 @@ static void on_verdict(struct weft_vci *vci, uint64_t from,
 	const struct weft_wire_graph *g, const char *text)
 {
 	weft_wait_lock();
-	resolve_take_verdict(g->epoch, text, g->len);
+	resolve_set_verdict(g->epoch, text, g->len);
 	weft_wait_unlock();
-	send(vci, from, WEFT_WIRE_GRAPH_TAKEN, g->number, 0);
+	send(vci, from, WEFT_WIRE_GRAPH_ACK, g->number, 0);
 }
 
 static void on_close(uint64_t from, const struct weft_wire_graph *g)
@@ -678,8 +678,8 @@ void weft_resolve_on_graph(struct weft_vci *vci, struct weft_peer *peer,
 	case WEFT_WIRE_GRAPH_VERDICT:
 		on_verdict(vci, peer->proc, &g, rest);
 		break;
-	case WEFT_WIRE_GRAPH_TAKEN:
-		on_taken(peer->proc, &g);
+	case WEFT_WIRE_GRAPH_ACK:
+		on_verdict_ack(peer->proc, &g);
 		break;
 	default:
 		on_close(peer->proc, &g);
