@@ -180,7 +180,7 @@ void weft_report_ring(
 }
 
 /* Logs each line but the first, which begins with the number of processes. */
-static uint32_t say_steps(char *text, const char *id, char **brief_out)
+static uint32_t log_steps(char *text, const char *id, char **brief_out)
 {
 	char *rest = NULL, *line = strtok_r(text, "\n", &rest);
 	uint32_t n = 0;
@@ -197,7 +197,7 @@ void weft_report_verdict(struct weft_wait *wait, char *text)
 {
 	char more[256] = "", *brief;
 	bool is_message = wait->ops->is_message;
-	uint32_t n = say_steps(
+	uint32_t n = log_steps(
 		text, is_message ? "MPI-CYCLE" : "SESSION-CYCLE", &brief);
 
 	if (wait->ops->explain)
@@ -212,18 +212,18 @@ void weft_report_verdict(struct weft_wait *wait, char *text)
 void weft_report_rings(const struct weft_graph *graph, const char *step_id,
 	const char *id, const char *why)
 {
-	bool is_said[WEFT_GRAPH_NODES] = { false };
+	bool is_reported[WEFT_GRAPH_NODES] = { false };
 	struct weft_graph_step steps[WEFT_GRAPH_NODES];
 	char line[400];
 
 	for (uint32_t i = 0; i < graph->n; i++) {
 		uint32_t n;
 
-		if (!graph->nodes[i]->is_in_ring || is_said[i])
+		if (!graph->nodes[i]->is_in_ring || is_reported[i])
 			continue;
 		n = weft_graph_ring(graph, i, steps);
 		for (uint32_t k = 0; k < n; k++) {
-			is_said[steps[k].node] = true;
+			is_reported[steps[k].node] = true;
 			weft_log_warn(step_id, "%s",
 				weft_graph_print_step(
 					graph, steps[k], line, sizeof(line)));

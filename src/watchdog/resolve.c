@@ -404,9 +404,9 @@ static void resolve_decide(struct weft_wait *wait, uint64_t now)
 		return;
 	}
 	weft_report_wait(wait);
-	if (wait->has_said_ring)
+	if (wait->has_reported_ring)
 		return;
-	wait->has_said_ring = true;
+	wait->has_reported_ring = true;
 	if (weft_graph_reduce(
 		    graph, (struct weft_graph_rules){ .with_unsure = true }))
 		weft_report_rings(graph, "SESSION-CYCLE", "SESSION-DOUBT",
@@ -417,7 +417,7 @@ static void resolve_decide(struct weft_wait *wait, uint64_t now)
 			"; that is for ever, unless another thread of one of "
 			"them ends it (WEFT_DEADLOCK)");
 	else
-		wait->has_said_ring = false;
+		wait->has_reported_ring = false;
 }
 
 /* True when no further answer is expected. */

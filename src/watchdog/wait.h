@@ -95,7 +95,7 @@ struct weft_wait {
 	bool is_asking;		  /* answers are due, */
 	bool has_asked_again;	  /* also of those that answers led to */
 	bool has_come_due;	  /* when they are here: report, gather */
-	bool has_reported, has_said_ring;
+	bool has_reported, has_reported_ring;
 	bool has_unasked;    /* work that something else may go on with */
 	uint64_t verdict_ns; /* when it was taken */
 	struct weft_wait_view *view;
