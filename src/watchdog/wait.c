@@ -313,7 +313,7 @@ static bool has_answers(struct weft_wait *wait, uint64_t now)
 }
 
 /* Asks when it is due; reports and gathers when the answers have arrived. */
-static void step(struct weft_wait *wait, uint64_t now)
+static void wait_check_due(struct weft_wait *wait, uint64_t now)
 {
 	bool is_due = weft_knobs.stall_warn && now >= wait->due_ns;
 
@@ -337,7 +337,7 @@ static void step(struct weft_wait *wait, uint64_t now)
 }
 
 /* A wait of which something moves is not due. */
-static void feel(struct weft_wait *wait, uint64_t now)
+static void wait_check_pulse(struct weft_wait *wait, uint64_t now)
 {
 	uint64_t pulse;
 
@@ -351,15 +351,15 @@ static void feel(struct weft_wait *wait, uint64_t now)
 	wait->pulse = pulse;
 }
 
-static void act(struct weft_wait *wait)
+static void wait_check(struct weft_wait *wait)
 {
 	uint64_t now = weft_now_ns();
 
 	weft_wait_lock();
-	wait->acted_ns = now;
+	wait->checked_ns = now;
 	weft_wait_unlock();
-	feel(wait, now);
-	step(wait, now);
+	wait_check_pulse(wait, now);
+	wait_check_due(wait, now);
 }
 
 int weft_wait_after_round(struct weft_wait *wait)
@@ -369,7 +369,7 @@ int weft_wait_after_round(struct weft_wait *wait)
 			&wait->is_notified, memory_order_relaxed)) {
 		atomic_store_explicit(
 			&wait->is_notified, false, memory_order_relaxed);
-		act(wait);
+		wait_check(wait);
 	}
 	return wait->err;
 }
@@ -408,7 +408,7 @@ void weft_state_describe(char *buf, size_t len)
 	snprintf(buf, len, "not in an MPI call that waits");
 	weft_wait_lock();
 	while ((wait = weft_wait_next(wait)) != NULL && used < len)
-		if (!wait->is_poll || now - wait->acted_ns < WEFT_NS_PER_S)
+		if (!wait->is_poll || now - wait->checked_ns < WEFT_NS_PER_S)
 			used += (size_t)snprintf(buf + used, len - used,
 				"%s%s, for %u s", used ? "; " : "", wait->text,
 				weft_wait_seconds(wait, now));

@@ -87,7 +87,7 @@ struct weft_wait {
 	char *verdict;		      /* marked: owned; NULL: none */
 	struct weft_gather *gather;   /* marked */
 	uint16_t n_gathers;
-	uint64_t acted_ns; /* marked */
+	uint64_t checked_ns; /* marked */
 	uint32_t n_rounds;
 	uint64_t due_ns;	  /* of the next word */
 	uint64_t pulse, pulse_ns; /* the last one, and when it was felt */
