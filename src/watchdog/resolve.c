@@ -31,9 +31,9 @@ struct snapshot {
 
 /* Guarded by the registry's lock. */
 static struct {
-	struct weft_link snapshots;
-	uint32_t n_snapshots;
-} here = { .snapshots = { &here.snapshots, &here.snapshots } };
+	struct weft_link list;
+	uint32_t n;
+} open_snapshots = { .list = { &open_snapshots.list, &open_snapshots.list } };
 
 /* A picture that this process gathers. Made and freed by the wait's thread;
  * handlers fill in nodes with the registry's lock held. */
@@ -82,7 +82,7 @@ bool weft_resolve_is_asked(const struct weft_wait *wait)
 	bool is = false;
 
 	weft_wait_lock();
-	weft_list_for_each(link, next, &here.snapshots)
+	weft_list_for_each(link, next, &open_snapshots.list)
 	{
 		const struct snapshot *l =
 			weft_container_of(link, struct snapshot, link);
@@ -164,7 +164,7 @@ static bool next_snapshot(
 	bool is_found = false;
 
 	weft_wait_lock();
-	weft_list_for_each(link, next, &here.snapshots)
+	weft_list_for_each(link, next, &open_snapshots.list)
 	{
 		struct snapshot *l =
 			weft_container_of(link, struct snapshot, link);
@@ -201,9 +201,9 @@ static bool is_open(uint64_t epoch)
 	const struct weft_wait *w = NULL;
 
 	weft_list_for_each(link, next,
-		&here.snapshots) if (weft_container_of(link, struct snapshot,
-					     link)
-					     ->epoch == epoch) return true;
+		&open_snapshots.list) if (weft_container_of(link,
+						  struct snapshot, link)
+						  ->epoch == epoch) return true;
 	while ((w = weft_wait_next(w)) != NULL)
 		if (w->epoch == epoch && w->gather)
 			return true;
@@ -245,7 +245,7 @@ static bool is_seen_by_first(uint64_t epoch)
 	bool is = false;
 
 	weft_wait_lock();
-	weft_list_for_each(link, next, &here.snapshots)
+	weft_list_for_each(link, next, &open_snapshots.list)
 	{
 		const struct snapshot *l =
 			weft_container_of(link, struct snapshot, link);
@@ -478,7 +478,7 @@ void weft_resolve_round(struct weft_wait *wait, uint64_t now)
 static void free_snapshot(struct snapshot *l)
 {
 	weft_list_remove(&l->link);
-	here.n_snapshots--;
+	open_snapshots.n--;
 	free(l);
 }
 
@@ -488,7 +488,7 @@ static bool pop_snapshot(uint64_t epoch, struct snapshot *snapshot_out)
 	bool is_found = false;
 
 	weft_wait_lock();
-	weft_list_for_each(link, next, &here.snapshots)
+	weft_list_for_each(link, next, &open_snapshots.list)
 	{
 		struct snapshot *l =
 			weft_container_of(link, struct snapshot, link);
@@ -537,14 +537,14 @@ static void on_graph_query(
 
 	weft_wait_lock();
 	w = weft_wait_first();
-	if (w && !w->verdict && here.n_snapshots < OPEN_MAX)
+	if (w && !w->verdict && open_snapshots.n < OPEN_MAX)
 		snapshot = malloc(sizeof(*snapshot));
 	if (snapshot) {
 		*snapshot = (struct snapshot){
 			.proc = from, .number = g->number, .epoch = w->epoch
 		};
-		weft_list_push_back(&here.snapshots, &snapshot->link);
-		here.n_snapshots++;
+		weft_list_push_back(&open_snapshots.list, &snapshot->link);
+		open_snapshots.n++;
 		notify_waits(w->epoch);
 		for (; w; w = weft_wait_next(w))
 			if (w->epoch == snapshot->epoch && w->gather &&
@@ -632,7 +632,7 @@ static void on_verdict(struct weft_vci *vci, uint64_t from,
 static void on_close(uint64_t from, const struct weft_wire_graph *g)
 {
 	weft_wait_lock();
-	weft_list_for_each(link, next, &here.snapshots)
+	weft_list_for_each(link, next, &open_snapshots.list)
 	{
 		struct snapshot *l =
 			weft_container_of(link, struct snapshot, link);

@@ -31,23 +31,23 @@ static struct {
 	uint64_t epoch;
 	char note[WEFT_WAIT_TEXT];
 	uint64_t note_since_ns, noted_ns;
-} here = { .waits = { &here.waits, &here.waits } };
+} registry = { .waits = { &registry.waits, &registry.waits } };
 
 void weft_wait_lock(void)
 {
-	weft_spin_acquire(&here.spin);
+	weft_spin_acquire(&registry.spin);
 }
 
 void weft_wait_unlock(void)
 {
-	weft_spin_release(&here.spin);
+	weft_spin_release(&registry.spin);
 }
 
 struct weft_wait *weft_wait_next(const struct weft_wait *after)
 {
-	struct weft_link *next = after ? after->link.next : here.waits.next;
+	struct weft_link *next = after ? after->link.next : registry.waits.next;
 
-	return next == &here.waits
+	return next == &registry.waits
 		       ? NULL
 		       : weft_container_of(next, struct weft_wait, link);
 }
@@ -55,17 +55,18 @@ struct weft_wait *weft_wait_next(const struct weft_wait *after)
 void weft_wait_note(const char *text, uint64_t since_ns)
 {
 	weft_wait_lock();
-	snprintf(here.note, sizeof(here.note), "%s", text);
-	here.note_since_ns = since_ns;
-	here.noted_ns = weft_now_ns();
+	snprintf(registry.note, sizeof(registry.note), "%s", text);
+	registry.note_since_ns = since_ns;
+	registry.noted_ns = weft_now_ns();
 	weft_wait_unlock();
 }
 
 const char *weft_wait_noted(uint64_t now, uint64_t *since_ns_out)
 {
-	*since_ns_out = here.note_since_ns;
-	return here.noted_ns && now < here.noted_ns + WEFT_NS_PER_S ? here.note
-								    : NULL;
+	*since_ns_out = registry.note_since_ns;
+	return registry.noted_ns && now < registry.noted_ns + WEFT_NS_PER_S
+		       ? registry.note
+		       : NULL;
 }
 
 struct weft_wait *weft_wait_first(void)
@@ -283,8 +284,8 @@ void weft_wait_begin(struct weft_wait *wait)
 		if (w->call && w->call == wait->call)
 			wait->epoch = w->epoch;
 	if (!wait->epoch)
-		wait->epoch = ++here.epoch;
-	weft_list_push_back(&here.waits, &wait->link);
+		wait->epoch = ++registry.epoch;
+	weft_list_push_back(&registry.waits, &wait->link);
 	weft_wait_unlock();
 }
 
