@@ -32,9 +32,9 @@ static int shmem_coll_run(const char *fn, enum weft_coll_kind kind,
 	args->comm = team->comm;
 	args->ctx_offset = WEFT_CTX_OFFSET_COLL;
 	weft_rma_release(); /* others may wait for it before they come here */
-	weft_shmem_waits_in(fn);
+	weft_shmem_set_caller(fn);
 	err = weft_coll_run(kind, args);
-	weft_shmem_waits_in(NULL);
+	weft_shmem_set_caller(NULL);
 	if (weft_likely(!err))
 		return 0;
 	weft_rma_pe_failed(gone, sizeof(gone));

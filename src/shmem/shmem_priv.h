@@ -173,9 +173,9 @@ void weft_shmem_barrier(const char *fn);
 
 /* This thread goes to wait for other PEs in fn, and is to say so when it takes
  * long; NULL: it is back. */
-static inline void weft_shmem_waits_in(const char *fn)
+static inline void weft_shmem_set_caller(const char *fn)
 {
-	weft_request_within(fn);
+	weft_request_set_caller(fn);
 }
 
 /* A team of a communicator just made; NULL when out of memory. */

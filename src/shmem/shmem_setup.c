@@ -139,9 +139,9 @@ static void stop(const char *fn)
 	if (--weft_shmem.n_inits)
 		return;
 	weft_shmem_ctxs_close(NULL);
-	weft_shmem_waits_in(fn);
+	weft_shmem_set_caller(fn);
 	err = weft_rma_close();
-	weft_shmem_waits_in(NULL);
+	weft_shmem_set_caller(NULL);
 	weft_shmem_sets_close();
 	weft_shmem_teams_close();
 	if (weft_session_close(weft_shmem.session) && !err)

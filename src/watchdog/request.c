@@ -25,7 +25,7 @@ struct weft_request_waiting {
 	struct weft_wait wait;
 	uint64_t begun_ns;
 	bool is_begun;
-	const char *within; /* the OpenSHMEM procedure, or NULL */
+	const char *caller; /* the OpenSHMEM procedure, or NULL */
 	const struct weft_request_loop *loop;
 	struct weft_vci *vci; /* of a poll */
 	uint32_t idle_polls;  /* of this VCI, at the last poll */
@@ -33,11 +33,11 @@ struct weft_request_waiting {
 };
 
 static void (*on_stuck)(struct weft_req *req, int err);
-static _Thread_local const char *within;
+static _Thread_local const char *caller;
 
-void weft_request_within(const char *fn)
+void weft_request_set_caller(const char *fn)
 {
-	within = fn;
+	caller = fn;
 }
 
 void weft_request_on_stuck(void (*fn)(struct weft_req *req, int err))
@@ -137,7 +137,7 @@ static void request_name(const struct weft_wait *wait, char *buf, size_t len)
 
 	const char *fn =
 		weft_container_of(wait, struct weft_request_waiting, wait)
-			->within;
+			->caller;
 
 	snprintf(buf, len, "%s",
 		fn	     ? fn
@@ -491,7 +491,7 @@ static struct weft_request_waiting *request_start(
 	if (!w)
 		return NULL;
 	w->loop = loop;
-	w->within = within;
+	w->caller = caller;
 	w->begun_ns = weft_now_ns();
 	return w;
 }
@@ -499,7 +499,7 @@ static struct weft_request_waiting *request_start(
 static void request_begin(struct weft_vci *vci, struct weft_request_waiting *w)
 {
 	w->wait.ops = w->wait.is_poll ? &poll_ops
-		      : w->within     ? &shmem_ops
+		      : w->caller     ? &shmem_ops
 				      : &ops;
 	w->wait.vci = vci;
 	w->wait.begun_ns = w->begun_ns;

@@ -16,7 +16,7 @@ void weft_request_wait(
 
 /* Until it is told NULL, all that this thread waits for is part of this
  * procedure of another interface. */
-void weft_request_within(const char *fn);
+void weft_request_set_caller(const char *fn);
 
 /* From now on fn ends an active request with an error, now or soon, that is
  * proven to wait for ever (WEFT_DEADLOCK=error). */
