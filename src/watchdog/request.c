@@ -558,7 +558,7 @@ int weft_request_round(struct weft_vci *vci, struct weft_request_loop *loop)
 	return 0;
 }
 
-void weft_request_leave(struct weft_request_loop *loop)
+void weft_request_close(struct weft_request_loop *loop)
 {
 	if (loop->waiting->is_begun)
 		weft_wait_end(&loop->waiting->wait);

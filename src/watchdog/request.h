@@ -45,12 +45,12 @@ struct weft_request_loop {
 /* After each round of progress on a VCI whose lock is held. Not 0 when the
  * loop is to end with that error. */
 int weft_request_round(struct weft_vci *vci, struct weft_request_loop *loop);
-void weft_request_leave(struct weft_request_loop *loop);
+void weft_request_close(struct weft_request_loop *loop);
 
 static inline void weft_request_end(struct weft_request_loop *loop)
 {
 	if (loop->waiting)
-		weft_request_leave(loop);
+		weft_request_close(loop);
 }
 
 /* A call that does not wait found nothing, as set in the loop. One that goes on
