@@ -62,7 +62,7 @@ static struct weft_need *add_need(struct weft_wait *wait,
 	enum weft_wire_need kind, uint64_t what, const char *label,
 	uint32_t size, const char *tag)
 {
-	struct weft_need *need = weft_wait_need(wait);
+	struct weft_need *need = weft_wait_add_need(wait);
 
 	if (!need)
 		return NULL;
@@ -97,7 +97,7 @@ static void add_member(struct weft_wait *wait, struct weft_need *need,
 
 	if (proc == weft_proc.proc)
 		return;
-	weft_wait_on(wait, need, proc,
+	weft_wait_add_proc(wait, need, proc,
 		weft_vci_addr(proc, blocked_vci_at(comm, i)),
 		i < size ? (int32_t)i : -1);
 }
@@ -122,10 +122,10 @@ static void need_leave(struct weft_wait *wait, const struct weft_comm *comm)
 		return;
 	need->is_flushed = weft_disconnect_is_flushed(comm);
 	need->round = (uint32_t)comm->coll_err;
-	need->otherwise = need->is_flushed
-				  ? "all queried members have closed it by now"
-				  : "messages this process sent on it are not "
-				    "received yet";
+	need->if_met = need->is_flushed
+			       ? "all queried members have closed it by now"
+			       : "messages this process sent on it are not "
+				 "received yet";
 	add_members(wait, need, comm);
 }
 
@@ -139,7 +139,7 @@ static void need_join(struct weft_wait *wait, const struct weft_blocked *b)
 	if (!need)
 		return;
 	need->round = join->round;
-	need->otherwise = "all queried members have joined it";
+	need->if_met = "all queried members have joined it";
 	if (join->is_all) {
 		add_members(wait, need, b->comm);
 		return;
@@ -164,7 +164,7 @@ static void need_create(struct weft_wait *wait, const struct weft_blocked *b)
 	if (!need)
 		return;
 	need->n_all = 1;
-	weft_wait_on(wait, need, c->parent, c->parent, -1);
+	weft_wait_add_proc(wait, need, c->parent, c->parent, -1);
 }
 
 static void need_session(struct weft_wait *wait, const struct weft_blocked *b)
@@ -203,7 +203,7 @@ static void blocked_needs(struct weft_wait *wait)
 		need_join(wait, b);
 		break;
 	case WEFT_BLOCKED_PORT:
-		need = weft_wait_need(wait);
+		need = weft_wait_add_need(wait);
 		need->kind = WEFT_WIRE_NEED_NONE;
 		snprintf(need->phrase, sizeof(need->phrase), "%s", b->awaited);
 	}
@@ -399,8 +399,8 @@ static void end_silent_wait(struct weft_blocked *b)
 	struct weft_wait *w = &b->wait;
 
 	weft_wait_refresh(w);
-	for (uint32_t i = 0; w->view && i < w->view->n_others; i++) {
-		const struct weft_other *o = &w->view->others[i];
+	for (uint32_t i = 0; w->view && i < w->view->n_procs; i++) {
+		const struct weft_wait_proc *o = &w->view->procs[i];
 
 		if (w->view->needs[o->need].kind != WEFT_WIRE_NEED_LEAVE ||
 			!is_silent(w->vci, o->addr))

@@ -95,23 +95,23 @@ void weft_query_on_query(struct weft_vci *vci, struct weft_peer *peer,
 		sizeof(out.answer) + out.answer.len);
 }
 
-struct weft_other *weft_query_other(const struct weft_wait_view *view,
+struct weft_wait_proc *weft_query_find(const struct weft_wait_view *view,
 	uint64_t proc, const struct weft_need *need)
 {
-	for (uint32_t i = 0; i < view->n_others; i++) {
-		const struct weft_other *o = &view->others[i];
+	for (uint32_t i = 0; i < view->n_procs; i++) {
+		const struct weft_wait_proc *o = &view->procs[i];
 		const struct weft_need *n = &view->needs[o->need];
 
 		if (o->proc == proc && n->kind == need->kind &&
 			n->what == need->what && n->round == need->round)
-			return (struct weft_other *)o;
+			return (struct weft_wait_proc *)o;
 	}
 	return NULL;
 }
 
 /* The entry of a process in a wait on this VCI, whose lock is held, that asked
  * this question; or NULL. */
-static struct weft_other *asked(const struct weft_vci *vci, uint64_t proc,
+static struct weft_wait_proc *asked(const struct weft_vci *vci, uint64_t proc,
 	const struct weft_wire_answer *a, struct weft_wait **wait_out)
 {
 	const struct weft_need need = {
@@ -119,13 +119,13 @@ static struct weft_other *asked(const struct weft_vci *vci, uint64_t proc,
 		.what = a->what,
 		.round = a->round,
 	};
-	struct weft_other *found = NULL;
+	struct weft_wait_proc *found = NULL;
 	struct weft_wait *w = NULL;
 
 	weft_wait_lock();
 	while (!found && (w = weft_wait_next(w)) != NULL)
 		if (w->epoch == a->epoch && w->vci == vci && w->view)
-			found = weft_query_other(w->view, proc, &need);
+			found = weft_query_find(w->view, proc, &need);
 	weft_wait_unlock();
 	*wait_out = w;
 	return found;
@@ -133,8 +133,8 @@ static struct weft_other *asked(const struct weft_vci *vci, uint64_t proc,
 
 static bool has_all(const struct weft_wait *wait)
 {
-	for (uint32_t i = 0; i < wait->view->n_others; i++)
-		if (!wait->view->others[i].has_answered)
+	for (uint32_t i = 0; i < wait->view->n_procs; i++)
+		if (!wait->view->procs[i].has_answered)
 			return false;
 	return true;
 }
@@ -143,7 +143,7 @@ void weft_query_on_answer(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	struct weft_wire_answer a;
-	struct weft_other *other;
+	struct weft_wait_proc *other;
 	struct weft_wait *wait;
 
 	(void)head;
@@ -175,8 +175,8 @@ bool weft_query_ask(struct weft_wait *wait, bool is_again)
 	struct weft_wait_view *view = wait->view;
 	bool has_asked = false;
 
-	for (uint32_t i = 0; view && i < view->n_others; i++) {
-		struct weft_other *o = &view->others[i];
+	for (uint32_t i = 0; view && i < view->n_procs; i++) {
+		struct weft_wait_proc *o = &view->procs[i];
 		const struct weft_need *need = &view->needs[o->need];
 		struct weft_wire_query query = {
 			.epoch = wait->epoch,
@@ -204,8 +204,8 @@ void weft_query_check_silent(struct weft_wait *wait)
 	struct weft_wait_view *view = wait->view;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; view && i < view->n_others; i++) {
-		struct weft_other *o = &view->others[i];
+	for (uint32_t i = 0; view && i < view->n_procs; i++) {
+		struct weft_wait_proc *o = &view->procs[i];
 
 		if (o->has_answered)
 			continue;

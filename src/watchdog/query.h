@@ -31,7 +31,7 @@ void weft_query_check_silent(struct weft_wait *wait);
 bool weft_query_is_over(const struct weft_wait *wait, uint64_t now);
 
 /* A process of a view and a need like this, or NULL. */
-struct weft_other *weft_query_other(const struct weft_wait_view *view,
+struct weft_wait_proc *weft_query_find(const struct weft_wait_view *view,
 	uint64_t proc, const struct weft_need *need);
 
 void weft_query_send(struct weft_vci *vci, uint64_t addr, enum weft_wire_op op,

@@ -20,7 +20,7 @@ struct missing {
 	uint32_t n, n_asked;
 };
 
-static void add_missing(struct missing *m, const struct weft_other *o)
+static void add_missing(struct missing *m, const struct weft_wait_proc *o)
 {
 	char who[64], what[WEFT_WAIT_TEXT + 64];
 
@@ -47,8 +47,8 @@ static struct missing missing_of(const struct weft_wait_view *view, uint32_t i)
 {
 	struct missing m = { 0 };
 
-	for (uint32_t k = 0; k < view->n_others; k++) {
-		const struct weft_other *o = &view->others[k];
+	for (uint32_t k = 0; k < view->n_procs; k++) {
+		const struct weft_wait_proc *o = &view->procs[k];
 
 		if (o->need != i)
 			continue;
@@ -66,8 +66,8 @@ static void report_need(
 	struct missing m = missing_of(wait->view, i);
 	char more[64] = "";
 
-	if (!m.n && need->otherwise)
-		snprintf(m.text, sizeof(m.text), "; %s", need->otherwise);
+	if (!m.n && need->if_met)
+		snprintf(m.text, sizeof(m.text), "; %s", need->if_met);
 	else if (m.n > SHOWN)
 		snprintf(more, sizeof(more), "; and %u more", m.n - SHOWN);
 	else if (need->n_all > m.n_asked)
@@ -126,8 +126,8 @@ static bool is_explained(const struct weft_wait_view *view)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < view->n_others; i++) {
-		const struct weft_other *o = &view->others[i];
+	for (uint32_t i = 0; i < view->n_procs; i++) {
+		const struct weft_wait_proc *o = &view->procs[i];
 
 		if (o->has_answered && o->met == WEFT_WIRE_MET)
 			continue;

@@ -196,7 +196,7 @@ static struct weft_need *need_like(const struct asking *a,
 			need->round == (uint32_t)tag && need->any == a->any)
 			return need;
 	}
-	need = weft_wait_need(a->wait);
+	need = weft_wait_add_need(a->wait);
 	if (!need)
 		return NULL;
 	need->kind = kind;
@@ -218,7 +218,7 @@ static void on_rank(const struct asking *a, struct weft_need *need,
 	if (!need || proc == weft_proc.proc)
 		return;
 	need->n_all++;
-	weft_wait_on(a->wait, need, proc,
+	weft_wait_add_proc(a->wait, need, proc,
 		weft_vci_addr(proc, comm->vcis ? comm->vcis[rank] : 0),
 		(int32_t)rank);
 }
@@ -268,7 +268,7 @@ static void need_message(const struct asking *a, const struct weft_comm *comm,
 	else
 		phrase_others(need, comm, tag);
 	if (rank == comm->rank && !comm->is_inter)
-		need->otherwise = "only this process itself can send it";
+		need->if_met = "only this process itself can send it";
 	on_ranks(&from, need, comm, rank);
 }
 
@@ -309,14 +309,14 @@ static void need_receive(const struct asking *a, const struct weft_req *req)
 			"communicator \"%.60s\" (%d processes)",
 			number_of(req->tag), weft_comm_label(comm),
 			(int)comm->remote_size);
-	need->otherwise = "it has been received by now, or is about to be";
+	need->if_met = "it has been received by now, or is about to be";
 	on_ranks(a, need, comm, req->src);
 }
 
 /* A need that no process can be asked about. */
 static void need_other(const struct asking *a, const char *what)
 {
-	struct weft_need *need = weft_wait_need(a->wait);
+	struct weft_need *need = weft_wait_add_need(a->wait);
 
 	weft_wait_unsure(a->wait);
 	if (!need)
@@ -326,7 +326,7 @@ static void need_other(const struct asking *a, const char *what)
 	need->any = a->any;
 	need->n_all = 1; /* not asked, so it may be met at any time */
 	snprintf(need->phrase, sizeof(need->phrase), "%s", what);
-	need->otherwise = NULL;
+	need->if_met = NULL;
 }
 
 static bool need_req(const struct asking *a, const struct weft_req *req);

@@ -107,7 +107,7 @@ void weft_wait_send(struct weft_vci *held, uint64_t proc, enum weft_wire_op op,
 
 /* ---- needs ---- */
 
-struct weft_need *weft_wait_need(struct weft_wait *wait)
+struct weft_need *weft_wait_add_need(struct weft_wait *wait)
 {
 	struct weft_wait_view *view = wait->view;
 
@@ -116,14 +116,14 @@ struct weft_need *weft_wait_need(struct weft_wait *wait)
 					       : NULL;
 }
 
-void weft_wait_on(struct weft_wait *wait, struct weft_need *need, uint64_t proc,
-	uint64_t addr, int32_t rank)
+void weft_wait_add_proc(struct weft_wait *wait, struct weft_need *need,
+	uint64_t proc, uint64_t addr, int32_t rank)
 {
 	struct weft_wait_view *view = wait->view;
 
-	if (!need || view->n_others == WEFT_VIEW_OTHERS)
+	if (!need || view->n_procs == WEFT_VIEW_PROCS)
 		return;
-	view->others[view->n_others++] = (struct weft_other){
+	view->procs[view->n_procs++] = (struct weft_wait_proc){
 		.need = (uint16_t)(need - view->needs),
 		.proc = proc,
 		.addr = addr,
@@ -139,10 +139,10 @@ void weft_wait_unsure(struct weft_wait *wait)
 static void copy_answers(
 	struct weft_wait_view *view, const struct weft_wait_view *old)
 {
-	for (uint32_t i = 0; i < view->n_others; i++) {
-		struct weft_other *o = &view->others[i];
-		struct weft_other *was =
-			weft_query_other(old, o->proc, &view->needs[o->need]);
+	for (uint32_t i = 0; i < view->n_procs; i++) {
+		struct weft_wait_proc *o = &view->procs[i];
+		struct weft_wait_proc *was =
+			weft_query_find(old, o->proc, &view->needs[o->need]);
 
 		if (was) {
 			was->need = o->need;
@@ -175,7 +175,7 @@ void weft_wait_refresh(struct weft_wait *wait)
 }
 
 /* True if a process cannot meet the need, because it waits itself. */
-static bool wait_is_waiting(const struct weft_other *o)
+static bool wait_is_waiting(const struct weft_wait_proc *o)
 {
 	return o->has_answered && o->met != WEFT_WIRE_MET && o->epoch;
 }
@@ -188,8 +188,8 @@ static bool is_live(const struct weft_wait_view *view, uint16_t any)
 
 	for (uint32_t i = 0; i < view->n_needs; i++)
 		n_all += view->needs[i].any == any ? view->needs[i].n_all : 0;
-	for (uint32_t i = 0; i < view->n_others; i++) {
-		const struct weft_other *o = &view->others[i];
+	for (uint32_t i = 0; i < view->n_procs; i++) {
+		const struct weft_wait_proc *o = &view->procs[i];
 
 		if (view->needs[o->need].any != any)
 			continue;
@@ -201,7 +201,7 @@ static bool is_live(const struct weft_wait_view *view, uint16_t any)
 }
 
 static void add_edge(struct weft_wait *wait, const struct weft_need *need,
-	const struct weft_other *o, uint16_t clause)
+	const struct weft_wait_proc *o, uint16_t clause)
 {
 	struct weft_wire_edge *edge = &wait->edges[wait->n_edges++];
 
@@ -223,8 +223,8 @@ static void settle_clause(struct weft_wait *wait, uint16_t any)
 {
 	const struct weft_wait_view *view = wait->view;
 
-	for (uint32_t i = 0; i < view->n_others; i++) {
-		const struct weft_other *o = &view->others[i];
+	for (uint32_t i = 0; i < view->n_procs; i++) {
+		const struct weft_wait_proc *o = &view->procs[i];
 		const struct weft_need *need = &view->needs[o->need];
 
 		if (need->any == any && wait_is_waiting(o) &&

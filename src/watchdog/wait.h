@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 struct weft_gather;
-struct weft_other;
+struct weft_wait_proc;
 struct weft_vci;
 struct weft_wait;
 struct weft_wait_view;
@@ -38,7 +38,7 @@ struct weft_need {
 	char label[WEFT_WIRE_LABEL];   /* the name of that */
 	char phrase[WEFT_WAIT_PHRASE]; /* "a message from rank 3": what is
 					  waited for, in the report */
-	const char *otherwise;	       /* said when nobody asked is missing */
+	const char *if_met;	       /* said when nobody asked is missing */
 	uint32_t n_all;		       /* processes it is about, asked or not */
 };
 
@@ -51,7 +51,8 @@ struct weft_wait_ops {
 	/* Describes the call to other processes: "in MPI_Finalize, closing
 	 * "x"". */
 	void (*describe)(const struct weft_wait *wait, char *buf, size_t len);
-	/* Tells each need by weft_wait_need() and weft_wait_on(). NULL: none.
+	/* Tells each need by weft_wait_add_need() and weft_wait_add_proc().
+	 * NULL: none.
 	 */
 	void (*needs)(struct weft_wait *wait);
 	/* A number that changes when something of it moves. NULL: nothing
@@ -59,7 +60,7 @@ struct weft_wait_ops {
 	uint64_t (*pulse)(const struct weft_wait *wait);
 	/* One has answered: what is known of it may lead to others. NULL:
 	 * never. */
-	void (*on_answer)(struct weft_wait *wait, struct weft_other *other);
+	void (*on_answer)(struct weft_wait *wait, struct weft_wait_proc *other);
 	/* May add a sentence to the report and the error. NULL: nothing. */
 	void (*explain)(const struct weft_wait *wait, char *buf, size_t len);
 };
@@ -121,9 +122,9 @@ int weft_wait_raise(const struct weft_wait *wait);
 
 /* In ops->needs: a new need, zeroed, or NULL when there are too many; and a
  * process it is about, where it is reached and its rank there, or -1. */
-struct weft_need *weft_wait_need(struct weft_wait *wait);
-void weft_wait_on(struct weft_wait *wait, struct weft_need *need, uint64_t proc,
-	uint64_t addr, int32_t rank);
+struct weft_need *weft_wait_add_need(struct weft_wait *wait);
+void weft_wait_add_proc(struct weft_wait *wait, struct weft_need *need,
+	uint64_t proc, uint64_t addr, int32_t rank);
 
 /* In ops->needs: something else in this process may go on without a call, so
  * that nothing is proven by what it waits for. */
@@ -141,10 +142,10 @@ static inline unsigned weft_wait_seconds(
 
 /* ---- within the room ---- */
 
-enum { WEFT_VIEW_NEEDS = 64, WEFT_VIEW_OTHERS = 512 };
+enum { WEFT_VIEW_NEEDS = 64, WEFT_VIEW_PROCS = 512 };
 
 /* A process that is waited for. */
-struct weft_other {
+struct weft_wait_proc {
 	uint16_t need; /* index */
 	bool is_asked, has_answered;
 	bool moves; /* makes calls, and none of them waits */
@@ -157,10 +158,10 @@ struct weft_other {
 };
 
 struct weft_wait_view {
-	uint32_t n_needs, n_others;
+	uint32_t n_needs, n_procs;
 	uint32_t n_all; /* needs, those that there is no room for included */
 	struct weft_need needs[WEFT_VIEW_NEEDS];
-	struct weft_other others[WEFT_VIEW_OTHERS];
+	struct weft_wait_proc procs[WEFT_VIEW_PROCS];
 };
 
 /* The registry's lock, taken under any VCI's and held for moments; with it

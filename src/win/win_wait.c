@@ -68,7 +68,7 @@ static void on_member(struct weft_wait *wait, struct weft_need *need,
 	uint64_t proc = weft_group_proc(win->comm->group, rank);
 
 	if (proc != weft_proc.proc)
-		weft_wait_on(wait, need, proc,
+		weft_wait_add_proc(wait, need, proc,
 			weft_vci_addr(proc,
 				win->comm->vcis ? win->comm->vcis[rank] : 0),
 			(int32_t)rank);
@@ -79,7 +79,7 @@ static struct weft_need *win_need(struct weft_wait *wait,
 	uint32_t round)
 {
 	const struct weft_comm *comm = loop->win->comm;
-	struct weft_need *need = weft_wait_need(wait);
+	struct weft_need *need = weft_wait_add_need(wait);
 
 	if (!need)
 		return NULL;
@@ -129,7 +129,7 @@ static void lock_needs(struct weft_wait *wait, const struct weft_win_wait *loop)
 	len = (size_t)snprintf(need->phrase, sizeof(need->phrase),
 		"the lock of rank %u of window \"%.60s\"", target->am.rank,
 		win->name);
-	need->otherwise = "nobody is known to have it alone";
+	need->if_met = "nobody is known to have it alone";
 	if (holder >= 0) {
 		snprintf(need->phrase + len, sizeof(need->phrase) - len,
 			", which rank %d has", holder);
@@ -165,7 +165,8 @@ static void win_wait_needs(struct weft_wait *wait)
 }
 
 /* The member whose lock it is has reported its holder. */
-static void win_wait_answered(struct weft_wait *wait, struct weft_other *other)
+static void win_wait_answered(
+	struct weft_wait *wait, struct weft_wait_proc *other)
 {
 	struct weft_win_waiting *w =
 		weft_container_of(wait, struct weft_win_waiting, wait);
