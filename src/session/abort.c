@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* abort: which processes end with this one */
+/* abort: selects the processes that end with this one */
 #include "session/abort.h"
 
 #include "core/comm.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* abort: which processes end with this one
+/* abort: selects the processes that end with this one
  *
  * An abort ends the whole job unless the session was opened with the info key
  * weft_abort. "session" ends the processes that share a communicator of the
@@ -10,14 +10,15 @@
 
 #include "session/session.h"
 
-/* The value of the info key for a scope, and the reverse (false: no such
- * scope). */
+/* The value of the info key for a scope, and the scope for a value (false:
+ * there is none). */
 const char *weft_abort_scope_name(enum weft_abort_scope scope);
 bool weft_abort_scope_of(const char *name, enum weft_abort_scope *scope_out);
 
-/* Asks the manager to end the processes in scope, and ends this process.
- * Without comm, the session's scope applies; without session, the whole job
- * ends. Takes the locks of the session's VCIs; none may be held. */
+/* Asks the manager to end the processes in the scope of the session, and ends
+ * this process. comm NULL: scope "group" acts as "session". session NULL: the
+ * whole job ends. Acquires the locks of the session's VCIs; none may be held.
+ */
 void weft_abort_end(const struct weft_comm *comm, struct weft_session *session,
 	int code, const char *text) __attribute__((noreturn));
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* exit: the end of the job without a fault
  *
- * The process manager ends the job. Slurm cannot end one with status 0: there
- * the processes exit by message. The process that wants the end notifies
- * process 0, which notifies all. Each process that is notified enters a fence
- * of the whole job, and exits when the fence has completed. */
+ * The process manager ends the job. Slurm cannot end a job with status 0; there
+ * the processes exit by message. The process that ends the job notifies process
+ * 0, which notifies all. Each notified process enters a fence of the whole job,
+ * and exits when the fence has completed. */
 #include "session/exit.h"
 
 #include "base/clock.h"
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { EXIT_S = 30 }; /* until a process that does not join is given up */
+enum { EXIT_S = 30 }; /* the longest wait for the fence */
 
 static void notify_exit(struct weft_vci *vci, uint32_t rank)
 {
@@ -33,8 +33,8 @@ static void on_all_exit(void *arg, int err)
 	*(int *)arg = err;
 }
 
-/* 0 when all processes of the job have joined. Messages and the fence complete
- * in the rounds of progress. */
+/* Waits for the fence of all processes of the job. Messages and the fence
+ * complete in the rounds of progress. */
 static int exit_fence(struct weft_vci *vci)
 {
 	uint64_t end = weft_now_ns() + EXIT_S * (uint64_t)WEFT_NS_PER_S;

@@ -5,13 +5,13 @@
 
 struct weft_vci;
 
-/* Ends all processes of the job; the code, and so the status, may be 0. Where
- * the process manager cannot end a job with status 0, the processes exit by
- * message; if one of them makes no progress for 30 s, the status is 1. No VCI's
- * lock held. */
+/* Ends all processes of the job with this code, which may be 0. If the process
+ * manager cannot end a job with status 0, the processes exit by message. If one
+ * of them makes no progress for 30 s, the status is 1. No VCI's lock held. */
 void weft_exit_all(int code, const char *text) __attribute__((noreturn));
 
-/* Receives the notification; when the default VCI opens. */
+/* Installs the handler of the notification; called when the default VCI opens.
+ */
 void weft_exit_setup(struct weft_vci *vci);
 
 #endif

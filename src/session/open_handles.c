@@ -17,7 +17,7 @@ static void open_handles_describe(struct weft_link *link, char *buf, size_t len)
 	const struct weft_comm *comm = weft_disconnect_comm_of(link);
 
 	if (!comm)
-		snprintf(buf, len, "%s under way", child->ops->noun);
+		snprintf(buf, len, "%s in progress", child->ops->noun);
 	else
 		snprintf(buf, len,
 			"%scommunicator %s (string tag \"%s\", rank %d of "
@@ -27,7 +27,7 @@ static void open_handles_describe(struct weft_link *link, char *buf, size_t len)
 			comm->tag, comm->rank, comm->size);
 }
 
-/* Appends the children on one VCI, as many as fit. */
+/* Appends the children on one VCI, as many as fit. Returns their number. */
 static uint32_t list_vci(struct weft_session *session, struct weft_vci *vci,
 	char *list, size_t len)
 {
@@ -44,8 +44,7 @@ static uint32_t list_vci(struct weft_session *session, struct weft_vci *vci,
 		const struct weft_comm *comm = weft_disconnect_comm_of(link);
 
 		if (comm && comm->spread_of)
-			continue; /* is closed with the communicator it belongs
-				     to */
+			continue; /* closes with the one it belongs to */
 		open_handles_describe(link, text, sizeof(text));
 		if (at + strlen(text) + 3 <= len)
 			at += (size_t)snprintf(list + at, len - at, "%s%s",

@@ -5,14 +5,13 @@
 
 #include "session/session.h"
 
-/* 0 if the session may close now. A strict session (weft_finalize=strict) may
- * not close while it has open objects: WEFT_ERR_PENDING, described with their
- * list, and the session is unchanged. Sends nothing, but progresses what closes
- * in the background. */
+/* Checks whether the session may close now. WEFT_ERR_PENDING, described with a
+ * list: it is strict (weft_finalize=strict) and has open objects. Sends
+ * nothing, but progresses communicators that close in the background. */
 int weft_open_handles_check(struct weft_session *session);
 
-/* The list alone, "" when it is empty; items that do not fit are left out.
- * Returns how many there are. */
+/* Writes the list of open objects. Objects that do not fit are left out.
+ * Returns the number of open objects. */
 uint32_t weft_open_handles_list(
 	struct weft_session *session, char *list, size_t len);
 

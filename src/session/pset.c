@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pset: from process-set names to groups */
+/* pset: resolves names of process sets to groups */
 #include "session/pset.h"
 
 #include "base/err.h"
@@ -16,20 +16,19 @@
 #include <string.h>
 #include <strings.h>
 
-/* A set that the application defined. */
+/* A set that the application defined in a session. */
 struct app_set {
 	struct weft_link link;
 	struct weft_group *group; /* tied to no session */
 	char name[];
 };
 
-/* Names in the order in which the session first saw them; they stay when the
- * set is deleted. */
+/* The sets of a session. Names are in the order in which the session first
+ * listed them; the name of a deleted set remains. */
 struct weft_psets {
 	uint32_t n;
 	char **names;
-	uint64_t listed; /* version of the manager's sets that the list contains
-			  */
+	uint64_t listed; /* weft_proc.pset_version of the list */
 	struct weft_link app_sets;
 	uint64_t n_app_changes;	 /* definitions and deletions in `app_sets` */
 	uint64_t n_first_events; /* weft_proc.n_pset_events when the list was
@@ -55,7 +54,7 @@ void weft_psets_destroy(struct weft_psets *psets)
 	free(psets);
 }
 
-/* The session's sets, made on first use; NULL when out of memory. */
+/* The session's sets, created on first use; NULL when out of memory. */
 static struct weft_psets *psets_of(struct weft_session *session)
 {
 	if (!session->psets) {
@@ -113,7 +112,7 @@ static int record_name(struct weft_psets *psets, const char *name)
 	return 0;
 }
 
-/* The ranks of a set of the process manager, as a group. */
+/* Creates a group of the members of a process manager's set. */
 static int manager_group(const char *name, struct weft_group **group_out)
 {
 	uint64_t job = weft_proc.proc & ~(uint64_t)UINT32_MAX;
@@ -243,7 +242,7 @@ int weft_pset_node_group(struct weft_group **group_out)
 	return err;
 }
 
-/* What kind of set a name is. */
+/* The kinds of process sets. */
 enum kind {
 	KIND_WORLD,
 	KIND_SELF,
@@ -271,8 +270,7 @@ static enum kind pset_kind_of(
 	return app_set_find(session, name) ? KIND_APPLICATION : KIND_MANAGER;
 }
 
-/* An error if the set has lost a member, because it cannot be used as a whole.
- */
+/* Returns an error, and drops the group, if a member of the set has failed. */
 static int check_no_failed(const char *name, struct weft_group **group)
 {
 	int32_t rank = weft_failed_first(*group);
@@ -295,8 +293,8 @@ static int manager_find(struct weft_session *session, const char *name,
 		return weft_err_set(WEFT_ERR_NOTFOUND,
 			is_listed(session, name)
 				? "process set \"%s\" was deleted"
-				: "there is no process set \"%s\" (weft-info "
-				  "--psets)",
+				: "process set \"%s\" does not exist "
+				  "(weft-info --psets lists all)",
 			name);
 	return check_no_failed(name, group_out);
 }
@@ -358,7 +356,7 @@ int weft_pset_group(struct weft_session *session, const char *name,
 
 /* ---- the info of a set ---- */
 
-enum { HOSTS_ASKED = 64 }; /* members whose nodes are looked up */
+enum { HOSTS_ASKED = 64 }; /* largest set whose nodes are listed */
 
 static bool has_word(const char *list, const char *word)
 {
@@ -371,8 +369,8 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* The nodes of the members, each once, separated by commas; "" when there are
- * too many members to ask, or when one is unknown. */
+/* Lists the nodes of the members, each once, separated by commas. "" if the set
+ * is too large, or if a node is unknown. */
 static void list_hosts(const struct weft_group *group, char *list, size_t len)
 {
 	char host[WEFT_BOOT_HOST_MAX];
@@ -453,8 +451,8 @@ int weft_pset_info(struct weft_session *session, const char *name,
 
 /* ---- sets of the application ---- */
 
-/* Checks a name that the application gives: not of a reserved scheme, and not
- * in use. */
+/* Checks a name for a new set: its length, no reserved scheme, and not in use.
+ */
 static int check_name(struct weft_session *session, const char *name)
 {
 	static const char *const schemes[] = { "mpi://", "weft://",
@@ -464,13 +462,15 @@ static int check_name(struct weft_session *session, const char *name)
 
 	if (!len || len > WEFT_PSET_NAME_MAX)
 		return weft_err_set(WEFT_ERR_ARG,
-			"the name of a process set has 1 to %d characters",
+			"the name of a process set has %s%zu characters; it "
+			"needs 1 to %d",
+			len > WEFT_PSET_NAME_MAX ? "at least " : "", len,
 			WEFT_PSET_NAME_MAX);
 	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
 		if (!strncasecmp(name, schemes[i], strlen(schemes[i])))
 			return weft_err_set(WEFT_ERR_ARG,
-				"process set \"%s\": names with %s are the "
-				"library's own",
+				"process set \"%s\": names that begin with %s "
+				"are reserved for the library",
 				name, schemes[i]);
 	if (!app_set_find(session, name)) {
 		if (manager_group(name, &group))
@@ -478,10 +478,11 @@ static int check_name(struct weft_session *session, const char *name)
 		weft_group_put(group);
 	}
 	return weft_err_set(
-		WEFT_ERR_NAME, "there is a process set \"%s\" already", name);
+		WEFT_ERR_NAME, "process set \"%s\" exists already", name);
 }
 
-/* Inserts a set; takes over the caller's reference on group. */
+/* Inserts a set. Takes over the caller's reference on group, also after an
+ * error. */
 static int app_set_add(struct weft_session *session, const char *name,
 	struct weft_group *group)
 {
@@ -549,7 +550,7 @@ int weft_pset_delete(struct weft_session *session, const char *name)
 	return err;
 }
 
-/* The ranks of a group in the job; the caller frees. */
+/* The ranks of a group's members in the job. The caller frees the array. */
 static int pset_ranks_of(const struct weft_group *group, uint32_t **ranks_out)
 {
 	uint32_t *ranks = malloc(group->size * sizeof(*ranks) + 1);

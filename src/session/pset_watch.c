@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pset_watch: notifies a program when process sets change */
+/* pset_watch: calls a program's function when process sets change */
 #include "session/pset_watch.h"
 
 #include "base/err.h"
@@ -9,27 +9,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One change whose notification is pending. */
+/* A change for which the function was not called yet. */
 struct notice {
 	struct weft_link link;
 	bool is_defined;
 	char name[];
 };
 
-/* Created and destroyed by weft_pset_watch_set(), which the session's close
- * calls. A watch whose function is running then is destroyed by the thread that
- * runs it. */
+/* weft_pset_watch_set() creates and destroys it; the close of a session calls
+ * that. If the function calls weft_pset_watch_set() itself, the watch is
+ * destroyed after the function has returned (is_orphan). */
 struct watch {
 	struct weft_link link;
 	struct weft_session *session;
 	struct weft_watch_how how;
 	struct weft_link notices;
-	bool is_running; /* its function is being called, by runner */
+	bool is_running; /* the thread runner is in its function */
 	bool is_orphan;	 /* removed from within its function */
 	pthread_t runner;
 };
 
-/* lock: innermost but for the allocator's; guards all watches. */
+/* The lock guards all watches. No other lock of the library is acquired under
+ * it.
+ */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t has_run;
@@ -52,8 +54,8 @@ static void watch_free(struct watch *watch)
 	free(watch);
 }
 
-/* Removes a watch. The lock is held, but released while another thread is in
- * the function. */
+/* Removes a watch. The lock is held; it is released while the call waits for
+ * another thread that is in the function. */
 static void watch_remove(struct watch *watch)
 {
 	weft_list_remove(&watch->link);
@@ -96,7 +98,7 @@ int weft_pset_watch_set(
 	return 0;
 }
 
-/* Records a change; dropped when out of memory. The lock is held. */
+/* Records a change, or drops it when out of memory. The lock is held. */
 static void pset_watch_note(
 	struct watch *watch, const char *name, bool is_defined)
 {
@@ -135,8 +137,8 @@ void weft_pset_watch_defined(
 	pthread_mutex_unlock(&watches.lock);
 }
 
-/* A watch with pending changes whose function is not running; the lock is held.
- */
+/* A watch that has notices and whose function is not running, or NULL. The lock
+ * is held. */
 static struct watch *first_pending(void)
 {
 	weft_list_for_each(link, next, &watches.list)

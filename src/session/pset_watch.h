@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pset_watch: notifies a program when process sets change
+/* pset_watch: calls a program's function when process sets change
  *
- * Changes are recorded when the event arrives, also under a VCI's lock. The
+ * A change is recorded when its event arrives, also under a VCI's lock. The
  * program's function is called later, without any lock. Any thread. */
 #ifndef WEFT_PSET_WATCH_H
 #define WEFT_PSET_WATCH_H
@@ -10,7 +10,9 @@
 
 struct weft_boot_event;
 
-/* The function to call. call() knows the type of fn. */
+/* The function to call. The API room provides call(), which casts fn to its
+ * type.
+ */
 struct weft_watch_how {
 	void (*call)(const struct weft_watch_how *how, const char *name,
 		bool is_defined);
@@ -19,16 +21,16 @@ struct weft_watch_how {
 	void *arg;
 };
 
-/* Notifies this function of the session's changes from now on (how is copied),
- * or none (NULL). Calls of the former function have returned when this returns,
- * unless it is called from within one. WEFT_ERR_NOMEM. */
+/* Replaces the session's function; *how is copied, and NULL removes the
+ * function. Waits until calls of the former function have returned, unless it
+ * is called from within one. 0 or WEFT_ERR_NOMEM. */
 int weft_pset_watch_set(
 	struct weft_session *session, const struct weft_watch_how *how);
 
-/* An event of the process manager, for every session. */
+/* Records an event of the process manager for every session. */
 void weft_pset_watch_event(const struct weft_boot_event *event);
 
-/* The session has defined or deleted a set itself. */
+/* Records that the application defined or deleted a set in the session. */
 void weft_pset_watch_defined(
 	struct weft_session *session, const char *name, bool is_defined);
 

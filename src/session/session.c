@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* session: open and close */
+/* session: opens and closes sessions */
 #include "session/session.h"
 
 #include "base/err.h"
@@ -30,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sessions opened so far. */
+/* The number of sessions that were opened. */
 static atomic_uint n_opened;
 
 struct weft_errh *weft_session_initial_errh(void)
@@ -52,8 +52,8 @@ static void session_on_event(const struct weft_boot_event *event)
 	weft_pset_watch_event(event);
 }
 
-/* Answers the launcher's question; on a thread of the process manager's
- * library. */
+/* Answers the launcher's question for the state of this process. Runs on a
+ * thread of the process manager's library. */
 static void on_where(void)
 {
 	weft_liveness_answer(weft_proc.liveness, weft_state_describe);
@@ -86,7 +86,7 @@ int weft_session_open_vci(struct weft_vci *vci)
 	return 0;
 }
 
-/* Opens the default VCI with the first session. */
+/* Installs the handlers of all rooms when the default VCI opens. */
 static int on_open(struct weft_vci *vci)
 {
 	int err = weft_session_open_vci(vci);
@@ -98,7 +98,7 @@ static int on_open(struct weft_vci *vci)
 	weft_exit_setup(vci);
 	weft_proc.on_event = session_on_event;
 	weft_proc.notify = weft_pset_watch_notify;
-	/* release: with the load on that thread */
+	/* release: pairs with the load on the process manager's thread */
 	atomic_store_explicit(
 		&weft_proc.boot->on_where, on_where, memory_order_release);
 	return 0;
@@ -173,7 +173,7 @@ static struct weft_child *child_at(struct weft_link *link)
 struct part {
 	struct weft_vci *vci;
 	struct weft_link *children;
-	struct weft_link closed; /* those that are ready to be destroyed */
+	struct weft_link closed; /* children that can be destroyed */
 	struct weft_blocked blocked;
 	bool is_drained;
 };
@@ -197,8 +197,7 @@ static int session_part_start(struct part *part)
 	return err;
 }
 
-/* True when all children are closed. Each test progresses some of them, in
- * turn. */
+/* True when all children are closed. Each call tests some of them, in turn. */
 static bool test_children(struct part *part)
 {
 	for (int n = 0;
@@ -214,11 +213,12 @@ static bool test_children(struct part *part)
 	return weft_list_is_empty(part->children);
 }
 
-/* One round of waiting until every child is closed, and with the last session
- * also the communicators that earlier sessions left behind. A child waits for
- * messages of this process that are not received yet, and for members that have
- * not started to close; failed members are not waited for. The wait ends with
- * an error when the watchdog proves that it cannot succeed. */
+/* One round of the wait until every child is closed. The last session also
+ * waits for the communicators that earlier sessions could not close. A child
+ * waits for messages of this process that are not received yet, and for members
+ * that have not started to close, except failed members. The wait ends with an
+ * error if the watchdog proves that it cannot succeed. Returns true at the end.
+ */
 static bool part_drain(struct part *part)
 {
 	if (part->is_drained)
@@ -236,8 +236,8 @@ static bool part_drain(struct part *part)
 	return true;
 }
 
-/* Newest first. A child that could not be closed continues to close without a
- * session. */
+/* Destroys the children, newest first. A child that is not closed continues to
+ * close without a session. */
 static int part_end(struct part *part)
 {
 	struct weft_link *closed;
@@ -310,7 +310,8 @@ static int part_round(struct part *part)
 	return part_drain(part) ? 0 : WEFT_AGAIN;
 }
 
-/* Closes what a session left behind on a VCI that it released. */
+/* Waits for the communicators that a session could not close on a VCI that it
+ * released. */
 static void vci_drain(struct weft_vci *vci)
 {
 	struct weft_comm *comm;
@@ -374,8 +375,8 @@ int weft_session_close(struct weft_session *session)
 	return err;
 }
 
-/* The communicators of all processes and of this one; their context ids are
- * fixed, so no message is needed. */
+/* Creates MPI_COMM_WORLD and MPI_COMM_SELF. Their context ids are fixed, so no
+ * message is needed. */
 static int make_world_comms(struct weft_session *session)
 {
 	uint64_t first = weft_proc.proc & ~(uint64_t)UINT32_MAX;
@@ -449,7 +450,9 @@ int weft_world_open(
 	return err;
 }
 
-/* The error that the World cannot be closed in this state. */
+/* Returns and describes the error that the World cannot be closed in this
+ * state.
+ */
 static int not_open(int state)
 {
 	if (state == WEFT_WORLD_CLOSED || state == WEFT_WORLD_CLOSING)

@@ -51,7 +51,7 @@ static void add_kind(char *list, size_t len, const char *kind)
 		snprintf(list + n, len - n, "%s%s", n ? "," : "", kind);
 }
 
-/* The requested kinds that are supported, and the two that always are. */
+/* Lists the requested kinds that are supported, and "mpi" and "system". */
 static void read_kinds(
 	const struct weft_info *requested, char *list, size_t list_len)
 {
@@ -85,7 +85,7 @@ static void read_abort(
 		weft_abort_scope_of(value, &session->abort_scope);
 }
 
-/* The hints for the fabric. */
+/* Reads the hints for the fabric. */
 static void read_vci_hints(
 	const struct weft_info *requested, struct weft_vci_hints *vci_hints)
 {
@@ -117,7 +117,8 @@ static bool has_default_fabric(const struct weft_vci_hints *vci_hints)
 
 	if (!strcmp(vci_hints->provider, first->provider) &&
 		!strcmp(vci_hints->iface, first->iface))
-		return true; /* or a warning named them when it opened */
+		return true; /* if not met, opening the fabric caused a warning
+			      */
 	weft_vci_lock(&weft_proc.vci);
 	weft_vci_names(&weft_proc.vci, &names);
 	weft_vci_unlock(&weft_proc.vci);

@@ -6,25 +6,26 @@
 #include "core/hint.h"
 #include "session/session.h"
 
-/* Records what the process's first session requests of the fabric, which opens
- * with it; no effect once it is open. Called before weft_proc_get(). */
+/* Records the fabric hints of the process's first session, with which the
+ * fabric opens. No effect once it is open. Called before weft_proc_get(). */
 void weft_session_hint_requested(const struct weft_info *requested);
 
-/* The VCI of a session with these hints: the default one, or a dedicated one if
- * the session requests that, or a fabric that the default one does not use. A
- * request that cannot be met causes a warning. WEFT_ERR_INFO_VALUE if a key of
- * a session has an invalid value. The process-wide object must be open. */
+/* Chooses the VCI of a session with these hints: the default one, or a
+ * dedicated one. A session gets a dedicated VCI if it requests one, or requests
+ * a fabric that the default VCI does not use. A request that cannot be met
+ * causes a warning. WEFT_ERR_INFO_VALUE: a key of a session has an invalid
+ * value. The process-wide object must be open. */
 int weft_session_hint_vci(const struct weft_info *requested,
 	weft_vci_open_fn *on_open, struct weft_vci **vci_out);
 
-/* Reads the keys of `asked` (NULL: none) into the session's thread level, and
+/* Sets the fields of the session by the keys of `requested` (NULL: none), and
  * writes the hints in effect into its info object. Unknown keys are ignored,
  * with a warning if they begin with weft_. The process-wide object must be
- * open, because the launch has hints too. */
+ * open, because the launcher also provides hints. */
 int weft_session_hint_apply(
 	struct weft_session *session, const struct weft_info *requested);
 
-/* A new info object with the hints in effect now. */
+/* Creates an info object with the hints in effect now. */
 int weft_session_hint_used(
 	struct weft_session *session, struct weft_info **info_out);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* split: communicators of processes that share a resource
  *
- * The colour of a process is the lowest rank among the processes it shares the
- * resource with: all of them compute the same value. */
+ * The colour of a process is the lowest rank of the processes that share the
+ * resource with it. All of them compute the same value. */
 #include "session/split.h"
 
 #include "base/err.h"
@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A colour that is the same on both sides: the lowest process of the group's
- * members on either side, or -1. */
+/* A colour that both sides of an intercommunicator compute alike: the lowest
+ * process number of the group's members on either side, or -1. */
 static int64_t inter_color(
 	const struct weft_comm *comm, const struct weft_group *group)
 {
@@ -39,7 +39,7 @@ static int64_t inter_color(
 	return color;
 }
 
-/* Lowest rank in comm of the group's members, or -1. */
+/* The lowest rank in comm of the group's members, or -1. */
 static int64_t color_of(
 	const struct weft_comm *comm, const struct weft_group *group)
 {
@@ -77,8 +77,8 @@ static int64_t host_color(struct weft_comm *comm)
 	return color;
 }
 
-/* Of processes of a node those have the same colour that may open each other's
- * memory. */
+/* The colour of the processes of this node that may open each other's memory.
+ */
 static int64_t shared_color(struct weft_comm *comm)
 {
 	static const uint8_t no_key[16];
@@ -96,7 +96,8 @@ int weft_split_host(
 	return weft_create_split(comm, shared_color(comm), key, comm_out);
 }
 
-/* -1 if this process does not run within one object of that level. */
+/* The colour of the processes on the same object of a level; -1 if this process
+ * does not run within one. */
 static int64_t object_color(struct weft_comm *comm, int level)
 {
 	struct weft_group *group = NULL;
@@ -138,8 +139,7 @@ static const char *level_name(int level)
 	return level ? weft_hardware_name(level - 1) : "mpi_shared_memory";
 }
 
-/* True if a level divides all n members: they are not all on the same object,
- * nor all on none. */
+/* True if a level divides the n members: they have different colours. */
 static bool level_divides(
 	const int64_t (*colors)[LEVELS_MAX], int32_t n, int level)
 {
@@ -149,8 +149,8 @@ static bool level_divides(
 	return false;
 }
 
-/* Every member publishes its object of each level, so that all choose the same
- * level. */
+/* Gathers the colours of all members for each level, so that all choose the
+ * same level. */
 static int split_by_first(struct weft_comm *comm, int32_t key,
 	struct weft_info *info, struct weft_comm **comm_out)
 {
@@ -178,7 +178,7 @@ static int split_by_first(struct weft_comm *comm, int32_t key,
 	return err;
 }
 
-/* Members with MPI_UNDEFINED take part in the first split only. */
+/* Members with MPI_UNDEFINED take part only in the first split. */
 int weft_split_finer(struct weft_comm *comm, int32_t key,
 	struct weft_info *info, struct weft_comm **comm_out)
 {
@@ -209,7 +209,7 @@ int weft_split_resource(struct weft_comm *comm, int32_t key,
 	if (weft_hint_value(info, WEFT_HINT_PSET_NAME, name, sizeof(name)) < 0)
 		return weft_split_guided(comm, key, info, comm_out);
 	if (weft_hint_value(info, WEFT_HINT_HW_RESOURCE, NULL, 0) >= 0) {
-		err = weft_split_none(comm, comm_out); /* the others go on */
+		err = weft_split_none(comm, comm_out); /* the others wait */
 		return err ? err
 			   : weft_err_set(WEFT_ERR_INFO,
 				     "info has both mpi_pset_name and "

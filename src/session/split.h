@@ -11,7 +11,7 @@
 
 struct weft_info;
 
-/* Takes part without requesting a result. */
+/* Takes part in a split and gets no communicator. */
 int weft_split_none(struct weft_comm *comm, struct weft_comm **comm_out);
 
 /* The processes of this node. */
@@ -25,15 +25,15 @@ int weft_split_guided(struct weft_comm *comm, int32_t key,
 	const struct weft_info *info, struct weft_comm **comm_out);
 
 /* Splits by the first hardware level, from the node down, that divides the
- * members that call this; NULL when none does. Other members call
- * weft_split_none(). If there is a result, mpi_hw_resource_type in info (NULL:
- * none) names its level. Of an intercommunicator: NULL. */
+ * members that call this function; NULL if no level does. Other members call
+ * weft_split_none(). If there is a result, its level is stored in info (unless
+ * NULL) under mpi_hw_resource_type. NULL for an intercommunicator. */
 int weft_split_finer(struct weft_comm *comm, int32_t key,
 	struct weft_info *info, struct weft_comm **comm_out);
 
 /* Splits by mpi_hw_resource_type as above, or groups the members of the process
- * set that the key mpi_pset_name names. WEFT_ERR_INFO if info has both keys;
- * the other members' calls return all the same. */
+ * set that the key mpi_pset_name names. WEFT_ERR_INFO: info has both keys. The
+ * calls of the other members still return. */
 int weft_split_resource(struct weft_comm *comm, int32_t key,
 	const struct weft_info *info, struct weft_comm **comm_out);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spread: a communicator whose messages use several VCIs, chosen by their tags
  *
- * The communicator itself carries its share of the tags and everything that is
- * not a point-to-point message. Each further VCI has a communicator over the
- * same members, without a handle, which is a child of the same session. The
- * VCIs belong to the session, for all communicators that it spreads. */
+ * The communicator itself carries its share of the tags and all messages that
+ * are not point to point. Each further VCI has a communicator over the same
+ * members, without a handle, which is a child of the same session. The session
+ * owns the VCIs and uses them for all communicators that it spreads. */
 #include "session/spread.h"
 
 #include "base/err.h"
@@ -23,10 +23,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A member contributes first the number that it requests, then what it has. */
+/* The record of a member: in the first round the VCIs that it can provide, in
+ * the second the communicators that it created. */
 struct spread_offer {
-	uint64_t ctx; /* rank 0's: of the first communicator */
-	uint32_t n;   /* VCIs, the communicator's own included */
+	uint64_t ctx; /* at rank 0: context id of the first communicator */
+	uint32_t n;   /* number, the communicator's own VCI included */
 	uint32_t reserved;
 };
 
@@ -36,8 +37,8 @@ static uint32_t first_vci(const struct weft_session *session)
 	return session->vci == &weft_proc.vci ? 1 : 2;
 }
 
-/* Acquires VCIs until the session has n beside its own, or as many as there
- * are. Returns how many. */
+/* Acquires VCIs until the session has n beside its own, or no more are left.
+ * Returns their number, at most n. */
 static uint32_t acquire_vcis(struct weft_session *session, uint32_t n)
 {
 	struct weft_vci_hints hints = { 0 };
@@ -61,7 +62,8 @@ static bool has_no_any_tag(const struct weft_info *info)
 	return weft_hint_is(info, WEFT_HINT_NO_ANY_TAG, "true");
 }
 
-/* Computes how many VCIs all members have, and the context ids. */
+/* Gathers the offers: sets offer->n to the smallest number of all members, and
+ * offer->ctx to that of rank 0. */
 static int agree_offer(struct weft_comm *comm, struct spread_offer *offer)
 {
 	struct spread_offer *all;
@@ -78,7 +80,7 @@ static int agree_offer(struct weft_comm *comm, struct spread_offer *offer)
 	return 0;
 }
 
-/* Exchanges all members' cards of their VCIs: the cards of one member are
+/* Gathers the cards of all members' VCIs. The cards of one member are
  * consecutive. */
 static int exchange_cards(struct weft_comm *comm, struct weft_vci *const *vcis,
 	uint32_t n, struct weft_vci_card **cards_out)
@@ -94,7 +96,7 @@ static int exchange_cards(struct weft_comm *comm, struct weft_vci *const *vcis,
 	return err;
 }
 
-/* The communicator on one further VCI; NULL if it cannot be created. */
+/* Creates the communicator on one further VCI; NULL if that fails. */
 static struct weft_comm *open_on_vci(struct weft_comm *comm,
 	struct weft_vci *vci, uint64_t ctx, const struct weft_vci_card *cards)
 {
@@ -120,7 +122,8 @@ static struct weft_comm *open_on_vci(struct weft_comm *comm,
 	return further;
 }
 
-/* Frees those from n on, which other members lack and which are unused. */
+/* Frees the communicators from n on, which some members could not create. No
+ * message was sent on them. */
 static void spread_free_from(struct weft_comm *comm, uint32_t n)
 {
 	for (uint32_t i = n; i < WEFT_VCIS && comm->spread[i]; i++) {
@@ -135,7 +138,8 @@ static void spread_free_from(struct weft_comm *comm, uint32_t n)
 	comm->n_spread = (uint8_t)(n > 1 ? n : 0);
 }
 
-/* Keeps only what all members could create. */
+/* Creates the communicators on further VCIs and frees those that not all
+ * members could create. */
 static int spread_all(struct weft_comm *comm, struct spread_offer *offer,
 	struct weft_vci_card *row)
 {
@@ -171,8 +175,7 @@ int weft_spread_open(struct weft_comm *comm, const struct weft_info *info)
 
 	if (n < 2 || !comm || comm->is_inter)
 		return 0;
-	if (has_no_any_tag(info)) { /* a member without memory takes part with a
-				    wish of one */
+	if (has_no_any_tag(info)) { /* without memory, the member offers 1 */
 		row = calloc((size_t)comm->size, sizeof(*row));
 		comm->spread = calloc(WEFT_VCIS, sizeof(struct weft_comm *));
 	}
@@ -196,7 +199,8 @@ int weft_spread_open(struct weft_comm *comm, const struct weft_info *info)
 	return err;
 }
 
-/* The buffer that buffered sends on all VCIs use must outlast them. */
+/* Detaches the buffer of the communicator, which waits for the buffered sends
+ * on all VCIs. */
 static void drain_buffer(struct weft_comm *comm)
 {
 	void *addr;

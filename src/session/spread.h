@@ -11,15 +11,17 @@
 
 struct weft_info;
 
-/* Spreads a new, unused communicator over WEFT_COMM_VCIS VCIs, or as many as
- * all members can have, if all members' infos make that promise. Other
- * communicators and intercommunicators stay unchanged. Collective over its
- * members, blocks. An error leaves it unchanged. No lock held. */
+/* Spreads a new, unused communicator over WEFT_COMM_VCIS VCIs, or over as many
+ * as all members can provide. Has no effect unless the infos of all members
+ * make that promise, nor for an intercommunicator. Collective over the members;
+ * blocks. An error leaves the communicator unchanged. No lock held. */
 int weft_spread_open(struct weft_comm *comm, const struct weft_info *info);
 
-/* Closes what weft_spread_open() created, before the communicator is closed.
- * Blocks until all members have done so; of a freed communicator, it closes in
- * the background. */
+/* Close the communicators that weft_spread_open() created, before the
+ * communicator itself is closed. The first function waits until all members
+ * have closed them; the second, for MPI_Comm_free, lets them close in the
+ * background.
+ */
 int weft_spread_disconnect(struct weft_comm *comm);
 void weft_spread_free(struct weft_comm *comm);
 
