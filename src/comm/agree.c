@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agree: one round of agreement on a communicator's control context
  *
- * The subtree of rank r covers the ranks r to r + lowest bit of r - 1, so a
+ * The subtree of rank r has the ranks from r to r + (lowest bit of r) - 1, so a
  * child sends one run of records up. Each step posts its messages; the last one
- * to complete starts the next step. A failed step does not stop the round: from
- * then on this member sends the error up and down, and drops what it receives.
- */
+ * to complete starts the next step. After a failed step the round continues:
+ * this member sends the error up and down, and drops received messages. */
 #include "comm/agree.h"
 
 #include "base/err.h"
@@ -27,7 +26,7 @@ static uint32_t my_rank(const struct weft_agree *a)
 	return (uint32_t)a->tree->rank;
 }
 
-/* First rank after the subtree of a rank. */
+/* The first rank after the subtree of a rank. */
 static uint32_t subtree_end(const struct weft_agree *a, uint32_t rank)
 {
 	uint32_t size = tree_size(a);
@@ -94,7 +93,7 @@ static void agree_post(struct weft_agree *a, bool is_send,
 		      : weft_irecv_locked(&msg, &req);
 	if (err) {
 		a->err = err;
-		a->n_waiting--; /* never the last: the step holds one */
+		a->n_waiting--; /* not to 0, because advance() holds one */
 		return;
 	}
 	if (req->is_done) {
@@ -130,8 +129,8 @@ static void send_up(struct weft_agree *a)
 			(subtree_end(a, rank) - rank) * a->len);
 }
 
-/* Rank 0 adds its word, and on an intercommunicator exchanges with the other
- * rank 0. */
+/* Rank 0 adds its word. On an intercommunicator, the two ranks 0 exchange words
+ * and records. */
 static void agree_swap(struct weft_agree *a)
 {
 	uint64_t word;
@@ -143,8 +142,8 @@ static void agree_swap(struct weft_agree *a)
 		memcpy(a->buf, &word, sizeof(word));
 	if (!a->comm->is_inter)
 		return;
-	/* the words are separate messages, because the buffer has the own
-	 * side's before the other side's */
+	/* the words are separate messages, because the own one is first in the
+	 * buffer at both sides */
 	agree_post(a, false, a->comm, 0, a->buf + sizeof(word), sizeof(word));
 	agree_post(a, true, a->comm, 0, a->buf, sizeof(word));
 	if (!a->len)
@@ -178,13 +177,13 @@ static void agree_finish(struct weft_agree *a)
 	weft_comm_put(comm);
 }
 
-/* Runs the steps until one has to wait. */
+/* Runs steps until one waits for messages. */
 static void advance(struct weft_agree *a)
 {
 	while (a->n_waiting == 0) {
 		int step = a->step++;
 
-		a->n_waiting = 1; /* held by this step until all is posted */
+		a->n_waiting = 1; /* until all messages are posted */
 		if (step == 0 && !a->is_down_only)
 			for_each_child(a, recv_up);
 		else if (step == 1 && !a->is_down_only)
@@ -197,7 +196,7 @@ static void advance(struct weft_agree *a)
 			for_each_child(a, send_down);
 		else if (step == 5) {
 			agree_finish(a);
-			return; /* the round may be freed */
+			return; /* `done` may have freed the round */
 		}
 		a->n_waiting--;
 	}
@@ -206,7 +205,7 @@ static void advance(struct weft_agree *a)
 void weft_agree_fail(struct weft_agree *a, int err)
 {
 	a->err = err;
-	a->done = weft_agree_fini; /* before the start returns */
+	a->done = weft_agree_fini; /* called before the start returns */
 	(void)weft_agree_start(a);
 }
 
@@ -246,7 +245,7 @@ uint32_t weft_agree_above(const struct weft_comm *comm, int32_t *ranks)
 	return n;
 }
 
-/* Uses the round's own memory, so that it cannot fail. */
+/* Returns the round's own memory, so that it cannot fail. */
 void *weft_agree_take(struct weft_agree *a)
 {
 	void *records = a->buf;

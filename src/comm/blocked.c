@@ -17,8 +17,8 @@
 
 enum { ASK_MAX = 128 }; /* members queried per communicator */
 
-/* Process number + 1 to the count of creations passed on; guarded by the
- * default VCI's lock. */
+/* The number of creation messages received from and sent to a process, by
+ * process number + 1. The default VCI's lock guards them. */
 static struct {
 	struct weft_map in, out;
 } creations;
@@ -50,7 +50,7 @@ static const struct weft_blocked *blocked_of(const struct weft_wait *wait)
 	return weft_container_of(wait, struct weft_blocked, wait);
 }
 
-/* ---- what a wait needs ---- */
+/* ---- the needs of a wait ---- */
 
 static uint32_t blocked_size_of(const struct weft_comm *comm)
 {
@@ -124,8 +124,8 @@ static void need_leave(struct weft_wait *wait, const struct weft_comm *comm)
 	need->round = (uint32_t)comm->coll_err;
 	need->if_met = need->is_flushed
 			       ? "all queried members have closed it by now"
-			       : "messages this process sent on it are not "
-				 "received yet";
+			       : "messages that this process sent on it are "
+				 "not received yet";
 	add_members(wait, need, comm);
 }
 
@@ -316,8 +316,8 @@ static bool has_joined(const struct weft_comm *comm,
 		comm, WEFT_CTX_OFFSET_CTL, rank, (int32_t)query->round);
 }
 
-/* The querying process closes a communicator, and all its messages have
- * arrived: operations that wait for it end. */
+/* Ends operations that wait for the querying process: it closes the
+ * communicator, and all its messages have arrived. */
 static void on_asker_closed(
 	struct weft_comm *comm, uint64_t asker, int coll_err)
 {
@@ -344,9 +344,8 @@ static enum weft_wire_met answer_leave(struct weft_vci *vci,
 					       : WEFT_WIRE_UNMET;
 }
 
-/* A call on a communicator that the querying process has made, too. A process
- * that closes the communicator meanwhile never joins, unless its close has a
- * later number. */
+/* Answers whether this process has joined a collective call on a communicator.
+ * If its close has the number of the queried round, it never joins. */
 static enum weft_wire_met answer_join(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out)
@@ -366,7 +365,8 @@ static enum weft_wire_met answer_join(struct weft_vci *vci,
 	return has_joined(comm, query, asker) ? WEFT_WIRE_MET : WEFT_WIRE_UNMET;
 }
 
-/* An id that progress can pass on counts as done. */
+/* Answers whether this process has sent the context id of a creation. An id
+ * that progress may still send counts as sent. */
 static enum weft_wire_met answer_create(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out)
@@ -384,8 +384,8 @@ static enum weft_wire_met answer_create(struct weft_vci *vci,
 
 /* ---- silent members ---- */
 
-/* True for a peer over a fabric that has sent nothing since this process first
- * sent to it. In shared memory, a peer is reachable or it is not. */
+/* True for a peer over a fabric from which no message has arrived since this
+ * process first sent to it. A peer in shared memory is never silent. */
 static bool is_silent(const struct weft_vci *vci, uint64_t addr)
 {
 	const struct weft_peer *peer = weft_map_get(&vci->peers, addr + 1);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* blocked: the waits of finalize, disconnect and creation
  *
- * Lists for the watchdog what each wait needs of which process. The watchdog
- * reports that, queries those processes, and ends waits that can never succeed
- * with an error. Queries of other processes about this one are answered here,
- * too. */
+ * This file lists the needs of each wait, and the processes that can meet them,
+ * for the watchdog. The watchdog reports them, queries those processes, and
+ * ends waits that can never succeed with an error. This file also answers
+ * queries of other processes. */
 #ifndef WEFT_BLOCKED_H
 #define WEFT_BLOCKED_H
 
@@ -23,14 +23,14 @@ enum weft_blocked_kind {
 	WEFT_BLOCKED_PORT,   /* for another job; queries no process */
 };
 
-/* A creation that waits for one process to pass the context id on. */
+/* A creation that waits for the context id. */
 struct weft_blocked_create {
 	struct weft_group *group;
 	const char *tag;
-	uint64_t parent; /* process */
+	uint64_t parent; /* the process that sends the id */
 };
 
-/* ranks above one in a tree of any size, and one of the other side */
+/* The ranks above one in a tree of any size, and one of the other side. */
 enum { WEFT_BLOCKED_ABOVE = 33 };
 
 /* A collective creation from a communicator, which waits for these ranks to
@@ -38,60 +38,61 @@ enum { WEFT_BLOCKED_ABOVE = 33 };
 struct weft_blocked_join {
 	enum weft_wire_need need; /* ROUND, ENDPOINTS, SIDE, INTERCOMM */
 	uint32_t round;
-	bool is_all; /* every member; otherwise these: */
+	bool is_all; /* all members must join; otherwise: */
 	uint32_t n;
 	int32_t ranks[WEFT_BLOCKED_ABOVE]; /* a remote rank is size + rank */
 };
 
-/* On the stack of the call that waits. The call sets the fields above the line;
+/* On the stack of the call that waits. The call sets the fields above "below";
  * the rest is zero. */
 struct weft_blocked {
 	enum weft_blocked_kind kind;
-	struct weft_vci *vci; /* waited on; NULL: the default one */
+	struct weft_vci *vci; /* NULL: the default one */
 	const void *call;     /* the same for all waits of one call; or NULL */
 	struct weft_session *session; /* FINALIZE, WORLD */
 	bool is_last; /* also waits for communicators without a session */
 	struct weft_comm *comm; /* DISCONNECT, DERIVE */
-	const char *what;	/* DERIVE: "split"; PORT: the call */
-	const char *id;		/* PORT: of the report */
-	const char *awaited; /* PORT: for example "a process that connects" */
+	const char *what;	/* DERIVE, PORT: the MPI procedure */
+	const char *id;		/* PORT: id of the report */
+	const char *awaited;	/* PORT: for example "the port to accept" */
 	struct weft_blocked_join join;		  /* DERIVE */
 	const struct weft_blocked_create *create; /* CREATE */
-	/* CREATE: true while it must continue to wait */
+	/* CREATE: true while neither the id nor a failure was received */
 	bool (*is_waiting)(const struct weft_blocked *blocked);
-	/* may add a sentence to the report and to the error */
+	/* adds a sentence to the report and to the error; or NULL */
 	void (*explain)(
 		const struct weft_blocked *blocked, char *buf, size_t len);
 	/* below: only blocked.c */
 	struct weft_wait wait;
 	struct weft_wait_ops ops;
-	uint64_t checked_ns; /* of the last check for silent members */
+	uint64_t checked_ns; /* time of the last check for silent members */
 };
 
 /* Registers the answers to queries with the watchdog; called when a VCI opens.
  */
 void weft_blocked_open(struct weft_vci *vci);
 
-/* The VCI's lock held for all below. */
+/* The VCI's lock is held for all calls below. */
 
 void weft_blocked_begin(struct weft_blocked *blocked);
 
-/* One round of progress of the wait. Not 0 when the wait is proven to never
- * end, or when a silent member was waited for too long (WEFT_REACH_LIMIT). */
+/* Makes one round of progress. Returns an error if the wait is proven to never
+ * end, or if it waited too long for a silent member (WEFT_REACH_LIMIT). */
 int weft_blocked_round(struct weft_blocked *blocked);
 
-/* The wait is over. If it was part of a cycle, it has that error. */
+/* Ends the wait. If it was part of a cycle, it has that error afterwards. */
 void weft_blocked_end(struct weft_blocked *blocked);
 
-/* The result of the wait: 0, or an error described by weft_err_set(). */
+/* The result of the wait; the second function also describes an error. */
 static inline int weft_blocked_err(const struct weft_blocked *blocked)
 {
 	return blocked->wait.err;
 }
 int weft_blocked_raise(const struct weft_blocked *blocked);
 
-/* Counts context ids that were passed on to, or arrived from, a process, so
- * that one in flight is not overlooked. Default VCI's lock held. */
+/* Count a context id that was sent to a process, or that arrived from one. The
+ * comparison of both counts shows whether an id is in flight. Default VCI's
+ * lock held. */
 void weft_blocked_count_out(uint64_t proc);
 void weft_blocked_count_in(uint64_t proc);
 

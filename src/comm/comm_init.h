@@ -7,14 +7,14 @@
 
 struct weft_comm_init {
 	struct weft_session *session;
-	struct weft_vci *vci; /* where it matches; NULL: the default VCI */
-	const uint8_t
-		*vcis; /* VCI numbers of those it sends to, by rank, or NULL */
+	struct weft_vci *vci;	   /* its VCI; NULL: the default one */
+	const uint8_t *vcis;	   /* VCI numbers of the remote group, by rank,
+				      or NULL */
 	const uint8_t *local_vcis; /* inter: of the local members, or NULL */
-	struct weft_comm *parent;  /* it is derived from this one and has the
-				      same VCIs; or NULL */
+	struct weft_comm *parent;  /* the communicator that it is derived from,
+				      with the same VCIs; or NULL */
 	uint64_t ctx;
-	bool is_fixed;	    /* the id was known beforehand, without agreement */
+	bool is_fixed;	    /* all members knew the id beforehand */
 	uint64_t local_ctx; /* of the local intracommunicator, if inter */
 	struct weft_group *group;
 	struct weft_group *remote; /* NULL for an intracommunicator */
@@ -23,10 +23,10 @@ struct weft_comm_init {
 	const char *tag; /* NULL: none */
 };
 
-/* Creates the communicator and attaches it to the session. Takes its own
- * references and copies. Local. WEFT_ERR_PEER when a member is known to have
+/* Creates the communicator and registers it with the session. Takes its own
+ * references and copies. Local. WEFT_ERR_PEER: a member is known to have
  * failed, unless the id is fixed; other members may still get the communicator.
- * The lock of that VCI held. */
+ * The lock of init's VCI is held. */
 int weft_comm_init(
 	const struct weft_comm_init *init, struct weft_comm **comm_out);
 

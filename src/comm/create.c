@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* create: communicators from groups, without a parent
  *
- * Rank 0 of the group chooses a context id and sends it down a binomial tree,
- * named by a hash of the member list and the string tag. Each process waits for
- * its parent in the tree only. A message that arrives before this process calls
- * is queued. Messages of one sender stay in order, so equal names match first
- * in, first out. */
+ * Rank 0 of the group chooses a context id and sends it down a binomial tree. A
+ * hash of the member list and the string tag identifies the creation. Each
+ * process waits only for its parent in the tree. A message that arrives before
+ * the call of this process is queued. Messages of one sender stay in order, so
+ * creations with the same list and tag match in order. */
 #include "comm/create.h"
 
 #include "base/err.h"
@@ -27,15 +27,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A creation message without a call here yet. */
+/* A creation message for which this process has made no call yet. */
 struct arrival {
 	struct weft_link link;
 	struct weft_wire_create wire;
-	uint64_t from; /* process that passed it on */
+	uint64_t from; /* the process that sent it */
 	char tag[];
 };
 
-/* Creations that continue without a call. Guarded by the default VCI's lock. */
+/* The number of started creations, which continue without a call. The default
+ * VCI's lock guards it. */
 static uint32_t n_started;
 
 bool weft_create_has_started(void)
@@ -43,7 +44,7 @@ bool weft_create_has_started(void)
 	return n_started > 0;
 }
 
-/* In order of arrival. Guarded by the default VCI's lock. */
+/* Creation messages in order of arrival. The default VCI's lock guards them. */
 static struct weft_link arrivals = { &arrivals, &arrivals };
 
 bool weft_create_is_offered(uint64_t exchange_ctx)
@@ -96,7 +97,8 @@ void weft_create_open(struct weft_vci *vci)
 	weft_dispatch_set(vci, WEFT_WIRE_CREATE, on_create);
 }
 
-/* The VCI number that a member of the parent has for it. */
+/* The VCI number of a process in the communicator that the new one is derived
+ * from. */
 static uint8_t vci_in_parent(const struct weft_comm *parent, uint64_t proc)
 {
 	int32_t rank = weft_group_rank_of(parent->remote, proc);
@@ -107,7 +109,8 @@ static uint8_t vci_in_parent(const struct weft_comm *parent, uint64_t proc)
 	return rank >= 0 && parent->local->vcis ? parent->local->vcis[rank] : 0;
 }
 
-/* Records the members' VCI numbers, as exchanged or as the parent has them. */
+/* Records the members' VCI numbers: as exchanged (vcis), or those of the
+ * communicator that the new one is derived from (parent). */
 static int record_vcis(struct weft_comm *comm, const uint8_t *vcis,
 	const struct weft_comm *parent)
 {
@@ -132,7 +135,9 @@ void weft_create_drop(void)
 		free(weft_container_of(link, struct arrival, link));
 }
 
-/* Others may have it, as they have not heard of the death yet. */
+/* Returns the error of a creation with a failed member. Other members may have
+ * the communicator, because they do not know of the failure yet, so they are
+ * notified that this process has departed. */
 static int refuse_failed(struct weft_comm *comm)
 {
 	weft_comm_note_failed(comm, comm->failed - 1); /* the local one, too */
@@ -174,7 +179,8 @@ int weft_comm_init(const struct weft_comm_init *b, struct weft_comm **comm_out)
 		return err;
 	}
 	if (!comm->group->session && !b->session->is_world) {
-		/* no other thread has it yet, or it came from the World */
+		/* no other thread uses the group yet, or it was derived from
+		 * the World */
 		comm->group->session = b->session;
 		comm->group->session_handle = weft_obj_handle(b->session);
 	}
@@ -207,10 +213,10 @@ int weft_create_fixed_locked(struct weft_session *session, uint64_t ctx,
 /* Identifies a creation in progress. */
 struct creation {
 	struct weft_blocked_create
-		known; /* group, tag, and the parent that passes the id on */
+		known; /* group, tag, and the parent in the tree */
 	struct weft_group *group;
 	const char *tag;
-	bool has_vcis; /* agreed upon in a round */
+	bool has_vcis; /* a round exchanges the members' VCIs */
 	struct weft_wire_create wire;
 };
 
@@ -265,7 +271,8 @@ static struct arrival *find_arrival(const struct creation *c)
 	return NULL;
 }
 
-/* Takes the oldest message for this creation, if any. */
+/* Removes the oldest message for this creation and reads it; false if there is
+ * none. */
 static bool pop_arrival(struct creation *c)
 {
 	struct arrival *a = find_arrival(c);
@@ -291,7 +298,7 @@ static bool create_is_waiting(const struct weft_blocked *blocked)
 	return !find_arrival(c) && !weft_failed_in(c->group);
 }
 
-/* True if it is over the same members, by the hash of their list. */
+/* True if the message is for the same members, by the hash of their list. */
 static bool has_same_members(const struct arrival *a, const struct creation *c)
 {
 	return a->wire.size == c->wire.size &&
@@ -334,8 +341,8 @@ static bool is_parent_unreachable(
 	return peer && peer->state == WEFT_PEER_FAILED;
 }
 
-/* Sends this process's card to a parent on another node, which then need not
- * fetch it from the process manager. */
+/* Resolves a parent on another node, which also sends it this process's card.
+ * So the parent need not fetch the card from the process manager. */
 static void connect_parent(struct weft_vci *vci, const struct creation *c)
 {
 	struct weft_peer *parent;
@@ -412,7 +419,7 @@ static int send_ctx(struct weft_vci *vci, const struct creation *c)
 	return err;
 }
 
-/* Exchanges VCIs with all members. Default VCI's lock held. */
+/* Exchanges VCIs with all members, and waits. Default VCI's lock held. */
 static int exchange_vcis(struct weft_session *session, const struct creation *c,
 	struct weft_vci **vci_out, uint8_t **vcis_out)
 {
@@ -438,7 +445,8 @@ static int exchange_vcis(struct weft_session *session, const struct creation *c,
 	return weft_blocked_raise(&blocked);
 }
 
-/* A creation with one member. */
+/* The VCI of a communicator with one member, in a session with a dedicated VCI.
+ */
 static int create_single(struct weft_session *session,
 	struct weft_vci **vci_out, uint8_t **vcis_out)
 {
@@ -528,15 +536,14 @@ int weft_create_group(struct weft_comm *comm, struct weft_group *group, int tag,
 		*comm_out = NULL;
 		return 0;
 	}
-	/* no application can use this name: it begins with a control character
-	 */
+	/* the control character keeps it apart from tags of applications */
 	snprintf(text, sizeof(text), "\1group of %llx tag %d",
 		(unsigned long long)comm->ctx, tag);
 	return weft_create_in_session(
 		comm->child.session, group, text, NULL, comm->errh, comm_out);
 }
 
-/* ---- without blocking ---- */
+/* ---- started creations ---- */
 
 /* A started creation. It is a child of its session, and freed when the
  * communicator exists. */
@@ -579,7 +586,7 @@ static int started_ctx(struct started *s)
 		return refuse_group(&s->c);
 	}
 	err = send_ctx(&weft_proc.vci, &s->c);
-	/* joins the round because the other members wait for it */
+	/* this member offers no VCI, but the others wait for it in the round */
 	if (!err && s->c.has_vcis)
 		err = weft_ep_exchange_start(NULL, s->c.group,
 			s->c.wire.ctx + WEFT_CTX_OFFSET_END, s->tag,

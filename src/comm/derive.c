@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* derive: communicators from a communicator
  *
- * One round of agreement each (agree.h). Rank 0 of each side reserves the
- * context ids that the result can need, and every member computes from the same
- * records which communicator it is in and which id that has. On an
+ * Each call is one round of agreement (agree.h). Rank 0 of each side reserves
+ * all context ids that the results can need. Every member computes its
+ * communicator and the id of that from the same records. On an
  * intercommunicator, the side whose first process has the lower number provides
  * the id; each side's local communicator has an id of its own side. */
 #include "comm/create.h"
@@ -25,21 +25,22 @@
 
 struct round {
 	struct weft_agree agree;
-	/* makes the result of the call; NULL: none */
+	/* creates the result of the call; NULL: none */
 	int (*finish)(struct round *r, struct weft_comm **comm_out);
 	int64_t color;		  /* split */
 	struct weft_group *group; /* subset */
 };
 
-/* The wait for a round. It outlives a call that gave up. */
+/* The wait for a round. It exists until the round is over, also if the call was
+ * aborted earlier. */
 struct pending_round {
 	struct round round;
 	bool is_done;
 	bool is_abandoned;
 };
 
-/* The call gave up, but the other members have the communicator now, and can
- * close it only together with this one. */
+/* Creates and frees the communicator of an aborted call. The other members have
+ * it, and can close it only together with this process. */
 static void derive_finish_abandoned(struct pending_round *w)
 {
 	struct weft_comm *comm = NULL;
@@ -61,7 +62,7 @@ static void on_round(struct weft_agree *agree)
 		derive_finish_abandoned(w);
 }
 
-/* The ranks that must join a round that is about to start. */
+/* Fills in the ranks that must join the next round of the communicator. */
 static void fill_join(struct weft_blocked *b, bool is_down_only)
 {
 	b->join.need = WEFT_WIRE_NEED_ROUND;
@@ -71,8 +72,8 @@ static void fill_join(struct weft_blocked *b, bool is_down_only)
 		b->join.n = weft_agree_above(b->comm, b->join.ranks);
 }
 
-/* One blocking round. After success, the caller calls weft_agree_fini(). VCI's
- * lock held. */
+/* Runs one round and waits for it. After success, the caller calls
+ * weft_agree_fini(). VCI's lock held. */
 static int round_wait(struct round *r, const char *what)
 {
 	struct weft_comm *comm = r->agree.comm;
@@ -119,7 +120,7 @@ static int round_wait(struct round *r, const char *what)
 	return err;
 }
 
-/* A whole call: the round and its result. */
+/* Runs one round and creates its result. */
 static int round_run(
 	struct round *r, const char *what, struct weft_comm **comm_out)
 {
@@ -184,7 +185,7 @@ static void on_dup(struct weft_agree *agree)
 	free(d);
 }
 
-/* This member takes part with an error only. Returns err. */
+/* Takes part with an error only, and returns it. */
 static int dup_fail_locked(struct weft_comm *comm, int err)
 {
 	struct weft_agree agree = { .comm = comm, .is_down_only = true };
@@ -246,7 +247,7 @@ static void on_dup_wait(void *arg, struct weft_comm *comm, int err)
 	if (!w->is_abandoned)
 		return;
 	if (comm)
-		weft_disconnect_free_locked(comm); /* the call has given up */
+		weft_disconnect_free_locked(comm);
 	free(w);
 }
 
@@ -321,7 +322,7 @@ static void sort_records(void *records, uint32_t n)
 	qsort(split_records, n, sizeof(*split_records), split_record_order);
 }
 
-/* Number of distinct colours below `end` among sorted votes. */
+/* The number of distinct colours below `end` in sorted records. */
 static uint32_t n_colors(
 	const struct split_record *split_records, uint32_t n, int64_t end)
 {
@@ -335,13 +336,13 @@ static uint32_t n_colors(
 	return n_seen;
 }
 
-/* At rank 0: reserves two ids per colour, whatever the colours are. */
+/* At rank 0: reserves two ids for each possible colour. */
 static uint64_t reserve_split_ctx(struct weft_agree *agree)
 {
 	return weft_proc_new_ctx(2 * (uint32_t)agree->comm->size);
 }
 
-/* The group of the members that voted for a colour, in order. */
+/* Creates the group of the members with a colour, in order. */
 static int color_group(const struct weft_group *from,
 	const struct split_record *split_records, uint32_t n, int64_t color,
 	struct weft_group **group_out)
@@ -361,8 +362,8 @@ static int color_group(const struct weft_group *from,
 	return err;
 }
 
-/* Sorts the records of both sides; the members with this colour become a
- * communicator. */
+/* Creates the communicator of the members with this colour. The records are
+ * sorted. */
 static int split_comm_init(
 	struct weft_agree *a, int64_t color, struct weft_comm **comm_out)
 {
@@ -436,8 +437,8 @@ static uint64_t reserve_subset_ctx(struct weft_agree *agree)
 	return weft_proc_new_ctx((uint32_t)agree->comm->size);
 }
 
-/* Intra: processes that are in different groups may pass different groups. The
- * parent's rank of a group's first member determines its id. */
+/* For an intracommunicator. Members may pass different groups, if the groups
+ * are disjoint. The rank of a group's first member determines the id. */
 static int subset_finish(struct round *r, struct weft_comm **comm_out)
 {
 	struct weft_comm *comm = r->agree.comm;
@@ -559,7 +560,7 @@ int weft_create_gather(
 	int err;
 
 	weft_vci_lock(comm->vci);
-	err = round_wait(&r, "a gathering");
+	err = round_wait(&r, "an allgather of the library");
 	weft_vci_unlock(comm->vci);
 	if (!err)
 		*all_out = weft_agree_take(&r.agree);

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* disconnect: closing of communicators
+/* disconnect: closes communicators
  *
- * Three calls close a communicator, and all match in the same barrier on the
- * control context: MPI_Comm_disconnect (blocks), MPI_Comm_free (closes in the
- * background once no request refers to the communicator, so that persistent
- * requests stay usable) and the end of the session (closes all at once).
+ * Three calls close a communicator. All use the same barrier on the control
+ * context, so members may call different ones:
+ *   MPI_Comm_disconnect  blocks
+ *   MPI_Comm_free        closes in the background once no request refers to the
+ *                        communicator, so that persistent requests stay usable
+ *   end of the session   starts to close all communicators, then waits
  * Communicators that close in the background are tested whenever a communicator
- * is created or freed; their messages move with any progress.
+ * is created or freed; every round of progress moves their messages.
  *
- * A member that waits for a message of a process that closes would wait
+ * A member that waits for a message of a process that has closed would wait
  * forever. So a member that closes without the barrier, because another member
- * failed, or that waits in it for long, notifies all others that it sends
- * nothing more. */
+ * failed, notifies all others that it has departed and sends nothing more. The
+ * queries of a member that waits in the barrier for long have the same effect
+ * (comm/blocked.c). */
 #include "comm/disconnect.h"
 
 #include "base/clock.h"
@@ -30,21 +33,21 @@
 
 #include <stdlib.h>
 
-enum { NOTIFY_MS = 2000 }; /* how long a notification may take to leave */
+enum { NOTIFY_MS = 2000 }; /* the longest wait for a notification to be sent */
 
-/* A communicator that closes. Created by the first start, destroyed with the
- * communicator. */
+/* The state of a communicator that closes. The first start creates it; it is
+ * destroyed with the communicator. */
 struct closing {
 	struct weft_comm *comm;
 	struct weft_agree agree;
 	bool is_forced;	 /* does not wait for requests to be freed */
-	bool in_barrier; /* in the barrier */
+	bool in_barrier; /* the barrier was started */
 	bool is_done;
-	bool is_departed_sent; /* has notified the others; the notification
-				  leaves by due_ns */
+	bool is_departed_sent; /* the others are being notified; the close
+				  waits for that until due_ns */
 	uint64_t due_ns;
-	uint32_t n_tests,
-		next_test; /* of checks for sends that no member will receive */
+	uint32_t n_tests;
+	uint32_t next_test; /* the test that next calls end_unmatchable() */
 	int err;
 	struct weft_link link; /* in its VCI's closings, when freed */
 	struct weft_progress_hook hook;
@@ -76,7 +79,7 @@ static void notify_departed(struct closing *c)
 	weft_p2p_send_departed_locked(c->comm);
 }
 
-/* The close is over, with or without an error. */
+/* True if the close is over, with or without an error. */
 static bool disconnect_is_over(struct closing *c)
 {
 	if (!has_failed_member(c->comm))
@@ -86,7 +89,7 @@ static bool disconnect_is_over(struct closing *c)
 	       weft_now_ns() >= c->due_ns;
 }
 
-/* Takes the next step that is possible now. */
+/* Starts the barrier, if that is possible now. */
 static void closing_advance(struct closing *c)
 {
 	struct weft_comm *comm = c->comm;
@@ -96,7 +99,7 @@ static void closing_advance(struct closing *c)
 	if (!c->is_forced && comm->refs > 1)
 		return;
 	if (has_failed_member(comm))
-		notify_departed(c); /* no member is waited for */
+		notify_departed(c);
 	if (!weft_p2p_is_flushed_locked(comm))
 		return;
 	c->in_barrier = true;
@@ -126,8 +129,7 @@ static struct closing *closing_of(struct weft_comm *comm)
 	return c;
 }
 
-/* Ends sends that are still in flight, because all members are in the barrier.
- */
+/* Ends sends that no member will ever receive. */
 static void end_unmatchable(const struct closing *c)
 {
 	if (c->in_barrier)
@@ -157,7 +159,7 @@ static bool test_close(struct weft_child *child)
 
 	if (!c)
 		return true;
-	/* rarely, because it reads all requests; soon at first */
+	/* at increasing distances, because it reads all requests */
 	if (c->n_tests++ == c->next_test && c->is_forced) {
 		c->next_test += weft_min(c->n_tests, 256U);
 		end_unmatchable(c);
@@ -166,8 +168,8 @@ static bool test_close(struct weft_child *child)
 	return disconnect_is_over(c);
 }
 
-/* Reports what a correct program does not leave behind; an error if all members
- * closed it. */
+/* Reports messages and requests that the program left on the communicator.
+ * Returns an error if all members closed it and this process caused one. */
 static int report_left(struct weft_comm *comm, const struct closing *c)
 {
 	struct weft_session *session = comm->child.session;
@@ -178,8 +180,8 @@ static int report_left(struct weft_comm *comm, const struct closing *c)
 	return weft_leak_raise(&leak);
 }
 
-/* Destroys the communicator. Returns 0 or the error of the close; faults while
- * a session closes are added to the session instead. */
+/* Destroys the communicator. Returns 0 or the error of the close. While a
+ * session closes, leftovers are added to the session instead. */
 static int destroy_and_report(struct weft_child *child)
 {
 	struct weft_comm *comm =
@@ -217,8 +219,7 @@ static int destroy_and_report(struct weft_child *child)
 		if (c->done)
 			c->done(c->arg, err);
 	}
-	/* a member failed during the close: the round may still use its buffers
-	 */
+	/* if a member failed during the close, the barrier may still use c */
 	if (c && (c->is_done || !c->in_barrier))
 		free(c);
 	weft_comm_put(comm);
@@ -230,7 +231,7 @@ static void disconnect_destroy(struct weft_child *child)
 	(void)destroy_and_report(child);
 }
 
-/* State of this room in a VCI: freed communicators that still close. */
+/* The state of this room in a VCI: freed communicators that still close. */
 struct weft_vci_comm {
 	struct weft_link closings;
 };
@@ -258,8 +259,8 @@ const struct weft_child_ops weft_disconnect_ops = {
 	.destroy = disconnect_destroy,
 };
 
-/* Tests each communicator once, or `most` of them; the next call continues
- * after those. */
+/* Tests each closing communicator once, at most `most` of them. The next call
+ * continues after those. */
 static void progress_some(struct weft_vci *vci, uint32_t most)
 {
 	struct weft_link *closings = &vci->comm->closings,

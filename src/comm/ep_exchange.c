@@ -72,7 +72,8 @@ struct weft_comm *weft_ep_exchange_comm(struct weft_ep_exchange *exchange)
 	return exchange->comm;
 }
 
-/* True if these cards can be used together. The same result at all members. */
+/* True if each card is of a dedicated VCI and all are on the same fabric. The
+ * result is the same at all members. */
 static bool has_same_fabric(const struct weft_vci_card *bcs, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -82,8 +83,8 @@ static bool has_same_fabric(const struct weft_vci_card *bcs, uint32_t n)
 	return true;
 }
 
-/* True if all members are of one job; only those use dedicated VCIs. The same
- * result at all members. */
+/* True if all members are of one job; others use the default VCI. The result is
+ * the same at all members. */
 static bool is_one_job(const struct weft_group *group)
 {
 	for (uint32_t i = 0; i < group->n_runs; i++)
@@ -92,7 +93,7 @@ static bool is_one_job(const struct weft_group *group)
 	return true;
 }
 
-/* Creates peers for the members in the VCI. Its lock held. */
+/* Creates peers for the members in the VCI, whose lock is held. */
 static int create_peers(struct weft_vci *vci, const struct weft_group *group,
 	const struct weft_vci_card *bcs, const bool *is_local)
 {

@@ -4,8 +4,8 @@
  * A communicator matches on one VCI in each of its processes. That is the
  * default VCI everywhere, unless rank 0 creates it in a session with a
  * dedicated VCI. Then the members exchange the cards of their dedicated VCIs in
- * a round on the default VCI. All reach the same decision: the dedicated VCIs
- * if every member has one on the same kind of fabric, else the default one. */
+ * a round on the default VCI. If every member has one on the same kind of
+ * fabric, the communicator uses them; otherwise it uses the default VCI. */
 #ifndef WEFT_EP_EXCHANGE_H
 #define WEFT_EP_EXCHANGE_H
 
@@ -17,14 +17,14 @@ struct weft_ep_exchange {
 	bool is_done; /* the round is over; its result is agree.err */
 	/* below: only ep_exchange.c */
 	struct weft_agree agree;
-	struct weft_vci *vci; /* this process's */
+	struct weft_vci *vci; /* the VCI that this process offers */
 	struct weft_vci_card mine;
-	struct weft_comm *comm; /* for this round only */
+	struct weft_comm *comm; /* only for this round */
 	bool is_abandoned;
 };
 
-/* Starts the round on a communicator with a context id of its own. The session
- * may be NULL: then this process offers no dedicated VCI. Default VCI's lock
+/* Starts the round, on a communicator of its own with this context id. If
+ * session is NULL, this process offers no dedicated VCI. Default VCI's lock
  * held, here and below. */
 int weft_ep_exchange_start(struct weft_session *session,
 	struct weft_group *group, uint64_t ctx, const char *tag,
@@ -33,22 +33,23 @@ int weft_ep_exchange_start(struct weft_session *session,
 /* The communicator of the round, for reports. */
 struct weft_comm *weft_ep_exchange_comm(struct weft_ep_exchange *exchange);
 
-/* Once done: returns the VCI that the communicator will use, and the VCI
- * numbers of its members (to be freed; NULL for the default VCI). Frees
- * exchange. Releases the default VCI's lock for a moment when it returns
- * another VCI. */
+/* Ends an exchange that is done, and frees it. Writes the VCI that the
+ * communicator will use, and the VCI numbers of its members, which the caller
+ * frees (NULL for the default VCI). Releases the default VCI's lock temporarily
+ * if this process offered a dedicated VCI. */
 int weft_ep_exchange_end(struct weft_ep_exchange *exchange,
 	struct weft_vci **vci_out, uint8_t **vcis_out);
 
-/* The VCI numbers of a group's members that published these cards, by rank (to
- * be freed). NULL if they cannot use them: some have none, or the fabrics or
- * jobs differ. Processes with the same cards get the same answer. No lock held.
- */
+/* Writes the VCI numbers of a group's members that sent these cards, by rank;
+ * the caller frees them. Creates the members' peers in vci. *vcis_out is NULL
+ * if the cards cannot be used: a member has no VCI, or the fabrics or jobs
+ * differ. The result is the same at all processes with the same cards. No lock
+ * held. */
 int weft_ep_exchange_resolve(struct weft_vci *vci,
 	const struct weft_group *group, const struct weft_vci_card *bcs,
 	uint8_t **vcis_out);
 
-/* Abandons it; it is freed when it is done. */
+/* Abandons an exchange, which is freed when it is done. */
 void weft_ep_exchange_abandon(struct weft_ep_exchange *exchange);
 
 #endif

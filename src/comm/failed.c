@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Guarded by `spin`; n alone may be read without it. */
+/* The lock `spin` guards it; n may be read without it. */
 static struct {
 	struct weft_spin spin;
 	uint64_t *procs;

@@ -8,17 +8,18 @@
 
 #include <stdbool.h>
 
-/* Handles events of the process manager; weft_proc.on_event. */
+/* Records a death that the process manager reports. */
 void weft_failed_event(const struct weft_boot_event *event);
 
-/* True if a member of the group has failed. Costs one load while no process
- * has. Any thread. */
+/* True if a member of the group has failed. Costs one load while no process of
+ * the job has failed. Any thread. */
 bool weft_failed_in(const struct weft_group *group);
 
-/* True if this process has failed. */
+/* True if the process proc has failed. */
 bool weft_failed_is(uint64_t proc);
 
-/* The first member that failed, as a rank, or WEFT_UNDEFINED. */
+/* The rank of the member whose failure was reported first, or WEFT_UNDEFINED.
+ */
 int32_t weft_failed_first(const struct weft_group *group);
 
 #endif

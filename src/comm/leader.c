@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leader: what the leaders of an intercommunicator exchange */
+/* leader: checks the data that leaders of an intercommunicator exchange */
 #include "comm/leader.h"
 
 #include "base/err.h"
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { LIMIT = 1 << 20 }; /* processes of a side, where other jobs take part */
+enum { LIMIT = 1 << 20 }; /* processes of a side, if other jobs take part */
 
 uint32_t weft_leader_limit(void)
 {
@@ -43,7 +43,7 @@ static bool is_inside(const struct weft_run *run)
 	return last >= 0 && last < size;
 }
 
-/* Marks a run's processes; false when one is marked already. */
+/* Marks a run's processes; false if one is marked already. */
 static bool leader_mark(const struct weft_run *run, uint8_t *seen)
 {
 	uint32_t rank = (uint32_t)run->first;
@@ -60,11 +60,12 @@ static bool leader_mark(const struct weft_run *run, uint8_t *seen)
 static int malformed_side(void)
 {
 	return weft_err_set(WEFT_ERR_PROTO,
-		"the other side names processes that are not of this job, or "
-		"one of them twice");
+		"the other side has a process that is not in this job, or that "
+		"is listed twice");
 }
 
-/* Of other jobs only the limit of 31 bits for a rank is known. */
+/* Checks a run. The size of another job is unknown here, so its ranks are only
+ * checked to have 31 bits. */
 static bool leader_is_sane(const struct weft_run *run)
 {
 	int64_t last = (uint32_t)run->first;
@@ -85,7 +86,8 @@ static void leader_expand(const struct weft_run *run, uint64_t *procs)
 		procs[i] = run->first + (uint64_t)run->stride * i;
 }
 
-/* With other jobs, every process is listed, and duplicates are searched. */
+/* Builds a group that may have processes of other jobs: lists every process, so
+ * that duplicates are found. */
 static int foreign_group(const struct weft_run *runs, uint32_t n_runs,
 	struct weft_group **group_out)
 {

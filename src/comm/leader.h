@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leader: what the leaders of an intercommunicator exchange
+/* leader: checks the data that leaders of an intercommunicator exchange
  *
  * The data comes from another process and is checked before use. */
 #ifndef WEFT_LEADER_H
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A leader sends this description of its side. Its runs follow, then its
- * members' VCIs. */
+/* A leader sends this description of its side, then the runs of its member
+ * list, then its members' VCIs. */
 struct weft_leader {
 	uint64_t ctx; /* the first of two ids */
 	uint32_t n_runs;
@@ -20,15 +20,15 @@ struct weft_leader {
 };
 static_assert(sizeof(struct weft_leader) == 16, "wire layout");
 
-/* Checks a received description of len bytes. 0 or WEFT_ERR_PROTO. */
+/* Checks a received description of len bytes. Returns 0 or WEFT_ERR_PROTO. */
 int weft_leader_check(const struct weft_leader *leader, size_t len);
 
 /* The largest number of processes that a side may have. */
 uint32_t weft_leader_limit(void);
 
-/* The group of these runs: processes of this job, or of other jobs once those
- * are possible, each once. WEFT_ERR_PROTO when they are malformed,
- * WEFT_ERR_NOMEM. */
+/* Creates the group of these runs. Each process must appear once. It must be of
+ * this job, or of another job once this process has contact to one.
+ * WEFT_ERR_PROTO: the runs are malformed. WEFT_ERR_NOMEM. */
 int weft_leader_group(const struct weft_run *runs, uint32_t n_runs,
 	struct weft_group **group_out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leak: reports what is left on a communicator that closes */
+/* leak: reports messages and requests left on a communicator that closes */
 #include "comm/leak.h"
 
 #include "base/err.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
+enum {		   /* numbers of reported items */
 	SHOWN = 8, /* of one communicator */
 	SHOWN_COMMS = 8,
 	SHOWN_DONE = 3,
@@ -98,7 +98,8 @@ static void leak_print(const struct weft_unmatched *left, char buf[ITEM_TEXT])
 	}
 }
 
-/* Names the first few. The length of a message that has left is unknown. */
+/* Counts a finished request and records the first SHOWN_DONE. Their length is
+ * unknown, because the data has been sent. */
 static void note_done(const struct weft_unmatched *left,
 	const struct weft_comm *comm, struct weft_leak *leak)
 {
@@ -132,7 +133,7 @@ static void leak_find(const struct weft_unmatched *left, void *arg)
 			"%d) closes with %s",
 			name, comm->tag, (int)comm->rank, (int)comm->size,
 			item);
-	/* to its caller, a buffered send is complete */
+	/* a buffered send is complete for the program, so it is no fault */
 	if (!f->all_closed || left->kind == WEFT_UNMATCHED_BUFFERED)
 		return;
 	if (f->leak->n++ == 0)
@@ -140,7 +141,7 @@ static void leak_find(const struct weft_unmatched *left, void *arg)
 			"communicator \"%.40s\" closes with %s", name, item);
 }
 
-/* Reports how many were not reported. */
+/* Reports the number of items beyond the limit. */
 static void report_rest(const struct found *f)
 {
 	const struct weft_comm *comm = f->comm;
@@ -171,7 +172,7 @@ void weft_leak_report(
 		leak->n_unreported += f.n;
 }
 
-/* One line for all requests that were never completed. */
+/* Reports all requests that were never completed, in one line. */
 static void report_uncompleted(const struct weft_leak *leak)
 {
 	char more[32] = "";
