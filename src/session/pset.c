@@ -85,7 +85,7 @@ static struct app_set *app_set_find(
 	return NULL;
 }
 
-static bool is_listed(const struct weft_session *session, const char *name)
+static bool pset_is_listed(const struct weft_session *session, const char *name)
 {
 	for (uint32_t i = 0; session->psets && i < session->psets->n; i++)
 		if (!strcmp(session->psets->names[i], name))
@@ -291,7 +291,7 @@ static int manager_find(struct weft_session *session, const char *name,
 {
 	if (manager_group(name, group_out))
 		return weft_err_set(WEFT_ERR_NOTFOUND,
-			is_listed(session, name)
+			pset_is_listed(session, name)
 				? "process set \"%s\" was deleted"
 				: "process set \"%s\" does not exist "
 				  "(weft-info --psets lists all)",
