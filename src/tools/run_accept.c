@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run_accept: no other user's connection reaches our PMIx server
+ * run_accept: closes connections of other users to the PMIx server
  *
- * libpmix listens on a TCP port of the loopback interface, which any user of
- * the host can connect to, and its thread waits for seconds for what such a
- * connection sends first: twenty that send nothing stop a job for a minute. It
- * has no other transport and no hook before that. So its calls of accept() come
- * here, as those of a library go to the program's function of that name.
+ * libpmix listens on a TCP port of the loopback interface. Any user of the host
+ * can connect to it. The thread of libpmix waits for seconds for the first data
+ * of each connection, so twenty silent connections stop a job for a minute.
+ * libpmix has no other transport and no hook before that read. Therefore this
+ * program defines accept(): the dynamic linker binds the calls of libpmix to
+ * it.
  */
 #include "tools/run_accept.h"
 
@@ -17,8 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The user of the other end of a connection within this host: the kernel lists
- * its socket with the two addresses the other way round. False: not listed. */
+/* Finds the user of the other end of a connection within this host. The kernel
+ * lists the socket of that end with the two addresses exchanged. False if it is
+ * not listed. */
 static bool run_accept_peer_uid(const struct sockaddr_in *there,
 	const struct sockaddr_in *here, unsigned *uid_out)
 {
@@ -43,7 +45,7 @@ static bool run_accept_peer_uid(const struct sockaddr_in *there,
 	return is_found;
 }
 
-/* True unless the other end is known to be of another user who is not root. */
+/* False if the other end belongs to another user than root and the caller. */
 static bool run_accept_is_allowed(int fd)
 {
 	struct sockaddr_in here, there;
@@ -64,6 +66,6 @@ int weft_run_accept(int fd, struct sockaddr *addr, socklen_t *len)
 	if (peer < 0 || run_accept_is_allowed(peer))
 		return peer;
 	close(peer);
-	errno = EAGAIN; /* libpmix 4 and 5 go on after this one */
+	errno = EAGAIN; /* libpmix 4 and 5 ignore this error */
 	return -1;
 }

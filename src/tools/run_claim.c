@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_claim: which cores the jobs of this host are on */
+/* run_claim: the cores that the jobs of this host use */
 #include "tools/run_claim.h"
 
 #include <sched.h>
@@ -10,21 +10,22 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Of the process that holds the name; uid and pid stay as they are where that
- * cannot be known. */
+/* Finds the process that holds a name. *holder is unchanged if the kernel does
+ * not report it. */
 static void find_holder(
-	const struct sockaddr_un *name, socklen_t len, struct ucred *who)
+	const struct sockaddr_un *name, socklen_t len, struct ucred *holder)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	socklen_t n = sizeof(*who);
+	socklen_t n = sizeof(*holder);
 
 	if (fd >= 0 && !connect(fd, (const struct sockaddr *)name, len))
-		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, who, &n);
+		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, holder, &n);
 	if (fd >= 0)
 		close(fd);
 }
 
-/* A launcher's processes are bound to the cores it has claimed. */
+/* True if a child of this launcher is bound to the core: a launcher binds its
+ * processes to the cores that it has claimed. */
 static bool has_bound_child(pid_t pid, unsigned cpu)
 {
 	char path[64];
@@ -45,15 +46,15 @@ static bool has_bound_child(pid_t pid, unsigned cpu)
 	return is_bound;
 }
 
-/* Any user can hold any name: another one's claim counts only while processes
- * of the holder are bound there. */
-static bool is_believed(
+/* Any user can hold any name. The claim of another user is valid only while
+ * processes of the holder are bound to the core. */
+static bool is_valid_claim(
 	const struct sockaddr_un *name, socklen_t len, unsigned cpu)
 {
-	struct ucred who = { .uid = geteuid() };
+	struct ucred holder = { .uid = geteuid() };
 
-	find_holder(name, len, &who);
-	return who.uid == geteuid() || has_bound_child(who.pid, cpu);
+	find_holder(name, len, &holder);
+	return holder.uid == geteuid() || has_bound_child(holder.pid, cpu);
 }
 
 static socklen_t claim_name(struct sockaddr_un *name, unsigned cpu, bool is_own)
@@ -69,10 +70,10 @@ static socklen_t claim_name(struct sockaddr_un *name, unsigned cpu, bool is_own)
 			     user);
 }
 
-/* The descriptor that holds a name; -1: another job is on the core. Where one
- * holds the name that is not believed, the user's own jobs see each other under
- * a second one. */
-static int take_name(unsigned cpu)
+/* Returns the descriptor that holds the name of a core; -1 if another job uses
+ * the core. If the holder's claim is not valid, the jobs of this user exclude
+ * each other by a second name. */
+static int bind_name(unsigned cpu)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -84,7 +85,7 @@ static int take_name(unsigned cpu)
 			listen(fd, 1);
 			break;
 		}
-		if (is_believed(&name, len, cpu)) {
+		if (is_valid_claim(&name, len, cpu)) {
 			close(fd);
 			return -1;
 		}
@@ -95,7 +96,7 @@ static int take_name(unsigned cpu)
 bool weft_run_claim_core(void *arg, unsigned cpu)
 {
 	struct weft_run_claim *claim = arg;
-	int *fds, fd = take_name(cpu);
+	int *fds, fd = bind_name(cpu);
 
 	if (fd < 0)
 		return false;

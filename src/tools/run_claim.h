@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run_claim: which cores the jobs of this host are on
+ * run_claim: the cores that the jobs of this host use
  *
- * A launcher holds a socket in Linux's abstract namespace for every core that
- * its job is on.  Nobody else can have one of that name, and the kernel lets
- * go of it when the launcher ends, however that is.  Another user's claim is
- * believed while processes of the holder are bound to the core.
+ * A launcher binds a socket in Linux's abstract namespace for every core that
+ * its job uses. The kernel permits one socket of a name, and closes it whenever
+ * and however the launcher ends. A claim of another user is valid while
+ * processes of its holder are bound to the core.
  */
 #ifndef WEFT_RUN_CLAIM_H
 #define WEFT_RUN_CLAIM_H
@@ -13,15 +13,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All zero: none.  Emptied by weft_run_claim_fini. */
+/* The claims of one job. All zero: none. The launcher's thread alone uses it.
+ */
 struct weft_run_claim {
 	int *fds;
 	size_t n;
 };
 
-/* A weft_place_claim_fn on a struct weft_run_claim. */
+/* Claims a core for the job; a weft_place_claim_fn on a struct weft_run_claim.
+ * False if another job uses the core, or without a descriptor. */
 bool weft_run_claim_core(void *claim, unsigned cpu);
 
+/* Releases all claims. */
 void weft_run_claim_fini(struct weft_run_claim *claim);
 
 #endif

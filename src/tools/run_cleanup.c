@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_cleanup: what cleans up when the launcher itself is killed */
+/* run_cleanup: a process that cleans up when the launcher is killed */
 #include "tools/run_cleanup.h"
 
 #include "base/err.h"
@@ -32,7 +32,7 @@ void weft_run_dir_remove(const char *dir)
 	nftw(dir, remove_one, WALK_FDS, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Does the environment of pid hold mark? */
+/* True if the environment of the process contains mark. */
 static int has_mark(const char *pid, const char *mark)
 {
 	char path[64], *text = NULL;
@@ -51,7 +51,8 @@ static int has_mark(const char *pid, const char *mark)
 	return found;
 }
 
-/* Kill what carries mark, except ourselves; returns how many there were. */
+/* Kills the processes whose environment contains mark, except this one. Returns
+ * their number. */
 static int kill_marked(const char *mark)
 {
 	DIR *proc = opendir("/proc");
@@ -76,13 +77,15 @@ static void clean_up(
 {
 	for (size_t i = 0; i < n; i++)
 		kill(-pgids[i], SIGKILL);
-	/* what escaped its group; again, for those forked meanwhile */
+	/* processes that left their group; repeated for those that fork
+	 * meanwhile */
 	for (int i = 0; i < KILL_ROUNDS && kill_marked(mark); i++)
 		usleep(ROUND_US);
 	weft_run_dir_remove(dir);
 }
 
-/* The cleanup process's whole life. */
+/* Reads process groups until the launcher ends the pipe or sends BYE. Does not
+ * return. */
 static void run_cleanup_watch(int fd, const char *dir, const char *mark)
 {
 	pid_t *pgids = NULL, pgid;
@@ -115,7 +118,7 @@ static void become_cleanup(int fd, const char *dir, const char *mark)
 		signal(sig, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
 	prctl(PR_SET_NAME, "mpiexec-cleanup");
-	/* hold nothing of the launcher's: not its output, not its cwd */
+	/* keep no file of the launcher open: not its output, not its cwd */
 	dup2(fd, 0);
 	close_range(1, ~0u, 0);
 	if (chdir("/"))
@@ -150,8 +153,7 @@ int weft_run_cleanup_start(
 void weft_run_cleanup_add(struct weft_run_cleanup *cleanup, pid_t pgid)
 {
 	if (write(cleanup->fd, &pgid, sizeof(pgid)) < 0)
-		return; /* the cleanup process is gone; nothing to be done about
-			   it */
+		return; /* the cleanup process has ended: no cleanup then */
 }
 
 void weft_run_cleanup_stop(struct weft_run_cleanup *cleanup)

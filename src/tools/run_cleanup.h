@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run_cleanup: what cleans up when the launcher itself is killed
+ * run_cleanup: a process that cleans up when the launcher is killed
  *
- * A small process, in a session of its own, that waits on a pipe whose other
- * end only the launcher holds.  When the pipe ends without a goodbye it kills
- * every process group of the job and whatever else carries the job's name in
- * its environment, and removes the session directory.
+ * A small process, in a session of its own, reads a pipe that only the launcher
+ * writes to. If the pipe ends without a final message, the process kills every
+ * process group of the job and all processes with the job's name in their
+ * environment. Then it removes the session directory.
  */
 #ifndef WEFT_RUN_CLEANUP_H
 #define WEFT_RUN_CLEANUP_H
@@ -18,20 +18,20 @@ struct weft_run_cleanup {
 };
 
 /*
- * Start it; call before the process has threads.  dir is removed when the
- * launcher dies; mark is a "NAME=VALUE" that every process of the job has in
- * its environment.
+ * Starts the process; called before the launcher has threads. dir is removed
+ * when the launcher dies. mark is a "NAME=VALUE" in the environment of every
+ * process of the job.
  */
 int weft_run_cleanup_start(
 	struct weft_run_cleanup *cleanup, const char *dir, const char *mark);
 
-/* Process group pgid belongs to the job.  Safe after fork. */
+/* Adds a process group of the job. May be called after fork. */
 void weft_run_cleanup_add(struct weft_run_cleanup *cleanup, pid_t pgid);
 
-/* All is cleaned up: dismiss it and wait for its end. */
+/* Ends the process without a cleanup, and waits for its end. */
 void weft_run_cleanup_stop(struct weft_run_cleanup *cleanup);
 
-/* Remove dir and what is in it; does not follow links. */
+/* Removes a directory with its contents. Does not follow links. */
 void weft_run_dir_remove(const char *dir);
 
 #endif

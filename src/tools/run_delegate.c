@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run_delegate: hand the job over to srun or PRRTE when we run inside them
+ * run_delegate: replaces mpiexec by srun or prterun inside Slurm or PRRTE
  *
- * srun starts one program with one environment, so several app contexts
- * become one shell script that each process looks itself up in.  Slurm has no
- * process sets either: they travel in WEFT_PSETS, which the library reads
- * where the process manager has none.
+ * srun starts one program with one environment. Several app contexts become one
+ * shell script, in which each process selects its part by its rank. Slurm has
+ * no process sets: WEFT_PSETS passes them, which the library reads if the
+ * process manager has none.
  */
 #include "tools/run_delegate.h"
 
@@ -32,7 +32,7 @@ void weft_run_cmd_fini(struct weft_run_cmd *cmd)
 	*cmd = (struct weft_run_cmd){ 0 };
 }
 
-/* Append a word, which is taken; NULL means that memory was short. */
+/* Appends a word and takes ownership of it. NULL: out of memory. */
 static void push_take(struct weft_run_cmd *cmd, char *word)
 {
 	char **argv = NULL;
@@ -70,7 +70,7 @@ static void push_all(struct weft_run_cmd *cmd, char **argv)
 		run_delegate_push(cmd, "%s", *argv);
 }
 
-/* Both launchers lack a timeout that ends with a status of its own. */
+/* Neither launcher has a timeout with an exit status of its own. */
 static void push_timeout(
 	struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 {
@@ -112,7 +112,8 @@ static const char *slurm_bind(const char *word)
 	return run_delegate_translate(map, sizeof(map) / sizeof(*map), word);
 }
 
-/* "NONE" or the names of what is to be passed on; the caller frees. */
+/* The value of srun's --export, or NULL for all variables; the caller frees
+ * it. */
 static char *export_list(const struct weft_run_opt *opt)
 {
 	const struct weft_run_env *rule = &opt->apps[0].env;
@@ -128,7 +129,7 @@ static char *export_list(const struct weft_run_opt *opt)
 	out = open_memstream(&text, &len);
 	if (!out)
 		return NULL;
-	/* srun must find the program; the rest is the user's choice */
+	/* srun needs these two to start the program */
 	fputs("PATH,LD_LIBRARY_PATH", out);
 	if (rule->mode == WEFT_RUN_ENV_LIST && *rule->list)
 		fprintf(out, ",%s", rule->list);
@@ -178,7 +179,8 @@ static void script_app(FILE *out, const struct weft_run_app *app, uint32_t end)
 	fputs("\nfi\n", out);
 }
 
-/* What each process runs when there are several app contexts. */
+/* The shell script that each process runs if there are several app contexts.
+ */
 static char *slurm_script(const struct weft_run_opt *opt)
 {
 	char *text = NULL;
@@ -211,8 +213,8 @@ static void slurm_program(
 	push_take(cmd, slurm_script(opt));
 }
 
-/* Without -n the allocation says how many there are, or -ppn: so many on every
- * node. */
+/* True if the command line has the number of processes. Otherwise the
+ * allocation has it, or -ppn as the number per node. */
 static bool run_delegate_is_counted(const struct weft_run_opt *opt)
 {
 	return opt->n_apps > 1 || opt->apps[0].has_n;
@@ -253,11 +255,11 @@ void weft_run_delegate_slurm(
 	slurm_shape(cmd, opt);
 	if (weft_knob_getenv("SLURM_STEP_ID"))
 		run_delegate_push(
-			cmd, "--overlap"); /* we run in a step ourselves */
+			cmd, "--overlap"); /* mpiexec runs in a step itself */
 	run_delegate_push(
 		cmd, "--kill-on-bad-exit=%d", opt->keep_going ? 0 : 1);
 	run_delegate_push(
-		cmd, "--input=0"); /* standard input goes to rank 0 alone */
+		cmd, "--input=0"); /* only rank 0 reads standard input */
 	if (opt->tag != WEFT_RUN_TAG_NONE)
 		run_delegate_push(cmd, "--label");
 	if (opt->n_cores)
@@ -275,7 +277,7 @@ void weft_run_delegate_slurm(
 	slurm_program(cmd, opt);
 }
 
-/* Processes of a context. */
+/* The number of processes of a context. */
 static uint32_t slurm_app_size(
 	const struct weft_run_opt *opt, const struct weft_run_app *app)
 {
@@ -285,7 +287,8 @@ static uint32_t slurm_app_size(
 	return run_delegate_is_counted(opt) || n < 1 ? app->n : (uint32_t)n;
 }
 
-/* "ocean=0-3;ice=4,5" of the app contexts; the caller frees. */
+/* The process sets of the app contexts, as "ocean=0-3;ice=4,5"; the caller
+ * frees the string. */
 static char *pset_list(const struct weft_run_opt *opt)
 {
 	char *text = NULL;
@@ -327,7 +330,7 @@ static void prrte_job(struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 {
 	const char *bind = prrte_place(opt->bind), *by = prrte_place(opt->map);
 
-	if (geteuid() == 0) /* we refuse it no more than a shell does */
+	if (geteuid() == 0) /* mpiexec does not refuse root either */
 		run_delegate_push(cmd, "--allow-run-as-root");
 	if (opt->dvm_uri) {
 		run_delegate_push(cmd, "--dvm-uri");
@@ -378,7 +381,7 @@ static void prrte_env(struct weft_run_cmd *cmd, const struct weft_run_env *env)
 	}
 }
 
-/* psets: all of them where PRRTE cannot make them, else NULL. */
+/* psets: all process sets if PRRTE cannot create them; else NULL. */
 static void prrte_app(struct weft_run_cmd *cmd, const struct weft_run_opt *opt,
 	const struct weft_run_app *app, const char *psets)
 {
@@ -411,7 +414,8 @@ static void prrte_app(struct weft_run_cmd *cmd, const struct weft_run_opt *opt,
 	push_all(cmd, app->argv);
 }
 
-/* PRRTE makes a set of each context, and loses all but one of a name. */
+/* True if two contexts have the same set. PRRTE creates a set for each context,
+ * and keeps only one of each name. */
 static bool prrte_shares_pset(const struct weft_run_opt *opt)
 {
 	for (size_t a = 0; a < opt->n_apps; a++)
@@ -438,7 +442,7 @@ void weft_run_delegate_prrte(
 	free(psets);
 }
 
-/* ---- choose and go ---- */
+/* ---- choice and start ---- */
 
 int weft_run_delegate_choose(
 	const struct weft_run_opt *opt, enum weft_run_by *by_out)
@@ -464,7 +468,7 @@ int weft_run_delegate_choose(
 	return 0;
 }
 
-/* NAME=VALUE into our own environment, which the launcher passes on. */
+/* Sets variables in this process, from which srun passes them on. */
 static void put_env(const struct weft_run_env *env)
 {
 	for (size_t i = 0; i < env->n_set; i++) {

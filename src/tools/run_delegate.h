@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_delegate: hand the job over to srun or PRRTE when we run inside them */
+/* run_delegate: replaces mpiexec by srun or prterun inside Slurm or PRRTE */
 #ifndef WEFT_RUN_DELEGATE_H
 #define WEFT_RUN_DELEGATE_H
 
@@ -9,22 +9,23 @@ enum { WEFT_RUN_DELEGATE_NONE = -1 };
 
 enum weft_run_by { WEFT_RUN_BY_SELF, WEFT_RUN_BY_SLURM, WEFT_RUN_BY_PRRTE };
 
-/* A command line that grows; err keeps the first failure. */
+/* A command line under construction; err is the first failure. */
 struct weft_run_cmd {
-	char **argv; /* NULL-ended, each word ours */
+	char **argv; /* NULL-terminated; the words are owned */
 	size_t n;
 	int err;
 };
 
 /*
- * Who starts the processes: what WEFT_MPIEXEC says, else PRRTE when a machine
- * of it is named, else Slurm inside an allocation with srun at hand.  0 or
- * WEFT_ERR_ARG.
+ * Chooses the launcher: that of WEFT_MPIEXEC; else PRRTE if the options name a
+ * DVM; else Slurm inside an allocation if srun is in PATH; else mpiexec itself.
+ * 0, or WEFT_ERR_ARG for an invalid value of WEFT_MPIEXEC.
  */
 int weft_run_delegate_choose(
 	const struct weft_run_opt *opt, enum weft_run_by *by_out);
 
-/* opt in the words of srun, or of prun and prterun. */
+/* Translates the options to the command line of srun, or of prun or prterun.
+ * The caller calls weft_run_cmd_fini(). */
 void weft_run_delegate_slurm(
 	struct weft_run_cmd *cmd, const struct weft_run_opt *opt);
 void weft_run_delegate_prrte(
@@ -33,8 +34,9 @@ void weft_run_delegate_prrte(
 void weft_run_cmd_fini(struct weft_run_cmd *cmd);
 
 /*
- * Become the chosen launcher.  Returns WEFT_RUN_DELEGATE_NONE when the job is
- * ours, or an exit status when handing over failed.
+ * Executes the chosen launcher in place of this process. Returns
+ * WEFT_RUN_DELEGATE_NONE if mpiexec itself starts the job, or an exit status if
+ * the launcher cannot be executed.
  */
 int weft_run_delegate(const struct weft_run_opt *opt);
 

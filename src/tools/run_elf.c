@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_elf: is a program linked to another MPI? */
+/* run_elf: finds programs that are linked to another MPI */
 #include "tools/run_elf.h"
 
 #include <elf.h>
@@ -11,15 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SCRIPTS_MAX = 3 }; /* that start each other, and then the program */
+enum {
+	SCRIPTS_MAX = 3
+}; /* nested scripts, of which the last starts the
+      program */
 
-/* A file, as it lies in memory. */
+/* A file that is mapped to memory. */
 struct image {
 	const unsigned char *data;
 	uint64_t len;
 };
 
-/* len bytes at offset, or NULL when the file has them not. */
+/* Returns len bytes at offset, or NULL if the file is too short. */
 static const void *at(const struct image *image, uint64_t offset, uint64_t len)
 {
 	return offset <= image->len && len <= image->len - offset
@@ -39,7 +42,7 @@ static const Elf64_Phdr *header(const struct image *image, unsigned i)
 		sizeof(Elf64_Phdr));
 }
 
-/* Where an address of the running program lies in the file. */
+/* The offset in the file of an address of the running program. */
 static uint64_t offset_of(const struct image *image, uint64_t address)
 {
 	const Elf64_Phdr *h;
@@ -69,7 +72,7 @@ static bool run_elf_is_other(const char *name)
 	return false;
 }
 
-/* The i-th entry of the table of dynamic linking, or NULL. */
+/* The i-th entry of the dynamic section, or NULL. */
 static const Elf64_Dyn *entry(
 	const struct image *image, const Elf64_Phdr *table, uint64_t i)
 {
@@ -81,7 +84,7 @@ static const Elf64_Dyn *entry(
 	return dyn && dyn->d_tag != DT_NULL ? dyn : NULL;
 }
 
-/* The string at offset, which is in the file; shortened. */
+/* Copies the string at offset, which lies in the file, as far as it fits. */
 static void run_elf_copy_name(
 	const struct image *image, uint64_t offset, char *name, size_t len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_hosts: what -host and --hostfile name */
+/* run_hosts: the hosts of -host and --hostfile */
 #include "tools/run_hosts.h"
 
 #include "base/err.h"
@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Add the name at word, which ends at a blank or at its slots, once. */
+/* Appends the host name at word, unless the list has it. The name ends at a
+ * blank, a comma, or the colon before its slots. */
 static void run_hosts_add(char *list, const char *word)
 {
 	size_t len = strcspn(word, ": \t\r\n,#"), n = strlen(list);
@@ -26,7 +27,7 @@ static void run_hosts_add(char *list, const char *word)
 	sprintf(list + n, "%s%.*s", n ? "," : "", (int)len, word);
 }
 
-/* "a,b:2" */
+/* Reads "a,b:2". */
 static int from_option(const char *hosts, char **list_out)
 {
 	*list_out = calloc(strlen(hosts) + 2, 1);
@@ -41,7 +42,7 @@ static int from_option(const char *hosts, char **list_out)
 	return 0;
 }
 
-/* A line a host: "name", "name slots=2", "name:2". */
+/* Reads a file with one host per line: "name", "name slots=2", "name:2". */
 static int from_file(const char *name, char **list_out)
 {
 	const char *why;
@@ -83,22 +84,22 @@ int weft_run_hosts_list(const struct weft_run_opt *opt, char **list_out)
 	return err;
 }
 
-/* With or without its domain. */
-static bool is_me(const char *name, size_t len, const char *me)
+/* True if a name means this host, with or without its domain. */
+static bool is_this_host(const char *name, size_t len, const char *host)
 {
 	static const char *const here[] = { "localhost", "127.0.0.1", "::1" };
-	size_t n = strlen(me), first = strcspn(me, ".");
+	size_t n = strlen(host), first = strcspn(host, ".");
 
 	for (size_t i = 0; i < sizeof(here) / sizeof(*here); i++)
 		if (strlen(here[i]) == len && !memcmp(here[i], name, len))
 			return true;
-	return (len == n && !memcmp(name, me, n)) ||
-	       (len == first && !memcmp(name, me, first)) ||
+	return (len == n && !memcmp(name, host, n)) ||
+	       (len == first && !memcmp(name, host, first)) ||
 	       (len > n && n == first && name[n] == '.' &&
-		       !memcmp(name, me, n));
+		       !memcmp(name, host, n));
 }
 
-int weft_run_hosts_check(const struct weft_run_opt *opt, const char *me)
+int weft_run_hosts_check(const struct weft_run_opt *opt, const char *host)
 {
 	char *list = NULL;
 	int err = weft_run_hosts_list(opt, &list);
@@ -106,13 +107,13 @@ int weft_run_hosts_check(const struct weft_run_opt *opt, const char *me)
 	for (const char *at = list; !err && at && *at;) {
 		size_t part = strcspn(at, ",");
 
-		if (!is_me(at, part, me))
+		if (!is_this_host(at, part, host))
 			err = weft_err_set(WEFT_ERR_ARG,
-				"-%s %s: mpiexec by itself starts processes on "
-				"this host (%s) only, and %.*s is another; use "
-				"srun or prterun for several",
+				"-%s %s: mpiexec starts processes on this host "
+				"(%s) only, and %.*s is another host; use srun "
+				"or prterun for several hosts",
 				opt->hosts ? "host" : "-hostfile",
-				opt->hosts ? opt->hosts : opt->hostfile, me,
+				opt->hosts ? opt->hosts : opt->hostfile, host,
 				(int)part, at);
 		at += part + (at[part] == ',');
 	}

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_hosts: what -host and --hostfile name */
+/* run_hosts: the hosts of -host and --hostfile */
 #ifndef WEFT_RUN_HOSTS_H
 #define WEFT_RUN_HOSTS_H
 
 #include "tools/run_opt.h"
 
 /*
- * Names of hosts with commas between, without slots, in the order given; NULL
- * in *list_out when none were named.  The caller frees it.  WEFT_ERR_ARG for a
- * file that cannot be read.
+ * Returns the names of the hosts, divided by commas, without slots, in the
+ * order of the option; *list_out is NULL without such an option. The caller
+ * frees it. WEFT_ERR_ARG if the file cannot be read.
  */
 int weft_run_hosts_list(const struct weft_run_opt *opt, char **list_out);
 
-/* WEFT_ERR_ARG if a host is named that is not this one, which is called me. */
-int weft_run_hosts_check(const struct weft_run_opt *opt, const char *me);
+/* WEFT_ERR_ARG, described, if the options name a host other than this one,
+ * whose name is host. */
+int weft_run_hosts_check(const struct weft_run_opt *opt, const char *host);
 
 #endif

@@ -19,28 +19,29 @@
 enum {
 	BUF_LEN = 65536,     /* at first; doubled for a longer line */
 	LINE_MAX_KIB = 1024, /* longest line kept whole */
-	SINK_MAX = 1 << 20,  /* queued for a slow reader before we stop */
-	CHUNK = 4096,	     /* a pipe that polls writable takes this much */
-	PARTIAL_MS = 100,    /* silence after which half a line is shown */
-	NOBODY = -1,
+	SINK_MAX = 1 << 20,  /* bytes queued for a slow reader, at most */
+	CHUNK = 4096,	     /* bytes that a writable pipe accepts */
+	PARTIAL_MS = 100,    /* until a line without its end is printed */
+	NO_STREAM = -1,
 };
 
-/* Output of one process, half a line at most between steps. */
+/* One output of a process. Between steps, buf has at most the beginning of a
+ * line. */
 struct stream {
 	int fd; /* -1: closed */
 	char *buf;
 	size_t len, cap;
-	uint64_t last_ns; /* when data came */
-	bool is_long;	  /* a line was shown in parts, as it has no end */
+	uint64_t last_ns; /* time of the last data */
+	bool is_long; /* a line was printed in parts, because it is too long */
 };
 
-/* Where output goes. */
+/* Standard output or standard error of the launcher. */
 struct sink {
 	int fd;
 	bool is_pipe;
-	bool is_dead;	/* the reader is gone */
-	int error;	/* why writing failed; 0 when that was all */
-	int64_t cut_by; /* stream whose half line was shown last, or NOBODY */
+	bool is_dead;	/* a write failed */
+	int error;	/* errno of that; 0 if the reader closed the pipe */
+	int64_t cut_by; /* the stream whose line is incomplete, or NO_STREAM */
 	char *queue;
 	size_t len, pos, cap;
 };
@@ -51,7 +52,7 @@ struct tty {
 	size_t len;
 };
 
-/* Created and destroyed by the launcher's one thread. */
+/* Created, used and destroyed by the launcher's only thread. */
 struct weft_run_io {
 	enum weft_run_tag tag;
 	uint32_t n_procs;
@@ -66,7 +67,7 @@ static void sink_init(struct sink *sink, int fd)
 {
 	struct stat st;
 
-	*sink = (struct sink){ .fd = fd, .cut_by = NOBODY };
+	*sink = (struct sink){ .fd = fd, .cut_by = NO_STREAM };
 	sink->is_pipe = !fstat(fd, &st) &&
 			(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
 }
@@ -104,7 +105,7 @@ static void stream_close(struct stream *stream)
 	stream->len = stream->cap = 0;
 }
 
-/* Make room and append; a launcher without memory drops output, no more. */
+/* Appends data to the queue. Drops it when out of memory. */
 static void sink_add(struct sink *sink, const void *data, size_t len)
 {
 	if (sink->is_dead || !len)
@@ -138,7 +139,7 @@ static void sink_die(struct sink *sink)
 	sink->pos = sink->len = 0;
 }
 
-/* Write what the reader takes without making us wait. */
+/* Writes as much as the reader accepts without blocking. */
 static void sink_flush(struct sink *sink)
 {
 	while (sink->pos < sink->len) {
@@ -173,26 +174,26 @@ static void add_tag(struct weft_run_io *io, struct sink *sink, size_t index)
 	sink_add(sink, text, (size_t)n);
 }
 
-/* Data of a stream follows half a line of another one. Bytes of programs are
- * never changed: only where each line has a tag, a line begins here. */
+/* Data of a stream follows an incomplete line of another stream. The bytes of
+ * programs are never changed. Only if lines have tags, a newline is added. */
 static void follow_other(struct weft_run_io *io, struct sink *sink)
 {
 	size_t other = (size_t)sink->cut_by;
 
-	sink->cut_by = NOBODY;
+	sink->cut_by = NO_STREAM;
 	if (io->tag != WEFT_RUN_TAG_NONE)
 		sink_add(sink, "\n", 1);
 	else if (io->streams[other].is_long && !io->has_warned_long) {
 		io->has_warned_long = true;
 		weft_run_io_print(io,
-			"warning: rank %zu writes lines of more than %d KiB, "
-			"between whose parts output of other ranks appears "
-			"(let ranks write files of their own)",
+			"warning: rank %zu writes lines of more than %d KiB; "
+			"output of other ranks can appear within them (write "
+			"to a file of each rank instead)",
 			other / 2, LINE_MAX_KIB);
 	}
 }
 
-/* Put len bytes, which hold no line end except as last byte, into the sink. */
+/* Adds len bytes to the sink. Only the last byte may be a newline. */
 static void emit_line(
 	struct weft_run_io *io, size_t index, const char *data, size_t len)
 {
@@ -201,15 +202,15 @@ static void emit_line(
 	if (index % 2 && sink->cut_by != (int64_t)index &&
 		weft_run_repeat_has(&io->repeat, data, len, weft_now_ns()))
 		return;
-	if (sink->cut_by != NOBODY && sink->cut_by != (int64_t)index)
+	if (sink->cut_by != NO_STREAM && sink->cut_by != (int64_t)index)
 		follow_other(io, sink);
-	if (sink->cut_by == NOBODY)
+	if (sink->cut_by == NO_STREAM)
 		add_tag(io, sink, index);
 	sink_add(sink, data, len);
-	sink->cut_by = data[len - 1] == '\n' ? NOBODY : (int64_t)index;
+	sink->cut_by = data[len - 1] == '\n' ? NO_STREAM : (int64_t)index;
 }
 
-/* Emit whole lines; everything when all is set. */
+/* Moves complete lines to the sink; all data if all is set. */
 static void emit(struct weft_run_io *io, size_t index, bool all)
 {
 	struct stream *stream = &io->streams[index];
@@ -229,7 +230,8 @@ static void emit(struct weft_run_io *io, size_t index, bool all)
 		memmove(stream->buf, p, stream->len);
 }
 
-/* Room for more; false when there is none and none can be made. */
+/* Makes space for more data; false if the line is too long or when out of
+ * memory. */
 static bool stream_grow(struct stream *stream)
 {
 	size_t cap = stream->cap ? 2 * stream->cap : BUF_LEN;
@@ -319,7 +321,8 @@ static void tty_close(struct tty *tty)
 	tty->from = tty->to = -1;
 }
 
-/* In the background, reading would stop us. */
+/* True if the launcher is in the foreground: in the background, a read would
+ * stop it. */
 static bool tty_is_ours(const struct tty *tty)
 {
 	return tty->from >= 0 && tcgetpgrp(tty->from) == getpgrp();
@@ -354,7 +357,8 @@ static bool is_full(const struct sink *sink)
 	return sink->len - sink->pos > SINK_MAX;
 }
 
-/* Show half lines that have waited; otherwise say when they are due. */
+/* Prints an incomplete line that has waited long enough; otherwise lowers
+ * *timeout_ms to the remaining time. */
 static void partial(struct weft_run_io *io, size_t index, int *timeout_ms)
 {
 	struct stream *stream = &io->streams[index];
@@ -369,7 +373,7 @@ static void partial(struct weft_run_io *io, size_t index, int *timeout_ms)
 		*timeout_ms = PARTIAL_MS - (int)age_ms;
 }
 
-/* How many processes reported a wait that is printed already. */
+/* Prints the number of processes that reported the same wait. */
 static void print_repeats(struct weft_run_io *io, int *timeout_ms)
 {
 	const char *text;
@@ -409,7 +413,8 @@ size_t weft_run_io_fill(
 	return n;
 }
 
-/* A reader that went away: its writers are to notice. */
+/* Closes the pipes of the processes if the reader has closed its end, so that
+ * the processes receive SIGPIPE. */
 static void check_dead(struct weft_run_io *io, int which)
 {
 	if (!io->sinks[which].is_dead)
@@ -477,12 +482,12 @@ void weft_run_io_print(struct weft_run_io *io, const char *fmt, ...)
 		return;
 	len = weft_plain(text, sizeof(text) - 1);
 	text[len++] = '\n';
-	if (sink->cut_by != NOBODY)
+	if (sink->cut_by != NO_STREAM)
 		sink_add(sink, "\n", 1);
-	sink->cut_by = NOBODY;
+	sink->cut_by = NO_STREAM;
 	sink_add(sink, "mpiexec: ", 9);
 	sink_add(sink, text, len);
-	sink_flush(sink); /* whoever polls next may wait for something else */
+	sink_flush(sink); /* the next poll may not wait for this sink */
 }
 
 void weft_run_io_destroy(struct weft_run_io *io)

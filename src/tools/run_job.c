@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * run_job: a job is set up and started
- */
+/* run_job: prepares a job and starts its processes */
 #include "base/err.h"
 #include "base/knob.h"
 #include "boot/liveness.h"
@@ -27,10 +25,11 @@
 #include <unistd.h>
 
 enum {
-	FDS_SPARE = 64, /* descriptors the launcher needs for itself */
+	FDS_SPARE = 64, /* descriptors for the launcher itself */
 };
 
-/* Each process costs two descriptors here, and one for its core. */
+/* Raises the limit of open files: each process needs two pipes, and a claim of
+ * its core. */
 static int raise_limit(uint32_t n)
 {
 	rlim_t need = 3 * (rlim_t)n + FDS_SPARE;
@@ -43,8 +42,8 @@ static int raise_limit(uint32_t n)
 	if (limit.rlim_cur >= need)
 		return 0;
 	return weft_err_set(WEFT_ERR_OTHER,
-		"%u processes need %llu open files and the limit is %llu "
-		"(ulimit -n)",
+		"%u processes need %llu open files, and the limit is %llu "
+		"(raise it: ulimit -n)",
 		n, (unsigned long long)need,
 		(unsigned long long)limit.rlim_max);
 }
@@ -52,19 +51,21 @@ static int raise_limit(uint32_t n)
 static int make_dir(struct weft_run_job *run)
 {
 	const char *tmp = weft_knob_getenv("TMPDIR");
-	char *whole = realpath(tmp ? tmp : "/tmp", NULL);
+	char *absolute = realpath(tmp ? tmp : "/tmp", NULL);
 
-	/* processes and the cleanup process have other current folders */
+	/* the processes and the cleanup process have other current directories
+	 */
 	snprintf(run->dir, sizeof(run->dir), "%s/weft-run-%u-XXXXXX",
-		whole ? whole
-		: tmp ? tmp
-		      : "/tmp",
+		absolute ? absolute
+		: tmp	 ? tmp
+			 : "/tmp",
 		(unsigned)getuid());
-	free(whole);
+	free(absolute);
 	if (mkdtemp(run->dir))
 		return 0;
 	weft_err_set(WEFT_ERR_OTHER,
-		"session directory %s: %s (TMPDIR says where it is made)",
+		"cannot create the session directory %s: %s (TMPDIR selects "
+		"the place)",
 		run->dir, strerror(errno));
 	run->dir[0] = '\0';
 	return WEFT_ERR_OTHER;
@@ -85,14 +86,14 @@ static int make_names(struct weft_run_job *run, uint8_t key[16])
 	return 0;
 }
 
-/* The PMIx server and the processes talk over IPv4 on this interface. */
+/* The PMIx server and the processes communicate over IPv4 on this interface. */
 static int check_loopback(void)
 {
 	struct ifaddrs *list = NULL;
 	bool has = false;
 
 	if (getifaddrs(&list))
-		return 0; /* the server will say what it misses */
+		return 0; /* the server reports what is missing */
 	for (struct ifaddrs *at = list; at; at = at->ifa_next)
 		has |= !strcmp(at->ifa_name, "lo") &&
 		       (at->ifa_flags & IFF_UP) && at->ifa_addr &&
@@ -116,7 +117,7 @@ static int serve_start(
 	err = check_loopback();
 	if (err)
 		return err;
-	/* one host: nobody outside it has business with our server */
+	/* the job has one host: no other host needs the server */
 	setenv(name, "lo", 0);
 	err = weft_serve_open(&run->serve, job);
 	unsetenv(name);
@@ -173,8 +174,8 @@ static const char *run_job_value(char *const *env, const char *name)
 	return NULL;
 }
 
-/* The OpenMP threads of each process of an application context. has_policy_out:
- * how they wait when they are idle has been set. */
+/* The number of OpenMP threads of each process of an app context.
+ * *has_policy_out: a variable sets how idle threads wait. */
 static uint32_t n_threads_of(struct weft_run_job *run, struct weft_run_app *app,
 	bool *has_policy_out)
 {
@@ -189,7 +190,8 @@ static uint32_t n_threads_of(struct weft_run_job *run, struct weft_run_app *app,
 	return n_threads;
 }
 
-/* Threads would have to share the core of their process. */
+/* True if a process has several OpenMP threads: these would share the core that
+ * the process is bound to. */
 static bool is_threaded(struct weft_run_job *run)
 {
 	bool is = false, none;
@@ -199,8 +201,8 @@ static bool is_threaded(struct weft_run_job *run)
 	return is;
 }
 
-/* OpenMP threads that are idle keep their cores for a while, and those that
- * compute wait for one. */
+/* Idle OpenMP threads poll for a while. If there are more threads than
+ * processors, computing threads wait for a processor meanwhile. */
 static void warn_of_threads(struct weft_run_job *run)
 {
 	uint64_t n_all = 0;
@@ -217,7 +219,7 @@ static void warn_of_threads(struct weft_run_job *run)
 	if (!is_set && n_all > weft_allowance_cpus())
 		weft_run_io_print(run->io,
 			"warning: %llu OpenMP threads (OMP_NUM_THREADS) share "
-			"%u processors, and idle ones keep them busy: set "
+			"%u processors, and idle threads keep these busy: set "
 			"OMP_WAIT_POLICY=passive, see weft(7)",
 			(unsigned long long)n_all, weft_allowance_cpus());
 }
@@ -225,13 +227,14 @@ static void warn_of_threads(struct weft_run_job *run)
 static int place_by_choice(struct weft_run_job *run, bool is_wanted)
 {
 	static const char *const why[] = {
-		[WEFT_PLACE_ONE_PROCESS] = "there is one",
-		[WEFT_PLACE_ONE_NUMA] = "more than two would be bound to NUMA "
-					"nodes, and there is one",
+		[WEFT_PLACE_ONE_PROCESS] = "the job has one process",
+		[WEFT_PLACE_ONE_NUMA] =
+			"jobs of more than two processes are bound "
+			"to NUMA nodes, and there is one node",
 		[WEFT_PLACE_TOO_FEW_CORES] =
 			"there are more processes than cores "
 			"that mpiexec may use",
-		[WEFT_PLACE_CORES_CLAIMED] = "other jobs are on the cores",
+		[WEFT_PLACE_CORES_CLAIMED] = "other jobs use the cores",
 	};
 	enum weft_place_choice choice;
 	int err = weft_place_choose(NULL, run->n, is_threaded(run),
@@ -250,7 +253,8 @@ static int place_by_choice(struct weft_run_job *run, bool is_wanted)
 	return 0;
 }
 
-/* Whatever is said, the cores are claimed: later jobs are not bound to them. */
+/* Chooses the cores of the processes. Claims them with every option, so that
+ * later jobs are not bound to them. */
 static int place_procs(struct weft_run_job *run)
 {
 	struct weft_place place = { .bind = run->opt.bind,
@@ -271,7 +275,7 @@ static int place_procs(struct weft_run_job *run)
 		NULL, run->cpus, run->n, weft_run_claim_core, &run->claim);
 }
 
-/* "0-3,8" */
+/* Prints a set as "0-3,8". */
 static void print_cpus(const cpu_set_t *cpus, char *buf, size_t len)
 {
 	size_t n = 0;
@@ -309,16 +313,14 @@ int weft_run_job_check(const struct weft_run_job *run)
 
 	if (opt->n_nodes > 1)
 		return weft_err_set(WEFT_ERR_ARG,
-			"-N %u: nodes are counted, and mpiexec by itself "
-			"starts "
-			"processes on this host only; -n says how many "
-			"(several "
-			"hosts: srun or prterun)",
+			"-N %u is a number of nodes, and mpiexec starts "
+			"processes on this host only; use -n for the number of "
+			"processes, or srun or prterun for several hosts",
 			opt->n_nodes);
 	if (opt->per_node && opt->per_node < run->n)
 		fprintf(stderr,
-			"mpiexec: warning: -ppn %u: there is one host, and it "
-			"gets all %u processes\n",
+			"mpiexec: warning: -ppn %u is ignored: mpiexec starts "
+			"all %u processes on this host\n",
 			opt->per_node, run->n);
 	return weft_run_hosts_check(opt, run->host);
 }
@@ -348,8 +350,8 @@ int weft_run_job_set_up(struct weft_run_job *run)
 
 /* ---- start ---- */
 
-/* The program of app as a file: as it is named, or found on the way that the
- * process will look. */
+/* Finds the file of an app context's program as the process will find it; ""
+ * if there is none. */
 static void tool_run_find_program(
 	const struct weft_run_app *app, char *file, size_t len)
 {
@@ -374,7 +376,8 @@ static void tool_run_find_program(
 	*file = '\0';
 }
 
-/* It would start as so many jobs of one, or not at all. */
+/* Warns of programs that are linked to another MPI: these would start as many
+ * jobs of one process, or fail. */
 static void warn_of_others(struct weft_run_job *run)
 {
 	char file[4096], name[64];
@@ -386,8 +389,8 @@ static void warn_of_others(struct weft_run_job *run)
 		run->has_other = true;
 		weft_run_io_print(run->io,
 			"warning: %s is linked to another MPI (%s), for which "
-			"each process may be a job of one: compile it with "
-			"Weft's mpicc, or use that MPI's own launcher",
+			"each process may be a job of one process: compile it "
+			"with Weft's mpicc, or use that MPI's own launcher",
 			run->opt.apps[a].argv[0], name);
 	}
 }
@@ -405,13 +408,13 @@ void weft_run_job_check_loaded(struct weft_run_job *run, uint32_t rank)
 	run->has_other = true;
 	weft_run_io_print(run->io,
 		"warning: rank %u (%s) has loaded another MPI (%s), for which "
-		"each process may be a job of one: use what is built with "
-		"Weft's mpicc, such as an mpi4py of one's own, or that MPI's "
-		"own launcher",
+		"each process may be a job of one process: use a build with "
+		"Weft's mpicc (also of mpi4py), or that MPI's own launcher",
 		rank, proc->app->argv[0], name);
 }
 
-/* Standard input: ours for rank 0, nothing for the others. */
+/* Opens standard input: that of the launcher for rank 0, /dev/null for other
+ * ranks. */
 static int open_input(struct weft_run_job *run, uint32_t rank, int *fd_out)
 {
 	if (rank == 0 && isatty(STDIN_FILENO))

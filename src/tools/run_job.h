@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run_job: a job of mpiexec, from its command line to its exit status
+ * run_job: a job of mpiexec, and its preparation and start
  */
 #ifndef WEFT_RUN_JOB_H
 #define WEFT_RUN_JOB_H
@@ -23,73 +23,73 @@ struct weft_run_proc;
 struct weft_serve;
 
 enum {
-	WEFT_RUN_JOB_FDS = 3, /* in fds: signals, server, launcher above */
+	WEFT_RUN_JOB_FDS = 3, /* in fds: signals, server, parent launcher */
 };
 
 enum weft_run_job_state {
 	WEFT_RUN_JOB_GOING,
-	WEFT_RUN_JOB_ENDING, /* asked to end; kill at kill_ns */
+	WEFT_RUN_JOB_ENDING, /* SIGTERM sent; SIGKILL at kill_ns */
 	WEFT_RUN_JOB_KILLED,
 };
 
-/* One launch.  Lives in main; fields in the order they are set up. */
+/* One job. A variable of main(); fields in the order of their setup. */
 struct weft_run_job {
 	struct weft_run_opt opt;
 	uint32_t n;
 	char host[256];
 	char name[WEFT_RUN_NAME_MAX];	  /* of the job */
-	char parent[WEFT_RUN_PARENT_MAX]; /* port it connects to, or "" */
-	char dir[4096]; /* session directory; "" when there is none */
-	char mark[96];	/* in the environment of all processes */
+	char parent[WEFT_RUN_PARENT_MAX]; /* port of the parent job, or "" */
+	char dir[4096]; /* session directory; "" before it exists */
+	char mark[96];	/* variable in the environment of all processes */
 	struct weft_run_cleanup cleanup;
 	int signal_fd;
-	int above_fd; /* from the launcher that started this one, or -1 */
-	struct weft_run_spawn *spawned; /* launchers this one started */
+	int above_fd; /* pipe from the parent launcher, or -1 */
+	struct weft_run_spawn *spawned; /* child launchers */
 	struct weft_run_io *io;
 	struct weft_serve *serve;
 	struct weft_run_fault *faults;
 	int liveness_fd;
-	struct weft_liveness *liveness; /* one a process */
+	struct weft_liveness *liveness; /* one per process */
 	struct weft_run_proc *procs;
-	cpu_set_t *cpus;     /* one a process, or NULL */
-	const char *unbound; /* why not, where cpus is NULL */
+	cpu_set_t *cpus;     /* one per process, or NULL */
+	const char *unbound; /* the reason if cpus is NULL */
 	struct weft_run_claim claim;
 	struct pollfd *fds;
 	uint32_t n_running;
 	enum weft_run_job_state state;
-	bool is_all_ending; /* the jobs beneath, too */
-	bool has_failed;    /* status is decided */
+	bool is_all_ending; /* spawned jobs end, too */
+	bool has_failed;    /* status is final */
 	int status;
 	uint64_t timeout_ns; /* 0: none */
 	uint64_t kill_ns;    /* while ENDING */
-	uint64_t abort_ns;   /* when to kill the aborted ones; 0: never */
-	uint64_t output_ns;  /* when to stop waiting for output; 0: not yet */
-	uint64_t warn_ns;    /* when to say what we wait for; 0: not yet */
+	uint64_t abort_ns;   /* time to kill aborted processes; 0: never */
+	uint64_t output_ns;  /* end of the wait for output; 0: not yet set */
+	uint64_t warn_ns;    /* time to report the final wait; 0: not yet set */
 	bool has_warned;
-	int n_ends_asked;   /* INT, TERM, HUP and QUIT so far */
-	uint64_t repeat_ns; /* until when one more is the same */
+	int n_ends_asked;   /* number of INT, TERM, HUP and QUIT */
+	uint64_t repeat_ns; /* until then, another signal is a repetition */
 	struct weft_run_state inquiry;
-	uint64_t check_ns; /* when to look what processes have loaded */
-	uint64_t pause_ns; /* until the look after that */
-	bool has_other;	   /* said of another MPI */
+	uint64_t check_ns; /* time of the next check of loaded libraries */
+	uint64_t pause_ns; /* interval to the check after that */
+	bool has_other;	   /* another MPI was reported */
 	bool is_stuck;	   /* the server's thread did not end */
 };
 
-/* May the job be as its command line says? Nodes and processes a node are for
- * launchers of several hosts. WEFT_ERR_ARG, described, or 0. */
+/* Checks the options that concern several hosts, which this launcher does not
+ * support. 0, or WEFT_ERR_ARG, described. */
 int weft_run_job_check(const struct weft_run_job *run);
 
-/* All that the processes need: names, a session directory, the cleanup process,
- * pipes, cores and the PMIx server. After failure run holds what was had until
- * then, which tear_down() in tool_run.c gives back; described. */
+/* Creates all that the processes need: names, a session directory, the cleanup
+ * process, pipes, cores and the PMIx server. After a failure, which is
+ * described, tear_down() in tool_run.c releases the completed part. */
 int weft_run_job_set_up(struct weft_run_job *run);
 
-/* Starts all processes. Those that were started run on after failure;
- * described. */
+/* Starts all processes. After a failure, which is described, the processes
+ * started so far continue. */
 int weft_run_job_start(struct weft_run_job *run);
 
-/* Says, once a job, if this process, which has not joined it, has another MPI
- * loaded. */
+/* Warns, once per job, if a process that has not joined the job has loaded
+ * another MPI. */
 void weft_run_job_check_loaded(struct weft_run_job *run, uint32_t rank);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * run_opt: the command line of mpiexec as data
  *
- * Long options may stand with one or two dashes, and as --name value or
- * --name=value.  An app context ends at a word that is just ":".
+ * Long options are accepted with one or two dashes, and as --name value or
+ * --name=value. The word ":" ends an app context.
  */
 #include "tools/run_opt.h"
 
@@ -20,7 +20,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { PROCS_MAX = 65535 }; /* PMIx keeps a local rank in 16 bits */
+enum { PROCS_MAX = 65535 }; /* a local rank of PMIx has 16 bits */
 
 enum opt_id {
 	OPT_N,
@@ -128,55 +128,55 @@ static const struct opt_name opt_names[] = {
 static const char help_text[] =
 	"Usage: mpiexec [options] program [arguments] "
 	"[: [options] program [arguments]] ...\n"
-	"Start the processes of an MPI or OpenSHMEM job on this host; inside a"
-	" Slurm\nallocation through srun, with a PRRTE machine through prun.\n"
+	"Start the processes of an MPI or OpenSHMEM job on this host. Inside a"
+	" Slurm\nallocation, srun starts them; with --dvm-uri, prun does.\n"
 	"\n"
 	"For one app context (between two \":\"):\n"
-	"  -n, -np N               start N processes (1)\n"
-	"  --pset NAME             put them into process set NAME\n"
+	"  -n, -np N               start N processes (default: 1)\n"
+	"  --pset NAME             add them to the process set NAME\n"
 	"  -wdir DIR               start them in DIR\n"
-	"  -path DIRS              look for the program in DIRS (a:b:c)\n"
+	"  -path DIRS              search for the program in DIRS (a:b:c)\n"
 	"  -env NAME VALUE         set a variable (also --env NAME=VALUE)\n"
-	"  -x NAME[=VALUE]         set a variable, or pass it on as it is\n"
-	"  -envlist A,B            pass only these variables on\n"
-	"  -envall, -envnone       pass all (the default) or none on\n"
+	"  -x NAME[=VALUE]         set a variable, or pass on its value\n"
+	"  -envlist A,B            pass on only these variables\n"
+	"  -envall, -envnone       pass on all variables (default), or none\n"
 	"For the whole job:\n"
 	"  -genv, -genvlist, -genvall, -genvnone   as above, for all contexts\n"
 	"  -memory-alloc-kinds K   memory kinds the program will use\n"
 	"  -initial-errhandler H   mpi_errors_are_fatal, _abort or _return\n"
-	"  -configfile FILE        read app contexts from FILE, one a line\n"
+	"  -configfile FILE        read app contexts from FILE, one per line\n"
 	"  --bind-to X             core, socket, numa, hwthread or none; "
-	"without it a\n"
-	"                          job that fits is bound to cores or numa "
-	"nodes\n"
-	"  --map-by X[:PE=N]       deal processes to core, socket, numa or"
-	" hwthread,\n"
-	"                          each to N cores of it\n"
+	"without it, a\n"
+	"                          job is bound to cores or numa nodes if "
+	"enough are free\n"
+	"  --map-by X[:PE=N]       distribute processes to core, socket, numa "
+	"or\n"
+	"                          hwthread in turn, with N cores each\n"
 	"  --cpus-per-proc N       bind each process to N cores\n"
-	"  --report-bindings       say where each process may run\n"
-	"  --oversubscribe         more processes than cores (always allowed"
-	" here)\n"
+	"  --report-bindings       print the processors of each process\n"
+	"  --oversubscribe         allow more processes than cores (always "
+	"allowed here)\n"
 	"  --tag-output            start each line with [rank]<stream>:\n"
 	"  -prepend-rank, -l       start each line with [rank]\n"
 	"  --timeout S             end the job after S seconds, with status "
 	"124\n"
-	"  --grace S               seconds between TERM and KILL (2)\n"
-	"  --continue              let the others run on when a process "
-	"fails\n"
-	"  --allow-exit-without-finalize   a process may end with 0 and open "
-	"sessions\n"
-	"  -N NODES, -ppn P        nodes, processes a node (Slurm, PRRTE)\n"
+	"  --grace S               seconds between TERM and KILL (default: 2)\n"
+	"  --continue              if a process fails, the others continue\n"
+	"  --allow-exit-without-finalize   a process may exit with 0 without "
+	"finalizing\n"
+	"  -N NODES, -ppn P        nodes, processes per node (Slurm, PRRTE)\n"
 	"  -host A,B, --hostfile F hosts to use (Slurm, PRRTE)\n"
-	"  --universe-size N       value of MPI_UNIVERSE_SIZE (absent)\n"
-	"  --dvm-uri URI           use this PRRTE machine\n"
-	"  -v, --verbose           say what is started\n"
+	"  --universe-size N       value of MPI_UNIVERSE_SIZE (default: "
+	"none)\n"
+	"  --dvm-uri URI           use this PRRTE DVM\n"
+	"  -v, --verbose           print the commands that are started\n"
 	"  --help, --version\n"
 	"\n"
-	"WEFT_MPIEXEC=self|slurm|prrte chooses who starts the processes.\n"
-	"On USR1, QUIT (Ctrl-\\) and timeout it is said where every process"
-	" is.\n"
-	"The exit status is that of the first process that failed;"
-	" 128 + the signal\nwhen a signal ended it.\n";
+	"WEFT_MPIEXEC=self|slurm|prrte selects the launcher.\n"
+	"On USR1, QUIT (Ctrl-\\) and timeout, the state of every process is "
+	"printed.\n"
+	"The exit status is that of the first process that failed, or 128 + "
+	"the signal\nthat ended it.\n";
 
 const char *weft_run_opt_help(void)
 {
@@ -219,7 +219,7 @@ static int get_seconds(const char *name, const char *text, double *v_out)
 	return 0;
 }
 
-/* Append "NAME=VALUE", which is taken. */
+/* Appends "NAME=VALUE" and takes ownership of it. NULL: out of memory. */
 static int env_push_take(struct weft_run_env *env, char *pair)
 {
 	char **set;
@@ -236,7 +236,9 @@ static int env_push_take(struct weft_run_env *env, char *pair)
 	return 0;
 }
 
-/* -env NAME VALUE, or NAME=VALUE in one word; *used is 1 when VALUE was read */
+/* Adds -env NAME VALUE, or NAME=VALUE in one word. *used is 1 if VALUE was
+ * read.
+ */
 static int env_add(struct weft_run_env *env, const char *name,
 	const char *value, int *used)
 {
@@ -266,7 +268,8 @@ static int env_mode(
 	return 0;
 }
 
-/* One option of the current app; more is the word after its value. */
+/* Parses an option of the current app context; more is the word after its
+ * value. */
 static int app_option(struct weft_run_app *app, const struct opt_name *name,
 	const char *value, const char *more, int *used)
 {
@@ -280,9 +283,9 @@ static int app_option(struct weft_run_app *app, const struct opt_name *name,
 			!strncmp(value, "weft://", 7) ||
 			!strncmp(value, "hwloc://", 8))
 			return weft_err_set(WEFT_ERR_ARG,
-				"--pset \"%s\": a name without commas is "
-				"expected, and none of those that are there "
-				"always: mpi://, weft://, hwloc://",
+				"--pset \"%s\": expected a name without commas "
+				"that does not begin with mpi://, weft:// or "
+				"hwloc://: these names are reserved",
 				value);
 		app->pset = value;
 		return 0;
@@ -320,8 +323,8 @@ static int job_env_option(struct weft_run_opt *opt, enum opt_id id,
 	}
 }
 
-/* One of the words that an option takes, and what may stand behind a colon:
- * NULL when it is none of them. */
+/* Returns the value up to a colon if it is a kind of place, else NULL.
+ * *more_out is the text after the colon, or NULL. */
 static const char *place_word(const char *value, const char **more_out)
 {
 	static const char *const words[] = { "core", "socket", "package",
@@ -335,7 +338,7 @@ static const char *place_word(const char *value, const char **more_out)
 	return NULL;
 }
 
-/* MPICH's core:2 */
+/* Accepts MPICH's core:2, too. */
 static int bind_option(struct weft_run_opt *opt, const char *value)
 {
 	const char *more, *word = place_word(value, &more);
@@ -347,8 +350,8 @@ static int bind_option(struct weft_run_opt *opt, const char *value)
 	return get_count("bind-to", more, &opt->n_cores);
 }
 
-/* Open MPI's words that mean what is done anyway, or what -ppn says; and its
- * socket:PE=2 */
+/* Accepts Open MPI's slot and node, which are the default; ppr:N:node, which is
+ * -ppn N; and socket:PE=2. */
 static int map_option(struct weft_run_opt *opt, const char *value)
 {
 	const char *more, *word = place_word(value, &more);
@@ -371,8 +374,8 @@ static int map_option(struct weft_run_opt *opt, const char *value)
 		return 0;
 	}
 	return weft_err_set(WEFT_ERR_ARG,
-		"--map-by %s: only ppr:N:node is understood; --map-by and "
-		"--bind-to take core, socket, numa or hwthread",
+		"--map-by %s: the only form of ppr is ppr:N:node; --map-by and "
+		"--bind-to accept core, socket, numa or hwthread",
 		value);
 }
 
@@ -485,7 +488,7 @@ bool weft_run_has_program(const char *name)
 	return false;
 }
 
-/* "NAME" or "NAME=..." as a shell would have it? */
+/* True for "NAME" or "NAME=..." with a name that a shell accepts. */
 static bool is_variable(const char *word)
 {
 	size_t len = strcspn(word, "=");
@@ -498,7 +501,7 @@ static bool is_variable(const char *word)
 	return true;
 }
 
-/* The value of a variable is passed on. */
+/* Passes on the value of a variable. */
 static int export_variable(struct weft_run_env *env, const char *name)
 {
 	const char *value = weft_knob_getenv(name);
@@ -520,10 +523,9 @@ static int export_variable(struct weft_run_env *env, const char *name)
 	return 0;
 }
 
-/*
- * Open MPI's -x NAME[=VALUE]; before a word that is no variable it is what it
- * was here at first: --continue.
- */
+/* Parses Open MPI's -x NAME[=VALUE]. Before a word that is no variable, -x
+ * means
+ * --continue, as in the first versions of this launcher. */
 static int x_option(struct weft_run_opt *opt, struct weft_run_app *app,
 	const char *value, char **argv, int *at)
 {
@@ -532,7 +534,7 @@ static int x_option(struct weft_run_opt *opt, struct weft_run_app *app,
 	if (!word || !is_variable(word)) {
 		if (value)
 			return weft_err_set(WEFT_ERR_ARG,
-				"-x %s: NAME or NAME=VALUE is expected", value);
+				"-x %s: expected NAME or NAME=VALUE", value);
 		opt->keep_going = true;
 		return 0;
 	}
@@ -543,7 +545,8 @@ static int x_option(struct weft_run_opt *opt, struct weft_run_app *app,
 	return export_variable(&app->env, word);
 }
 
-/* An option of another launcher: its values are skipped, and it is answered. */
+/* Parses an option of another launcher: skips its values with a warning, or
+ * fails with the remedy. */
 static int foreign_option(char **argv, int *at)
 {
 	const char *option = argv[*at];
@@ -556,9 +559,9 @@ static int foreign_option(char **argv, int *at)
 			option);
 	if (foreign->is_refused)
 		return weft_err_set(WEFT_ERR_ARG, "option %s is not known: %s",
-			option, foreign->answer);
+			option, foreign->remedy);
 	fprintf(stderr, "mpiexec: warning: option %s is ignored: %s\n", option,
-		foreign->answer);
+		foreign->remedy);
 	(*at)++;
 	if (strchr(option, '='))
 		return 0;
@@ -567,7 +570,7 @@ static int foreign_option(char **argv, int *at)
 	return 0;
 }
 
-/* One option at argv[*at], which moves behind it and its values. */
+/* Parses the option at argv[*at], and moves *at behind it and its values. */
 static int option(struct weft_run_opt *opt, struct weft_run_app *app,
 	char **argv, int *at)
 {
@@ -611,7 +614,7 @@ static int option(struct weft_run_opt *opt, struct weft_run_app *app,
 	return err;
 }
 
-/* One app context from argv[*at] up to ":" or the end. */
+/* Parses an app context from argv[*at] to ":" or the end. */
 static int app_parse(struct weft_run_opt *opt, char **argv, int *at)
 {
 	struct weft_run_app *app = app_push(opt);
@@ -628,16 +631,17 @@ static int app_parse(struct weft_run_opt *opt, char **argv, int *at)
 		(*at)++;
 	if (!argv[*at] || !strcmp(argv[*at], ":"))
 		return weft_err_set(WEFT_ERR_ARG,
-			"no program to start; mpiexec --help shows how");
+			"no program to start; mpiexec --help shows the "
+			"usage");
 	app->argv = &argv[*at];
 	while (argv[*at] && strcmp(argv[*at], ":"))
 		(*at)++;
 	if (!argv[*at])
 		return 0;
-	argv[(*at)++] = NULL; /* ends this app's argv */
+	argv[(*at)++] = NULL; /* terminates argv of this app context */
 	if (!argv[*at])
 		return weft_err_set(
-			WEFT_ERR_ARG, "nothing follows the last \":\"");
+			WEFT_ERR_ARG, "no program follows the last \":\"");
 	return 0;
 }
 
@@ -653,7 +657,7 @@ static int apps_parse(struct weft_run_opt *opt, int argc, char **argv, int at)
 			opt->per_node * (opt->n_nodes ? opt->n_nodes : 1);
 	if (!err && weft_run_opt_size(opt) > PROCS_MAX)
 		err = weft_err_set(WEFT_ERR_ARG,
-			"%u processes are more than one host can have (%d)",
+			"%u processes are above the limit of one host (%d)",
 			weft_run_opt_size(opt), PROCS_MAX);
 	return err;
 }
@@ -676,8 +680,8 @@ static char *file_read(const char *name, const char **why_out)
 	return strdup("");
 }
 
-/* Cut line into words at blanks, quotes kept together; "#" ends it. */
-static size_t words_cut(char *line, char **words)
+/* Splits a line into words at blanks outside quotes; "#" ends the line. */
+static size_t words_split(char *line, char **words)
 {
 	size_t n = 0;
 
@@ -704,7 +708,7 @@ static size_t words_cut(char *line, char **words)
 	return n;
 }
 
-/* Each line of the file is an app context, as if joined by ":". */
+/* Parses a file: each line is an app context. */
 static int file_parse(struct weft_run_opt *opt, const char *name)
 {
 	const char *why;
@@ -720,7 +724,7 @@ static int file_parse(struct weft_run_opt *opt, const char *name)
 		return WEFT_ERR_NOMEM;
 	for (char *line = strtok_r(opt->file_text, "\n", &save); line;
 		line = strtok_r(NULL, "\n", &save)) {
-		size_t more = words_cut(line, &opt->file_argv[n ? n + 1 : 0]);
+		size_t more = words_split(line, &opt->file_argv[n ? n + 1 : 0]);
 
 		if (more && n)
 			opt->file_argv[n++] = (char *)(uintptr_t) ":";
@@ -729,7 +733,7 @@ static int file_parse(struct weft_run_opt *opt, const char *name)
 	return apps_parse(opt, (int)n, opt->file_argv, 0);
 }
 
-/* As MPICH's launcher has it; --universe-size overrides. */
+/* MPICH's launcher has this variable; --universe-size overrides it. */
 static int env_universe(struct weft_run_opt *opt)
 {
 	const char *text = weft_knob_getenv("MPIEXEC_UNIVERSE_SIZE");
@@ -743,7 +747,7 @@ static int env_universe(struct weft_run_opt *opt)
 		text, PROCS_MAX);
 }
 
-/* As other implementations' launchers have it; --timeout overrides. */
+/* Launchers of other libraries have this variable; --timeout overrides it. */
 static int env_timeout(struct weft_run_opt *opt)
 {
 	const char *text = weft_knob_getenv("MPIEXEC_TIMEOUT");

@@ -8,17 +8,17 @@
 #include <stdint.h>
 
 enum weft_run_env_mode {
-	WEFT_RUN_ENV_ALL,  /* pass the launcher's environment on */
-	WEFT_RUN_ENV_NONE, /* only what is set explicitly */
-	WEFT_RUN_ENV_LIST, /* only the variables named in list */
+	WEFT_RUN_ENV_ALL,  /* pass on the launcher's environment */
+	WEFT_RUN_ENV_NONE, /* pass on only variables of `set` */
+	WEFT_RUN_ENV_LIST, /* and the variables of `list` */
 };
 
-/* What a set of processes gets as its environment. */
+/* The environment of the processes of an app context, or of all. */
 struct weft_run_env {
 	enum weft_run_env_mode mode;
-	bool has_mode;	  /* said on the command line */
+	bool has_mode;	  /* an option sets the mode */
 	const char *list; /* "A,B" for LIST */
-	char **set;	  /* "NAME=VALUE", in order */
+	char **set;	  /* "NAME=VALUE", in the order of the options; owned */
 	size_t n_set;
 };
 
@@ -28,9 +28,9 @@ struct weft_run_app {
 	bool has_n;
 	const char *pset; /* or NULL */
 	const char *wdir; /* or NULL */
-	const char *path; /* where to look for the program, or NULL */
+	const char *path; /* directories to search for the program, or NULL */
 	struct weft_run_env env;
-	char **argv; /* NULL-ended; argv[0] is the program */
+	char **argv; /* NULL-terminated; argv[0] is the program */
 };
 
 enum weft_run_tag { WEFT_RUN_TAG_NONE, WEFT_RUN_TAG_RANK, WEFT_RUN_TAG_STREAM };
@@ -38,8 +38,8 @@ enum weft_run_tag { WEFT_RUN_TAG_NONE, WEFT_RUN_TAG_RANK, WEFT_RUN_TAG_STREAM };
 enum weft_run_task { WEFT_RUN_LAUNCH, WEFT_RUN_HELP, WEFT_RUN_VERSION };
 
 /*
- * The whole line.  Filled by weft_run_opt_parse, emptied by
- * weft_run_opt_fini; strings are lent from argv.
+ * The command line. weft_run_opt_parse() fills it, weft_run_opt_fini() frees
+ * it. Strings point into argv.
  */
 struct weft_run_opt {
 	enum weft_run_task task;
@@ -49,19 +49,19 @@ struct weft_run_opt {
 	const char *alloc_kinds; /* or NULL */
 	const char *bind;	 /* or NULL */
 	const char *map;	 /* or NULL */
-	uint32_t n_cores;	 /* of each process; 0 when not said */
+	uint32_t n_cores;	 /* of each process; 0: not given */
 	const char *dvm_uri;	 /* or NULL */
 	const char *hosts;	 /* "a,b:2" or NULL */
 	const char *hostfile;	 /* or NULL */
-	uint32_t n_nodes;	 /* 0 when not said; for srun and prterun */
-	uint32_t per_node;	 /* 0 when not said; likewise */
+	uint32_t n_nodes;	 /* 0: not given; for srun and prterun */
+	uint32_t per_node;	 /* 0: not given; for srun and prterun */
 	enum weft_run_tag tag;
 	double timeout_s;  /* 0: none */
-	double grace_s;	   /* between asking to end and killing */
+	double grace_s;	   /* between SIGTERM and SIGKILL */
 	uint32_t universe; /* value of MPI_UNIVERSE_SIZE; 0: unknown */
 	bool keep_going;
-	bool needs_no_finalize; /* who ends with 0 need not have left */
-	bool oversubscribe;	/* said; for srun and prterun */
+	bool needs_no_finalize; /* exit with 0 without finalizing is success */
+	bool oversubscribe;	/* for srun and prterun */
 	bool report_bindings;
 	bool is_verbose;
 	char **file_argv; /* of -configfile, or NULL */
@@ -69,17 +69,17 @@ struct weft_run_opt {
 };
 
 /*
- * Parse.  0, or WEFT_ERR_ARG or WEFT_ERR_NOMEM with the sentence in
- * weft_err_detail_peek; *opt is valid to fini either way.
+ * Parses the command line, and changes argv. 0, or WEFT_ERR_ARG or
+ * WEFT_ERR_NOMEM, described. The caller calls weft_run_opt_fini() in any case.
  */
 int weft_run_opt_parse(struct weft_run_opt *opt, int argc, char **argv);
 
 void weft_run_opt_fini(struct weft_run_opt *opt);
 
-/* Is there a program of this name on PATH? */
+/* True if PATH has a program of this name. */
 bool weft_run_has_program(const char *name);
 
-/* Processes of all apps together. */
+/* The number of processes of all app contexts. */
 uint32_t weft_run_opt_size(const struct weft_run_opt *opt);
 
 /* The text of --help. */

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_othermpi: options of other launchers, and what is said to who uses one */
+/* run_othermpi: options of other launchers, and the remedy for each */
 #include "tools/run_othermpi.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#define PARAMETERS                                                            \
-	"parameters of other libraries mean nothing here; weft(7) lists the " \
-	"variables there are"
-#define PLACES                                                             \
-	"--map-by and --bind-to take core, socket, numa or hwthread, and " \
-	"--report-bindings shows the outcome"
-#define ONE_HOST                                                             \
-	"mpiexec by itself starts processes on this host only, and srun or " \
-	"prterun have their own way of reaching others"
-#define TO_FILES                                                             \
-	"send the output to a file with the shell; -l or --tag-output says " \
-	"whose line it is"
+#define PARAMETERS                                                          \
+	"parameters of other libraries have no meaning; weft(7) lists the " \
+	"variables of this library"
+#define PLACES                                                               \
+	"--map-by and --bind-to accept core, socket, numa or hwthread, and " \
+	"--report-bindings prints the result"
+#define ONE_HOST                                                            \
+	"mpiexec starts processes on this host only, and srun and prterun " \
+	"have their own ways to reach other hosts"
+#define TO_FILES                                                            \
+	"redirect the output to a file with the shell; -l or --tag-output " \
+	"starts each line with its rank"
 #define DEBUGGER                                                               \
 	"start the debugger as the program: mpiexec -n 2 xterm -e gdb --args " \
 	"program"
@@ -47,11 +47,11 @@ const struct weft_run_othermpi *weft_run_othermpi_find(const char *option)
 		{ "display", 1, false, PLACES },
 		{ "print-rank-map", 0, false, PLACES },
 		{ "report-state-on-timeout", 0, false,
-			"--timeout always says where every process is" },
+			"--timeout always prints the state of every process" },
 		{ "get-stack-traces", 0, false,
-			"--timeout always says where every process is" },
+			"--timeout always prints the state of every process" },
 		{ "print-all-exitcodes", 0, false,
-			"each process that fails is named with its code" },
+			"each process that fails is reported with its code" },
 		{ "bind-to-core", 0, true, PLACES },
 		{ "bind-to-socket", 0, true, PLACES },
 		{ "bycore", 0, true, PLACES },
@@ -68,13 +68,13 @@ const struct weft_run_othermpi *weft_run_othermpi_find(const char *option)
 		{ "output", 1, true, TO_FILES },
 		{ "timestamp-output", 0, false, TO_FILES },
 		{ "merge-stderr-to-stdout", 0, true,
-			"2>&1 behind the command does that" },
+			"append 2>&1 to the command" },
 		{ "stdin", 1, true, "standard input goes to rank 0" },
 		{ "s", 1, true, "standard input goes to rank 0" },
 		{ "debug", 0, true, DEBUGGER },
 		{ "gdb", 0, true, DEBUGGER },
 		{ "xterm", 1, true, DEBUGGER },
-		{ "soft", 1, true, "-n takes one number" },
+		{ "soft", 1, true, "-n accepts one number" },
 		{ "arch", 1, true, ONE_HOST },
 		{ "file", 1, true, "-configfile reads app contexts" },
 		{ "app", 1, true, "-configfile reads app contexts" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_othermpi: options of other launchers, and what is said to who uses one */
+/* run_othermpi: options of other launchers, and the remedy for each */
 #ifndef WEFT_RUN_OTHERMPI_H
 #define WEFT_RUN_OTHERMPI_H
 
@@ -7,12 +7,13 @@
 
 struct weft_run_othermpi {
 	const char *name;
-	int n_values;	 /* words that belong to it */
-	bool is_refused; /* the job would run otherwise than was meant */
-	const char *answer;
+	int n_values;	 /* words that are the values of the option */
+	bool is_refused; /* an error: without the option, the job would run
+			    differently than the user meant */
+	const char *remedy;
 };
 
-/* The entry of an option as it stands on the command line, or NULL. */
+/* Finds the entry of an option as written on the command line, or NULL. */
 const struct weft_run_othermpi *weft_run_othermpi_find(const char *option);
 
 #endif

@@ -32,7 +32,7 @@ void weft_run_fault_unmap(struct weft_run_fault *faults, uint32_t n)
 		munmap(faults, n * sizeof(*faults));
 }
 
-/* In the child: say why and end. */
+/* In the child: stores the reason and exits. */
 static void run_proc_give_up(
 	struct weft_run_fault *fault, enum weft_run_stage stage)
 {
@@ -41,7 +41,7 @@ static void run_proc_give_up(
 	_exit(EXIT_NOT_STARTED);
 }
 
-/* In the child: the signals as a shell would leave them. */
+/* In the child: restores the default signal handling, as a shell does. */
 static void reset_signals(void)
 {
 	sigset_t none;
@@ -52,7 +52,8 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* In the child: find the program in app->path, else as the shell would. */
+/* In the child: executes the program from app->path, or else as a shell does.
+ * Returns on failure only. */
 static void run_program(const struct weft_run_app *app, char **env)
 {
 	char *dirs, *save = NULL, path[4096];
@@ -76,7 +77,7 @@ static void become_process(
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != start->launcher)
-		_exit(EXIT_NOT_STARTED); /* it died before the line above */
+		_exit(EXIT_NOT_STARTED); /* the launcher died before prctl() */
 	for (int fd = 0; fd < 3; fd++)
 		if (start->fds[fd] != fd && dup2(start->fds[fd], fd) < 0)
 			run_proc_give_up(proc->fault, WEFT_RUN_STAGE_EXEC);
@@ -101,7 +102,7 @@ int weft_run_proc_start(
 		return weft_err_set(WEFT_ERR_OTHER,
 			"cannot start process %u: fork: %s", proc->rank,
 			strerror(errno));
-	setpgid(pid, pid); /* whoever of the two comes first */
+	setpgid(pid, pid); /* in both processes, because either may run first */
 	proc->pid = pid;
 	proc->is_running = true;
 	return 0;
@@ -130,7 +131,7 @@ struct weft_run_proc *weft_run_proc_reap(struct weft_run_proc *procs,
 		siginfo_t info = { 0 };
 		int status = 0;
 
-		/* still a zombie, so that its group cannot be reused */
+		/* the process is still a zombie: its group cannot be reused */
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) ||
 			!info.si_pid)
 			return NULL;
@@ -149,7 +150,7 @@ struct weft_run_proc *weft_run_proc_reap(struct weft_run_proc *procs,
 	}
 }
 
-/* Kill the children the kernel lists; returns how many. */
+/* Kills the children that the kernel lists. Returns their number. */
 static int kill_children(pid_t except)
 {
 	char path[64];
@@ -169,7 +170,8 @@ static int kill_children(pid_t except)
 
 void weft_run_proc_sweep(pid_t except)
 {
-	/* each round adopts what the killed ones had started */
+	/* after each round, the launcher adopts the killed processes' children
+	 */
 	for (int i = 0; i < SWEEP_ROUNDS && kill_children(except); i++) {
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
@@ -214,7 +216,7 @@ int weft_run_env_set(char ***env, const char *pair)
 	return 0;
 }
 
-/* Is NAME of pair in "A,B"? */
+/* True if NAME of "NAME=VALUE" is in the list "A,B". */
 static bool is_listed(const char *pair, const char *list)
 {
 	size_t len = name_len(pair);
@@ -229,7 +231,8 @@ static bool is_listed(const char *pair, const char *list)
 	return false;
 }
 
-/* Left behind by a PMIx server we run under ourselves: not for our job. */
+/* True for variables of the PMIx server that started this launcher: they do not
+ * concern the new job. */
 static bool is_foreign(const char *pair)
 {
 	return (!strncmp(pair, "PMIX_", 5) && strncmp(pair, "PMIX_MCA_", 9)) ||

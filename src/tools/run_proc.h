@@ -2,8 +2,8 @@
 /*
  * run_proc: the processes of a job: started, signalled, reaped
  *
- * Each process leads its own process group, so that what it started itself
- * ends with it, and dies with the launcher.
+ * Each process leads its own process group, which is killed when the process
+ * ends. Each process is killed when the launcher dies.
  */
 #ifndef WEFT_RUN_PROC_H
 #define WEFT_RUN_PROC_H
@@ -22,7 +22,8 @@ enum weft_run_stage {
 	WEFT_RUN_STAGE_EXEC,
 };
 
-/* Why a process could not be started; written by it before it ends. */
+/* The reason why a process could not be started. The process writes it before
+ * it exits. */
 struct weft_run_fault {
 	enum weft_run_stage stage;
 	int error; /* errno */
@@ -33,54 +34,57 @@ struct weft_run_proc {
 	const struct weft_run_app *app;
 	pid_t pid; /* 0: not started */
 	bool is_running;
-	bool is_connected;	      /* joined the PMIx server */
-	bool is_finalized;	      /* and left it in order */
-	bool is_aborted;	      /* another process ended it */
-	int status;		      /* of waitid, as for waitpid */
+	bool is_connected;	      /* has connected to the PMIx server */
+	bool is_finalized;	      /* has finalized PMIx after that */
+	bool is_aborted;	      /* another process aborted it */
+	int status;		      /* of waitpid() */
 	struct weft_run_fault *fault; /* in memory shared with the child */
 };
 
-/* What a process is started with; all lent for the call. */
+/* Arguments of the start of a process; valid during the call. */
 struct weft_run_start {
-	char **env;	       /* NULL-ended */
+	char **env;	       /* NULL-terminated */
 	int fds[3];	       /* standard input, output, error */
 	const cpu_set_t *cpus; /* or NULL */
-	pid_t launcher;	       /* our own pid */
+	pid_t launcher;	       /* pid of the caller */
 };
 
-/* Memory for the faults of n processes; freed by _unmap. */
+/* Maps memory for the faults of n processes, which they inherit; NULL when out
+ * of memory. The caller calls _unmap. */
 struct weft_run_fault *weft_run_fault_map(uint32_t n);
 void weft_run_fault_unmap(struct weft_run_fault *faults, uint32_t n);
 
-/* Start it.  A program that cannot be executed shows up in fault later. */
+/* Starts a process. 0, or an error of fork(), described. If the program cannot
+ * be executed, the process writes proc->fault and exits. */
 int weft_run_proc_start(
 	struct weft_run_proc *proc, const struct weft_run_start *start);
 
-/* Send sig to the whole group of proc if it runs. */
+/* Sends sig to the process group of proc, if proc runs. */
 void weft_run_proc_kill(const struct weft_run_proc *proc, int sig);
 
-/* Another child ended, with a status as for waitpid. */
+/* Called for a child that is no process of the job; status of waitpid(). */
 typedef void weft_run_other_fn(void *arg, pid_t pid, int status);
 
 /*
- * Reap one process that ended, killing first what is left of its group.
- * NULL when none has ended, or only others; these are told to fn.
+ * Kills the group of a process that has ended, then reaps and returns the
+ * process. Calls fn for other children that have ended. NULL if no process has
+ * ended.
  */
 struct weft_run_proc *weft_run_proc_reap(struct weft_run_proc *procs,
 	uint32_t n, weft_run_other_fn *fn, void *arg);
 
-/* Kill and reap every child that is left, except one. */
+/* Kills and reaps all remaining children except one. */
 void weft_run_proc_sweep(pid_t except);
 
 /*
- * The environment of a process of app: NULL-ended, the caller frees array and
- * strings.  Variables of an outer process manager are left out.  NULL when
- * memory is short.
+ * Makes the environment of a process of app, NULL-terminated; the caller calls
+ * weft_run_env_free(). It has no variables of an outer process manager. NULL
+ * when out of memory.
  */
 char **weft_run_env_make(
 	const struct weft_run_opt *opt, const struct weft_run_app *app);
 
-/* Set NAME=VALUE in *env, replacing an older NAME.  0 or WEFT_ERR_NOMEM. */
+/* Sets NAME=VALUE in *env, and replaces an older value. 0 or WEFT_ERR_NOMEM. */
 int weft_run_env_set(char ***env, const char *pair);
 
 void weft_run_env_free(char **env);

@@ -14,8 +14,9 @@ static const char begin[] = "weft warn ";
 static const char since[] = " waits since ";
 static const char end[] = " (WEFT_STALL_WARN)\n";
 
-/* The cause in a warning of a process: the line without process and seconds.
- * False when it is another line. See log.c and watchdog/report.c. */
+/* Copies the cause of a warning: the line without process and seconds. False if
+ * the line is no warning of a long wait. log.c and watchdog/report.c write
+ * these lines. */
 static bool cause_of(const char *line, size_t len, char cause[LINE_MAX_LEN])
 {
 	const char *from, *at, *rest;

@@ -2,9 +2,9 @@
 /*
  * run_repeat: one line for a long wait that many processes report
  *
- * When one process of a job makes no progress, many others report that they
- * wait for it, with the same cause. The launcher passes the first such warning
- * on, drops those of other processes, and prints how many there were.
+ * If one process of a job makes no progress, many others report that they wait
+ * for it, with the same cause. The launcher prints the first such warning,
+ * drops those of other processes, and prints their number.
  */
 #ifndef WEFT_RUN_REPEAT_H
 #define WEFT_RUN_REPEAT_H
@@ -28,14 +28,15 @@ struct weft_run_repeat {
 	} causes[WEFT_RUN_REPEAT_MAX];
 };
 
-/* True if the line, with its "\n", warns of a long wait whose cause another
- * warning of the last minute named: it is counted, and is to be dropped. */
+/* True if the line (with its "\n") warns of a long wait with the same cause as
+ * another warning of the last minute. It is counted then, and the caller drops
+ * it. */
 bool weft_run_repeat_has(struct weft_run_repeat *repeat, const char *line,
 	size_t len, uint64_t now_ns);
 
-/* The number of warnings of one cause that were dropped, one second after the
- * last one, with its text (lent until the next call); 0 when none is due.
- * Lowers *timeout_ms to the time until one is. */
+/* Returns the number of dropped warnings of one cause, one second after the
+ * last one, with the text of the cause (valid until the next call). Returns 0
+ * if no cause is due, and lowers *timeout_ms to the time until one is due. */
 uint32_t weft_run_repeat_due(struct weft_run_repeat *repeat, uint64_t now_ns,
 	const char **text_out, int *timeout_ms);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_spawn: launchers beneath a launcher */
+/* run_spawn: jobs that processes spawn */
 #include "tools/run_spawn.h"
 
 #include "base/err.h"
@@ -43,7 +43,7 @@ static bool is_program(const char *path)
 	return access(path, X_OK) == 0;
 }
 
-/* Would a process in dir find the program? */
+/* True if a process in directory dir would find the program. */
 static bool is_found(const char *program, const char *dir)
 {
 	const char *dirs = weft_knob_getenv("PATH");
@@ -67,7 +67,8 @@ static bool is_found(const char *program, const char *dir)
 	return false;
 }
 
-/* Each program stands after a "--", behind its directory. */
+/* Checks that the programs exist. Each follows a "--", and the option -wdir
+ * precedes that. */
 static int check_programs(char *const *argv)
 {
 	const char *dir = ".";
@@ -79,7 +80,9 @@ static int check_programs(char *const *argv)
 			continue;
 		if (!is_found(argv[1], dir))
 			return weft_err_set(WEFT_ERR_SPAWN,
-				"there is no program %s", argv[1]);
+				"program %s does not exist, or is not "
+				"executable",
+				argv[1]);
 		while (argv[1] && strcmp(argv[1], ":"))
 			argv++;
 		dir = ".";
@@ -132,7 +135,7 @@ static int run_spawn_make_env(
 		s->parent);
 	if (!err)
 		err = weft_run_env_set(env, pair);
-	if (!err) /* it is to be as we are, whatever we are in */
+	if (!err) /* inside an allocation, too */
 		err = weft_run_env_set(env, "WEFT_MPIEXEC=self");
 	return err;
 }
@@ -224,7 +227,7 @@ void weft_run_spawn_notify(const struct weft_run_spawn *list, const char *name)
 	for (; list; list = list->next)
 		if (list->proc.is_running && strcmp(list->name, name) &&
 			write(list->pipe, record, sizeof(record)) < 0)
-			continue; /* it is about to end itself */
+			continue; /* that launcher is about to end */
 }
 
 int weft_run_spawn_above(char *name_out, char *parent_out)

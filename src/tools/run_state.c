@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_state: where every process is, asked and printed */
+/* run_state: asks for the state of every process, and prints it */
 #include "tools/run_state.h"
 
 #include "base/clock.h"
@@ -11,14 +11,14 @@
 
 enum {
 	ANSWER_S = 2,
-	LINES_MAX = 16, /* with more, it does not matter who waits for whom */
+	LINES_MAX = 16, /* with more lines, ranks within texts become "*" */
 };
 
-/* What one process is in. */
+/* The state of one process. */
 struct place {
-	uint32_t first;		       /* of those that are in the same */
-	unsigned long least_s, most_s; /* how long, where text says so */
-	char text[WEFT_LIVENESS_TEXT]; /* with "%" for the time */
+	uint32_t first;		       /* lowest rank with the same text */
+	unsigned long least_s, most_s; /* range of the time in the text */
+	char text[WEFT_LIVENESS_TEXT]; /* "%" stands for the time */
 };
 
 void weft_run_state_open(
@@ -51,7 +51,8 @@ bool weft_run_state_is_over(const struct weft_run_state *inquiry,
 	return true;
 }
 
-/* The line "Name:\tvalue" of /proc/PID/status; "" when there is none. */
+/* Reads the value of the line "Name:\tvalue" of /proc/PID/status; "" if there
+ * is no such line. */
 static void kernel_status(pid_t pid, const char *name, char *buf, size_t len)
 {
 	char path[64], line[256];
@@ -80,7 +81,7 @@ bool weft_run_state_catches(pid_t pid, int sig)
 	return strtoull(mask, NULL, 16) >> (sig - 1) & 1;
 }
 
-/* A process that has not answered. */
+/* Describes a process that has not answered. */
 static void describe_silent(
 	struct place *place, const struct weft_run_proc *proc)
 {
@@ -100,7 +101,7 @@ static void describe_silent(
 		*state ? state : "unknown");
 }
 
-/* Takes what is printed into account only: the text is a process's. */
+/* Replaces control characters and "%": a process of the job wrote the text. */
 static void run_state_clean(char *text)
 {
 	for (; *text; text++)
@@ -108,7 +109,7 @@ static void run_state_clean(char *text)
 			*text = '?';
 }
 
-/* "..., for 12 s" becomes "..., for % s" and 12: once at the end. */
+/* Replaces a final ", for 12 s" by ", for % s", and stores 12. */
 static void cut_time(struct place *place)
 {
 	static const char before[] = ", for ";
@@ -124,7 +125,7 @@ static void cut_time(struct place *place)
 		strcpy(found, "% s");
 }
 
-/* "from rank 12" becomes "from rank *". */
+/* Replaces "from rank 12" by "from rank *". */
 static void cut_ranks(struct place *place)
 {
 	static const char before[] = " rank ";
@@ -150,7 +151,7 @@ static void run_state_place_of(struct place *place,
 	cut_time(place);
 }
 
-/* Puts together those that are in the same, under the first of them. */
+/* Combines the processes with the same text under the first of them. */
 static void run_state_gather(struct place *places, uint32_t n, uint32_t first)
 {
 	struct place *of = &places[first];
@@ -168,7 +169,7 @@ static void run_state_gather(struct place *places, uint32_t n, uint32_t first)
 	}
 }
 
-/* "rank 3 (pid 12)" or "ranks 0-3,5" */
+/* Prints "rank 3 (pid 12)" or "ranks 0-3,5". */
 static void print_ranks(FILE *out, const struct place *places, uint32_t n,
 	uint32_t first, pid_t pid)
 {
@@ -206,7 +207,7 @@ static void print_text(FILE *out, const struct place *place)
 	fputs(place->text + n + 1, out);
 }
 
-/* Puts all together; returns how many lines that makes. */
+/* Combines all equal states; returns the number of lines. */
 static uint32_t gather_all(struct place *places, uint32_t n)
 {
 	uint32_t lines = 0;

@@ -2,10 +2,10 @@
 /*
  * tool_run: mpiexec, the launcher for one host
  *
- * One thread and one loop: signals and ended processes come through a
- * signalfd, news of the PMIx server through its descriptor, output through
- * pipes.  The first process that fails decides the exit status and, unless
- * told to continue, ends the job: TERM, a moment of grace, KILL.
+ * One thread runs one loop. It polls a signalfd for signals and ended
+ * processes, the descriptor of the PMIx server for events, and pipes for
+ * output. The first process that fails determines the exit status. Without
+ * --continue, it also ends the job: TERM, the grace time, KILL.
  */
 #include "base/clock.h"
 #include "base/err.h"
@@ -32,11 +32,11 @@ enum {
 	EXIT_USAGE = 2,
 	EXIT_TIMEOUT = 124,
 	EXIT_SIGNAL = 128,
-	OUTPUT_WAIT_S = 1, /* for pipes somebody else holds open */
-	REPEAT_S = 1,	   /* signals within this time are one */
-	LOADED_MS = 250,   /* until processes have loaded their libraries */
+	OUTPUT_WAIT_S = 1, /* for pipes that other processes keep open */
+	REPEAT_S = 1,	   /* signals within this time count once */
+	LOADED_MS = 250,   /* until the first check of loaded libraries */
 	LOADED_MAX_S = 16,
-	ANSWER_MS = 20, /* between looks for the answers of processes */
+	ANSWER_MS = 20, /* between checks for the answers of processes */
 };
 
 static int tool_run_complain(const char *what, int err)
@@ -55,7 +55,8 @@ static uint64_t after_ns(double seconds)
 
 /* ---- set up ---- */
 
-/* What we open is never to become standard input or output. */
+/* Opens the standard descriptors, so that no file of the launcher gets their
+ * numbers. */
 static bool fill_std_fds(void)
 {
 	int fd;
@@ -74,7 +75,8 @@ static void set_signals(struct weft_run_job *run)
 
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(sigs) / sizeof(*sigs); i++) {
-		signal(sigs[i], SIG_DFL); /* else an ignored one never comes */
+		signal(sigs[i],
+			SIG_DFL); /* an ignored signal is not received */
 		sigaddset(&set, sigs[i]);
 	}
 	sigprocmask(SIG_BLOCK, &set, NULL);
@@ -91,7 +93,7 @@ static void kill_all(struct weft_run_job *run, int sig)
 		weft_run_proc_kill(&run->procs[r], sig);
 }
 
-/* The jobs that were started from this one, too. */
+/* Signals all processes, and the launchers of spawned jobs. */
 static void signal_all(struct weft_run_job *run, int sig)
 {
 	kill_all(run, sig);
@@ -149,7 +151,8 @@ static void print_fault(
 			proc->app->argv[0], strerror(fault->error));
 }
 
-/* Did it take leave, or end with all its sessions closed? */
+/* True if the process has finalized, or had closed all its sessions when it
+ * exited. */
 static bool has_left(struct weft_run_job *run, const struct weft_run_proc *proc)
 {
 	return proc->is_finalized ||
@@ -163,8 +166,7 @@ static void tool_run_print_end(
 {
 	static const char remedy[] =
 		": MPI_Finalize, MPI_Session_finalize or shmem_finalize is "
-		"missing (--allow-exit-without-finalize takes that for a good "
-		"end)";
+		"missing (--allow-exit-without-finalize accepts that)";
 	const char *how = "";
 	int code = code_of(proc);
 
@@ -201,22 +203,22 @@ static void notify_others(
 }
 
 /*
- * A process ended; was it as it should be?  One that joined and neither took
- * leave nor had all its sessions closed is a failure even with code 0: the
- * others may wait for it.
+ * Handles the end of a process. A process that has joined the job and exits
+ * without finalizing has failed, even with code 0, because other processes may
+ * wait for it.
  */
 static void on_end(struct weft_run_job *run, const struct weft_run_proc *proc)
 {
 	int code = code_of(proc);
 	bool is_gone = proc->is_connected && !has_left(run, proc);
-	bool is_mine = run->state != WEFT_RUN_JOB_GOING; /* we made it end */
+	bool is_mine = run->state != WEFT_RUN_JOB_GOING; /* it was killed */
 
 	run->n_running--;
 	weft_serve_ended(run->serve, proc->rank);
 	if (!run->n_running)
 		weft_run_spawn_notify(run->spawned, run->name);
 	if (proc->is_aborted && !is_mine) {
-		notify_others(run, proc); /* whoever is left goes on */
+		notify_others(run, proc); /* the other processes continue */
 		return;
 	}
 	if (!code && (!is_gone || run->opt.needs_no_finalize)) {
@@ -233,7 +235,8 @@ static void on_end(struct weft_run_job *run, const struct weft_run_proc *proc)
 		return;
 	if (WIFSIGNALED(proc->status) || !has_left(run, proc))
 		notify_others(run, proc);
-	/* one that has left owes the others nothing; its code is kept */
+	/* no process waits for one that has finalized: the others continue, and
+	 * its code becomes the status */
 	if (!run->opt.keep_going &&
 		(WIFSIGNALED(proc->status) || !has_left(run, proc)))
 		tool_run_end_job(run);
@@ -246,8 +249,8 @@ static void kill_aborted(struct weft_run_job *run, int sig)
 			weft_run_proc_kill(&run->procs[r], sig);
 }
 
-/* A part of the job ends, as tool_run_end_job() does it; the rest hears of
- * deaths. */
+/* Ends a part of the job, as tool_run_end_job() ends all. The other processes
+ * are notified of each death. */
 static void abort_some(
 	struct weft_run_job *run, const struct weft_serve_event *event)
 {
@@ -277,12 +280,12 @@ static void tool_run_on_abort(
 		weft_run_io_print(run->io,
 			"rank %u aborted the job with code %d%s%s", event->rank,
 			event->code, *event->text ? ": " : "", event->text);
-	/* no fault where the code is 0: all are done */
+	/* an abort with code 0 is no failure */
 	decide(run, event->code && !code ? EXIT_FAILURE : code);
 	tool_run_end_job(run);
 }
 
-/* A process wants another job: a launcher of its own runs it. */
+/* Starts a launcher for a job that a process spawns. */
 static void tool_run_on_spawn(
 	struct weft_run_job *run, struct weft_serve_event *event)
 {
@@ -292,14 +295,14 @@ static void tool_run_on_spawn(
 		err = weft_run_spawn_start(
 			&run->spawned, event->argv, event->parent);
 	if (err)
-		tool_run_complain("cannot start another job", err);
+		tool_run_complain("cannot spawn a job", err);
 	weft_serve_spawned(
 		run->serve, event->asked, err, err ? "" : run->spawned->name);
 	weft_serve_argv_free(event->argv);
 	free(event->parent);
 }
 
-/* Some child ended that is no process of the job. */
+/* Handles the end of a child that is no process of the job. */
 static void on_other_end(void *arg, pid_t pid, int status)
 {
 	struct weft_run_job *run = arg;
@@ -314,7 +317,7 @@ static void on_other_end(void *arg, pid_t pid, int status)
 	weft_run_spawn_notify(run->spawned, s->name);
 }
 
-/* Another job is over, says the launcher above. */
+/* Receives the names of ended jobs from the parent launcher. */
 static void receive_notices(struct weft_run_job *run)
 {
 	char name[WEFT_RUN_NAME_MAX];
@@ -340,7 +343,7 @@ static void tool_run_on_events(struct weft_run_job *run)
 		if (event.kind == WEFT_SERVE_CONNECTED) {
 			run->procs[event.rank].is_connected = true;
 			run->procs[event.rank].is_finalized = false;
-			/* to PMIx, which other MPIs use as well */
+			/* to PMIx, which other MPI libraries use as well */
 			weft_run_job_check_loaded(run, event.rank);
 		}
 		if (event.kind == WEFT_SERVE_FINALIZED)
@@ -355,7 +358,7 @@ static void reap(struct weft_run_job *run)
 	do {
 		proc = weft_run_proc_reap(
 			run->procs, run->n, on_other_end, run);
-		/* what it told the server before it ended counts */
+		/* events that the process sent before it ended come first */
 		tool_run_on_events(run);
 		if (proc)
 			on_end(run, proc);
@@ -366,7 +369,7 @@ static void reap(struct weft_run_job *run)
 
 static void on_end_signal(struct weft_run_job *run, int sig)
 {
-	/* timeout(1) sends one to us and one to our group */
+	/* timeout(1) sends one to the launcher and one to its group */
 	if (run->n_ends_asked && weft_now_ns() < run->repeat_ns)
 		return;
 	run->repeat_ns = after_ns(REPEAT_S);
@@ -380,18 +383,19 @@ static void on_end_signal(struct weft_run_job *run, int sig)
 	kill_job(run);
 }
 
-/* Ask where every process is; when that is printed, sig goes on as it would
- * have otherwise. */
+/* Asks for the state of every process. After the answers are printed, sig has
+ * its usual effect. */
 static void ask_states(struct weft_run_job *run, int sig, const char *why)
 {
 	weft_run_io_print(
-		run->io, "%s: where the processes of %s are:", why, run->name);
+		run->io, "%s: states of the processes of %s:", why, run->name);
 	weft_run_state_open(&run->inquiry, run->liveness, run->n);
 	run->inquiry.sig = sig;
 	weft_serve_ask_states(run->serve);
 }
 
-/* Programs may have a use of their own for it; the others it would end. */
+/* Forwards SIGUSR1 to the processes that have a handler for it. It would kill
+ * the others. */
 static void pass_usr1(struct weft_run_job *run)
 {
 	for (uint32_t r = 0; r < run->n; r++) {
@@ -415,7 +419,7 @@ static void on_quit(struct weft_run_job *run)
 {
 	if (run->state == WEFT_RUN_JOB_GOING && run->inquiry.until_ns &&
 		run->inquiry.sig == SIGUSR1)
-		run->inquiry.sig = SIGQUIT; /* once that is answered */
+		run->inquiry.sig = SIGQUIT; /* after the answers to USR1 */
 	else if (run->state != WEFT_RUN_JOB_GOING || run->inquiry.until_ns)
 		on_end_signal(run, SIGQUIT);
 	else
@@ -458,7 +462,8 @@ static void take_signals(struct weft_run_job *run)
 
 /* ---- the loop ---- */
 
-/* Milliseconds until when_ns, rounded up, into *ms if sooner; true if over. */
+/* True if the time when_ns has come. Otherwise lowers *ms to the milliseconds
+ * until then, rounded up; 0: never. */
 static bool is_due(uint64_t when_ns, int *ms)
 {
 	uint64_t now = weft_now_ns(), left;
@@ -475,13 +480,14 @@ static bool is_due(uint64_t when_ns, int *ms)
 	return false;
 }
 
-/* The status is decided now, whatever ends while it is said where they are. */
+/* Sets the status first: processes that end while the states are printed do not
+ * change it. */
 static void on_timeout(struct weft_run_job *run)
 {
 	run->timeout_ns = 0;
 	weft_run_io_print(run->io,
-		"the timeout of %g s is over with %u of %u processes running: "
-		"ending the job",
+		"the timeout of %g s is over with %u of %u processes still "
+		"running: ending the job",
 		run->opt.timeout_s, run->n_running, run->n);
 	decide(run, EXIT_TIMEOUT);
 	weft_run_spawn_kill(run->spawned, SIGUSR1);
@@ -495,7 +501,8 @@ static void tool_run_end_late(struct weft_run_job *run)
 	tool_run_end_job(run);
 }
 
-/* Answers come into memory, which nothing tells of. */
+/* Polls for the answers of the processes, which write them to shared memory
+ * without a notification. */
 static void check_states(struct weft_run_job *run, int *ms)
 {
 	if (!run->inquiry.until_ns)
@@ -514,7 +521,8 @@ static void check_states(struct weft_run_job *run, int *ms)
 		tool_run_end_late(run);
 }
 
-/* Nothing tells when a process loads a library: after 1/4 s, 1 s, 4 s, 16 s. */
+/* Checks the loaded libraries after 1/4 s, 1 s, 4 s and 16 s: there is no
+ * notification of a load. */
 static void check_loaded(struct weft_run_job *run, int *ms)
 {
 	if (run->has_other || !is_due(run->check_ns, ms))
@@ -541,7 +549,7 @@ static void check_times(struct weft_run_job *run, int *ms)
 	}
 }
 
-/* All processes ended and we are still here: for what is said once. */
+/* Reports once what the launcher waits for after all processes have ended. */
 static void warn_of_wait(struct weft_run_job *run, int *ms)
 {
 	size_t n = weft_run_spawn_running(run->spawned);
@@ -563,7 +571,7 @@ static void warn_of_wait(struct weft_run_job *run, int *ms)
 			"their output (WEFT_STALL_WARN)");
 }
 
-/* All processes ended: is their output all out, too? */
+/* True if all processes have ended and their output is written. */
 static bool tool_run_is_over(struct weft_run_job *run, int *ms)
 {
 	if (!run->n_running)
@@ -574,11 +582,11 @@ static bool tool_run_is_over(struct weft_run_job *run, int *ms)
 		run->output_ns = after_ns(OUTPUT_WAIT_S);
 	if (weft_run_io_is_open(run->io))
 		return is_due(run->output_ns, ms);
-	/* as long as a reader takes, unless we were told to go */
+	/* waits for a slow reader, unless a signal ended the job */
 	return !weft_run_io_is_unwritten(run->io) || run->n_ends_asked;
 }
 
-/* Output that cannot be written is lost, and that is not success. */
+/* Reports output that cannot be written, which is a failure. */
 static void check_output(struct weft_run_job *run)
 {
 	static const char *const names[] = { "standard output",
@@ -595,7 +603,8 @@ static void check_output(struct weft_run_job *run)
 	}
 }
 
-/* Those that ended without a word and never joined, while others are a job. */
+/* Reports processes that exited with 0 and never joined the job, if other
+ * processes joined it. */
 static void check_strangers(struct weft_run_job *run)
 {
 	uint32_t n = 0, first = 0;
@@ -611,7 +620,8 @@ static void check_strangers(struct weft_run_job *run)
 	if (n && n < run->n && !run->has_other && !run->has_failed)
 		weft_run_io_print(run->io,
 			"note: %u of %u processes never joined the job, rank "
-			"%u the first: they ended without initializing Weft",
+			"%u first: they exited without initializing Weft's "
+			"MPI or OpenSHMEM",
 			n, run->n, first);
 }
 
@@ -650,7 +660,8 @@ static void tear_down(struct weft_run_job *run)
 	weft_run_io_destroy(run->io);
 	run->is_stuck = !weft_serve_close(run->serve);
 	if (run->is_stuck)
-		fputs("mpiexec: the PMIx server does not end; leaving it\n",
+		fputs("mpiexec: the PMIx server does not end: exiting without "
+		      "it\n",
 			stderr);
 	if (run->dir[0])
 		weft_run_dir_remove(run->dir);
