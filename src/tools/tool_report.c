@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 enum report_kind {
 	REPORT_OBJECT,
@@ -19,7 +20,13 @@ enum report_kind {
 	REPORT_FLAG
 };
 
-enum { COLUMNS_MAX = 16, WIDTH_MAX = 40, VALUE_MAX = 64 };
+enum {
+	COLUMNS_MAX = 16,
+	WIDTH_MAX = 40, /* of a padded column */
+	VALUE_MAX = 64,
+	LINE_LEN = 100, /* if the output is no terminal */
+	CELL_MIN = 20,
+};
 
 struct weft_tool_report {
 	struct weft_link link;
@@ -125,7 +132,7 @@ static bool is_fact(const struct weft_tool_report *report)
 	return report->kind > REPORT_LIST;
 }
 
-/* The text of a fact; buf holds formatted ones. */
+/* The text of a fact. buf has space for a formatted number. */
 static const char *fact_words(
 	const struct weft_tool_report *report, char buf[VALUE_MAX])
 {
@@ -167,11 +174,18 @@ static bool is_table(const struct weft_tool_report *report)
 	       report_at(report->children.next)->kind == REPORT_OBJECT;
 }
 
-/* Widths of the columns, whose names are those of the first row. */
-static size_t table_widths(
-	const struct weft_tool_report *report, size_t *widths)
+/* The columns of a table. */
+struct layout {
+	size_t widths[COLUMNS_MAX];
+	size_t n_columns;
+	size_t indent;
+	size_t line_len; /* longest line; the last column is wrapped */
+};
+
+/* Measures the columns; their names are those of the first row. */
+static void measure_columns(
+	const struct weft_tool_report *report, struct layout *layout)
 {
-	size_t n_columns = 0;
 	char buf[VALUE_MAX];
 
 	weft_list_for_each(row, next_row, &report->children)
@@ -184,62 +198,85 @@ static size_t table_widths(
 
 			if (i == COLUMNS_MAX)
 				break;
-			if (i == n_columns)
-				widths[n_columns++] = strlen(fact->name);
-			widths[i] = weft_max(
-				widths[i], strlen(fact_words(fact, buf)));
+			if (i == layout->n_columns)
+				layout->widths[layout->n_columns++] =
+					strlen(fact->name);
+			layout->widths[i] = weft_max(layout->widths[i],
+				strlen(fact_words(fact, buf)));
 			i++;
 		}
 	}
-	for (size_t i = 0; i < n_columns; i++)
-		widths[i] = weft_min(widths[i], (size_t)WIDTH_MAX);
-	return n_columns;
+	for (size_t i = 0; i < layout->n_columns; i++)
+		layout->widths[i] =
+			weft_min(layout->widths[i], (size_t)WIDTH_MAX);
 }
 
-/* The last column is not padded. */
-static void print_row(const struct weft_tool_report *row, const size_t *widths,
-	size_t n_columns, bool is_head, FILE *to)
+/* Prints the last cell of a row, which begins in column `begin`. Breaks it at
+ * blanks, unless fewer than CELL_MIN columns remain. */
+static void print_last_cell(
+	const char *text, size_t begin, size_t line_len, FILE *to)
 {
-	char buf[VALUE_MAX];
-	size_t i = 0;
+	size_t space =
+		line_len > begin + CELL_MIN ? line_len - begin : CELL_MIN;
 
+	while (strlen(text) > space) {
+		const char *blank = memrchr(text, ' ', space + 1);
+
+		if (!blank)
+			blank = strchr(text, ' ');
+		if (!blank)
+			break;
+		fprintf(to, "%.*s\n%*s", (int)(blank - text), text, (int)begin,
+			"");
+		text = blank + 1;
+	}
+	fprintf(to, "%s\n", text);
+}
+
+static void print_row(const struct weft_tool_report *row,
+	const struct layout *layout, bool is_head, FILE *to)
+{
+	size_t i = 0, begin = layout->indent;
+	char buf[VALUE_MAX];
+
+	fprintf(to, "%*s", (int)layout->indent, "");
 	weft_list_for_each(cell, next, &row->children)
 	{
 		const struct weft_tool_report *fact = report_at(cell);
 		const char *text = is_head ? fact->name : fact_words(fact, buf);
 
-		if (i == n_columns)
+		if (i == layout->n_columns)
 			break;
-		if (++i == n_columns)
-			fprintf(to, "%s\n", text);
+		if (++i == layout->n_columns)
+			print_last_cell(text, begin, layout->line_len, to);
 		else
-			fprintf(to, "%-*s  ", (int)widths[i - 1], text);
+			begin += 2 + (size_t)fprintf(to, "%-*s",
+					     (int)layout->widths[i - 1], text);
+		if (i < layout->n_columns)
+			fputs("  ", to);
 	}
 }
 
-static void print_table(
-	const struct weft_tool_report *report, int depth, FILE *to)
+static void print_table(const struct weft_tool_report *report, int depth,
+	size_t line_len, FILE *to)
 {
-	size_t widths[COLUMNS_MAX] = { 0 };
-	size_t n_columns = table_widths(report, widths);
+	struct layout layout = { .indent = 2 * (size_t)depth,
+		.line_len = line_len };
 
-	indent(to, depth);
-	print_row(
-		report_at(report->children.next), widths, n_columns, true, to);
+	measure_columns(report, &layout);
+	print_row(report_at(report->children.next), &layout, true, to);
 	weft_list_for_each(link, next, &report->children)
-	{
-		indent(to, depth);
-		print_row(report_at(link), widths, n_columns, false, to);
-	}
+		print_row(report_at(link), &layout, false, to);
 }
 
-static void print_at(const struct weft_tool_report *report, int depth, FILE *to)
+static void print_at(const struct weft_tool_report *report, int depth,
+	size_t line_len, FILE *to)
 {
 	int width = (int)name_width(report);
 	char buf[VALUE_MAX];
 
 	if (is_table(report)) {
-		print_table(report, depth, to);
+		print_table(report, depth, line_len, to);
 		return;
 	}
 	weft_list_for_each(link, next, &report->children)
@@ -254,12 +291,13 @@ static void print_at(const struct weft_tool_report *report, int depth, FILE *to)
 			fprintf(to, "%s\n", fact_words(child, buf));
 		} else {
 			fprintf(to, "%s:\n", child->name ? child->name : "-");
-			print_at(child, depth + 1, to);
+			print_at(child, depth + 1, line_len, to);
 		}
 	}
 }
 
-static void report_print(const struct weft_tool_report *report, FILE *to)
+static void report_print(
+	const struct weft_tool_report *report, size_t line_len, FILE *to)
 {
 	bool is_first = true;
 
@@ -270,7 +308,7 @@ static void report_print(const struct weft_tool_report *report, FILE *to)
 		if (!is_only)
 			fprintf(to, "%s== %s\n", is_first ? "" : "\n",
 				report_at(link)->name);
-		print_at(report_at(link), 0, to);
+		print_at(report_at(link), 0, line_len, to);
 		is_first = false;
 	}
 }
@@ -288,16 +326,27 @@ static void print_plain(const char *line, FILE *to)
 	free(plain);
 }
 
+/* The width of the terminal; LINE_LEN if the output is no terminal. */
+static size_t line_len_of(FILE *to)
+{
+	struct winsize size;
+	int fd = fileno(to);
+
+	if (fd < 0 || ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col)
+		return LINE_LEN;
+	return size.ws_col;
+}
+
 void weft_tool_report_print(const struct weft_tool_report *report, FILE *to)
 {
 	char *text = NULL, *at, *line;
 	size_t len = 0;
-	FILE *whole = report ? open_memstream(&text, &len) : NULL;
+	FILE *copy = report ? open_memstream(&text, &len) : NULL;
 
-	if (!whole)
+	if (!copy)
 		return;
-	report_print(report, whole);
-	fclose(whole);
+	report_print(report, line_len_of(to), copy);
+	fclose(copy);
 	for (at = text; (line = strsep(&at, "\n")) != NULL;) {
 		print_plain(line, to);
 		if (at)

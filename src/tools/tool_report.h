@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tool_report: facts in a tree, printed as text or as JSON
  *
- * Built by one thread, printed once. Names and texts are copied. When out of
- * memory nothing is added; NULL as a parent is accepted. */
+ * One thread builds a report and prints it once. Names and texts are copied.
+ * When out of memory, functions add nothing. NULL is accepted as a parent. */
 #ifndef WEFT_TOOL_REPORT_H
 #define WEFT_TOOL_REPORT_H
 
@@ -33,9 +33,9 @@ void weft_tool_report_number(struct weft_tool_report *parent, const char *name,
 void weft_tool_report_flag(
 	struct weft_tool_report *parent, const char *name, bool is_set);
 
-/* Prints text: the report part by part, under headings if there are several;
- * facts as lines, tables with aligned columns. UINT64_MAX prints as no limit.
- */
+/* Prints the report as text. Several parts have headings. Facts are lines, and
+ * tables have aligned columns. The last column of a table is wrapped at the
+ * width of the terminal, or at 100 columns. UINT64_MAX prints as no limit. */
 void weft_tool_report_print(const struct weft_tool_report *report, FILE *to);
 
 /* Prints one JSON value and a newline. */

@@ -53,6 +53,25 @@ static void test_people(void **state)
 		"  name        n\n  a long one  0\n  short       1\n");
 }
 
+/* A description of more than 100 columns continues in its own column. */
+static void test_wrap(void **state)
+{
+	struct weft_tool_report *report = weft_tool_report_create();
+	struct weft_tool_report *list = weft_tool_report_list(report, "rows");
+	struct weft_tool_report *row = weft_tool_report_object(list, NULL);
+
+	(void)state;
+	weft_tool_report_text(row, "name", "%s", "x");
+	weft_tool_report_text(row, "meaning", "%s",
+		"one two three four five six seven eight nine ten eleven "
+		"twelve thirteen fourteen fifteen sixteen twenty");
+	prints(report, weft_tool_report_print,
+		"name  meaning\n"
+		"x     one two three four five six seven eight nine ten eleven "
+		"twelve thirteen fourteen fifteen\n"
+		"      sixteen twenty\n");
+}
+
 static void test_plain(void **state)
 {
 	struct weft_tool_report *report = weft_tool_report_create();
@@ -118,6 +137,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_people),
 		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_several_parts),
 		cmocka_unit_test(test_escapes),
