@@ -58,19 +58,20 @@ static const struct shmem_row shmem_rows[] = {
 enum { N_SHMEM = sizeof(shmem_rows) / sizeof(shmem_rows[0]) };
 
 /* Extensions of shmemx.h, which are not in the standard. */
-static bool tool_info_is_beyond(const struct shmem_row *row)
+static bool tool_info_is_extension(const struct shmem_row *row)
 {
 	return strncmp(row->name, "shmemx_", 7) == 0;
 }
 
-static void count_shmem(size_t *n_current, size_t *n_old, size_t *n_beyond)
+static void count_shmem(
+	size_t *n_current, size_t *n_deprecated, size_t *n_extensions)
 {
-	*n_current = *n_old = *n_beyond = 0;
+	*n_current = *n_deprecated = *n_extensions = 0;
 	for (size_t i = 0; i < N_SHMEM; i++) {
-		if (tool_info_is_beyond(&shmem_rows[i]))
-			++*n_beyond;
+		if (tool_info_is_extension(&shmem_rows[i]))
+			++*n_extensions;
 		else if (shmem_rows[i].is_deprecated)
-			++*n_old;
+			++*n_deprecated;
 		else
 			++*n_current;
 	}
@@ -83,9 +84,9 @@ static struct {
 	bool is_brief;
 	bool is_json;
 	struct weft_tool_coll coll;
-} wishes;
+} options;
 
-static int tool_info_complain(const char *what, int err)
+static int tool_info_fail(const char *what, int err)
 {
 	const char *detail = weft_err_detail_peek(err);
 
@@ -98,17 +99,17 @@ static int show_version(struct weft_tool_report *report, const char *name)
 {
 	struct weft_tool_report *at = weft_tool_report_object(report, name);
 	uint32_t now = weft_libfabric_load() ? 0 : weft_libfabric.version();
-	size_t n_there = 0, n_current, n_old, n_beyond;
+	size_t n_there = 0, n_current, n_deprecated, n_extensions;
 
 	for (size_t i = 0; i < N_API; i++)
 		n_there += api_rows[i].is_there;
-	count_shmem(&n_current, &n_old, &n_beyond);
+	count_shmem(&n_current, &n_deprecated, &n_extensions);
 	weft_tool_report_text(at, "weft", "%s", WEFT_VERSION);
 	weft_tool_report_text(at, "mpi",
 		"5.0, standard ABI 1.0: %zu of %d procedures", n_there, N_API);
 	weft_tool_report_text(at, "openshmem",
 		"1.6: all %zu procedures and %zu deprecated ones", n_current,
-		n_old);
+		n_deprecated);
 	if (now)
 		weft_tool_report_text(at, "libfabric", "%u.%u (built with %s)",
 			FI_MAJOR(now), FI_MINOR(now), WEFT_BUILT_FABRIC);
@@ -234,8 +235,8 @@ static int show_api(struct weft_tool_report *report, const char *name)
 {
 	struct weft_tool_report *at = weft_tool_report_object(report, name);
 	struct weft_tool_report *list =
-		wishes.is_brief ? NULL
-				: weft_tool_report_list(at, "procedures");
+		options.is_brief ? NULL
+				 : weft_tool_report_list(at, "procedures");
 	size_t n_there = 0;
 
 	for (size_t i = 0; i < N_API; i++) {
@@ -261,25 +262,25 @@ static int show_shmem(struct weft_tool_report *report, const char *name)
 {
 	struct weft_tool_report *at = weft_tool_report_object(report, name);
 	struct weft_tool_report *list =
-		wishes.is_brief ? NULL
-				: weft_tool_report_list(at, "procedures");
-	size_t n_current, n_old, n_beyond;
+		options.is_brief ? NULL
+				 : weft_tool_report_list(at, "procedures");
+	size_t n_current, n_deprecated, n_extensions;
 
 	for (size_t i = 0; i < N_SHMEM && list; i++) {
 		struct weft_tool_report *row =
 			weft_tool_report_object(list, NULL);
 
 		weft_tool_report_text(row, "state", "%s",
-			tool_info_is_beyond(&shmem_rows[i]) ? "extension"
-			: shmem_rows[i].is_deprecated	    ? "deprecated"
-							    : "current");
+			tool_info_is_extension(&shmem_rows[i]) ? "extension"
+			: shmem_rows[i].is_deprecated	       ? "deprecated"
+							       : "current");
 		weft_tool_report_text(row, "name", "%s", shmem_rows[i].name);
 	}
-	count_shmem(&n_current, &n_old, &n_beyond);
+	count_shmem(&n_current, &n_deprecated, &n_extensions);
 	weft_tool_report_text(at, "counts",
 		"%zu current, %zu deprecated, %zu of shmemx.h; all "
 		"implemented",
-		n_current, n_old, n_beyond);
+		n_current, n_deprecated, n_extensions);
 	return 0;
 }
 
@@ -296,8 +297,8 @@ static void add_candidate(void *arg, const struct weft_net_candidate *c)
 
 static int show_providers(struct weft_tool_report *report, const char *name)
 {
-	struct weft_net_hints hints = { .provider = wishes.provider,
-		.iface = wishes.iface };
+	struct weft_net_hints hints = { .provider = options.provider,
+		.iface = options.iface };
 
 	weft_net_candidates(
 		&hints, add_candidate, weft_tool_report_list(report, name));
@@ -376,16 +377,15 @@ static void add_hint(
 /* Each hint alone, then all together, because some need another one. */
 static int show_hints(struct weft_tool_report *report, const char *name)
 {
-	struct weft_net_hints hints = { .provider = wishes.provider,
-		.iface = wishes.iface };
+	struct weft_net_hints hints = { .provider = options.provider,
+		.iface = options.iface };
 	struct weft_tool_report *at = weft_tool_report_object(report, name);
 	struct weft_tool_report *alone = weft_tool_report_list(at, "alone");
 	struct weft_rma_domain *side;
 	int err = weft_rma_domain_open(&hints, &side);
 
 	if (err)
-		return tool_info_complain(
-			"no endpoint for one-sided access", err);
+		return tool_info_fail("no endpoint for one-sided access", err);
 	for (unsigned bit = 1; bit & WEFT_RMA_HINTS; bit <<= 1)
 		weft_rma_hints_explain(&side->plan, bit, add_hint, alone);
 	weft_rma_hints_explain(&side->plan, WEFT_RMA_HINTS, add_hint,
@@ -401,14 +401,14 @@ static int show_node(struct weft_tool_report *at)
 	unsigned long n = weft_allowance_cpus();
 	char *end = NULL;
 
-	if (wishes.coll.per_node) {
-		n = strtoul(wishes.coll.per_node, &end, 10);
+	if (options.coll.per_node) {
+		n = strtoul(options.coll.per_node, &end, 10);
 		if (!n || *end)
-			return tool_info_complain("plan of the node",
+			return tool_info_fail("plan of the node",
 				weft_err_set(WEFT_ERR_ARG,
 					"--per-node %s is not a number of "
 					"processes, 1 or more",
-					wishes.coll.per_node));
+					options.coll.per_node));
 	}
 	weft_proc_read_knobs();
 	weft_node_plan_make(&plan, n);
@@ -433,8 +433,8 @@ static int show_node(struct weft_tool_report *at)
 
 static int show_plan(struct weft_tool_report *report, const char *name)
 {
-	struct weft_net_hints hints = { .provider = wishes.provider,
-		.iface = wishes.iface };
+	struct weft_net_hints hints = { .provider = options.provider,
+		.iface = options.iface };
 	struct weft_tool_report *at = weft_tool_report_object(report, name);
 	struct weft_net *net;
 	char text[8192], *rest = text, *line;
@@ -442,7 +442,7 @@ static int show_plan(struct weft_tool_report *report, const char *name)
 	int err = weft_net_open(&hints, ignore_message, NULL, &net);
 
 	if (err)
-		return tool_info_complain("no endpoint", err);
+		return tool_info_fail("no endpoint", err);
 	weft_plan_print(&net->plan, text, sizeof(text));
 	weft_net_close(net);
 	while ((line = strsep(&rest, "\n")) != NULL)
@@ -467,7 +467,7 @@ static int show_nics(struct weft_tool_report *report, const char *name)
 {
 	int err = weft_nic_visit(add_nic, weft_tool_report_list(report, name));
 
-	return err ? tool_info_complain("network devices", err) : 0;
+	return err ? tool_info_fail("network devices", err) : 0;
 }
 
 /* One process set of a session, with its size. */
@@ -482,7 +482,7 @@ static int show_pset(
 	if (!err)
 		err = weft_pset_group(session, name, &group);
 	if (err)
-		return tool_info_complain("process set", err);
+		return tool_info_fail("process set", err);
 	weft_tool_report_text(row, "name", "%s", name);
 	weft_tool_report_number(row, "size", group->size, "processes");
 	weft_group_put(group);
@@ -514,7 +514,7 @@ static int show_psets(struct weft_tool_report *report, const char *name)
 	int code = 0, err = weft_session_open(NULL, NULL, &session);
 
 	if (err)
-		return tool_info_complain("no session", err);
+		return tool_info_fail("no session", err);
 	weft_tool_report_text(at, "manager", "%s", facts->manager);
 	weft_tool_report_text(at, "job", "%s", facts->job);
 	weft_tool_report_number(at, "rank", facts->rank, NULL);
@@ -524,7 +524,7 @@ static int show_psets(struct weft_tool_report *report, const char *name)
 	show_binding(at);
 	err = weft_pset_count(session, &n);
 	if (err)
-		code = tool_info_complain("process sets", err);
+		code = tool_info_fail("process sets", err);
 	list = weft_tool_report_list(at, "sets");
 	for (uint32_t i = 0; i < n; i++)
 		code |= show_pset(list, session, i);
@@ -534,7 +534,7 @@ static int show_psets(struct weft_tool_report *report, const char *name)
 
 static int show_coll(struct weft_tool_report *report, const char *name)
 {
-	return weft_tool_coll_show(report, name, &wishes.coll);
+	return weft_tool_coll_show(report, name, &options.coll);
 }
 
 static const struct topic topics[] = {
@@ -608,7 +608,7 @@ static int tool_info_show(const bool chosen[N_TOPICS])
 	for (size_t i = 0; i < N_TOPICS; i++)
 		if (chosen[i])
 			code |= topics[i].show(report, topics[i].option + 2);
-	if (wishes.is_json)
+	if (options.is_json)
 		weft_tool_report_print_json(report, stdout);
 	else
 		weft_tool_report_print(report, stdout);
@@ -617,22 +617,22 @@ static int tool_info_show(const bool chosen[N_TOPICS])
 }
 
 /* An option with a value; true if it is one. */
-static bool tool_info_take(const char *option, const char *value)
+static bool tool_info_read_option(const char *option, const char *value)
 {
 	const struct {
 		const char *option;
 		const char **to;
-	} options[] = { { "--provider", &wishes.provider },
-		{ "--iface", &wishes.iface },
-		{ "--coll", &wishes.coll.operation },
-		{ "--size", &wishes.coll.size },
-		{ "--procs", &wishes.coll.procs },
-		{ "--per-node", &wishes.coll.per_node },
-		{ "--fabric", &wishes.coll.fabric } };
+	} table[] = { { "--provider", &options.provider },
+		{ "--iface", &options.iface },
+		{ "--coll", &options.coll.operation },
+		{ "--size", &options.coll.size },
+		{ "--procs", &options.coll.procs },
+		{ "--per-node", &options.coll.per_node },
+		{ "--fabric", &options.coll.fabric } };
 
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
-		if (strcmp(option, options[i].option) == 0) {
-			*options[i].to = value;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (strcmp(option, table[i].option) == 0) {
+			*table[i].to = value;
 			return value != NULL;
 		}
 	return false;
@@ -653,12 +653,12 @@ int main(int argc, char **argv)
 
 	for (int i = 1; i < argc; i++) {
 		is_any |= tool_info_choose(argv[i], chosen);
-		if (tool_info_take(argv[i], argv[i + 1]))
+		if (tool_info_read_option(argv[i], argv[i + 1]))
 			i++;
 		else if (strcmp(argv[i], "--brief") == 0)
-			wishes.is_brief = true;
+			options.is_brief = true;
 		else if (strcmp(argv[i], "--json") == 0)
-			wishes.is_json = true;
+			options.is_json = true;
 		else if (strcmp(argv[i], "--help") == 0)
 			return usage();
 		else if (strcmp(argv[i], "--coll") == 0 ||
@@ -668,6 +668,6 @@ int main(int argc, char **argv)
 	weft_knob_load();
 	if (!is_any)
 		tool_info_choose(
-			wishes.is_json ? "--all" : "--version", chosen);
+			options.is_json ? "--all" : "--version", chosen);
 	return tool_info_show(chosen);
 }

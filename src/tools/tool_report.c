@@ -133,7 +133,7 @@ static bool is_fact(const struct weft_tool_report *report)
 }
 
 /* The text of a fact. buf has space for a formatted number. */
-static const char *fact_words(
+static const char *fact_text(
 	const struct weft_tool_report *report, char buf[VALUE_MAX])
 {
 	if (report->kind == REPORT_FLAG)
@@ -202,7 +202,7 @@ static void measure_columns(
 				layout->widths[layout->n_columns++] =
 					strlen(fact->name);
 			layout->widths[i] = weft_max(layout->widths[i],
-				strlen(fact_words(fact, buf)));
+				strlen(fact_text(fact, buf)));
 			i++;
 		}
 	}
@@ -243,7 +243,7 @@ static void print_row(const struct weft_tool_report *row,
 	weft_list_for_each(cell, next, &row->children)
 	{
 		const struct weft_tool_report *fact = report_at(cell);
-		const char *text = is_head ? fact->name : fact_words(fact, buf);
+		const char *text = is_head ? fact->name : fact_text(fact, buf);
 
 		if (i == layout->n_columns)
 			break;
@@ -286,9 +286,9 @@ static void print_at(const struct weft_tool_report *report, int depth,
 		indent(to, depth);
 		if (is_fact(child) && child->name) {
 			fprintf(to, "%-*s  %s\n", width, child->name,
-				fact_words(child, buf));
+				fact_text(child, buf));
 		} else if (is_fact(child)) {
-			fprintf(to, "%s\n", fact_words(child, buf));
+			fprintf(to, "%s\n", fact_text(child, buf));
 		} else {
 			fprintf(to, "%s:\n", child->name ? child->name : "-");
 			print_at(child, depth + 1, line_len, to);

@@ -39,7 +39,7 @@ enum {
 	ANSWER_MS = 20, /* between checks for the answers of processes */
 };
 
-static int tool_run_complain(const char *what, int err)
+static int tool_run_fail(const char *what, int err)
 {
 	const char *detail = weft_err_detail_peek(err);
 
@@ -295,7 +295,7 @@ static void tool_run_on_spawn(
 		err = weft_run_spawn_start(
 			&run->spawned, event->argv, event->parent);
 	if (err)
-		tool_run_complain("cannot spawn a job", err);
+		tool_run_fail("cannot spawn a job", err);
 	weft_serve_spawned(
 		run->serve, event->asked, err, err ? "" : run->spawned->name);
 	weft_serve_argv_free(event->argv);
@@ -684,7 +684,7 @@ static int tool_run_launch(struct weft_run_job *run)
 		strcpy(run->host, "localhost");
 	err = weft_run_job_check(run);
 	if (err) {
-		tool_run_complain("", err);
+		tool_run_fail("", err);
 		return EXIT_USAGE;
 	}
 	set_signals(run);
@@ -697,7 +697,7 @@ static int tool_run_launch(struct weft_run_job *run)
 	run->pause_ns = LOADED_MS * 1000000ULL;
 	run->check_ns = weft_now_ns() + run->pause_ns;
 	if (err) {
-		run->status = tool_run_complain("cannot start the job", err);
+		run->status = tool_run_fail("cannot start the job", err);
 	} else {
 		loop(run);
 		check_strangers(run);
@@ -706,7 +706,7 @@ static int tool_run_launch(struct weft_run_job *run)
 	return run->status;
 }
 
-static int complain_output(void)
+static int fail_output(void)
 {
 	fprintf(stderr, "mpiexec: cannot write standard output: %s\n",
 		strerror(errno));
@@ -722,7 +722,7 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	err = weft_run_opt_parse(&run.opt, argc, argv);
 	if (err) {
-		tool_run_complain("", err);
+		tool_run_fail("", err);
 		status = EXIT_USAGE;
 	} else if (run.opt.task == WEFT_RUN_HELP) {
 		fputs(weft_run_opt_help(), stdout);
@@ -736,7 +736,7 @@ int main(int argc, char **argv)
 	}
 	weft_run_opt_fini(&run.opt);
 	if (fflush(stdout) && !status)
-		status = complain_output();
+		status = fail_output();
 	if (run.is_stuck)
 		_exit(status);
 	return status;
