@@ -159,7 +159,8 @@ multi_programs += test/multi/win_threads
 
 EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/heard.h test/multi/session.h test/multi/cma.h test/multi/coll.h \
 	test/multi/hints.h test/multi/file.h test/multi/behind.h test/multi/gen-walk \
-	test/multi/dt_map.h \
+	test/multi/dt_case.h test/multi/dt_coll.h test/multi/dt_file.h \
+	test/multi/dt_map.h test/multi/dt_win.h \
 	test/multi/list \
 	test/run-multi test/README.md test/conformance/README.md \
 	test/conformance/mpich.known \
@@ -171,7 +172,8 @@ test/multi/err_walk_calls.h: test/multi/gen-walk src/mpi/api_rows
 		src/mpi/api_rows > $@.new && mv $@.new $@
 
 test/multi/err_walk: test/multi/err_walk_calls.h
-test/multi/dt_random: test/multi/dt_map.h
+test/multi/dt_random: test/multi/dt_case.h test/multi/dt_coll.h \
+	test/multi/dt_file.h test/multi/dt_map.h test/multi/dt_win.h
 
 MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
 	$(mpi_cppflags) $(multi_flags) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) \
@@ -184,7 +186,7 @@ $(multi_programs): %: %.c test/multi/mtest.h \
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
 	$(MULTI_COMPILE) -I. -o $@ $(filter %.c,$^) libmpi_abi.la $(multi_libs)
 
-# It comes between the library and liburing.
+# It intercepts calls between the library and liburing.
 test/multi/file_uring: multi_flags = $(URING_CFLAGS)
 test/multi/file_uring: multi_libs = $(URING_LIBS)
 
@@ -198,7 +200,6 @@ check-mpi: multi
 		$(srcdir)/test/run-multi --bin test/multi \
 		$(MULTI_FLAGS)
 
-# All there is; with make -k a failure in one does not keep the others from
-# running.
+# All kinds of runs; with make -k, a failure of one does not prevent the others.
 check-multi: check-mpi
 .PHONY: multi check-mpi check-multi
