@@ -28,7 +28,6 @@
 enum {
 	FIRST_CALLS = 4,	   /* collectives by messages, before that */
 	NODES_MEMBERS_MAX = 65536, /* larger communicators do not settle */
-	INT32_ABI_VALUE = 0x250,
 };
 
 /* Settings of rank 0, which all members use. */
@@ -184,10 +183,10 @@ static void settle_nodes(struct weft_sched *sched, struct weft_comm *comm,
 	struct weft_coll args = {
 		.send = { .buf = lead + n,
 			.count = 1,
-			.type = weft_type_builtin(INT32_ABI_VALUE) },
+			.type = weft_type_builtin(WEFT_TYPE_INT32) },
 		.recv = { .buf = lead,
 			.count = 1,
-			.type = weft_type_builtin(INT32_ABI_VALUE) },
+			.type = weft_type_builtin(WEFT_TYPE_INT32) },
 	};
 
 	if (has_lead)

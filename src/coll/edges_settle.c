@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-enum { INT64_ABI_VALUE = 0x258, BYTES_MAX = 1 << 20 };
+enum { BYTES_MAX = 1 << 20 };
 
 static bool would_bundle(const struct weft_comm *comm, enum weft_coll_kind kind)
 {
@@ -60,7 +60,7 @@ static void gather_degrees(struct weft_sched *sched, struct edges_setup *t,
 {
 	const size_t n = (size_t)t->all.n;
 	struct weft_blocks blocks = { .count = sizeof(*t->degrees),
-		.type = weft_type_builtin(BYTE_ABI_VALUE) };
+		.type = weft_type_builtin(WEFT_TYPE_BYTE) };
 	struct weft_coll all = { .send = blocks, .recv = blocks };
 
 	t->out = weft_sched_tmp(sched, (size_t)args->n_dests * sizeof(int32_t));
@@ -145,7 +145,7 @@ static void reduce_gain(struct weft_sched *sched, struct edges_setup *t,
 {
 	int64_t mine[2] = { 0, 0 }, all[2] = { 0, 0 };
 	const struct weft_coll_row *out = edges ? &edges->out : NULL;
-	struct weft_span span = { mine, 2, weft_type_builtin(INT64_ABI_VALUE) };
+	struct weft_span span = { mine, 2, weft_type_builtin(WEFT_TYPE_INT64) };
 
 	for (int32_t i = 0; out && i < out->n_edges; i++) {
 		mine[0]++;

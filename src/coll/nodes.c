@@ -87,7 +87,7 @@ void weft_barrier_nodes(struct weft_sched *sched,
 		flag[0] = flag[1] = 0;
 	part.send = (struct weft_blocks){ .buf = flag,
 		.count = 1,
-		.type = weft_type_builtin(BYTE_ABI_VALUE) };
+		.type = weft_type_builtin(WEFT_TYPE_BYTE) };
 	part.recv = part.send;
 	part.recv.buf = flag + 1;
 	within_node(sched, WEFT_COLL_REDUCE, &p, &part);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TYPE_BYTE = 0x247, WORDS_LEN = 2 * sizeof(uint64_t) };
+enum { WORDS_LEN = 2 * sizeof(uint64_t) };
 
 static uint32_t tree_size(const struct weft_agree *a)
 {
@@ -74,7 +74,7 @@ static void agree_post(struct weft_agree *a, bool is_send,
 		.comm = comm,
 		.buf = buf,
 		.count = (int64_t)len,
-		.type = weft_type_builtin(TYPE_BYTE),
+		.type = weft_type_builtin(WEFT_TYPE_BYTE),
 		.rank = (int32_t)rank,
 		.tag = a->tag,
 		.ctx_offset = WEFT_CTX_OFFSET_CTL,

@@ -30,7 +30,6 @@
 #include <string.h>
 
 enum {
-	TYPE_BYTE = 0x247,
 	/* leaders may use an intercommunicator, which also has rounds of its
 	 * own */
 	TAG_LEADERS = WEFT_TAG_PAIR,
@@ -181,7 +180,7 @@ static int intercomm_start(const struct channel *t, bool is_send,
 		.comm = t->comm,
 		.buf = buffer.at,
 		.count = buffer.at ? (int64_t)buffer.len : 0,
-		.type = weft_type_builtin(TYPE_BYTE),
+		.type = weft_type_builtin(WEFT_TYPE_BYTE),
 		.rank = t->rank,
 		.tag = t->tag,
 		.ctx_offset = WEFT_CTX_OFFSET_CTL,

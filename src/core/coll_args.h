@@ -85,9 +85,6 @@ static inline size_t weft_items_len(
 							  : PTRDIFF_MAX;
 }
 
-/* ABI value of MPI_BYTE. */
-enum { BYTE_ABI_VALUE = 0x247 };
-
 /* Block i. */
 static inline struct weft_span weft_block(
 	const struct weft_blocks *blocks, int64_t i)
@@ -107,7 +104,7 @@ static inline struct weft_span weft_block(
 static inline struct weft_span weft_span_bytes(void *buf, size_t len)
 {
 	return (struct weft_span){ buf, (int64_t)len,
-		weft_type_builtin(BYTE_ABI_VALUE) };
+		weft_type_builtin(WEFT_TYPE_BYTE) };
 }
 
 static inline struct weft_span weft_slice(

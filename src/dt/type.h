@@ -19,8 +19,9 @@
 enum {
 	WEFT_TYPE_FIRST = 0x200, /* ABI value of the null type */
 	WEFT_TYPE_LAST = 0x2eb,
-	WEFT_TYPE_BYTE = 0x247, /* MPI_BYTE */
-	WEFT_TYPE_INT64 = 0x258,
+	WEFT_TYPE_BYTE = 0x247,	  /* MPI_BYTE */
+	WEFT_TYPE_INT32 = 0x250,  /* MPI_INT32_T */
+	WEFT_TYPE_INT64 = 0x258,  /* MPI_INT64_T */
 	WEFT_TYPE_NAME_LEN = 128, /* with the final NUL */
 };
 

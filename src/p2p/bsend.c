@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-enum { PIECE_ALIGN = 16, BYTE_ABI_VALUE = 0x247 };
+enum { PIECE_ALIGN = 16 };
 
 /* One message in the buffer. */
 struct piece {
@@ -291,7 +291,7 @@ static int bsend_held(struct weft_bsend *bsend, const struct weft_msg *msg,
 	weft_pack(msg->type, msg->count, msg->buf, 0, piece->data, len);
 	copy.buf = piece->data;
 	copy.count = (int64_t)len;
-	copy.type = weft_type_builtin(BYTE_ABI_VALUE);
+	copy.type = weft_type_builtin(WEFT_TYPE_BYTE);
 	copy.mode = WEFT_SEND_BUFFERED;
 	err = weft_isend_locked(&copy, &req);
 	if (!err && inner_out) {

@@ -18,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTE_ABI_VALUE = 0x247 };
-
 /* The first message of a pair; little-endian, like all supported hosts. */
 struct setup {
 	uint32_t first_tag;
@@ -137,7 +135,7 @@ static struct weft_msg part_message(const struct weft_parts *parts, void *buf,
 		.comm = parts->req->comm,
 		.buf = buf,
 		.count = count,
-		.type = type ? type : weft_type_builtin(BYTE_ABI_VALUE),
+		.type = type ? type : weft_type_builtin(WEFT_TYPE_BYTE),
 		.rank = parts->req->src,
 		.tag = tag,
 		.ctx_offset = WEFT_CTX_OFFSET_PART,

@@ -9,8 +9,6 @@
 
 #include <stdlib.h>
 
-enum { BYTE_ABI_VALUE = 0x247 };
-
 /* Counts a half, or the start, as complete. Lock of the request's VCI held. */
 static void part_done(struct weft_req *both)
 {
@@ -65,7 +63,7 @@ static int sendrecv_copy_out(struct weft_req *both, struct weft_msg *send)
 	weft_pack(send->type, send->count, send->buf, 0, both->staging, len);
 	send->buf = both->staging;
 	send->count = (int64_t)len;
-	send->type = weft_type_builtin(BYTE_ABI_VALUE);
+	send->type = weft_type_builtin(WEFT_TYPE_BYTE);
 	return 0;
 }
 

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TYPE_BYTE = 0x247 };
-
 struct strides {
 	size_t size; /* bytes of an element */
 	size_t n;    /* elements of a block */
@@ -49,7 +47,7 @@ static struct weft_blocks bytes(const void *buf, size_t len)
 {
 	return (struct weft_blocks){ .buf = (void *)(uintptr_t)buf,
 		.count = (int64_t)len,
-		.type = weft_type_builtin(TYPE_BYTE) };
+		.type = weft_type_builtin(WEFT_TYPE_BYTE) };
 }
 
 /* ---- which team ---- */
@@ -301,7 +299,7 @@ static int spaced(size_t size, ptrdiff_t stride, struct weft_type **type_out)
 {
 	struct weft_type *one = NULL;
 	int err = weft_type_make_contiguous(
-		(int64_t)size, weft_type_builtin(TYPE_BYTE), &one);
+		(int64_t)size, weft_type_builtin(WEFT_TYPE_BYTE), &one);
 
 	if (!err)
 		err = weft_type_make_resized(

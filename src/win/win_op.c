@@ -17,7 +17,7 @@ int weft_win_no_memory(void)
 
 struct weft_type *weft_win_byte_type(void)
 {
-	return weft_type_builtin(0x247);
+	return weft_type_builtin(WEFT_TYPE_BYTE);
 }
 
 struct weft_req *weft_win_req_new(struct weft_win *win)

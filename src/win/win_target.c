@@ -291,7 +291,7 @@ static struct weft_msg arrival_message(
 	return (struct weft_msg){ .comm = in->win->comm,
 		.buf = buf,
 		.count = (int64_t)len,
-		.type = weft_type_builtin(0x247),
+		.type = weft_type_builtin(WEFT_TYPE_BYTE),
 		.rank = (int32_t)in->from->am.rank,
 		.tag = (int32_t)(in->rec.id % TAGS),
 		.ctx_offset = WEFT_CTX_OFFSET_P2P,

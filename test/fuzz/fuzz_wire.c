@@ -39,7 +39,6 @@ enum {
 	STEPS = 48,
 	KNOWN = 5, /* numbers put into one message */
 	RING_BUF = 16384,
-	TYPE_BYTE = 0x247,
 };
 
 struct mine {
@@ -227,7 +226,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	w.reversed->session = w.session;
 	w.reversed->session_handle = weft_obj_handle(w.session);
 	FUZZ_CHECK(!weft_type_make_vector(
-		100, 3, 5, weft_type_builtin(TYPE_BYTE), &w.gaps));
+		100, 3, 5, weft_type_builtin(WEFT_TYPE_BYTE), &w.gaps));
 	weft_type_commit(w.gaps);
 	for (int i = 0; i < JOB; i++)
 		w.rings[i] = calloc(1, sizeof(*w.rings[i]) + RING_BUF);
@@ -492,7 +491,7 @@ static struct weft_wire_head read_head(struct fuzz_in *in)
 	return head;
 }
 
-/* Messages that come together: as many as there is room for, of any length. */
+/* Messages that arrive together: as many as fit, of any length. */
 static void put_batch(struct fuzz_in *in, uint8_t *payload, size_t len)
 {
 	struct weft_wire_record record = { .len = 0 };
@@ -544,7 +543,7 @@ static void step_message(struct fuzz_in *in)
 	size_t len = fuzz_u8(in);
 	uint8_t *payload;
 
-	if (len >= 240) /* up to what goes eagerly, and beyond */
+	if (len >= 240) /* up to the eager limit, and beyond */
 		len = (len - 240) * 32;
 	payload = fuzz_exact(in, len);
 	if (head.op == WEFT_WIRE_CREATE && fuzz_u8(in) % 2)
@@ -564,7 +563,7 @@ static void step_message(struct fuzz_in *in)
 	free(payload);
 }
 
-/* Bytes of a stranger: nothing may come of them. */
+/* Bytes of a foreign process: they must have no effect. */
 static void step_noise(struct fuzz_in *in)
 {
 	struct weft_vci *vci = &weft_proc.vci;
@@ -639,7 +638,8 @@ static struct weft_msg read_msg(struct fuzz_in *in, struct mine *mine)
 	uint8_t shape = fuzz_u8(in);
 	struct weft_msg msg = {
 		.comm = w.comm,
-		.type = shape % 4 == 3 ? w.gaps : weft_type_builtin(TYPE_BYTE),
+		.type = shape % 4 == 3 ? w.gaps
+				       : weft_type_builtin(WEFT_TYPE_BYTE),
 		.rank = fuzz_u8(in) % JOB,
 		.tag = fuzz_u8(in) % 4,
 		.ctx_offset = shape & 0x80 ? WEFT_CTX_OFFSET_COLL

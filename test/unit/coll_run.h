@@ -206,8 +206,8 @@ static struct weft_type *gapped_type(void)
 static int open_kinds(void **state)
 {
 	struct weft_type *gapped = gapped_type();
-	struct weft_type *int32 = weft_type_builtin(0x250);
-	struct weft_type *int64 = weft_type_builtin(0x258);
+	struct weft_type *int32 = weft_type_builtin(WEFT_TYPE_INT32);
+	struct weft_type *int64 = weft_type_builtin(WEFT_TYPE_INT64);
 	struct weft_redop *sum = weft_redop_builtin(WEFT_OP_SUM);
 
 	(void)state;
@@ -271,7 +271,7 @@ static void item_put(
 	const struct items *b, char *mem, int64_t i, const void *item)
 {
 	assert_int_equal(
-		weft_type_copy(weft_type_builtin(BYTE_ABI_VALUE), b->type->size,
+		weft_type_copy(weft_type_builtin(WEFT_TYPE_BYTE), b->type->size,
 			item, b->type, 1, mem + GUARD + i * b->type->extent),
 		0);
 }
@@ -298,7 +298,8 @@ struct arrays {
 	struct weft_type *types[SIM_MAX];
 };
 
-/* Of one place; of two things the second is of the receiving side. */
+/* The data of one place; in pairs, the second member belongs to the receiving
+ * side. */
 struct place {
 	struct items send, recv;
 	struct arrays of[2], lent[2];
@@ -632,7 +633,7 @@ static void set_all_args(struct run *r)
 		set_args(r, p);
 }
 
-/* ---- input and what is to come of it ---- */
+/* ---- input and expected result ---- */
 
 /* Puts items from -> to into a block: input, which stays, or what is wanted. */
 static void put_block(struct run *r, int32_t p, bool is_recv, int32_t block,

@@ -42,7 +42,7 @@ struct sim_member {
 	struct weft_step *steps;
 	size_t n_steps, n_room, at;
 	size_t n_pending;
-	bool is_held; /* does not go on */
+	bool is_held; /* does not continue */
 };
 
 struct sim {
@@ -138,7 +138,7 @@ static inline void sim_pack(struct sim_msg *msg)
 	if (len)
 		assert_int_equal(
 			weft_type_copy(span->type, span->count, span->buf,
-				weft_type_builtin(BYTE_ABI_VALUE), len,
+				weft_type_builtin(WEFT_TYPE_BYTE), len,
 				msg->packed),
 			0);
 }
@@ -217,7 +217,7 @@ static inline void sim_deliver(struct sim *sim, size_t i)
 
 	sim->ready[i] = sim->ready[--sim->n_ready];
 	if (len && msg->packed)
-		err = weft_type_copy(weft_type_builtin(BYTE_ABI_VALUE), len,
+		err = weft_type_copy(weft_type_builtin(WEFT_TYPE_BYTE), len,
 			msg->packed, to->type, to->count, to->buf);
 	else if (len)
 		err = weft_type_copy(from->type, from->count, from->buf,
@@ -263,7 +263,7 @@ static inline void sim_step(struct sim *sim, int32_t me)
 			err);
 }
 
-/* Some member that can go on, or -1. */
+/* A member that can continue, or -1. */
 static inline int32_t sim_pick(struct sim *sim)
 {
 	int32_t first = (int32_t)sim_rnd(&sim->seed, (uint32_t)sim->n);

@@ -209,7 +209,7 @@ static void test_copy(void **state)
 	}
 }
 
-/* More than one chunk goes through the copy of two scattered types. */
+/* The copy between two scattered types uses more than one chunk. */
 static void test_copy_large(void **state)
 {
 	struct weft_type *d = weft_type_builtin(0x214), *a = NULL, *b = NULL;
@@ -262,8 +262,8 @@ static void test_resume_is_cheap(void **state)
 	(void)state;
 	for (int i = 0; i < N; i++)
 		displs[i] = 3 * i + (int)rnd(&seed, 2);
-	assert_int_equal(weft_type_make_hindexed_block(
-				 N, 1, displs, weft_type_builtin(0x247), &t),
+	assert_int_equal(weft_type_make_hindexed_block(N, 1, displs,
+				 weft_type_builtin(WEFT_TYPE_BYTE), &t),
 		0);
 	for (int i = 0; i < N; i++)
 		buf[displs[i]] = (char)i;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { TYPE_BYTE = 0x247, TYPE_INT = 0x209, TILES = 3, BYTES_MAX = 512 };
+enum { TYPE_INT = 0x209, TILES = 3, BYTES_MAX = 512 };
 
 /* A view and the file offset of each byte of its first tiles. */
 struct sample {
@@ -35,7 +35,7 @@ static void sample_make(
 	struct sample *s, int64_t disp, struct weft_type *filetype)
 {
 	struct weft_view_config config = { .disp = disp,
-		.etype = weft_type_builtin(TYPE_BYTE),
+		.etype = weft_type_builtin(WEFT_TYPE_BYTE),
 		.filetype = filetype,
 		.rep = weft_datarep_find("native"),
 		.is_writable = true };
@@ -54,7 +54,7 @@ static struct weft_type *irregular(void)
 	struct weft_type *inner, *type;
 
 	assert_int_equal(weft_type_make_hindexed(3, lens, displs,
-				 weft_type_builtin(TYPE_BYTE), &inner),
+				 weft_type_builtin(WEFT_TYPE_BYTE), &inner),
 		0);
 	assert_int_equal(weft_type_make_resized(inner, 0, 16, &type), 0);
 	weft_type_put(inner);
@@ -78,7 +78,7 @@ static struct weft_type *contiguous(void)
 	struct weft_type *type;
 
 	assert_int_equal(weft_type_make_contiguous(
-				 40, weft_type_builtin(TYPE_BYTE), &type),
+				 40, weft_type_builtin(WEFT_TYPE_BYTE), &type),
 		0);
 	return type;
 }
@@ -186,7 +186,7 @@ static int make_err(const struct weft_view_config *config)
 static void views_that_the_standard_forbids_are_refused(void **state)
 {
 	const int64_t back[] = { 8, 0 }, over[] = { 0, 2 }, below[] = { -4 };
-	struct weft_type *byte = weft_type_builtin(TYPE_BYTE), *type;
+	struct weft_type *byte = weft_type_builtin(WEFT_TYPE_BYTE), *type;
 	struct weft_type *four = weft_type_builtin(TYPE_INT);
 	struct weft_view_config config = { .etype = four,
 		.filetype = byte,
@@ -224,7 +224,7 @@ static void an_empty_view_has_no_bytes(void **state)
 
 	(void)state;
 	assert_int_equal(weft_type_make_contiguous(
-				 0, weft_type_builtin(TYPE_BYTE), &type),
+				 0, weft_type_builtin(WEFT_TYPE_BYTE), &type),
 		0);
 	sample_make(&s, 24, type);
 	assert_false(weft_view_is_contig(s.view));

@@ -72,7 +72,7 @@ static void keep_receives_open(void)
 		struct weft_msg msg = { .comm = comm,
 			.buf = bufs[i],
 			.count = (int64_t)rng(sizeof(bufs[i])),
-			.type = weft_type_builtin(0x247),
+			.type = weft_type_builtin(WEFT_TYPE_BYTE),
 			.rank = (int32_t)rng(JOB_SIZE + 1) - 1,
 			.tag = (int32_t)rng(4) };
 
@@ -173,7 +173,7 @@ static void a_repetition_is_dropped(void **state)
 	assert_int_equal(weft_proc.vci.counters.dropped, before);
 	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
 	assert_int_equal(weft_proc.vci.counters.dropped, before + 1);
-	wire.number += 2; /* numbers go round, and some may be lost */
+	wire.number += 2; /* numbers wrap around, and some may be lost */
 	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
 	assert_int_equal(weft_proc.vci.counters.dropped, before + 1);
 	weft_vci_unlock(&weft_proc.vci);
@@ -242,7 +242,7 @@ static void a_batch_is_its_messages(void **state)
 			struct weft_msg msg = { .comm = comm,
 				.buf = &got[k],
 				.count = sizeof(int),
-				.type = weft_type_builtin(0x247),
+				.type = weft_type_builtin(WEFT_TYPE_BYTE),
 				.rank = 3,
 				.tag = 50 };
 			struct weft_req *req;
@@ -287,7 +287,7 @@ static void the_text_of_an_error_may_be_utf8(void **state)
 			.failed = { .err = WEFT_ERR_TRUNCATE,
 				.len = (uint32_t)strlen(texts[i]) } };
 		struct weft_msg msg = { .comm = comm,
-			.type = weft_type_builtin(0x247),
+			.type = weft_type_builtin(WEFT_TYPE_BYTE),
 			.rank = 2,
 			.tag = 60,
 			.ctx_offset = WEFT_CTX_OFFSET_COLL };
