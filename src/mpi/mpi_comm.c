@@ -488,16 +488,21 @@ static int mpi_comm_set_info(
 }
 
 static int mpi_comm_get_info(
-	const struct weft_comm *comm, struct weft_info **made)
+	const struct weft_comm *comm, struct weft_info **info_out)
 {
+	struct weft_info *info = NULL;
 	int err = weft_hint_in_effect(
-		WEFT_HINT_OF_COMM, comm->info, comm->child.session, made);
+		WEFT_HINT_OF_COMM, comm->info, comm->child.session, &info);
 
 	if (!err && comm->vci->number)
-		err = weft_hint_set(*made, WEFT_HINT_VCI, "dedicated");
+		err = weft_hint_set(info, WEFT_HINT_VCI, "dedicated");
 	if (!err && comm->n_spread)
 		err = weft_hint_set_number(
-			*made, WEFT_HINT_COMM_VCIS, comm->n_spread);
+			info, WEFT_HINT_COMM_VCIS, comm->n_spread);
+	if (err)
+		weft_info_destroy(info);
+	else
+		*info_out = info;
 	return err;
 }
 
