@@ -53,7 +53,7 @@ static inline __attribute__((always_inline)) int rma_target(
 	struct weft_win_access *access, struct weft_win **win_out,
 	const struct rma_args *a)
 {
-	struct weft_type *type;
+	struct weft_type *type = NULL;
 	int err = weft_check_win(a->win, win_out);
 
 	if (!err)
@@ -233,7 +233,7 @@ static int rma_bad_op(MPI_Op handle, const char *why)
 static inline __attribute__((always_inline)) int rma_op(
 	MPI_Op handle, bool is_fetch, const struct weft_redop **op_out)
 {
-	struct weft_redop *op;
+	struct weft_redop *op = NULL;
 	int err = weft_check_op(handle, &op);
 
 	if (weft_unlikely(err))

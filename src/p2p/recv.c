@@ -378,7 +378,7 @@ int weft_recv(const struct weft_msg *msg, struct weft_status *status_out)
 {
 	struct weft_vci *vci = msg->comm->vci;
 	struct weft_message *message;
-	struct weft_req *req;
+	struct weft_req *req = NULL;
 	int err;
 
 	weft_vci_lock(vci);

@@ -83,7 +83,7 @@ static void run_row(struct bench *b, size_t len, int row, int n_rows)
 {
 	int done = row * 3, all = n_rows * 3;
 	double window = (double)BENCH_WINDOW, bytes = window * (double)len;
-	double cells[N_CELLS], s;
+	double cells[N_CELLS] = { 0 }, s;
 
 	draw_row(b, len, cells, 0, done, all);
 	cells[0] = bench_measure(b, bench_run_pingpong, len) * 1e6;
