@@ -40,7 +40,7 @@ libweft_fortran_la_CFLAGS = $(AM_CFLAGS) -Wno-missing-prototypes \
 libweft_fortran_la_LDFLAGS = $(MODE_CFLAGS) $(NO_UNDEFINED) \
 	-version-info 0:0:0 \
 	-Wl,--version-script=src/fortran/libweft_fortran.map
-libweft_fortran_la_LIBADD = $(f_modules) libmpi_abi.la
+libweft_fortran_la_LIBADD = $(f_modules) libmpi_abi.la libweft.la
 EXTRA_libweft_fortran_la_DEPENDENCIES = src/fortran/libweft_fortran.map
 CLEANFILES += $(f_modules) $(f_modules:.lo=.o) $(f_mod_files)
 
