@@ -71,8 +71,8 @@ EXTRA_DIST += contrib/lanes/lane.sh contrib/lanes/prrte contrib/lanes/slurm \
 	contrib/lanes/verbs contrib/lanes/verbs-guest \
 	contrib/lanes/verbs.result contrib/lanes/README.md
 
-# The linker name that build systems look for when they do not use mpicc, and
-# the launcher's other name.
+# The linker name that build systems use without mpicc, and the launcher's other
+# name.
 install-exec-hook:
 	cd $(DESTDIR)$(bindir) && rm -f mpirun$(EXEEXT) && \
 		$(LN_S) mpiexec$(EXEEXT) mpirun$(EXEEXT)

@@ -2,9 +2,9 @@
 # knobs.sed: the list of variables that weft(7) contains, from knobs.def
 #
 # sed -n -f knobs.sed knobs.def; the marked ones are left out. For these alone:
-# sed -n '/^KNOB_DEBUG_[NS]/,/")$/{s/_DEBUG//;p;}' knobs.def | sed -n -f knobs.sed
-# The build needs no program that it has made: that could be for another
-# machine. Fails at a line of another form.
+# sed -n '/^KNOB_DEBUG_[NS]/,/")$/{s/_DEBUG//;p;}' knobs.def | sed -n -f
+# knobs.sed The build runs no program that it has built, because that may be for
+# another machine. Fails at a line of another form.
 /^KNOB_DEBUG_/,/")$/d
 /^KNOB_/!d
 :join

@@ -85,7 +85,7 @@ function c_before(file,    i, x)
 	}
 }
 
-# The argument as the C procedure takes it.
+# The argument that the C procedure gets.
 function c_pass(i,    x)
 {
 	x = arg[i]

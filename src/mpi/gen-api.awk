@@ -13,7 +13,7 @@ function has(flags, flag)
 	return index("," flags ",", "," flag ",") > 0
 }
 
-# Where what mpi_<file>.c includes goes.
+# The name of the file that mpi_<file>.c includes.
 function file_of(file)
 {
 	if (!(file in started))
@@ -30,7 +30,7 @@ function alias(file, name, prefix)
 		prefix, name, prefix, name, prefix, name > file
 }
 
-# what a procedure that is not there answers, beyond the error it raises
+# the results of a missing procedure, in addition to its error
 function nothing(type)
 {
 	if (type ~ /^(double|MPI_Aint|MPI_Fint)$/)

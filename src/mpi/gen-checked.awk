@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # gen-checked: PMPI_X, which checks its arguments and calls mpi_x() with objects
 #
-# The object the call is about is looked up first, as errors are raised on it
-# (on a group's session, if the call has nothing but groups);
-# then each argument is checked as its type says, in the order of the table.
+# The object of the call is checked first, because errors are raised on it (on a
+# group's session, if the call has only groups). Then each argument is checked
+# by its type, in the order of the table.
 
-# What is called object in the library, and checked by weft_check_<noun>().
+# The library's noun for a type; weft_check_<noun>() checks it.
 function noun_of(type)
 {
 	return type == "Op" ? "redop" : type == "Type" ? "type" : \
@@ -30,7 +30,7 @@ function check(text, where)
 		(where == "" ? "" : " && " where) ")\n\t\tfailed = " text ";\n"
 }
 
-# An object that comes in, itself or by its address.
+# An input object, by value or by address.
 function check_object(x, mode, type,    how)
 {
 	if (mode == "=")
@@ -45,7 +45,7 @@ function check_object(x, mode, type,    how)
 	check("weft_check_" how "(" x "&" objects[n_objects] ")")
 }
 
-# An object goes to the body as itself.
+# The body gets the object itself.
 function add_object(x, mode, type,    of)
 {
 	of = x (mode == ">" ? "_made" : "_of")

@@ -35,8 +35,8 @@ BEGIN {
 		"Fetch_and_op|Compare_and_swap)$"
 }
 
-# Classes that the kinds of arguments do not tell: which entries, which class,
-# when.
+# Error classes that do not follow from the kinds of arguments: entries, class,
+# condition.
 function further(entries, name, when)
 {
 	if ($2 ~ entries)
@@ -82,7 +82,7 @@ function further_errors()
 		"The epoch does not allow it.")
 }
 
-# A line of roff; what is longer than a screen is broken at a comma.
+# A line of roff; a line longer than a screen is broken at a comma.
 function put_code(text, indent,    at)
 {
 	while (length(text) > 76) {
@@ -132,7 +132,7 @@ function synopsis_f08(    i, text)
 	print ".fi" > page
 }
 
-# mpif.h declares nothing: what a caller must.
+# mpif.h declares no procedures: the declarations that a caller needs.
 function synopsis_f77(    i, t, text)
 {
 	if ($1 ~ /_c$/)
@@ -238,7 +238,7 @@ function description(    form)
 			".BR MPI_%s (3).\n", substr($1, 1, length($1) - 2) > page
 }
 
-# Whose handler is called, by the arguments.
+# The object whose error handler is called, determined by the arguments.
 function handler(    n, i, word)
 {
 	n = split($10, word, " ")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # gen-widen: PMPI_X and PMPI_X_c around the one body of both
 
-# The int and the large-count form of one procedure, which differ in nothing
-# but the width of numbers: narrow and wide are the C arguments of the two.
+# The int and the large-count form of one procedure, which differ only in the
+# width of numbers: narrow and wide are the C arguments of the two.
 function widen_one(file, name, narrow, wide, rows,    n, i, x, part, broad, word,
 	call, before, after, inner)
 {
@@ -36,7 +36,7 @@ function widen_one(file, name, narrow, wide, rows,    n, i, x, part, broad, word
 		name, narrow, call > file
 }
 
-# "int *size" becomes a wide variable, which has what comes in.
+# "int *size" becomes a wide variable with the input value.
 function out_before(x, broad, argument)
 {
 	sub(/ \*.*/, "", broad)
@@ -44,7 +44,7 @@ function out_before(x, broad, argument)
 		"weft_widen_get(" x ")" : "0") ";\n"
 }
 
-# The body, or what checks before it.
+# The body, or the check before it.
 function inner_name(name)
 {
 	sub(/_c$/, "", name)

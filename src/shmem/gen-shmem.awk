@@ -109,7 +109,7 @@ function is_in(i, wanted,	k)
 	return 0
 }
 
-# Type-generic forms in C11: chosen by what the first pointer points to.
+# Type-generic forms in C11, selected by the type of the first pointer's target.
 function generic_c(stem, args, wanted,	n, i, part, at, head, picks, picks_ctx, \
 	done)
 {

@@ -35,7 +35,7 @@ test_unit_run_delegate_test_SOURCES = test/unit/run_delegate_test.c \
 	src/tools/run_delegate.c src/tools/run_hosts.c src/tools/run_opt.c src/tools/run_othermpi.c
 test_unit_run_delegate_test_CPPFLAGS = $(AM_CPPFLAGS)
 
-# The compiler wrappers: one script, told by its name.
+# The compiler wrappers: one script, which selects the language by its name.
 mpi_wrappers = src/tools/mpicc src/tools/mpicxx src/tools/mpic++ \
 	src/tools/oshcc src/tools/oshc++ src/tools/oshcxx
 bin_SCRIPTS += $(mpi_wrappers)
@@ -48,7 +48,7 @@ dist_man_MANS += contrib/man/mpicc.1 contrib/man/oshcc.1 \
 	contrib/man/oshrun.1
 dist_bin_SCRIPTS = src/tools/oshrun
 
-# Measures this installation, and others beside it.
+# Measures this installation and other libraries.
 bin_SCRIPTS += src/tools/weft-bench
 CLEANFILES += src/tools/weft-bench
 EXTRA_DIST += src/tools/weft-bench.in

@@ -6,7 +6,7 @@ unit_tests += test/unit/topo_test
 unit_tests += test/unit/nic_test
 unit_tests += test/unit/allowance_test
 
-# The launcher's; libweft has no use for it, the unit test does.
+# The launcher and the unit test use it; libweft does not.
 unit_tests += test/unit/place_test
 test_unit_place_test_SOURCES = test/unit/place_test.c \
 	src/topo/place.c src/topo/place.h

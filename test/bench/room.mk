@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What weft-bench runs; nothing here passes or fails. The sources go along, to
-# be compiled with the libraries that it is to compare.
+# What weft-bench runs; nothing here passes or fails. The sources are installed,
+# because weft-bench compiles them with other libraries.
 pkglibexec_PROGRAMS = test/bench/bench test/bench/shmembench test/bench/rawfab
 benchdir = $(pkgdatadir)/bench
 dist_bench_DATA = $(test_bench_bench_SOURCES) test/bench/shmembench.c

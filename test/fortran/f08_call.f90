@@ -28,7 +28,7 @@ contains
 		last_session = session
 	end subroutine
 
-	! 10 * a + b is associative enough to tell the order of two
+	! 10 * a + b shows the order of two operands
 	subroutine join(invec, inoutvec, len, datatype)
 		type(c_ptr), value :: invec, inoutvec
 		integer :: len

@@ -48,7 +48,7 @@ contains
 			all(all3(2:, :) == -1), 'gathered where they belong')
 	end subroutine
 
-	! every Fortran type and what is defined on it
+	! every Fortran type with the operations that are defined on it
 	subroutine reduced()
 		integer :: i4
 		integer(1) :: i1

@@ -4,8 +4,8 @@
 ! ex=8   one session against two; order=0 (a, b), order=1 (b, a)
 ! ex=9   crossed sessions; order=0 (a,b | b,a), order=1 (b,a | a,b): the two
 !        that complete; order=2 (a,b | a,b), order=3 (b,a | b,a): the two that
-!        never can, of which each process is told by the first finalize, which
-!        wants WEFT_STALL_WARN=1
+!        cannot complete. The first finalize of each process reports that,
+!        which needs WEFT_STALL_WARN=1.
 program f08_finalize
 	use mpi_f08
 	use ftest
@@ -57,7 +57,7 @@ contains
 		call MPI_Group_free(group)
 	end function
 
-	! a communicator of all, on which a sum comes out right
+	! a communicator of all processes, on which a sum is right
 	function made(session, tag) result(comm)
 		type(MPI_Comm) :: comm
 		type(MPI_Session), intent(in) :: session
@@ -92,7 +92,7 @@ contains
 		if (.not. b_first) call finalize(b)
 	end subroutine
 
-	! a finalize that would wait for one that waits for it
+	! a finalize in a cycle of waits
 	subroutine finalize_in_vain(session)
 		type(MPI_Session), intent(inout) :: session
 		character(len=MPI_MAX_ERROR_STRING) :: text

@@ -85,7 +85,7 @@ contains
 			b(3, 3) == -1, 'what did not arrive stays')
 	end subroutine
 
-	! calls that return at once: the elements stay where they are
+	! nonblocking calls: the elements are not copied
 	subroutine staying()
 		integer :: wanted(6, 5), n, k, i, j
 		integer, asynchronous :: a(6, 5), b(6, 5)

@@ -75,7 +75,7 @@ contains
 		call check(ierr == MPI_SUCCESS .and. flag /= 0, 'C finds it')
 	end function
 
-	! What Fortran reads: an address, or an integer.
+	! The value that Fortran reads: an address, or an integer.
 	subroutine fortran_reads(comm, keyval, want, what)
 		integer, intent(in) :: comm, keyval
 		integer(MPI_ADDRESS_KIND), intent(in) :: want

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The Fortran programs, built as a user's are. They run with the other
-# processes' programs in "make check-multi"; a new one is a name here and a
+# multi-process programs in "make check-multi"; a new one is a name here and a
 # line in test/fortran/list.
 f_programs = test/fortran/f08_sessions test/fortran/f08_finalize \
 	test/fortran/f08_p2p \
