@@ -27,7 +27,7 @@ static double run_allreduce(struct bench *b, size_t len, long n_iters)
 	return bench_now() - start;
 }
 
-/* The barrier at the end keeps the root from leaving its work behind. */
+/* The barrier at the end includes the work that the root has not finished. */
 static double run_bcast(struct bench *b, size_t len, long n_iters)
 {
 	double start = bench_now();

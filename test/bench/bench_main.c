@@ -92,7 +92,8 @@ static void usage(FILE *f)
 		fprintf(f, "  %-15s %s\n", cmds[i].name, cmds[i].what);
 }
 
-/* A whole number between low and high, or the program ends saying why. */
+/* A whole number between low and high; for others the program exits with a
+ * message. */
 static long parse_number(
 	const char *text, const char *what, long low, long high, char **end_out)
 {

@@ -32,7 +32,7 @@ enum rma_data {
 	BYTES,
 	LONGS,
 	DOUBLES,
-	GAPS, /* doubles, each with a gap behind it, at both ends */
+	GAPS, /* doubles, each followed by a gap, at both ends */
 };
 
 /* One metric on an open window. */

@@ -59,7 +59,7 @@ static void warm_up(struct bench *b, bench_run_fn run, size_t len)
 	}
 }
 
-/* Rank 0 decides how many iterations come next; 0 from it means enough. */
+/* Rank 0 decides the number of further iterations; 0 ends the loop. */
 static long next_iters(const struct bench *b, double seconds, long n_iters)
 {
 	long next = 0;

@@ -83,10 +83,9 @@ static void plain_load(const struct load *load, long n)
 
 /* --- one cache line that two PEs take from each other --------------------
  *
- * PE 0 writes the first word of PE 1's line, PE 1 answers in the second, so
- * that the line has left PE 0 whenever it comes back to it. The plain and the
- * other variant differ in one access only. A round has two transfers of the
- * line. */
+ * PE 0 writes the first word of PE 1's line, and PE 1 answers in the second.
+ * Each access therefore transfers the line. The plain and the other variant
+ * differ in one access only. A round has two transfers of the line. */
 
 static void hold_on(volatile long *word, long value)
 {

@@ -287,8 +287,9 @@ void run_alone(const struct side *s)
 {
 	struct side copy = *s;
 
-	claim(s, apart(alone, &copy) == 0, "alone it ends well");
+	claim(s, apart(alone, &copy) == 0,
+		"an endpoint without a peer closes normally");
 	for (enum end end = CLOSES; end <= KILLED_IN_THE_MIDDLE; end++)
 		claim(s, apart(lose_peer, &(struct loss){ s, end }) == 0,
-			"and so does who lost a peer");
+			"an endpoint whose peer is lost closes normally");
 }

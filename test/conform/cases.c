@@ -107,7 +107,7 @@ static void case_flood_eager(struct side *s)
 	sync_sides(s);
 }
 
-/* Long ones must not be overtaken by the short ones behind them. */
+/* Short messages must not overtake the long ones before them. */
 static void case_mixed_sizes(struct side *s)
 {
 	enum { WINDOW = 16, ROUNDS = 12 };
@@ -153,7 +153,7 @@ static void case_both_ways(struct side *s)
 	}
 	while (s->n_got < 5000)
 		tick(s, start, "both ways");
-	claim(s, s->n_bad == 0, "both sides flood at once");
+	claim(s, s->n_bad == 0, "both sides flood at the same time");
 	sync_sides(s);
 }
 
@@ -242,14 +242,14 @@ static void case_delivered(struct side *s)
 			"a delivered send is not done before its receive");
 		sync_sides(s);
 		claim(s, op_wait(s, &w, "delivered send") == 0,
-			"and is done with it");
+			"the delivered send completes");
 	} else {
 		sync_sides(s);
 		post_trecv(s, buf, BIG, 4242, &w);
 		claim(s,
 			op_wait(s, &w, "delivered receive") == 0 && !buf[0] &&
 				!buf[BIG - 1],
-			"what is delivered is there");
+			"the delivered data is in the receive buffer");
 	}
 	free(buf);
 	sync_sides(s);
@@ -266,12 +266,14 @@ static void case_truncate(struct side *s)
 		rc = post_tsend(s, buf, sizeof(buf), 77, &w);
 		rc = rc ? rc : op_wait(s, &w, "long send");
 		claim(s, rc == 0 || rc == WEFT_ERR_TRUNCATE,
-			"a receive too short does not hurt the sender");
+			"a receive that is too short is no error of the "
+			"sender");
 	} else {
 		post_trecv(s, buf, 10, 77, &w);
 		sync_sides(s);
 		rc = op_wait(s, &w, "short receive");
-		claim(s, rc == WEFT_ERR_TRUNCATE, "short receive says so");
+		claim(s, rc == WEFT_ERR_TRUNCATE,
+			"a receive that is too short reports the truncation");
 	}
 	sync_sides(s);
 }
@@ -322,7 +324,7 @@ static void case_rma(struct side *s)
 	}
 	sync_sides(s);
 	claim(s, is_filled(mine, LEN, 5 + (uint64_t)!s->rank),
-		"what was written is in memory when its writer knows");
+		"written data is in memory when the writer is notified");
 	memset(local, 0, LEN);
 	op_init(&op);
 	while ((bad = weft_net_read(s->net, s->peer, local + 100, LEN - 100,
@@ -332,7 +334,7 @@ static void case_rma(struct side *s)
 	claim(s,
 		!bad && memcmp(local, "\0\0\0\0", 4) == 0 &&
 			local[100] == pattern(100, 5 + (uint64_t)s->rank),
-		"one-sided read returns what is there");
+		"a one-sided read returns the data of the target");
 	sync_sides(s);
 	weft_mr_put(s->net, mr);
 	free(mine);
@@ -349,7 +351,7 @@ static void case_names(struct side *s)
 
 	claim(s, rc == 0 && len > 8, "a net has a name");
 	claim(s, weft_net_name(s->net, name, &small) == WEFT_ERR_ARG,
-		"a name needs room");
+		"a buffer that is too short for the name is refused");
 	name[0] ^= 0x55;
 	claim(s, weft_net_peer_add(s->net, name, len, &addr) == WEFT_ERR_PEER,
 		"a name of another fabric is refused");
@@ -361,7 +363,7 @@ static void case_names(struct side *s)
 					 WEFT_ERR_PEER,
 		"a name that is no address is refused");
 	claim(s, weft_net_peer_add(s->net, name, 3, &addr) == WEFT_ERR_PEER,
-		"half a name is refused");
+		"an incomplete name is refused");
 	sync_sides(s);
 }
 

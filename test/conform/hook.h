@@ -13,7 +13,7 @@
 struct hook_limits {
 	uint32_t n_tx; /* operations under way, injections apart */
 	uint32_t n_av; /* addresses, from now on */
-	uint32_t n_mr; /* registrations alive, from now on */
+	uint32_t n_mr; /* open registrations, from now on */
 };
 
 enum hook_call {
@@ -29,7 +29,7 @@ enum hook_call {
 	HOOK_N_CALLS,
 };
 
-/* One call and what came of it. */
+/* One call and its result. */
 struct hook_record {
 	enum hook_call call;
 	uint64_t len;

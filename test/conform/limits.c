@@ -93,7 +93,7 @@ static void case_full_addresses(const char *provider)
 	open_one(&more, provider);
 	weft_net_name(more.net, name, &len);
 	claim(&t.a, weft_net_peer_add(t.a.net, name, len, &addr) == 0,
-		"there is room for one more address");
+		"the address table has space for one more address");
 	weft_net_close(more.net);
 	open_one(&more, provider);
 	len = sizeof(name);
@@ -101,12 +101,14 @@ static void case_full_addresses(const char *provider)
 	claim(&t.a,
 		weft_net_peer_add(t.a.net, name, len, &addr) == WEFT_ERR_PEER &&
 			strstr(weft_err_detail_peek(WEFT_ERR_PEER), "space"),
-		"a full address table is told, with its reason");
-	claim(&t.a, talks(&t), "and those who are in it still talk");
+		"a full address table is reported with the reason");
+	claim(&t.a, talks(&t),
+		"peers in a full address table still exchange messages");
 	hook_off(t.hook);
 	t.hook = NULL;
 	claim(&t.a, weft_net_peer_add(t.a.net, name, len, &addr) == 0,
-		"and it takes more when it can");
+		"the address table accepts more entries when it has space "
+		"again");
 	close_two(&t);
 	weft_net_close(more.net);
 }
@@ -126,16 +128,17 @@ static void case_full_registrations(const char *provider)
 		claim(&t.a,
 			weft_mr_get(t.a.net, mem[1], MEM_LEN, WEFT_MR_REMOTE,
 				&mrs[1]) == WEFT_ERR_NOMEM,
-			"no registration is left: told as such");
+			"exhausted registrations are reported as lack of "
+			"memory");
 	if (!rc)
 		weft_mr_put(t.a.net, mrs[0]);
 	rc = rc ? rc
 		: weft_mr_get(
 			  t.a.net, mem[1], MEM_LEN, WEFT_MR_REMOTE, &mrs[1]);
-	claim(&t.a, rc == 0, "one given back may be had again");
+	claim(&t.a, rc == 0, "a released registration can be acquired again");
 	if (!rc)
 		weft_mr_put(t.a.net, mrs[1]);
-	claim(&t.a, talks(&t), "and messages flow");
+	claim(&t.a, talks(&t), "messages still arrive");
 	close_two(&t);
 }
 
@@ -160,7 +163,7 @@ static bool is_all(const unsigned char *mem, size_t len, unsigned char value)
 	return true;
 }
 
-/* The waiting process gets an error or waits for ever. It never gets a success,
+/* The waiting process gets an error or never returns. It never gets a success,
  * except where the plan states that such errors are lost. Then no data is
  * written either. */
 static void case_wrong(const char *provider, enum wrong wrong, bool is_read)
@@ -240,11 +243,11 @@ static void case_recorder(const char *provider)
 		rc == 0 && last && last->call == HOOK_SEND &&
 			last->len == sizeof(buf) && last->rc == 0 &&
 			hook_most(t.hook) == 1,
-		"a recorder in front of the provider sees what is posted");
+		"a recorder in front of the provider sees all posts");
 	while (!w.n_done && weft_now_ns() - start < WEFT_NS_PER_S * DEADLINE_S)
 		turn(&t);
 	claim(&t.a, talks(&t) && w.n_done == 1 && !w.err,
-		"and the net does not notice");
+		"the recorder changes no result");
 	hook_tell(t.hook);
 	close_two(&t);
 }

@@ -3,7 +3,7 @@
  *
  *   net_NAME [--bench]
  *
- * Built once for each provider (NET_PROVIDER); WEFT_TEST_PROVIDER overrules it.
+ * Built once for each provider (NET_PROVIDER); WEFT_TEST_PROVIDER overrides it.
  *
  * The parent and a forked child each open a net on this host, exchange names
  * through a socket pair and run the same list of cases. Skipped if the provider
@@ -48,7 +48,7 @@ static void limited(struct side *s, const struct hook_limits *limits)
 	if (s->rank == 0)
 		hook_tell(hook);
 	claim(s, hook_most(hook) <= limits->n_tx,
-		"with one operation under way at a time, all the same");
+		"no more operations than the limit are in flight");
 	sync_sides(s);
 	hook_off(hook);
 }
@@ -128,9 +128,9 @@ static void run_little(const struct side *s)
 	struct pair little = { s->provider, { .n_tx = 1, .n_mr = 2 }, false };
 
 	claim(s, apart(run_pair, &little) == 0,
-		"both sides end well with little of everything");
+		"both sides end normally with scarce resources");
 	claim(s, apart(limits_of, (void *)s->provider) == 0,
-		"who meets the limits ends well");
+		"a process at the limits ends normally");
 }
 #endif
 
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 	}
 	if (is_bench)
 		return rc;
-	claim(&s, rc == 0, "both sides end well");
+	claim(&s, rc == 0, "both sides end normally");
 #ifndef CONFORM_OWN
 	run_little(&s);
 #endif

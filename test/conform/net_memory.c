@@ -7,7 +7,7 @@
  * address has other pages: after munmap() and mmap(), after malloc() returned
  * memory to the system and got it back, and after fork(), when the first writer
  * gets a copy. --bench measures a registration and a connection. Built for
- * NET_PROVIDER; WEFT_TEST_PROVIDER overrules it. */
+ * NET_PROVIDER; WEFT_TEST_PROVIDER overrides it. */
 #include "base/clock.h"
 #include "base/knob.h"
 #include "net/net.h"

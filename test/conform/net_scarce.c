@@ -86,7 +86,8 @@ static void poll_both(struct end ends[2])
 		sched_yield();
 }
 
-/* n numbers from one to the other, both looking; 0 when all came in order. */
+/* Sends n numbers from one endpoint to the other while both are polled; 0 if
+ * all arrive in order. */
 static int talk(struct end ends[2], uint64_t n)
 {
 	ends[1].n_got = ends[1].n_bad = 0;

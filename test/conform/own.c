@@ -46,8 +46,8 @@ struct peer {
 
 enum state { FREE, RECEIVING, COME, FINISHED, SENDING };
 
-/* An operation, or a request that no receive waits for yet (COME), or the
- * answer to one that found no room (FINISHED with answer set). */
+/* An operation, a request without a posted receive (COME), or an answer that
+ * found no space in the ring (FINISHED with answer set). */
 struct slot {
 	enum state state;
 	struct weft_op *op;

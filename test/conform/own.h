@@ -9,7 +9,7 @@
 
 #include "net/net.h"
 
-/* As the calls of net.h. hints->provider is not looked at. */
+/* As the calls of net.h. hints->provider is ignored. */
 int own_open(const struct weft_net_hints *hints, weft_net_recv_fn *recv,
 	void *arg, struct weft_net **net_out);
 void own_close(struct weft_net *net);

@@ -356,7 +356,7 @@ static void again(void)
 	assert_int_equal(setup(NULL), 0);
 }
 
-/* The waiting process gets an error or waits for ever. It never gets a success.
+/* The waiting process gets an error or never returns. It never gets a success.
  */
 static void in_vain(struct wait *w)
 {

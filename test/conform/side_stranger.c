@@ -65,7 +65,7 @@ static int open_side(const char *provider, struct weft_rma_domain **out)
 /* ---- the stranger ---- */
 
 /* One access with one key, through an endpoint of its own: a refusal may cost
- * the connection. True if it went well. */
+ * the connection. True if all checks passed. */
 static bool try_key(const char *provider, const struct known *known, int span,
 	uint64_t key, bool is_write)
 {
@@ -246,7 +246,7 @@ static int apart(const char *provider)
 		int rc = run_case(provider);
 
 		fflush(stdout);
-		_exit(rc); /* nothing was closed: no leaks are looked for */
+		_exit(rc); /* nothing was closed, so leaks are not checked */
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		return 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fakefab: a fabric made of op tables, for tests without a network
  *
- * Untagged messages sent to any address come back to the same endpoint, into
- * its posted receive buffers, in order. Tagged sends match posted tagged
+ * Untagged messages sent to any address are delivered to the same endpoint,
+ * into its posted receive buffers, in order. Tagged sends match posted tagged
  * receives. Knobs make calls refuse, delay and fail. Counters record the calls.
  */
 #ifndef WEFT_FAKEFAB_H

@@ -22,7 +22,7 @@ static void *owner; /* the argument of notices */
 
 /* ---- values ---- */
 
-/* Often what some part looks for. */
+/* Often a key that some part of the library reads. */
 static char *some_text(void)
 {
 	static const char *const words[] = { "", "host", "other", "0-3", "0,1",

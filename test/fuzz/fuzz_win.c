@@ -73,7 +73,7 @@ static void end(void)
 
 /* ---- messages of other processes ---- */
 
-/* A record with bytes of data behind it. */
+/* A record followed by bytes of data. */
 struct rec {
 	struct weft_wire_am head;
 	uint32_t len;

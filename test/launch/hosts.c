@@ -91,7 +91,7 @@ static void on_recv(void *arg, const void *data, size_t len)
 	if (len == sizeof(number))
 		memcpy(&number, data, len);
 	claim(h, len == sizeof(number) && number == h->n_came,
-		"messages come whole and in order");
+		"messages arrive complete and in order");
 	h->n_came++;
 }
 
@@ -294,8 +294,10 @@ static void with_many(struct host *h)
 	talk(h);
 	printf("# host %d: %d sockets, then %d\n", h->rank, before,
 		count_sockets());
-	claim(h, count_sockets() > before, "a conversation costs a socket");
-	claim(h, count_sockets() <= before + 2, "and not more than two");
+	claim(h, count_sockets() > before,
+		"communication with a peer opens a socket");
+	claim(h, count_sockets() <= before + 2,
+		"communication with a peer opens two sockets at most");
 }
 
 struct test {
@@ -319,7 +321,7 @@ static void child(const struct test *test, int rank, int fd, int go)
 	char c = 0;
 
 	alarm(DEADLINE_S);
-	/* the parent's cable comes when we have a namespace */
+	/* the parent connects the cable when this process has a namespace */
 	if (unshare(CLONE_NEWNET) || write(go, &c, 1) != 1 ||
 		read(go, &c, 1) != 1)
 		_exit(SKIP);

@@ -55,11 +55,13 @@ static void parent_talk(void)
 	int n_remote, n, sum;
 
 	MPI_Comm_get_parent(&none);
-	claim(none == MPI_COMM_NULL, "who was not spawned has no parent");
+	claim(none == MPI_COMM_NULL,
+		"a process that was not spawned has no parent");
 	MPI_Comm_remote_size(inter, &n_remote);
 	claim(n_remote == 3, "three processes were spawned");
 	sum = merged_sum(inter, 0, &n);
-	claim(n == size + 3 && sum == n * (n - 1) / 2, "both sides merge");
+	claim(n == size + 3 && sum == n * (n - 1) / 2,
+		"both sides merge into one communicator");
 	MPI_Comm_disconnect(&inter);
 }
 
@@ -87,10 +89,11 @@ static void child_talk(MPI_Comm parent)
 
 	claim(parent != MPI_COMM_NULL, "child: there is a parent");
 	claim(!strcmp(arguments[2], "two words"),
-		"child: arguments come whole");
+		"child: an argument with a blank is not split");
 	claim(!is_told(), "child: the port's name stays a secret");
 	sum = merged_sum(parent, 1, &n);
-	claim(n > size && sum == n * (n - 1) / 2, "child: both sides merge");
+	claim(n > size && sum == n * (n - 1) / 2,
+		"child: both sides merge into one communicator");
 	MPI_Comm_disconnect(&parent);
 	MPI_Comm_get_parent(&again);
 	claim(again == MPI_COMM_NULL, "child: no parent after disconnecting");
@@ -120,7 +123,7 @@ static void cross(MPI_Comm parent_or_child, int is_high)
 	MPI_Allreduce(&at, &sum, 1, MPI_INT, MPI_SUM, inter);
 	claim(n_remote == n / 2 && got == (at ^ 1) &&
 			sum == n * (n - 1) / 2 - own_sum(half, at),
-		"groups of several jobs meet");
+		"groups of several jobs create an intercommunicator");
 	MPI_Comm_disconnect(&inter);
 	MPI_Comm_disconnect(&half);
 	MPI_Comm_disconnect(&all);
@@ -153,13 +156,15 @@ static void parent_multiple(void)
 	MPI_Comm_spawn_multiple(2, commands, argvs, maxprocs, infos, 0,
 		MPI_COMM_WORLD, &inter, codes);
 	MPI_Info_free(&infos[1]);
-	claim(!codes[0] && !codes[1] && !codes[2], "all were started");
+	claim(!codes[0] && !codes[1] && !codes[2],
+		"all processes were started");
 	if (rank == 0)
 		for (int i = 0; i < 3; i++)
 			MPI_Recv(&got[i], 1, MPI_INT, i, 1, inter,
 				MPI_STATUS_IGNORE);
 	claim(rank || (got[0] == 1 && got[1] == 12 && got[2] == 12),
-		"each has its app's arguments, directory and number");
+		"each process has the arguments, directory and number of its "
+		"app");
 	MPI_Comm_disconnect(&inter);
 }
 
@@ -186,32 +191,36 @@ static void parent_fail(void)
 	code = MPI_Comm_spawn("/no/such/program", MPI_ARGV_NULL, 2,
 		MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, codes);
 	MPI_Error_class(code, &class);
-	claim(class == MPI_ERR_SPAWN, "no such program");
+	claim(class == MPI_ERR_SPAWN, "a missing program is MPI_ERR_SPAWN");
 	claim(rank || (codes[0] == MPI_ERR_SPAWN && codes[1] == MPI_ERR_SPAWN),
-		"every process has its error code");
+		"each process that was not started has an error code");
 	code = MPI_Comm_spawn("/bin/true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0,
 		MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
 	MPI_Error_class(code, &class);
-	claim(class == MPI_ERR_SPAWN, "a program without MPI");
+	claim(class == MPI_ERR_SPAWN, "a program without MPI is MPI_ERR_SPAWN");
 	code = MPI_Comm_spawn(arguments[0], MPI_ARGV_NULL, rank ? 1 : -1,
 		MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
 	MPI_Error_class(code, &class);
-	claim(class == MPI_ERR_ARG, "all hear of a number wrong at root");
+	claim(class == MPI_ERR_ARG,
+		"an invalid maxprocs at the root is an error at all members");
 	code = MPI_Comm_spawn(arguments[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL,
 		size, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
 	MPI_Error_class(code, &class);
-	claim(class == MPI_ERR_ROOT, "there is no such root");
+	claim(class == MPI_ERR_ROOT, "an invalid root is MPI_ERR_ROOT");
 	code = MPI_Comm_connect(rank ? NULL : "no port", MPI_INFO_NULL, 0,
 		MPI_COMM_WORLD, &inter);
 	MPI_Error_class(code, &class);
-	claim(class == MPI_ERR_PORT, "all hear of a wrong port");
+	claim(class == MPI_ERR_PORT,
+		"an invalid port at the root is an error at all members");
 	code = MPI_Comm_accept(NULL, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
 	MPI_Error_class(code, &class);
-	claim(class == MPI_ERR_ARG, "and of none");
+	claim(class == MPI_ERR_ARG,
+		"a null port name is an error at all members");
 	code = MPI_Intercomm_create(
 		MPI_COMM_WORLD, 0, MPI_COMM_WORLD, 4711, 1, &inter);
 	MPI_Error_string(code, text, &len);
-	claim(strstr(text, "4711") != NULL, "in the words of who found it");
+	claim(strstr(text, "4711") != NULL,
+		"the error text is that of the member that detected the error");
 }
 
 /* One job after the other, and two at the same time: each is notified of the
@@ -231,7 +240,7 @@ static void parent_many(void)
 		n_good += MPI_Barrier(inter) == MPI_SUCCESS;
 		MPI_Comm_disconnect(&inter);
 	}
-	claim(n_good == 8, "one job after the other");
+	claim(n_good == 8, "jobs are spawned one after the other");
 	MPI_Comm_free(&own);
 }
 
@@ -241,8 +250,8 @@ static void child_many(MPI_Comm parent)
 	MPI_Comm_disconnect(&parent);
 }
 
-/* Nothing joins two jobs that have disconnected; a file that root makes is
- * there until all of the side that goes on have. */
+/* Two jobs that have disconnected have no connection. A file of the root exists
+ * until all processes of the surviving side have continued. */
 static char sign[] = "/tmp/weft-spawner-XXXXXX";
 
 static MPI_Comm start_with_sign(const char *how)
@@ -280,7 +289,7 @@ static void parent_part(void)
 		token += i;
 		MPI_Bcast(&token, 1, MPI_INT, 0, MPI_COMM_WORLD);
 	}
-	claim(token == 4950, "the parent goes on without the child");
+	claim(token == 4950, "the parent continues without the child");
 }
 
 static void child_abort(MPI_Comm parent)
@@ -307,7 +316,7 @@ static void child_stay(MPI_Comm parent)
 		nap(10);
 		MPI_Barrier(MPI_COMM_WORLD);
 	}
-	claim(1, "child: goes on without the parent");
+	claim(1, "child: continues without the parent");
 }
 
 /* A child that dies while the parent waits for it. */
@@ -318,7 +327,8 @@ static void parent_crash(void)
 
 	MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
 	code = MPI_Recv(&word, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE);
-	claim(code != MPI_SUCCESS, "a crash ends what waits for the child");
+	claim(code != MPI_SUCCESS,
+		"a crash of the child ends a wait for it with an error");
 	MPI_Comm_disconnect(&inter);
 }
 
@@ -328,7 +338,7 @@ static void child_crash(MPI_Comm parent)
 	raise(SIGKILL);
 }
 
-/* Both end in MPI_Finalize without having disconnected. */
+/* Both call MPI_Finalize without a disconnect. */
 static void parent_finalize(void)
 {
 	start("child-finalize", 2, "");
@@ -356,12 +366,13 @@ static void parent_names(void)
 	claim(*port && !strcmp(port, found), "a published name is found");
 	code = MPI_Lookup_name("another", MPI_INFO_NULL, found);
 	MPI_Error_class(code, &class);
-	claim(class == MPI_ERR_NAME, "another is not");
+	claim(class == MPI_ERR_NAME, "an unknown name is not found");
 	if (rank == 0) {
 		code = MPI_Publish_name("the service", MPI_INFO_NULL, port);
 		MPI_Error_class(code, &class);
 	}
-	claim(rank || class == MPI_ERR_SERVICE, "nor published twice");
+	claim(rank || class == MPI_ERR_SERVICE,
+		"a name cannot be published twice");
 	if (rank == 0) {
 		MPI_Unpublish_name("the service", MPI_INFO_NULL, port);
 		MPI_Close_port(port);
@@ -369,7 +380,7 @@ static void parent_names(void)
 	MPI_Barrier(MPI_COMM_WORLD);
 	code = MPI_Lookup_name("the service", MPI_INFO_NULL, found);
 	MPI_Error_class(code, &class);
-	claim(class == MPI_ERR_NAME, "it can be taken back");
+	claim(class == MPI_ERR_NAME, "an unpublished name is not found");
 	code = MPI_Unpublish_name("the service", MPI_INFO_NULL, port);
 	MPI_Error_class(code, &class);
 	claim(class == MPI_ERR_SERVICE, "but once");
@@ -418,7 +429,7 @@ static void parent_keys(void)
 	int codes[8], n = 0, code, of_rest = rank ? -1 : MPI_ERR_SPAWN;
 
 	code = spawn_softly("1:2,5:9:4", 4, &inter, codes);
-	claim(code == MPI_SUCCESS, "a spawn with info keys");
+	claim(code == MPI_SUCCESS, "a spawn with info keys succeeds");
 	MPI_Comm_remote_size(inter, &n);
 	claim(n == 2, "soft: as many as the set has below the most");
 	claim(codes[0] == MPI_SUCCESS && codes[1] == MPI_SUCCESS &&
@@ -438,12 +449,13 @@ static void parent_fewer(void)
 	MPI_Comm inter = MPI_COMM_NULL;
 	int codes[16], n = 0, code = spawn_softly("1:12", 12, &inter, codes);
 
-	claim(code == MPI_SUCCESS, "a spawn of fewer");
+	claim(code == MPI_SUCCESS, "a spawn with a soft set succeeds");
 	MPI_Comm_remote_size(inter, &n);
-	claim(n && n <= atoi(arguments[2]), "not more than there is room for");
+	claim(n && n <= atoi(arguments[2]),
+		"no more processes than slots were started");
 	claim(rank || (codes[n - 1] == MPI_SUCCESS &&
 			      codes[n] == MPI_ERR_SPAWN),
-		"the error codes say so");
+		"processes that were not started have error codes");
 	MPI_Comm_disconnect(&inter);
 }
 
@@ -521,14 +533,14 @@ static void parent_join(void)
 	char word = 'w', back = 0;
 
 	MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-	claim(fd >= 0, "a socket");
+	claim(fd >= 0, "a socket is open");
 	claim(MPI_Comm_join(fd, &inter) == MPI_SUCCESS, "join");
 	MPI_Comm_test_inter(inter, &is_inter);
 	MPI_Comm_remote_size(inter, &n);
-	claim(is_inter && n == 1, "one process on the other side");
+	claim(is_inter && n == 1, "the remote group has one process");
 	MPI_Sendrecv(&rank, 1, MPI_INT, 0, 1, &got, 1, MPI_INT, 0, 1, inter,
 		MPI_STATUS_IGNORE);
-	claim(got == !rank, "who is the other one");
+	claim(got == !rank, "the remote process is the other one");
 	claim(write(fd, &word, 1) == 1 && read(fd, &back, 1) == 1 &&
 			back == 'w',
 		"the socket is quiet and ours again");
@@ -536,7 +548,8 @@ static void parent_join(void)
 	MPI_Barrier(MPI_COMM_WORLD);
 	close(fd);
 	code = MPI_Comm_join(fd, &inter);
-	claim(class_of(code) == MPI_ERR_OTHER, "no socket, no communicator");
+	claim(class_of(code) == MPI_ERR_OTHER,
+		"joining without a socket fails");
 	fd = connect_two();
 	code = MPI_Comm_join(fd, rank ? &inter : NULL);
 	claim(class_of(code) == (rank ? MPI_ERR_OTHER : MPI_ERR_ARG),
@@ -552,7 +565,7 @@ static void parent_universe(void)
 
 	MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &has);
 	if (!atoi(arguments[2]))
-		claim(!has, "no universe's size");
+		claim(!has, "MPI_UNIVERSE_SIZE is not set");
 	else
 		claim(has && *universe == atoi(arguments[2]),
 			"the universe's size");
@@ -589,7 +602,7 @@ static void *spawn_one(void *arg)
 	return NULL;
 }
 
-/* Wakes the launcher, whatever becomes of this process. */
+/* Wakes the launcher, also if this process ends. */
 static pid_t set_alarm(pid_t launcher)
 {
 	pid_t pid = fork();
@@ -649,7 +662,7 @@ static int is_stopped(pid_t pid)
 	return is;
 }
 
-/* A thread goes on until one of them has had the time to see the signal. */
+/* A thread continues until one of them has had time to receive the signal. */
 static void stop_launcher(pid_t launcher)
 {
 	kill(launcher, SIGSTOP);
@@ -657,8 +670,8 @@ static void stop_launcher(pid_t launcher)
 		nap(10);
 }
 
-/* One thread of rank 0 waits for the launcher, which is stopped; the other's
- * messages come and go. */
+/* One thread of rank 0 waits for the launcher, which is stopped; the other
+ * thread exchanges messages. */
 static void meanwhile(void *(*wait)(void *), const char *what)
 {
 	pid_t launcher = getppid(), alarm = -1;
@@ -688,9 +701,10 @@ static void parent_stopped(void)
 {
 	MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 	meanwhile(look_up, "messages move while another thread looks up");
-	claim(rank || class_of(slow_code) == MPI_ERR_NAME, "nothing was found");
+	claim(rank || class_of(slow_code) == MPI_ERR_NAME,
+		"no published name was found");
 	meanwhile(spawn_one, "and while another thread spawns");
-	claim(rank || slow_code == MPI_SUCCESS, "it was spawned");
+	claim(rank || slow_code == MPI_SUCCESS, "the processes were spawned");
 }
 
 static const struct {

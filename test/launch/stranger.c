@@ -93,7 +93,8 @@ static void say_wire(const struct weft_wire_net *wire)
 	say(wire, sizeof(*wire));
 }
 
-/* One of each kind; `good` is what this process could really have sent. */
+/* One message of each kind; `good` is one that this process is permitted to
+ * send. */
 static void say_each(const struct weft_wire_net *good)
 {
 	struct weft_wire_net wire;
@@ -158,7 +159,8 @@ static void knock(void)
 		if (k && send(fd, text, k * 90, MSG_NOSIGNAL) < 0)
 			break;
 		if (k % 2)
-			close(fd); /* the others stay, and send no more */
+			close(fd); /* the other connections stay open and send
+				      no more */
 	}
 }
 
@@ -171,7 +173,7 @@ static void be_stranger(MPI_Comm comm)
 	int flag = 0;
 	long n;
 
-	claim(opened, "a stranger finds the way");
+	claim(opened, "a foreign process connects to the endpoint");
 	if (opened) {
 		peer = weft_peer_of(&weft_proc.vci, weft_proc.proc - 2);
 		good = (struct weft_wire_net){
@@ -242,9 +244,9 @@ static void judge(MPI_Comm comm, long n)
 	do
 		MPI_Iprobe(2, TAG_EVIL, comm, &flag, MPI_STATUS_IGNORE);
 	while (vci->counters.dropped < (uint64_t)n && weft_now_ns() < end);
-	claim(!flag, "nothing of it came through");
+	claim(!flag, "no message of the foreign process arrived");
 	claim(n > N_NOISE && vci->counters.dropped == (uint64_t)n,
-		"every message of a stranger is dropped and counted");
+		"each message of the foreign process is dropped and counted");
 	printf("# %llu dropped of %ld\n",
 		(unsigned long long)vci->counters.dropped, n);
 }

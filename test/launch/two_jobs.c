@@ -103,7 +103,7 @@ static void use(MPI_Comm inter, int is_server)
 	MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, all);
 	claim(n == size + n_remote && sum == n * (n - 1) / 2 &&
 			me == (is_server ? rank : n_remote + rank),
-		"both sides merge");
+		"both sides merge into one communicator");
 	MPI_Comm_split(all, me % 2, 0, &half);
 	MPI_Barrier(half);
 	MPI_Comm_disconnect(&half);
@@ -142,10 +142,11 @@ static void do_meet(int is_server, const char *name)
 	MPI_Comm_disconnect(&inter);
 	use(again, is_server);
 	MPI_Comm_disconnect(&again);
-	claim(inter == MPI_COMM_NULL, "and they part"); /* S90 */
+	claim(inter == MPI_COMM_NULL,
+		"the communicator is disconnected"); /* S90 */
 }
 
-/* They end in MPI_Finalize without having disconnected. */
+/* They call MPI_Finalize without a disconnect. */
 static void do_finalize(int is_server, const char *name)
 {
 	MPI_Comm inter = meet(is_server, name);
@@ -187,7 +188,7 @@ static void part_and_end(int is_server, const char *name, int is_crash)
 		token += i;
 		MPI_Bcast(&token, 1, MPI_INT, 0, MPI_COMM_WORLD);
 	}
-	claim(token == 4950, "the client goes on without the server");
+	claim(token == 4950, "the client continues without the server");
 }
 
 static void do_abort(int is_server, const char *name)
@@ -233,16 +234,20 @@ static void do_refuse(int is_server, const char *name)
 		return;
 	}
 	inter = meet(0, name);
-	claim(refusal(name, "1") == MPI_ERR_PORT, "nobody accepts in time");
+	claim(refusal(name, "1") == MPI_ERR_PORT,
+		"a connect without an accept times out");
 	MPI_Barrier(inter);
 	MPI_Barrier(inter);
-	claim(refusal(name, NULL) == MPI_ERR_PORT, "a closed port refuses");
-	claim(refusal("hello", NULL) == MPI_ERR_PORT, "no port name at all");
-	claim(refusal("", NULL) == MPI_ERR_PORT, "an empty one");
+	claim(refusal(name, NULL) == MPI_ERR_PORT,
+		"a closed port refuses connections");
+	claim(refusal("hello", NULL) == MPI_ERR_PORT,
+		"an invalid port name is refused");
+	claim(refusal("", NULL) == MPI_ERR_PORT,
+		"an empty port name is refused");
 	strcpy(other, name);
 	if (n > 80) /* within the key */
 		other[70] = other[70] == '0' ? '1' : '0';
-	claim(refusal(other, "2") == MPI_ERR_PORT, "a wrong key is not heard");
+	claim(refusal(other, "2") == MPI_ERR_PORT, "a wrong key is refused");
 	MPI_Barrier(inter);
 	MPI_Comm_disconnect(&inter);
 }
@@ -257,7 +262,7 @@ static void do_late(int is_server, const char *name)
 		wait_parted();
 	} else {
 		claim(refusal(name, "1") == MPI_ERR_PORT,
-			"nobody accepts in time");
+			"a connect without an accept times out");
 		if (rank == 0)
 			tell_name(parted, "given up");
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * waiter: ranks that wait in a barrier, except rank 1 and the last rank. Rank 1
- * receives from the last rank, which is outside MPI until it gets USR1 (or for
- * ever, with an argument)
+ * receives from the last rank, which is outside MPI until it gets USR1 (with an
+ * argument, without end)
  */
 #include <mpi.h>
 #include <signal.h>

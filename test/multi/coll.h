@@ -26,7 +26,8 @@ static inline int coll_end(int rc, MPI_Request *req)
 	rc = MPI_Wait(req, &st);
 	if (how == PERSISTENT)
 		OK(MPI_Request_free(req));
-	CHECK(*req == MPI_REQUEST_NULL, "a finished collective is null");
+	CHECK(*req == MPI_REQUEST_NULL,
+		"the request of a completed collective is null");
 	return rc;
 }
 

@@ -30,7 +30,7 @@ static void line_up(void)
 
 	if (mtest.rank == 0 && is_late)
 		mtest_linger(50);
-	if (mtest.rank == 1 && !is_late) /* until something has come */
+	if (mtest.rank == 1 && !is_late) /* until a message has arrived */
 		OK(MPI_Recv(&token, 1, MPI_CHAR, 0, 3, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
 }
@@ -55,7 +55,7 @@ static void reduce_meets_bcast(MPI_Comm comm, int len)
 			"MPI_Bcast", "MPI_Reduce");
 }
 
-/* rank 0 broadcasts, rank 1 wants to gather */
+/* rank 0 calls a broadcast, rank 1 a gather */
 static void bcast_meets_gather(MPI_Comm comm)
 {
 	MPI_Request request = MPI_REQUEST_NULL;

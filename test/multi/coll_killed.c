@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * coll_killed: members are killed in collectives, one after the other; every
- * survivor gets right data or an error, soon
+ * coll_killed: members are killed in collectives, one after the other; within
+ * seconds, every survivor gets right data or an error
  *
  * A round has a communicator of those that live, one collective operation in
  * one form (blocking, non-blocking, persistent) and size, one victim, and a
@@ -76,7 +76,7 @@ struct round {
 static struct {
 	MPI_Session session;
 	MPI_Group alive;
-	MPI_Comm comm; /* of the living */
+	MPI_Comm comm; /* of the surviving processes */
 	MPI_Comm on;   /* communicator of the operation */
 	int rank, size;
 	int is_victim, n_ops;
@@ -167,7 +167,7 @@ static int persist(int rc, MPI_Request *request)
 			       : persist(MPI_##name##_init(__VA_ARGS__,       \
 						 MPI_INFO_NULL, &request),    \
 					 &request))
-/* the same, whose non-blocking name is written otherwise */
+/* the same, if the nonblocking name is spelled differently */
 #define FORM2(name, iname, ...)                                                \
 	(r->form == 0	       ? MPI_##name(__VA_ARGS__)                       \
 		: r->form == 1 ? complete(MPI_I##iname(__VA_ARGS__, &request), \
@@ -352,7 +352,8 @@ static int create(const struct round *r)
 		MPI_Group_free(&group);
 	}
 	if (rc) {
-		CHECK(made == MPI_COMM_NULL, "%s with an error makes nothing",
+		CHECK(made == MPI_COMM_NULL,
+			"%s with an error creates no communicator",
 			names[r->kind]);
 		return rc;
 	}
@@ -474,10 +475,10 @@ static void check_error(const struct round *r, int rc, double began)
 	double took = mtest_now() - began;
 
 	CHECK(took < MTEST_SOON_S,
-		"round %d: %s, form %d, %d: soon, not %.1f s", r->number,
-		names[r->kind], r->form, r->count, took);
+		"round %d: %s, form %d, %d ends soon, not after %.1f s",
+		r->number, names[r->kind], r->form, r->count, took);
 	CHECK(is_of_death(r, rc),
-		"round %d: %s, form %d, %d: the class of a death, not %s",
+		"round %d: %s, form %d, %d reports a failed process, not %s",
 		r->number, names[r->kind], r->form, r->count, mtest_error(rc));
 	k.n_errors += rc != MPI_SUCCESS;
 	k.n_right += rc == MPI_SUCCESS;
@@ -500,13 +501,14 @@ static void play(const struct round *r)
 			rc = r->kind >= DUP ? create(r) : operate(r);
 		check_error(r, rc, began);
 		CHECK(rc || is_right(r, call),
-			"round %d: %s, form %d, %d: success with wrong data",
+			"round %d: %s, form %d, %d has right data if it "
+			"succeeds",
 			r->number, names[r->kind], r->form, r->count);
 	}
 	if (k.is_victim)
 		die();
-	CHECK(r->kind != CHAIN || rc, "round %d: who left sent nothing",
-		r->number);
+	CHECK(r->kind != CHAIN || rc,
+		"round %d: a chain with a killed member fails", r->number);
 }
 
 static void leave(const struct round *r, MPI_Comm *comm)
@@ -514,10 +516,11 @@ static void leave(const struct round *r, MPI_Comm *comm)
 	double began = mtest_now();
 	int rc = r->leave ? MPI_Comm_free(comm) : MPI_Comm_disconnect(comm);
 
-	CHECK(is_of_death(r, rc), "round %d: leaving after a death, %s",
+	CHECK(is_of_death(r, rc),
+		"round %d: disconnecting after a failure reports it, %s",
 		r->number, mtest_error(rc));
-	CHECK(mtest_now() - began < MTEST_SOON_S, "round %d: and soon",
-		r->number);
+	CHECK(mtest_now() - began < MTEST_SOON_S,
+		"round %d: disconnecting ends soon", r->number);
 }
 
 static struct round draw_round(int number, int only)
@@ -554,7 +557,7 @@ static void alloc(const struct round *r)
 	}
 }
 
-/* The living without the victim. */
+/* The surviving processes without the victim. */
 static void bury(const struct round *r)
 {
 	MPI_Group rest;
@@ -593,7 +596,8 @@ static int meet(int number)
 	snprintf(tag, sizeof(tag), "round %d", number);
 	rc = MPI_Comm_create_from_group(
 		k.alive, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &k.comm);
-	CHECK(rc == MPI_SUCCESS, "round %d: the living meet, %s", number,
+	CHECK(rc == MPI_SUCCESS,
+		"round %d: the surviving processes communicate, %s", number,
 		mtest_error(rc));
 	if (rc)
 		return 0;

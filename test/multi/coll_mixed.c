@@ -54,8 +54,8 @@ static void beside_messages(MPI_Comm comm)
 		OK(MPI_Wait(&req, &st));
 		CHECK(got == (rank + size - 1) % size * 1000 + i,
 			"the wildcard gets the message, %d", got);
-		CHECK(st.MPI_TAG == 7, "with its tag");
-		CHECK(sum == size * (size - 1) / 2, "and the sum is right");
+		CHECK(st.MPI_TAG == 7, "the status has the tag");
+		CHECK(sum == size * (size - 1) / 2, "the sum is right");
 		OK(MPI_Barrier(comm));
 	}
 }
@@ -72,9 +72,9 @@ static void two_communicators(void)
 	for (int i = 0; i < ROUNDS; i++) {
 		OK(MPI_Allreduce(&one, &x, 1, MPI_INT, MPI_SUM, a));
 		OK(MPI_Allreduce(&one, &y, 1, MPI_INT, MPI_SUM, b));
-		CHECK(x == mtest.size, "all of a, %d", x);
-		CHECK(y == (mtest.size + 1 - mtest.rank % 2) / 2, "half, %d",
-			y);
+		CHECK(x == mtest.size, "sum over all members: %d", x);
+		CHECK(y == (mtest.size + 1 - mtest.rank % 2) / 2,
+			"sum over half of the members: %d", y);
 	}
 	OK(MPI_Comm_free(&a));
 	OK(MPI_Comm_free(&b));
@@ -94,7 +94,8 @@ static void barrier_holds(void)
 		left = mtest_now();
 		/* one clock for all processes of a host */
 		OK(MPI_Bcast(&late, 1, MPI_DOUBLE, who, MPI_COMM_WORLD));
-		CHECK(left >= late, "left %.6f s before rank %d came",
+		CHECK(left >= late,
+			"the barrier ended %.6f s before rank %d entered",
 			late - left, who);
 	}
 }

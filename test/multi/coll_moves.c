@@ -36,7 +36,7 @@ static void bcast(MPI_Comm comm, int me, int size)
 		OK(coll_bcast(buf, n, MPI_INT, root, comm));
 		CHECK(count_bad(buf, root, 5, n) == 0,
 			"bcast of %d from %d of %d", n, root, size);
-		CHECK(buf[n] == -1, "bcast writes nothing behind");
+		CHECK(buf[n] == -1, "bcast writes nothing beyond the buffer");
 	}
 	free(buf);
 }
@@ -55,7 +55,8 @@ static void gather(MPI_Comm comm, int me, int size, bool in_place)
 			CHECK(count_bad(all + n * r, r, root, n) == 0,
 				"gather of %d at %d of %d, from %d", n, root,
 				size, r);
-		CHECK(all[n * size] == -1, "gather writes nothing behind");
+		CHECK(all[n * size] == -1,
+			"gather writes nothing beyond the buffer");
 		free(all);
 		free(mine);
 	}
@@ -74,7 +75,8 @@ static void scatter(MPI_Comm comm, int me, int size, bool in_place)
 			n, MPI_INT, root, comm));
 		CHECK(hidden || count_bad(mine, root, me, n) == 0,
 			"scatter of %d from %d of %d", n, root, size);
-		CHECK(mine[n] == -1, "scatter writes nothing behind");
+		CHECK(mine[n] == -1,
+			"scatter writes nothing beyond the buffer");
 		free(all);
 		free(mine);
 	}
@@ -90,7 +92,8 @@ static void allgather(MPI_Comm comm, int me, int size, bool in_place)
 	for (int r = 0; r < size; r++)
 		CHECK(count_bad(all + n * r, r, 2, n) == 0,
 			"allgather of %d on %d, from %d", n, size, r);
-	CHECK(all[n * size] == -1, "allgather writes nothing behind");
+	CHECK(all[n * size] == -1,
+		"allgather writes nothing beyond the buffer");
 	free(all);
 	free(mine);
 }
@@ -107,7 +110,7 @@ static void alltoall(MPI_Comm comm, int me, int size, bool in_place)
 	for (int r = 0; r < size; r++)
 		CHECK(count_bad(in + n * r, r, me, n) == 0,
 			"alltoall of %d on %d, from %d", n, size, r);
-	CHECK(in[n * size] == -1, "alltoall writes nothing behind");
+	CHECK(in[n * size] == -1, "alltoall writes nothing beyond the buffer");
 	free(out);
 	free(in);
 }
@@ -181,7 +184,8 @@ static void scatterv(MPI_Comm comm, int me, int size, bool in_place)
 			comm));
 		CHECK(hidden || count_bad(mine, root, me, len[me]) == 0,
 			"scatterv of %d from %d of %d", n, root, size);
-		CHECK(hidden || mine[len[me]] == -1, "and nothing behind");
+		CHECK(hidden || mine[len[me]] == -1,
+			"scatterv writes nothing beyond the buffer");
 		free(all);
 		free(mine);
 	}

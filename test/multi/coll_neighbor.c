@@ -12,7 +12,8 @@ enum { EDGES = 40, ROUNDS = 12, ITEMS = 300 };
 static struct graph {
 	int n_sources, n_dests;
 	int sources[EDGES], dests[EDGES];
-	int block[EDGES]; /* which of its source comes from sources[i] */
+	int block[EDGES]; /* the index of the block that sources[i] sends here
+			   */
 } graph;
 
 static int item_of(int from, int block, int round, int i)

@@ -188,7 +188,7 @@ static void long_doubles(void)
 	CHECK(bad == 0, "long double complex: %d wrong", bad);
 }
 
-/* value and place: ties go to the smaller place */
+/* value and index: of equal values, the smaller index wins */
 #define LOCATE(c, type)                                                        \
 	do {                                                                   \
 		struct {                                                       \

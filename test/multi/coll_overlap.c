@@ -35,7 +35,7 @@ static void many_at_once(MPI_Comm comm)
 			if (k % 3 == 1)
 				bad += in[k][i] != k % mtest.size + i + k;
 		}
-	CHECK(bad == 0, "%d at once: %d wrong", N, bad);
+	CHECK(bad == 0, "%d concurrent collectives: %d wrong", N, bad);
 }
 
 /* more than the rings hold: a completion starts sends to other members */
@@ -62,7 +62,7 @@ static void more_than_fits(void)
 				bad += out[k][i] !=
 				       sum + (i + round) * mtest.size;
 	}
-	CHECK(bad == 0, "%d at once: %d wrong", MANY, bad);
+	CHECK(bad == 0, "%d concurrent collectives: %d wrong", MANY, bad);
 }
 
 /* a barrier is not complete while one member is missing */
@@ -86,7 +86,8 @@ static void tested(void)
 	while (!flag)
 		if (!OK(MPI_Test(&req, &flag, MPI_STATUS_IGNORE)))
 			break;
-	CHECK(req == MPI_REQUEST_NULL, "a finished barrier is null");
+	CHECK(req == MPI_REQUEST_NULL,
+		"the request of a completed barrier is null");
 }
 
 #if HAVE_PERSISTENT

@@ -173,7 +173,8 @@ static void commuting(MPI_Comm comm, int me, int size, MPI_Op op)
 			bad += out[i] != all + i * size;
 	}
 	CHECK(bad == 0, "sums of %d on %d: %d wrong", n, size, bad);
-	CHECK(out[n * size] == -1, "nothing behind");
+	CHECK(out[n * size] == -1,
+		"the reduction writes nothing beyond the buffer");
 	free(in);
 	free(out);
 }
@@ -191,7 +192,7 @@ static unsigned *absolute_in(void *base)
 static void add_absolute(void *in, void *inout, int *len, MPI_Datatype *type)
 {
 	(void)type;
-	CHECK(*len == 1, "one item, got %d", *len);
+	CHECK(*len == 1, "the operation gets one item, got %d", *len);
 	for (int i = 0; i < 2; i++)
 		absolute_in(inout)[i] += absolute_in(in)[i];
 }
@@ -252,9 +253,9 @@ static void local(void)
 	OK(MPI_Op_commutative(compose, &commutes));
 	CHECK(!commutes, "the composition does not commute");
 	OK(MPI_Op_commutative(add, &commutes));
-	CHECK(commutes, "the addition does");
+	CHECK(commutes, "the addition commutes");
 	OK(MPI_Op_commutative(MPI_MAX, &commutes));
-	CHECK(commutes, "so does the predefined maximum");
+	CHECK(commutes, "MPI_MAX commutes");
 }
 
 int main(int argc, char **argv)

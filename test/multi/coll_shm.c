@@ -331,7 +331,7 @@ static void predefined(MPI_Comm comm, int me, int size)
 	CHECK(!bad, "predefined operations on %d: %d wrong", size, bad);
 }
 
-/* Items with gaps, of whose last piece not every member has one to combine. */
+/* Items with gaps; in the last piece, some members have no item to combine. */
 static void pairs(MPI_Comm comm, int me, int size)
 {
 	static struct {
@@ -468,7 +468,7 @@ static void results(MPI_Comm comm, int me, int size)
 	wide_items(comm, me, size);
 	run_ahead(comm, me, size);
 	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
-	CHECK(x == size - 1, "so is one that did not block");
+	CHECK(x == size - 1, "a nonblocking collective is complete, too");
 }
 
 /* ---- members that differ ---- */
@@ -594,8 +594,8 @@ static void nothing_left(void)
 		for (int i = 0; i < 20; i++)
 			OK(MPI_Comm_disconnect(&comms[i]));
 	}
-	CHECK(n_maps() <= maps, "%d pieces of shared memory, before %d",
-		n_maps(), maps);
+	CHECK(n_maps() <= maps, "%d shared mappings, %d before", n_maps(),
+		maps);
 }
 
 int main(int argc, char **argv)

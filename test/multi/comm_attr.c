@@ -79,8 +79,10 @@ static void copied_and_deleted(void)
 	copies = deletes = 0;
 	OK(MPI_Comm_dup(a, &b));
 	CHECK(copies == 2, "both copy callbacks ran, %d", copies);
-	CHECK(get(b, copy) == 101, "copied as the callback said");
-	CHECK(get(b, skip) == -1, "not copied as the callback said");
+	CHECK(get(b, copy) == 101,
+		"the attribute is copied if the callback sets the flag");
+	CHECK(get(b, skip) == -1,
+		"the attribute is not copied if the callback clears the flag");
 	CHECK(get(b, plain) == 300, "DUP_FN copies");
 	CHECK(get(b, null_copy) == -1, "NULL_COPY_FN does not");
 	CHECK(get(a, copy) == 100, "the original is unchanged");
@@ -88,20 +90,23 @@ static void copied_and_deleted(void)
 	CHECK(deletes == 1 && last_deleted[0] == 101,
 		"setting again deletes the old value");
 	OK(MPI_Comm_delete_attr(b, copy));
-	CHECK(deletes == 2 && last_deleted[1] == 102, "deleted explicitly");
-	CHECK(get(b, copy) == -1, "gone after delete");
+	CHECK(deletes == 2 && last_deleted[1] == 102,
+		"MPI_Comm_delete_attr calls the delete callback");
+	CHECK(get(b, copy) == -1, "a deleted attribute is not found");
 	OK(MPI_Comm_free(&b));
-	CHECK(deletes == 2, "nothing left to delete on the copy");
+	CHECK(deletes == 2,
+		"a copy without attributes calls no delete callback");
 	OK(MPI_Comm_disconnect(&a));
 	CHECK(deletes == 4, "S108: disconnect runs the callbacks, %d", deletes);
 	OK(MPI_Comm_free_keyval(&copy));
-	CHECK(copy == MPI_KEYVAL_INVALID, "a freed key is invalid");
+	CHECK(copy == MPI_KEYVAL_INVALID,
+		"a freed keyval is MPI_KEYVAL_INVALID");
 	OK(MPI_Comm_free_keyval(&skip));
 	OK(MPI_Comm_free_keyval(&plain));
 	OK(MPI_Comm_free_keyval(&null_copy));
 }
 
-/* a key freed first stays with its attributes until they go */
+/* a keyval that is freed first lasts as long as its attributes */
 static void freed_key(void)
 {
 	int key, same;
@@ -117,7 +122,7 @@ static void freed_key(void)
 	deletes = 0;
 	OK(MPI_Comm_free(&a));
 	CHECK(deletes == 1 && last_deleted[0] == 7,
-		"and is deleted at the end");
+		"the attribute is deleted with the communicator");
 }
 
 /* several on one communicator: each deleted exactly once */
@@ -139,7 +144,7 @@ static void many(void)
 		seen |= last_deleted[i];
 		OK(MPI_Comm_free_keyval(&key[i]));
 	}
-	CHECK(seen == 255, "each of them once");
+	CHECK(seen == 255, "each attribute is deleted once");
 }
 
 /* a callback that fails makes the call fail */

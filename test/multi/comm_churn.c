@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 				held[i % ALIVE], mtest.rank % 2, 0, &comm));
 		if (i % 50 == 0)
 			check_alive(held[i % ALIVE], i);
-		/* S100: ids come back after free and after disconnect */
+		/* S100: ids are reused after free and after disconnect */
 		if (i % 2)
 			OK(MPI_Comm_free(&comm));
 		else

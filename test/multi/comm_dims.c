@@ -66,7 +66,8 @@ int main(int argc, char **argv)
 	}
 	all_small_ones();
 	OK(MPI_Dims_create(24, 3, dims));
-	CHECK(dims[0] == 4 && dims[1] == 2 && dims[2] == 3, "one is fixed");
+	CHECK(dims[0] == 4 && dims[1] == 2 && dims[2] == 3,
+		"a dimension that is set stays");
 	dims[0] = dims[2] = 0;
 	dims[1] = 5;
 	FAILS(MPI_Dims_create(24, 3, dims), MPI_ERR_DIMS);

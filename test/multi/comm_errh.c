@@ -40,7 +40,8 @@ static void user_handler(void)
 	wrong_send(b);
 	CHECK(calls == 3 && last_comm == b, "dup inherits the handler");
 	OK(MPI_Comm_call_errhandler(b, MPI_ERR_TAG));
-	CHECK(calls == 4 && last_class == MPI_ERR_TAG, "called by hand");
+	CHECK(calls == 4 && last_class == MPI_ERR_TAG,
+		"MPI_Comm_call_errhandler calls the handler");
 	OK(MPI_Comm_set_errhandler(b, MPI_ERRORS_RETURN));
 	wrong_send(b);
 	CHECK(calls == 4, "replaced handlers are not called");
@@ -79,17 +80,17 @@ static void strings(void)
 	OK(MPI_Error_class(code, &class));
 	CHECK(class == fresh && code != fresh, "a new code has its class");
 	OK(MPI_Error_string(code, text, &len));
-	CHECK(len == 0 && text[0] == 0, "no sentence yet");
+	CHECK(len == 0 && text[0] == 0, "a new error code has an empty text");
 	OK(MPI_Add_error_string(code, "the kettle is empty"));
 	OK(MPI_Error_string(code, text, &len));
 	CHECK(strcmp(text, "the kettle is empty") == 0 && len == 19,
-		"the sentence that was added");
+		"the text of the code is the one that was set");
 	int *last = NULL, flag = 0;
 	OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &last, &flag));
-	CHECK(flag && *last >= code, "the last used code grew");
+	CHECK(flag && *last >= code, "MPI_LASTUSEDCODE includes the new code");
 	OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
 	CHECK(MPI_Comm_call_errhandler(MPI_COMM_SELF, code) == MPI_SUCCESS,
-		"user codes go to the handler");
+		"an error code of the program calls the handler");
 }
 
 /* the last message has its full text */
@@ -103,13 +104,14 @@ static void particulars(void)
 	OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
 	OK(MPI_Error_string(MPI_ERR_RANK, plain, &len));
 	rc = MPI_Send(&x, 1, MPI_INT, 4711, 0, comm);
-	CHECK(rc == MPI_ERR_RANK, "no such rank");
+	CHECK(rc == MPI_ERR_RANK, "an invalid rank is MPI_ERR_RANK");
 	OK(MPI_Error_string(rc, text, &len));
 	CHECK(!strncmp(text, plain, strcspn(plain, ":")) &&
 			strstr(text, "MPI_Send") && strstr(text, "4711"),
 		"class, call and value are in '%s'", text);
 	OK(MPI_Error_string(MPI_ERR_TAG, text, &len));
-	CHECK(!strstr(text, "4711"), "not in another's: '%s'", text);
+	CHECK(!strstr(text, "4711"),
+		"the text of another error does not contain it: '%s'", text);
 	OK(MPI_Comm_free(&comm));
 }
 

@@ -52,7 +52,7 @@ static void disconnect_with_pending(void)
 		mtest_linger(LATE_MS);
 		OK(MPI_Recv(buf, LEN, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE));
 		CHECK(mtest_same(buf, LEN, 2),
-			"S99: the data left before disconnect returned");
+			"S99: the data was sent before disconnect returned");
 	}
 	OK(MPI_Comm_disconnect(&comm));
 	CHECK(comm == MPI_COMM_NULL, "S101: the handle is null");
@@ -88,12 +88,13 @@ static void persistent_after_free(void)
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
 	OK(MPI_Send_init(&out, 1, MPI_INT, right, 1, comm, &req[0]));
 	CHECK(MPI_Comm_disconnect(&comm) == MPI_SUCCESS,
-		"S107: an inactive one that nobody freed is no error");
+		"S107: an inactive persistent request at disconnect is no "
+		"error");
 	CHECK(mtest_class(MPI_Start(&req[0])) == MPI_ERR_REQUEST,
 		"S113: starting it afterwards is an error");
 	copy = req[0];
 	CHECK(mtest_class(MPI_Request_free(&copy)) == MPI_ERR_REQUEST,
-		"S113: freeing it is one, too");
+		"S113: freeing it afterwards is an error");
 }
 
 static void refused(void)

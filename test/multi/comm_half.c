@@ -20,7 +20,8 @@ static void wait_for(int rank)
 	int rc = MPI_Recv(NULL, 0, MPI_INT, rank, TAG, all, MPI_STATUS_IGNORE);
 
 	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PROC_ABORTED,
-		"a word or a death, %s", mtest_error(rc));
+		"the receive succeeds or reports a failed process, %s",
+		mtest_error(rc));
 }
 
 static void use(MPI_Session session, int len)
@@ -34,7 +35,8 @@ static void use(MPI_Session session, int len)
 	if (!rc) /* all of it may be sent immediately */
 		rc = MPI_Barrier(half);
 	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED,
-		"what nobody takes ends, %s", mtest_error(rc));
+		"a broadcast without its other members ends with an error, %s",
+		mtest_error(rc));
 	OK(MPI_Send(NULL, 0, MPI_INT, 2, TAG, all));
 	OK(MPI_Comm_free(&half));
 	free(buf);
@@ -69,10 +71,12 @@ static void alone(MPI_Session session, int how)
 		return;
 	rc = MPI_Recv(&x, 1, MPI_INT, 1, TAG, half, MPI_STATUS_IGNORE);
 	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED,
-		"who has ended sends nothing, %s", mtest_error(rc));
+		"a receive from a member that exited fails, %s",
+		mtest_error(rc));
 	rc = MPI_Barrier(half);
 	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED,
-		"nor does it take part, %s", mtest_error(rc));
+		"a collective with a member that exited fails, %s",
+		mtest_error(rc));
 }
 
 int main(int argc, char **argv)

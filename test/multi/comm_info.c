@@ -14,8 +14,8 @@ static void value_is(MPI_Info info, const char *key, const char *want)
 	}
 	CHECK(flag && strcmp(value, want) == 0, "%s is '%s', got '%s'", key,
 		want, value);
-	CHECK(len == (int)strlen(want) + 1, "%s: length with its end, %d", key,
-		len);
+	CHECK(len == (int)strlen(want) + 1,
+		"%s: the length includes the NUL, %d", key, len);
 }
 
 static void objects(void)
@@ -26,7 +26,7 @@ static void objects(void)
 
 	OK(MPI_Info_create(&info));
 	OK(MPI_Info_get_nkeys(info, &n));
-	CHECK(n == 0, "a new one is empty");
+	CHECK(n == 0, "a new info object is empty");
 	OK(MPI_Info_set(info, "one", "1"));
 	OK(MPI_Info_set(info, "two", "zwei"));
 	OK(MPI_Info_set(info, "two", "deux"));
@@ -44,18 +44,19 @@ static void objects(void)
 	len = sizeof(tiny);
 	OK(MPI_Info_get_string(info, "two", &len, tiny, &flag));
 	CHECK(flag && len == 5 && strcmp(tiny, "deu") == 0,
-		"a short buffer is filled and ended");
+		"a short buffer gets the beginning and a NUL");
 	len = 0;
 	OK(MPI_Info_get_string(info, "two", &len, tiny, &flag));
 	CHECK(flag && len == 5 && strcmp(tiny, "deu") == 0,
-		"no room: the length only");
+		"a buffer of length 0 returns the length only");
 	OK(MPI_Info_dup(info, &dup));
 	OK(MPI_Info_delete(info, "two"));
 	value_is(info, "two", NULL);
 	value_is(dup, "two", "deux");
 	FAILS(MPI_Info_delete(info, "two"), MPI_ERR_INFO_NOKEY);
 	OK(MPI_Info_free(&info));
-	CHECK(info == MPI_INFO_NULL, "a freed one is null");
+	CHECK(info == MPI_INFO_NULL,
+		"the handle of a freed info object is null");
 	OK(MPI_Info_free(&dup));
 	OK(MPI_Info_create_env(0, NULL, &info));
 	OK(MPI_Info_free(&info));

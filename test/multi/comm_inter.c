@@ -23,11 +23,11 @@ static void make(void)
 	mtest_offered(rc, "MPI_Intercomm_create");
 	OK(rc);
 	OK(MPI_Comm_test_inter(inter, &is_inter));
-	CHECK(is_inter, "it is an intercommunicator");
+	CHECK(is_inter, "the communicator is an intercommunicator");
 	OK(MPI_Comm_size(inter, &size));
-	CHECK(size == local_size, "size is the local one");
+	CHECK(size == local_size, "the size is that of the local group");
 	OK(MPI_Comm_remote_size(inter, &size));
-	CHECK(size == remote_size, "and the remote one");
+	CHECK(size == remote_size, "the remote size is right");
 	OK(MPI_Comm_remote_group(inter, &remote));
 	OK(MPI_Group_size(remote, &size));
 	CHECK(size == remote_size, "the remote group");
@@ -82,8 +82,8 @@ static void collect(void)
 	}
 	OK(rc);
 	OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, inter));
-	CHECK(sum == (side ? 1 : 10) * remote_size, "sum of the others: %d",
-		sum);
+	CHECK(sum == (side ? 1 : 10) * remote_size,
+		"sum over the remote group: %d", sum);
 	/* rank 0 of the low side is the root */
 	root = side ? 0 : local_rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
 	if (root == MPI_ROOT)
@@ -110,11 +110,13 @@ static void merge(void)
 		OK(MPI_Intercomm_merge(inter, side == high, &intra));
 		OK(MPI_Comm_size(intra, &size));
 		OK(MPI_Comm_rank(intra, &rank));
-		CHECK(size == mtest.size, "merging gives all");
+		CHECK(size == mtest.size,
+			"the merged communicator has all processes");
 		CHECK(rank == local_rank + (side == high ? remote_size : 0),
-			"the high side comes last, got %d", rank);
+			"the high group follows the low one, got %d", rank);
 		OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, intra));
-		CHECK(sum == size * (size - 1) / 2, "the merged one works");
+		CHECK(sum == size * (size - 1) / 2,
+			"the merged communicator works");
 		OK(MPI_Comm_free(&intra));
 	}
 }

@@ -43,7 +43,7 @@ static void wrong_at_leader(void)
 	FAILS(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD,
 		      is_leader ? mtest.size : 0, 1, &comm),
 		MPI_ERR_RANK);
-	CHECK(comm == MPI_COMM_NULL, "no communicator");
+	CHECK(comm == MPI_COMM_NULL, "no communicator is created");
 	FAILS(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, is_high ? 0 : cut,
 		      is_leader ? -7 : 1, &comm),
 		MPI_ERR_TAG);
@@ -82,8 +82,8 @@ static void told_across(void)
 		is_high ? 0 : cut, 2, &comm);
 	class = mtest_class(rc);
 	CHECK(class == (is_high ? MPI_ERR_COMM : MPI_ERR_OTHER),
-		"both sides have an error, %s", mtest_error(rc));
-	CHECK(comm == MPI_COMM_NULL, "and no communicator");
+		"both groups get an error, %s", mtest_error(rc));
+	CHECK(comm == MPI_COMM_NULL, "no communicator is created");
 	OK(MPI_Comm_disconnect(&mine));
 	session_close(&session);
 }
@@ -97,7 +97,7 @@ static void wrong_at_root(void)
 	FAILS(MPI_Comm_accept(is_root ? "no port" : NULL, MPI_INFO_NULL, root,
 		      MPI_COMM_WORLD, &comm),
 		MPI_ERR_PORT);
-	CHECK(comm == MPI_COMM_NULL, "no communicator");
+	CHECK(comm == MPI_COMM_NULL, "no communicator is created");
 	FAILS(MPI_Comm_connect(is_root ? "no port" : NULL, MPI_INFO_NULL, root,
 		      MPI_COMM_WORLD, &comm),
 		MPI_ERR_PORT);

@@ -123,7 +123,7 @@ static void from_groups(void)
 		OK(MPI_Comm_free(&b));
 	}
 	OK(MPI_Comm_create(MPI_COMM_WORLD, MPI_GROUP_EMPTY, &a));
-	CHECK(a == MPI_COMM_NULL, "nobody makes no communicator");
+	CHECK(a == MPI_COMM_NULL, "the empty group creates no communicator");
 	OK(MPI_Group_free(&even));
 	OK(MPI_Group_free(&world));
 }

@@ -48,8 +48,9 @@ static void split_up(int scarce)
 
 	is_refused = mtest.rank == scarce;
 	rc = MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm);
-	CHECK(!is_refused, "memory was asked for");
-	CHECK(count_errors(rc) == mtest.size, "rank %d has none: nobody splits",
+	CHECK(!is_refused, "the library allocated memory");
+	CHECK(count_errors(rc) == mtest.size,
+		"rank %d has no memory: the split fails at all members",
 		scarce);
 }
 
@@ -62,8 +63,9 @@ static void duplicate(int with_info)
 	rc = with_info ? MPI_Comm_dup_with_info(
 				 MPI_COMM_WORLD, MPI_INFO_NULL, &comm)
 		       : MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-	CHECK(!is_refused, "memory was asked for");
-	CHECK(count_errors(rc) == mtest.size, "rank 0 has none: nobody dups");
+	CHECK(!is_refused, "the library allocated memory");
+	CHECK(count_errors(rc) == mtest.size,
+		"rank 0 has no memory: the dup fails at all members");
 }
 
 /* The next operation belongs to the same round at all members. */
@@ -75,14 +77,14 @@ static void duplicate_later(int scarce)
 
 	is_refused = mtest.rank == scarce;
 	rc = MPI_Comm_idup(MPI_COMM_WORLD, &comm, &req);
-	CHECK(!is_refused, "memory was asked for");
+	CHECK(!is_refused, "the library allocated memory");
 	CHECK(rc == MPI_SUCCESS || req == MPI_REQUEST_NULL,
 		"no request without a duplicate");
 	if (rc == MPI_SUCCESS)
 		rc = MPI_Wait(&req, MPI_STATUS_IGNORE);
 	CHECK((rc != MPI_SUCCESS) == (mtest.rank == scarce), "rank %d: %s",
 		mtest.rank, mtest_error(rc));
-	CHECK(count_errors(rc) == 1, "only rank %d has none", scarce);
+	CHECK(count_errors(rc) == 1, "only rank %d fails", scarce);
 	if (comm != MPI_COMM_NULL)
 		OK(MPI_Comm_free(&comm));
 }

@@ -36,6 +36,6 @@ int main(int argc, char **argv)
 	OK(MPI_Finalize());
 	CHECK(n == 3, "three callbacks, %d ran", n);
 	CHECK(order[0] == 3 && order[1] == 2 && order[2] == 1,
-		"in the reverse order of setting");
+		"the callbacks run in the reverse order of setting");
 	return mtest_done();
 }

@@ -8,7 +8,7 @@ static void works(MPI_Comm comm, const char *who)
 
 	OK(MPI_Comm_size(comm, &size));
 	OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
-	CHECK(sum == size, "%s: everyone is there", who);
+	CHECK(sum == size, "%s: all members contribute to the sum", who);
 }
 
 /* all members of my shared communicator have my host name, no other process has
@@ -50,7 +50,8 @@ static void keys_and_undefined(void)
 	OK(MPI_Comm_split_type(MPI_COMM_WORLD,
 		odd ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
 		&comm));
-	CHECK((comm == MPI_COMM_NULL) == odd, "undefined gets none");
+	CHECK((comm == MPI_COMM_NULL) == odd,
+		"MPI_UNDEFINED creates no communicator");
 	if (comm != MPI_COMM_NULL) {
 		works(comm, "some shared");
 		OK(MPI_Comm_free(&comm));
@@ -96,7 +97,7 @@ static void unguided(void)
 			OK(MPI_Comm_free(&comm));
 		comm = next;
 	}
-	CHECK(depth < 20, "unguided splitting ends");
+	CHECK(depth < 20, "unguided splitting reaches an end");
 	if (comm != MPI_COMM_WORLD)
 		OK(MPI_Comm_free(&comm));
 }
@@ -120,7 +121,7 @@ static void without_one(void)
 				mtest.rank == out ? MPI_UNDEFINED : kinds[i], 0,
 				info, &comm));
 			CHECK(mtest.rank != out || comm == MPI_COMM_NULL,
-				"undefined gets none");
+				"MPI_UNDEFINED creates no communicator");
 			if (comm == MPI_COMM_NULL)
 				continue;
 			works(comm, "without one");
@@ -149,7 +150,7 @@ static void two_keys(void)
 	OK(MPI_Info_free(&info));
 	if (is_last) {
 		FAILS(rc, MPI_ERR_INFO);
-		CHECK(comm == MPI_COMM_NULL, "no communicator");
+		CHECK(comm == MPI_COMM_NULL, "no communicator is created");
 	} else if (OK(rc) && comm != MPI_COMM_NULL) {
 		works(comm, "process set");
 		OK(MPI_Comm_free(&comm));
@@ -172,7 +173,8 @@ static void guided(void)
 	OK(MPI_Info_set(info, "mpi_hw_resource_type", "no_such_thing"));
 	OK(MPI_Comm_split_type(
 		MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, info, &comm));
-	CHECK(comm == MPI_COMM_NULL, "an unknown resource gives none");
+	CHECK(comm == MPI_COMM_NULL,
+		"an unknown resource creates no communicator");
 	OK(MPI_Info_free(&info));
 }
 
@@ -197,10 +199,12 @@ static void both_sides(void)
 	OK(MPI_Comm_split_type(inter,
 		half ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
 		&comm));
-	CHECK(comm == MPI_COMM_NULL, "nobody on one side: none");
+	CHECK(comm == MPI_COMM_NULL,
+		"an empty group on one side creates no communicator");
 	OK(MPI_Comm_split_type(
 		inter, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &comm));
-	CHECK(comm == MPI_COMM_NULL, "it is not divided further");
+	CHECK(comm == MPI_COMM_NULL,
+		"the intercommunicator is not divided further");
 	OK(MPI_Comm_free(&inter));
 	OK(MPI_Comm_free(&mine));
 }

@@ -62,7 +62,7 @@ static void check_shift(MPI_Comm cart)
 	OK(MPI_Cart_shift(cart, 1, -1, &from, &to));
 	CHECK(from == (column ? MPI_PROC_NULL : mtest.rank + 1) &&
 			to == (column ? mtest.rank - 1 : MPI_PROC_NULL),
-		"from %d to %d along the other one", from, to);
+		"from %d to %d along the other dimension", from, to);
 }
 
 static void check_sub(MPI_Comm cart)

@@ -493,7 +493,7 @@ static inline bool make_resized(
 	return true;
 }
 
-/* Bounds before, within or behind the data; extents below and of 0. */
+/* Bounds before, within or after the data; negative and zero extents. */
 static inline bool make_bounds(struct node *to, const struct node *old)
 {
 	MPI_Aint low, high, lb, extent;

@@ -24,10 +24,10 @@ static void pack_and_unpack(MPI_Datatype column, const int *grid)
 	for (int i = 0; i < 12; i++)
 		good &= back[i] == (i % 3 ? -1 : grid[i]);
 	CHECK(good, "unpacked into the same layout, gaps untouched");
-	CHECK(pi == 3.25 && at == room, "and what followed");
+	CHECK(pi == 3.25 && at == room, "the item after the gaps is unpacked");
 	at = 0;
 	OK(MPI_Unpack(box, room, &at, line, 4, MPI_INT, MPI_COMM_WORLD));
-	CHECK(line[3] == grid[9], "unpacked into a line");
+	CHECK(line[3] == grid[9], "data is unpacked into contiguous memory");
 	free(box);
 }
 
@@ -68,7 +68,7 @@ static void external(void)
 	CHECK(at == 8 && memcmp(box, big, 8) == 0, "big endian");
 	at = 0;
 	OK(MPI_Unpack_external("external32", box, 8, &at, out, 2, MPI_INT));
-	CHECK(out[0] == 258 && out[1] == -2, "and back");
+	CHECK(out[0] == 258 && out[1] == -2, "external data is converted back");
 }
 
 int main(int argc, char **argv)

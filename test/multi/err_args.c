@@ -36,7 +36,7 @@ static void messages(MPI_Comm c)
 		MPI_ERR_RANK);
 	FAILS(MPI_Sendrecv_replace(buf, 1, MPI_INT, 0, -55, 0, 0, c, &st),
 		MPI_ERR_TAG);
-	CHECK(req == MPI_REQUEST_NULL, "a failed call makes no request");
+	CHECK(req == MPI_REQUEST_NULL, "a failed call creates no request");
 }
 
 static void types(MPI_Comm c)
@@ -182,7 +182,7 @@ static void requests(void)
 	OK(MPI_Recv(buf, 0, MPI_INT, 0, 0, MPI_COMM_SELF, &st));
 	OK(MPI_Wait(&req, &st));
 	FAILS(MPI_Test(&copy, &flag, &st), MPI_ERR_REQUEST);
-	CHECK(copy != MPI_REQUEST_NULL, "a refused handle is left alone");
+	CHECK(copy != MPI_REQUEST_NULL, "a refused handle is unchanged");
 	FAILS(MPI_Request_free(&copy), MPI_ERR_REQUEST);
 	FAILS(MPI_Waitall(-1, NULL, MPI_STATUSES_IGNORE), MPI_ERR_COUNT);
 }

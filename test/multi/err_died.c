@@ -7,8 +7,7 @@
  * The first three processes survive. Each round has a communicator of them and
  * a victim, which is rank 1 there: neither its rank in the job nor that of a
  * survivor. The victim sleeps, and is killed once all survivors are in their
- * calls. Then the survivors go through the same calls again with the death
- * known.
+ * calls. Then the survivors repeat the same calls when the failure is known.
  *
  * part= 0: messages, 1: collectives, 2: windows, 3: files, 4: communicators
  */
@@ -826,7 +825,7 @@ static void crew_make(struct crew *c, int n, int part, int id)
 	OK(MPI_Barrier(c->comm));
 }
 
-/* The call may have begun by then; where it has not the death comes first. */
+/* The call may have started before the victim dies, or start after it. */
 static void *kill_later(void *arg)
 {
 	mtest_linger(40);
@@ -949,6 +948,8 @@ int main(int argc, char **argv)
 	free(crews);
 	rc = MPI_Finalize();
 	CHECK(!rc || mtest_class(rc) == MPI_ERR_PROC_ABORTED,
-		"MPI_Finalize ends, got class %d", mtest_class(rc));
+		"MPI_Finalize succeeds or reports a failed process, got class "
+		"%d",
+		mtest_class(rc));
 	return mtest_done();
 }

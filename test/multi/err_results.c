@@ -40,9 +40,11 @@ static void constructors(void)
 	OK(MPI_Type_set_attr(old, keys[1], NULL));
 	is_failing = 1;
 	FAILS(MPI_Comm_dup(MPI_COMM_WORLD, &comm), MPI_ERR_OTHER);
-	CHECK(comm == MPI_COMM_NULL, "a copy function fails: none is made");
+	CHECK(comm == MPI_COMM_NULL,
+		"a failed copy callback creates no communicator");
 	FAILS(MPI_Type_dup(old, &type), MPI_ERR_OTHER);
-	CHECK(type == MPI_DATATYPE_NULL, "nor a type");
+	CHECK(type == MPI_DATATYPE_NULL,
+		"a failed copy callback creates no datatype");
 	is_failing = 0;
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
 	OK(MPI_Barrier(comm));
@@ -132,25 +134,26 @@ static void general_requests(void)
 	start_general(&request, &code, 1);
 	CHECK(MPI_Wait(&request, &status) == code && n_freed == 1,
 		"wait returns the error of the function that frees");
-	CHECK(request == MPI_REQUEST_NULL, "the request has ended");
+	CHECK(request == MPI_REQUEST_NULL, "wait frees the request");
 	start_general(&request, &code, 1);
 	CHECK(MPI_Test(&request, &flag, &status) == code && n_freed == 1,
-		"and test");
+		"test returns the error of the function that frees");
 	start_general(&request, &code, 1);
 	FAILS(MPI_Waitall(1, &request, &status), MPI_ERR_IN_STATUS);
-	CHECK(status.MPI_ERROR == code && n_freed == 1, "and waitall, apart");
+	CHECK(status.MPI_ERROR == code && n_freed == 1,
+		"waitall returns the error in the status");
 	start_general(&request, &code, 1);
 	CHECK(MPI_Request_free(&request) == code && n_freed == 1,
-		"freeing a complete one");
+		"freeing a complete request returns the error");
 	start_general(&request, &code, 0);
 	copy = request;
 	OK(MPI_Request_free(&request));
-	CHECK(n_freed == 0, "one under way is freed later");
+	CHECK(n_freed == 0, "an active generalized request is not freed yet");
 	CHECK(MPI_Grequest_complete(copy) == code && n_freed == 1,
-		"by who completes it");
+		"MPI_Grequest_complete frees the request");
 	start_general(&request, &fine, 1);
 	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
-	CHECK(n_freed == 1, "once");
+	CHECK(n_freed == 1, "the request is freed once");
 	OK(MPI_Remove_error_code(code));
 	OK(MPI_Remove_error_class(class));
 }
@@ -169,7 +172,7 @@ static void no_type(void)
 	OK(MPI_Waitall(1, requests, &status));
 	CHECK(status.MPI_SOURCE == MPI_PROC_NULL &&
 			status.MPI_TAG == MPI_ANY_TAG,
-		"a receive from nobody needs no type");
+		"a receive from MPI_PROC_NULL needs no datatype");
 	OK(MPI_Send(NULL, 0, none, MPI_PROC_NULL, 1, MPI_COMM_WORLD));
 	OK(MPI_Irecv(NULL, 0, none, other, 1, MPI_COMM_WORLD, &requests[0]));
 	OK(MPI_Isend(NULL, 0, none, other, 1, MPI_COMM_WORLD, &requests[1]));

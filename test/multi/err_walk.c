@@ -561,7 +561,7 @@ static int class_of(const struct argument *a)
 	}
 }
 
-/* ---- whose handler it is ---- */
+/* ---- the object whose handler runs ---- */
 
 static bool is_object(enum kind kind)
 {
@@ -850,7 +850,7 @@ int main(int argc, char **argv)
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, comm_handler);
 	n = walk(only);
 	if (!only)
-		CHECK(n > 5000, "there is something to walk: %d", n);
+		CHECK(n > 5000, "the walk has more than 5000 calls: %d", n);
 	if (mtest.rank == 0)
 		printf("# %d calls\n", n);
 	finish();

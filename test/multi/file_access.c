@@ -21,7 +21,7 @@ static void offsets(void)
 
 	OK(MPI_File_write_at(fh, (MPI_Offset)sizeof(mine) * rank, mine, 4,
 		MPI_INT, &status));
-	CHECK(file_count(&status, MPI_INT) == 4, "all was written");
+	CHECK(file_count(&status, MPI_INT) == 4, "all items were written");
 	file_turn(fh);
 	for (int i = 0; i < size; i++) {
 		OK(MPI_File_read_at(fh, (MPI_Offset)sizeof(mine) * i, got, 4,
@@ -31,23 +31,25 @@ static void offsets(void)
 	}
 	OK(MPI_File_read_at(fh, (MPI_Offset)sizeof(mine) * size - 6, got, 8,
 		MPI_INT, &status));
-	CHECK(file_count(&status, MPI_BYTE) == 6, "less at the end: %d",
+	CHECK(file_count(&status, MPI_BYTE) == 6,
+		"a read at the end of the file is shorter: %d",
 		file_count(&status, MPI_BYTE));
 	OK(MPI_File_read_at_c(fh, 1 << 20, got, 8, MPI_INT, &status));
-	CHECK(file_count(&status, MPI_INT) == 0, "nothing beyond");
+	CHECK(file_count(&status, MPI_INT) == 0,
+		"a read beyond the end is empty");
 	FAILS(MPI_File_read_at(fh, -1, got, 1, MPI_INT, &status), MPI_ERR_ARG);
 	OK(MPI_File_iread_at(fh, 4, got, 3, MPI_INT, &request));
 	OK(MPI_Wait(&request, &status));
 	CHECK(file_count(&status, MPI_INT) == 3 && got[0] == 100 &&
 			got[2] == 300,
-		"begun and completed: %d", got[0]);
+		"a nonblocking read completes: %d", got[0]);
 	OK(MPI_File_close(&fh));
 }
 
 /* ---- views ---- */
 
-/* n blocks, of which the next tile's go on evenly; frees nothing but its own.
- */
+/* n blocks at equal distances, also from one tile to the next; frees only its
+ * own types. */
 static MPI_Datatype dealt(int n, int block, MPI_Datatype type, int bytes)
 {
 	MPI_Datatype vector, resized;
@@ -84,7 +86,7 @@ static void strided(bool together, const char *ds)
 		OK(MPI_File_write_all(fh, mine, 3 * N, memory, &status));
 	else
 		OK(MPI_File_write(fh, mine, 3 * N, memory, &status));
-	CHECK(file_count(&status, MPI_INT) == 3 * N, "all was written");
+	CHECK(file_count(&status, MPI_INT) == 3 * N, "all items were written");
 	OK(MPI_File_get_position(fh, &at));
 	CHECK(at == 3 * N, "the pointer moved: %lld", (long long)at);
 	OK(MPI_File_get_byte_offset(fh, 4, &place));
@@ -96,11 +98,12 @@ static void strided(bool together, const char *ds)
 		OK(MPI_File_read_all(fh, got, 3 * N, MPI_INT, &status));
 	else
 		OK(MPI_File_read(fh, got, 3 * N, MPI_INT, &status));
-	CHECK(file_count(&status, MPI_INT) == 3 * N - 7, "up to the end: %d",
+	CHECK(file_count(&status, MPI_INT) == 3 * N - 7,
+		"a read ends at the end of the file: %d",
 		file_count(&status, MPI_INT));
 	for (int i = 0; i < 3 * N - 7; i++)
 		n_wrong += got[i] != rank * 100000 + i + 7;
-	CHECK(!n_wrong, "through the view: %d differ", n_wrong);
+	CHECK(!n_wrong, "items read through the view: %d differ", n_wrong);
 	OK(MPI_File_seek(fh, 0, MPI_SEEK_END));
 	OK(MPI_File_get_position(fh, &at));
 	CHECK(at == 3 * N, "the end in the view: %lld", (long long)at);
@@ -110,10 +113,11 @@ static void strided(bool together, const char *ds)
 	CHECK(at == 3 * N - 3, "relative: %lld", (long long)at);
 	OK(MPI_File_set_view(fh, 8, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
 	OK(MPI_File_read_at(fh, 0, got, 3, MPI_INT, &status));
-	CHECK(got[2] == 2, "seen by others: %d", got[2]);
+	CHECK(got[2] == 2, "a write is visible to other processes: %d", got[2]);
 	OK(MPI_File_read_at(
 		fh, 3 * (size - 1), got, 3, MPI_INT, MPI_STATUS_IGNORE));
-	CHECK(got[1] == (size - 1) * 100000 + 1, "and of others: %d", got[1]);
+	CHECK(got[1] == (size - 1) * 100000 + 1,
+		"writes of other processes are visible: %d", got[1]);
 	MPI_Info_free(&info);
 	MPI_Type_free(&blocks);
 	MPI_Type_free(&memory);
@@ -150,13 +154,14 @@ static void subarray(void)
 	MPI_Type_free(&type);
 	OK(MPI_File_read_at_all(
 		fh, 0, got, 8 * 4 * 6, MPI_DOUBLE, MPI_STATUS_IGNORE));
-	CHECK(!memcmp(mine, got, sizeof(mine)), "the plane comes back");
+	CHECK(!memcmp(mine, got, sizeof(mine)), "the plane is read back");
 	file_turn(fh);
 	OK(MPI_File_set_view(
 		fh, 16, MPI_DOUBLE, MPI_DOUBLE, "native", MPI_INFO_NULL));
 	OK(MPI_File_read_at(fh, (size - 1) * 24 + 7, &whole, 1, MPI_DOUBLE,
 		MPI_STATUS_IGNORE));
-	CHECK(whole == (size - 1) * 1000 + 7, "where it must be: %f", whole);
+	CHECK(whole == (size - 1) * 1000 + 7,
+		"the element is at its place in the file: %f", whole);
 	OK(MPI_File_close(&fh));
 }
 
@@ -249,7 +254,7 @@ static void external(void)
 		fh, 64, MPI_DOUBLE, MPI_DOUBLE, "external32", MPI_INFO_NULL));
 	OK(MPI_File_write_at_all(fh, rank, &x, 1, MPI_DOUBLE, &status));
 	OK(MPI_File_read_at_all(fh, rank, &y, 1, MPI_DOUBLE, &status));
-	CHECK(x == y, "there and back: %f", y);
+	CHECK(x == y, "the value is converted and converted back: %f", y);
 	file_turn(fh);
 	OK(MPI_File_set_view(
 		fh, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
@@ -369,7 +374,7 @@ static void shared(void)
 	OK(MPI_File_read_shared(fh, &got, 1, MPI_INT, &status));
 	MPI_Barrier(MPI_COMM_WORLD);
 	OK(MPI_File_get_position_shared(fh, &at));
-	CHECK(at == size, "each read one: %lld", (long long)at);
+	CHECK(at == size, "each process read one item: %lld", (long long)at);
 	if (size > 1)
 		FAILS(MPI_File_seek_shared(fh, rank, MPI_SEEK_SET),
 			MPI_ERR_NOT_SAME);
@@ -398,10 +403,12 @@ static void ordered(void)
 		else
 			OK(MPI_File_write_ordered(
 				fh, mine, n, MPI_INT, &status));
-		CHECK(file_count(&status, MPI_INT) == n, "all was written");
+		CHECK(file_count(&status, MPI_INT) == n,
+			"all items were written");
 	}
 	OK(MPI_File_get_position_shared(fh, &at));
-	CHECK(at == size * (size + 1), "all have moved it: %lld",
+	CHECK(at == size * (size + 1),
+		"all processes advanced the shared pointer: %lld",
 		(long long)at);
 	file_turn(fh);
 	OK(MPI_File_seek_shared(fh, 0, MPI_SEEK_SET));
@@ -413,7 +420,8 @@ static void ordered(void)
 	OK(MPI_File_read_ordered_end(fh, got, &status));
 	for (int i = 0; i < n; i++)
 		n_wrong += got[i] != 10000 + before + i;
-	CHECK(!n_wrong, "in the order of ranks: %d differ", n_wrong);
+	CHECK(!n_wrong, "the items are in the order of ranks: %d differ",
+		n_wrong);
 	free(mine);
 	free(got);
 	OK(MPI_File_close(&fh));
@@ -451,8 +459,8 @@ static void sequential(void)
 	FAILS(MPI_File_set_size(fh, 0), MPI_ERR_READ_ONLY);
 	OK(MPI_File_read_at(fh, (MPI_Offset)sizeof(int) * (size - 1), got, 2,
 		MPI_INT, MPI_STATUS_IGNORE));
-	CHECK(got[0] == size - 1 && got[1] == 0, "one after the other: %d %d",
-		got[0], got[1]);
+	CHECK(got[0] == size - 1 && got[1] == 0,
+		"ordered accesses follow each other: %d %d", got[0], got[1]);
 	OK(MPI_File_close(&fh));
 }
 
@@ -476,32 +484,35 @@ static void begun(void)
 	OK(MPI_File_iwrite_at(fh, BIG, mine, 10, MPI_BYTE, &r[2]));
 	OK(MPI_File_iwrite_at_all(fh, BIG + 10, mine, 54, MPI_BYTE, &r[3]));
 	OK(MPI_File_read_at_all(fh, BIG * 2, more, 1, MPI_BYTE, &s[4]));
-	CHECK(file_count(&s[4], MPI_BYTE) == 0, "one between that blocks");
+	CHECK(file_count(&s[4], MPI_BYTE) == 0,
+		"a blocking access between two nonblocking ones");
 	OK(MPI_Waitall(4, r, s));
-	CHECK(file_count(&s[1], MPI_BYTE) == BIG / 2, "what was moved: %d",
-		file_count(&s[1], MPI_BYTE));
+	CHECK(file_count(&s[1], MPI_BYTE) == BIG / 2,
+		"length in the status: %d", file_count(&s[1], MPI_BYTE));
 	file_turn(fh);
 	OK(MPI_File_seek(fh, 0, MPI_SEEK_SET));
 	OK(MPI_File_iread_all(fh, got, BIG, MPI_BYTE, &r[0]));
 	OK(MPI_File_iread(fh, more, 64, MPI_BYTE, &r[1]));
 	OK(MPI_Waitall(2, r, s));
 	CHECK(file_count(&s[0], MPI_BYTE) == BIG && !memcmp(mine, got, BIG),
-		"comes back");
+		"the data is read back");
 	CHECK(!memcmp(more, mine, 10) && !memcmp(more + 10, mine, 54),
-		"and what came behind");
+		"later accesses write after it");
 	OK(MPI_File_read_at_all_begin(fh, 5, got, 100, MPI_BYTE));
 	FAILS(MPI_File_read_all_begin(fh, got, 100, MPI_BYTE), MPI_ERR_OTHER);
 	OK(MPI_File_read_at_all_end(fh, got, &s[0]));
-	CHECK(!memcmp(mine + 5, got, 100), "in two halves");
+	CHECK(!memcmp(mine + 5, got, 100), "a split read returns the data");
 	OK(MPI_File_seek(fh, 3, MPI_SEEK_SET));
 	OK(MPI_File_read_all_begin(fh, got, 100, MPI_BYTE));
 	OK(MPI_File_read_all_end(fh, got, &s[0]));
-	CHECK(!memcmp(mine + 3, got, 100), "at the pointer");
+	CHECK(!memcmp(mine + 3, got, 100),
+		"a read at the file pointer returns the data");
 	OK(MPI_File_write_all_begin(fh, mine, 100, MPI_BYTE));
 	OK(MPI_File_write_all_end(fh, mine, &s[0]));
 	OK(MPI_File_write_at_all_begin_c(fh, 0, mine, 100, MPI_BYTE));
 	OK(MPI_File_write_at_all_end(fh, mine, &s[0]));
-	CHECK(file_count(&s[0], MPI_BYTE) == 100, "written in two halves");
+	CHECK(file_count(&s[0], MPI_BYTE) == 100,
+		"a split write writes the data");
 	/* an error of a nonblocking access is raised on the file, at all
 	 * processes */
 	OK(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
@@ -529,10 +540,10 @@ static void atomic(void)
 
 	memset(mine, 'a' + rank, LEN);
 	OK(MPI_File_get_atomicity(fh, &flag));
-	CHECK(flag == 0, "not at first");
+	CHECK(flag == 0, "atomic mode is off after the open");
 	OK(MPI_File_set_atomicity(fh, 1));
 	OK(MPI_File_get_atomicity(fh, &flag));
-	CHECK(flag == 1, "now");
+	CHECK(flag == 1, "atomic mode is on after MPI_File_set_atomicity");
 	OK(MPI_File_write_at_all(
 		fh, 3, mine, LEN, MPI_BYTE, MPI_STATUS_IGNORE));
 	for (int i = 0; i < 10; i++) {
@@ -542,7 +553,7 @@ static void atomic(void)
 			fh, 3, got, LEN, MPI_BYTE, MPI_STATUS_IGNORE));
 		n_wrong += memcmp(got, got + 1, LEN - 1) != 0;
 	}
-	CHECK(!n_wrong, "never two mixed: %d", n_wrong);
+	CHECK(!n_wrong, "records of two writers are never mixed: %d", n_wrong);
 	free(mine);
 	free(got);
 	OK(MPI_File_close(&fh));

@@ -47,12 +47,13 @@ static void delete_elsewhere(const char *folder, const char *name)
 		if (mtest.rank == 0 && has)
 			put_file(folder, name, "somebody's");
 		fh = open_going(name);
-		CHECK(!chdir(folder), "a folder is entered");
+		CHECK(!chdir(folder), "the process changes into the folder");
 		OK(MPI_File_close(&fh));
-		CHECK(!chdir(".."), "a folder is left");
+		CHECK(!chdir(".."), "the process changes back");
 		MPI_Barrier(MPI_COMM_WORLD);
 		CHECK(!is_there(".", name), "the file is gone");
-		CHECK(is_there(folder, name) == has, "another one stays");
+		CHECK(is_there(folder, name) == has,
+			"the file of the same name elsewhere stays");
 		MPI_Barrier(MPI_COMM_WORLD);
 	}
 }
@@ -68,18 +69,20 @@ static void delete_where_it_went(const char *folder)
 	fh = open_going(name);
 	if (mtest.rank == 0) {
 		CHECK(!rename(folder, away), "a folder is renamed");
-		CHECK(!mkdir(folder, 0755), "a folder is made");
+		CHECK(!mkdir(folder, 0755), "a folder is created");
 		put_file(folder, "moved", "somebody's");
 	}
 	MPI_Barrier(MPI_COMM_WORLD);
 	OK(MPI_File_close(&fh));
 	MPI_Barrier(MPI_COMM_WORLD);
 	CHECK(!is_there(away, "moved"), "the file is gone");
-	CHECK(is_there(folder, "moved"), "another one stays");
+	CHECK(is_there(folder, "moved"),
+		"the file of the same name elsewhere stays");
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (mtest.rank == 0) {
 		unlink(name);
-		CHECK(!rmdir(folder) && !rename(away, folder), "and back");
+		CHECK(!rmdir(folder) && !rename(away, folder),
+			"the folder is renamed back");
 	}
 	MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -97,8 +100,8 @@ static void replaced_stays(const char *name)
 	}
 	MPI_Barrier(MPI_COMM_WORLD);
 	FAILS(MPI_File_close(&fh), MPI_ERR_NO_SUCH_FILE);
-	CHECK(fh == MPI_FILE_NULL, "it is closed all the same");
-	CHECK(is_there(".", name), "what replaced it stays");
+	CHECK(fh == MPI_FILE_NULL, "a failed close sets the handle to null");
+	CHECK(is_there(".", name), "the file that replaced it stays");
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (mtest.rank == 0)
 		unlink(name);
@@ -114,7 +117,7 @@ static void link_goes(const char *name)
 	snprintf(target, sizeof(target), "%s.target", name);
 	if (mtest.rank == 0) {
 		put_file(".", target, "kept");
-		CHECK(!symlink(target, name), "a link is made");
+		CHECK(!symlink(target, name), "a link is created");
 	}
 	MPI_Barrier(MPI_COMM_WORLD);
 	fh = open_going(name);
@@ -139,14 +142,14 @@ static void hints_count_from_the_start(const char *folder, const char *name)
 		put_file(".", name, "cb_buffer_size 7340032\n");
 	MPI_Barrier(MPI_COMM_WORLD);
 	setenv("ROMIO_HINTS", name, 1);
-	CHECK(!chdir(folder), "a folder is entered");
+	CHECK(!chdir(folder), "the process changes into the folder");
 	fh = open_going("hinted");
 	OK(MPI_File_get_info(fh, &info));
 	OK(MPI_Info_get_string(info, "cb_buffer_size", &len, value, &flag));
 	CHECK(flag && !strcmp(value, "7340032"), "cb_buffer_size is %s", value);
 	MPI_Info_free(&info);
 	OK(MPI_File_close(&fh));
-	CHECK(!chdir(".."), "a folder is left");
+	CHECK(!chdir(".."), "the process changes back");
 	unsetenv("ROMIO_HINTS");
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (mtest.rank == 0)
@@ -158,12 +161,12 @@ static void environment_is_of_the_start(const char *folder)
 	char start[4096], value[4096] = "";
 	int flag = 0, len = sizeof(value);
 
-	CHECK(getcwd(start, sizeof(start)), "there is a current folder");
-	CHECK(!chdir(folder), "a folder is entered");
+	CHECK(getcwd(start, sizeof(start)), "the current folder has a name");
+	CHECK(!chdir(folder), "the process changes into the folder");
 	OK(MPI_Info_get_string(MPI_INFO_ENV, "wdir", &len, value, &flag));
 	CHECK(!flag || !strcmp(value, start), "wdir is %s, not %s", value,
 		start);
-	CHECK(!chdir(".."), "a folder is left");
+	CHECK(!chdir(".."), "the process changes back");
 }
 
 int main(int argc, char **argv)
@@ -174,7 +177,7 @@ int main(int argc, char **argv)
 	folder = file_named("folder");
 	name = file_named("chdir");
 	if (mtest.rank == 0)
-		CHECK(!mkdir(folder, 0755), "a folder is made");
+		CHECK(!mkdir(folder, 0755), "a folder is created");
 	MPI_Barrier(MPI_COMM_WORLD);
 	environment_is_of_the_start(folder);
 	delete_elsewhere(folder, name);
@@ -191,6 +194,6 @@ int main(int argc, char **argv)
 	hints_count_from_the_start(folder, name);
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (mtest.rank == 0)
-		CHECK(!rmdir(folder), "nothing is left");
+		CHECK(!rmdir(folder), "the folder is empty");
 	return mtest_finish();
 }

@@ -153,17 +153,18 @@ static void continued(void)
 	faults.interrupt = 3;
 	faults.again = 40;
 	OK(MPI_File_write_at(fh, at, mine, LEN, MPI_BYTE, &status));
-	CHECK(file_count(&status, MPI_BYTE) == LEN, "all of it: %d",
+	CHECK(file_count(&status, MPI_BYTE) == LEN, "all bytes are moved: %d",
 		file_count(&status, MPI_BYTE));
 	OK(MPI_File_read_at(fh, at, got, LEN, MPI_BYTE, &status));
 	CHECK(file_count(&status, MPI_BYTE) == LEN && !memcmp(mine, got, LEN),
-		"and back");
+		"all bytes are read back");
 	memset(got, 0, LEN);
 	OK(MPI_File_iread_at(fh, at, got, LEN, MPI_BYTE, &request));
 	OK(MPI_Wait(&request, &status));
 	CHECK(file_count(&status, MPI_BYTE) == LEN && !memcmp(mine, got, LEN),
-		"also in a thread");
-	CHECK(faults.n_calls > 50, "there were many calls: %d", faults.n_calls);
+		"a nonblocking read returns all bytes");
+	CHECK(faults.n_calls > 50, "short calls were repeated: %d",
+		faults.n_calls);
 	no_faults();
 	OK(MPI_File_close(&fh));
 }
@@ -181,13 +182,14 @@ static void check_words(int rc, const char *name, bool is_begun)
 	int len;
 
 	MPI_Error_string(rc, text, &len);
-	CHECK(strstr(text, name), "the words name the file: %s", text);
+	CHECK(strstr(text, name), "the text names the file: %s", text);
 	if (is_last() || !is_begun)
 		CHECK(strstr(text, "100003 bytes at offset") &&
 				strstr(text, strerror(ENOSPC)),
-			"and offset, length and reason: %s", text);
+			"the text names offset, length and reason: %s", text);
 	snprintf(whose, sizeof(whose), "at rank %d", mtest.size - 1);
-	CHECK(is_last() || strstr(text, whose), "and whose it is: %s", text);
+	CHECK(is_last() || strstr(text, whose), "the text names the rank: %s",
+		text);
 }
 
 /* The last process has no space; a collective access fails at all. */
@@ -204,13 +206,14 @@ static void full(void)
 	rc = MPI_File_write_at_all(fh, at, mine, LEN, MPI_BYTE, &status);
 	check_words(rc, "weft_full", false);
 	FAILS(rc, MPI_ERR_NO_SPACE);
-	CHECK(file_count(&status, MPI_BYTE) == wanted, "what was moved: %d",
-		file_count(&status, MPI_BYTE));
+	CHECK(file_count(&status, MPI_BYTE) == wanted,
+		"length in the status: %d", file_count(&status, MPI_BYTE));
 	OK(MPI_File_iwrite_at_all(fh, at, mine, LEN, MPI_BYTE, &request));
 	rc = MPI_Wait(&request, &status);
 	check_words(rc, "weft_full", true);
 	FAILS(rc, MPI_ERR_NO_SPACE);
-	CHECK(file_count(&status, MPI_BYTE) == wanted, "and when begun: %d",
+	CHECK(file_count(&status, MPI_BYTE) == wanted,
+		"length in the status of a nonblocking access: %d",
 		file_count(&status, MPI_BYTE));
 	OK(MPI_File_write_at_all_begin(fh, at, mine, LEN, MPI_BYTE));
 	FAILS(MPI_File_write_at_all_end(fh, mine, &status), MPI_ERR_NO_SPACE);
@@ -257,21 +260,23 @@ static void full_together(void)
 	rc = MPI_File_write_at_all(fh, 0, mine, N * RUN, MPI_BYTE, &status);
 	FAILS(rc, MPI_ERR_NO_SPACE);
 	CHECK(file_count(&status, MPI_BYTE) == wanted,
-		"of the bytes in the file mine are %d, told are %d", wanted,
+		"%d own bytes are in the file, the status has %d", wanted,
 		file_count(&status, MPI_BYTE));
 	OK(MPI_File_iwrite_at_all(
 		fh, 0, mine, N * RUN, MPI_BYTE, &requests[0]));
 	OK(MPI_File_iwrite_at_all(
 		fh, 0, mine, N * RUN / 4, MPI_BYTE, &requests[1]));
 	FAILS(MPI_Wait(&requests[0], &status), MPI_ERR_NO_SPACE);
-	CHECK(file_count(&status, MPI_BYTE) == wanted, "and when begun: %d",
+	CHECK(file_count(&status, MPI_BYTE) == wanted,
+		"length in the status of a nonblocking access: %d",
 		file_count(&status, MPI_BYTE));
 	OK(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
 	no_faults();
 	OK(MPI_File_read_at_all(fh, 0, got, N * RUN, MPI_BYTE, &status));
 	CHECK(file_count(&status, MPI_BYTE) == wanted &&
 			!memcmp(mine, got, (size_t)wanted),
-		"and these are read: %d", file_count(&status, MPI_BYTE));
+		"the bytes in the file are read: %d",
+		file_count(&status, MPI_BYTE));
 	if (mtest.rank == 0)
 		faults.read_err = EIO;
 	FAILS(MPI_File_read_at_all(fh, 0, got, N * RUN, MPI_BYTE, &status),
@@ -284,7 +289,7 @@ static void full_together(void)
 	OK(MPI_File_write_at_all(fh, 0, mine, N * RUN, MPI_BYTE, &status));
 	OK(MPI_File_read_at_all(fh, 0, got, N * RUN, MPI_BYTE, &status));
 	no_faults();
-	CHECK(!memcmp(mine, got, N * RUN), "short ones are continued");
+	CHECK(!memcmp(mine, got, N * RUN), "short calls are continued");
 	MPI_Type_free(&runs);
 	OK(MPI_File_close(&fh));
 }
@@ -325,7 +330,8 @@ static MPI_File open_records(const char *name, int amode, const char *sieve)
 	return fh;
 }
 
-/* Each process reads what it wrote, whatever the others wrote between. */
+/* Each process reads its own data, independent of the data that others wrote
+ * between. */
 static void check_records(MPI_File fh, int n_bytes)
 {
 	MPI_Status status;
@@ -335,7 +341,7 @@ static void check_records(MPI_File fh, int n_bytes)
 	OK(MPI_File_read_at(fh, 0, got, n_bytes, MPI_BYTE, &status));
 	CHECK(file_count(&status, MPI_BYTE) == n_bytes &&
 			!memcmp(mine, got, (size_t)n_bytes),
-		"%d bytes of %d are there", file_count(&status, MPI_BYTE),
+		"%d bytes of %d are in the file", file_count(&status, MPI_BYTE),
 		n_bytes);
 	MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -346,8 +352,8 @@ static void write_records(MPI_File fh, int n_bytes)
 
 	MPI_Barrier(MPI_COMM_WORLD);
 	OK(MPI_File_write_at(fh, 0, mine, n_bytes, MPI_BYTE, &status));
-	CHECK(file_count(&status, MPI_BYTE) == n_bytes, "all of it: %d",
-		file_count(&status, MPI_BYTE));
+	CHECK(file_count(&status, MPI_BYTE) == n_bytes,
+		"all bytes are moved: %d", file_count(&status, MPI_BYTE));
 }
 
 /* Another handle writes without locks, so gaps must not be written back. */
@@ -374,11 +380,12 @@ static void scattered(void)
 
 	write_records(fh, ALL);
 	CHECK((faults.n_scatters > 0) == is_at_once,
-		"%d times many runs at once", faults.n_scatters);
+		"many runs were stored by one call %d times",
+		faults.n_scatters);
 	check_records(fh, ALL);
 	OK(MPI_File_get_size(fh, &len));
 	CHECK(len == 3 + (MPI_Offset)RECORD * N_RECORDS * mtest.size - 5,
-		"the file ends with the last: %lld", (long long)len);
+		"the file ends with the last record: %lld", (long long)len);
 	MPI_Barrier(MPI_COMM_WORLD);
 	OK(MPI_File_set_size(fh, 0));
 	faults.most_runs = 100;
@@ -401,7 +408,7 @@ static void scattered(void)
 	before = faults.n_scatters;
 	write_records(fh, ALL);
 	CHECK(faults.n_scatters == before && before == is_at_once,
-		"what is forbidden is tried once: %d", faults.n_scatters);
+		"a forbidden call is tried once: %d", faults.n_scatters);
 	check_records(fh, ALL);
 	no_faults();
 	OK(MPI_File_close(&beside));
@@ -417,8 +424,8 @@ static void scattered_only(void)
 	MPI_Status status;
 
 	write_records(fh, RECORD * N_RECORDS);
-	CHECK((faults.n_scatters > 0) == is_stored_at_once(), "%d times",
-		faults.n_scatters);
+	CHECK((faults.n_scatters > 0) == is_stored_at_once(),
+		"runs were stored by one call %d times", faults.n_scatters);
 	FAILS(MPI_File_read_at(fh, 0, got, 1, MPI_BYTE, &status),
 		MPI_ERR_ACCESS);
 	OK(MPI_File_close(&beside));
@@ -446,11 +453,12 @@ static void begun(void)
 	faults.is_slow = false;
 	OK(MPI_Waitall(2, requests, statuses));
 	for (int i = 0; i < 2; i++) {
-		CHECK(file_count(&statuses[i], MPI_BYTE) == LEN, "all: %d",
+		CHECK(file_count(&statuses[i], MPI_BYTE) == LEN,
+			"all bytes are moved: %d",
 			file_count(&statuses[i], MPI_BYTE));
 		OK(MPI_File_read_at_all(
 			fh, at + i * LEN, got, LEN, MPI_BYTE, &statuses[i]));
-		CHECK(!memcmp(mine, got, LEN), "it is there");
+		CHECK(!memcmp(mine, got, LEN), "the data is in the file");
 	}
 	OK(MPI_File_close(&fh));
 }
@@ -478,7 +486,7 @@ static void late(void)
 		faults.close_err = ENOSPC;
 	FAILS(MPI_File_close(&fh), MPI_ERR_NO_SPACE);
 	no_faults();
-	CHECK(fh == MPI_FILE_NULL, "closed all the same");
+	CHECK(fh == MPI_FILE_NULL, "a failed close sets the handle to null");
 }
 
 int main(int argc, char **argv)

@@ -167,7 +167,7 @@ static void whole(void)
 		FAILS(rc, MPI_ERR_NO_SPACE);
 		MPI_Error_string(rc, text, &n);
 		CHECK(strstr(text, "whole") && strstr(text, strerror(ENOSPC)),
-			"which file, and why: %s", text);
+			"the text names the file and the reason: %s", text);
 		n = file_count(&status, MPI_BYTE);
 		OK(MPI_File_get_size(fh, &len));
 		CHECK(n > room / 2 && n < 2 * room && len == n,
@@ -176,7 +176,7 @@ static void whole(void)
 		OK(MPI_File_read_at(fh, 0, got, 2 * room, MPI_BYTE, &status));
 		CHECK(file_count(&status, MPI_BYTE) == n &&
 				!memcmp(mine, got, (size_t)n),
-			"and all of them are there: %d",
+			"all written bytes are in the file: %d",
 			file_count(&status, MPI_BYTE));
 	}
 	MPI_Barrier(MPI_COMM_WORLD);

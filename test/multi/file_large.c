@@ -35,20 +35,21 @@ static void nowhere(void)
 	OK(MPI_File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_WRONLY,
 		MPI_INFO_NULL, &fh));
 	OK(MPI_File_write_at_c(fh, 0, area, all, MPI_BYTE, &status));
-	CHECK(count_of(&status) == all, "counted in bytes: %lld",
+	CHECK(count_of(&status) == all, "length in bytes: %lld",
 		(long long)count_of(&status));
 	OK(MPI_File_iwrite_all_c(fh, area, all, MPI_BYTE, &request));
 	OK(MPI_Wait(&request, &status));
-	CHECK(count_of(&status) == all, "and when begun: %lld",
+	CHECK(count_of(&status) == all, "length of a nonblocking access: %lld",
 		(long long)count_of(&status));
 	MPI_Type_contiguous((int)MIB, MPI_BYTE, &piece);
 	MPI_Type_commit(&piece);
 	OK(MPI_File_write_at(fh, 0, area, PIECES, piece, &status));
 	CHECK(count_of(&status) == all && file_count(&status, piece) == PIECES,
-		"of a long type: %lld, %d", (long long)count_of(&status),
-		file_count(&status, piece));
+		"length of an access with a long datatype: %lld, %d",
+		(long long)count_of(&status), file_count(&status, piece));
 	CHECK(file_count(&status, MPI_BYTE) == MPI_UNDEFINED,
-		"more than an int holds: %d", file_count(&status, MPI_BYTE));
+		"the count does not fit into an int: %d",
+		file_count(&status, MPI_BYTE));
 	MPI_Type_free(&piece);
 	OK(MPI_File_close(&fh));
 }
@@ -103,15 +104,16 @@ static void file(void)
 		MPI_COMM_SELF, name, MPI_MODE_RDWR, MPI_INFO_NULL, &fh));
 	mark();
 	OK(MPI_File_write_at_all_c(fh, 0, area, all, MPI_BYTE, &status));
-	CHECK(count_of(&status) == all, "all was written: %lld",
+	CHECK(count_of(&status) == all, "all bytes were written: %lld",
 		(long long)count_of(&status));
 	OK(MPI_File_get_size(fh, &len));
-	CHECK(len == all, "and is there: %lld", (long long)len);
+	CHECK(len == all, "the file has all bytes: %lld", (long long)len);
 	clear();
 	OK(MPI_File_iread_at_c(fh, 0, area, all + 9, MPI_BYTE, &request));
 	OK(MPI_Wait(&request, &status));
 	CHECK(count_of(&status) == all && is_marked(),
-		"up to the end when begun: %lld", (long long)count_of(&status));
+		"a nonblocking read ends at the end of the file: %lld",
+		(long long)count_of(&status));
 	OK(MPI_File_close(&fh));
 	close(fd);
 }

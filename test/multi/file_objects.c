@@ -45,11 +45,11 @@ static void modes(void)
 	rc = open_it(name, MPI_MODE_RDWR);
 	MPI_Error_string(rc, text, &len);
 	CHECK(strstr(text, name) && strstr(text, strerror(ENOENT)),
-		"the text has the name and errno's words: %s", text);
+		"the text has the name and the text of errno: %s", text);
 	FAILS(rc, MPI_ERR_NO_SUCH_FILE);
 	FAILS(open_it("/", MPI_MODE_RDWR), MPI_ERR_BAD_FILE);
 	MPI_Barrier(MPI_COMM_WORLD);
-	CHECK(!is_there(name), "nothing is left of what failed");
+	CHECK(!is_there(name), "a failed open leaves no file");
 	OK(open_it(name, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL));
 	FAILS(open_it(name, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL),
 		MPI_ERR_FILE_EXISTS);
@@ -65,7 +65,7 @@ static void modes(void)
 		close(open(name, O_CREAT | O_WRONLY, 0600));
 		snprintf(text, sizeof(text), "ufs:%s", name);
 		OK(MPI_File_delete(text, MPI_INFO_NULL));
-		CHECK(!is_there(name), "a prefix is no part of the name");
+		CHECK(!is_there(name), "a prefix is not part of the file name");
 	}
 }
 
@@ -102,7 +102,8 @@ static void sizes(void)
 	CHECK(size == 1000, "preallocate never shrinks: %lld", (long long)size);
 	OK(MPI_File_preallocate(fh, 70000));
 	OK(MPI_File_get_size(fh, &size));
-	CHECK(size == 70000, "and grows: %lld", (long long)size);
+	CHECK(size == 70000, "preallocate extends the file: %lld",
+		(long long)size);
 	OK(MPI_File_set_size(fh, 10));
 	OK(MPI_File_get_size(fh, &size));
 	CHECK(size == 10, "set_size shrinks: %lld", (long long)size);
@@ -112,11 +113,11 @@ static void sizes(void)
 	OK(MPI_File_get_amode(fh, &amode));
 	CHECK(amode == (MPI_MODE_RDWR | MPI_MODE_CREATE |
 			       MPI_MODE_DELETE_ON_CLOSE),
-		"the mode as it was given: %d", amode);
+		"the mode is that of the open: %d", amode);
 	OK(MPI_File_get_group(fh, &group));
 	MPI_Comm_group(MPI_COMM_WORLD, &world);
 	MPI_Group_compare(group, world, &result);
-	CHECK(result == MPI_IDENT, "the group of those who opened it");
+	CHECK(result == MPI_IDENT, "the group is that of the communicator");
 	MPI_Group_free(&group);
 	MPI_Group_free(&world);
 	CHECK(MPI_File_f2c(MPI_File_c2f(fh)) == fh &&
@@ -158,10 +159,10 @@ static void hints(void)
 		info, &fh));
 	CHECK(stat(name, &st) == 0 && (st.st_mode & 0777) == 0640,
 		"file_perm: %o", (unsigned)st.st_mode);
-	CHECK(!strcmp(hint(fh, "file_perm"), "0640"), "file_perm is told");
+	CHECK(!strcmp(hint(fh, "file_perm"), "0640"), "file_perm is returned");
 	CHECK(!strcmp(hint(fh, "romio_ds_read"), "disable"), "heeded");
 	CHECK(!strcmp(hint(fh, "ind_rd_buffer_size"), "524288"),
-		"what makes no sense is passed over: %s", value_of);
+		"an invalid value is ignored: %s", value_of);
 	CHECK(!strcmp(hint(fh, "filename"), name), "the name: %s", value_of);
 	CHECK(!strcmp(hint(fh, "no_such_key"), "none"), "not a hint");
 	CHECK(!strcmp(hint(fh, "romio_ds_write"), "automatic"), "told");
@@ -169,7 +170,8 @@ static void hints(void)
 	MPI_Info_set(info, "file_perm", "0600");
 	OK(MPI_File_set_info(fh, info));
 	CHECK(!strcmp(hint(fh, "ind_rd_buffer_size"), "65536"), "set later");
-	CHECK(!strcmp(hint(fh, "file_perm"), "0640"), "not to be changed");
+	CHECK(!strcmp(hint(fh, "file_perm"), "0640"),
+		"file_perm cannot be changed later");
 	MPI_Info_free(&info);
 	OK(MPI_File_close(&fh));
 }
@@ -238,7 +240,7 @@ static void aggregators(void)
 	fh = open_said(only, 2);
 	CHECK(!strcmp(hint(fh, "romio_no_indep_rw"), "true"), "told");
 	CHECK(!strcmp(hint(fh, "romio_cb_read"), "enable"),
-		"nothing alone: through aggregators: %s", value_of);
+		"romio_no_indep_rw enables aggregators: %s", value_of);
 	OK(MPI_File_close(&fh));
 }
 
@@ -302,17 +304,20 @@ static void handlers(void)
 	OK(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN));
 	CHECK(MPI_File_seek(fh, -1, MPI_SEEK_SET) != MPI_SUCCESS &&
 			n_heard == 2 && heard_of == fh,
-		"a file has the handler of when it was opened: %d", n_heard);
+		"a file has the error handler of the time of its open: %d",
+		n_heard);
 	OK(MPI_File_call_errhandler(fh, MPI_ERR_IO));
-	CHECK(n_heard == 3, "called: %d", n_heard);
+	CHECK(n_heard == 3, "the error handler of the file is called: %d",
+		n_heard);
 	OK(MPI_File_get_errhandler(fh, &got));
-	CHECK(got == made, "is the one that was set");
+	CHECK(got == made, "the error handler is the one that was set");
 	OK(MPI_Errhandler_free(&got));
 	OK(MPI_Errhandler_free(&made));
 	OK(MPI_File_set_errhandler(fh, MPI_ERRORS_RETURN));
 	OK(MPI_File_close(&fh));
 	FAILS(MPI_File_get_position(MPI_FILE_NULL, &at), MPI_ERR_FILE);
-	CHECK(n_heard == 3, "not called any more: %d", n_heard);
+	CHECK(n_heard == 3, "a replaced error handler is not called: %d",
+		n_heard);
 }
 
 /* Finalize closes an open file of a session's communicator. */
@@ -341,7 +346,7 @@ static void of_session(void)
 	OK(MPI_Session_finalize(&session));
 	FAILS(MPI_File_get_size(was, &size), MPI_ERR_FILE);
 	MPI_Barrier(MPI_COMM_WORLD);
-	CHECK(!is_there(name), "finalize closed it, so it is gone");
+	CHECK(!is_there(name), "finalize closed and deleted the file");
 }
 
 static void many_times(void)

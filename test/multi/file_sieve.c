@@ -147,7 +147,7 @@ static void check_slots(const char *name, int record_round, int gap_round)
 		}
 	}
 	close(fd);
-	CHECK(!wrong, "bytes that somebody wrote over: %d", wrong);
+	CHECK(!wrong, "overwritten bytes of other writers: %d", wrong);
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -166,8 +166,8 @@ static void write_records(MPI_File fh, int round)
 	fill(mine, round, 0, RECORD);
 	MPI_Barrier(MPI_COMM_WORLD);
 	OK(MPI_File_write_at(fh, 0, mine, N * RECORD, MPI_BYTE, &status));
-	CHECK(file_count(&status, MPI_BYTE) == N * RECORD, "all of it: %d",
-		file_count(&status, MPI_BYTE));
+	CHECK(file_count(&status, MPI_BYTE) == N * RECORD,
+		"all bytes are moved: %d", file_count(&status, MPI_BYTE));
 }
 
 /* How the other handle writes. */
@@ -206,7 +206,7 @@ static void both(MPI_File records, MPI_File gaps, enum way way, int round)
 	OK(MPI_Wait(&request, &status));
 }
 
-/* All records in one access, and one behind the end of the file. */
+/* All records in one access, and one access beyond the end of the file. */
 static void read_records(MPI_File fh, int round)
 {
 	static unsigned char mine[N * RECORD], wanted[N * RECORD];
@@ -286,7 +286,8 @@ static void on_disk(bool is_disk, int from)
 		n_writes - before, is_cold ? "cold " : "",
 		is_disk ? "disk" : "memory");
 	CHECK(longest == (is_along ? (size_t)(512 << 10) - (size_t)from : RUN),
-		"%zu bytes at once, with the gap behind the last run", longest);
+		"%zu bytes in one call, with the gap after the last run",
+		longest);
 	free(mine);
 	OK(MPI_File_close(&fh));
 	OK(MPI_File_delete(name, MPI_INFO_NULL));
@@ -328,8 +329,8 @@ static const char *moved_to(const char *name, const char *folder)
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (rank == 0)
-		CHECK(!mkdir(folder, 0700) && !rename(name, path), "moved: %s",
-			strerror(errno));
+		CHECK(!mkdir(folder, 0700) && !rename(name, path),
+			"the file is moved: %s", strerror(errno));
 	MPI_Barrier(MPI_COMM_WORLD);
 	return path;
 }
@@ -364,7 +365,7 @@ static void with_another(enum way way, bool is_first, const char *folder)
 	OK(MPI_File_close(&records));
 	if (rank == 0) {
 		OK(MPI_File_delete(name, MPI_INFO_NULL));
-		CHECK(!folder || !rmdir(folder), "nothing is left there");
+		CHECK(!folder || !rmdir(folder), "the folder is empty");
 	}
 }
 
@@ -416,7 +417,7 @@ static void stopped(bool is_atomic)
 	}
 	heard_end();
 	CHECK(heard("FILE-LOCK") == 1 && heard(name) == 1,
-		"the wait is said: %s", heard_text);
+		"the wait is reported: %s", heard_text);
 	lock.l_type = F_UNLCK;
 	OK(fcntl(fd, F_OFD_SETLK, &lock));
 	close(fd);

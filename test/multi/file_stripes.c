@@ -172,7 +172,8 @@ static void write_records(MPI_File fh)
 		fh, 0, records, sizeof(records), MPI_BYTE, MPI_STATUS_IGNORE));
 	OK(MPI_File_read_at_all(
 		fh, 0, back, sizeof(back), MPI_BYTE, MPI_STATUS_IGNORE));
-	CHECK(!memcmp(records, back, sizeof(back)), "what was written");
+	CHECK(!memcmp(records, back, sizeof(back)),
+		"the records are read back");
 	MPI_Allgather(
 		&disk.least, 2, MPI_OFFSET, all, 2, MPI_OFFSET, MPI_COMM_WORLD);
 	for (int i = 0; i < n && n > 1; i++)
@@ -187,12 +188,13 @@ static void created(const char *name)
 	bool is_first = mtest.rank == 0;
 
 	CHECK(disk.n_made == is_first && disk.n_set == is_first,
-		"one makes it: %d, %d", disk.n_made, disk.n_set);
+		"one process creates the file: %d, %d", disk.n_made,
+		disk.n_set);
 	CHECK(disk.layout.magic == LAYOUT_V1 && disk.layout.len == STRIPE &&
 			disk.layout.n_wide == 3 &&
 			disk.layout.first == UINT16_MAX,
-		"as it was asked: %u wide of %u", disk.layout.n_wide,
-		disk.layout.len);
+		"the layout is the requested one: %u wide of %u",
+		disk.layout.n_wide, disk.layout.len);
 	CHECK(!strcmp(told(fh, "striping_unit"), "131072"), "told");
 	CHECK(!strcmp(told(fh, "striping_factor"), "3"), "and how many");
 	write_records(fh);
@@ -207,7 +209,7 @@ static void there(const char *name)
 
 	disk.layout.magic = LAYOUT_V3;
 	fh = opened(name, 0, "65536", "7");
-	CHECK(disk.n_set == n_set, "no new ones");
+	CHECK(disk.n_set == n_set, "an existing file keeps its layout");
 	CHECK(!strcmp(told(fh, "striping_unit"), "131072"), "the file's own");
 	CHECK(!strcmp(told(fh, "striping_factor"), "3"), "and how many");
 	write_records(fh);
@@ -227,7 +229,8 @@ static void refused(const char *name)
 	disk.layout.len = 0;
 	disk.n_set = 0;
 	fh = opened(name, MPI_MODE_DELETE_ON_CLOSE, "131072", "3");
-	CHECK(disk.n_set == (mtest.rank == 0), "it was tried");
+	CHECK(disk.n_set == (mtest.rank == 0),
+		"the call to set the layout was tried");
 	CHECK(!strcmp(told(fh, "striping_factor"), "none"), "not what is not");
 	write_records(fh);
 	OK(MPI_File_close(&fh));
@@ -244,7 +247,8 @@ static void elsewhere(const char *name)
 	CHECK(!strcmp(told(fh, "striping_factor"), "none"), "none here");
 	CHECK(!strcmp(told(fh, "striping_unit"), "131072"), "of domains");
 	write_records(fh);
-	CHECK(!disk.n_set && !disk.n_got && !disk.n_made, "not asked");
+	CHECK(!disk.n_set && !disk.n_got && !disk.n_made,
+		"the file system is not asked for a layout");
 	OK(MPI_File_close(&fh));
 }
 

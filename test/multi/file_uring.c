@@ -105,7 +105,7 @@ static void there_and_back(MPI_File fh, MPI_Offset at, int len)
 	OK(MPI_File_iread_at(fh, at, got, len, MPI_BYTE, &request));
 	OK(MPI_Wait(&request, &status));
 	check_status(&status, len);
-	CHECK(!memcmp(mine, got, (size_t)len), "%d bytes come back", len);
+	CHECK(!memcmp(mine, got, (size_t)len), "%d bytes are read back", len);
 }
 
 static void moved(void)
@@ -209,7 +209,7 @@ static void many(void)
 		}
 		OK(MPI_Waitall(N, requests, MPI_STATUSES_IGNORE));
 		CHECK(!(round & 1) || !memcmp(mine, got, N * SMALL),
-			"all come back, %d", round);
+			"all bytes are read back, %d", round);
 	}
 	OK(MPI_File_close(&fh));
 }
@@ -234,7 +234,8 @@ static void without_calls(void)
 		byte != mine[LEN - 1] && MPI_Wtime() < end;)
 		if (pread(fd, &byte, 1, (off_t)(mtest.rank + 1) * LEN - 1) < 0)
 			break;
-	CHECK(byte == mine[LEN - 1], "it came without a call");
+	CHECK(byte == mine[LEN - 1],
+		"the read completed without a call of MPI");
 	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 	close(fd);
 	OK(MPI_File_close(&fh));

@@ -19,7 +19,8 @@ static void on_self(MPI_Comm *comm, int *code, ...)
 	self_calls += *comm == MPI_COMM_SELF;
 }
 
-/* Each of these calls is wrong: they are raised where the group comes from. */
+/* Each of these calls is erroneous. Its error is raised on the session of the
+ * group. */
 static void wrong_calls(MPI_Group group, const char *where, int *calls)
 {
 	int bad = 999, ranges[1][3] = { { 0, 999, 1 } }, to;
@@ -51,7 +52,7 @@ static void of_session(void)
 	OK(MPI_Errhandler_free(&errh));
 	OK(MPI_Group_from_session_pset(session, "mpi://SELF", &group));
 	wrong_calls(group, "a session's process set", &session_calls);
-	CHECK(last_session == session, "the handler was given the session");
+	CHECK(last_session == session, "the handler gets the session");
 	OK(MPI_Group_incl(group, 1, &first, &some));
 	wrong_calls(some, "made of it", &session_calls);
 	OK(MPI_Comm_create_from_group(
@@ -81,7 +82,10 @@ static void of_world(void)
 	self_calls = 0;
 	FAILS(MPI_Group_size(MPI_GROUP_NULL, NULL), MPI_ERR_GROUP);
 	FAILS(MPI_Group_size(MPI_GROUP_EMPTY, NULL), MPI_ERR_ARG);
-	CHECK(self_calls == 2, "of no session, got %d", self_calls);
+	CHECK(self_calls == 2,
+		"an error of a null session calls the handler of "
+		"MPI_COMM_SELF, got %d",
+		self_calls);
 	OK(MPI_Group_free(&group));
 }
 
@@ -95,7 +99,8 @@ static void of_finalized(void)
 	self_calls = session_calls = 0;
 	FAILS(MPI_Group_size(group, NULL), MPI_ERR_ARG);
 	CHECK(self_calls == 1 && session_calls == 0,
-		"the session is gone: on MPI_COMM_SELF");
+		"an error of a finalized session calls the handler of "
+		"MPI_COMM_SELF");
 	OK(MPI_Group_free(&group));
 }
 

@@ -41,11 +41,12 @@ static void include_exclude(void)
 	is(rest, "rest", mtest.size - 3, (int[]){ 1, 3, 5, 6, 7 });
 	OK(MPI_Group_incl(world, 0, pick, &none));
 	CHECK(none == MPI_GROUP_EMPTY,
-		"including nobody gives the empty group");
+		"including no member returns the empty group");
 	OK(MPI_Group_excl(world, 0, pick, &all));
 	int result = -1;
 	OK(MPI_Group_compare(world, all, &result));
-	CHECK(result == MPI_IDENT, "excluding nobody changes nothing");
+	CHECK(result == MPI_IDENT,
+		"excluding no member returns an identical group");
 	OK(MPI_Group_free(&some));
 	CHECK(some == MPI_GROUP_NULL, "a freed group is null");
 	OK(MPI_Group_incl(rest, 1, (int[]){ 2 }, &some));
@@ -90,7 +91,8 @@ static void set_operations(void)
 	OK(MPI_Group_difference(a, a, &empty));
 	CHECK(empty == MPI_GROUP_EMPTY, "a minus a is empty");
 	OK(MPI_Group_intersection(less, common, &empty));
-	CHECK(empty == MPI_GROUP_EMPTY, "disjoint groups have nothing common");
+	CHECK(empty == MPI_GROUP_EMPTY,
+		"disjoint groups have an empty intersection");
 	OK(MPI_Group_free(&both));
 	OK(MPI_Group_union(MPI_GROUP_EMPTY, a, &both));
 	IS(both, 5, 3, 1, 0);
@@ -174,7 +176,8 @@ int main(int argc, char **argv)
 	OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
 	OK(MPI_Group_size(MPI_GROUP_EMPTY, &size));
 	OK(MPI_Group_rank(MPI_GROUP_EMPTY, &rank));
-	CHECK(size == 0 && rank == MPI_UNDEFINED, "nobody is in the empty one");
+	CHECK(size == 0 && rank == MPI_UNDEFINED,
+		"the empty group has no members");
 	include_exclude();
 	ranges();
 	set_operations();

@@ -24,7 +24,7 @@ static inline void heard_begin(void)
 		exit(1);
 }
 
-/* all output so far is in heard_text */
+/* copies all output so far to heard_text */
 static inline void heard_look(void)
 {
 	ssize_t n;
@@ -34,7 +34,7 @@ static inline void heard_look(void)
 	heard_text[n > 0 ? n : 0] = 0;
 }
 
-/* it goes to stderr after all */
+/* prints the captured text to stderr */
 static inline void heard_end(void)
 {
 	heard_look();
@@ -44,7 +44,7 @@ static inline void heard_end(void)
 	fputs(heard_text, stderr);
 }
 
-/* how often */
+/* the number of times that the text was printed */
 static inline int heard(const char *what)
 {
 	int n = 0;
@@ -65,7 +65,7 @@ static inline int heard_by(int pid, const char *what)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/2", pid);
-	/* not before it is the file that is read back */
+	/* stderr of that process may not be redirected to its file yet */
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return 0;
 	fd = open(path, O_RDONLY);
@@ -76,7 +76,7 @@ static inline int heard_by(int pid, const char *what)
 	return strstr(text, what) != NULL;
 }
 
-/* Waits for that, outside of MPI. */
+/* Waits until that process has printed the text, outside MPI. */
 static inline void heard_from(int pid, const char *what)
 {
 	do

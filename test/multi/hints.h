@@ -25,7 +25,7 @@ static inline void hints_value(
 	value[0] = 0;
 	OK(MPI_Session_get_info(session, &info));
 	OK(MPI_Info_get_string(info, key, &len, value, &flag));
-	CHECK(flag, "the session says its %s", key);
+	CHECK(flag, "the session's info has the key %s", key);
 	OK(MPI_Info_free(&info));
 }
 

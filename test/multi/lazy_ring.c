@@ -43,7 +43,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 10; i++)
 		OK(MPI_Sendrecv(&mtest.rank, 1, MPI_INT, right, 1, &from, 1,
 			MPI_INT, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-	CHECK(from == left, "heard %d, the neighbour is %d", from, left);
+	CHECK(from == left, "received from %d, the neighbour is %d", from,
+		left);
 	ring = count_sockets() - before;
 	/* two connections may exist if both sides connect at the same time */
 	CHECK(ring <= 4, "%d connections for two neighbours", ring);
@@ -61,7 +62,7 @@ int main(int argc, char **argv)
 		sum += from;
 	}
 	CHECK(sum == mtest.size * (mtest.size - 1) / 2 - mtest.rank,
-		"everybody was heard once");
+		"one message arrived from each process");
 	all = count_sockets() - before;
 	CHECK(all >= mtest.size - 1, "%d connections for %d processes", all,
 		mtest.size - 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lead_killed: a member is killed in a call that has a leader; every survivor
- * of both sides ends with a result or an error of the right class, soon
+ * lead_killed: a member is killed in a call that has a leader; within seconds,
+ * every survivor of both sides gets a result or an error of the right class
  *
- * Each round has a communicator of the living processes, one call, and one
+ * Each round has a communicator of the surviving processes, one call, and one
  * victim that dies at its n-th allocation of memory in the call: the library
  * allocates in each of its steps. Programs that replace malloc themselves (a
  * sanitizer) die some microseconds into the call instead.
@@ -33,7 +33,7 @@ static const char *const names[CALLS] = { "spawn", "spawn, the child dies",
 struct round {
 	int number;
 	enum call call;
-	int victim; /* rank in the communicator of the living */
+	int victim; /* rank in the communicator of the survivors */
 	int step;
 	int leader; /* of the low side */
 };
@@ -41,7 +41,7 @@ struct round {
 static struct {
 	MPI_Session session;
 	MPI_Group alive;
-	MPI_Comm comm; /* of the living */
+	MPI_Comm comm; /* of the survivors */
 	MPI_Comm side; /* of my half of them */
 	int rank, size, is_high;
 	int n_errors, n_right;
@@ -51,7 +51,7 @@ static struct {
 
 /* ---- dying ---- */
 
-static __thread int steps_left = -1; /* allocations; below 0: for ever */
+static __thread int steps_left = -1; /* allocations; below 0: no limit */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
@@ -125,11 +125,11 @@ static void check(const struct round *r, const char *what, int rc, double began)
 {
 	double took = mtest_now() - began;
 
-	CHECK(took < MTEST_SOON_S, "round %d: %s of %s: soon, not %.1f s",
-		r->number, what, names[r->call], took);
+	CHECK(took < MTEST_SOON_S,
+		"round %d: %s of %s ends soon, not after %.1f s", r->number,
+		what, names[r->call], took);
 	CHECK(is_of_death(rc),
-		"round %d: %s of %s: the class of a death, "
-		"not %s",
+		"round %d: %s of %s reports a failed process, not %s",
 		r->number, what, names[r->call], mtest_error(rc));
 	k.n_errors += rc != MPI_SUCCESS;
 	k.n_right += rc == MPI_SUCCESS;
@@ -205,8 +205,8 @@ static void play(const struct round *r, const char *port)
 	if (k.rank == r->victim && r->call != CHILD)
 		raise(SIGKILL);
 	check(r, "the call", rc, began);
-	CHECK(!rc || made == MPI_COMM_NULL, "round %d: an error makes nothing",
-		r->number);
+	CHECK(!rc || made == MPI_COMM_NULL,
+		"round %d: a failed call creates no communicator", r->number);
 	release(r, &made);
 	release(r, &merged);
 }
@@ -253,7 +253,8 @@ static int gather_living(int number)
 	snprintf(tag, sizeof(tag), "round %d", number);
 	rc = MPI_Comm_create_from_group(
 		k.alive, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &k.comm);
-	CHECK(rc == MPI_SUCCESS, "round %d: the living meet, %s", number,
+	CHECK(rc == MPI_SUCCESS,
+		"round %d: the surviving processes communicate, %s", number,
 		mtest_error(rc));
 	if (rc)
 		return 0;

@@ -20,7 +20,7 @@ static void fill_constants(void)
 		exit(1);
 	}
 	mtest_fill(constants, MAX, 7);
-	CHECK(!mprotect(constants, MAX, PROT_READ), "nobody may write them");
+	CHECK(!mprotect(constants, MAX, PROT_READ), "the memory is read-only");
 }
 
 static void messages(size_t len, char *in)

@@ -21,14 +21,15 @@ int main(int argc, char **argv)
 	int saved = dup(STDERR_FILENO), rcs = 0, n;
 
 	mtest_init(&argc, &argv);
-	CHECK(told && dup2(fileno(told), STDERR_FILENO) >= 0, "a file");
+	CHECK(told && dup2(fileno(told), STDERR_FILENO) >= 0,
+		"standard error is redirected to a file");
 	for (int i = 0; i < 4; i++) {
 		rcs += MPI_T_pvar_get_num(&n) == MPI_T_ERR_NOT_SUPPORTED;
 		rcs += MPI_T_cvar_get_num(&n) == MPI_T_ERR_NOT_SUPPORTED;
 	}
 	dup2(saved, STDERR_FILENO);
 	if (rcs == 0)
-		mtest_skip("the tool interface is there");
+		mtest_skip("the procedures of the tool interface exist");
 	CHECK(rcs == 8, "each call returns its error, %d of 8", rcs);
 	CHECK(count_words(told, "MPI_T_pvar_get_num is not") == 1 &&
 			count_words(told, "MPI_T_cvar_get_num is not") == 1,

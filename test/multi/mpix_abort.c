@@ -84,7 +84,7 @@ static void by_group(void)
 	all_there(all);
 	if (mtest.rank == 0)
 		MPI_Abort(half, 9);
-	if (mtest.rank == 1) /* never comes */
+	if (mtest.rank == 1) /* never arrives */
 		MPI_Recv(&x, 1, MPI_INT, 0, 7, half, MPI_STATUS_IGNORE);
 	go_on(all, half);
 	OK(MPI_Comm_disconnect(&half));

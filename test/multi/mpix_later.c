@@ -36,14 +36,15 @@ static void crossed(MPI_Session a, MPI_Session b)
 	}
 	OK(MPI_Waitall(2, reqs, MPI_STATUSES_IGNORE));
 	for (int i = 0; i < 2; i++) {
-		CHECK(reqs[i] == MPI_REQUEST_NULL, "request %d is gone", i);
+		CHECK(reqs[i] == MPI_REQUEST_NULL, "request %d is null", i);
 		session_works(comms[i], i ? "crossed 1" : "crossed 0");
 	}
 	for (int i = 0; i < 2; i++) {
 		int k = i ^ odd;
 
 		OK(MPIX_Comm_idisconnect(&comms[k], &reqs[k]));
-		CHECK(comms[k] == MPI_COMM_NULL, "the handle is null at once");
+		CHECK(comms[k] == MPI_COMM_NULL,
+			"the handle is null immediately");
 	}
 	OK(MPI_Waitall(2, reqs, MPI_STATUSES_IGNORE));
 }
@@ -107,7 +108,8 @@ static void nothing(MPI_Session session)
 	OK(MPIX_Comm_icreate_from_group(MPI_GROUP_EMPTY, "none", MPI_INFO_NULL,
 		MPI_ERRORS_RETURN, &comm, &req));
 	OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
-	CHECK(comm == MPI_COMM_NULL, "no members, no communicator");
+	CHECK(comm == MPI_COMM_NULL,
+		"a group without members creates no communicator");
 	istart(session, "mpi://SELF", "self", &self, &req);
 	OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
 	session_works(self, "self");
@@ -138,7 +140,7 @@ static void session_first(void)
 	OK(MPI_Wait(&left, MPI_STATUS_IGNORE));
 	if (mtest.rank > 0) {
 		FAILS(MPI_Wait(&made, MPI_STATUS_IGNORE), MPI_ERR_SESSION);
-		CHECK(never == MPI_COMM_NULL, "nothing was made");
+		CHECK(never == MPI_COMM_NULL, "no communicator was created");
 	}
 	session_close(&other);
 }

@@ -116,7 +116,7 @@ static void operations(MPI_Session session, unsigned a, unsigned b)
 	CHECK(bits_of(session, "a and b") == (a & b), "intersection");
 	CHECK(bits_of(session, "a not b") == (a & ~b), "difference");
 	CHECK(bits_of(session, "not a") == (all & ~a), "complement");
-	CHECK(bits_of(session, "none") == 0, "nobody");
+	CHECK(bits_of(session, "none") == 0, "the set has no member");
 	kind_is(session, "a or b", "application");
 	FAILS(MPIX_Session_pset_union(session, "a", "nobody's", "x"),
 		MPI_ERR_ARG);
@@ -140,7 +140,7 @@ static void members_talk(MPI_Session session, unsigned bits, const char *name)
 	OK(MPI_Comm_disconnect(&comm));
 }
 
-/* numbers stay; a set that went is an error */
+/* numbers do not change; a deleted set is an error */
 static void deleted(MPI_Session session, unsigned a)
 {
 	int is_in = a >> mtest.rank & 1, before = -1, after = -1, n[2] = { 0 };

@@ -27,7 +27,7 @@ static void on_change(
 	struct told *told = extra_state;
 	MPI_Group group = MPI_GROUP_NULL;
 
-	CHECK(session == told->session, "it is about the session");
+	CHECK(session == told->session, "the callback gets its session");
 	if (told->n == N_NEWS)
 		return;
 	told->change[told->n] = change;
@@ -62,7 +62,8 @@ static void wait_told(struct told *told, const char *name, int change)
 	OK(MPI_Cancel(&req));
 	OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
 	OK(MPI_Comm_disconnect(&self));
-	CHECK(was_told(told, name, change) == 1, "'%s': told once", name);
+	CHECK(was_told(told, name, change) == 1,
+		"'%s': the callback reports it once", name);
 }
 
 static MPI_Group even_group(MPI_Session session)
@@ -152,11 +153,13 @@ static void local(struct told *told, MPI_Session other)
 	int before = told->n;
 
 	OK(MPIX_Session_create_pset(other, "not mine", group));
-	CHECK(told->n == before, "another session's set is not told of");
+	CHECK(told->n == before, "a set of another session is not reported");
 	OK(MPIX_Session_create_pset(told->session, "mine", group));
-	CHECK(was_told(told, "mine", MPIX_PSET_DEFINED) == 1, "told of it");
+	CHECK(was_told(told, "mine", MPIX_PSET_DEFINED) == 1,
+		"the callback reports the set");
 	OK(MPIX_Session_delete_pset(told->session, "mine"));
-	CHECK(was_told(told, "mine", MPIX_PSET_DELETED) == 1, "told of it");
+	CHECK(was_told(told, "mine", MPIX_PSET_DELETED) == 1,
+		"the callback reports the set");
 	OK(MPI_Group_free(&group));
 }
 
@@ -183,7 +186,8 @@ static void given(MPI_Session session, const char *name)
 		session, "mpi://WORLD", name, "all but mine"));
 	group = session_group(session, "all but mine");
 	OK(MPI_Group_size(group, &rank));
-	CHECK(rank == mtest.size - members, "%d are not in it", rank);
+	CHECK(rank == mtest.size - members, "%d processes are not members",
+		rank);
 	if (rank)
 		OK(MPI_Group_free(&group));
 }

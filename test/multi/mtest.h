@@ -4,7 +4,7 @@
  *
  * Standard MPI only, so that every program here also builds against another
  * MPI. A failed check is printed with file, line, rank and sentence, and the
- * program goes on; mtest_done() turns the count into the exit status. When
+ * program continues; mtest_done() turns the count into the exit status. When
  * WEFT_TEST_DEADLINE seconds have passed, each rank prints the line of its last
  * check and exits with 124.
  */
@@ -27,7 +27,7 @@ enum {
 	MTEST_SKIP = 77,
 	MTEST_LATE = 124,
 	MTEST_SHOW = 20,
-	MTEST_SOON_S = 60, /* no wait; the machine may stand still meanwhile */
+	MTEST_SOON_S = 60, /* no wait; the machine may stall meanwhile */
 };
 
 struct mtest {
@@ -165,7 +165,7 @@ static inline void mtest_init(int *argc, char ***argv)
 static inline int mtest_done(void)
 {
 	if (mtest.rank == 0 && mtest.n_checks == 0)
-		CHECK(false, "a test checks something");
+		CHECK(false, "a test has at least one check");
 	if (mtest.n_failed)
 		fprintf(stderr, "# FAILED %s: rank %d: %ld of %ld checks\n",
 			mtest.name, mtest.rank, (long)mtest.n_failed,

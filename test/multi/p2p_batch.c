@@ -138,7 +138,7 @@ static void computing(void)
 	if (mtest.rank == 0) {
 		int fd = mkstemp(name);
 
-		CHECK(fd >= 0, "a file is made");
+		CHECK(fd >= 0, "the file is created");
 		close(fd);
 	}
 	OK(MPI_Bcast(name, sizeof(name), MPI_CHAR, 0, MPI_COMM_WORLD));
@@ -155,7 +155,7 @@ static void computing(void)
 		for (int i = 0; i < AWAY; i++) {
 			OK(MPI_Recv(&got, 1, MPI_INT, 0, 6, MPI_COMM_WORLD,
 				MPI_STATUS_IGNORE));
-			CHECK(got == 10 + i, "%d is number %d", got, i);
+			CHECK(got == 10 + i, "message %d is number %d", got, i);
 		}
 		unlink(name);
 	}

@@ -27,7 +27,7 @@ static void cancel_received(char *data, int len)
 	OK(MPI_Cancel(&req));
 	OK(MPI_Wait(&req, &status));
 	OK(MPI_Test_cancelled(&status, &cancelled));
-	CHECK(!cancelled, "%d bytes that were received", len);
+	CHECK(!cancelled, "a receive of %d bytes was not cancelled", len);
 }
 
 int main(int argc, char **argv)
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 	cancel_received(data, 10);
 	cancel_received(data, 20000);
 	OK(MPI_Buffer_detach(&back, &size));
-	CHECK(back == buffer && size == ROOM, "detach gives the buffer back");
+	CHECK(back == buffer && size == ROOM, "detach returns the buffer");
 	if (mtest.rank == 0)
 		FAILS(MPI_Bsend(data, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD),
 			MPI_ERR_BUFFER);

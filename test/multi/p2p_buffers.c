@@ -67,7 +67,8 @@ static void of_communicator(void)
 	OK(MPI_Comm_iflush_buffer(comm, &req));
 	OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
 	OK(MPI_Comm_detach_buffer(comm, &back, &len));
-	CHECK(back == room && len == ROOM, "the communicator's is given back");
+	CHECK(back == room && len == ROOM,
+		"the buffer of the communicator is returned");
 	memset(room, 0xee, ROOM);
 }
 
@@ -81,7 +82,8 @@ static void of_session(void)
 	receive_some(30, "session");
 	OK(MPI_Session_flush_buffer(session));
 	OK(MPI_Session_detach_buffer(session, &back, &len));
-	CHECK(back == room && len == ROOM, "the session's is given back");
+	CHECK(back == room && len == ROOM,
+		"the buffer of the session is returned");
 	memset(room, 0xee, ROOM);
 }
 
@@ -94,7 +96,8 @@ static void automatic(void)
 	send_some(40);
 	receive_some(40, "automatic");
 	OK(MPI_Comm_detach_buffer(comm, &back, &len));
-	CHECK(back == MPI_BUFFER_AUTOMATIC, "an automatic one has no address");
+	CHECK(back == MPI_BUFFER_AUTOMATIC,
+		"an automatic buffer has no address");
 }
 
 /* never detached: leaving the communicator has to empty it */

@@ -15,7 +15,7 @@ static void cancel_unmatched(void)
 	OK(MPI_Wait(&req, &st));
 	OK(MPI_Test_cancelled(&st, &cancelled));
 	CHECK(cancelled, "an unmatched receive is cancelled");
-	CHECK(req == MPI_REQUEST_NULL, "the cancelled request is gone");
+	CHECK(req == MPI_REQUEST_NULL, "the cancelled request is null");
 	CHECK(value == 5, "the buffer is untouched");
 }
 

@@ -3,7 +3,7 @@
  * p2p_cancel_send: a send without a receive is cancelled (S131-S135)
  *
  * late=0  rank 0 is slow: it cancels while rank 1 is already in Finalize
- * late=1  rank 1 is slow: the cancel comes before its Finalize
+ * late=1  rank 1 is slow: the cancel is sent before its Finalize
  * len=    bytes of the message
  * how=    0: Isend, 1: Ibsend, 2: a persistent buffered send
  */
@@ -28,7 +28,7 @@ static void send_it(int how, const char *buf, int len, MPI_Request *req)
 	}
 }
 
-/* the cancelled message has left the buffer, or this call would wait for ever
+/* this call returns only if the cancelled message was removed from the buffer
  */
 static void end_send(int how, MPI_Request *req)
 {
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	if (mtest.rank == 1) {
 		OK(MPI_Iprobe(0, 2, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
-		CHECK(!flag, "S132: nothing with the second tag");
+		CHECK(!flag, "S132: no message has the second tag");
 	}
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	if (mtest.rank == late)

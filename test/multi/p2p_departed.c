@@ -17,7 +17,7 @@ static void wait_for_end(int pid)
 
 	while (kill(pid, 0) == 0)
 		nanosleep(&pause, NULL);
-	CHECK(errno == ESRCH, "rank 0 has ended");
+	CHECK(errno == ESRCH, "rank 0 has exited");
 }
 
 static void send_to_gone(MPI_Comm comm)
@@ -36,9 +36,9 @@ static void send_to_gone(MPI_Comm comm)
 		else
 			CHECK(MPI_Wait(&reqs[1], MPI_STATUS_IGNORE) !=
 					MPI_SUCCESS,
-				"the later one fails, too");
+				"the later receive fails, too");
 	}
-	CHECK(MPI_Barrier(comm) != MPI_SUCCESS, "as do collectives");
+	CHECK(MPI_Barrier(comm) != MPI_SUCCESS, "collectives fail, too");
 }
 
 int main(int argc, char **argv)
@@ -59,7 +59,8 @@ int main(int argc, char **argv)
 	}
 	OK(MPI_Send(&pid, 1, MPI_INT, 2, 1, comm));
 	if (mtest.rank == 0) {
-		CHECK(MPI_Barrier(comm) != MPI_SUCCESS, "a member died");
+		CHECK(MPI_Barrier(comm) != MPI_SUCCESS,
+			"a collective with a failed member fails");
 	} else {
 		wait_for_end(pids[0]);
 		send_to_gone(comm);

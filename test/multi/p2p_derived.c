@@ -150,7 +150,7 @@ static void partial(void)
 	CHECK(memcmp(in, out, sizeof(out)) == 0, "the part is delivered");
 }
 
-/* a matrix column of any height, so that large strided data goes too */
+/* a matrix column of any height, so that large strided data is sent, too */
 static void columns(int rows)
 {
 	int right = (mtest.rank + 1) % mtest.size;
@@ -179,7 +179,7 @@ static void columns(int rows)
 	bad = 0;
 	for (int i = 0; i < rows; i++)
 		bad += in[i] != left + (i * 4 + 3) * 0.5;
-	CHECK(bad == 0, "%d rows to a line: %d wrong", rows, bad);
+	CHECK(bad == 0, "%d rows to contiguous memory: %d wrong", rows, bad);
 	OK(MPI_Type_free(&wide));
 	OK(MPI_Type_free(&narrow));
 	free(out);

@@ -60,9 +60,10 @@ static void fabric(void)
 	for (int i = 0; i < MANY; i++)
 		failures += !try(i);
 	if (getenv("FI_PROVIDER_PATH"))
-		CHECK(failures > 0 && failures < MANY, "%d fail", failures);
+		CHECK(failures > 0 && failures < MANY, "%d messages fail",
+			failures);
 	else
-		CHECK(!failures, "%d fail", failures);
+		CHECK(!failures, "%d messages fail", failures);
 }
 
 /* The library reads what it receives out of the other process: nothing is in
@@ -93,8 +94,9 @@ static void memory(void)
 
 	if (!is_read())
 		mtest_skip("data of other processes is not read here");
-	CHECK(!arrived(0, transfer(place)), "nobody can write there");
-	CHECK(try(1), "the next one arrives");
+	CHECK(!arrived(0, transfer(place)),
+		"a message to memory without permission fails");
+	CHECK(try(1), "the next message arrives");
 	munmap(place, LEN);
 }
 

@@ -17,7 +17,7 @@ static void check_payload(const char *buf, int i)
 	int seq;
 
 	memcpy(&seq, buf, sizeof(seq));
-	CHECK(seq == i, "message %d comes in its turn, got %d", i, seq);
+	CHECK(seq == i, "message %d arrives in order, got %d", i, seq);
 }
 
 static void flood_other(char *buf)

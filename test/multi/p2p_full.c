@@ -29,7 +29,7 @@ static void tell(const long to[2])
 
 	CHECK(process_vm_writev((pid_t)to[0], &local, 1, &remote, 1, 0) ==
 			(ssize_t)sizeof(yes),
-		"the other is told");
+		"the flag is written at the other process");
 }
 
 static void wait_till_told(void)

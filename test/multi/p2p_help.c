@@ -73,8 +73,9 @@ static void receive_one(char *buf, int len, int tag)
 	memset(buf, 0, (size_t)len);
 	OK(MPI_Recv(buf, len, MPI_BYTE, 0, tag, comm, &st));
 	OK(MPI_Get_count(&st, MPI_BYTE, &n));
-	CHECK(n == len, "%d bytes came of %d", n, len);
-	CHECK(mtest_same(buf, (size_t)len, 3), "%d bytes are right", len);
+	CHECK(n == len, "%d bytes of %d arrived", n, len);
+	CHECK(mtest_same(buf, (size_t)len, 3), "%d bytes have the right data",
+		len);
 }
 
 static void all_lengths(char *buf, int tag)
@@ -100,9 +101,10 @@ static void cut_short(char *buf)
 	CHECK(mtest_class(MPI_Recv(buf, len, MPI_BYTE, 0, TAG, comm,
 		      MPI_STATUS_IGNORE)) == MPI_ERR_TRUNCATE,
 		"the message is longer than its receive");
-	CHECK(mtest_same(buf, (size_t)len, 3), "its beginning is there");
+	CHECK(mtest_same(buf, (size_t)len, 3),
+		"the beginning of the message is received");
 	CHECK(mtest_all(buf + len, LONGEST - (size_t)len, 0),
-		"nothing is written behind");
+		"nothing is written beyond the buffer");
 }
 
 /* The same request again, while the last help may not have been received yet.
@@ -136,7 +138,7 @@ static void until_helped(char *buf)
 		has_helped = atomic_load(&n_writes) > 0;
 		OK(MPI_Bcast(&has_helped, 1, MPI_INT, 0, comm));
 	}
-	CHECK(has_helped, "the sender has helped");
+	CHECK(has_helped, "the sender copied a part");
 }
 
 static void refused(char *buf)
@@ -144,7 +146,7 @@ static void refused(char *buf)
 	until_helped(buf);
 	for (int i = 0; i < ROUNDS; i++)
 		all_lengths(buf, TAG);
-	CHECK(atomic_load(&n_writes) <= 1, "it tried %d times",
+	CHECK(atomic_load(&n_writes) <= 1, "the sender tried to copy %d times",
 		atomic_load(&n_writes));
 }
 
@@ -163,9 +165,9 @@ static void away(char *buf, int len)
 	OK(MPI_Bcast(&pid, 1, MPI_INT, 0, comm));
 	if (mtest.rank == 0) {
 		OK(MPI_Isend(buf, len, MPI_BYTE, 1, TAG, comm, &req));
-		CHECK(!sigwait(&usr1, &number), "the receiver has all");
+		CHECK(!sigwait(&usr1, &number), "the receiver has all data");
 		OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
-		CHECK(!atomic_load(&n_writes), "nothing was left to copy");
+		CHECK(!atomic_load(&n_writes), "no data was left to copy");
 	} else {
 		receive_one(buf, len, TAG);
 		kill(pid, SIGUSR1);
@@ -173,7 +175,7 @@ static void away(char *buf, int len)
 }
 
 /* In both directions, in collectives too. Both ways are tried a few times, and
- * seldom looked at again. */
+ * rarely compared again. */
 static void through_ring(char *buf)
 {
 	char *got = mtest_alloc(2 * (size_t)lens[0]);
@@ -181,19 +183,21 @@ static void through_ring(char *buf)
 
 	all_lengths(buf, TAG);
 	if (mtest.rank == 1)
-		CHECK(atomic_load(&n_reads) > before, "the longest is read");
+		CHECK(atomic_load(&n_reads) > before,
+			"the longest message is read by its receiver");
 	before = atomic_load(&n_reads);
 	for (int i = 0; i < ROUNDS; i++) {
 		memset(got, 0, (size_t)lens[0]);
 		OK(MPI_Sendrecv(buf, lens[0], MPI_BYTE, !mtest.rank, TAG, got,
 			lens[0], MPI_BYTE, !mtest.rank, TAG, comm,
 			MPI_STATUS_IGNORE));
-		CHECK(mtest_same(got, (size_t)lens[0], 3), "it came, %d", i);
+		CHECK(mtest_same(got, (size_t)lens[0], 3),
+			"the message arrived, round %d", i);
 		OK(MPI_Allgather(
 			buf, lens[0], MPI_BYTE, got, lens[0], MPI_BYTE, comm));
 		CHECK(mtest_same(got, (size_t)lens[0], 3) &&
 				mtest_same(got + lens[0], (size_t)lens[0], 3),
-			"all came, %d", i);
+			"all messages arrived, round %d", i);
 	}
 	CHECK(atomic_load(&n_reads) - before <= seldom,
 		"%d of %d were read, not more than %d",
@@ -211,8 +215,8 @@ static void lost(char *buf)
 			     ? MPI_Recv(buf, LONGEST, MPI_BYTE, 0, TAG, comm,
 				       MPI_STATUS_IGNORE)
 			     : MPI_Send(buf, LONGEST, MPI_BYTE, 1, TAG, comm);
-	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED, "the other died: %s",
-		mtest_error(rc));
+	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+		"a receive from a failed process fails: %s", mtest_error(rc));
 }
 
 static void *one_thread(void *arg)
@@ -252,7 +256,7 @@ int main(int argc, char **argv)
 	session_who(session);
 	comm = session_comm(session, "mpi://WORLD", "help");
 	if (!cma_is_permitted(comm))
-		mtest_skip("no reading of another's memory here");
+		mtest_skip("this process may not read the memory of others");
 	if (how == 0) {
 		until_helped(buf);
 		cut_short(buf);

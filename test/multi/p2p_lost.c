@@ -43,14 +43,15 @@ int main(int argc, char **argv)
 		die(&request);
 	rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
 	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PROC_ABORTED,
-		"what was under way ends, %s", mtest_error(rc));
+		"the pending send succeeds or fails, %s", mtest_error(rc));
 	if (mtest.rank == 0) /* nothing was sent with this tag */
 		CHECK(mtest_class(MPI_Recv(buf, 1, MPI_BYTE, 1, TAG + 1, comm,
 			      MPI_STATUS_IGNORE)) == MPI_ERR_PROC_ABORTED,
-			"so does what comes after");
+			"a later receive fails");
 	rc = MPI_Session_finalize(&session);
 	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PROC_ABORTED,
-		"and finalize, %s", mtest_error(rc));
+		"finalize succeeds or reports a failed process, %s",
+		mtest_error(rc));
 	free(buf);
 	return mtest_done();
 }

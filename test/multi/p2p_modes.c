@@ -41,7 +41,7 @@ static int send_one(enum mode mode, const void *buf, int len, int to, int tag)
 	if (rc != MPI_SUCCESS)
 		return rc;
 	rc = MPI_Wait(&req, MPI_STATUS_IGNORE);
-	CHECK(req == MPI_REQUEST_NULL, "%s: a finished request is null",
+	CHECK(req == MPI_REQUEST_NULL, "%s: a completed request is null",
 		names[mode]);
 	return rc;
 }
@@ -56,8 +56,8 @@ static void sender(enum mode mode, unsigned char *buf, int len, int to, int tag)
 		OK(MPI_Recv(&ready, 1, MPI_INT, to, 5000, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
 	OK(send_one(mode, buf, len, to, tag));
-	CHECK(mtest_same(buf, len, tag), "%s %d B leaves the buffer alone",
-		names[mode], len);
+	CHECK(mtest_same(buf, len, tag),
+		"%s %d B does not change the send buffer", names[mode], len);
 }
 
 static void receiver(
@@ -73,13 +73,15 @@ static void receiver(
 		OK(MPI_Send(&len, 1, MPI_INT, from, 5000, MPI_COMM_WORLD));
 	OK(MPI_Wait(&req, &st));
 	OK(MPI_Get_count(&st, MPI_BYTE, &n));
-	CHECK(n == len, "%s %d B arrives whole, got %d", names[mode], len, n);
-	CHECK(st.MPI_SOURCE == from, "%s names its source", names[mode]);
-	CHECK(st.MPI_TAG == tag, "%s names its tag", names[mode]);
+	CHECK(n == len, "%s %d B arrives completely, got %d", names[mode], len,
+		n);
+	CHECK(st.MPI_SOURCE == from, "%s: the status has the source",
+		names[mode]);
+	CHECK(st.MPI_TAG == tag, "%s: the status has the tag", names[mode]);
 	CHECK(mtest_same(buf, len, tag), "%s %d B arrives unchanged",
 		names[mode], len);
-	CHECK(mtest_all(buf + len, 16, 0x5a), "%s %d B stays in its buffer",
-		names[mode], len);
+	CHECK(mtest_all(buf + len, 16, 0x5a),
+		"%s %d B writes nothing beyond the buffer", names[mode], len);
 }
 
 int main(int argc, char **argv)

@@ -37,7 +37,8 @@ static void receive(MPI_Message *message, int i, bool blocking)
 	}
 	CHECK(*message == MPI_MESSAGE_NULL, "a received message is null");
 	OK(MPI_Get_count(&st, MPI_BYTE, &n));
-	CHECK(n == len && mtest_same(buf, len, i), "message %d is its own", i);
+	CHECK(n == len && mtest_same(buf, len, i),
+		"message %d has its own data", i);
 	CHECK(st.MPI_SOURCE == 0 && st.MPI_TAG == 6, "status after mrecv");
 	free(buf);
 }
@@ -55,8 +56,8 @@ static MPI_Message probe(int i, bool blocking)
 			    &flag, &message, &st)))
 			break;
 	OK(MPI_Get_count(&st, MPI_BYTE, &n));
-	CHECK(n == lens[i % N_LENS], "mprobe tells the length, got %d", n);
-	CHECK(message != MPI_MESSAGE_NULL, "mprobe gives a message");
+	CHECK(n == lens[i % N_LENS], "mprobe returns the length, got %d", n);
+	CHECK(message != MPI_MESSAGE_NULL, "mprobe returns a message");
 	return message;
 }
 
@@ -67,8 +68,9 @@ static void nothing_there(void)
 
 	OK(MPI_Improbe(MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &flag, &message,
 		MPI_STATUS_IGNORE));
-	CHECK(!flag, "no message, no flag");
-	CHECK(message == MPI_MESSAGE_NULL, "no message, no handle");
+	CHECK(!flag, "without a message the flag is false");
+	CHECK(message == MPI_MESSAGE_NULL,
+		"without a message the handle is null");
 }
 
 int main(int argc, char **argv)

@@ -49,8 +49,8 @@ static void expect(int i, const char *buf, const MPI_Status *st)
 	int len = -1;
 
 	OK(MPI_Get_count(st, MPI_BYTE, &len));
-	CHECK(len == size_of(i), "message %d comes in its turn: %d B, got %d",
-		i, size_of(i), len);
+	CHECK(len == size_of(i), "message %d arrives in order: %d B, got %d", i,
+		size_of(i), len);
 	CHECK(mtest_same(buf, len, i), "message %d is unchanged", i);
 }
 

@@ -67,7 +67,7 @@ static void receiver(MPI_Datatype type, int stride, int n_parts, int rounds)
 		OK(MPI_Wait(&req, &status));
 		OK(MPI_Get_count(&status, type, &count));
 		CHECK(count == TOTAL && status.MPI_TAG == 5,
-			"the status tells the whole, got %d", count);
+			"the status has the whole count, got %d", count);
 		for (int i = 0; i < TOTAL; i++)
 			bad += data[i * stride] != value(round, i);
 	}
@@ -165,7 +165,7 @@ static void bad_arguments(void)
 		mtest_error(rc));
 }
 
-/* Refused, and the request goes on. */
+/* The call is refused, and the request stays active. */
 static void refuse_active(MPI_Request *req)
 {
 	int flag;
@@ -209,7 +209,7 @@ static void wrong_states(void)
 		OK(MPI_Wait(&req, &status));
 		OK(MPI_Test_cancelled(&status, &flag));
 		CHECK(!flag && data[0] == 40 && data[3] == 43,
-			"the data came, %d and %d", data[0], data[3]);
+			"the data arrived, %d and %d", data[0], data[3]);
 	}
 	OK(MPI_Request_free(&req));
 }

@@ -109,15 +109,16 @@ static void with_gaps(void)
 	OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
 	for (int i = 0; right && i < len; i++)
 		right = in[2 * i] == mtest_byte((size_t)i, 5) && !in[2 * i + 1];
-	CHECK(right, "what has gaps is right");
+	CHECK(right, "the message with gaps is right");
 	OK(MPI_Type_free(&type));
 	memset(in, 0, LONGEST);
 	OK(MPI_Irecv(in, half, MPI_BYTE, from, 2, MPI_COMM_WORLD, &req));
 	OK(MPI_Send(out, len, MPI_BYTE, to, 2, MPI_COMM_WORLD));
 	CHECK(mtest_class(MPI_Wait(&req, MPI_STATUS_IGNORE)) ==
 			MPI_ERR_TRUNCATE,
-		"too long a message is said to be");
-	CHECK(is_right(in, half, 5) && !in[half], "and cut off");
+		"a message that is too long is truncated");
+	CHECK(is_right(in, half, 5) && !in[half],
+		"a truncated message fills its buffer and no more");
 	free(out);
 	free(in);
 }
@@ -147,7 +148,7 @@ static void lose_one(void)
 
 			n_lost += k % 2 == 0 && rc != MPI_SUCCESS;
 			CHECK(k % 2 == 0 || rc == MPI_SUCCESS,
-				"who lives gets message %d", k / 2);
+				"a surviving process gets message %d", k / 2);
 		}
 		CHECK(n_lost >= MESSAGES - 1, "%d of %d ended with an error",
 			n_lost, MESSAGES);

@@ -25,10 +25,10 @@ static void take(const MPI_Status *st, int i)
 	char *buf;
 
 	OK(MPI_Get_count(st, MPI_BYTE, &len));
-	CHECK(len == lens[i % N_LENS], "probe tells %d B, got %d",
+	CHECK(len == lens[i % N_LENS], "probe returns %d B, got %d",
 		lens[i % N_LENS], len);
 	CHECK(st->MPI_SOURCE == 0 && st->MPI_TAG == 10 + i,
-		"probe tells the envelope");
+		"probe returns the envelope");
 	buf = mtest_alloc(len);
 	OK(MPI_Recv(buf, len, MPI_BYTE, st->MPI_SOURCE, st->MPI_TAG,
 		MPI_COMM_WORLD, &st2));
@@ -53,7 +53,7 @@ static void probe_each(void)
 				break;
 		OK(MPI_Iprobe(
 			from, tag, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
-		CHECK(flag, "a probed message stays there");
+		CHECK(flag, "a probed message is found again");
 		take(&st, i);
 	}
 }
@@ -66,7 +66,7 @@ static void nothing_there(void)
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &other));
 	OK(MPI_Iprobe(
 		MPI_ANY_SOURCE, MPI_ANY_TAG, other, &flag, MPI_STATUS_IGNORE));
-	CHECK(!flag, "an empty communicator has nothing to probe");
+	CHECK(!flag, "a communicator without messages has none to probe");
 	OK(MPI_Barrier(other));
 	if (mtest.rank == 0)
 		OK(MPI_Send(&flag, 1, MPI_INT, 1, 4, MPI_COMM_WORLD));
@@ -76,7 +76,7 @@ static void nothing_there(void)
 			MPI_STATUS_IGNORE));
 		CHECK(!flag, "a message is visible on its communicator only");
 		OK(MPI_Iprobe(0, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
-		CHECK(!flag, "another tag is not there");
+		CHECK(!flag, "no message with another tag is found");
 		OK(MPI_Recv(&flag, 1, MPI_INT, 0, 4, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
 	}

@@ -12,7 +12,7 @@ static void check_status(const MPI_Status *st, const char *who)
 	CHECK(st->MPI_SOURCE == MPI_PROC_NULL, "%s: source is null", who);
 	CHECK(st->MPI_TAG == MPI_ANY_TAG, "%s: tag is any", who);
 	OK(MPI_Get_count(st, MPI_INT, &n));
-	CHECK(n == 0, "%s: nothing came, got %d", who, n);
+	CHECK(n == 0, "%s: the count is 0, got %d", who, n);
 	CHECK(value == 42, "%s: the buffer is untouched", who);
 }
 
@@ -43,7 +43,7 @@ static void receives(MPI_Comm comm)
 	check_status(&st, "recv");
 	OK(MPI_Irecv(&value, 1, MPI_INT, from, 0, comm, &req));
 	OK(MPI_Test(&req, &flag, &st));
-	CHECK(flag, "irecv is complete at once");
+	CHECK(flag, "irecv is complete immediately");
 	if (!flag)
 		OK(MPI_Wait(&req, &st));
 	check_status(&st, "irecv");
@@ -53,13 +53,15 @@ static void receives(MPI_Comm comm)
 	CHECK(flag, "iprobe finds the null message");
 	check_status(&st, "iprobe");
 	OK(MPI_Mprobe(from, 0, comm, &message, &st));
-	CHECK(message == MPI_MESSAGE_NO_PROC, "mprobe gives no-proc");
+	CHECK(message == MPI_MESSAGE_NO_PROC,
+		"mprobe returns MPI_MESSAGE_NO_PROC");
 	check_status(&st, "mprobe");
 	OK(MPI_Mrecv(&value, 1, MPI_INT, &message, &st));
-	CHECK(message == MPI_MESSAGE_NULL, "mrecv takes the message");
+	CHECK(message == MPI_MESSAGE_NULL, "mrecv sets the message to null");
 	check_status(&st, "mrecv");
 	OK(MPI_Improbe(from, 0, comm, &flag, &message, &st));
-	CHECK(flag && message == MPI_MESSAGE_NO_PROC, "improbe gives no-proc");
+	CHECK(flag && message == MPI_MESSAGE_NO_PROC,
+		"improbe returns MPI_MESSAGE_NO_PROC");
 	OK(MPI_Imrecv(&value, 1, MPI_INT, &message, &req));
 	OK(MPI_Wait(&req, &st));
 	check_status(&st, "imrecv");
@@ -78,7 +80,7 @@ static void chain(void)
 		left, 5, MPI_COMM_WORLD, &st));
 	CHECK(got == (mtest.rank ? mtest.rank - 1 : -7),
 		"the chain ends at the null process, got %d", got);
-	CHECK(st.MPI_SOURCE == left, "status names the left end");
+	CHECK(st.MPI_SOURCE == left, "the status has the left end as source");
 }
 
 int main(int argc, char **argv)

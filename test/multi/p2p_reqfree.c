@@ -48,7 +48,8 @@ static void freed_receives(void)
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	if (mtest.rank != 1)
 		return;
-	/* the Ssend is over, so only our own delivery may still be going on */
+	/* the Ssend is complete, so only the delivery of this process may be
+	 * pending */
 	for (int i = 0; i < N_LENS; i++)
 		for (double end = mtest_now() + MTEST_SOON_S;
 			mtest_now() < end;) {

@@ -60,8 +60,8 @@ static void set(struct side *side, double first)
 		side->at[i] = i % side->step ? -1 : first + i / side->step;
 }
 
-/* The first n came from a set(first); what is behind and between is as before.
- */
+/* The first n are from set(first); the elements between and after them are
+ * unchanged. */
 static int count_wrong(const struct side *side, int n, double first)
 {
 	int n_wrong = 0;
@@ -100,8 +100,8 @@ static void travel(int n, int from_step, int to_step, int other)
 	OK(MPI_Waitall(2, req, MPI_STATUSES_IGNORE));
 	is_scarce = false;
 	CHECK(!count_wrong(&in, n, 1e6 * (other + 1)),
-		"%d from every %d to every %d, both at once", n, from_step,
-		to_step);
+		"%d from every %d to every %d, in both directions", n,
+		from_step, to_step);
 	side_free(&out);
 	side_free(&in);
 }
@@ -142,7 +142,7 @@ static void cancel(int n)
 		OK(MPI_Cancel(&req));
 		OK(MPI_Wait(&req, &st));
 		OK(MPI_Test_cancelled(&st, &cancelled));
-		CHECK(cancelled, "nobody received it yet");
+		CHECK(cancelled, "a send without a receive is cancelled");
 	}
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	if (mtest.rank == 0) {
@@ -151,7 +151,7 @@ static void cancel(int n)
 		OK(MPI_Recv(in.at, 1, in.type, 0, MPI_ANY_TAG, MPI_COMM_WORLD,
 			&st));
 		CHECK(st.MPI_TAG == TAG + 1 && !count_wrong(&in, n, 9),
-			"the second one comes, tag %d", st.MPI_TAG);
+			"the second message arrives, tag %d", st.MPI_TAG);
 	}
 	side_free(&out);
 	side_free(&in);

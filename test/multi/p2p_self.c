@@ -42,7 +42,7 @@ static void synchronous(MPI_Comm comm, int me)
 		MPI_STATUS_IGNORE));
 	OK(MPI_Sendrecv_replace(
 		&v, 1, MPI_INT, me, 2, me, 2, comm, MPI_STATUS_IGNORE));
-	CHECK(v == 9, "replaced by myself");
+	CHECK(v == 9, "sendrecv_replace with the own rank");
 }
 
 static void truncated(MPI_Comm comm, int me)
@@ -54,7 +54,8 @@ static void truncated(MPI_Comm comm, int me)
 	OK(MPI_Isend(out, 64, MPI_BYTE, me, 1, comm, &req));
 	FAILS(MPI_Recv(in, 10, MPI_BYTE, me, 1, comm, MPI_STATUS_IGNORE),
 		MPI_ERR_TRUNCATE);
-	CHECK(mtest_all(in + 10, 54, 3), "nothing past the buffer");
+	CHECK(mtest_all(in + 10, 54, 3),
+		"nothing is written beyond the buffer");
 	OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
 }
 

@@ -16,7 +16,8 @@ static void ring(int len)
 	OK(MPI_Sendrecv(out, len, MPI_BYTE, right, mtest.rank, in, len + 10,
 		MPI_BYTE, left, left, MPI_COMM_WORLD, &st));
 	OK(MPI_Get_count(&st, MPI_BYTE, &n));
-	CHECK(n == len && mtest_same(in, len, left), "%d B go round", len);
+	CHECK(n == len && mtest_same(in, len, left),
+		"%d B are passed around the ring", len);
 	CHECK(st.MPI_SOURCE == left && st.MPI_TAG == left,
 		"status of the ring");
 	free(out);
@@ -38,7 +39,8 @@ static void ring_replace(int len)
 			MPI_COMM_WORLD, &st));
 		CHECK(mtest_same(buf, len, owner), "%d B replaced at hop %d",
 			len, hop);
-		CHECK(st.MPI_SOURCE == left, "status names the left one");
+		CHECK(st.MPI_SOURCE == left,
+			"the status has the left neighbour as source");
 	}
 	free(buf);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_slow: a sender whose memory comes late delays its message only
+/* p2p_slow: a sender whose memory is not yet available delays its message only
  *
- * A page of the sender's buffer is missing (userfaultfd) and comes when the
- * receiver's other thread has sent messages to itself meanwhile. */
+ * A page of the sender's buffer is missing (userfaultfd). The test provides it
+ * when another thread of the receiver has sent messages to itself. */
 #define _GNU_SOURCE
 #include "mtest.h"
 
@@ -16,7 +16,8 @@
 
 enum { TAG = 7, TAG_SELF, TAG_WARM, ROUNDS = 1000, LONGEST = 32768 };
 
-/* In memory that both ranks see: a fault waits; the page may come. */
+/* In memory that both ranks share: a page fault waits; the page may be
+ * provided. */
 static struct shared {
 	_Atomic int is_waiting, may_come;
 } * shared;
@@ -47,9 +48,10 @@ static void *serve(void *arg)
 		"the sender's page is missed");
 	atomic_store(&shared->is_waiting, 1);
 	CHECK(wait_for(&shared->may_come),
-		"%d bytes: another thread of the receiver goes on meanwhile",
+		"%d bytes: another thread of the receiver continues meanwhile",
 		len);
-	CHECK(!ioctl(fault_fd, UFFDIO_ZEROPAGE, &zero), "the page comes");
+	CHECK(!ioctl(fault_fd, UFFDIO_ZEROPAGE, &zero),
+		"the missing page is provided");
 	return NULL;
 }
 
@@ -85,7 +87,8 @@ static void *receive(void *arg)
 		buf, len, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 	for (int i = 0; i < len; i++)
 		is_good &= buf[i] == 0 || buf[i] == 1;
-	CHECK(is_good && buf[0] == 1 && buf[len - 1] == 1, "all came");
+	CHECK(is_good && buf[0] == 1 && buf[len - 1] == 1,
+		"the message arrived completely");
 	free(buf);
 	return NULL;
 }
@@ -99,7 +102,7 @@ static void talk_to_self(void)
 	}
 }
 
-/* Messages have gone both ways, and the receiver waits. */
+/* Messages have passed in both directions, and the receiver waits. */
 static void warm_up(void)
 {
 	char word[64] = { 0 };
@@ -122,7 +125,7 @@ static void one_length(char *buf)
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	CHECK(!pthread_create(
 		      &thread, NULL, mtest.rank ? serve : receive, NULL),
-		"a thread is made");
+		"a thread is created");
 	if (mtest.rank) {
 		OK(MPI_Send(buf, len, MPI_BYTE, 0, TAG, MPI_COMM_WORLD));
 	} else {
@@ -132,7 +135,8 @@ static void one_length(char *buf)
 	}
 	pthread_join(thread, NULL);
 	if (mtest.rank)
-		CHECK(!madvise(page, page_len, MADV_DONTNEED), "it goes again");
+		CHECK(!madvise(page, page_len, MADV_DONTNEED),
+			"the page is removed again");
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 

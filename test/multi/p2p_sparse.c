@@ -26,8 +26,8 @@ static void acknowledge(void)
 	OK(MPI_Send(&ack, 1, MPI_INT, 0, 2, MPI_COMM_WORLD));
 }
 
-/* Seconds of computing for receiving into the blocks, by the library or by
- * hand. */
+/* Seconds of processor time to receive into the blocks, by the library or by
+ * own unpacking. */
 static double receive(MPI_Datatype type, int by_hand)
 {
 	double begun;
@@ -66,7 +66,7 @@ static void compare(int block)
 		is_good = by_library < 4 * by_hand;
 		OK(MPI_Bcast(&is_good, 1, MPI_INT, 1, MPI_COMM_WORLD));
 	}
-	CHECK(is_good, "blocks of %d: %.2f ms, by hand %.2f ms", block,
+	CHECK(is_good, "blocks of %d: %.2f ms, with own packing %.2f ms", block,
 		by_library * 1e3, by_hand * 1e3);
 	OK(MPI_Type_free(&type));
 }
@@ -102,7 +102,8 @@ static void check_mixed(void)
 	} else if (mtest.rank == 1) {
 		OK(MPI_Recv(area, ITEMS, types[0], 0, 1, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
-		CHECK(!memcmp(area, want, SPREAD), "all is where it belongs");
+		CHECK(!memcmp(area, want, SPREAD),
+			"all bytes are at their places");
 	}
 	OK(MPI_Type_free(&types[0]));
 	free(want);

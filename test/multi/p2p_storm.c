@@ -113,7 +113,7 @@ static void storm(int n)
 	while (got < total || sent < total) {
 		int flag = 0, slot = MPI_UNDEFINED;
 
-		/* keep the window full, receive what comes */
+		/* keep the window full, receive every incoming message */
 		for (int i = 0; i < WINDOW && sent < total; i++)
 			if (req[i] == MPI_REQUEST_NULL) {
 				OK(post(out + (size_t)i * LARGEST,
@@ -129,7 +129,7 @@ static void storm(int n)
 	}
 	OK(MPI_Waitall(WINDOW, req, MPI_STATUSES_IGNORE));
 	for (int i = 0; i < total; i++)
-		CHECK(done[i], "message %d of %d came", i % n, i / n);
+		CHECK(done[i], "message %d of %d arrived", i % n, i / n);
 	free(done);
 	free(in);
 	free(out);

@@ -3,9 +3,9 @@
  * p2p_stripe: long messages over several devices arrive complete and in order,
  * with other traffic at the same time
  *
- * Run with WEFT_STRIPE, and WEFT_STRIPE_MIN below SHORT. devices= is how many
- * devices the Slingshot stand-in has; by its record, all should have carried
- * the data but for the one that does not open (broken=).
+ * Run with WEFT_STRIPE, and WEFT_STRIPE_MIN below SHORT. devices= is the number
+ * of devices of the Slingshot stand-in. Its log must show that all of them
+ * carried data, except the one that does not open (broken=).
  */
 #include "session.h"
 
@@ -35,8 +35,8 @@ static void carried(long least, long long *sums)
 		fclose(f);
 }
 
-/* Every device took its share but the broken one; posts refused by the stand-in
- * count, too. */
+/* Each device except the broken one carried its share; posts that the stand-in
+ * refused count, too. */
 static void shares(int devices, int broken)
 {
 	long long sums[DEVICES] = { 0 }, all = 0;

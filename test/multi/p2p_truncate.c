@@ -31,7 +31,7 @@ static void receive_short(char *buf, int i)
 
 	OK(MPI_Irecv(buf, room, MPI_BYTE, 0, i, MPI_COMM_WORLD, req));
 	FAILS(MPI_Wait(req, st), MPI_ERR_TRUNCATE);
-	CHECK(req[0] == MPI_REQUEST_NULL, "the failed request is gone");
+	CHECK(req[0] == MPI_REQUEST_NULL, "the failed request is null");
 	CHECK(mtest_all(buf + room, lens[i] - room, 0x11),
 		"%d B: nothing is written past the posted buffer", lens[i]);
 
@@ -40,12 +40,14 @@ static void receive_short(char *buf, int i)
 	OK(MPI_Irecv(buf, 1, MPI_BYTE, 0, i, MPI_COMM_WORLD, &req[1]));
 	FAILS(MPI_Waitall(2, req, st), MPI_ERR_IN_STATUS);
 	CHECK(mtest_class(st[0].MPI_ERROR) == MPI_ERR_TRUNCATE,
-		"%d B: the list names the truncated one", lens[i]);
+		"%d B: the status of the truncated message has the error",
+		lens[i]);
 	/* the other one is complete, or reported as pending */
 	if (st[1].MPI_ERROR == MPI_ERR_PENDING)
 		OK(MPI_Wait(&req[1], MPI_STATUS_IGNORE));
 	else
-		CHECK(st[1].MPI_ERROR == MPI_SUCCESS, "the other is fine");
+		CHECK(st[1].MPI_ERROR == MPI_SUCCESS,
+			"the status of the other message has no error");
 }
 
 int main(int argc, char **argv)
@@ -62,7 +64,7 @@ int main(int argc, char **argv)
 	OK(MPI_Allreduce(
 		&mtest.rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
 	CHECK(sum == mtest.size * (mtest.size - 1) / 2,
-		"communication goes on after truncation");
+		"communication continues after truncation");
 	free(buf);
 	return mtest_finish();
 }

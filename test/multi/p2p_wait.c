@@ -101,7 +101,8 @@ static void post(void)
 	}
 }
 
-/* rank 1 sends them from the last to the first, each after a go-ahead */
+/* rank 1 sends them from the last to the first, each after a message of rank 0
+ */
 static void serve(void)
 {
 	int go;
@@ -145,8 +146,9 @@ static void by_any(bool testing)
 			continue;
 		flag = 1;
 		OK(MPI_Testany(N, req, &which, &flag, &st));
-		CHECK(!flag, "nothing is there before the go-ahead");
-		CHECK(which == MPI_UNDEFINED, "no flag, no index");
+		CHECK(!flag, "no request is complete before the signal");
+		CHECK(which == MPI_UNDEFINED,
+			"without a flag the index is undefined");
 		go(1);
 		flag = 0;
 		if (!testing)
@@ -154,11 +156,12 @@ static void by_any(bool testing)
 		while (testing && !flag)
 			if (!OK(MPI_Testany(N, req, &which, &flag, &st)))
 				break;
-		CHECK(which == i, "slot %d is the one, got %d", i, which);
+		CHECK(which == i, "request %d completes first, got %d", i,
+			which);
 		check_slot(i, &st);
 	}
 	OK(MPI_Waitany(N, req, &which, &st));
-	CHECK(which == MPI_UNDEFINED, "all are done");
+	CHECK(which == MPI_UNDEFINED, "all requests are complete");
 }
 
 static void by_some(bool testing)
@@ -168,16 +171,18 @@ static void by_some(bool testing)
 
 	post();
 	OK(MPI_Testsome(N, req, &count, index, st));
-	CHECK(count == 0, "testsome before the go-ahead gives 0");
+	CHECK(count == 0, "testsome before the signal returns 0");
 	go(left);
 	while (left > 0) {
 		if (testing)
 			OK(MPI_Testsome(N, req, &count, index, st));
 		else
 			OK(MPI_Waitsome(N, req, &count, index, st));
-		if (!CHECK(count != MPI_UNDEFINED, "some are still active"))
+		if (!CHECK(count != MPI_UNDEFINED,
+			    "some requests are still active"))
 			break;
-		CHECK(testing || count > 0, "waitsome gives at least one");
+		CHECK(testing || count > 0,
+			"waitsome returns at least one request");
 		for (int k = 0; k < count; k++)
 			check_slot(index[k], &st[k]);
 		left -= count;
@@ -224,7 +229,7 @@ static void by_one(bool testing)
 			if (!OK(MPI_Request_get_status(req[i], &flag, &st)))
 				break;
 		CHECK(req[i] != MPI_REQUEST_NULL, "get_status frees nothing");
-		CHECK(st.MPI_TAG == i, "get_status tells the status");
+		CHECK(st.MPI_TAG == i, "get_status returns the status");
 		OK(MPI_Request_get_status(req[i], &flag, MPI_STATUS_IGNORE));
 		CHECK(flag, "get_status stays true");
 		flag = 0;

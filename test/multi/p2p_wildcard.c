@@ -49,7 +49,7 @@ static void receive_any(bool any_tag)
 		next[from]++;
 	}
 	for (int r = 1; r < mtest.size; r++)
-		CHECK(next[r] == ROUNDS, "rank %d was heard %d times", r,
+		CHECK(next[r] == ROUNDS, "from rank %d arrived %d messages", r,
 			next[r]);
 	free(next);
 	free(buf);
@@ -72,11 +72,17 @@ static void posted_order(void)
 			MPI_COMM_WORLD, &req[2]));
 		MPI_Barrier(MPI_COMM_WORLD);
 		OK(MPI_Waitall(3, req, st));
-		CHECK(got[0] == 1, "first posted takes the first, %d", got[0]);
-		CHECK(got[1] == 2, "second posted takes the second, %d",
+		CHECK(got[0] == 1,
+			"the receive posted first gets the first message, %d",
+			got[0]);
+		CHECK(got[1] == 2,
+			"the receive posted second gets the second message, %d",
 			got[1]);
-		CHECK(got[2] == 3, "third posted takes the third, %d", got[2]);
-		CHECK(st[2].MPI_TAG == 9, "any tag reports the tag");
+		CHECK(got[2] == 3,
+			"the receive posted third gets the third message, %d",
+			got[2]);
+		CHECK(st[2].MPI_TAG == 9,
+			"a receive with any tag returns the tag");
 		return;
 	}
 	MPI_Barrier(MPI_COMM_WORLD);

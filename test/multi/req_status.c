@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* req_status: what is asked of requests, statuses and types without changing
- * them; handles as integers; attributes and their older names */
+/* req_status: queries that do not change requests, statuses and types; handles
+ * as integers; attributes and their older names */
 #include "mtest.h"
 
 enum { TAG = 9 };
@@ -19,11 +19,12 @@ static void check_requests(void)
 			&reqs[i]));
 	}
 	OK(MPI_Request_get_status_all(2, reqs, &flag, statuses));
-	CHECK(!flag, "nothing was sent");
+	CHECK(!flag, "no request is complete before a send");
 	OK(MPI_Request_get_status_any(2, reqs, &index, &flag, &status));
-	CHECK(!flag && index == MPI_UNDEFINED, "nothing was sent");
+	CHECK(!flag && index == MPI_UNDEFINED,
+		"no request is complete before a send");
 	OK(MPI_Request_get_status_some(2, reqs, &n, indices, statuses));
-	CHECK(n == 0, "%d are complete", n);
+	CHECK(n == 0, "%d requests are complete", n);
 	OK(MPI_Isend(&x[1], 1, MPI_INT, 0, TAG + 1, MPI_COMM_SELF, &reqs[2]));
 	do
 		OK(MPI_Request_get_status(reqs[1], &flag, &status));
@@ -35,9 +36,9 @@ static void check_requests(void)
 		index);
 	OK(MPI_Request_get_status_some(2, reqs, &n, indices, statuses));
 	CHECK(n == 1 && indices[0] == 1 && statuses[0].MPI_TAG == TAG + 1,
-		"%d are complete", n);
+		"%d requests are complete", n);
 	OK(MPI_Request_get_status_all(2, reqs, &flag, statuses));
-	CHECK(!flag, "one is not complete");
+	CHECK(!flag, "testall is false while a request is active");
 	OK(MPI_Isend(&x[0], 1, MPI_INT, 0, TAG, MPI_COMM_SELF, &reqs[3]));
 	do
 		OK(MPI_Request_get_status_all(4, reqs, &flag, statuses));
@@ -46,7 +47,7 @@ static void check_requests(void)
 			y[0] == 5,
 		"tags %d, %d", statuses[0].MPI_TAG, statuses[1].MPI_TAG);
 	CHECK(reqs[0] != MPI_REQUEST_NULL && reqs[1] != MPI_REQUEST_NULL,
-		"requests stay");
+		"the requests are not freed");
 	OK(MPI_Waitall(4, reqs, MPI_STATUSES_IGNORE));
 }
 
@@ -130,12 +131,12 @@ static void check_type_attributes(MPI_Datatype pair)
 	OK(MPI_Type_set_attr(pair, keyval, &x));
 	OK(MPI_Type_dup(pair, &twin));
 	OK(MPI_Type_get_attr(twin, keyval, &value, &flag));
-	CHECK(flag && value == &x, "the copy has it");
+	CHECK(flag && value == &x, "the copy has the key");
 	OK(MPI_Type_delete_attr(twin, keyval));
 	OK(MPI_Type_get_attr(twin, keyval, &value, &flag));
-	CHECK(!flag, "it is deleted there");
+	CHECK(!flag, "the key is deleted in the copy");
 	OK(MPI_Type_get_attr(pair, keyval, &value, &flag));
-	CHECK(flag, "the original has it");
+	CHECK(flag, "the original keeps the key");
 	OK(MPI_Type_free(&twin));
 	OK(MPI_Type_delete_attr(pair, keyval));
 	OK(MPI_Type_free_keyval(&keyval));
@@ -165,13 +166,13 @@ static void check_old_attributes(void)
 	CHECK(flag && value == &x, "the value is the one that was put");
 	OK(MPI_Comm_dup(MPI_COMM_SELF, &twin));
 	OK(MPI_Attr_get(twin, keyval, &value, &flag));
-	CHECK(flag && value == &x, "the copy has it");
+	CHECK(flag && value == &x, "the copy has the key");
 	OK(MPI_Attr_delete(MPI_COMM_SELF, keyval));
 	OK(MPI_Attr_get(MPI_COMM_SELF, keyval, &value, &flag));
-	CHECK(!flag, "it is deleted");
+	CHECK(!flag, "the key is deleted");
 	OK(MPI_Comm_free(&twin));
 	OK(MPI_Keyval_free(&keyval));
-	CHECK(keyval == MPI_KEYVAL_INVALID, "the key is gone");
+	CHECK(keyval == MPI_KEYVAL_INVALID, "the keyval is freed");
 }
 
 /* ---- handles as integers ---- */
@@ -182,38 +183,45 @@ static void check_integers(MPI_Request req, MPI_Session session)
 
 	CHECK(MPI_Comm_fromint(MPI_Comm_toint(MPI_COMM_WORLD)) ==
 			MPI_COMM_WORLD,
-		"a communicator");
-	CHECK(MPI_Type_fromint(MPI_Type_toint(MPI_INT)) == MPI_INT, "a type");
-	CHECK(MPI_Op_fromint(MPI_Op_toint(MPI_MAX)) == MPI_MAX, "an operation");
+		"conversion of a communicator and back");
+	CHECK(MPI_Type_fromint(MPI_Type_toint(MPI_INT)) == MPI_INT,
+		"conversion of a datatype and back");
+	CHECK(MPI_Op_fromint(MPI_Op_toint(MPI_MAX)) == MPI_MAX,
+		"conversion of an operation and back");
 	CHECK(MPI_Errhandler_fromint(MPI_Errhandler_toint(MPI_ERRORS_RETURN)) ==
 			MPI_ERRORS_RETURN,
-		"an error handler");
+		"conversion of an error handler and back");
 	CHECK(MPI_Message_fromint(MPI_Message_toint(MPI_MESSAGE_NO_PROC)) ==
 			MPI_MESSAGE_NO_PROC,
-		"a message");
-	CHECK(MPI_Request_fromint(MPI_Request_toint(req)) == req, "a request");
+		"conversion of a message and back");
+	CHECK(MPI_Request_fromint(MPI_Request_toint(req)) == req,
+		"conversion of a request and back");
 	CHECK(MPI_Session_fromint(MPI_Session_toint(session)) == session,
-		"a session");
+		"conversion of a session and back");
 	OK(MPI_Comm_group(MPI_COMM_WORLD, &group));
-	CHECK(MPI_Group_fromint(MPI_Group_toint(group)) == group, "a group");
-	CHECK(MPI_Group_f2c(MPI_Group_c2f(group)) == group, "a group");
+	CHECK(MPI_Group_fromint(MPI_Group_toint(group)) == group,
+		"conversion of a group and back");
+	CHECK(MPI_Group_f2c(MPI_Group_c2f(group)) == group,
+		"conversion of a group and back");
 	OK(MPI_Group_free(&group));
 }
 
 static void check_fortran(MPI_Request req, MPI_Session session)
 {
 	CHECK(MPI_Comm_f2c(MPI_Comm_c2f(MPI_COMM_SELF)) == MPI_COMM_SELF,
-		"a communicator");
-	CHECK(MPI_Type_f2c(MPI_Type_c2f(MPI_DOUBLE)) == MPI_DOUBLE, "a type");
+		"conversion of a communicator and back");
+	CHECK(MPI_Type_f2c(MPI_Type_c2f(MPI_DOUBLE)) == MPI_DOUBLE,
+		"conversion of a datatype and back");
 	CHECK(MPI_Errhandler_f2c(MPI_Errhandler_c2f(MPI_ERRORS_ABORT)) ==
 			MPI_ERRORS_ABORT,
-		"an error handler");
+		"conversion of an error handler and back");
 	CHECK(MPI_Message_f2c(MPI_Message_c2f(MPI_MESSAGE_NULL)) ==
 			MPI_MESSAGE_NULL,
-		"a message");
-	CHECK(MPI_Request_f2c(MPI_Request_c2f(req)) == req, "a request");
+		"conversion of a message and back");
+	CHECK(MPI_Request_f2c(MPI_Request_c2f(req)) == req,
+		"conversion of a request and back");
 	CHECK(MPI_Session_f2c(MPI_Session_c2f(session)) == session,
-		"a session");
+		"conversion of a session and back");
 }
 
 static void check_handles(void)

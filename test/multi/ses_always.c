@@ -101,8 +101,8 @@ static void always(const char *when, bool ever)
 
 	OK(MPI_Initialized(&a));
 	OK(MPI_Finalized(&b));
-	CHECK(!a == !ever && !b == !ever, "S137: %s: up %d, down %d", when, a,
-		b);
+	CHECK(!a == !ever && !b == !ever,
+		"S137: %s: initialized %d, finalized %d", when, a, b);
 	OK(MPI_Get_version(&a, &b));
 	CHECK(a >= 4, "S41, S137: %s: version %d.%d", when, a, b);
 	OK(MPI_Get_library_version(text, &len));
@@ -138,17 +138,17 @@ static void others(int argc, char **argv)
 	CHECK(mtest_class(MPI_Comm_rank(MPI_COMM_WORLD, &value)) ==
 				MPI_ERR_COMM &&
 			value == -1,
-		"S137: MPI_COMM_WORLD is gone");
+		"S137: MPI_COMM_WORLD is invalid");
 	CHECK(mtest_class(MPI_Send(&value, 0, MPI_INT, 0, 0, MPI_COMM_SELF)) ==
 			MPI_ERR_COMM,
-		"S137: so is MPI_COMM_SELF");
+		"S137: MPI_COMM_SELF is invalid");
 	CHECK(mtest_class(MPI_Barrier(MPI_COMM_WORLD)) == MPI_ERR_COMM,
-		"S137: no barrier");
+		"S137: a barrier is refused");
 	CHECK(mtest_class(MPI_Type_contiguous(2, MPI_INT, &type)) ==
 			MPI_ERR_OTHER,
-		"S46, S137: no type");
+		"S46, S137: no datatype is created");
 	CHECK(mtest_class(MPI_Query_thread(&level)) == MPI_ERR_OTHER,
-		"S137: no level");
+		"S137: the thread level is refused");
 }
 
 /* MPI_Finalize without MPI_Init reports the reason of its error */
@@ -157,9 +157,10 @@ static void finalize_says(const char *what)
 	char text[MPI_MAX_ERROR_STRING] = "";
 	int len = 0, rc = MPI_Finalize();
 
-	CHECK(mtest_class(rc) == MPI_ERR_OTHER, "no World to finalize");
+	CHECK(mtest_class(rc) == MPI_ERR_OTHER,
+		"finalizing without the World Model fails");
 	OK(MPI_Error_string(rc, text, &len));
-	CHECK(strstr(text, what), "\"%s\" says \"%s\"", text, what);
+	CHECK(strstr(text, what), "the text \"%s\" has \"%s\"", text, what);
 }
 
 int main(int argc, char **argv)

@@ -2,12 +2,12 @@
 /*
  * ses_churn: n= communicators of one session made and disconnected
  *
- * Descriptors stay as they were after the first half, and memory within kib=
- * KiB of it. Through a fabric that is more than nothing by default: receive
- * buffers (WEFT_NET_BUFS times WEFT_NET_BUF_LEN, together 1 to 4 MiB) are
- * filled one after the other, and a page of them costs memory from its first
- * use on. With buffers so small that they have gone round before the half, it
- * is nothing.
+ * The number of descriptors does not grow after the first half, and the memory
+ * grows by kib= KiB at most. Over a fabric it grows by default, because the
+ * receive buffers (WEFT_NET_BUFS times WEFT_NET_BUF_LEN, together 1 to 4 MiB)
+ * are filled one after the other, and each page is allocated at its first use.
+ * It does not grow if the buffers are so small that all are used in the first
+ * half.
  */
 #include "session.h"
 
@@ -54,8 +54,9 @@ int main(int argc, char **argv)
 		}
 	}
 	grown = mtest_filled_kib() - kib;
-	CHECK(grown < limit, "S58, S100: half of %ld later %ld KiB more", n,
-		grown);
+	CHECK(grown < limit,
+		"S58, S100: the second half of %ld sessions grows by %ld KiB",
+		n, grown);
 	CHECK(n_files() <= files + LATE_FILES,
 		"S100: %ld descriptors become %ld", files, n_files());
 	OK(MPI_Group_free(&group));

@@ -13,7 +13,8 @@ static void whole(void)
 	world = session_comm(session, "mpi://WORLD", "org.weft.test.world");
 	self = session_comm(session, "mpi://SELF", "org.weft.test.self");
 	OK(MPI_Comm_size(world, &size));
-	CHECK(size == mtest.size, "all of WORLD");
+	CHECK(size == mtest.size,
+		"the communicator has all processes of WORLD");
 	session_works(world, "world");
 	session_works(self, "self");
 	/* the same tag again, one after the other, is legal */
@@ -40,7 +41,8 @@ static void disjoint(void)
 			world, 1, (int[1][3]){ { first, last, 1 } }, &pair));
 		comm = session_comm_take(pair, "same tag for everybody");
 		OK(MPI_Comm_size(comm, &size));
-		CHECK(size == last - first + 1, "my pair");
+		CHECK(size == last - first + 1,
+			"the communicator has the members of the pair");
 		session_works(comm, "pair");
 		OK(MPI_Comm_disconnect(&comm));
 	}
@@ -114,7 +116,7 @@ static void special(void)
 
 	OK(MPI_Comm_create_from_group(MPI_GROUP_EMPTY, "nobody", MPI_INFO_NULL,
 		MPI_ERRORS_RETURN, &comm));
-	CHECK(comm == MPI_COMM_NULL, "nobody makes no communicator");
+	CHECK(comm == MPI_COMM_NULL, "the empty group creates no communicator");
 	memset(tag, 't', sizeof(tag));
 	tag[sizeof(tag) - 1] = 0;
 	comm = session_comm(session, "mpi://WORLD", tag);
@@ -138,7 +140,8 @@ static void attributes(void)
 	for (size_t i = 0; i < sizeof(not_here) / sizeof(*not_here); i++) {
 		flag = 1;
 		OK(MPI_Comm_get_attr(comm, not_here[i], &value, &flag));
-		CHECK(!flag, "no attribute %d without the World", not_here[i]);
+		CHECK(!flag, "attribute %d is not set without the World",
+			not_here[i]);
 	}
 	OK(MPI_Comm_disconnect(&comm));
 }

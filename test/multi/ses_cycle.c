@@ -2,9 +2,9 @@
 /*
  * ses_cycle: orders of finalizing that can never end are errors, not hangs
  *
- * Wants WEFT_STALL_WARN=1. By the definition S63 these processes wait for each
- * other for ever; each gets an error from the call it is in, and what could not
- * be left is left once all have gone on.
+ * Needs WEFT_STALL_WARN=1. By the definition S63 these processes wait for each
+ * other without end. Each gets an error from its call. When all have continued,
+ * the communicators that they could not disconnect are disconnected.
  *
  * ex=9   S76: example 11.9 with equal tags; order=0: (a,b | a,b), order=1:
  *        (b,a | b,a)
@@ -27,7 +27,7 @@ static MPI_Comm make(MPI_Session session, const char *tag)
 	return comm;
 }
 
-/* an error that came within seconds, with a sentence */
+/* an error within seconds, with a text */
 static bool is_deadlock(int rc, double began)
 {
 	char text[MPI_MAX_ERROR_STRING] = "";
@@ -36,10 +36,11 @@ static bool is_deadlock(int rc, double began)
 	if (rc == MPI_SUCCESS)
 		return false;
 	CHECK(mtest_class(rc) == MPI_ERR_OTHER, "class %d", mtest_class(rc));
-	CHECK(MPI_Wtime() - began < MTEST_SOON_S, "S64, S74: told after %.1f s",
+	CHECK(MPI_Wtime() - began < MTEST_SOON_S,
+		"S64, S74: the cycle is reported after %.1f s",
 		MPI_Wtime() - began);
 	MPI_Error_string(rc, text, &len);
-	CHECK(len > 0, "it has a text");
+	CHECK(len > 0, "the error has a text");
 	return true;
 }
 
@@ -95,8 +96,8 @@ static void disconnect_crossed(void)
 	OK(MPI_Session_finalize(&a));
 }
 
-/* communicator i joins processes i and i + 1; each process first leaves the one
- * whose other member first leaves another */
+/* communicator i joins processes i and i + 1; each process first disconnects
+ * the one that its other member disconnects second */
 static void ring(void)
 {
 	MPI_Group world = session_group(a, "mpi://WORLD");
@@ -122,7 +123,8 @@ static void ring(void)
 	a = session_open();
 	comm = session_comm(a, "mpi://WORLD", "how many");
 	OK(MPI_Allreduce(&first, &n, 1, MPI_INT, MPI_SUM, comm));
-	CHECK(n == mtest.size, "S76: all of the ring have errors, %d of %d", n,
+	CHECK(n == mtest.size,
+		"S76: all members of the ring get errors, %d of %d", n,
 		mtest.size);
 	OK(MPI_Comm_disconnect(&comm));
 	session_close(&a);
@@ -140,7 +142,8 @@ static void literal_11_9(void)
 	make(mtest.rank ? b : a, "foobar2");
 	if (mtest.rank == 0) {
 		z = session_comm(b, "mpi://WORLD", "foobar3");
-		CHECK(finalize(&a), "T1: rank 0 learns that it waits in vain");
+		CHECK(finalize(&a), "T1: rank 0 gets an error, because its "
+				    "wait cannot end");
 		CHECK(!finalize(&b), "its second finalize completes");
 		return;
 	}
@@ -150,7 +153,7 @@ static void literal_11_9(void)
 		group, "foobar2", MPI_INFO_NULL, MPI_ERRORS_RETURN, &z);
 	CHECK(mtest_class(rc) == MPI_ERR_NOT_SAME, "T1: an error, class %d",
 		mtest_class(rc));
-	CHECK(MPI_Wtime() - began < MTEST_SOON_S, "after %.1f s",
+	CHECK(MPI_Wtime() - began < MTEST_SOON_S, "the wait ends after %.1f s",
 		MPI_Wtime() - began);
 	session_comm_take(group, "foobar3");
 	CHECK(!finalize(&a) && !finalize(&b), "both finalizes complete");

@@ -4,8 +4,7 @@
  * that exits without finalizing, and wait for neither
  *
  * how=0 killed    how=1 exit code 0    how=2 another exit code    how=3
- * abort(): a crash, though libraries that come with libfabric would make it an
- * exit
+ * abort(): a crash, although libraries below libfabric turn it into an exit
  */
 #include "session.h"
 
@@ -26,7 +25,8 @@ int main(int argc, char **argv)
 	session = session_open();
 	session_who(session);
 	comm = session_comm(session, "mpi://WORLD", "died");
-	heard_begin(); /* it may be gone before the next line's end */
+	heard_begin(); /* the process may be gone before the next line is
+			  complete */
 	session_works(comm, "S93: all are there");
 	session_let_go(comm);
 	if (mtest.rank == mtest.size - 1 && how == 0)
@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 			MPI_ANY_SOURCE, 1, comm, &flag, MPI_STATUS_IGNORE);
 		CHECK(rc == MPI_SUCCESS ||
 				mtest_class(rc) == MPI_ERR_PROC_ABORTED,
-			"S93: the dead may be who was to send, %s",
+			"S93: a receive from the failed process ends, %s",
 			mtest_error(rc));
 		heard_look();
 		mtest_linger(1);
@@ -48,11 +48,12 @@ int main(int argc, char **argv)
 	rc = MPI_Session_finalize(&session);
 	heard_end();
 	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED || rc == MPI_SUCCESS,
-		"S93: finalize ends without it, %s", mtest_error(rc));
+		"S93: finalize ends without the failed process, %s",
+		mtest_error(rc));
 	CHECK(heard("CORE-DIED") == 1 && heard(words[kind]) == 1,
-		"S94: it is said how it ended, once");
+		"S94: the way in which it ended is reported once");
 	for (int i = 0; i < 3; i++)
 		CHECK(heard(words[i]) == (i == kind),
-			"S94: and in no other way, %d", i);
+			"S94: no other way is reported, %d", i);
 	return mtest_done();
 }

@@ -46,18 +46,19 @@ int main(int argc, char **argv)
 	}
 	heard_begin();
 	if (!CHECK(pthread_create(&thread, NULL, break_ring, NULL) == 0,
-		    "a second thread"))
+		    "a second thread is created"))
 		return mtest_done();
 	rc = MPI_Session_finalize(&first);
 	pthread_join(thread, NULL);
 	heard_end();
 	CHECK(rc == MPI_SUCCESS && rc_of_thread == MPI_SUCCESS,
-		"S76: nobody is accused who is not stuck, %s",
+		"S76: a process that can continue gets no error, %s",
 		mtest_error(rc ? rc : rc_of_thread));
 	CHECK(heard("only another thread of one of them can end that") >= 1,
-		"S76: the ring is said");
-	CHECK(heard("SESSION-CYCLE") >= 2, "S76: and who is in it");
+		"S76: the ring is reported");
+	CHECK(heard("SESSION-CYCLE") >= 2,
+		"S76: the members of the ring are reported");
 	CHECK(heard("SESSION-DEADLOCK") == 0,
-		"S76: it is not called a deadlock");
+		"S76: the ring is not reported as a deadlock");
 	return mtest_done();
 }

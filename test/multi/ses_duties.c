@@ -35,7 +35,7 @@ static void complete(void)
 	OK(MPI_Recv(&in, 1, MPI_INT, left, 1, comm, MPI_STATUS_IGNORE));
 	OK(MPI_Wait(&req[0], MPI_STATUS_IGNORE));
 	CHECK(in == left && close_one() == MPI_SUCCESS,
-		"S31, S34, S38: a send waited for, a receive for it");
+		"S31, S34, S38: finalize after a completed send and receive");
 	open_one("collective");
 	OK(MPI_Iallreduce(
 		&mtest.rank, &sum, 1, MPI_INT, MPI_SUM, comm, &req[0]));
@@ -56,7 +56,7 @@ static void persistent(void)
 	OK(MPI_Waitall(2, req, MPI_STATUSES_IGNORE));
 	CHECK(in == left, "the ring, %d", in);
 	CHECK(close_one() == MPI_SUCCESS,
-		"S37: inactive persistent requests are left as they are");
+		"S37: inactive persistent requests are no error");
 }
 
 /* one side frees, the other has it freed by the end of its session */
@@ -70,7 +70,8 @@ static void freed_only(void)
 	if (mtest.rank == mtest.size - 1)
 		mtest_linger(200);
 	CHECK(close_one() == MPI_SUCCESS,
-		"S51: freed communicators and late processes");
+		"S51: a session with freed communicators waits for slow "
+		"processes");
 }
 
 /* requests freed and known to be matched */
@@ -92,9 +93,9 @@ static void freed_requests(void)
 	OK(MPI_Comm_disconnect(&comm));
 	for (int i = 0; i < 4; i++)
 		CHECK(in[i] == left,
-			"S104, S106: freed receive %d is over, got %d", i,
+			"S104, S106: freed receive %d completes, got %d", i,
 			in[i]);
-	CHECK(close_one() == MPI_SUCCESS, "S36: freed requests are no fault");
+	CHECK(close_one() == MPI_SUCCESS, "S36: freed requests are no error");
 }
 
 /* several communicators between two processes, one of each kind */
@@ -114,8 +115,9 @@ static void all_paths(void)
 	OK(MPI_Comm_disconnect(&comm));
 	session_works(dup, "the last path");
 	CHECK(MPI_Comm_disconnect(&dup) == MPI_SUCCESS,
-		"S59, S102, S114, S115: one after the other, all paths go");
-	CHECK(close_one() == MPI_SUCCESS, "S59: then the session");
+		"S59, S102, S114, S115: communicators are freed and "
+		"disconnected in turn");
+	CHECK(close_one() == MPI_SUCCESS, "S59: the session is finalized last");
 }
 
 int main(int argc, char **argv)

@@ -53,17 +53,20 @@ static void example_8(int order)
 	if (two)
 		b = session_open();
 	CHECK(!two || b != MPI_SESSION_NULL,
-		"S69: the second session of one side opens by itself");
+		"S69: one side opens a second session without the other");
 	y = make(two ? b : a, "foobar2");
 	CHECK(MPI_Comm_rank(x, &rank) == MPI_SUCCESS && rank == mtest.rank &&
 			MPI_Barrier(y) == MPI_SUCCESS,
-		"S53, S68: one communicator, different sessions at its ends");
+		"S53, S68: members of a communicator use different sessions");
 	finalize(order);
 	if (order)
-		CHECK(closed(), "S71, S72: one end matches b, a");
+		CHECK(closed(),
+			"S71, S72: one finalize matches those of b and a");
 	else
-		CHECK(closed(), "S67, S70: one end matches a, b");
-	CHECK(closed(), "S50, S62, S63: all communicators end at once");
+		CHECK(closed(),
+			"S67, S70: one finalize matches those of a and b");
+	CHECK(closed(),
+		"S50, S62, S63: all communicators are disconnected together");
 }
 
 static void crossed(MPI_Comm *x, MPI_Comm *y, MPI_Comm *z)
@@ -80,7 +83,8 @@ static void example_9(int order)
 
 	crossed(&x, &y, &z);
 	finalize(mtest.rank ? !order : order);
-	CHECK(closed(), "S65, S73, S75: crossed sessions end in order %d",
+	CHECK(closed(),
+		"S65, S73, S75: crossed sessions are finalized in order %d",
 		order);
 }
 
@@ -91,10 +95,12 @@ static void example_10(int order)
 	crossed(&x, &y, &z);
 	OK(MPI_Comm_disconnect(&x));
 	CHECK(MPI_Comm_disconnect(&y) == MPI_SUCCESS,
-		"S79: other sessions at its two ends");
+		"S79: the members disconnect in different sessions");
 	OK(MPI_Comm_disconnect(&z));
 	finalize(order >> (mtest.rank != 0) & 1);
-	CHECK(closed(), "S77, S78: disconnected first, order %d ends", order);
+	CHECK(closed(),
+		"S77, S78: disconnecting before finalize completes in order %d",
+		order);
 }
 
 /* rank 0 is X with one session, the others have two */
@@ -106,7 +112,8 @@ static void example_xyz(int order)
 	make(a, "communicator_1");
 	make(mtest.rank ? b : a, "communicator_2");
 	finalize(order);
-	CHECK(closed(), "S84, S85: Y and Z end theirs in order %d", order);
+	CHECK(closed(), "S84, S85: Y and Z finalize their sessions in order %d",
+		order);
 	if (mtest.rank == 0)
 		CHECK(closed(), "S87: X returns when both have");
 }
@@ -130,6 +137,6 @@ int main(int argc, char **argv)
 	default:
 		example_xyz(order);
 	}
-	CHECK(closed(), "every session is closed");
+	CHECK(closed(), "all sessions are finalized");
 	return mtest_done();
 }

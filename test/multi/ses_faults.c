@@ -129,11 +129,13 @@ static void blocking_send(MPI_Comm comm)
 
 	if (mtest.rank == 1)
 		rc = MPI_Send(big, BIG, MPI_CHAR, 0, 7, comm);
-	CHECK(mtest_class(rc) == MPI_ERR_PENDING, "S33: a send ends, got %s",
+	CHECK(mtest_class(rc) == MPI_ERR_PENDING,
+		"S33: finalize with a pending send reports it, got %s",
 		mtest_error(rc));
 	CHECK(mtest.rank != 1 ||
 			strstr(mtest_error(rc), " to rank 0 is pending for "),
-		"what is pending, to whom, since when: %s", mtest_error(rc));
+		"the text names the call, the peer and the time: %s",
+		mtest_error(rc));
 }
 
 static void blocking_bcast(MPI_Comm comm)
@@ -143,7 +145,7 @@ static void blocking_bcast(MPI_Comm comm)
 	if (mtest.rank == 1)
 		rc = MPI_Bcast(big, BIG, MPI_CHAR, 1, comm);
 	CHECK(mtest_class(rc) == MPI_ERR_PENDING,
-		"S33: a broadcast of one ends with an error, got %s",
+		"S33: a broadcast of one member ends with an error, got %s",
 		mtest_error(rc));
 }
 
@@ -186,7 +188,8 @@ static void cancelled(MPI_Comm comm)
 		OK(MPI_Cancel(&req));
 		OK(MPI_Wait(&req, &status));
 		OK(MPI_Test_cancelled(&status, &flag));
-		CHECK(flag, "S133: withdrawn while the receiver leaves");
+		CHECK(flag, "S133: the send is cancelled while the receiver "
+			    "finalizes");
 	}
 }
 
@@ -290,17 +293,17 @@ int main(int argc, char **argv)
 	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PENDING,
 		"%s: the class, got %s", f->claim, mtest_error(rc));
 	CHECK(heard("SESSION-LEFT") == f->n[mtest.rank],
-		"%s: %d things are said, got %d", f->claim, f->n[mtest.rank],
+		"%s: %d reports, got %d", f->claim, f->n[mtest.rank],
 		heard("SESSION-LEFT"));
 	CHECK(strstr(heard_text, f->said[mtest.rank]) != NULL,
-		"%s: says \"%s\"", f->claim, f->said[mtest.rank]);
+		"%s: the report has \"%s\"", f->claim, f->said[mtest.rank]);
 	CHECK(heard("SESSION-LEFT") == 0 ||
 			strstr(heard_text, "communicator \""),
-		"%s: with the communicator's name", f->claim);
+		"%s: the report has the communicator's name", f->claim);
 	if (how == 1) {
 		CHECK(comm == MPI_COMM_NULL, "S101: the handle is null");
 		OK(MPI_Session_finalize(&session));
 	}
-	CHECK(session == MPI_SESSION_NULL, "S30: the session is gone");
+	CHECK(session == MPI_SESSION_NULL, "S30: the session handle is null");
 	return mtest_done();
 }

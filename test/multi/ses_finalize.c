@@ -26,11 +26,11 @@ static void sign_set(const char *what)
 
 	sign_name(path, sizeof(path), what);
 	file = fopen(path, "w");
-	if (CHECK(file != NULL, "a place for the sign"))
+	if (CHECK(file != NULL, "the shared file is open"))
 		fclose(file);
 }
 
-/* false if the sign does not come in time */
+/* false if the signal does not arrive in time */
 static bool sign_wait(const char *what)
 {
 	double end = mtest_now() + MTEST_SOON_S;
@@ -103,7 +103,8 @@ static void freed_send(void)
 		mtest_linger(300);
 		memset(buf, 0, LEN);
 		OK(MPI_Recv(buf, LEN, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE));
-		CHECK(mtest_same(buf, LEN, 36), "S36: it is delivered");
+		CHECK(mtest_same(buf, LEN, 36),
+			"S36: the message is delivered");
 	}
 	session_close(&session);
 	if (mtest.rank == 0)
@@ -124,7 +125,8 @@ static void other_session(void)
 	session_works(quiet, "quiet");
 	session_close(&first);
 	OK(MPI_Waitall(2, req, MPI_STATUSES_IGNORE));
-	CHECK(got == left, "S32: the other session's message, %d", got);
+	CHECK(got == left, "S32: the message of the other session arrives, %d",
+		got);
 	OK(MPI_Comm_disconnect(&busy));
 	session_close(&second);
 }
@@ -145,7 +147,8 @@ static void subset(void)
 		session_close(&mine);
 	}
 	CHECK(MPI_Barrier(world) == MPI_SUCCESS,
-		"S52: the others go on when the pair has left");
+		"S52: the other processes continue after the pair has "
+		"finalized");
 	session_works(world, "world");
 	session_close(&all);
 }

@@ -47,12 +47,13 @@ static void life(init_form *init, group_form *from, create_form *create,
 		"S66: %s has a group", who);
 	CHECK(create(group, who, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) ==
 			MPI_SUCCESS,
-		"S66: %s makes a communicator", who);
+		"S66: %s creates a communicator", who);
 	OK(MPI_Group_free(&group));
 	session_works(comm, who);
 	CHECK(disconnect(&comm) == MPI_SUCCESS && comm == MPI_COMM_NULL,
 		"S95, S101: %s disconnects", who);
-	CHECK(finalize(&session) == MPI_SUCCESS, "S23: %s ends it", who);
+	CHECK(finalize(&session) == MPI_SUCCESS,
+		"S23: %s finalizes the session", who);
 	CHECK(session != before && session == MPI_SESSION_NULL,
 		"S24: %s changes the handle", who);
 }

@@ -3,11 +3,10 @@
  * ses_hints: info keys that request features of a session, and the values that
  * the session reports
  *
- * class=C used=D ask for this traffic class in the first session; D is used if
- * the fabric has any
- * wish=P ask for this provider in the first session; got=P it must be
- * in effect then, or not=P it must not. kinds=K what must be granted of the
- * launcher's memory kinds.
+ * class=C requests this traffic class in the first session, and used=D is the
+ * class in use if the fabric has classes. wish=P requests this provider in the
+ * first session; got=P must then be in use, and not=P must not. kinds=K are the
+ * memory kinds of the launcher that must be granted.
  */
 #include "hints.h"
 
@@ -56,11 +55,11 @@ static void first(int argc, char **argv)
 	session_who(session);
 	hints_value(session, "weft_provider", value, sizeof(value));
 	CHECK(!got || !strncmp(value, got, strlen(got)),
-		"provider '%s', asked for '%s'", value, got);
+		"provider '%s', requested '%s'", value, got);
 	CHECK(!not || !strstr(value, not ), "provider '%s' is not there",
 		value);
 	hints_value(session, "weft_iface", value, sizeof(value));
-	CHECK(value[0], "an interface, '%s'", value);
+	CHECK(value[0], "the session's info has an interface, '%s'", value);
 	if (kinds)
 		hints_has(session, "mpi_memory_alloc_kinds", kinds);
 	comm = session_comm(session, "mpi://WORLD", "over what there is");
@@ -111,8 +110,9 @@ static void refuses(MPI_Session *session, const char *tag)
 	int err, class = MPI_SUCCESS;
 
 	err = MPI_Session_finalize(session);
-	CHECK(err != MPI_SUCCESS, "not while '%s' is there", tag);
-	CHECK(*session != MPI_SESSION_NULL, "the session is still there");
+	CHECK(err != MPI_SUCCESS, "finalize fails while '%s' is not freed",
+		tag);
+	CHECK(*session != MPI_SESSION_NULL, "the session is still open");
 	if (err == MPI_SUCCESS)
 		return;
 	OK(MPI_Error_class(err, &class));
@@ -150,7 +150,7 @@ static void strict_freed(void)
 	do {
 		err = MPI_Session_finalize(&session);
 	} while (err != MPI_SUCCESS);
-	CHECK(session == MPI_SESSION_NULL, "closed at last");
+	CHECK(session == MPI_SESSION_NULL, "the session is finalized");
 }
 
 int main(int argc, char **argv)

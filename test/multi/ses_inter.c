@@ -27,21 +27,22 @@ int main(int argc, char **argv)
 	mtest_offered(rc, "MPI_Intercomm_create_from_groups");
 	OK(rc);
 	OK(MPI_Comm_test_inter(inter, &is_inter));
-	CHECK(is_inter, "it is an intercommunicator");
+	CHECK(is_inter, "the communicator is an intercommunicator");
 	OK(MPI_Comm_remote_size(inter, &size));
-	CHECK(size == (side ? cut : mtest.size - cut), "the other side, %d",
-		size);
+	CHECK(size == (side ? cut : mtest.size - cut),
+		"the remote group has %d members", size);
 	OK(MPI_Comm_rank(inter, &rank));
 	if (rank == 0)
 		OK(MPI_Sendrecv(&mtest.rank, 1, MPI_INT, 0, 1, &got, 1, MPI_INT,
 			0, 1, inter, MPI_STATUS_IGNORE));
-	CHECK(rank || got == (side ? 0 : cut), "the leaders meet, %d", got);
+	CHECK(rank || got == (side ? 0 : cut),
+		"the leaders exchange messages, %d", got);
 	OK(MPI_Intercomm_merge(inter, side, &merged));
 	session_works(merged, "merged");
 	OK(MPI_Comm_disconnect(&merged));
 	rc = MPI_Comm_disconnect(&inter);
 	CHECK(rc == MPI_SUCCESS && inter == MPI_COMM_NULL,
-		"S102: both sides leave an intercommunicator");
+		"S102: both sides disconnect an intercommunicator");
 	OK(MPI_Group_free(&low));
 	OK(MPI_Group_free(&high));
 	OK(MPI_Group_free(&world));

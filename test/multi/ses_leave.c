@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 	OK(MPI_Comm_disconnect(&comm));
 	for (int i = 0; i < PARTS && how == 3 && mtest.rank == 0; i++)
 		CHECK(mtest_same(buf[i], len, i),
-			"S99, S112: freed receive %d is over, %d B", i, len);
+			"S99, S112: freed receive %d completes, %d B", i, len);
 	if (mtest.rank == 0)
 		for (int i = 0; i < PARTS; i++)
 			memset(buf[i], 0, len);

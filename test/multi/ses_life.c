@@ -52,12 +52,13 @@ static void nonsense(void)
 		session = MPI_SESSION_NULL;
 		calls = 0;
 		if (MPI_Session_init(info, opening, &session) == MPI_SUCCESS) {
-			CHECK(calls == 0, "S3: no error, no call");
+			CHECK(calls == 0,
+				"S3: without an error no handler is called");
 			level_is_legal(session, NULL);
 			session_close(&session);
 		} else {
-			CHECK(calls == 1, "S15: its handler hears of it, %d",
-				calls);
+			CHECK(calls == 1,
+				"S15: the error handler is called, %d", calls);
 		}
 		CHECK(session == MPI_SESSION_NULL,
 			"S9, S10: '%s' is refused or ignored", values[i]);
@@ -67,7 +68,7 @@ static void nonsense(void)
 	calls = 0;
 }
 
-/* an error while opening: a handle of an info that is gone */
+/* an error while opening: a handle of a freed info object */
 static void opening_fails(void)
 {
 	MPI_Session session = MPI_SESSION_NULL;
@@ -81,7 +82,7 @@ static void opening_fails(void)
 	calls = 0;
 	rc = MPI_Session_init(copy, opening, &session);
 	CHECK(rc != MPI_SUCCESS && session == MPI_SESSION_NULL,
-		"S15: the error comes back, and no session");
+		"S15: the error is returned and no session is opened");
 	CHECK(calls == 1, "S3, S15: its handler is called once, got %d", calls);
 	OK(MPI_Errhandler_free(&opening));
 	calls = 0;
@@ -133,7 +134,8 @@ static void two_levels(void)
 			OK(MPI_Comm_disconnect(&comm));
 		}
 		CHECK(level[0] >= 0 && level[1] == 3,
-			"S20: %s and %s together are granted %d and %d",
+			"S20: %s and %s in two sessions are granted as %d and "
+			"%d",
 			names[0], names[1], level[0], level[1]);
 		session_close(&both[order]);
 		session_close(&both[!order]);
@@ -157,12 +159,12 @@ static void levels(void)
 			OK(MPI_Info_set(info, "thread_level", wanted[i]));
 		CHECK(MPI_Session_init(info, MPI_ERRORS_RETURN, &session) ==
 				MPI_SUCCESS,
-			"S7: a key nobody knows is no error");
+			"S7: an unknown key is no error");
 		OK(MPI_Info_get_string(
 			info, "key_nobody_knows", &len, value, &flag));
 		CHECK(flag && value[0] == '1', "S2: the info is unchanged");
 		CHECK(MPI_Info_free(&info) == MPI_SUCCESS,
-			"S2: the info is free to go");
+			"S2: the info object can be freed");
 		level_is_legal(session, wanted[i]);
 		session_close(&session);
 	}
@@ -233,14 +235,16 @@ static void handlers(void)
 	MPI_Group group;
 
 	CHECK(MPI_Session_create_errhandler(handler, &mine) == MPI_SUCCESS,
-		"S16, S48: a handler is made while no session is open");
+		"S16, S48: an error handler is created while no session is "
+		"open");
 	OK(MPI_Session_init(MPI_INFO_NULL, mine, &session));
-	CHECK(calls == 0, "no error, no call");
+	CHECK(calls == 0, "without an error no handler is called");
 	CHECK(MPI_Group_from_session_pset(session, "mpi://NOWHERE", &group),
 		"an unknown set is an error");
 	CHECK(calls == 1, "the session's handler is called");
 	OK(MPI_Session_call_errhandler(session, MPI_ERR_TAG));
-	CHECK(calls == 2 && last_class == MPI_ERR_TAG, "called by hand");
+	CHECK(calls == 2 && last_class == MPI_ERR_TAG,
+		"MPI_Session_call_errhandler calls the handler");
 	OK(MPI_Session_get_errhandler(session, &got));
 	CHECK(got == mine, "the handler set is the handler got");
 	OK(MPI_Errhandler_free(&got));

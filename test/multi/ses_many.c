@@ -47,8 +47,8 @@ static void compare(MPI_Comm all)
 		is_good = many < 4 * few;
 		OK(MPI_Bcast(&is_good, 1, MPI_INT, 0, all));
 	}
-	CHECK(is_good, "%.1f us each of %d, %.1f us each of %d", few, FEW, many,
-		MANY);
+	CHECK(is_good, "%.1f us per session of %d, %.1f us per session of %d",
+		few, FEW, many, MANY);
 }
 
 static void be_late(MPI_Comm all)

@@ -25,12 +25,12 @@ static void mix_groups(MPI_Group a, MPI_Group b)
 	FAILS(MPI_Group_union(a, b, &made), MPI_ERR_GROUP);
 	FAILS(MPI_Group_intersection(a, b, &made), MPI_ERR_GROUP);
 	FAILS(MPI_Group_difference(b, a, &made), MPI_ERR_GROUP);
-	CHECK(made == MPI_GROUP_NULL, "nothing is made");
+	CHECK(made == MPI_GROUP_NULL, "no object is created");
 	looks(MPI_Group_compare(a, b, &result), MPI_ERR_GROUP, "compare");
 	looks(MPI_Group_translate_ranks(a, 1, &rank, b, &there), MPI_ERR_GROUP,
 		"translate");
 	CHECK(is_strict || (result == MPI_IDENT && there == 0),
-		"the result of looking, %d and %d", result, there);
+		"the comparison has a result, %d and %d", result, there);
 	OK(MPI_Group_union(a, MPI_GROUP_EMPTY, &made));
 	OK(MPI_Group_free(&made));
 }
@@ -44,7 +44,7 @@ static void mix_comms(MPI_Comm a, MPI_Comm b)
 	OK(MPI_Comm_group(b, &of_b));
 	FAILS(MPI_Comm_create(a, of_b, &made), MPI_ERR_GROUP);
 	FAILS(MPI_Comm_create_group(a, of_b, 3, &made), MPI_ERR_GROUP);
-	CHECK(made == MPI_COMM_NULL, "nothing is made");
+	CHECK(made == MPI_COMM_NULL, "no object is created");
 	OK(MPI_Group_free(&of_b));
 	looks(MPI_Comm_compare(a, b, &result), MPI_ERR_COMM, "compare");
 	CHECK(is_strict || result == MPI_CONGRUENT, "result %d", result);
@@ -117,8 +117,8 @@ static void both_are_named(MPI_Group a, MPI_Group world)
 	int len, rc = MPI_Group_union(a, world, &made);
 
 	OK(MPI_Error_string(rc, text, &len));
-	CHECK(strstr(text, "session") && strstr(text, "World"), "says \"%s\"",
-		text);
+	CHECK(strstr(text, "session") && strstr(text, "World"),
+		"the text names both: \"%s\"", text);
 }
 
 int main(int argc, char **argv)

@@ -17,7 +17,7 @@ static const char *word(int argc, char **argv, const char *key)
 	return "";
 }
 
-/* the name as the launcher has it, alone or behind a scheme (S82) */
+/* the name of the launcher, alone or after a scheme (S82) */
 static bool is_set(const char *name, const char *want)
 {
 	const char *tail = strstr(name, "://");
@@ -25,7 +25,7 @@ static bool is_set(const char *name, const char *want)
 	return strcmp(name, want) == 0 || (tail && !strcmp(tail + 3, want));
 }
 
-/* a set of others may be looked at, from outside */
+/* a set may be queried by a process outside it */
 static void from_outside(MPI_Session session, const char *other)
 {
 	MPI_Group group = MPI_GROUP_NULL;

@@ -32,14 +32,14 @@ static void refused(const char *when)
 	CHECK(mtest_class(MPI_Type_vector(4, 1, 3, MPI_INT, &type)) ==
 				MPI_ERR_OTHER &&
 			type == MPI_DATATYPE_NULL,
-		"S46: no type is made %s", when);
+		"S46: no datatype is created %s", when);
 	CHECK(mtest_class(MPI_Type_contiguous(4, MPI_INT, &type)) ==
 				MPI_ERR_OTHER &&
 			type == MPI_DATATYPE_NULL,
-		"S46: none at all %s", when);
+		"S46: no contiguous datatype is created %s", when);
 	CHECK(mtest_class(MPI_Op_create(add, 1, &op)) == MPI_ERR_OTHER &&
 			op == MPI_OP_NULL,
-		"S46: nor an operation %s", when);
+		"S46: no operation is created %s", when);
 }
 
 static void create(void)
@@ -49,7 +49,7 @@ static void create(void)
 	session_who(session);
 	OK(MPI_Type_vector(4, 1, 3, MPI_INT, &column));
 	CHECK(MPI_Type_commit(&column) == MPI_SUCCESS,
-		"S46: a type is made while a session is open");
+		"S46: a datatype is created while a session is open");
 	OK(MPI_Op_create(add, 1, &sum));
 	OK(MPI_Info_create(&info));
 	OK(MPI_Info_set(info, "colour", "green"));
@@ -74,13 +74,15 @@ static void use(int round)
 		CHECK(got[i] == left * 100 + 3 * i,
 			"S47: the type works in session %d", round);
 	OK(MPI_Allreduce(&one, &total, 1, MPI_INT, sum, comm));
-	CHECK(total == round * mtest.size, "S47: so does the op, %d", total);
+	CHECK(total == round * mtest.size,
+		"S47: the operation works in the session, %d", total);
 	OK(MPI_Info_get_string(info, "colour", &len, colour, &flag));
-	CHECK(strcmp(colour, "green") == 0, "S44: so does the info");
+	CHECK(strcmp(colour, "green") == 0,
+		"S44: the info object keeps its value");
 	OK(MPI_Comm_set_errhandler(comm, mine));
 	calls = 0;
 	MPI_Send(&one, 1, MPI_INT, 99999, 0, comm);
-	CHECK(calls == 1, "S44: so does the error handler");
+	CHECK(calls == 1, "S44: the error handler is called");
 	OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
 	OK(MPI_Comm_disconnect(&comm));
 	session_close(&session);
@@ -97,7 +99,7 @@ int main(int argc, char **argv)
 	create();
 	refused("between two sessions");
 	OK(MPI_Type_size(column, &size));
-	CHECK(size == 16, "S47: the type is there all the same");
+	CHECK(size == 16, "S47: the datatype still exists");
 	for (int round = 1; round <= 3; round++)
 		use(round);
 	session = session_open();

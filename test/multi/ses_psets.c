@@ -59,9 +59,9 @@ static void short_name(MPI_Session session)
 
 	OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &len, full));
 	OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &cut, name));
-	CHECK(cut == len, "a short buffer tells the length needed, %d", cut);
+	CHECK(cut == len, "a short buffer returns the needed length, %d", cut);
 	CHECK(strncmp(name, full, 4) == 0 && name[4] == 0,
-		"a short buffer holds the beginning, ended");
+		"a short buffer gets the beginning and a NUL");
 }
 
 static void wrong(MPI_Session session, int n)
@@ -76,15 +76,15 @@ static void wrong(MPI_Session session, int n)
 	CHECK(MPI_Session_get_pset_info(session, "nothing://", &info),
 		"an unknown set has no info");
 	CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &len, name),
-		"no name behind the last");
+		"an index beyond the last name is an error");
 	len = 8;
 	CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &len, NULL),
-		"no place for the name is an error");
+		"a null buffer for the name is an error");
 	CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, NULL, name),
-		"no place for the length is an error");
+		"a null pointer for the length is an error");
 	len = 8;
 	CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, -1, &len, name),
-		"no name before the first");
+		"a negative index is an error");
 }
 
 int main(int argc, char **argv)
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
 	rc = MPI_Group_from_session_pset(
 		session, "mpi://SELF", (MPI_Group *)MPI_GROUP_NULL);
 	CHECK(mtest_class(rc) == MPI_ERR_ARG,
-		"a null handle is no place for a group: class %d",
+		"a null pointer for the group is an error: class %d",
 		mtest_class(rc));
 	group = session_group(session, "mpi://SELF");
 	OK(MPI_Group_size(group, &size));

@@ -59,7 +59,8 @@ static void session(void)
 	if (mtest.rank == 0)
 		judge(rc, began, "MPI_Session_finalize");
 	else
-		CHECK(rc == MPI_SUCCESS, "nothing to leave, got %s",
+		CHECK(rc == MPI_SUCCESS,
+			"finalize without communicators succeeds, got %s",
 			mtest_error(rc));
 }
 

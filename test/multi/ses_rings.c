@@ -34,7 +34,7 @@ static MPI_Session open_one(void)
 	return session;
 }
 
-/* an error that came within seconds */
+/* an error within seconds */
 static bool is_error(int rc, double began, const char *what)
 {
 	bool is = CHECK(mtest_class(rc) == MPI_ERR_OTHER,
@@ -63,7 +63,7 @@ static void crossed(void)
 	int rc = split(mtest.rank ? y : x);
 
 	is_error(rc, began, "the first split");
-	/* a call that comes later takes part in the abandoned operation */
+	/* a later call matches the abandoned operation */
 	began = MPI_Wtime();
 	OK(split(mtest.rank ? x : y));
 	OK(MPI_Comm_disconnect(&x));
@@ -194,8 +194,10 @@ static void compare(int has_error)
 	OK(MPI_Allreduce(&in_big, &big, 1, MPI_INT, MPI_SUM, all));
 	OK(MPI_Allreduce(MPI_IN_PLACE, &small, 1, MPI_INT, MPI_SUM, all));
 	CHECK(big == 0 || big == n,
-		"S76: all %d of the other ring or none, not %d", n, big);
-	CHECK(big || small, "S76: one ring is ended by errors");
+		"S76: all %d members of the other ring get errors or none, not "
+		"%d",
+		n, big);
+	CHECK(big || small, "S76: at least one ring ends with errors");
 	OK(MPI_Comm_disconnect(&all));
 	OK(MPI_Session_finalize(&c));
 }

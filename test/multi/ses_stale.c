@@ -47,14 +47,14 @@ static void communicators(void)
 	OK(MPI_Comm_set_errhandler(dup, MPI_ERRORS_RETURN));
 	copy = lost;
 	session_close(&first);
-	CHECK(lost == copy, "S39: the user's handle is not touched");
+	CHECK(lost == copy, "S39: the handle of the program is not changed");
 	CHECK(refused(MPI_Comm_rank(lost, &rank)), "S40: rank is refused");
 	CHECK(refused(MPI_Barrier(lost)), "S40: a barrier is refused");
 	CHECK(refused(MPI_Send(&word, 1, MPI_INT, 0, 0, dup)),
-		"S40: a send on a derived one is refused");
+		"S40: a send on a derived communicator is refused");
 	CHECK(refused(MPI_Comm_free(&lost)), "S40: freeing is refused");
 	CHECK(MPI_Barrier(kept) == MPI_SUCCESS,
-		"S32: the other session is not disturbed");
+		"S32: the other session still works");
 	session_works(kept, "kept");
 	session_works(MPI_COMM_WORLD, "world");
 	OK(MPI_Comm_disconnect(&kept));
@@ -92,15 +92,15 @@ static void inherited(void)
 		mtest_error(rc));
 	for (int i = 0; i < 5; i++)
 		CHECK(refused(MPI_Comm_rank(comms[i], &rank)),
-			"S43: what came by %s is gone", how[i]);
+			"S43: a communicator created by %s is invalid", how[i]);
 	CHECK(mtest_class(MPI_Start(&req)) == MPI_ERR_REQUEST,
-		"S43: so is a request");
+		"S43: a request is invalid");
 	CHECK(MPI_Mrecv(&word, 1, MPI_INT, &message, MPI_STATUS_IGNORE) !=
 			MPI_SUCCESS,
-		"S43: so is a message");
+		"S43: a message is invalid");
 	CHECK(refused(MPI_Comm_create_from_group(group, "none", MPI_INFO_NULL,
 		      MPI_ERRORS_RETURN, &comms[0])),
-		"S43: so is a group of a communicator");
+		"S43: a group of a communicator is invalid");
 	comms[0] = session_comm_take(of_kept, "more");
 	session_works(comms[0], "S43: a group of the other session");
 	session_works(kept, "S43: a communicator of the other session");
@@ -123,7 +123,7 @@ static void wrong_handler(void)
 			mtest_class(rc) == MPI_ERR_ARG,
 		"S16: a communicator's handler is refused, %s",
 		mtest_error(rc));
-	CHECK(session == MPI_SESSION_NULL, "S16: and no session");
+	CHECK(session == MPI_SESSION_NULL, "S16: no session is opened");
 	OK(MPI_Errhandler_free(&mine));
 }
 

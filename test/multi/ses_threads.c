@@ -63,7 +63,9 @@ static void *one_group(void *arg)
 			shared, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
 		OK(MPI_Bcast(&word, 1, MPI_INT, 0, comm));
 		CHECK(word == me * 100 + i,
-			"S19, S68: tags tell twins apart, got %d", word);
+			"S19, S68: the tag tells two equal groups apart, got "
+			"%d",
+			word);
 		OK(MPI_Comm_disconnect(&comm));
 	}
 	return NULL;

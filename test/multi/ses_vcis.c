@@ -58,10 +58,10 @@ static void both(MPI_Comm a, MPI_Comm b)
 					4, reqs, &index, MPI_STATUS_IGNORE));
 		else
 			OK(MPI_Waitall(4, reqs, MPI_STATUSES_IGNORE));
-		CHECK(mtest_same(in, lens[i], from), "%d bytes on one",
-			lens[i]);
-		CHECK(mtest_same(in2, lens[i], from), "%d bytes on the other",
-			lens[i]);
+		CHECK(mtest_same(in, lens[i], from),
+			"%d bytes on the first communicator", lens[i]);
+		CHECK(mtest_same(in2, lens[i], from),
+			"%d bytes on the second communicator", lens[i]);
 	}
 	free(out);
 	free(in);
@@ -80,7 +80,9 @@ static void owes_progress(MPI_Comm a, MPI_Comm b)
 		OK(MPI_Isend(buf, LONG, MPI_BYTE, 1, 7, a, &req));
 		OK(MPI_Recv(&token, 1, MPI_INT, 1, 8, b, MPI_STATUS_IGNORE));
 		OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
-		CHECK(token == 1, "the answer came on the other, %d", token);
+		CHECK(token == 1,
+			"the answer arrived on the other communicator, %d",
+			token);
 	} else if (mtest.rank == 1) {
 		memset(buf, 0, LONG);
 		OK(MPI_Recv(buf, LONG, MPI_BYTE, 0, 7, a, MPI_STATUS_IGNORE));
@@ -99,13 +101,14 @@ static void across(MPI_Comm inter, int low)
 	MPI_Comm dup;
 
 	OK(MPI_Comm_dup(inter, &dup));
-	CHECK(is_dedicated(dup), "a duplicate of both sides");
+	CHECK(is_dedicated(dup),
+		"a duplicate of the intercommunicator is dedicated");
 	OK(MPI_Comm_rank(dup, &rank));
 	OK(MPI_Comm_remote_size(dup, &n));
 	if (rank < n)
 		OK(MPI_Sendrecv(&mine, 1, MPI_INT, rank, 3, &theirs, 1, MPI_INT,
 			rank, 3, dup, MPI_STATUS_IGNORE));
-	CHECK(rank >= n || theirs == 30 - mine, "from over there came %d",
+	CHECK(rank >= n || theirs == 30 - mine, "the remote process sent %d",
 		theirs);
 	OK(MPI_Comm_disconnect(&dup));
 }
@@ -117,7 +120,7 @@ static void derived(MPI_Comm comm)
 
 	OK(MPI_Comm_dup(comm, &dup));
 	session_works(dup, "a duplicate");
-	CHECK(is_dedicated(dup), "where its parent is");
+	CHECK(is_dedicated(dup), "a duplicate uses the VCI of its parent");
 	OK(MPI_Comm_split(dup, low, -mtest.rank, &half));
 	session_works(half, "a half");
 	OK(MPI_Intercomm_create(half, 0, dup,
@@ -125,18 +128,20 @@ static void derived(MPI_Comm comm)
 	OK(MPI_Comm_remote_size(inter, &n));
 	CHECK(n == (low ? mtest.size - mtest.size / 2 : mtest.size / 2),
 		"the other side has %d", n);
-	CHECK(is_dedicated(inter), "both sides on their own VCIs");
+	CHECK(is_dedicated(inter),
+		"both sides of the intercommunicator are dedicated");
 	across(inter, low);
 	OK(MPI_Intercomm_merge(inter, low, &merged));
 	session_works(merged, "both sides");
-	CHECK(is_dedicated(merged), "merged where the sides are");
+	CHECK(is_dedicated(merged),
+		"the merged communicator uses the VCI of the sides");
 	OK(MPI_Comm_free(&merged));
 	OK(MPI_Comm_disconnect(&inter));
 	OK(MPI_Comm_free(&half));
 	OK(MPI_Comm_disconnect(&dup));
 }
 
-/* only some have a VCI of their own: it works all the same */
+/* only some processes have a dedicated VCI: the session works */
 static void mixed(MPI_Session own, MPI_Session shared, int odd_ones)
 {
 	MPI_Session mine = mtest.rank % 2 == odd_ones ? own : shared;
@@ -144,7 +149,8 @@ static void mixed(MPI_Session own, MPI_Session shared, int odd_ones)
 
 	session_works(comm, "some on their own VCIs");
 	if (mtest.size > 1)
-		CHECK(!is_dedicated(comm), "on the VCI that all have");
+		CHECK(!is_dedicated(comm),
+			"the communicator uses the default VCI");
 	both(comm, comm);
 	OK(MPI_Comm_disconnect(&comm));
 }
@@ -167,7 +173,8 @@ int main(int argc, char **argv)
 	b = session_comm(own, "mpi://WORLD", "on its own VCI");
 	session_works(a, "shared");
 	session_works(b, "dedicated");
-	CHECK(!is_dedicated(a) && is_dedicated(b), "each on its VCI");
+	CHECK(!is_dedicated(a) && is_dedicated(b),
+		"each communicator uses its own VCI");
 	both(a, b);
 	if (mtest.size > 1) {
 		owes_progress(a, b);

@@ -56,7 +56,8 @@ int main(int argc, char **argv)
 		int rc = MPI_Session_init(
 			MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
 
-		CHECK(rc == MPI_SUCCESS, "S137: a session after MPI_Finalize");
+		CHECK(rc == MPI_SUCCESS,
+			"S137: a session can be opened after MPI_Finalize");
 		session_part(session);
 		session_close(&session);
 	}

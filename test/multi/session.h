@@ -40,7 +40,7 @@ static inline MPI_Comm session_comm_take(MPI_Group group, const char *tag)
 
 	OK(MPI_Comm_create_from_group(
 		group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
-	CHECK(comm != MPI_COMM_NULL, "%s: a communicator", tag);
+	CHECK(comm != MPI_COMM_NULL, "%s: a communicator is created", tag);
 	MPI_Group_free(&group);
 	return comm;
 }
@@ -57,7 +57,7 @@ static inline void session_let_go(MPI_Comm comm)
 {
 	int last = mtest.size - 1;
 
-	if (mtest.rank < last) /* it may be gone before this returns */
+	if (mtest.rank < last) /* it may have exited before this returns */
 		MPI_Send(NULL, 0, MPI_INT, last, 2, comm);
 	for (int i = 0; mtest.rank == last && i < last; i++)
 		OK(MPI_Recv(NULL, 0, MPI_INT, i, 2, comm, MPI_STATUS_IGNORE));
@@ -73,14 +73,15 @@ static inline void session_who(MPI_Session session)
 	MPI_Group_free(&group);
 }
 
-/* ranks sum up and a ring message goes round */
+/* the sum of the ranks is right, and each member receives from its left
+ * neighbour */
 static inline void session_works(MPI_Comm comm, const char *who)
 {
 	int rank = -1, size = 0, sum = -1, got = -1;
 
 	OK(MPI_Comm_rank(comm, &rank));
 	OK(MPI_Comm_size(comm, &size));
-	if (!CHECK(size > 0, "%s: a size", who))
+	if (!CHECK(size > 0, "%s: the size is positive", who))
 		return;
 	OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm));
 	CHECK(sum == size * (size - 1) / 2, "%s: sum %d", who, sum);

@@ -2,9 +2,9 @@
 /* spawn_again: jobs are spawned, merged with their parents and left, one after
  * the other
  *
- * From the second on the parents have connections to processes that ended.
- * turns= how many   two loads beside it find more: for i in $(seq 1 100); ...
- */
+ * From the second job on, the parents have connections to processes that
+ * exited. turns= is the number of jobs. Two compute loads on the same machine
+ * make failures more likely. */
 #include "mtest.h"
 
 /* All talk to all others at the same time, for the first time. */
@@ -17,7 +17,7 @@ static void work(MPI_Comm inter, int is_high)
 	OK(MPI_Comm_rank(merged, &rank));
 	OK(MPI_Comm_size(merged, &size));
 	OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, merged));
-	CHECK(sum == size, "%d of %d are there", sum, size);
+	CHECK(sum == size, "%d of %d processes contribute", sum, size);
 	all = mtest_alloc((size_t)size * sizeof(*all));
 	OK(MPI_Allgather(&rank, 1, MPI_INT, all, 1, MPI_INT, merged));
 	for (int i = 0; i < size; i++)

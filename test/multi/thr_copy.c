@@ -27,7 +27,8 @@ static char *page; /* of it */
 static atomic_int is_putting, may_go, was_late;
 static MPI_Datatype spread;
 
-/* the page can be written when the other thread is through, or too late */
+/* the page becomes writable when the other thread has finished, or after a
+ * timeout */
 static void on_fault(int signal_number, siginfo_t *info, void *context)
 {
 	double end = mtest_now() + MTEST_SOON_S;
@@ -67,7 +68,7 @@ static void *other_thread(void *arg)
 		OK(MPI_Send(&x, 1, MPI_INT, 1, TAG_DIE, MPI_COMM_WORLD));
 		CHECK(MPI_Recv(&x, 1, MPI_INT, 1, TAG_DIE, MPI_COMM_WORLD,
 			      MPI_STATUS_IGNORE),
-			"who died sends nothing");
+			"a failed process sends no message");
 	} else {
 		short_ones(1);
 	}
@@ -81,7 +82,8 @@ static void check_data(void)
 	int at = 0;
 
 	OK(MPI_Pack(gaps, 1, spread, run, LEN, &at, MPI_COMM_WORLD));
-	CHECK(mtest_same(run, LEN, 3), "all of the long message is there");
+	CHECK(mtest_same(run, LEN, 3),
+		"the long message is received completely");
 	free(run);
 }
 
@@ -105,14 +107,15 @@ static void receive(void)
 	if (how != 3)
 		OK(err);
 	else if (!is_fabric) /* or all was there when the sender died */
-		CHECK(err, "the receive ends, as its sender died");
+		CHECK(err, "the receive ends because its sender failed");
 	OK(MPI_Wait(reqs + 1, MPI_STATUS_IGNORE));
 	if (how == 3 && !atomic_load(&is_putting))
 		atomic_store(&was_late, 1);
 	pthread_join(thread, NULL);
-	CHECK(atomic_load(&is_putting), "the page was met");
+	CHECK(atomic_load(&is_putting),
+		"the copy met the page that is missing");
 	CHECK(!atomic_load(&was_late),
-		"another thread's messages come and go meanwhile");
+		"messages of another thread are exchanged meanwhile");
 	if (how != 3)
 		check_data();
 	free(run);
@@ -153,7 +156,7 @@ int main(int argc, char **argv)
 	mtest_need(2);
 	is_fabric = getenv("WEFT_SHM") || getenv("WEFT_NODES");
 	if (how != 2 && !is_fabric && !cma_is_permitted(MPI_COMM_WORLD))
-		mtest_skip("no reading of another's memory here");
+		mtest_skip("this process may not read the memory of others");
 	gaps = mmap(NULL, 2 * (size_t)LEN, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	page = gaps + LEN;

@@ -61,7 +61,7 @@ static void anybody(int me, char *buf)
 			MPI_COMM_WORLD, &st));
 		OK(MPI_Get_count(&st, MPI_BYTE, &n));
 		CHECK(n == 64 && mtest_all(buf, 64, buf[0]),
-			"a message is one thread's");
+			"a message has the data of one thread");
 		OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
 		received++;
 	}

@@ -33,9 +33,10 @@ static void on_change(
 	struct told *told = extra_state;
 	int thread, round;
 
-	CHECK(of == session, "told of the session's own");
-	CHECK(atomic_fetch_add(&told->n_inside, 1) == 0, "by one at a time");
-	CHECK(!told->is_off, "not after another one was set");
+	CHECK(of == session, "the callback gets its session");
+	CHECK(atomic_fetch_add(&told->n_inside, 1) == 0,
+		"one callback runs at a time");
+	CHECK(!told->is_off, "a replaced callback does not run");
 	if (sscanf(name, "thr-%d-%d", &thread, &round) != 2) {
 		told->n_foreign++;
 	} else {
@@ -103,7 +104,8 @@ static void take_turns(void)
 			session, i % 3 == 2 ? NULL : on_change, &told[i]));
 		if (i)
 			told[i - 1].is_off = true;
-		CHECK(!i || !told[i - 1].n_inside, "the one before is over");
+		CHECK(!i || !told[i - 1].n_inside,
+			"the replaced callback has returned");
 		sched_yield();
 	}
 	OK(MPIX_Session_set_pset_callback(session, NULL, NULL));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * thr_spread: a communicator whose messages go over several VCIs
+ * thr_spread: a communicator whose messages use several VCIs
  *
  * With WEFT_COMM_VCIS and mpi_assert_no_any_tag, messages of different tags use
  * different VCIs. All forms of messages, with threads and without; errors name
@@ -153,7 +153,7 @@ static void probes(void)
 	}
 }
 
-/* the two tags of one call may go different ways */
+/* the two tags of one call may use different VCIs */
 static void exchanges(void)
 {
 	for (int t = 0; t < TAGS; t++)
@@ -208,7 +208,7 @@ static void buffered(void)
 		check_got(in, &st, t, "a buffered one");
 	}
 	OK(MPI_Comm_detach_buffer(comm, &back, &len));
-	CHECK(back == room, "the buffer comes back");
+	CHECK(back == room, "the buffer is returned");
 }
 
 static void long_ones(void)
@@ -249,8 +249,7 @@ static void errors(void)
 	OK(MPI_Info_get_string(
 		none, "mpi_assert_no_any_tag", &len, value, &flag));
 	CHECK(flag && !strcmp(value, "true"),
-		"a promise that was relied on cannot be taken back: '%s'",
-		value);
+		"an assertion that is in use cannot be withdrawn: '%s'", value);
 	OK(MPI_Info_free(&none));
 	FAILS(MPI_Recv(in, 1, MPI_INT, 0, MPI_ANY_TAG, comm, MPI_STATUS_IGNORE),
 		MPI_ERR_TAG);
@@ -316,7 +315,7 @@ static void threads(void)
 		pthread_join(jobs[i].thread, NULL);
 }
 
-/* with receives that match only after its handle is gone */
+/* with receives that match only after its handle is freed */
 static void free_early(MPI_Session session)
 {
 	int in[TAGS], out[TAGS];
@@ -346,7 +345,7 @@ static void half_promised(MPI_Session session)
 		make(session, "half", mtest.rank % 2 ? "false" : "true");
 
 	CHECK(mtest.size == 1 || vcis_of(half) == 1,
-		"not all promised, and yet %d VCIs", vcis_of(half));
+		"not all members asserted it, %d VCIs", vcis_of(half));
 	session_works(half, "half");
 	OK(MPI_Comm_disconnect(&half));
 }
@@ -360,7 +359,7 @@ static void one_fails(MPI_Comm base)
 	refused = mtest.rank == mtest.size - 1 ? (size_t)mtest.size : 0;
 	OK(MPI_Comm_dup_with_info(base, info, &made));
 	CHECK(!refused, "an allocation was refused");
-	CHECK(vcis_of(made) == 1, "one member cannot, and yet %d VCIs",
+	CHECK(vcis_of(made) == 1, "one member has no memory, %d VCIs",
 		vcis_of(made));
 	session_works(made, "one fails");
 	OK(MPI_Comm_disconnect(&made));
@@ -394,7 +393,7 @@ static void one_session(bool is_own, int n_vcis, bool is_left)
 	CHECK(vcis_of(base) == n_vcis, "%d VCIs, not %d", vcis_of(base),
 		n_vcis);
 	OK(MPI_Comm_dup(base, &comm));
-	CHECK(vcis_of(comm) == 1, "a duplicate without info promises nothing");
+	CHECK(vcis_of(comm) == 1, "a duplicate without info uses one VCI");
 	OK(MPI_Comm_free(&comm));
 	OK(MPI_Comm_dup_with_info(base, info, &comm));
 	OK(MPI_Info_free(&info));

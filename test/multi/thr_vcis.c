@@ -121,8 +121,8 @@ int main(int argc, char **argv)
 	own = run(false);
 	run(true); /* the very same works on the shared one */
 	printf("# %ld waits for the locks of %d VCIs\n", own, THREADS);
-	/* a wait is met when another thread happens to look after the VCI for
-	 * a moment; sharing would make that the rule */
+	/* a thread waits only if another thread happens to poll the VCI; with a
+	 * shared VCI this would be frequent */
 	CHECK(own < (long)THREADS * ROUNDS, "waits are rare: %ld", own);
 	session_close(&session);
 	return mtest_done();

@@ -36,7 +36,7 @@ static void inside(void)
 
 	n_inside++;
 	OK(MPI_Iprobe(0, tag, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE));
-	CHECK(!flag && MPI_Wtime() > 0, "nothing was sent yet");
+	CHECK(!flag && MPI_Wtime() > 0, "no message was sent yet");
 	for (int i = 0; i < 2; i++) {
 		mtest_fill(buf, LONG, (unsigned)tag);
 		OK(MPI_Sendrecv(buf, lens[i], MPI_BYTE, 0, tag, buf + LONG,
@@ -224,7 +224,7 @@ static void end_general(int way, MPI_Request reqs[2])
 	switch (way) {
 	case 0:
 		OK(MPI_Request_get_status(reqs[0], &flag, st));
-		CHECK(flag, "a complete one is done");
+		CHECK(flag, "a complete generalized request is done");
 		check_status(st);
 		OK(MPI_Wait(&reqs[0], st));
 		OK(MPI_Test(&reqs[1], &flag, st + 1));
@@ -234,16 +234,16 @@ static void end_general(int way, MPI_Request reqs[2])
 		break;
 	case 2:
 		OK(MPI_Testsome(2, reqs, &n, at, st));
-		CHECK(n == 2, "both are done, not %d", n);
+		CHECK(n == 2, "both requests are done, not %d", n);
 		break;
 	default:
 		OK(MPI_Testall(2, reqs, &flag, st));
-		CHECK(flag, "both are done");
+		CHECK(flag, "both requests are done");
 		break;
 	}
 	for (int i = 0; i < 2; i++) {
 		check_status(st + i);
-		CHECK(reqs[i] == MPI_REQUEST_NULL, "and gone");
+		CHECK(reqs[i] == MPI_REQUEST_NULL, "the request is null");
 	}
 }
 
@@ -332,7 +332,8 @@ static void attributes(MPI_Comm comm)
 	OK(MPI_Type_dup(type, &copy));
 	OK(MPI_Type_free(&type));
 	OK(MPI_Type_free(&copy));
-	CHECK(n_deleted == 5, "each deletion was told, %d", n_deleted);
+	CHECK(n_deleted == 5, "the delete callback ran for each attribute, %d",
+		n_deleted);
 	OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, &n_at_end)); /* MPI_Finalize */
 	OK(MPI_Comm_free_keyval(&key));
 	OK(MPI_Type_free_keyval(&type_key));
@@ -371,14 +372,17 @@ static void errors(MPI_Comm comm)
 		}
 		CHECK(mtest_class(rc) ==
 				(way ? MPI_ERR_IN_STATUS : MPI_ERR_TRUNCATE),
-			"a message too long, %s", mtest_error(rc));
+			"a message that is too long is an error, %s",
+			mtest_error(rc));
 		if (way == 0)
 			OK(MPI_Wait(&reqs[1], MPI_STATUS_IGNORE));
 	}
 	rc = MPI_Sendrecv(x, 3, MPI_INT, mtest.rank, 2, x + 3, 1, MPI_INT,
 		mtest.rank, 2, comm, MPI_STATUS_IGNORE);
-	CHECK(mtest_class(rc) == MPI_ERR_TRUNCATE, "and in one call");
-	CHECK(n_handled == 5, "each was told, %d", n_handled);
+	CHECK(mtest_class(rc) == MPI_ERR_TRUNCATE,
+		"a blocking receive reports the truncation");
+	CHECK(n_handled == 5, "the error handler ran for each error, %d",
+		n_handled);
 	OK(MPI_Comm_set_errhandler(comm, old));
 	OK(MPI_Errhandler_free(&errh));
 	OK(MPI_Errhandler_free(&old));

@@ -58,7 +58,7 @@ static int left(void)
 	return (mtest.rank + mtest.size - 1) % mtest.size;
 }
 
-/* A word goes round all processes. Returns the seconds. */
+/* A word is passed around all processes. Returns the seconds. */
 static double ring(int rounds, bool tests)
 {
 	double t = MPI_Wtime();
@@ -262,7 +262,7 @@ int main(int argc, char **argv)
 	if (is_mt)
 		threads();
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	/* all others wait in MPI_Finalize beside the last one's thread */
+	/* all others wait in MPI_Finalize next to the last one's thread */
 	if (mtest.rank != mtest.size - 1) {
 		atomic_store(&must_stop, true);
 		pthread_join(busy, NULL);

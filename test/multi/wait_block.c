@@ -61,14 +61,14 @@ static struct waited wait_once(void)
 	OK(MPI_Recv(
 		&word, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 	wall = MPI_Wtime() - wall;
-	CHECK(word == 17, "what was waited for came");
+	CHECK(word == 17, "the awaited message arrived");
 	return (struct waited){ (cpu_s() - cpu) / wall,
 		(double)(n_sleeps() - n) / wall };
 }
 
-/* Asleep, a hundred looks a second; on a fabric whose descriptor cries wolf
- * somewhat more. The best of some: a machine that stands still counts that as
- * the core's. */
+/* A sleeping process polls a hundred times a second, and more often on a fabric
+ * whose descriptor wakes it without a message. The best of some: a machine that
+ * stands still counts that as the core's. */
 static void wait_idle(bool is_local)
 {
 	struct waited best = wait_once();

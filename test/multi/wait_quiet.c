@@ -2,7 +2,7 @@
 /*
  * wait_quiet: which process reports a long wait, and what it reports
  *
- * Wants WEFT_STALL_WARN=1. Three processes.
+ * Needs WEFT_STALL_WARN=1. Three processes.
  *
  * chain  rank 2 makes no call, rank 1 waits for it, rank 0 waits for rank 1:
  *        only rank 1 reports. Over a fabric the progress thread of rank 2
@@ -100,8 +100,7 @@ int main(int argc, char **argv)
 		OK(MPI_Allreduce(
 			&is_good, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
 	}
-	CHECK(all,
-		"of a chain of waits the last one is reported, and no other");
+	CHECK(all, "of a chain of waits only the last one is reported");
 	for (int i = 0, over = 0; i < ROUNDS && !over; i++) {
 		good = moves(win);
 		over = is_over(&good);

@@ -36,7 +36,7 @@ static int put(const char *dir, const char *file, const char *text)
 	return n == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-/* Where the cgroup of this process lies; version 1 if it has processors. */
+/* The path of the cgroup of this process; version 1 if it has processors. */
 static int find_parent(int *version_out)
 {
 	FILE *file = fopen("/proc/self/cgroup", "re");

@@ -3,8 +3,8 @@
  * wait_refused: a process whose port refuses connections has failed, though the
  * process manager does not report it; the wait for it ends with an error
  *
- * Rank 1 closes the socket that its fabric listens on and stops, which looks to
- * rank 0 as the end of a process that no manager reports.
+ * Rank 1 closes the socket that its fabric listens on and stops, which rank 0
+ * cannot distinguish from a failed process that no manager reports.
  */
 #include "mtest.h"
 

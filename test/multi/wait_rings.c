@@ -2,9 +2,9 @@
 /*
  * wait_rings: calls that wait for each other in a cycle are reported and end
  *
- * Wants WEFT_STALL_WARN=1 and WEFT_DEADLOCK=error. Two processes. In each form
- * both wait for the other one, on a communicator of its own: both calls end
- * with an error within seconds, having said what they wait for.
+ * Needs WEFT_STALL_WARN=1 and WEFT_DEADLOCK=error. Two processes. In each form
+ * both wait for the other one, on a communicator of the form. Both calls report
+ * the wait and end with an error within seconds.
  *
  * from=, to=  these forms only
  * dup=1       a duplicate that the other one's finalize rules out, as wanted by
@@ -114,10 +114,11 @@ static void check_words(const char *call, const char *what)
 	if (mtest.rank)
 		return;
 	snprintf(text, sizeof(text), "MPI-WAIT %s waits since", call);
-	CHECK(heard(text) == 1 || heard("MPI-CYCLE") > 0, "%s is said once",
+	CHECK(heard(text) == 1 || heard("MPI-CYCLE") > 0, "%s is reported once",
 		call);
 	if (heard(text))
-		CHECK(heard(what) >= 1, "%s says \"%s\"", call, what);
+		CHECK(heard(what) >= 1, "the report of %s has \"%s\"", call,
+			what);
 }
 
 static void ring(size_t i)
@@ -134,10 +135,10 @@ static void ring(size_t i)
 	CHECK(rc != MPI_SUCCESS && mtest_class(rc) != MPI_ERR_PENDING,
 		"%zu: %s ends with an error, got %s", i, forms[i].call,
 		mtest_error(rc));
-	CHECK(MPI_Wtime() - began < MTEST_SOON_S, "after %.1f s",
+	CHECK(MPI_Wtime() - began < MTEST_SOON_S, "the wait ends after %.1f s",
 		MPI_Wtime() - began);
 	check_words(forms[i].call, forms[i].what);
-	CHECK(heard("MPI-DEADLOCK") == 1, "%zu: the ring is said", i);
+	CHECK(heard("MPI-DEADLOCK") == 1, "%zu: the ring is reported", i);
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
@@ -179,7 +180,7 @@ static void poll_late(bool is_probe)
 			1,
 		"who polls says so");
 	CHECK(heard("it computes, or is stopped") >= 1,
-		"and that no call of the other one makes progress");
+		"no call of the other process makes progress");
 }
 
 static void allreduce_late(void)

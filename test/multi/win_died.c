@@ -13,9 +13,9 @@ enum { BIG = 20000 };
 struct window {
 	MPI_Comm comm;
 	MPI_Win win;
-	MPI_Group last; /* who dies */
+	MPI_Group last; /* the process that dies */
 	int victim;	/* its rank */
-	bool is_mapped; /* its memory is here, whatever becomes of it */
+	bool is_mapped; /* its memory is mapped here, also after its failure */
 	char name[40];
 };
 
@@ -258,10 +258,10 @@ static void check_error(
 	if (!rc && may_succeed(w, c))
 		return;
 	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED,
-		"%s: the wait ends as its member died, got %s", c->name,
+		"%s: the wait ends because its member failed, got %s", c->name,
 		mtest_error(rc));
 	if (c->wait == rgets_wait || c->wait == lock_left)
-		return; /* of a request no more is known; the living names */
+		return; /* the error of a request does not name its window */
 	MPI_Error_string(rc, text, &len);
 	snprintf(rank, sizeof(rank), "rank %d", w->victim);
 	CHECK(strstr(text, rank) && strstr(text, w->name),

@@ -140,7 +140,7 @@ static void self_and_nocheck(void)
 	OK(MPI_Put(&value, 1, MPI_INT, mtest.rank, 0, 1, MPI_INT, win));
 	OK(MPI_Win_complete(win));
 	OK(MPI_Win_wait(win));
-	CHECK(memory[0] == 9, "from myself");
+	CHECK(memory[0] == 9, "a put to the own rank arrives");
 	OK(MPI_Comm_group(MPI_COMM_WORLD, &all));
 	OK(MPI_Win_post(all, MPI_MODE_NOCHECK, win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -150,7 +150,8 @@ static void self_and_nocheck(void)
 		&value, 1, MPI_INT, right, 0, 1, MPI_INT, MPI_SUM, win));
 	OK(MPI_Win_complete(win));
 	OK(MPI_Win_wait(win));
-	CHECK(memory[0] == 10, "with posts that are there: %d", memory[0]);
+	CHECK(memory[0] == 10, "a start after the posts completes: %d",
+		memory[0]);
 	OK(MPI_Group_free(&me));
 	OK(MPI_Group_free(&all));
 	OK(MPI_Win_free(&win));
@@ -208,7 +209,7 @@ static void own(int n)
 	OK(MPI_Win_free(&win));
 }
 
-/* All at once, one inside the other, and without asking. */
+/* All at the same time: nested locks, and locks with MPI_MODE_NOCHECK. */
 static void several(void)
 {
 	int value = mtest.rank + 1, out = 0;
@@ -229,12 +230,12 @@ static void several(void)
 	OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, right, MPI_MODE_NOCHECK, win));
 	OK(MPI_Get(&out, 1, MPI_INT, right, mtest.rank, 1, MPI_INT, win));
 	OK(MPI_Win_flush_local(right, win));
-	CHECK(out == value, "flush_local brings what was got");
+	CHECK(out == value, "flush_local completes the get");
 	OK(MPI_Win_unlock(right, win));
 	OK(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
 	OK(MPI_Fetch_and_op(NULL, &out, MPI_INT, right, left, MPI_NO_OP, win));
 	OK(MPI_Win_flush_local_all(win));
-	CHECK(out == left + 1, "also all of it");
+	CHECK(out == left + 1, "flush_local_all completes the get");
 	OK(MPI_Win_sync(win));
 	OK(MPI_Win_unlock_all(win));
 	OK(MPI_Win_free(&win));
@@ -290,7 +291,7 @@ static void tickets(int n)
 		MPI_COMM_WORLD));
 	OK(MPI_Allreduce(&drawn, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
 	CHECK(all == n && mtest_all(seen, (size_t)n, 1),
-		"each was drawn once, %d of %d", all, n);
+		"each ticket was drawn once, %d of %d", all, n);
 	OK(MPI_Win_free(&win));
 	free(seen);
 }
@@ -323,7 +324,7 @@ static void rows(void)
 			OK(MPI_Fetch_and_op(NULL, &seen, MPI_INT, right, 0,
 				MPI_NO_OP, win));
 			OK(MPI_Win_flush_local(right, win));
-			CHECK(seen == n_done, "%d updates are seen, not %d",
+			CHECK(seen == n_done, "%d updates are visible, not %d",
 				seen, n_done);
 		}
 		if (i % 3 == 1)
@@ -333,9 +334,9 @@ static void rows(void)
 	}
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	OK(MPI_Win_lock(MPI_LOCK_SHARED, mtest.rank, 0, win));
-	CHECK(memory[0] == n_done, "after all: %d updates, not %d", memory[0],
-		n_done);
-	CHECK(memory[1] == 1, "what was put is %d", memory[1]);
+	CHECK(memory[0] == n_done, "after all epochs: %d updates, not %d",
+		memory[0], n_done);
+	CHECK(memory[1] == 1, "the value that was put is %d", memory[1]);
 	OK(MPI_Win_unlock(mtest.rank, win));
 	for (int i = 0; i < 3; i++) {
 		OK(MPI_Win_fence(0, win));
@@ -343,7 +344,7 @@ static void rows(void)
 			OK(MPI_Put(
 				&i, 1, MPI_INT, right, j % 2, 1, MPI_INT, win));
 		OK(MPI_Win_fence(0, win));
-		CHECK(memory[0] == i, "after fence %d there is %d", i,
+		CHECK(memory[0] == i, "after fence %d the value is %d", i,
 			memory[0]);
 	}
 	OK(MPI_Win_free(&win));
@@ -368,8 +369,8 @@ static
 	return *(const volatile int *)memory;
 }
 
-/* 0 calls nothing until all others have locked, put, flushed, accumulated and
- * unlocked, which it sees by looking at its memory. */
+/* Rank 0 makes no call until all others have locked, put, flushed, accumulated
+ * and unlocked. It detects this by reading its memory. */
 static void computing(bool is_created)
 {
 	int memory_here[64] = { 0 }, one = 1, out = 0, *memory = memory_here;
@@ -387,7 +388,8 @@ static void computing(bool is_created)
 		OK(MPI_Win_flush(0, win));
 		OK(MPI_Get(&out, 1, MPI_INT, 0, 1, 1, MPI_INT, win));
 		OK(MPI_Win_flush(0, win));
-		CHECK(out == 1, "what was put is got, %d", out);
+		CHECK(out == 1, "a get returns the value that was put, %d",
+			out);
 		OK(MPI_Accumulate(
 			&one, 1, MPI_INT, 0, 2, 1, MPI_INT, MPI_SUM, win));
 		OK(MPI_Win_unlock(0, win));
@@ -395,10 +397,11 @@ static void computing(bool is_created)
 		OK(MPI_Fetch_and_op(&one, &out, MPI_INT, 0, 0, MPI_SUM, win));
 		OK(MPI_Win_unlock_all(win));
 	} else {
-		CHECK(is_unified(win), "stores of others are seen");
+		CHECK(is_unified(win), "stores of other processes are visible");
 		while (load(&memory[0]) < mtest.size - 1)
 			;
-		CHECK(load(&memory[2]) == mtest.size - 1, "all have been here");
+		CHECK(load(&memory[2]) == mtest.size - 1,
+			"all processes stored into the window");
 	}
 	OK(MPI_Win_free(&win));
 }

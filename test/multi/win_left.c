@@ -41,7 +41,7 @@ static void in_session(void)
 	OK(MPI_Group_free(&group));
 	OK(MPI_Session_finalize(&session));
 	CHECK(memory[0] == mtest.rank && memory[1] == mtest.rank,
-		"what was put is there: %d, %d", memory[0], memory[1]);
+		"both puts have arrived: %d, %d", memory[0], memory[1]);
 	FAILS(MPI_Win_sync(win), MPI_ERR_WIN);
 }
 
@@ -58,6 +58,6 @@ int main(int argc, char **argv)
 		mtest_linger(100);
 	OK(MPI_Finalize());
 	CHECK(memory[0] == mtest.rank && memory[1] == mtest.rank,
-		"what was put is there: %d, %d", memory[0], memory[1]);
+		"both puts have arrived: %d, %d", memory[0], memory[1]);
 	return mtest_done();
 }

@@ -20,7 +20,7 @@ static int put(int rank, MPI_Aint disp)
 	return MPI_Put(&value, 1, MPI_INT, rank, disp, 1, MPI_INT, win);
 }
 
-/* Nothing has gone wrong, once for each kind of epoch. */
+/* Checks that the window works, once for each kind of epoch. */
 static void still_works(void)
 {
 	static int round;
@@ -29,12 +29,14 @@ static void still_works(void)
 	OK(MPI_Win_fence(0, win));
 	OK(MPI_Put(&value, 1, MPI_INT, right, 1, 1, MPI_INT, win));
 	OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
-	CHECK(memory[1] == round * 100 + left, "after a fence: %d", memory[1]);
+	CHECK(memory[1] == round * 100 + left, "value after a fence: %d",
+		memory[1]);
 	OK(MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win));
 	OK(MPI_Put(&value, 1, MPI_INT, right, 2, 1, MPI_INT, win));
 	OK(MPI_Win_unlock(right, win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	CHECK(memory[2] == round * 100 + left, "after a lock: %d", memory[2]);
+	CHECK(memory[2] == round * 100 + left, "value after a lock: %d",
+		memory[2]);
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
@@ -66,7 +68,7 @@ static void without(void)
 	FAILS(MPI_Win_complete(win), MPI_ERR_RMA_SYNC);
 	FAILS(MPI_Win_wait(win), MPI_ERR_RMA_SYNC);
 	FAILS(MPI_Win_test(win, &flag), MPI_ERR_RMA_SYNC);
-	CHECK(flag == 5, "no result of what failed");
+	CHECK(flag == 5, "a failed access writes no result");
 	OK(MPI_Win_sync(win)); /* always */
 	still_works();
 	FAILS(put(right, 0), MPI_ERR_RMA_SYNC); /* NOSUCCEED, then a lock */
@@ -143,7 +145,7 @@ static void in_started(void)
 	FAILS(MPI_Win_free(&copy), MPI_ERR_RMA_SYNC);
 	OK(MPI_Win_wait(win));
 	FAILS(MPI_Win_wait(win), MPI_ERR_RMA_SYNC);
-	CHECK(memory[0] == 77, "what was right was done");
+	CHECK(memory[0] == 77, "the valid accesses were executed");
 	still_works();
 }
 
@@ -237,7 +239,8 @@ static void is_out(int rc)
 		"out of range: class %d, then %d", mtest_class(rc),
 		mtest_class(at_flush));
 	OK(MPI_Error_string(rc ? rc : at_flush, text, &len));
-	CHECK(strpbrk(text, "0123456789"), "it says where: %s", text);
+	CHECK(strpbrk(text, "0123456789"), "the text has the displacement: %s",
+		text);
 	OK(MPI_Win_flush(right, win));
 }
 
@@ -262,7 +265,7 @@ static void range(void)
 	OK(put(right, N - 1));
 	OK(MPI_Win_unlock(right, win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	CHECK(memory[N - 1] == 77, "the last one is in");
+	CHECK(memory[N - 1] == 77, "the last element is in the window");
 	still_works();
 }
 
@@ -285,7 +288,8 @@ static void detached(void)
 	OK(put(right, there));
 	OK(MPI_Win_flush(right, win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	CHECK(here[0] == 77 && here[2] == 0, "what is attached");
+	CHECK(here[0] == 77 && here[2] == 0,
+		"a put to attached memory arrives");
 	OK(MPI_Win_detach(win, here));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	is_out(put(right, there));

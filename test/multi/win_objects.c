@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_objects: windows as objects: flavors, attributes, hints, names, error
- * handlers, shared queries, attached memory, making a thousand of them
+ * handlers, shared queries, attached memory, a thousand windows
  *
  * Cases that need shared memory run among the processes of each node. */
 #include "mtest.h"
@@ -51,8 +51,10 @@ static void check_group(MPI_Win win, MPI_Comm comm)
 
 static void check_converts(MPI_Win win)
 {
-	CHECK(MPI_Win_f2c(MPI_Win_c2f(win)) == win, "to Fortran and back");
-	CHECK(MPI_Win_fromint(MPI_Win_toint(win)) == win, "an integer");
+	CHECK(MPI_Win_f2c(MPI_Win_c2f(win)) == win,
+		"conversion of a window to Fortran and back");
+	CHECK(MPI_Win_fromint(MPI_Win_toint(win)) == win,
+		"conversion of a window to an integer and back");
 	CHECK(MPI_Win_f2c(MPI_Win_c2f(MPI_WIN_NULL)) == MPI_WIN_NULL, "null");
 }
 
@@ -112,7 +114,7 @@ static int on_delete(MPI_Win win, int keyval, void *value, void *extra)
 {
 	(void)win;
 	(void)keyval;
-	CHECK(extra == &n_deleted, "the extra state comes along");
+	CHECK(extra == &n_deleted, "the callback gets the extra state");
 	if (n_deleted < 2)
 		order[n_deleted] = *(int *)value;
 	n_deleted++;
@@ -129,13 +131,13 @@ static void attributes(void)
 			MPI_WIN_NULL_COPY_FN, on_delete, &keys[i], &n_deleted));
 	OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
 	OK(MPI_Win_get_attr(win, keys[0], &value, &flag));
-	CHECK(!flag, "nothing is set");
+	CHECK(!flag, "the attribute is not set");
 	OK(MPI_Win_set_attr(win, keys[0], &one));
 	OK(MPI_Win_set_attr(win, keys[1], &one));
 	OK(MPI_Win_set_attr(win, keys[1], &two));
-	CHECK(n_deleted == 1, "what was there is deleted");
+	CHECK(n_deleted == 1, "setting again deletes the old value");
 	OK(MPI_Win_get_attr(win, keys[1], &value, &flag));
-	CHECK(flag && value == &two, "what was set");
+	CHECK(flag && value == &two, "the value is the one that was set");
 	OK(MPI_Win_delete_attr(win, keys[1]));
 	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
 	FAILS(MPI_Win_delete_attr(win, keys[1]), MPI_ERR_KEYVAL);
@@ -143,7 +145,8 @@ static void attributes(void)
 	n_deleted = 0;
 	OK(MPI_Win_free(&win));
 	CHECK(n_deleted == 2 && order[0] == 2 && order[1] == 1,
-		"the newest goes first: %d, %d", order[0], order[1]);
+		"the newest attribute is deleted first: %d, %d", order[0],
+		order[1]);
 	for (int i = 0; i < 2; i++)
 		OK(MPI_Win_free_keyval(&keys[i]));
 }
@@ -254,23 +257,26 @@ static void handlers(void)
 	FAILS(MPI_Win_create(memory, 8, 0, MPI_INFO_NULL, comm, &win),
 		MPI_ERR_DISP);
 	CHECK(heard.n == 1 && heard.object == comm && win == MPI_WIN_NULL,
-		"an error in creation is the communicator's");
+		"an error in creation calls the communicator's handler");
 	FAILS(MPI_Win_create(memory, -1, 1, MPI_INFO_NULL, comm, &win),
 		MPI_ERR_SIZE);
 	FAILS(MPI_Win_allocate(8, -4, MPI_INFO_NULL, comm, memory, &win),
 		MPI_ERR_DISP);
 	OK(MPI_Win_create(memory, 8, 1, MPI_INFO_NULL, comm, &win));
 	OK(MPI_Win_get_errhandler(win, &got));
-	CHECK(got == MPI_ERRORS_ARE_FATAL, "fatal at first");
+	CHECK(got == MPI_ERRORS_ARE_FATAL,
+		"a new window has the handler MPI_ERRORS_ARE_FATAL");
 	OK(MPI_Win_set_errhandler(win, mine));
 	OK(MPI_Win_get_errhandler(win, &got));
-	CHECK(got == mine, "what was set");
+	CHECK(got == mine, "the value is the one that was set");
 	OK(MPI_Errhandler_free(&got));
 	heard.n = 0;
 	FAILS(MPI_Win_flush(0, win), MPI_ERR_RMA_SYNC);
-	CHECK(heard.n == 1 && heard.object == win, "the window's is called");
+	CHECK(heard.n == 1 && heard.object == win,
+		"the window's handler is called");
 	OK(MPI_Win_call_errhandler(win, MPI_ERR_RMA_RANGE));
-	CHECK(heard.n == 2 && heard.code == MPI_ERR_RMA_RANGE, "called");
+	CHECK(heard.n == 2 && heard.code == MPI_ERR_RMA_RANGE,
+		"MPI_Win_call_errhandler calls the handler");
 	OK(MPI_Comm_free(&comm)); /* before its window */
 	OK(MPI_Win_fence(0, win));
 	OK(MPI_Win_free(&win));
@@ -330,12 +336,14 @@ static void shared(void)
 				unit == sizeof(int),
 			"%d has %ld", i, (long)size);
 		CHECK(!expected || at == expected,
-			"one behind the other, without a gap");
+			"the parts follow each other without a gap");
 		expected = at + size;
-		CHECK(i != node_rank || (void *)at == base, "my own");
+		CHECK(i != node_rank || (void *)at == base,
+			"the own part has the own address");
 	}
 	OK(MPI_Win_shared_query(win, MPI_PROC_NULL, &size, &unit, &at));
-	CHECK(size == 64 * (MPI_Aint)sizeof(int), "the first with any");
+	CHECK(size == 64 * (MPI_Aint)sizeof(int),
+		"MPI_PROC_NULL returns the first part that is not empty");
 	store_and_load(win);
 	end(&win);
 }
@@ -352,15 +360,18 @@ static void shared_more(void)
 	if (!share(is_last ? 4096 : 0, MPI_INFO_NULL, &base, &win))
 		return;
 	OK(MPI_Win_shared_query(win, MPI_PROC_NULL, &size, &unit, &at));
-	CHECK(size == 4096 && at, "that of the last one, %ld", (long)size);
-	CHECK(!is_last || at == base, "it is mine");
+	CHECK(size == 4096 && at,
+		"MPI_PROC_NULL returns the part of the last rank, %ld",
+		(long)size);
+	CHECK(!is_last || at == base,
+		"the part of the last rank has its own address");
 	store_and_load(win);
 	end(&win);
 	OK(MPI_Info_create(&info));
 	OK(MPI_Info_set(info, "alloc_shared_noncontig", "true"));
 	share(4 * (MPI_Aint)sizeof(int) * node_size, info, &base, &win);
-	CHECK((uintptr_t)base % 64 == 0, "on a place of its own: %p",
-		(void *)base);
+	CHECK((uintptr_t)base % 64 == 0,
+		"each part begins at its own alignment: %p", (void *)base);
 	hint_is(win, "alloc_shared_noncontig", "true");
 	store_and_load(win);
 	end(&win);
@@ -387,7 +398,8 @@ static void query_alloc_mem(void)
 			CHECK(at ? size == len - 20 && *at == 2000 + i : !size,
 				"the memory of %d, or none", i);
 			if (i == mtest.rank)
-				CHECK(at == memory + 5, "my own");
+				CHECK(at == memory + 5,
+					"the own part has the own address");
 		}
 		OK(MPI_Win_fence(0, win));
 		end(&win);
@@ -411,17 +423,19 @@ static void query_others(void)
 			"the memory of %d, or none", i);
 	}
 	OK(MPI_Win_shared_query(win, mtest.rank, &size, &unit, &at));
-	CHECK(size == sizeof(int) && at == base, "my own always");
+	CHECK(size == sizeof(int) && at == base,
+		"the own part is always accessible");
 	OK(MPI_Win_fence(0, win));
 	end(&win);
 	OK(MPI_Win_create(memory, sizeof(memory), 4, MPI_INFO_NULL,
 		MPI_COMM_WORLD, &win));
 	OK(MPI_Win_shared_query(win, mtest.rank, &size, &unit, &at));
-	CHECK(size == sizeof(memory) && at == memory && unit == 4, "my own");
+	CHECK(size == sizeof(memory) && at == memory && unit == 4,
+		"the own part has the own address");
 	OK(MPI_Win_shared_query(
 		win, (mtest.rank + 1) % mtest.size, &size, &unit, &at));
 	CHECK(mtest.size == 1 || at != memory,
-		"my memory is not somebody else's");
+		"the part of another process has another address");
 	end(&win);
 	query_alloc_mem();
 	OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
@@ -455,7 +469,7 @@ static void dynamic(void)
 	OK(MPI_Win_fence(0, win));
 	CHECK(here[3] == (mtest.rank + mtest.size - 1) % mtest.size &&
 			here[4] == 1,
-		"what was put: %d, %d", here[3], here[4]);
+		"values that were put: %d, %d", here[3], here[4]);
 	OK(MPI_Win_detach(win, here));
 	FAILS(MPI_Win_detach(win, here), MPI_ERR_RMA_ATTACH);
 	OK(MPI_Win_attach(win, here, sizeof(here)));

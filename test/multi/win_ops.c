@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_ops: what is put, got and accumulated: every predefined type with every
- * operation it has, against the same done here; derived types; one element;
- * requests; nobody and nothing; counting by all at once
+/* win_ops: puts, gets and accumulates of every predefined type with every
+ * permitted operation, compared with a local computation; derived types; one
+ * element; requests; MPI_PROC_NULL and empty accesses; concurrent counting by
+ * all processes
  *
- * Each process works on its right neighbour's window, so that the left one's
- * work is what it finds in its own. */
+ * Each process accesses the window of its right neighbour. Its own window
+ * therefore has the results of its left neighbour. */
 #include "mtest.h"
 
 static int left, right;
@@ -250,14 +251,14 @@ static void check_slot(enum how how, const struct type *t, const struct op *o,
 	do_here(t, o, in, expected);
 	if (how == FETCH_AND_OP) /* the others are as before */
 		memcpy(expected + t->size, before + t->size, SLOT - t->size);
-	CHECK(is_same(t, here, expected), "%s of %s with %s: what is there",
+	CHECK(is_same(t, here, expected), "%s of %s with %s: the new value",
 		how_names[how], t->name, o->name);
 	if (how == ACCUMULATE)
 		return;
 	fill(t, expected, right, true);
 	if (how == FETCH_AND_OP)
 		memset(expected + t->size, 0, SLOT - t->size);
-	CHECK(is_same(t, out, expected), "%s of %s with %s: what was there",
+	CHECK(is_same(t, out, expected), "%s of %s with %s: the old value",
 		how_names[how], t->name, o->name);
 }
 
@@ -559,7 +560,7 @@ static void requests(void)
 	OK(MPI_Win_lock_all(0, win));
 	OK(MPI_Rput(in, N, MPI_INT, right, 0, N, MPI_INT, win, &r[0]));
 	OK(MPI_Wait(&r[0], MPI_STATUS_IGNORE));
-	CHECK(r[0] == MPI_REQUEST_NULL, "it is used up");
+	CHECK(r[0] == MPI_REQUEST_NULL, "the request is null");
 	OK(MPI_Win_flush(right, win));
 	OK(MPI_Raccumulate(
 		in, N, MPI_INT, right, 0, N, MPI_INT, MPI_SUM, win, &r[0]));
@@ -573,13 +574,13 @@ static void requests(void)
 		OK(MPI_Testall(4, r, &done, MPI_STATUSES_IGNORE));
 	for (int i = 0; i < N; i++)
 		is_right &= out[i] == 2 * in[i] && out[N + i] == 3 * in[i];
-	CHECK(is_right, "what was fetched: %d, %d", out[1], out[N + 1]);
+	CHECK(is_right, "fetched values: %d, %d", out[1], out[N + 1]);
 	OK(MPI_Rput(in, 1, MPI_INT, right, 0, 1, MPI_INT, win, &r[0]));
 	OK(MPI_Win_unlock_all(win));
 	OK(MPI_Wait(&r[0], MPI_STATUS_IGNORE)); /* after its epoch */
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	CHECK(memory[0] == left && memory[1] == 3 * (left + 1),
-		"what is there");
+		"the values in the window");
 	OK(MPI_Win_free(&win));
 	free(in);
 	free(out);
@@ -622,7 +623,8 @@ static void nothing(void)
 	OK(MPI_Win_flush_local(MPI_PROC_NULL, win));
 	OK(MPI_Win_unlock_all(win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	CHECK(here == 5 && out == 6 && memory == 7, "nothing happens");
+	CHECK(here == 5 && out == 6 && memory == 7,
+		"an access to MPI_PROC_NULL changes nothing");
 	OK(MPI_Win_free(&win));
 }
 
@@ -640,12 +642,13 @@ static void shorter(void)
 	FAILS(MPI_Put(here, 4, MPI_INT, right, 0, 3, MPI_INT, win),
 		MPI_ERR_TRUNCATE);
 	OK(MPI_Win_fence(0, win));
-	CHECK(memory[1] == 2 && memory[2] == 0, "what there is is put");
+	CHECK(memory[1] == 2 && memory[2] == 0,
+		"a put of the valid part arrives");
 	OK(MPI_Get(out, 4, MPI_INT, right, 0, 3, MPI_INT, win));
 	FAILS(MPI_Get(out, 2, MPI_INT, right, 0, 3, MPI_INT, win),
 		MPI_ERR_TRUNCATE);
 	OK(MPI_Win_fence(0, win));
-	CHECK(out[1] == 2 && out[3] == 0, "and got");
+	CHECK(out[1] == 2 && out[3] == 0, "a get of the valid part returns it");
 	OK(MPI_Win_free(&win));
 }
 
@@ -677,11 +680,11 @@ static void count_type(MPI_Datatype type, size_t size, int n, MPI_Win win[2],
 	store(t, expected, 2 * n * mtest.size);
 	CHECK(mtest.rank || memcmp(memory, expected,
 				    t->kind == LONG_DOUBLE ? 10 : size) == 0,
-		"%s: all are counted", t->name);
+		"%s: all updates are counted", t->name);
 	free(out);
 }
 
-/* The same memory in two windows; what is beside it is left alone. */
+/* The same memory in two windows; memory next to it is unchanged. */
 static void counting(enum memory kind)
 {
 	static const MPI_Datatype counted[] = { MPI_INT8_T, MPI_INT16_T,
@@ -698,7 +701,7 @@ static void counting(enum memory kind)
 			w.base, 64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[1]));
 		count_type(counted[i], (size_t)size, n, win, w.base);
 		CHECK(mtest_all(w.base + size, (size_t)(64 - size), 0),
-			"what is beside it is left alone");
+			"memory beside the window is unchanged");
 		OK(MPI_Win_free(&win[1]));
 		free_window(&w);
 	}
@@ -731,7 +734,7 @@ static void ordered(enum memory kind)
 			MPI_NO_OP, win));
 		OK(MPI_Win_fence(0, win));
 		CHECK(out[0] == i && out[1] == other,
-			"the last one is read: %d, %d of %d", out[0], out[1],
+			"the last value is read: %d, %d of %d", out[0], out[1],
 			i);
 	}
 	OK(MPI_Type_free(&strided));
@@ -771,13 +774,14 @@ static void long_ones(void)
 				bad += here[k] != i + 1;
 			CHECK(!bad, "%d bytes of %d put and got are wrong", bad,
 				len);
-			CHECK(!here[0], "nothing is written outside");
+			CHECK(!here[0],
+				"nothing is written outside the window");
 		}
 	}
 	OK(MPI_Win_unlock_all(win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	OK(MPI_Win_free(&win));
-	CHECK(!memory[LONG], "nothing is written behind it");
+	CHECK(!memory[LONG], "nothing is written beyond the buffer");
 	free(memory);
 	free(here);
 }
@@ -819,7 +823,7 @@ static void requests_travel(void)
 			__atomic_load_n(&memory[N - 1], __ATOMIC_ACQUIRE) == N;
 	}
 	if (mtest.rank == 1) {
-		CHECK(is_seen, "all have come");
+		CHECK(is_seen, "all updates have arrived");
 		OK(MPI_Send(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD));
 	}
 	OK(MPI_Win_unlock_all(win));

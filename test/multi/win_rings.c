@@ -56,7 +56,8 @@ static void starts(void)
 	OK(MPI_Put(&value, 1, MPI_INT, other, 0, 1, MPI_INT, win));
 	OK(MPI_Win_complete(win));
 	OK(MPI_Win_wait(win));
-	CHECK(*memory == other + 1, "after that it goes as ever: %d", *memory);
+	CHECK(*memory == other + 1, "the window works after the error: %d",
+		*memory);
 	OK(MPI_Group_free(&group));
 	OK(MPI_Group_free(&world));
 	OK(MPI_Win_free(&win));
@@ -80,10 +81,10 @@ static void unlock(int rank, MPI_Win win)
 	int rc = MPI_Win_unlock(rank, win);
 
 	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_RMA_SYNC,
-		"an unlock after that, %d", rc);
+		"an unlock after the error, %d", rc);
 }
 
-/* Each has its own, and wants the other's. */
+/* Each process holds its own lock and requests the other's. */
 static void locks(void)
 {
 	int *memory, value = 7;
@@ -100,12 +101,12 @@ static void locks(void)
 	OK(lock_and_put(other, &value, win));
 	OK(MPI_Win_unlock(other, win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	CHECK(*memory == 7, "after that it goes as ever: %d", *memory);
+	CHECK(*memory == 7, "the window works after the error: %d", *memory);
 	OK(MPI_Win_free(&win));
 }
 
-/* 1 has the lock of 0, and waits for a message of 2, which wants the lock. 0
- * waits for 1, and is in no ring. */
+/* Rank 1 holds the lock of rank 0 and waits for a message of rank 2, which
+ * requests the lock. 0 waits for 1, and is in no ring. */
 static void lock_of_a_third(void)
 {
 	int *memory, value = mtest.rank, in = 0;
@@ -117,12 +118,14 @@ static void lock_of_a_third(void)
 	if (mtest.rank == 1) {
 		CHECK(MPI_Recv(&in, 1, MPI_INT, 2, 0, MPI_COMM_WORLD,
 			      MPI_STATUS_IGNORE) != MPI_SUCCESS,
-			"a receive of who wants a lock that is had here");
+			"a receive from a process that waits for a lock of "
+			"this one fails");
 		OK(MPI_Win_unlock(0, win));
 		OK(MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD));
 	} else if (mtest.rank == 2) {
 		CHECK(lock_and_put(0, &value, win) != MPI_SUCCESS,
-			"a lock that who waits for this process has");
+			"a lock held by a process that waits for this one "
+			"fails");
 		unlock(0, win);
 	} else {
 		OK(MPI_Recv(&in, 1, MPI_INT, 1, 0, MPI_COMM_WORLD,
@@ -134,8 +137,8 @@ static void lock_of_a_third(void)
 	OK(MPI_Win_free(&win));
 }
 
-/* 0 frees the window, and asks the others about that while 1 has its lock and 2
- * waits for it: what they do there is carried out all the same. */
+/* Rank 0 frees the window while rank 1 holds its lock and rank 2 waits for the
+ * lock. The accesses of both are carried out. */
 static void freed_early(void)
 {
 	static int memory[LONG], from[LONG], back[LONG];
@@ -161,9 +164,9 @@ static void freed_early(void)
 		OK(MPI_Win_unlock(0, win));
 	OK(MPI_Win_free(&win));
 	CHECK(mtest.rank != 2 || !memcmp(back, from, sizeof(from)),
-		"what was put there is got");
+		"a get returns the data that was put");
 	CHECK(mtest.rank || !memcmp(memory, from, sizeof(from)),
-		"what was put while it was being freed is there");
+		"a put during the free arrives");
 }
 
 int main(int argc, char **argv)

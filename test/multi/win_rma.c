@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_rma: one-sided access to another node that its network card carries out
  *
- * Right with any fabric. On the Slingshot stand-in its record also shows which
- * operations are the card's, with which flags, and that the rest are not. */
+ * Right with any fabric. On the Slingshot stand-in, the log also shows the
+ * operations that the card carries out, and their flags. */
 #include "mtest.h"
 
 #include <fcntl.h>
@@ -37,8 +37,8 @@ static void record_end(void)
 	unlink(w.path);
 }
 
-/* Messages that this process has sent since it last looked, the card's own
- * operations among them; -1: not known. */
+/* Messages that this process has sent since the last call, operations of the
+ * card included; -1: not known. */
 static int n_sent(void)
 {
 	static char bytes[1 << 16];
@@ -126,7 +126,8 @@ static void requests(void)
 	OK(MPI_Rget(got, LEN / 2, MPI_INT, 1, LEN / 2, LEN / 2, MPI_INT, w.win,
 		&req[1]));
 	OK(MPI_Wait(&req[1], MPI_STATUS_IGNORE));
-	CHECK(!memcmp(values, got, sizeof(got)), "what was put is got");
+	CHECK(!memcmp(values, got, sizeof(got)),
+		"a get returns the data that was put");
 	expect("with requests",
 		"write 8192 COMPLETION|DC; read 8192 COMPLETION; ");
 }
@@ -168,8 +169,8 @@ static void updates(void)
 	OK(MPI_Win_flush(1, w.win));
 	OK(MPI_Compare_and_swap(&one, &two, &first, MPI_INT, 1, 1, w.win));
 	OK(MPI_Win_flush(1, w.win));
-	CHECK(old == 2 && first == 1, "updates come after the puts: %d, %d",
-		old, first);
+	CHECK(old == 2 && first == 1, "updates follow the puts: %d, %d", old,
+		first);
 	expect("updates", "");
 }
 
@@ -182,7 +183,7 @@ static void outside(void)
 	FAILS(MPI_Get(&one, 1, MPI_INT, 1, -1, 1, MPI_INT, w.win),
 		MPI_ERR_RMA_RANGE);
 	OK(MPI_Win_flush(1, w.win));
-	expect("what is outside", "");
+	expect("memory outside the put is unchanged", "");
 }
 
 /* Epochs in which nothing is accessed. In one of the first the other process
@@ -205,20 +206,19 @@ static void idle_epochs(void)
 		n = n_sent();
 		least = n < least ? n : least;
 	}
-	CHECK(least <= 0, "each time %d messages for nothing", least);
+	CHECK(least <= 0, "each empty epoch sends %d messages", least);
 	OK(MPI_Win_lock_all(0, w.win));
 	OK(MPI_Accumulate(
 		&one, 1, MPI_INT, 1, LEN - 1, 1, MPI_INT, MPI_SUM, w.win));
 	OK(MPI_Win_unlock_all(w.win));
-	CHECK(n_sent(), "what is accessed is sent");
+	CHECK(n_sent(), "an access is sent");
 	OK(MPI_Win_lock_all(0, w.win));
 	for (int i = 0; i < 50; i++)
 		OK(MPI_Accumulate(&one, 1, MPI_INT, 1, LEN - 1, 1, MPI_INT,
 			MPI_SUM, w.win));
 	OK(MPI_Win_flush(1, w.win));
 	n = n_sent();
-	CHECK(n <= 25, "50 short ones that nobody waits for share %d messages",
-		n);
+	CHECK(n <= 25, "50 short puts without a flush share %d messages", n);
 	OK(MPI_Win_unlock_all(w.win));
 	(void)n_sent();
 }
@@ -240,7 +240,7 @@ static void at_origin(void)
 	expect("the end of the epoch", "");
 }
 
-/* Windows come and go; each has its own memory. */
+/* Windows are created and freed; each has its own memory. */
 static void many(void)
 {
 	for (int i = 0; i < 120; i++) {

@@ -85,7 +85,7 @@ static void fences(void)
 	check("fences");
 }
 
-/* Every other process goes by way of another window. */
+/* Every second process uses another window. */
 static void two_ways(
 	const char *what, MPI_Win other, MPI_Aint disp, int unit, int assert)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_threads: several threads on one window, and a window for each thread
  *
- * Flushes of one thread end while others go on putting. */
+ * Flushes of one thread end while other threads continue to put. */
 #include "mtest.h"
 
 #include <pthread.h>
@@ -129,11 +129,11 @@ int main(int argc, char **argv)
 	OK(MPI_Win_unlock_all(common));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	for (int i = 0; i < THREADS - 1; i++)
-		CHECK(memory[i] == ROUNDS, "all of thread %d, %ld", i,
+		CHECK(memory[i] == ROUNDS, "all updates of thread %d, %ld", i,
 			memory[i]);
 	CHECK(mtest.rank || memory[THREADS] ==
 				    (long)ROUNDS * mtest.size * (THREADS - 1),
-		"all of all, %ld", memory[THREADS]);
+		"all updates of all threads, %ld", memory[THREADS]);
 	for (int i = 0; i < THREADS; i++)
 		OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
 	together(run_alone);

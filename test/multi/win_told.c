@@ -101,8 +101,8 @@ enum kind { PUT, ACC, GET, FETCH, SWAP, KINDS };
 static const char *const names[] = { "put", "accumulate", "get", "fetch_and_op",
 	"compare_and_swap" };
 
-/* It ends up as value, which is one more than it was; *old is what it was where
- * that comes back. */
+/* The element becomes value, one more than before; *old is the former value if
+ * the call returns it. */
 static void start(enum kind kind, const int64_t *value, int64_t *old)
 {
 	static const int64_t one = 1;
@@ -131,7 +131,7 @@ static void check(enum kind kind, const char *how, int64_t value, int64_t old)
 	CHECK(now == value - (kind == GET), "%s %s: %lld, not %lld",
 		names[kind], how, (long long)now, (long long)value);
 	if (kind >= GET)
-		CHECK(old == value - 1, "%s %s brings %lld, not %lld",
+		CHECK(old == value - 1, "%s %s returns %lld, not %lld",
 			names[kind], how, (long long)old, (long long)value - 1);
 }
 
@@ -258,8 +258,8 @@ static void long_in_order(void)
 	}
 }
 
-/* The library does not rely on a computing target for ever, whatever its
- * progress thread does: after some time, a long put uses the kernel's copy. */
+/* The library does not wait without limit for a target that computes: after
+ * some time, a long put uses the kernel's copy. */
 static void without_who_computes(void)
 {
 	static int64_t in[LONG];
@@ -277,7 +277,7 @@ static void without_who_computes(void)
 		is_told = peek(3) != value;
 		continue_target();
 		OK(MPI_Win_flush(1, win));
-		CHECK(peek(3) == value, "a long put is done");
+		CHECK(peek(3) == value, "a long put has arrived");
 	}
 	value = 1;
 	OK(MPI_Put(&value, 1, MPI_INT64_T, 1, 0, 1, MPI_INT64_T, win));
@@ -306,7 +306,7 @@ int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
 	if (!cma_is_permitted(MPI_COMM_WORLD))
-		mtest_skip("the kernel copies nothing here");
+		mtest_skip("the kernel may not copy between processes here");
 	meet();
 	OK(MPI_Win_create(memory, sizeof(memory), sizeof(*memory),
 		MPI_INFO_NULL, MPI_COMM_WORLD, &win));

@@ -3,8 +3,8 @@
  * world_finalize: data of completed sends arrives, whichever process leaves
  * first
  *
- * S118, S123, S139, S142. len= bytes; late= the rank that is late;
- * leave=1: the sender calls _exit right behind MPI_Finalize
+ * S118, S123, S139, S142. len= bytes; late= the rank that is late; leave=1: the
+ * sender calls _exit immediately after MPI_Finalize
  */
 #include "mtest.h"
 

@@ -9,7 +9,7 @@ static void before(void)
 
 	OK(MPI_Initialized(&a));
 	OK(MPI_Finalized(&b));
-	CHECK(!a && !b, "neither before the start");
+	CHECK(!a && !b, "neither initialized nor finalized at the start");
 	OK(MPI_Get_version(&a, &b));
 	CHECK(a == MPI_VERSION && b == MPI_SUBVERSION, "version %d.%d", a, b);
 	OK(MPI_Get_library_version(text, &len));
@@ -38,14 +38,15 @@ static void inside(int level)
 	OK(MPI_Comm_size(MPI_COMM_SELF, &size));
 	CHECK(rank == 0 && size == 1, "SELF is rank 0 of 1");
 	OK(MPI_Get_processor_name(name, &len));
-	CHECK(len > 0 && len == (int)strlen(name), "a name");
+	CHECK(len > 0 && len == (int)strlen(name), "the processor has a name");
 	begin = MPI_Wtime();
 	mtest_linger(20);
-	CHECK(MPI_Wtime() - begin > 0.015, "time goes on");
-	CHECK(MPI_Wtick() > 0 && MPI_Wtick() < 0.01, "in small steps");
+	CHECK(MPI_Wtime() - begin > 0.015, "MPI_Wtime advances");
+	CHECK(MPI_Wtick() > 0 && MPI_Wtick() < 0.01,
+		"MPI_Wtick is below 10 ms");
 	OK(MPI_Pcontrol(0));
 	if (MPI_Comm_get_parent(&parent) == MPI_SUCCESS)
-		CHECK(parent == MPI_COMM_NULL, "nobody spawned me");
+		CHECK(parent == MPI_COMM_NULL, "the process has no parent");
 	CHECK(MPI_Init(NULL, NULL) != MPI_SUCCESS, "initializing twice");
 }
 
@@ -74,7 +75,7 @@ int main(int argc, char **argv)
 	else
 		OK(MPI_Init_thread(&argc, &argv, wanted, &level));
 	CHECK(level >= wanted, "level %d for %d", level, wanted);
-	CHECK(argc == n_args, "the arguments are left alone");
+	CHECK(argc == n_args, "the arguments are unchanged");
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 	MPI_Comm_rank(MPI_COMM_WORLD, &mtest.rank);
@@ -84,6 +85,6 @@ int main(int argc, char **argv)
 	OK(MPI_Initialized(&flag));
 	CHECK(flag, "still initialized after finalize");
 	OK(MPI_Finalized(&flag));
-	CHECK(flag, "and finalized");
+	CHECK(flag, "finalized after finalize");
 	return mtest_done();
 }

@@ -47,7 +47,7 @@ static void freed(bool barrier)
 	if (mtest.rank == 0) {
 		OK(MPI_Isend(data, len, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &req));
 		OK(MPI_Request_free(&req));
-		CHECK(req == MPI_REQUEST_NULL, "S121: no handle is left");
+		CHECK(req == MPI_REQUEST_NULL, "S121: the handle is null");
 	}
 	if (mtest.rank == 1) {
 		mtest_linger(late);
@@ -57,7 +57,7 @@ static void freed(bool barrier)
 				"S122, S126: %d B of a freed send", len);
 		else
 			CHECK(mtest_same(data, len, 1),
-				"S127: delivered all the same, %d B", len);
+				"S127: the message is delivered, %d B", len);
 	}
 	if (barrier)
 		OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -156,18 +156,18 @@ int main(int argc, char **argv)
 		CHECK(mtest_class(MPI_Finalize()) ==
 				(mtest.rank == 1 ? MPI_ERR_PENDING
 						 : MPI_SUCCESS),
-			"S119: a message nobody receives hangs nobody and is "
-			"an error of its receiver");
+			"S119: a message without a receive is an error at its "
+			"receiver and blocks no process");
 	else
 		CHECK(MPI_Finalize() == MPI_SUCCESS,
 			"S140: all processes finalize");
-	/* nothing of the library may look at these any more */
+	/* the library may not access these any more */
 	memset(buffer, 0xee, ROOM);
 	free(buffer);
 	memset(data, 0xee, len);
 	free(data);
 	OK(MPI_Finalized(&flag));
-	CHECK(flag, "it is over");
+	CHECK(flag, "MPI is finalized");
 	if (ex == 145 && mtest.rank == 0)
 		results();
 	return mtest_done();

@@ -2,7 +2,7 @@
 /* sma_amo: atomics of every type, by one PE and by all at the same time */
 #include "stest.h"
 
-static long long words[8]; /* static memory is as good as the heap */
+static long long words[8]; /* static memory is symmetric, like the heap */
 
 static int to;
 
@@ -119,7 +119,8 @@ REAL(double, double)
 
 enum { ROUNDS = 1000 };
 
-/* Nothing is lost when all update one word; each fetched value comes once. */
+/* No update is lost when all PEs update one word; each fetched value occurs
+ * once. */
 static void together(void)
 {
 	static long sum, ticket;
@@ -142,7 +143,7 @@ static void together(void)
 		CHECK(sum == n * (n - 1) / 2, "sum of tickets, got %ld", sum);
 	for (long i = 0; stest.me == 0 && i < n; i++)
 		missed += !all[i];
-	CHECK(!missed, "%ld tickets nobody got", missed);
+	CHECK(!missed, "%ld tickets were drawn by no PE", missed);
 	if (stest.me == 0)
 		CHECK(count == n, "count %d", count);
 	shmem_barrier_all();
@@ -158,7 +159,7 @@ int main(int argc, char **argv)
 	stest_init(argv);
 	to = stest_next();
 	heap = shmem_calloc(8, sizeof(*heap));
-	CHECK(shmem_ctx_create(0, &ctx) == 0, "a context");
+	CHECK(shmem_ctx_create(0, &ctx) == 0, "a context is created");
 #define BOTH(name, type)                                  \
 	one_##name(SHMEM_CTX_DEFAULT, (type *)&words[1]); \
 	one_##name(ctx, (type *)&heap[1]);
@@ -168,7 +169,7 @@ int main(int argc, char **argv)
 	real_float((float *)&heap[3]);
 	real_double((double *)&words[3]);
 	CHECK(!words[0] && !words[2] && !heap[0] && !heap[4],
-		"nothing beside the words");
+		"memory beside the words is unchanged");
 	together();
 	shmem_ctx_destroy(ctx);
 	shmem_free(heap);

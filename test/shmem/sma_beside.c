@@ -2,7 +2,7 @@
 /* sma_beside: waits for words beside threads that compute on the same core
  *
  * All PEs share one core with a busy thread of each, as OpenMP threads that
- * spin are. A word goes round all PEs, which wait for it with
+ * spin are. A word is passed around all PEs, which wait for it with
  * shmem_wait_until(). Where the kernel makes a yield as long as a slice of the
  * busy threads, the waits must sleep: the kernel counts a sleep as a voluntary
  * context switch, and a yield as an involuntary one. */

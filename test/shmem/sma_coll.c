@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_coll: collectives of the world, of a part, and of active sets */
+/* sma_coll: collectives on the world team, on a part of it, and on active sets
+ */
 #include "stest.h"
 
 #include <complex.h>
@@ -209,7 +210,7 @@ static void active(int start, int log_stride, int size)
 	dst[0] = -1;
 	shmem_broadcast32(dst, src, N, 0, start, log_stride, size, sync_array);
 	CHECK(dst[0] == (me ? start + 1 : -1),
-		"broadcast32 leaves the root's dest alone: %d", dst[0]);
+		"broadcast32 does not change the root's dest: %d", dst[0]);
 	shmem_fcollect64(dst64, src64, 2, start, log_stride, size, sync_array);
 	CHECK(dst64[2 * (size - 1) + 1] ==
 			start + ((size - 1) << log_stride) + 2,
@@ -243,7 +244,7 @@ int main(int argc, char **argv)
 	stest_init(argv);
 	CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, stest.n - 1, -1,
 		      (stest.n + 1) / 2, NULL, 0, &part) == 0,
-		"a part, backwards");
+		"a team with a negative stride is created");
 	in_team(SHMEM_TEAM_WORLD);
 	in_team(part);
 	in_team(SHMEM_TEAM_SHARED);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_exposed: a fabric gets at the program's variables only once a PE needs
- * them
+/* sma_exposed: the program's variables are registered with the fabric when a PE
+ * first needs them
  *
  *   WEFT_SHM=off oshrun -n 2 sma_exposed
  *

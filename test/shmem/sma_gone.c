@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sma_gone: a PE that dies does not leave the others waiting
+ * sma_gone: the other PEs do not wait for a PE that died
  *
  * how=OP: PE 1 is killed while PE 0 repeats OP; the manifest has the text that
  * PE 0 must print. stopped=1: PE 1 is stopped until PE 0 has reported that OP

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_heap: symmetric memory comes, grows, goes and comes again */
+/* sma_heap: symmetric memory is allocated, extended, freed and allocated again
+ */
 #include "stest.h"
 
 enum { SLOTS = 32, ROUNDS = 400 };
@@ -16,11 +17,12 @@ static void agree(void *ptr, size_t len)
 	shmem_barrier_all();
 	CHECK(shmem_uchar_g((unsigned char *)ptr + len - 1, stest_next()) ==
 			mark,
-		"a block of %zu is the same block there", len);
+		"a block of %zu is the same block at the next PE", len);
 	shmem_barrier_all();
 }
 
-/* Blocks of all sizes come and go in an order that all share. */
+/* Blocks of all sizes are allocated and freed in an order that all PEs share.
+ */
 static void churn(void)
 {
 	unsigned char *slot[SLOTS] = { NULL };
@@ -43,7 +45,7 @@ static void churn(void)
 		if (slot[k])
 			memset(slot[k], k, len[k]);
 	}
-	CHECK(!wrong, "%ld bytes changed by others", wrong);
+	CHECK(!wrong, "%ld bytes were changed by other PEs", wrong);
 	for (int k = 0; k < SLOTS; k++)
 		shmem_free(slot[k]);
 }
@@ -58,9 +60,9 @@ int main(int argc, char **argv)
 	stest_init(argv);
 	CHECK(!shmem_malloc(0) && !shmem_calloc(0, 8) && !shmem_calloc(8, 0) &&
 			!shmem_align(64, 0) && !shmem_malloc_with_hints(0, 0),
-		"nothing is no block");
+		"an allocation of 0 bytes returns NULL");
 	CHECK(!shmem_malloc(SIZE_MAX / 2) && !shmem_calloc(SIZE_MAX, 16),
-		"too much is no block");
+		"an allocation beyond the heap returns NULL");
 	shmem_free(NULL);
 	p = shmem_malloc(100);
 	agree(p, 100);
@@ -69,10 +71,10 @@ int main(int argc, char **argv)
 	agree(q, 100);
 	CHECK((uintptr_t)p % _Alignof(max_align_t) == 0, "alignment");
 	CHECK(!shmem_align(0, 100) && !shmem_align(24, 100),
-		"what is no alignment gives no memory");
+		"an invalid alignment returns NULL");
 	p = shmem_realloc(p, len);
 	CHECK(p && (unsigned char)p[99] == (unsigned char)(100 * 7 + 1),
-		"what was there is there");
+		"realloc keeps the data");
 	agree(p, len);
 	p = shmem_realloc(p, 10);
 	agree(p, 10);
@@ -97,7 +99,7 @@ int main(int argc, char **argv)
 	shmem_free(p);
 	churn();
 	p = shmem_malloc(64 << 20);
-	CHECK(p, "after all of that, a large one");
+	CHECK(p, "a large block can be allocated after all blocks are freed");
 	shmem_free(p);
 	p = shmem_calloc(1000, 1000);
 	for (int i = 0; i < 1000000; i += 999)
@@ -106,6 +108,6 @@ int main(int argc, char **argv)
 			shmem_addr_accessible(&len, 0) == 0 &&
 			!shmem_addr_accessible(&local, 0) &&
 			!shmem_addr_accessible(p, stest.n),
-		"what can be reached");
+		"shmem_addr_accessible is right");
 	return stest_done();
 }

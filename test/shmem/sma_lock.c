@@ -42,13 +42,15 @@ int main(int argc, char **argv)
 	if (stest.me == 0)
 		shmem_set_lock(heap);
 	shmem_barrier_all();
-	CHECK(shmem_test_lock(heap) != 0, "a lock that is set is not got");
+	CHECK(shmem_test_lock(heap) != 0,
+		"shmem_test_lock fails on a lock that is set");
 	shmem_barrier_all();
 	if (stest.me == 0)
 		shmem_clear_lock(heap);
 	shmem_barrier_all();
 	if (stest.me == stest.n - 1)
-		CHECK(shmem_test_lock(heap) == 0, "a lock that is clear is");
+		CHECK(shmem_test_lock(heap) == 0,
+			"shmem_test_lock acquires a lock that is clear");
 	shmem_barrier_all();
 	return stest_done();
 }

@@ -3,8 +3,8 @@
  * sma_moves: a wait that makes progress is not reported as a stall
  *
  * PE 1 adds to a word of PE 0, which waits for the sum; WEFT_STALL_WARN is two
- * seconds. PE 0 has a clock of its own, by which a second passes with each that
- * is added and nearly nothing meanwhile, however slow the machine is.
+ * seconds. PE 0 has a simulated clock: a second passes with each addition and
+ * nearly no time otherwise, however slow the machine is.
  */
 #include "stest.h"
 
@@ -14,11 +14,11 @@
 enum { STEPS = 10, LOOKS = 100, LOOK_NS = 100 };
 
 static long word;
-static long n_looks; /* at the clock, by who waits */
+static long n_looks; /* calls of the clock by the PE that waits */
 static struct timespec frozen;
 static _Thread_local bool is_waiting;
 
-/* The library comes here. */
+/* The library calls this function. */
 int clock_gettime(clockid_t id, struct timespec *ts)
 {
 	long n = __atomic_load_n(&n_looks, __ATOMIC_RELAXED);
@@ -59,12 +59,12 @@ static void wait_for_all(void)
 	is_waiting = true;
 	shmem_long_wait_until(&word, SHMEM_CMP_EQ, STEPS);
 	is_waiting = false;
-	frozen.tv_sec = 0; /* it goes on, so many seconds fast */
+	frozen.tv_sec =
+		0; /* the clock continues, advanced by that many seconds */
 	stest_told(kept, text, sizeof(text));
 	CHECK(!strstr(text, "STALL"),
-		"a wait whose word moves is not reported: %s", text);
-	CHECK(n_looks >= STEPS * LOOKS, "the clock was looked at: %ld",
-		n_looks);
+		"a wait is not reported while its variable changes: %s", text);
+	CHECK(n_looks >= STEPS * LOOKS, "the clock was read: %ld", n_looks);
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_mpi: both APIs in one program, in any order of beginning and ending
+/* sma_mpi: both APIs in one program, in any order of initialization and
+ * finalization
  *
  * first=mpi (the default) or first=shmem */
 #include "stest.h"
@@ -53,7 +54,7 @@ int main(int argc, char **argv)
 		MPI_Finalize();
 		shmem_long_p(&word, 9, stest_next());
 		shmem_barrier_all();
-		CHECK(word == 9, "one API goes on when the other has ended");
+		CHECK(word == 9, "one API works after the other has finalized");
 		shmem_finalize();
 	} else {
 		shmem_finalize();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_put: every way to move data arrives whole, in place and nowhere else */
+/* sma_put: every kind of transfer writes all of its data, and nothing else */
 #include "stest.h"
 
 enum { N = 40, WIDE = 64 };
@@ -183,7 +183,7 @@ static void fences(void)
 		shmem_wait_until(&flag, SHMEM_CMP_GE, i);
 		/* the next one may be on its way */
 		CHECK(__atomic_load_n(&data, __ATOMIC_RELAXED) >= i,
-			"data behind flag %ld", i);
+			"data put before flag %ld is visible", i);
 	}
 	shmem_barrier_all();
 }
@@ -244,7 +244,7 @@ static void read_behind(void)
 		put_by((int)i % WAYS, to, from, 1, stest_next());
 		shmem_fence();
 		CHECK(shmem_g(to, stest_next()) == i,
-			"a get behind a put by way %ld", i % WAYS);
+			"a get after a put by way %ld", i % WAYS);
 		shmem_barrier_all();
 	}
 	shmem_free(to);
@@ -279,7 +279,7 @@ static void unattended(void)
 		shmem_p(&heard, 1, 0);
 	shmem_barrier_all();
 	CHECK(word == 1 && sum == BURST && data == 1 && heard == !stest.me,
-		"it came");
+		"the burst and its flag arrived");
 }
 
 /* Operations to one PE are visible after a quiet for that PE, operations to the
@@ -315,7 +315,8 @@ int main(int argc, char **argv)
 	(void)argc;
 	stest_init(argv);
 	heap = shmem_malloc(sizeof(area));
-	CHECK(shmem_ctx_create(SHMEM_CTX_SERIALIZED, &ctx) == 0, "a context");
+	CHECK(shmem_ctx_create(SHMEM_CTX_SERIALIZED, &ctx) == 0,
+		"a context is created");
 #define BOTH(name, type)                               \
 	moves_##name(SHMEM_CTX_DEFAULT, (type *)area); \
 	moves_##name(ctx, (type *)heap);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_session: hints start, add up and stop; they are reported; results are the
- * same */
+/* sma_session: hints start, accumulate and stop; hints are reported and change
+ * no result */
 #include "stest.h"
 
 #include <pshmem.h>
@@ -42,7 +42,8 @@ static void traffic(shmem_ctx_t ctx, const char *with)
 	shmem_signal_wait_until(&sig, SHMEM_CMP_EQ, 1);
 	for (int i = CELLS / 4 * 3; i < CELLS; i++)
 		wrong += cells[i] != from * 1000 + i + round;
-	CHECK(!wrong, "%ld wrong behind a signal with %s", wrong, with);
+	CHECK(!wrong, "%ld elements are wrong after a signal with %s", wrong,
+		with);
 	shmem_ctx_quiet(ctx);
 	was = shmem_ctx_long_atomic_fetch_add(ctx, &sums[0], 5, to);
 	CHECK(was == round, "fetched %ld with %s", was, with);
@@ -52,7 +53,7 @@ static void traffic(shmem_ctx_t ctx, const char *with)
 		wrong += cells[i] != from * 1000 + i + round;
 		wrong += sums[i] != i + round + (i ? 0 : 5);
 	}
-	CHECK(!wrong, "S151: %ld of all wrong with %s", wrong, with);
+	CHECK(!wrong, "S151: %ld elements are wrong with %s", wrong, with);
 	shmem_barrier_all();
 }
 
@@ -63,7 +64,7 @@ static void values(void)
 	for (int i = 0; i < N_OPTIONS; i++) {
 		CHECK(options[i] && !(options[i] & (options[i] - 1)) &&
 				!(options[i] & all),
-			"S149: each option is a bit of its own: %s", names[i]);
+			"S149: each option has its own bit: %s", names[i]);
 		all |= options[i];
 	}
 	CHECK(sizeof(options[0]) == sizeof(long) &&
@@ -178,7 +179,8 @@ static void odd(void)
 		sizeof(buf));
 	CHECK(strstr(text, "10000000000") && strstr(text, "unknown") &&
 			n_lines(text, "DC") == 1,
-		"S154: an unknown bit is told, the rest holds: %s", text);
+		"S154: an unknown bit is reported, the other bits are used: %s",
+		text);
 	traffic(SHMEM_CTX_DEFAULT, "an unknown bit");
 	shmemx_session_start(SHMEM_CTX_INVALID, SHMEM_SESSION_DC);
 	shmemx_session_stop(SHMEM_CTX_INVALID);
@@ -201,7 +203,7 @@ static void meets(void)
 	static long words[51]; /* one each: puts have no order among them */
 	shmem_ctx_t ctx;
 
-	CHECK(!shmem_ctx_create(0, &ctx), "a context");
+	CHECK(!shmem_ctx_create(0, &ctx), "a context is created");
 	shmemx_session_start(ctx, SHMEM_SESSION_BUNDLE);
 	for (long i = 1; i <= 50; i++) {
 		shmem_p(ctx, &words[i], i, stest_next());
@@ -213,7 +215,7 @@ static void meets(void)
 	shmem_ctx_destroy(ctx);
 	shmem_barrier_all();
 	for (long i = 1; i <= 50; i++)
-		CHECK(words[i] == i, "word %ld came: %ld", i, words[i]);
+		CHECK(words[i] == i, "word %ld arrived: %ld", i, words[i]);
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_setup: begin, end, begin again; the environment; the end of all
+/* sma_setup: initialization and finalization, twice; environment variables; a
+ * global exit
  *
  * how=twice (the default), size=TEXT and wants=BYTES, fault=KIND, exit=CODE:
  * the last PE ends the job, with of=all every PE, and with of=busy while PE 0
@@ -46,13 +47,13 @@ static void once(int level)
 	long *p;
 
 	shmem_query_initialized(&is_open);
-	CHECK(!is_open, "not open");
+	CHECK(!is_open, "SHMEM is not initialized");
 	CHECK(shmem_init_thread(level, &provided) == 0 && provided >= level,
 		"level %d, got %d", level, provided);
 	stest_who();
 	shmem_init();
 	shmem_query_initialized(&is_open);
-	CHECK(is_open, "open");
+	CHECK(is_open, "SHMEM is initialized");
 	shmem_query_thread(&provided);
 	CHECK(provided >= level, "query_thread");
 	shmem_info_get_version(&major, &minor);
@@ -64,7 +65,7 @@ static void once(int level)
 	CHECK(shmem_pe_accessible(0) && shmem_pe_accessible(stest.n - 1) &&
 			!shmem_pe_accessible(stest.n) &&
 			!shmem_pe_accessible(-1),
-		"which PEs there are");
+		"shmem_pe_accessible is right");
 	shmem_pcontrol(1, "ignored");
 	old_names();
 	p = shmem_malloc(sizeof(*p));
@@ -72,11 +73,11 @@ static void once(int level)
 	shmem_p(p, 1234L, stest_next());
 	global_number = 1;
 	shmem_barrier_all();
-	CHECK(*p == 1234, "still open after the first of two finalizes");
+	CHECK(*p == 1234, "SHMEM is initialized until the second finalize");
 	shmem_finalize();
 	shmem_query_initialized(&is_open);
-	CHECK(!is_open, "closed");
-	CHECK(global_number == 1, "variables stay what they are");
+	CHECK(!is_open, "SHMEM is finalized");
+	CHECK(global_number == 1, "variables keep their values");
 	global_number = 4711;
 }
 
@@ -94,7 +95,7 @@ static void sized(const char *text, const char *wants)
 	CHECK(shmem_init_thread(SHMEM_THREAD_SINGLE, NULL) == 0, "init");
 	p = shmem_malloc(want - want / 8);
 	CHECK(p, "%s gives %zu", text, want);
-	CHECK(!shmem_malloc(want), "and not twice that");
+	CHECK(!shmem_malloc(want), "the heap is not twice that size");
 	p[want - want / 8 - 1] = 1;
 	shmem_finalize();
 }
@@ -114,9 +115,9 @@ static void fault(const char *kind)
 		shmem_ctx_quiet((shmem_ctx_t)&local);
 	if (!strcmp(kind, "team"))
 		shmem_team_sync((shmem_team_t)&local);
-	if (!strcmp(kind, "closed"))
+	if (!strcmp(kind, "SHMEM is finalized"))
 		shmem_finalize(), shmem_barrier_all();
-	CHECK(false, "%s is a fault and goes on", kind);
+	CHECK(false, "%s is an error, but the program continues", kind);
 	shmem_finalize();
 	exit(0);
 }

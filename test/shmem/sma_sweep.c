@@ -4,10 +4,10 @@
 
 enum { CELLS = 32, COMBINATIONS = 1 << 9, EXTRA = 1 << 9 };
 
-/* Sums and toggles are kept apart: atomics come in any order. */
+/* Sums and toggles use different words, because atomics arrive in any order. */
 static uint64_t cells[CELLS], sums[CELLS], bits[CELLS], box[CELLS], sig;
 
-/* A sum over everything that came in one round of mixed traffic. */
+/* A sum over all data that arrived in one round of mixed traffic. */
 static uint64_t round_of(shmem_ctx_t ctx)
 {
 	uint64_t src[CELLS], was[4], sum = 0;
@@ -35,10 +35,10 @@ static uint64_t round_of(shmem_ctx_t ctx)
 	for (int i = 0; i < CELLS; i++)
 		sum = sum * 31 + box[i];
 	shmem_ctx_quiet(ctx);
-	/* 0, 1, 2 and 3 more than what came before the fence */
+	/* 0, 1, 2 and 3 more than the value before the fence */
 	sum += was[0] + was[1] + was[2] + was[3] - 4 * src[0] - 6;
 	CHECK(was[0] + was[1] + was[2] + was[3] == 4 * src[0] + 6,
-		"fetched behind a fence");
+		"atomics after a fence fetch the values before it");
 	shmem_barrier_all();
 	for (int i = 0; i < CELLS; i++)
 		sum = sum * 31 + cells[i] * 7 + sums[i] * 3 + bits[i];
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	stest_init(argv);
-	CHECK(!shmem_ctx_create(0, &ctxs[1]), "a context");
+	CHECK(!shmem_ctx_create(0, &ctxs[1]), "a context is created");
 	plain = round_of(SHMEM_CTX_DEFAULT);
 	CHECK(plain == round_of(ctxs[1]), "a context makes no difference");
 	for (long options = 0; options < COMBINATIONS; options++) {

@@ -30,10 +30,10 @@ static void predefined(void)
 	CHECK(n_local == shmem_team_n_pes(SHMEM_TEAM_SHARED), "shared team");
 	CHECK(shmem_team_get_config(SHMEM_TEAM_WORLD, 0, &config) == 0 &&
 			config.num_contexts == -5,
-		"a mask of 0 asks for nothing");
+		"a mask of 0 requests no parameter");
 	CHECK(shmem_team_get_config(SHMEM_TEAM_INVALID, SHMEM_TEAM_NUM_CONTEXTS,
 		      &config) != 0,
-		"no team has no configuration");
+		"SHMEM_TEAM_INVALID has no configuration");
 	CHECK(shmem_team_ptr(SHMEM_TEAM_INVALID, &word, 0) == NULL, "no team");
 }
 
@@ -47,8 +47,9 @@ static void strided(void)
 
 	CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, size, &config,
 		      SHMEM_TEAM_NUM_CONTEXTS, &even) == 0,
-		"every second PE");
-	CHECK((even != SHMEM_TEAM_INVALID) == !(stest.me & 1), "who is in");
+		"a team of every second PE is created");
+	CHECK((even != SHMEM_TEAM_INVALID) == !(stest.me & 1),
+		"the right PEs are members");
 	if (even != SHMEM_TEAM_INVALID) {
 		int me = shmem_team_my_pe(even);
 
@@ -66,7 +67,8 @@ static void strided(void)
 			      even, SHMEM_TEAM_NUM_CONTEXTS, &config) &&
 				config.num_contexts == 2,
 			"configuration");
-		CHECK(shmem_team_create_ctx(even, 0, &ctx) == 0, "a context");
+		CHECK(shmem_team_create_ctx(even, 0, &ctx) == 0,
+			"a context is created");
 		CHECK(shmem_ctx_get_team(ctx, &back) == 0 && back == even,
 			"its team");
 		shmem_ctx_long_p(ctx, &word, me + 100, (me + 1) % size);
@@ -90,7 +92,7 @@ static void grid(void)
 
 	CHECK(shmem_team_split_2d(
 		      SHMEM_TEAM_WORLD, xrange, NULL, 0, &x, NULL, 0, &y) == 0,
-		"a grid");
+		"a grid is created");
 	row = stest.me / xrange;
 	column = stest.me % xrange;
 	CHECK(shmem_team_my_pe(x) == column && shmem_team_my_pe(y) == row,
@@ -98,19 +100,19 @@ static void grid(void)
 	CHECK(shmem_team_translate_pe(x, 0, SHMEM_TEAM_WORLD) == row * xrange &&
 			shmem_team_translate_pe(y, 0, SHMEM_TEAM_WORLD) ==
 				column,
-		"where a row and a column begin");
+		"rows and columns begin at the right PEs");
 	CHECK(shmem_team_split_2d(
 		      SHMEM_TEAM_WORLD, 100, NULL, 0, &sub, NULL, 0, &y) == 0 &&
 			shmem_team_n_pes(sub) == stest.n &&
 			shmem_team_n_pes(y) == 1,
-		"a range wider than the world is its width");
+		"a range larger than the team is reduced to its size");
 	shmem_team_sync(sub);
 	shmem_team_destroy(sub);
 	CHECK(shmem_team_split_strided(x, shmem_team_n_pes(x) - 1, -1,
 		      shmem_team_n_pes(x), NULL, 0, &sub) == 0 &&
 			shmem_team_my_pe(sub) ==
 				shmem_team_n_pes(x) - 1 - column,
-		"a team of a team, backwards");
+		"a team of a team with a negative stride");
 	shmem_team_destroy(sub);
 }
 
@@ -130,8 +132,9 @@ static void refusals(void)
 	stest_told(kept, told, sizeof(told));
 	CHECK(codes[0] && codes[1] && codes[2] && t == SHMEM_TEAM_INVALID &&
 			u == SHMEM_TEAM_INVALID && ctx == SHMEM_CTX_INVALID,
-		"what cannot be is nonzero and makes nothing");
-	CHECK(strstr(told, "no team is made"), "and is told: %s", told);
+		"invalid arguments return an error and create nothing");
+	CHECK(strstr(told, "no team is made"), "the error is reported: %s",
+		told);
 	shmem_ctx_fence(SHMEM_CTX_INVALID);
 	shmem_ctx_quiet(SHMEM_CTX_INVALID);
 	shmem_ctx_destroy(SHMEM_CTX_INVALID);
@@ -139,7 +142,7 @@ static void refusals(void)
 	CHECK(shmem_ctx_get_team(SHMEM_CTX_INVALID, &t) != 0 &&
 			shmem_ctx_get_team(SHMEM_CTX_DEFAULT, &u) == 0 &&
 			u == SHMEM_TEAM_WORLD,
-		"whose team");
+		"a context returns its team");
 }
 
 int main(int argc, char **argv)

@@ -26,7 +26,8 @@ static void *work(void *arg)
 			shmem_ctx_quiet(ctx);
 			shmem_get(ctx, &back, &slots[t * OPS + i], 1,
 				stest_next());
-			CHECK(back == t * 1000 + i + stest.me, "got back");
+			CHECK(back == t * 1000 + i + stest.me,
+				"a get returns the data that was put");
 		}
 	}
 	shmem_ctx_quiet(ctx);
@@ -59,7 +60,7 @@ int main(int argc, char **argv)
 		for (long i = 0; i < OPS; i++)
 			wrong += slots[t * OPS + i] !=
 				 t * 1000 + i + stest_before();
-	CHECK(!wrong, "%ld puts of threads wrong", wrong);
+	CHECK(!wrong, "%ld puts of threads are wrong", wrong);
 	if (stest.me == 0)
 		CHECK(total == (long)stest.n * THREADS * OPS, "total %ld",
 			total);

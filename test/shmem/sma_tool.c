@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_tool: a tool puts its own procedure before the library's, and sees the
- * type-generic calls too */
+/* sma_tool: a tool replaces a procedure of the library and intercepts
+ * type-generic calls, too */
 #include "stest.h"
 
 #include <pshmem.h>
@@ -24,6 +24,7 @@ int main(int argc, char **argv)
 	shmem_put(&dest[1], &src[1], 1, stest_next());
 	pshmem_barrier_all();
 	CHECK(n_seen == 2, "the tool saw %ld calls", n_seen);
-	CHECK(dest[0] == 3 && dest[1] == 4, "and they did their work");
+	CHECK(dest[0] == 3 && dest[1] == 4,
+		"the calls through the tool have their effect");
 	return stest_done();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_wait: waits and tests see what others store; signals come after data */
+/* sma_wait: waits and tests see stores of other PEs; signals arrive after their
+ * data */
 #include "stest.h"
 
 enum { N = 8 };
@@ -59,7 +60,7 @@ STEST_WAIT(COMPARES)
 		CHECK(i < N && i != 3 && ivars[i] == (type)(i + 1), "any");    \
 		n = shmem_wait_until_some(                                     \
 			ivars, N, indices, status, SHMEM_CMP_NE, (type)0);     \
-		CHECK(n >= 1 && n <= N - 1, "some: %zu", n);                   \
+		CHECK(n >= 1 && n <= N - 1, "wait_until_some returns %zu", n); \
 		shmem_##name##_wait_until_all(                                 \
 			ivars, N, status, SHMEM_CMP_GE, 1);                    \
 		shmem_wait_until_all_vector(                                   \
@@ -69,13 +70,13 @@ STEST_WAIT(COMPARES)
 			"all of " #name " are what they should be");           \
 		CHECK(!shmem_##name##_test_all(                                \
 			      ivars, N, NULL, SHMEM_CMP_NE, 0),                \
-			"the one left out is 0");                              \
+			"the excluded element is 0");                          \
 		CHECK(shmem_##name##_test_some_vector(ivars, N, indices, NULL, \
 			      SHMEM_CMP_EQ, wrong) == 0,                       \
-			"none has another value");                             \
+			"no element has another value");                       \
 		CHECK(shmem_test_any_vector(ivars, N, NULL, SHMEM_CMP_EQ,      \
 			      wrong) == SIZE_MAX,                              \
-			"none has another value");                             \
+			"no element has another value");                       \
 		CHECK(shmem_##name##_test_some(                                \
 			      ivars, N, indices, NULL, SHMEM_CMP_GT, 4) == 4,  \
 			"four are above 4");                                   \
@@ -84,11 +85,11 @@ STEST_WAIT(COMPARES)
 				ivars, N, status, SHMEM_CMP_EQ, values)]++;    \
 		for (i = 0; i < N; i++)                                        \
 			CHECK(i == 3 ? !n_seen[i] : n_seen[i] > 0,             \
-				"any comes to element %zu, %d times", i,       \
+				"test_any returns element %zu %d times", i,    \
 				n_seen[i]);                                    \
 		CHECK(shmem_##name##_wait_until_some_vector(ivars, N, indices, \
 			      status, SHMEM_CMP_EQ, values) == N - 1,          \
-			"some: all");                                          \
+			"wait_until_some_vector returns all elements");        \
 		shmem_barrier_all();                                           \
 	}
 STEST_WAIT(SETS)
@@ -103,15 +104,15 @@ static void empty_sets(void)
 				SIZE_MAX &&
 			shmem_int_wait_until_any(
 				v, 2, all_out, SHMEM_CMP_NE, 0) == SIZE_MAX,
-		"any of none");
+		"wait_until_any of no element");
 	CHECK(shmem_int_wait_until_some(
 		      v, 2, indices, all_out, SHMEM_CMP_NE, 0) == 0,
-		"some of none");
+		"wait_until_some of no element");
 	shmem_int_wait_until_all(v, 2, all_out, SHMEM_CMP_NE, 0);
 	CHECK(shmem_int_test_all(v, 0, NULL, SHMEM_CMP_NE, 0) == 1 &&
 			shmem_int_test_any(v, 2, all_out, SHMEM_CMP_EQ, 0) ==
 				SIZE_MAX,
-		"tests of none");
+		"tests of no element");
 }
 
 /* A PE that sees the signal sees the data, for short and long data. */
@@ -124,7 +125,7 @@ static void signals(size_t len, bool is_nbi)
 	uint64_t got;
 	size_t wrong = 0;
 
-	CHECK(shmem_ctx_create(0, &ctx) == 0, "a context");
+	CHECK(shmem_ctx_create(0, &ctx) == 0, "a context is created");
 	memset(src, stest.me + 1, len);
 	sig = 0;
 	shmem_barrier_all();

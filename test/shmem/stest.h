@@ -3,7 +3,7 @@
  * stest: checks, results and deadlines of the OpenSHMEM tests
  *
  * A failed check is printed with file, line, PE and sentence, and the program
- * goes on; stest_done() turns the count into the exit status. When
+ * continues; stest_done() turns the count into the exit status. When
  * WEFT_TEST_DEADLINE seconds have passed, each PE prints the line of its last
  * check and exits with 124.
  */
@@ -25,7 +25,7 @@ enum { STEST_LATE = 124, STEST_SHOW = 20 };
 
 /*
  * The types, each X(its name in procedures, its name in C): for bitwise
- * atomics, all atomics, waits, bitwise reductions, and whatever has an order.
+ * atomics, all atomics, waits, bitwise reductions, and types with an order.
  */
 #define STEST_BITS(X)                    \
 	X(uint, unsigned)                \

@@ -68,7 +68,7 @@ static void version_2(void **state)
 	make("a/cpu.max", "150000 100000\n");
 	assert_int_equal(quota("0::/a/b\n"), 1);
 	assert_int_equal(quota("0::/\n"), 0);
-	/* a path of another namespace: what the root of ours says */
+	/* a path of another namespace: the root of this one decides */
 	make("cpu.max", "400000 100000\n");
 	assert_int_equal(quota("0::/system/not-here\n"), 4);
 	make("cpu.max", "50000 100000\n");

@@ -108,7 +108,7 @@ static void test_set_get(void **state)
 	assert_int_equal(seen.deleted[1], 33);
 	assert_int_equal(
 		weft_attr_delete(&attrs, KIND, NULL, keys[3]), WEFT_ERR_KEYVAL);
-	/* the rest goes newest first */
+	/* the other attributes are deleted newest first */
 	assert_int_equal(weft_attr_delete_all(&attrs, NULL), 0);
 	assert_int_equal(seen.n_deleted, N + 1);
 	for (int i = 0; i < 6; i++)

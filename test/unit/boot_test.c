@@ -272,7 +272,7 @@ static void on_link(void *arg, int err)
 			0);
 }
 
-/* A callback may ask for more; it comes with a later poll. */
+/* A callback may request more values; they arrive in a later poll. */
 static void test_callback_asks(void **state)
 {
 	struct chain chain = { .boot = *state };

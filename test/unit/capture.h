@@ -12,7 +12,7 @@ struct capture {
 	char text[8192];
 };
 
-/* From now on standard error goes to a temporary file. */
+/* From now on, standard error is written to a temporary file. */
 static inline void capture_start(struct capture *capture)
 {
 	fflush(stderr);

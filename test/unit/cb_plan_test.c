@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cb_plan_test: who aggregates, and which bytes each aggregator moves when */
+/* cb_plan_test: the aggregators, and the bytes that each aggregator moves in
+ * each round */
 #include "io/cb_priv.h"
 
 #include <setjmp.h>

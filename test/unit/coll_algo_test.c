@@ -5,7 +5,7 @@
  * orders of delivery. */
 #include "coll_run.h"
 
-/* ---- input and what is to come of it ---- */
+/* ---- input and expected result ---- */
 
 /* The reduction of item i over the places below one. */
 static void reduced(const struct run *r, int32_t to, int64_t i, void *item)
@@ -132,7 +132,7 @@ static void fill(struct run *r)
 
 /* ---- a run ---- */
 
-/* All members see the same case, as far as the choice goes by it. */
+/* All members have the same case, as far as the choice depends on it. */
 static bool can_all(struct run *r)
 {
 	const struct weft_coll_algo *chosen = NULL;

@@ -47,7 +47,7 @@ static void draw_grid(
 	}
 }
 
-/* Which block of its source comes as block k of place p. */
+/* The block of its source that place p receives as block k. */
 static int32_t source_block(
 	const struct edges *edges, int32_t p, int32_t k, bool is_grid)
 {

@@ -32,7 +32,7 @@ static void give_back(struct weft_early *early, struct taken *t)
 {
 	for (size_t i = 0; i < t->len; i++)
 		if (t->data[i] != t->mark)
-			fail_msg("byte %zu of %zu was written over", i, t->len);
+			fail_msg("byte %zu of %zu was overwritten", i, t->len);
 	weft_early_give(early, t->data, t->len);
 	t->data = NULL;
 }

@@ -59,7 +59,7 @@ static void begin(int p)
 			job.begun[c] |= (uint8_t)(1 << p);
 }
 
-/* Those whose start a process needs before its wait on c can end. */
+/* The members that must start before a process's wait on c can end. */
 static uint8_t needs(int p, int c)
 {
 	uint8_t above = 0;
@@ -356,7 +356,7 @@ static uint32_t rng(uint32_t n)
  * a time, in any order. */
 static struct gather {
 	struct weft_graph graph;
-	uint8_t todo;	  /* to be looked at */
+	uint8_t todo;	  /* to be visited */
 	uint8_t verdicts; /* not yet taken */
 	uint8_t closes;
 	bool is_active, is_judged, has_proof;
@@ -376,8 +376,8 @@ static void start_gather(int p)
 	g->todo = (uint8_t)((1 << job.n_procs) - 1);
 }
 
-/* All must be where the picture has them, or have been given a verdict there:
- * then none of them can ever have gone on by itself. */
+/* All must be in the call that the picture shows, or have a verdict in it. None
+ * of them can then have continued by itself. */
 static void check_proof(const struct gather *g)
 {
 	for (uint32_t i = 0; i < g->graph.n; i++) {

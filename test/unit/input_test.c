@@ -61,7 +61,7 @@ static void a_fifo_is_refused_at_once(void **state)
 	assert_non_null(strstr(first_line(dir, true), "a directory"));
 }
 
-/* As a shell makes it of <(command), whose words may come later. */
+/* A pipe, as a shell creates for <(command); its data may arrive later. */
 static void a_pipe_is_waited_for(void **state)
 {
 	int fds[2];

@@ -129,8 +129,8 @@ static void pause_lets_a_waiter_in(void **state)
 	pthread_join(thread, NULL);
 }
 
-/* A thread that found the process single-threaded, slept through the change
- * and now marks the lock, about to look again. */
+/* A thread that found the process single-threaded before the change, and now
+ * marks the lock before it checks again. */
 static void a_late_mark_does_not_mislead_the_holder(void **state)
 {
 	(void)state;

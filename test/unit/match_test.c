@@ -92,7 +92,7 @@ static void step_post(struct weft_match *match, struct model *model)
 	model->posted[model->n_posted++] = req;
 }
 
-/* A message arrives: goes to the earliest posted receive that fits. */
+/* A message arrives: the receive posted first that matches gets it. */
 static void step_arrive(struct weft_match *match, struct model *model)
 {
 	uint64_t ctx = 64 + rng(3);

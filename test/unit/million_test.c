@@ -102,8 +102,8 @@ int main(void)
 	};
 
 	setenv("FI_TCP_IFACE", "lo", 0);
-	/* libfabric 2's tcp takes 1024 such buffers at once, of 16 KiB unless
-	 * told otherwise; what is counted here is ours */
+	/* tcp of libfabric 2 allocates 1024 such buffers, of 16 KiB by default;
+	 * only the library's own memory is counted here */
 	setenv("FI_TCP_MAX_RX_SIZE", "1024", 0);
 	fakeboot_set_job(MY_RANK, JOB_SIZE, NODE_SIZE);
 	weft_proc.open_boot = fakeboot_open;

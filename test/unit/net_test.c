@@ -159,7 +159,7 @@ static void injections_are_counted_until_they_left(void **state)
 		weft_net_poll(f->net);
 		assert_int_equal(f->net->n_unsent, 0);
 		assert_int_equal(f->n_got, 2);
-		/* an error counts as gone too */
+		/* an operation with an error counts as complete, too */
 		weft_net_inject(f->net, 0, "d", 1);
 		f->fab.n_done = 0;
 		fakefab_break(&f->fab, &weft_net_inside(f->net)->inject_op,
@@ -189,8 +189,8 @@ static void counting_may_be_switched_on(void **state)
 	finish(f);
 }
 
-/* The fake holds its completions for ever: closing waits, but not for ever, and
- * hands nothing up any more. */
+/* The fake never reports its completions: closing waits for a limited time and
+ * completes no operation. */
 static void closing_waits_for_what_was_sent(void **state)
 {
 	struct weft_knobs saved = weft_knobs;
@@ -625,7 +625,7 @@ static void names_carry_the_kind_of_fabric(void **state)
 	finish(f);
 }
 
-/* The fake's address is 0x5a all over; the number stands at its byte 4. */
+/* All bytes of the fake's address are 0x5a; the number is at byte 4. */
 static void peers_of_another_network_are_named(void **state)
 {
 	struct fi_info *info;
@@ -648,7 +648,7 @@ static void peers_of_another_network_are_named(void **state)
 	assert_non_null(strstr(weft_err_detail_peek(WEFT_ERR_PEER), "235"));
 	assert_non_null(strstr(weft_err_detail_peek(WEFT_ERR_PEER), "23130"));
 	assert_int_equal(addr, 77);
-	name[8 + 4] = 0; /* an address that does not say */
+	name[8 + 4] = 0; /* an address without an interface */
 	assert_int_equal(weft_net_peer_add(f->net, name, len, &addr), 0);
 	finish(f);
 }

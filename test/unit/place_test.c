@@ -125,7 +125,7 @@ static void test_choice(void **state)
 	(void)state;
 	check_choice(machine, 2, false, &claimed, WEFT_PLACE_CORES, 0x03);
 	assert_int_equal(claimed, 0x05);
-	/* beside it: on the cores that are left, if there are enough */
+	/* other processes use the remaining cores, if there are enough */
 	check_choice(machine, 2, false, &claimed, WEFT_PLACE_CORES, 0x30);
 	check_choice(machine, 2, false, &claimed, WEFT_PLACE_CORES_CLAIMED, 0);
 	claimed = 0;

@@ -319,7 +319,7 @@ static void test_all_numbers(void **state)
 			for (int i = 0; i < N - 1; i++)
 				check_one(op->builtin, t, v, in + i * t->size,
 					was + i * t->size, out + i * t->size);
-			/* the item behind is unchanged */
+			/* the item after it is unchanged */
 			assert_memory_equal(out + (N - 1) * t->size,
 				was + (N - 1) * t->size, t->size);
 			/* the same into another buffer, and into the left

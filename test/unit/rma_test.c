@@ -442,8 +442,8 @@ static void pairs_stay_pairs_in_a_batch(void **state)
 	close_it(ctx);
 }
 
-/* The first operation to a PE after a fence is fenced, behind one that makes
- * what went before visible. */
+/* The first operation to a PE after a fence has the fence flag. An operation
+ * before it makes the earlier ones visible. */
 static void a_fence_marks_the_next_operation(void **state)
 {
 	struct weft_rma_ctx *ctx = open_on(&cxi);

@@ -2,8 +2,8 @@
 /* sleep_test: weft_sleep() loses no message that arrives while it falls asleep
  *
  * One process is both the sleeper and the writer of its ring, so that a message
- * arrives at a chosen point: before the ring is watched, or behind the poll
- * that follows. Nothing here depends on time. */
+ * arrives at a chosen point: before the ring is watched, or after the poll that
+ * follows. Nothing here depends on time. */
 #include "transport/sleep.h"
 
 #include "boot/boot.h"
@@ -91,7 +91,7 @@ static bool was_signalled(void)
 	return poll(&fd, 1, 0) == 1;
 }
 
-/* The writer finds the flag clear and signals nothing: only the poll behind
+/* The writer finds the flag clear and signals nothing: only the poll after
  * weft_wakeup_fence() finds the message before the thread sleeps. */
 static void a_message_before_the_watch_prevents_the_sleep(void **state)
 {
@@ -108,7 +108,7 @@ static void hook_writes(struct weft_progress_hook *hook)
 	write_message();
 }
 
-/* Hooks run behind the poll of the rings, so that this message is left for the
+/* Hooks run after the poll of the rings, so that this message is left for the
  * next poll: the writer must find the flag set. */
 static void a_message_behind_the_poll_is_signalled(void **state)
 {

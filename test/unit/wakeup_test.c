@@ -2,10 +2,10 @@
 /* wakeup_test: no wake-up is lost
  *
  * Two processes answer each other's messages over two rings. Before each
- * message its receiver goes to sleep without a time limit, in the order that
+ * message its receiver sleeps without a time limit, in the order that
  * transport/sleep.c keeps: watch, fence, poll, sleep. A wake-up that is lost
- * leaves both asleep until the alarm. The same for a writer that sleeps until
- * a full ring has space. */
+ * leaves both asleep until the alarm. The same for a writer that sleeps until a
+ * full ring has space. */
 #include "shm/seg.h"
 #include "shm/wakeup.h"
 
@@ -82,7 +82,8 @@ static void attach(struct side *side, const struct side *other, pid_t owner)
 	weft_ring_set_wakeup(&side->tx, &at);
 }
 
-/* Sleeps until something has come, be it space; true if it had before. */
+/* Sleeps until a message or space has arrived; true if it had arrived before.
+ */
 static bool sleep_until_poll(struct side *side, bool is_full)
 {
 	struct pollfd fd = { .fd = side->wakeup.rd, .events = POLLIN };

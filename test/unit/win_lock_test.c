@@ -65,7 +65,7 @@ static void who_wants_it_does_not_wait_for_itself(void **unused)
 static void who_comes_later_stands_back(void **unused)
 {
 	(void)unused;
-	state.lock = WEFT_WIN_WANTED; /* free, but others come first */
+	state.lock = WEFT_WIN_WANTED; /* free, but other requests are first */
 	n_rounds = 0;
 	assert_int_equal(weft_win_lock_here(&win, &target, true), 0);
 	assert_true(n_rounds >= FREE);

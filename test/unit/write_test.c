@@ -27,7 +27,7 @@ static void one_write(bool is_past, int i)
 	memset(to, i, sizeof(to));
 	weft_write(is_past, to + at, from + skip, len);
 	if (memcmp(to + at, from + skip, len))
-		fail_msg("%zu bytes at %zu are not as they were", len, at);
+		fail_msg("%zu bytes at %zu are changed", len, at);
 	for (size_t k = 0; k < sizeof(to); k++)
 		if ((k < at || k >= at + len) && to[k] != (unsigned char)i)
 			fail_msg("byte %zu was written, of %zu to %zu", k, at,

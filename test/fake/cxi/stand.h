@@ -191,7 +191,7 @@ struct stand_frame {
 	uint64_t key;
 	uint64_t data;
 	uint32_t len;  /* of the payload */
-	uint32_t want; /* bytes to come back */
+	uint32_t want; /* bytes of the answer */
 	int32_t status;
 	uint32_t unused;
 };
@@ -212,7 +212,7 @@ struct stand_op {
 	bool is_lost;
 };
 
-/* One thing being sent: the request of an op, or an answer. */
+/* A message being sent: the request of an operation, or an answer. */
 struct stand_out {
 	struct stand_out *next;
 	struct stand_frame frame;
@@ -244,7 +244,7 @@ struct stand_conn {
 	struct stand_frame in; /* being read, then its payload */
 	char *in_data;
 	size_t n_in;
-	char *buf; /* read and not looked at */
+	char *buf; /* read and ignored */
 	size_t buf_at, buf_end;
 	uint64_t last_due; /* of its ordered writes */
 };
@@ -254,7 +254,8 @@ struct stand_arrival {
 	struct stand_arrival *next;
 	struct stand_frame frame;
 	struct stand_addr from;
-	struct stand_conn *conn; /* to answer; NULL when answered or gone */
+	struct stand_conn
+		*conn; /* to be answered; NULL when answered or closed */
 	char *data;
 };
 
@@ -337,7 +338,8 @@ struct stand_nic {
 	atomic_bool has_due;	       /* something happens by itself soon */
 	struct stand_arrival *arrived, **arrived_tail;
 	size_t inbox_len; /* bytes arrived and not taken */
-	struct stand_arrival *early[STAND_KINDS]; /* came before a receive */
+	struct stand_arrival
+		*early[STAND_KINDS]; /* arrived before a receive was posted */
 	struct stand_recv *posted[STAND_KINDS];
 	struct stand_pull *pulls;
 	unsigned random;
@@ -452,7 +454,7 @@ void stand_target(struct stand_conn *conn, char *data);
 void stand_target_settle(struct stand_nic *nic);
 void stand_target_flush(
 	struct stand_nic *nic, struct stand_conn *conn, struct stand_mr *mr);
-/* A connection closes; what came over it stays. */
+/* A connection closes; messages that arrived over it stay. */
 void stand_target_forget(struct stand_nic *nic, struct stand_conn *conn);
 
 /* rx.c: receiving; nic.lock is held unless it says otherwise. */

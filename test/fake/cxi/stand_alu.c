@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stand_alu: what the card's arithmetic can do, and doing it
+/* stand_alu: arithmetic of the card's atomics: supported operations and their
+ * results
  *
- * Values are widened, worked on and narrowed. All cards of the process take
- * turns; the processor's own atomics are not kept out, as on the hardware. */
+ * Values are widened, computed and narrowed. One card of the process computes
+ * at a time. As on the hardware, atomics of the processor are not excluded. */
 #include "stand.h"
 
 #include <complex.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stand_amo: atomic operations: one element each
  *
- * High rate needs "unreliable" (transmitted once), which in turn forbids
- * events at the target. With a key that is not optimized both are ignored in
- * silence. */
+ * High rate needs "unreliable" (transmitted once), which in turn forbids events
+ * at the target. With a key that is not optimized, both flags are silently
+ * ignored. */
 #include "stand.h"
 
 #include <string.h>

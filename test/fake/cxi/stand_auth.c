@@ -13,7 +13,7 @@ enum {
 	DEFAULT_VNI = 10,
 };
 
-/* Where the word stands in a comma-separated list; -1: nowhere. */
+/* The position of the word in a comma-separated list; -1: not in the list. */
 static int index_in(const char *list, const char *word)
 {
 	size_t len = strlen(word);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stand_cq: completion queues
  *
- * Reading one is what makes messages move: progress is manual. */
+ * Messages move only when the process reads a completion queue: progress is
+ * manual. */
 #include "stand.h"
 
 #include <sched.h>

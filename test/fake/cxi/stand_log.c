@@ -2,7 +2,7 @@
 /* stand_log: settings from the environment, and the record of operations
  *
  * CXISTAND_LOG names a file ("%d" becomes the process); each operation is one
- * line of it, written at once. */
+ * line of it, written immediately. */
 #include "stand.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stand_pair: opening two endpoints, and asking about them */
+/* stand_pair: opens two endpoints and returns their state */
 #include "test/fake/cxi/stand_pair.h"
 
 #include <sched.h>

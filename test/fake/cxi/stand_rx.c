@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stand_rx: messages: what arrived, what waits for it, where they meet
+/* stand_rx: messages: arrived messages, posted receives, and their matching
  *
- * They meet when the process polls and not before. Long messages are a
+ * Messages are matched only when the process polls. Long messages are a
  * rendezvous: matched in order, complete some time later. */
 #include "stand.h"
 

@@ -36,7 +36,7 @@ static void case_info(void)
 	claim(i->addr_format == FI_ADDR_CXI &&
 			i->src_addrlen == WEFT_CXI_ADDR_LEN &&
 			i->ep_attr->protocol == WEFT_CXI_PROTO,
-		"with its address format and protocol");
+		"the device has the address format and protocol of cxi");
 	claim(d->mr_mode == (FI_MR_ENDPOINT | FI_MR_ALLOCATED) &&
 			d->mr_key_size == 4,
 		"client keys have 32 bits");
@@ -59,7 +59,8 @@ static void case_info(void)
 	rc = fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, h, &i);
 	claim(!rc && i->domain_attr->mr_mode & FI_MR_PROV_KEY &&
 			i->domain_attr->mr_key_size == 8,
-		"the provider's keys come first where they are welcome");
+		"keys of the provider are preferred if the caller accepts "
+		"them");
 	fi_freeinfo(i);
 	fi_freeinfo(h);
 }
@@ -171,16 +172,16 @@ static void case_flags(void)
 		"a put takes no data for the target's queue");
 	claim(pair_put(&p, 0, 1, once) == -FI_EBADFLAGS,
 		"a put cannot be unreliable");
-	claim(pair_put(&p, 0, 1, hrp) == 0, "it may be of high rate");
+	claim(pair_put(&p, 0, 1, hrp) == 0, "a put may be of high rate");
 	claim(pair_put(&p, 0, 1, WEFT_CXI_WEAK_FENCE) == 0,
 		"the old fence is still taken");
 	n += 2;
 	claim(atomic_add(&p, FI_INT64, PAIR_KEY, 9, hrp) == -FI_EINVAL,
 		"an atomic of high rate must be unreliable");
 	claim(atomic_add(&p, FI_INT64, PAIR_KEY, 9, hrp | once) == 0,
-		"and then may be");
+		"an unreliable atomic may be of high rate");
 	claim(atomic_add(&p, FI_INT64, PAIR_SLOW_KEY, 9, hrp) == 0,
-		"with a slow key nobody looks");
+		"an atomic with a standard key is not restricted");
 	n += 2;
 	claim(atomic_add(&p, FI_INT64, PAIR_KEY, 9, FI_REMOTE_CQ_DATA) ==
 			-FI_EBADFLAGS,
@@ -203,7 +204,7 @@ static void case_flags(void)
 	claim(fi_tinject(p.a.ep, buf, 1, p.to_b, 1ull << 48) == -FI_EINVAL,
 		"a tag of 49 bits is refused");
 	claim(fi_tinject(p.a.ep, buf, 1, p.to_b, (1ull << 48) - 1) == 0,
-		"one of 48 is not");
+		"a tag of 48 bits is accepted");
 	claim(pair_wait(p.a.writes, n) && fi_cntr_readerr(p.a.writes) == 0,
 		"all accepted ones complete");
 	pair_close(&p);
@@ -218,7 +219,7 @@ static void case_no_fence(void)
 	claim(pair_flush(&p, FI_FENCE) == -FI_EINVAL,
 		"a fence needs the capability");
 	claim(atomic_add(&p, FI_INT64, PAIR_KEY, 0, 0) == -FI_EOPNOTSUPP,
-		"so do atomics");
+		"atomics need the capability");
 	pair_close(&p);
 }
 
@@ -249,19 +250,21 @@ static void case_mr(void)
 		      NULL) &&
 			fi_mr_key(mr) == FI_KEY_NOTAVAIL,
 		"a registration has no key before it is enabled");
-	claim(fi_mr_enable(mr) == -FI_EINVAL, "nor is it, before it is bound");
+	claim(fi_mr_enable(mr) == -FI_EINVAL,
+		"a registration cannot be enabled before it is bound");
 	claim(!fi_mr_bind(mr, &p.b.ep->fid, 0) && !fi_mr_enable(mr) &&
 			fi_mr_key(mr) == 9,
 		"bound and enabled it has");
 	claim(write_with(&p, 0, 8) == FI_ENOKEY, "an unknown key is an error");
-	claim(write_with(&p, 0, 9) == FI_EACCES, "so is a wrong access");
+	claim(write_with(&p, 0, 9) == FI_EACCES,
+		"an access without permission is an error");
 	claim(write_with(&p, PAIR_MEM - 7, PAIR_KEY) == FI_EINVAL,
-		"and one byte too many");
+		"an access beyond the end is an error");
 	claim(write_with(&p, (uintptr_t)p.mem, PAIR_KEY) == FI_EINVAL,
 		"addresses are offsets");
 	claim(fi_cntr_readerr(p.a.writes) == 4, "the counter knows of them");
 	claim(fi_close(&p.b.ep->fid) == -FI_EBUSY,
-		"an endpoint outlives its registrations");
+		"an endpoint with registrations cannot be closed");
 	fi_close(&mr->fid);
 	pair_close(&p);
 }
@@ -288,13 +291,14 @@ static void case_more(void)
 		"FI_MORE alone sends nothing");
 	claim(pair_flush(&p, FI_FENCE | FI_DELIVERY_COMPLETE | FI_COMPLETION) ==
 			0,
-		"one without it rings");
+		"a post without FI_MORE rings the doorbell");
 	claim(pair_next(&p.a, &context) == 0 &&
 			fi_cntr_read(p.a.writes) == N_MORE + 1,
-		"for all of them");
+		"one doorbell submits all pending posts");
 	for (int i = 0; i < N_MORE; i++)
 		bad += pair_see(&p, i) != (uint64_t)i + 1;
-	claim(!bad, "and a fenced, delivered one makes them visible");
+	claim(!bad, "a fenced post with delivery-complete makes all earlier "
+		    "ones visible");
 	pair_put(&p, 0, 77, FI_MORE);
 	pair_close(&p);
 }
@@ -319,7 +323,7 @@ static void case_late(void)
 		N_MORE);
 	pair_put(&p, N_MORE, 1, FI_DELIVERY_COMPLETE | FI_COMPLETION);
 	claim(pair_next(&p.a, &context) == 0 && pair_see(&p, N_MORE) == 1,
-		"one with delivery-complete after it is visible");
+		"a later post with delivery-complete is visible");
 	pair_flush(&p, FI_FENCE | FI_COMPLETION);
 	pair_next(&p.a, &context);
 	hidden = 0;
@@ -330,7 +334,8 @@ static void case_late(void)
 	pair_next(&p.a, &context);
 	for (int i = 0; i < N_MORE; i++)
 		wrong += pair_see(&p, i) != 1;
-	claim(!wrong, "with delivery-complete it does");
+	claim(!wrong, "a fence with delivery-complete makes all earlier posts "
+		      "visible");
 	pair_close(&p);
 }
 
@@ -392,10 +397,10 @@ static void case_manual(void)
 		"a receive is posted");
 	fi_tinject(p.a.ep, "hello", 6, p.to_b, 5);
 	nanosleep(&nap, NULL);
-	claim(!in[0], "messages wait for somebody to poll");
+	claim(!in[0], "a message is not delivered before a poll");
 	claim(pair_next(&p.b, &context) == 0 && context == in &&
 			!strcmp(in, "hello"),
-		"and arrive then");
+		"a message is delivered by a poll");
 	pair_close(&p);
 }
 
@@ -422,7 +427,7 @@ static void case_limits(void)
 		rc = pair_put(&p, 0, 1, FI_MORE | FI_COMPLETION);
 	claim(rc == -FI_EAGAIN && n == 17,
 		"a full queue pushes back (after %d)", n - 1);
-	claim(pair_wait(p.a.writes, 16), "and rings the wakeup");
+	claim(pair_wait(p.a.writes, 16), "a full queue rings the doorbell");
 	claim(!fi_ep_alias(p.a.ep, &alias, FI_TRANSMIT) &&
 			!fi_control(&alias->fid, FI_SET_VAL, &var),
 		"an alias has a traffic class of its own");
@@ -430,7 +435,7 @@ static void case_limits(void)
 		return;
 	claim(fi_inject_write(alias, "1234567", 8, p.to_b, 0, PAIR_KEY) ==
 			-FI_ENOSPC,
-		"the hardware has no profile left for it");
+		"the hardware has no free profile for the class");
 	tclass = 0x205;
 	claim(fi_control(&alias->fid, FI_SET_VAL, &var) == -FI_EINVAL,
 		"network control is no class for users");
@@ -454,7 +459,7 @@ static void case_extensions(void)
 		name[9] = version;
 		claim(!fi_open_ops(&p.a.domain->fid, name, 0, &ops, NULL) &&
 				ops,
-			"%s is there", name);
+			"%s can be opened", name);
 	}
 	claim(fi_open_ops(&p.a.domain->fid, "dom_ops_v7", 0, &ops, NULL) ==
 			-FI_EINVAL,
@@ -462,12 +467,12 @@ static void case_extensions(void)
 	claim(!fi_open_ops(&p.a.writes->fid, "cxi_counter_ops", 0, &counter_ops,
 		      NULL) &&
 			counter_ops,
-		"so are operations on counters");
+		"the operations on counters can be opened");
 	claim(fi_control(&p.a.domain->fid, FI_SET_VAL, &var) == -FI_EINVAL,
 		"client keys are optimized or not by their value");
 	var.name = WEFT_CXI_GET_OPTIMIZED_MRS;
 	claim(!fi_control(&p.a.domain->fid, FI_GET_VAL, &var) && on,
-		"which can be asked for");
+		"the setting of optimized keys can be queried");
 	pair_close(&p);
 }
 
@@ -486,7 +491,8 @@ static void case_eagain(void)
 		refused++;
 	claim(refused > N_MORE / 10 && pair_wait(p.a.writes, N_MORE + 1),
 		"refused posts succeed when repeated (%d)", refused);
-	claim(fi_cntr_readerr(p.a.writes) == 0, "and nothing was done twice");
+	claim(fi_cntr_readerr(p.a.writes) == 0,
+		"no refused post was executed twice");
 	pair_close(&p);
 }
 
@@ -503,7 +509,7 @@ static void case_cqerr(void)
 	for (uint64_t i = fi_cntr_readerr(p.a.writes); i; i--)
 		n_err += pair_next(&p.a, &context) == FI_EIO;
 	claim(n_err > 5 && n_err == fi_cntr_readerr(p.a.writes),
-		"errors of unsignalled puts are told (%u)", n_err);
+		"errors of unsignalled puts are reported (%u)", n_err);
 	pair_close(&p);
 }
 
@@ -525,8 +531,8 @@ static void case_lose(void)
 		"unreliable atomics get lost (%d)", (int)errors);
 	pair_flush(&p, FI_FENCE | FI_DELIVERY_COMPLETE);
 	pair_wait(p.a.writes, 2 * N_MORE + 1);
-	claim(pair_see(&p, 4) == N_MORE, "others do not");
-	claim(pair_see(&p, 3) <= N_MORE, "and none happens twice");
+	claim(pair_see(&p, 4) == N_MORE, "reliable atomics are not lost");
+	claim(pair_see(&p, 3) <= N_MORE, "no atomic is executed twice");
 	pair_close(&p);
 }
 
@@ -603,7 +609,7 @@ static const char golden[] =
 	"fi_inject peer=0 len=2 flags=INJECT tclass=BEST_EFFORT on=cxi0\n"
 	"close ops=6 doorbells=5 lost=0\n";
 
-/* Opening, and the side to which things are only done. */
+/* Opening, and the target side, which makes no calls. */
 static bool is_aside(const char *line)
 {
 	return !strncmp(line, "domain ", 7) || !strncmp(line, "endpoint ", 9) ||
@@ -651,7 +657,7 @@ static void case_log(void)
 	fi_inject(p.a.ep, "x", 2, p.to_b);
 	pair_wait(p.a.writes, 5);
 	pair_close(&p);
-	claim(same_log(path), "the record says what was done");
+	claim(same_log(path), "the log lists the operations");
 	unlink(path);
 }
 
@@ -722,7 +728,7 @@ int main(void)
 	}
 	setenv("FI_PROVIDER", "cxi", 1);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		claim(in_child(i) == 0, "%s ends well", cases[i].name);
+		claim(in_child(i) == 0, "%s ends normally", cases[i].name);
 	}
 	printf("1..%d\n", score->n_claims);
 	return score->n_wrong != 0;

@@ -70,14 +70,14 @@ void case_atomic_tables(void)
 			n_wrong_here += has(d, t, op, FI_COMPARE_ATOMIC) !=
 					(table[i].compare >> t & 1);
 		}
-		claim(!n_wrong_here, "%s has its types",
+		claim(!n_wrong_here, "%s supports its types",
 			fi_tostr(&op, FI_TYPE_ATOMIC_OP));
 	}
 	claim(has(d, WIDE_INT128, FI_CSWAP, FI_COMPARE_ATOMIC) &&
 			!has(d, WIDE_INT128, FI_SUM, 0),
 		"128 bits can be compared and swapped, and nothing else");
 	claim(!has(d, FI_INT64, FI_SUM, FI_FETCH_ATOMIC | WEFT_CXI_PCIE_AMO),
-		"nothing goes over PCIe unless it was switched on");
+		"no atomic uses PCIe unless PCIe atomics are enabled");
 	pair_close(&p);
 }
 
@@ -273,6 +273,6 @@ void case_atomics(void)
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
 		try_all(&p, values[i][0], values[i][1], values[i][2]);
 	wide(&p);
-	claim(!n_bad_runs, "%d atomics give what C gives", n_runs);
+	claim(!n_bad_runs, "%d atomics have the results of C", n_runs);
 	pair_close(&p);
 }

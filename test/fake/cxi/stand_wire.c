@@ -91,7 +91,8 @@ static void fail_ops(struct stand_op_list *list, int status)
 	}
 }
 
-/* The other side is gone. The struct stays until the endpoint closes. */
+/* The other side has closed the connection. The struct stays until the endpoint
+ * closes. */
 static void conn_kill(struct stand_conn *c)
 {
 	if (c->is_dead)
