@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The launcher needs no fabric: it takes the few files it stands on instead of
-# libweft, and starts without loading libfabric.
+# The launcher needs no fabric. It compiles the few files that it uses instead of
+# linking libweft, and so starts without loading libfabric.
 bin_PROGRAMS += mpiexec
 mpiexec_SOURCES = \
 	src/tools/tool_run.c \
@@ -92,8 +92,8 @@ test_unit_tool_report_test_SOURCES = test/unit/tool_report_test.c src/tools/tool
 test_unit_tool_report_test_CPPFLAGS = $(AM_CPPFLAGS)
 weft_info_LDFLAGS = $(tool_ldflags)
 
-# weft(7) and mpiio(7) hold the tables of variables, counters and info keys as
-# this build knows them.
+# weft(7) and mpiio(7) contain the tables of variables, counters and info keys of
+# this build.
 dist_man_MANS += contrib/man/weft-info.1
 nodist_man_MANS += contrib/man/weft.7 contrib/man/mpiio.7
 CLEANFILES += contrib/man/weft.7 contrib/man/mpiio.7

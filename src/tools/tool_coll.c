@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* The case that the command line describes. */
+/* The job and message size of the command line. */
 struct job {
 	int64_t n, per_node, bytes;
 	const char *fabric; /* between nodes */
@@ -62,8 +62,8 @@ static int read_number(const char *option, const char *text, int64_t low,
 	v = weft_coll_bytes_of(text, strlen(text));
 	if (v < low || v > high)
 		return tool_coll_refuse(
-			"%s %s: a whole number between %lld and %lld is "
-			"needed, as in 64K",
+			"%s %s: expected a whole number from %lld to %lld, "
+			"for example 64K",
 			option, text, (long long)low, (long long)high);
 	*out = v;
 	return 0;

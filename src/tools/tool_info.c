@@ -322,17 +322,17 @@ static int show_io(struct weft_tool_report *report, const char *name)
 			"carried out in the call that starts it "
 			"(WEFT_IO_THREADS=0)");
 	weft_tool_report_text(at, "io_uring", "%s%s (WEFT_IO_ENGINE)",
-		why_not ? "no: " : "the kernel permits it, used for ",
+		why_not ? "no: " : "permitted by the kernel, used for ",
 		why_not				 ? why_not
 		: weft_knobs.io_engine[0] == 'u' ? "all non-blocking accesses"
 						 : "short reads from disks");
 	weft_tool_report_text(at, "collective buffering",
-		"%scollectives, where views have gaps and it pays: one "
+		"%scollectives whose views have gaps, if that is faster: one "
 		"aggregator per node, unless hints set another number",
 		weft_knobs.io_threads ? "" : "blocking ");
 	weft_tool_report_text(at, "writing gaps",
-		"where runs are short, on file systems of this host: other "
-		"writers are locked out meanwhile");
+		"data sieving for short runs, on file systems of this host: "
+		"other writers are locked out meanwhile");
 	weft_tool_report_text(at, "report at close", "%s (WEFT_IO_STATS)",
 		weft_knobs.io_stats[0] == '1' ? "on" : "off");
 	return 0;
@@ -374,7 +374,9 @@ static void add_hint(
 	weft_tool_report_text(row, "how", "%s", how);
 }
 
-/* Each hint alone, then all together, because some need another one. */
+/* Shows each hint alone, then all together, because some hints need another
+ * one.
+ */
 static int show_hints(struct weft_tool_report *report, const char *name)
 {
 	struct weft_net_hints hints = { .provider = options.provider,
@@ -416,7 +418,7 @@ static int show_node(struct weft_tool_report *at)
 	weft_tool_report_text(at, "cores", "%s",
 		plan.shares_cores ? "shared" : "one for each process");
 	weft_tool_report_text(at, "near", "%s",
-		!plan.is_near_only ? "none: this process is not bound"
+		!plan.is_near_only ? "no processes: this one is not bound"
 		: plan.near[0]	   ? plan.near
 				   : "all");
 	weft_tool_report_number(at, "ring", plan.ring_len, "B");
@@ -470,7 +472,7 @@ static int show_nics(struct weft_tool_report *report, const char *name)
 	return err ? tool_info_fail("network devices", err) : 0;
 }
 
-/* One process set of a session, with its size. */
+/* Shows a process set of a session, with its size. */
 static int show_pset(
 	struct weft_tool_report *list, struct weft_session *session, uint32_t i)
 {
@@ -489,7 +491,8 @@ static int show_pset(
 	return 0;
 }
 
-/* The processors that this process may run on, by its launcher or parent. */
+/* Shows the processors that the launcher or the parent permits this process to
+ * use. */
 static void show_binding(struct weft_tool_report *at)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -540,7 +543,8 @@ static int show_coll(struct weft_tool_report *report, const char *name)
 static const struct topic topics[] = {
 	{ "--version", "version and standards (the default)", show_version,
 		true },
-	{ "--build", "how it was built, and with what", show_build, true },
+	{ "--build", "compiler, options and libraries of the build", show_build,
+		true },
 	{ "--providers",
 		"fabric providers found, and why each is or is not "
 		"used",
@@ -550,16 +554,16 @@ static const struct topic topics[] = {
 		show_plan, true },
 	{ "--hints", "the effect of each hint of a session on that provider",
 		show_hints, true },
-	{ "--nics", "network devices of this host and how near they are",
+	{ "--nics", "network devices of this host, and their distance",
 		show_nics, true },
-	{ "--io", "how files are read and written", show_io, true },
+	{ "--io", "the methods of reading and writing files", show_io, true },
 	{ "--psets", "process manager and process sets; run it under mpiexec",
 		show_psets, true },
 	{ "--knobs", "every WEFT_ variable: value, source, meaning", show_knobs,
 		true },
-	{ "--counters", "what WEFT_STATS=1 counts, with units", show_counters,
-		true },
-	{ "--env", "variables of the layers below that are set", show_env,
+	{ "--counters", "the counters of WEFT_STATS=1, with units",
+		show_counters, true },
+	{ "--env", "variables of other libraries that are set", show_env,
 		true },
 	{ "--api",
 		"every MPI procedure: implemented or missing; --brief: "
@@ -568,8 +572,8 @@ static const struct topic topics[] = {
 	{ "--shmem", "every OpenSHMEM procedure; --brief: only the counts",
 		show_shmem, false },
 	{ "--coll",
-		"OPERATION: which algorithm is selected, by which rule, and "
-		"which others can do the case",
+		"OPERATION: the selected algorithm, its rule, and the other "
+		"possible algorithms",
 		show_coll, false },
 };
 
@@ -583,8 +587,8 @@ static int usage(void)
 	       "[--per-node N] [--fabric NAME]\n");
 	for (size_t i = 0; i < N_TOPICS; i++)
 		printf("  %-12s %s\n", topics[i].option, topics[i].sentence);
-	printf("  --all        all of these but the lists of procedures\n"
-	       "  --json       as JSON; without a topic, as --all\n");
+	printf("  --all        all topics except --api, --shmem and --coll\n"
+	       "  --json       print JSON; without a topic, of --all\n");
 	return 0;
 }
 
@@ -616,7 +620,8 @@ static int tool_info_show(const bool chosen[N_TOPICS])
 	return code;
 }
 
-/* An option with a value; true if it is one. */
+/* Reads an option with a value. False if it is another option, or has no value.
+ */
 static bool tool_info_read_option(const char *option, const char *value)
 {
 	const struct {
@@ -641,8 +646,8 @@ static bool tool_info_read_option(const char *option, const char *value)
 static int tool_info_refuse(const char *word)
 {
 	fprintf(stderr,
-		"weft-info: %s is no topic or option, or has no value; --help "
-		"lists them\n",
+		"weft-info: %s is no topic or option, or its value is missing; "
+		"--help lists them\n",
 		word);
 	return 2;
 }
