@@ -5,18 +5,18 @@ BEGIN {
 	handles = "Comm Type Errhandler File Group Info Message Op Request Session Win"
 	known_types = "."
 	n = split("num:a number that is not negative;rank:a rank;tag:a tag;" \
-		"root:the rank of the root, on an intercommunicator MPI_ROOT there;" \
+		"root:the rank of the root; on an intercommunicator, MPI_ROOT at the root;" \
 		"keyval:a key of attributes;bool:true or false;index:an index;" \
 		"count:a number of elements;count_c:a number of elements;" \
 		"weights:weights of edges, or MPI_UNWEIGHTED;int:a number;" \
 		"large:a number;aint:an address or a number of bytes;" \
-		"offset:a position or size in a file;fint:a handle as Fortran has it;" \
-		"fstatus:a status as mpif.h has it;" \
-		"f08status:a status as mpi_f08 has it;" \
+		"offset:a position or size in a file;fint:a handle of Fortran;" \
+		"fstatus:a status of mpif.h;" \
+		"f08status:a status of mpi_f08;" \
 		"buf:a buffer;loc:a variable;str:a string;key:a string;" \
-		"words:strings;cptr:where an address goes;" \
-		"vbool:a LOGICAL of Fortran;attr:the attribute, or what the functions are given;" \
-		"opaque:an address;argc:of main;argv:of main;" \
+		"words:strings;cptr:the address of a variable for an address;" \
+		"vbool:a LOGICAL of Fortran;attr:the attribute, or the extra state;" \
+		"opaque:an address;argc:argument of main;argv:argument of main;" \
 		"Comm:a communicator;Type:a datatype;Errhandler:an error handler;" \
 		"File:a file;Group:a group;Info:an info object;Message:a message;" \
 		"Op:an operation;Request:a request;Session:a session;Win:a window",
@@ -46,40 +46,40 @@ function further(entries, name, when)
 function further_errors()
 {
 	further("^(Recv|Mrecv|Sendrecv.*|(Wait|Test)(any|all|some)?)$", "TRUNCATE",
-		"A message was longer than the buffer for it.")
+		"A message was longer than its buffer.")
 	further("^(Wait|Test)(all|some)$", "IN_STATUS",
-		"An operation failed: each status has its own code.")
+		"An operation failed; each status has its own code.")
 	further("^(Cart_(get|rank|coords|shift|sub)|Graph_(get|neigh)|Cartdim|Graphdims|" \
 		"Dist_graph_neigh|Neighbor_)", "TOPOLOGY",
-		"The communicator has no topology, or one of another kind.")
-	further("^(Dims|Cart)_create$", "DIMS", "The sides make no grid.")
+		"The communicator has no topology, or a topology of another kind.")
+	further("^(Dims|Cart)_create$", "DIMS", "The dimensions form no grid.")
 	further("^Comm_spawn", "SPAWN", "A program could not be started.")
 	further("^(Comm_connect|Comm_accept|Close_port)$", "PORT",
-		"There is no such port.")
-	further("^Lookup_name$", "NAME", "Nobody has published the name.")
+		"The port does not exist.")
+	further("^Lookup_name$", "NAME", "The name is not published.")
 	further("^Unpublish_name$", "SERVICE", "The name was not published.")
 	further("^Info_(set|delete|get|get_string|get_valuelen)$", "INFO_KEY",
 		"The key is empty or too long.")
 	further("^Info_set$", "INFO_VALUE", "The value is too long.")
-	further("^Info_delete$", "INFO_NOKEY", "There is no such key.")
+	further("^Info_delete$", "INFO_NOKEY", "The key does not exist.")
 	further("^Win_(create|allocate|allocate_shared|attach)$", "SIZE",
 		"The size is negative.")
 	further("^Win_(create|allocate|allocate_shared)$", "DISP",
 		"The displacement unit is not positive.")
-	further("^Win_lock$", "LOCKTYPE", "There is no such type of lock.")
+	further("^Win_lock$", "LOCKTYPE", "The type of lock does not exist.")
 	further("^Win_(fence|start|post|lock|lock_all)$", "ASSERT",
-		"The assertion has bits that mean nothing here.")
+		"The assertion has bits that this procedure does not accept.")
 	further("^Win_(attach|detach)$", "RMA_ATTACH",
-		"The memory cannot be attached, or is not.")
+		"The memory cannot be attached, or is not attached.")
 	further("^Win_allocate_shared$", "RMA_SHARED",
-		"Not all processes can share memory.")
+		"The processes cannot share memory.")
 	further("^Win_(attach|detach|shared_query)$", "RMA_FLAVOR",
 		"The window is of another flavor.")
 	further(one_sided, "RMA_RANGE",
-		"The target is outside of the window; this may come with a later call.")
+		"The access is outside the target's window; a later call may report this.")
 	further(one_sided "|^Win_(free|fence|start|complete|post|wait|test|lock|" \
 		"unlock|flush|sync)", "RMA_SYNC",
-		"The epoch does not allow it.")
+		"The epoch does not permit this call.")
 }
 
 # A line of roff; a line longer than a screen is broken at a comma.
@@ -226,15 +226,15 @@ function description(    form)
 			"\n.PP" > page
 	print $11 > page
 	if (form ~ /^start/)
-		print ".PP\nThis form returns at once. The operation is complete when\n" \
-			".I request\nis, by\n.BR MPI_Wait ,\n.B MPI_Test\nand the like; " \
-			"until then its buffers and arrays must be left alone." > page
+		print ".PP\nThis form returns immediately. The operation is complete when\n" \
+			".BR MPI_Wait ,\n.B MPI_Test\nor a similar call completes\n.IR request .\n" \
+			"Until then, do not access its buffers and arrays." > page
 	if (form ~ /^init/)
-		print ".PP\nThis form makes a persistent request, and each\n.B MPI_Start\n" \
-			"of it does the operation once. Buffers and arrays must stay where they are\n" \
-			"until the request is freed." > page
+		print ".PP\nThis form creates a persistent request. Each\n.B MPI_Start\n" \
+			"starts the operation. Do not free or move the buffers and arrays\n" \
+			"before the request is freed." > page
 	if (form ~ /_c$/)
-		printf ".PP\nThis is the form for large counts; that for counts that fit in an int is\n" \
+		printf ".PP\nThis is the form for large counts. The form for counts of type int is\n" \
 			".BR MPI_%s (3).\n", substr($1, 1, length($1) - 2) > page
 }
 
@@ -269,8 +269,8 @@ function errors(    n, i, word, done)
 			"no error handler is called." > page
 		return
 	}
-	print "Returns\n.B MPI_SUCCESS\nor a code of one of these classes, " \
-		"after a call of the\n" handler() "." > page
+	print "Returns\n.BR MPI_SUCCESS ,\nor calls the\n" handler() \
+		"\nand returns a code of one of these classes." > page
 	n = $10 == "-" ? 0 : split($10, word, " ")
 	for (i = 1; i <= n; i++) {
 		split_argument(word[i])
@@ -278,14 +278,14 @@ function errors(    n, i, word, done)
 		if (w_mode == ">" && w_type != "buf" || !(w_type in class) || class[w_type] in done)
 			continue
 		done[class[w_type]] = 1
-		printf ".TP\n.B MPI_ERR_%s\n.I %s\nis wrong.\n", class[w_type], w_name > page
+		printf ".TP\n.B MPI_ERR_%s\n.I %s\nis invalid.\n", class[w_type], w_name > page
 	}
 	if (n)
-		print ".TP\n.B MPI_ERR_ARG\nAny other argument is wrong, or a place for a result is missing." > page
+		print ".TP\n.B MPI_ERR_ARG\nAnother argument is invalid, or the address of a result is NULL." > page
 	further_errors()
 	if ($4 ~ /^(p2p|coll|comm|session|rma)$/)
-		print ".TP\n.B MPI_ERR_PROC_ABORTED\nA process that is needed has ended." > page
-	print ".PP\nWhat was wrong, and what to do, is the text of the code:\n" \
+		print ".TP\n.B MPI_ERR_PROC_ABORTED\nThe call needs a process that has ended." > page
+	print ".PP\nThe text of the error code describes the error and the remedy:\n" \
 		".BR MPI_Error_string (3)." > page
 }
 

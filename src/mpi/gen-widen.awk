@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# gen-widen: PMPI_X and PMPI_X_c around the one body of both
+# gen-widen: writes PMPI_X and PMPI_X_c, which call the same function
 
 # The int and the large-count form of one procedure, which differ only in the
 # width of numbers: narrow and wide are the C arguments of the two.
@@ -51,7 +51,7 @@ function inner_name(name)
 	return (has($7, "checked") ? "checked_" : "mpi_") tolower(name)
 }
 
-# A row and, next, that of its large-count form.
+# Writes both forms when their second row is read.
 function widen_pair(file, name)
 {
 	if (name ~ /_c$/) {
