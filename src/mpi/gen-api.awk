@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# gen-api: names, what is missing, lists and the export map, from the rows
+# gen-api: writes aliases, missing procedures, lists and the export map from the rows
 
 function die(why)
 {
@@ -62,7 +62,7 @@ BEGIN {
 	print "{\nglobal:" > map
 }
 
-# the header: one prototype a line
+# Reads mpi.h: one prototype per line.
 FNR == NR {
 	if (match($0, /^[A-Za-z_]+ MPI_[A-Za-z0-9_]+\(.*\);/)) {
 		text = substr($0, 1, RLENGTH)
@@ -74,7 +74,7 @@ FNR == NR {
 
 $1 == "chapter" { next }
 
-# procedures beyond the standard; their prototypes are in mpix.h
+# Extensions, whose prototypes are in mpix.h.
 $1 == "MPIX" {
 	alias(file_of("mpix"), $2, "MPIX")
 	printf "\tMPIX_%s;\n\tPMPIX_%s;\n", $2, $2 > map

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# gen-checked: PMPI_X, which checks its arguments and calls mpi_x() with objects
+# gen-checked: writes PMPI_X, which checks its arguments and calls mpi_x()
 #
 # The object of the call is checked first, because errors are raised on it (on a
 # group's session, if the call has only groups). Then each argument is checked
@@ -23,7 +23,7 @@ function is_object(type)
 	return type ~ /^(Comm|Errhandler|Group|Info|Op|Request|Session|Type|Win|File)$/
 }
 
-# One more check, where a condition holds.
+# Adds a check.
 function check(text, where)
 {
 	checks = checks (checks == "" ? "\n" : "") "\tif (!failed" \
@@ -91,7 +91,7 @@ function check_number(x, type)
 		check("weft_check_target(" owner "_of, \"" x "\", " x ")")
 }
 
-# An address: of an array as soon as it has a length.
+# An address. That of an array is checked if its length is not 0.
 function check_address(x, mode, type, len,    name)
 {
 	name = x == "indx" ? "index" : x
@@ -108,7 +108,7 @@ function check_address(x, mode, type, len,    name)
 		check("weft_check_ptr(" x ", \"" name "\")", len " > 0")
 }
 
-# After the type: the buffer and the count before it.
+# Checks the buffer and the count that precede a type.
 function check_buffer(i)
 {
 	if (i > 2 && a_type[i] == "Type" && a_type[i - 1] ~ /^count/ && \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_attr: attributes as Fortran sets and reads them
  *
- * For libweft_fortran only. These do what MPI_Comm_set_attr and the like do,
- * for values that are integers: C reads the address of one (MPI 5.0, 19.3.7).
- * The functions of a key that is created here get values as Fortran reads them,
- * in the bits of their pointers. */
+ * For libweft_fortran only. These functions are MPI_Comm_set_attr and the like
+ * for integer values, of which C reads the address (MPI 5.0, 19.3.7). The
+ * callbacks of a key that is created here receive the integer in the bits of
+ * their pointer. */
 #ifndef WEFT_MPI_ATTR_H
 #define WEFT_MPI_ATTR_H
 

@@ -4,8 +4,8 @@
 #ifndef WEFT_MPI_BUFFER_H
 #define WEFT_MPI_BUFFER_H
 
-/* Called after a session closed: detaches the process's buffer if no session is
- * open, as the standard requires. */
+/* Detaches the process's buffer if no session is open, as the standard
+ * requires. Called after a session has closed. */
 void weft_mpi_buffer_drop(void);
 
 #endif

@@ -253,9 +253,8 @@ static bool is_leaf(const struct weft_coll *coll)
 	return coll->comm->is_inter ? coll->root >= 0 : true;
 }
 
-/* Compares the own block of an all-to-all buffer with that block of the other
- * buffer. Reports the same memory passed twice where predefined types leave no
- * doubt. */
+/* Fails if the caller's own block has the same address in both buffers of an
+ * all-to-all. Only blocks of predefined types are checked. */
 static int check_own_block(const struct weft_coll *coll,
 	const struct weft_blocks *all, const struct weft_blocks *other,
 	int32_t other_block)

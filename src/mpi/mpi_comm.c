@@ -475,7 +475,7 @@ static int mpi_comm_set_info(
 	struct weft_info *made = NULL;
 	int err = weft_hint_comm(info, &made);
 
-	if (!err && comm->n_spread) /* a promise that is relied on stays */
+	if (!err && comm->n_spread) /* a spread communicator relies on it */
 		(void)weft_info_delete(
 			made, weft_hint_desc(WEFT_HINT_NO_ANY_TAG)->key);
 	if (!err && comm->info) {

@@ -96,8 +96,7 @@ static int file_read_hints(
 	}
 	if (!err && asked)
 		err = weft_hint_accept(WEFT_HINT_OF_FILE, true, asked, *made);
-	/* those count more, as in ROMIO: whoever runs a program knows the
-	 * machine */
+	/* hints of the system file replace those of the program, as in ROMIO */
 	if (!err && system)
 		err = weft_file_hint_read(system, *made);
 	weft_file_hint_parse(*made, &config->hints);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_map: error classes, and what raising an error does */
+/* mpi_map: error classes and the raising of errors */
 #include "mpi_map.h"
 
 #include "base/log.h"
@@ -299,8 +299,8 @@ static const char *kind_name(int kind)
 
 static void die(const struct raised *r) __attribute__((noreturn));
 
-/* Fatal: prints one line with all that is known, then ends the job, or the part
- * of it that the session's scope selects. */
+/* Handles a fatal error: prints one line with all particulars, then ends the
+ * job, or the part of it that the session's scope selects. */
 static void die(const struct raised *r)
 {
 	char text[1024], class[MPI_MAX_ERROR_STRING];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_mix: objects of different sessions in one call
  *
- * The standard forbids that for every procedure, also for objects of the World
- * (MPI-4.1, 11.3). Calls that create an object from both or communicate over
- * both always return an error. Calls that compare, translate or complete
- * requests have a defined result all the same, and libraries use them on
- * arbitrary objects: these return an error with WEFT_CHECK=strict only. */
+ * The standard forbids this for every procedure, also for objects of the World
+ * (MPI-4.1, 11.3). Calls that create an object from both, or communicate over
+ * both, always return an error. Calls that compare groups, translate ranks or
+ * complete requests have a defined result nevertheless. Libraries use them on
+ * arbitrary objects, so they return an error with WEFT_CHECK=strict only. */
 #ifndef WEFT_MPI_MIX_H
 #define WEFT_MPI_MIX_H
 
@@ -23,7 +23,7 @@ int weft_mix_comm_group(
 int weft_mix_requests(int count, const MPI_Request *requests)
 	__attribute__((cold));
 
-/* True if harmless mixes are errors, too. */
+/* True if calls with a defined result are errors, too. */
 static inline bool weft_mix_is_strict(void)
 {
 	return weft_unlikely(weft_knobs.check[0] == 's');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_mpix: procedures beyond the standard */
+/* mpi_mpix: extensions of the standard */
 #include "mpi_check.h"
 
 #include "core/attr.h"
@@ -15,7 +15,7 @@
 
 /* ---- non-blocking creation and disconnect ---- */
 
-/* A started one. Destroyed when it is over. */
+/* A started operation. Destroyed when it completes. */
 struct nonblocking {
 	struct weft_req *req;
 	MPI_Comm *newcomm; /* of a creation */
@@ -47,7 +47,8 @@ static void mpi_mpix_on_left(void *arg, int err)
 	nonblocking_end(arg, err);
 }
 
-/* Two references: the user's and the operation's. */
+/* Creates an operation. Its request has two references, of the program and of
+ * the operation. */
 static int nonblocking_new(
 	struct weft_vci *vci, struct nonblocking **nonblocking_out)
 {
@@ -68,7 +69,7 @@ static int nonblocking_new(
 	return 0;
 }
 
-/* It never started. */
+/* Destroys an operation that could not be started. */
 static void nonblocking_drop(
 	struct weft_vci *vci, struct nonblocking *nonblocking)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_request: wait, test, free, cancel, start
  *
- * MPI-5.0 sections 3.7, 3.8, 3.9. Each procedure looks a handle up, checks
- * whether its request is done (progressing where it may), and then takes it
- * out: fills the status, and frees or deactivates the request. */
+ * MPI-5.0 sections 3.7, 3.8, 3.9. Each procedure looks up a handle and checks
+ * whether its request is done. If the procedure permits it, it makes progress.
+ * Then it takes the request out: it fills the status, and frees or deactivates
+ * the request. */
 #include "mpi_check.h"
 #include "mpi_mix.h"
 #include "mpi_map.h"

@@ -89,9 +89,9 @@ static int mpi_topo_test(const struct weft_comm *comm, int *status)
 
 /* ---- dimensions ---- */
 
-/* Tries the products of k factors, largest first, that equal n. It keeps the
- * one whose factors differ least; of equals, the one whose smallest factor is
- * largest, then the next, and so on. */
+/* The search for the best product of k factors, largest first, that equals n.
+ * The factors of the best product differ least. Among equal products, the best
+ * one has the largest smallest factor, then the largest next one, and so on. */
 struct factors {
 	int64_t *divisors; /* of the whole number, ascending */
 	int n_divisors, k;

@@ -27,7 +27,7 @@ static enum weft_hint_object hint_object(enum weft_win_flavor flavor)
 	return (enum weft_hint_object)(WEFT_HINT_OF_WIN_CREATE << flavor);
 }
 
-/* Sets the fields of config that hints decide. */
+/* Sets the fields of config that hints determine. */
 static void apply_hints(
 	struct weft_win_config *config, const struct weft_info *info)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# gen-api makes these from the procedure table and the header, in the build
+# gen-api writes these from the procedure table and the header, in the build
 # directory; src/mpi/api_<chapter>.h is included by mpi_<chapter>.c.
 api_made = src/mpi/api_rows src/mpi/api_list.h src/mpi/api_missing.c \
 	src/mpi/api_coll.c src/mpi/mpi_abi.map
