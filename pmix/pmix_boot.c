@@ -270,7 +270,7 @@ static int pmix_abort(struct weft_boot *base, int code, const char *why,
 
 static void boot_free(struct pmix_boot *boot)
 {
-	weft_list_for_each(it, next, &boot->asked) weft_pmix_item_destroy(
+	weft_list_for_each(it, next, &boot->outstanding) weft_pmix_item_destroy(
 		weft_container_of(it, struct pmix_item, link));
 	weft_list_for_each(it, next, &boot->queue) weft_pmix_item_destroy(
 		weft_container_of(it, struct pmix_item, link));
@@ -431,7 +431,7 @@ int weft_pmix_open(
 	pthread_mutex_init(&boot->lock, NULL);
 	pthread_mutex_init(&boot->name_lock, NULL);
 	weft_list_init(&boot->sets);
-	weft_list_init(&boot->asked);
+	weft_list_init(&boot->outstanding);
 	weft_list_init(&boot->queue);
 	status = PMIx_Init(&boot->me, NULL, 0);
 	if (status != PMIX_SUCCESS) {

@@ -34,8 +34,8 @@ struct pmix_item {
 };
 
 /* The connection. weft_pmix_open creates it, close destroys it. The caller's
- * thread uses it. PMIx's thread moves items from asked to queue and appends
- * events, under the lock. */
+ * thread uses it. PMIx's thread moves items from outstanding to queue and
+ * appends events, under the lock. */
 struct pmix_boot {
 	struct weft_boot boot;
 	pmix_proc_t me;
@@ -52,10 +52,10 @@ struct pmix_boot {
 				  until it answers */
 	struct weft_link sets; /* process sets known from notices */
 	pthread_mutex_t lock;  /* innermost in the lock order */
-	pthread_mutex_t name_lock; /* held from the lookup of a name to its
-				   publication */
-	struct weft_link asked;	   /* guarded by lock */
-	struct weft_link queue;	   /* guarded by lock */
+	pthread_mutex_t name_lock;    /* held from the lookup of a name to its
+				      publication */
+	struct weft_link outstanding; /* guarded by lock */
+	struct weft_link queue;	      /* guarded by lock */
 	/* queries and event handlers without an answer; PMIx's thread continues
 	 * them under a lock that PMIx_Finalize holds while it waits for the
 	 * server */
@@ -120,7 +120,7 @@ void weft_pmix_query_exit(struct weft_boot *boot, uint32_t rank);
 int weft_pmix_call(
 	struct weft_boot *boot, uint32_t rank, const void *data, size_t len);
 
-/* Creates an item on the asked list. NULL: out of memory. */
+/* Creates an item on the outstanding list. NULL: out of memory. */
 struct pmix_item *weft_pmix_item_create(
 	struct pmix_boot *boot, enum pmix_item_kind kind);
 

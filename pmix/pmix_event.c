@@ -33,7 +33,7 @@ struct pmix_item *weft_pmix_item_create(
 	item->owner = boot;
 	item->kind = kind;
 	pthread_mutex_lock(&boot->lock);
-	weft_list_push_back(&boot->asked, &item->link);
+	weft_list_push_back(&boot->outstanding, &item->link);
 	pthread_mutex_unlock(&boot->lock);
 	return item;
 }
@@ -430,7 +430,7 @@ static void fail_gets(struct pmix_boot *boot, uint32_t rank)
 
 	weft_list_init(&failed);
 	pthread_mutex_lock(&boot->lock);
-	weft_list_for_each(it, next, &boot->asked)
+	weft_list_for_each(it, next, &boot->outstanding)
 	{
 		struct pmix_item *item =
 			weft_container_of(it, struct pmix_item, link);
