@@ -72,7 +72,7 @@ static void on_value(pmix_status_t status, pmix_value_t *value, void *arg)
 	weft_pmix_item_post(item);
 }
 
-static int pmix_bc_ask(struct pmix_boot *boot, const struct pmix_item *wanted)
+static int pmix_bc_get(struct pmix_boot *boot, const struct pmix_item *wanted)
 {
 	struct pmix_item *item = weft_pmix_item_create(boot, PMIX_ITEM_GET);
 	pmix_status_t status;
@@ -111,7 +111,7 @@ int weft_pmix_get(struct weft_boot *base, uint32_t rank, const char *key,
 	if (weft_pmix_is_failed(boot, rank))
 		return weft_err_set(WEFT_ERR_PEER, "rank %u has ended", rank);
 	snprintf(wanted.key, sizeof(wanted.key), "%s", key);
-	return pmix_bc_ask(boot, &wanted);
+	return pmix_bc_get(boot, &wanted);
 }
 
 bool weft_pmix_get_again(struct pmix_item *item)
@@ -123,5 +123,5 @@ bool weft_pmix_get_again(struct pmix_item *item)
 	if (weft_now_ns() >= item->until_ns ||
 		weft_pmix_is_failed(item->owner, item->rank))
 		return false;
-	return pmix_bc_ask(item->owner, item) == 0;
+	return pmix_bc_get(item->owner, item) == 0;
 }

@@ -15,8 +15,9 @@
 enum pmix_item_kind { PMIX_ITEM_GET, PMIX_ITEM_FENCE, PMIX_ITEM_EVENT };
 
 /* An answer or event that poll delivers. The call creates the item of a get or
- * fence, and PMIx's thread creates that of an event. The item is on boot.asked
- * until PMIx answers and on boot.queue afterwards. poll frees it. */
+ * fence, and PMIx's thread creates that of an event. The item is on
+ * boot.outstanding until PMIx answers and on boot.queue afterwards. poll frees
+ * it. */
 struct pmix_item {
 	struct weft_link link;
 	struct pmix_boot *owner;

@@ -25,7 +25,7 @@ struct reply {
 };
 
 /* Queries one key, with the name of a set as qualifier unless pset is NULL. */
-static void pmix_pset_ask(
+static void pmix_pset_query(
 	const char *key, const char *pset, struct reply *reply_out)
 {
 	pmix_query_t *query;
@@ -210,7 +210,7 @@ int weft_pmix_pset_list(
 	struct reply reply;
 	int err;
 
-	pmix_pset_ask(PMIX_QUERY_PSET_NAMES, NULL, &reply);
+	pmix_pset_query(PMIX_QUERY_PSET_NAMES, NULL, &reply);
 	value = reply_peek(&reply, PMIX_QUERY_PSET_NAMES);
 	if (!value || weft_value_peek_str(value, &text))
 		text = knob = knob_psets(NULL);
@@ -271,7 +271,7 @@ int weft_pmix_pset_members(struct weft_boot *base, const char *name,
 	struct reply reply;
 	int err;
 
-	pmix_pset_ask(PMIX_QUERY_PSET_MEMBERSHIP, name, &reply);
+	pmix_pset_query(PMIX_QUERY_PSET_MEMBERSHIP, name, &reply);
 	value = reply_peek(&reply, PMIX_QUERY_PSET_MEMBERSHIP);
 	if (value && value->type == PMIX_DATA_ARRAY && value->data.darray &&
 		value->data.darray->type == PMIX_PROC)

@@ -570,9 +570,9 @@ bool weft_serve_close(struct weft_serve *serve)
 			weft_container_of(it, struct serve_item, link);
 
 		free(item->event.ranks);
-		if (item->event.asked)
-			weft_serve_spawned(
-				serve, item->event.asked, WEFT_ERR_SPAWN, "");
+		if (item->event.spawn_request)
+			weft_serve_spawned(serve, item->event.spawn_request,
+				WEFT_ERR_SPAWN, "");
 		weft_serve_argv_free(item->event.argv);
 		free(item->event.parent);
 		free(item);

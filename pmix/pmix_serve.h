@@ -52,7 +52,7 @@ struct weft_serve_event {
 	char **argv;  /* arguments of mpiexec, NULL-ended */
 	char *parent; /* the port that the new processes connect to, or NULL; a
 			 secret */
-	void *asked;  /* for weft_serve_spawned */
+	void *spawn_request; /* for weft_serve_spawned */
 };
 
 /* How a process ended, for weft_serve_died. */
@@ -98,8 +98,8 @@ void weft_serve_died(struct weft_serve *serve, uint32_t rank,
 void weft_serve_ended(struct weft_serve *serve, uint32_t rank);
 
 /* Answers a SPAWN event with the name of the job, or with an error. */
-void weft_serve_spawned(
-	struct weft_serve *serve, void *asked, int err, const char *name);
+void weft_serve_spawned(struct weft_serve *serve, void *spawn_request, int err,
+	const char *name);
 void weft_serve_argv_free(char **argv);
 
 /* Asks every process for its state; the answers arrive in the memory of

@@ -427,7 +427,7 @@ static pmix_status_t on_control(const pmix_proc_t *proc,
 	return PMIX_SUCCESS;
 }
 
-static bool wants_context(const pmix_info_t *info, size_t n)
+static bool has_context_request(const pmix_info_t *info, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (PMIX_CHECK_KEY(&info[i], PMIX_GROUP_ASSIGN_CONTEXT_ID))
@@ -451,7 +451,7 @@ static pmix_status_t on_group(pmix_group_operation_t op, char *group,
 	if (!vec)
 		return PMIX_ERR_NOMEM;
 	weft_infovec_set_procs(vec, PMIX_GROUP_MEMBERSHIP, procs, n);
-	if (wants_context(info, n_info))
+	if (has_context_request(info, n_info))
 		weft_infovec_set_size(
 			vec, PMIX_GROUP_CONTEXT_ID, owner->next_context++);
 	done(PMIX_SUCCESS, vec->info, vec->n, arg, pmix_upcall_on_answered,
@@ -462,22 +462,22 @@ static pmix_status_t on_group(pmix_group_operation_t op, char *group,
 /* ---- new jobs ---- */
 
 /* The callback for the answer. */
-struct spawn_ask {
+struct spawn_request {
 	pmix_spawn_cbfunc_t done;
 	void *arg;
 };
 
-void weft_serve_spawned(
-	struct weft_serve *serve, void *asked, int err, const char *name)
+void weft_serve_spawned(struct weft_serve *serve, void *spawn_request, int err,
+	const char *name)
 {
-	struct spawn_ask *ask = asked;
+	struct spawn_request *request = spawn_request;
 	pmix_nspace_t nspace;
 
 	(void)serve;
 	PMIX_LOAD_NSPACE(nspace, name);
-	ask->done(err ? PMIX_ERR_JOB_FAILED_TO_LAUNCH : PMIX_SUCCESS, nspace,
-		ask->arg);
-	free(ask);
+	request->done(err ? PMIX_ERR_JOB_FAILED_TO_LAUNCH : PMIX_SUCCESS,
+		nspace, request->arg);
+	free(request);
 }
 
 void weft_serve_argv_free(char **argv)
@@ -587,7 +587,7 @@ static pmix_status_t pmix_upcall_on_spawn(const pmix_proc_t *proc,
 	size_t n, pmix_spawn_cbfunc_t done, void *arg)
 {
 	struct serve_item *item = calloc(1, sizeof(*item));
-	struct spawn_ask *ask = calloc(1, sizeof(*ask));
+	struct spawn_request *request = calloc(1, sizeof(*request));
 	struct words words = { 0 };
 
 	(void)info, (void)n_info;
@@ -605,18 +605,18 @@ static pmix_status_t pmix_upcall_on_spawn(const pmix_proc_t *proc,
 		if (!words.is_bad)
 			add_app(&words, &apps[i]);
 	}
-	if (!item || !ask || words.is_bad || !n) {
+	if (!item || !request || words.is_bad || !n) {
 		weft_serve_argv_free(words.list);
 		free(item);
-		free(ask);
+		free(request);
 		return PMIX_ERR_BAD_PARAM;
 	}
-	*ask = (struct spawn_ask){ done, arg };
+	*request = (struct spawn_request){ done, arg };
 	item->event.kind = WEFT_SERVE_SPAWN;
 	item->event.rank = proc->rank;
 	item->event.argv = words.list;
 	item->event.parent = parent_of(&apps[0]);
-	item->event.asked = ask;
+	item->event.spawn_request = request;
 	weft_serve_post(owner, &owner->items, &item->link);
 	return PMIX_SUCCESS;
 }

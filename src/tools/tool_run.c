@@ -296,8 +296,8 @@ static void tool_run_on_spawn(
 			&run->spawned, event->argv, event->parent);
 	if (err)
 		tool_run_fail("cannot spawn a job", err);
-	weft_serve_spawned(
-		run->serve, event->asked, err, err ? "" : run->spawned->name);
+	weft_serve_spawned(run->serve, event->spawn_request, err,
+		err ? "" : run->spawned->name);
 	weft_serve_argv_free(event->argv);
 	free(event->parent);
 }
