@@ -375,8 +375,8 @@ static enum weft_wire_met answer_create(struct weft_vci *vci,
 	if (vci->number || weft_create_has_started())
 		return WEFT_WIRE_MET;
 	if (query->need == WEFT_WIRE_NEED_ENDPOINTS)
-		return weft_create_is_offered(query->what) ? WEFT_WIRE_UNMET
-							   : WEFT_WIRE_MET;
+		return weft_create_has_arrived(query->what) ? WEFT_WIRE_UNMET
+							    : WEFT_WIRE_MET;
 	return blocked_count_of(&creations.out, asker) == query->what
 		       ? WEFT_WIRE_UNMET
 		       : WEFT_WIRE_MET;

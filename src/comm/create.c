@@ -47,7 +47,7 @@ bool weft_create_has_started(void)
 /* Creation messages in order of arrival. The default VCI's lock guards them. */
 static struct weft_link arrivals = { &arrivals, &arrivals };
 
-bool weft_create_is_offered(uint64_t exchange_ctx)
+bool weft_create_has_arrived(uint64_t exchange_ctx)
 {
 	weft_list_for_each(link, next, &arrivals)
 	{

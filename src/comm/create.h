@@ -39,7 +39,7 @@ bool weft_create_has_started(void);
 /* True if this process has received the message of a creation whose VCIs are
  * exchanged in this context, and has not called that creation yet. Default
  * VCI's lock held. */
-bool weft_create_is_offered(uint64_t exchange_ctx);
+bool weft_create_has_arrived(uint64_t exchange_ctx);
 
 /* Creates a communicator with a context id that all members know beforehand.
  * Sends nothing. For the World. VCI's lock held. */
