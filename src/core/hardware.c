@@ -58,7 +58,7 @@ bool weft_hardware_is_known(int i)
 }
 
 /* A process of the node and its processors. */
-struct answer {
+struct proc_cpus {
 	size_t *n_waiting;
 	uint32_t rank;
 	char cpus[WEFT_BC_CPUS_MAX]; /* "" if unknown */
@@ -66,24 +66,24 @@ struct answer {
 
 static void hardware_on_bc(void *arg, int err, const void *data, size_t len)
 {
-	struct answer *answer = arg;
+	struct proc_cpus *proc_cpus = arg;
 	struct weft_bc bc;
 
 	if (!err && !weft_bc_read(&bc, data, len))
-		memcpy(answer->cpus, bc.cpus, sizeof(answer->cpus));
-	--*answer->n_waiting;
+		memcpy(proc_cpus->cpus, bc.cpus, sizeof(proc_cpus->cpus));
+	--*proc_cpus->n_waiting;
 }
 
 /* Fetches the business cards of all these processes and waits for the answers.
  */
-static void hardware_ask(struct answer *answers, size_t n)
+static void hardware_fetch_cards(struct proc_cpus *proc_cpus_of, size_t n)
 {
 	size_t n_waiting = n;
 
 	for (size_t k = 0; k < n; k++) {
-		answers[k].n_waiting = &n_waiting;
-		if (weft_boot_get(weft_proc.boot, answers[k].rank, WEFT_BC_KEY,
-			    hardware_on_bc, &answers[k]))
+		proc_cpus_of[k].n_waiting = &n_waiting;
+		if (weft_boot_get(weft_proc.boot, proc_cpus_of[k].rank,
+			    WEFT_BC_KEY, hardware_on_bc, &proc_cpus_of[k]))
 			n_waiting--;
 	}
 	while (n_waiting)
@@ -92,26 +92,26 @@ static void hardware_ask(struct answer *answers, size_t n)
 
 /* Selects the processes whose object has the id `mine`. Returns their number.
  */
-static size_t hardware_choose(const struct answer *answers, size_t n, int i,
-	const char *mine, uint64_t *procs)
+static size_t hardware_select(const struct proc_cpus *proc_cpus_of, size_t n,
+	int i, const char *mine, uint64_t *procs)
 {
 	uint64_t job = weft_proc.proc & ~(uint64_t)UINT32_MAX;
 	char id[WEFT_TOPO_ID_MAX];
 	size_t n_procs = 0;
 
 	for (size_t k = 0; k < n; k++)
-		if ((job | answers[k].rank) == weft_proc.proc ||
-			(answers[k].cpus[0] &&
-				!object_id_of(i, answers[k].cpus, id) &&
+		if ((job | proc_cpus_of[k].rank) == weft_proc.proc ||
+			(proc_cpus_of[k].cpus[0] &&
+				!object_id_of(i, proc_cpus_of[k].cpus, id) &&
 				!strcmp(id, mine)))
-			procs[n_procs++] = job | answers[k].rank;
+			procs[n_procs++] = job | proc_cpus_of[k].rank;
 	return n_procs;
 }
 
 int weft_hardware_group(int i, struct weft_group **group_out)
 {
 	char mine[WEFT_TOPO_ID_MAX];
-	struct answer *answers = NULL;
+	struct proc_cpus *proc_cpus_of = NULL;
 	const uint32_t *ranks;
 	uint64_t *procs = NULL;
 	size_t n;
@@ -124,17 +124,17 @@ int weft_hardware_group(int i, struct weft_group **group_out)
 	err = weft_boot_local(weft_proc.boot, &ranks, &n);
 	if (err)
 		return err;
-	answers = calloc(n, sizeof(*answers));
+	proc_cpus_of = calloc(n, sizeof(*proc_cpus_of));
 	procs = calloc(n, sizeof(*procs));
-	err = answers && procs ? 0 : WEFT_ERR_NOMEM;
+	err = proc_cpus_of && procs ? 0 : WEFT_ERR_NOMEM;
 	for (size_t k = 0; !err && k < n; k++)
-		answers[k].rank = ranks[k];
+		proc_cpus_of[k].rank = ranks[k];
 	if (!err) {
-		hardware_ask(answers, n);
-		n = hardware_choose(answers, n, i, mine, procs);
+		hardware_fetch_cards(proc_cpus_of, n);
+		n = hardware_select(proc_cpus_of, n, i, mine, procs);
 		err = weft_group_create(procs, (uint32_t)n, group_out);
 	}
-	free(answers);
+	free(proc_cpus_of);
 	free(procs);
 	return err;
 }
