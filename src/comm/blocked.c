@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-enum { ASK_MAX = 128 }; /* members queried per communicator */
+enum { QUERIED_MAX = 128 }; /* members queried per communicator */
 
 /* The number of creation messages received from and sent to a process, by
  * process number + 1. The default VCI's lock guards them. */
@@ -105,7 +105,7 @@ static void add_member(struct weft_wait *wait, struct weft_need *need,
 static void add_members(struct weft_wait *wait, struct weft_need *need,
 	const struct weft_comm *comm)
 {
-	for (uint32_t i = 0; i < need->size && i <= ASK_MAX; i++)
+	for (uint32_t i = 0; i < need->size && i <= QUERIED_MAX; i++)
 		add_member(wait, need, comm, i);
 	need->n_all = need->size - 1;
 }
@@ -303,7 +303,7 @@ static bool blocked_is_beyond(uint32_t next, uint32_t round)
 }
 
 static bool has_joined(const struct weft_comm *comm,
-	const struct weft_wire_query *query, uint64_t asker)
+	const struct weft_wire_query *query, uint64_t querier)
 {
 	int32_t rank;
 
@@ -311,17 +311,17 @@ static bool has_joined(const struct weft_comm *comm,
 		return blocked_is_beyond(comm->ctl.seq, query->round);
 	if (query->need == WEFT_WIRE_NEED_SIDE)
 		return blocked_is_beyond(comm->ctl.n_intercomms, query->round);
-	rank = weft_group_rank_of(comm->remote, asker);
+	rank = weft_group_rank_of(comm->remote, querier);
 	return !weft_p2p_has_arrived_locked(
 		comm, WEFT_CTX_OFFSET_CTL, rank, (int32_t)query->round);
 }
 
 /* Ends operations that wait for the querying process: it closes the
  * communicator, and all its messages have arrived. */
-static void on_asker_closed(
-	struct weft_comm *comm, uint64_t asker, int coll_err)
+static void on_querier_closed(
+	struct weft_comm *comm, uint64_t querier, int coll_err)
 {
-	int32_t rank = weft_group_rank_of(comm->remote, asker);
+	int32_t rank = weft_group_rank_of(comm->remote, querier);
 
 	if (rank >= 0)
 		weft_p2p_departed_locked(
@@ -329,7 +329,7 @@ static void on_asker_closed(
 }
 
 static enum weft_wire_met answer_leave(struct weft_vci *vci,
-	const struct weft_wire_query *query, uint64_t asker,
+	const struct weft_wire_query *query, uint64_t querier,
 	uint32_t *owner_out)
 {
 	struct weft_comm *comm = weft_vci_core_comm(vci, query->what);
@@ -339,7 +339,7 @@ static enum weft_wire_met answer_leave(struct weft_vci *vci,
 	if (comm->child.session)
 		*owner_out = comm->child.session->number;
 	if (query->is_flushed)
-		on_asker_closed(comm, asker, (int)query->round);
+		on_querier_closed(comm, querier, (int)query->round);
 	return weft_disconnect_has_begun(comm) ? WEFT_WIRE_MET
 					       : WEFT_WIRE_UNMET;
 }
@@ -347,7 +347,7 @@ static enum weft_wire_met answer_leave(struct weft_vci *vci,
 /* Answers whether this process has joined a collective call on a communicator.
  * If its close has the number of the queried round, it never joins. */
 static enum weft_wire_met answer_join(struct weft_vci *vci,
-	const struct weft_wire_query *query, uint64_t asker,
+	const struct weft_wire_query *query, uint64_t querier,
 	uint32_t *owner_out)
 {
 	const struct weft_comm *comm = weft_vci_core_comm(vci, query->what);
@@ -362,13 +362,14 @@ static enum weft_wire_met answer_join(struct weft_vci *vci,
 					       comm, query->round)
 			       ? WEFT_WIRE_NEVER
 			       : WEFT_WIRE_MET;
-	return has_joined(comm, query, asker) ? WEFT_WIRE_MET : WEFT_WIRE_UNMET;
+	return has_joined(comm, query, querier) ? WEFT_WIRE_MET
+						: WEFT_WIRE_UNMET;
 }
 
 /* Answers whether this process has sent the context id of a creation. An id
  * that progress may still send counts as sent. */
 static enum weft_wire_met answer_create(struct weft_vci *vci,
-	const struct weft_wire_query *query, uint64_t asker,
+	const struct weft_wire_query *query, uint64_t querier,
 	uint32_t *owner_out)
 {
 	(void)owner_out;
@@ -377,7 +378,7 @@ static enum weft_wire_met answer_create(struct weft_vci *vci,
 	if (query->need == WEFT_WIRE_NEED_ENDPOINTS)
 		return weft_create_has_arrived(query->what) ? WEFT_WIRE_UNMET
 							    : WEFT_WIRE_MET;
-	return blocked_count_of(&creations.out, asker) == query->what
+	return blocked_count_of(&creations.out, querier) == query->what
 		       ? WEFT_WIRE_UNMET
 		       : WEFT_WIRE_MET;
 }
