@@ -356,7 +356,7 @@ int weft_pset_group(struct weft_session *session, const char *name,
 
 /* ---- the info of a set ---- */
 
-enum { HOSTS_ASKED = 64 }; /* largest set whose nodes are listed */
+enum { HOSTS_MAX = 64 }; /* largest set whose nodes are listed */
 
 static bool has_word(const char *list, const char *word)
 {
@@ -383,7 +383,7 @@ static void list_hosts(const struct weft_group *group, char *list, size_t len)
 		if (weft_proc_is_local(proc))
 			snprintf(
 				host, sizeof(host), "%s", weft_proc.facts.host);
-		else if (group->size > HOSTS_ASKED ||
+		else if (group->size > HOSTS_MAX ||
 			 weft_boot_host_of(weft_proc.boot, (uint32_t)proc, host,
 				 sizeof(host)))
 			host[0] = 0;
