@@ -36,32 +36,32 @@ struct weft_launched {
 };
 
 /* A growing list of words; is_bad after an allocation failed. */
-struct launch_words {
+struct arg_list {
 	char **list;
 	size_t n;
 	bool is_bad;
 };
 
-static void launch_add(struct launch_words *words, const char *a, const char *b)
+static void arg_list_add(struct arg_list *args, const char *a, const char *b)
 {
-	char **list = realloc(words->list, (words->n + 2) * sizeof(*list));
-	char *word = NULL;
+	char **list = realloc(args->list, (args->n + 2) * sizeof(*list));
+	char *arg_text = NULL;
 
 	if (list)
-		words->list = list;
-	if (!list || asprintf(&word, "%s%s", a, b) < 0) {
-		words->is_bad = true;
+		args->list = list;
+	if (!list || asprintf(&arg_text, "%s%s", a, b) < 0) {
+		args->is_bad = true;
 		return;
 	}
-	list[words->n++] = word;
-	list[words->n] = NULL;
+	list[args->n++] = arg_text;
+	list[args->n] = NULL;
 }
 
-static void launch_words_fini(struct launch_words *words)
+static void arg_list_fini(struct arg_list *args)
 {
-	for (size_t i = 0; i < words->n; i++)
-		free(words->list[i]);
-	free(words->list);
+	for (size_t i = 0; i < args->n; i++)
+		free(args->list[i]);
+	free(args->list);
 }
 
 /* ---- the command ---- */
@@ -104,27 +104,27 @@ static const char *launch_env_peek(
 }
 
 static int launch_add_app(
-	struct launch_words *words, const struct weft_boot_app *app)
+	struct arg_list *args, const struct weft_boot_app *app)
 {
 	char n[16];
 
 	snprintf(n, sizeof(n), "%u", app->n);
-	launch_add(words, "-n", "");
-	launch_add(words, n, "");
+	arg_list_add(args, "-n", "");
+	arg_list_add(args, n, "");
 	if (app->host) {
-		launch_add(words, "-host", "");
-		launch_add(words, app->host, "");
+		arg_list_add(args, "-host", "");
+		arg_list_add(args, app->host, "");
 	}
 	if (app->wdir) {
-		launch_add(words, "-wdir", "");
-		launch_add(words, app->wdir, "");
+		arg_list_add(args, "-wdir", "");
+		arg_list_add(args, app->wdir, "");
 	}
 	if (app->pset) {
-		launch_add(words, "--pset", "");
-		launch_add(words, app->pset, "");
+		arg_list_add(args, "--pset", "");
+		arg_list_add(args, app->pset, "");
 	}
-	launch_add(words, "--", "");
-	launch_add(words, app->program, "");
+	arg_list_add(args, "--", "");
+	arg_list_add(args, app->program, "");
 	for (char *const *arg = app->argv; arg && *arg; arg++) {
 		if (!strcmp(*arg, ":"))
 			return weft_err_set(WEFT_ERR_SPAWN,
@@ -132,43 +132,43 @@ static int launch_add_app(
 				"mpiexec would read it as the start of another "
 				"program",
 				app->program);
-		launch_add(words, *arg, "");
+		arg_list_add(args, *arg, "");
 	}
 	return 0;
 }
 
 static int launch_fill_argv(
-	struct launch_words *words, const struct weft_boot_app *apps, size_t n)
+	struct arg_list *args, const struct weft_boot_app *apps, size_t n)
 {
 	const char *handler =
 		launch_env_peek(&apps[0], "WEFT_INITIAL_ERRHANDLER");
 	int err = 0;
 
-	launch_add(words, "mpiexec", "");
+	arg_list_add(args, "mpiexec", "");
 	if (handler) {
-		launch_add(words, "-initial-errhandler", "");
-		launch_add(words, handler, "");
+		arg_list_add(args, "-initial-errhandler", "");
+		arg_list_add(args, handler, "");
 	}
 	for (size_t i = 0; !err && i < n; i++) {
 		if (i)
-			launch_add(words, ":", "");
-		err = launch_add_app(words, &apps[i]);
+			arg_list_add(args, ":", "");
+		err = launch_add_app(args, &apps[i]);
 	}
-	return err ? err : words->is_bad ? WEFT_ERR_NOMEM : 0;
+	return err ? err : args->is_bad ? WEFT_ERR_NOMEM : 0;
 }
 
-static int launch_fill_env(struct launch_words *words,
+static int launch_fill_env(struct arg_list *args,
 	const struct weft_boot_app *app, const char *name)
 {
 	const char *port = launch_env_peek(app, "WEFT_PARENT");
 
 	for (char **e = environ; e && *e; e++)
 		if (strncmp(*e, "WEFT_MPIEXEC=", 13))
-			launch_add(words, *e, "");
-	launch_add(words, "MPIEXEC_NAME=", name);
-	launch_add(words, "MPIEXEC_PARENT=", port ? port : "");
-	launch_add(words, "WEFT_MPIEXEC=", "self");
-	return words->is_bad ? WEFT_ERR_NOMEM : 0;
+			arg_list_add(args, *e, "");
+	arg_list_add(args, "MPIEXEC_NAME=", name);
+	arg_list_add(args, "MPIEXEC_PARENT=", port ? port : "");
+	arg_list_add(args, "WEFT_MPIEXEC=", "self");
+	return args->is_bad ? WEFT_ERR_NOMEM : 0;
 }
 
 /* ---- the end of a launcher ---- */
@@ -253,7 +253,7 @@ int weft_launch_start(struct weft_launch *launch,
 	const struct weft_boot_app *apps, size_t n, char *job_out)
 {
 	struct weft_launched *l = calloc(1, sizeof(*l));
-	struct launch_words argv = { 0 }, env = { 0 };
+	struct arg_list argv = { 0 }, env = { 0 };
 	char path[4096];
 	uint32_t salt[2];
 	int err = l ? find_mpiexec(path, sizeof(path)) : WEFT_ERR_NOMEM;
@@ -279,8 +279,8 @@ int weft_launch_start(struct weft_launch *launch,
 			waitpid(l->pid, NULL, 0);
 		}
 	}
-	launch_words_fini(&argv);
-	launch_words_fini(&env);
+	arg_list_fini(&argv);
+	arg_list_fini(&env);
 	if (err) {
 		free(l);
 		return err;
