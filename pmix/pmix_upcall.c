@@ -489,23 +489,23 @@ void weft_serve_argv_free(char **argv)
 
 /* A growing NULL-ended list. is_bad after an allocation failed or an argument
  * was not valid. */
-struct words {
+struct mpiexec_args {
 	char **list;
 	size_t n;
 	bool is_bad;
 };
 
-static void pmix_upcall_add(struct words *words, const char *word)
+static void args_add(struct mpiexec_args *args, const char *arg_text)
 {
-	char **list = realloc(words->list, (words->n + 2) * sizeof(*list));
+	char **list = realloc(args->list, (args->n + 2) * sizeof(*list));
 
 	if (list) {
-		words->list = list;
-		list[words->n] = strdup(word);
-		words->is_bad |= !list[words->n];
-		list[++words->n] = NULL;
+		args->list = list;
+		list[args->n] = strdup(arg_text);
+		args->is_bad |= !list[args->n];
+		list[++args->n] = NULL;
 	}
-	words->is_bad |= !list;
+	args->is_bad |= !list;
 }
 
 /* The value of a key in the app's info, or NULL. */
@@ -531,33 +531,33 @@ static const char *env_peek(const pmix_app_t *app, const char *name)
 }
 
 /* Appends the app as mpiexec's command line has it. */
-static void add_app(struct words *words, const pmix_app_t *app)
+static void add_app(struct mpiexec_args *args, const pmix_app_t *app)
 {
 	const char *host = app_peek(app, PMIX_HOST);
 	const char *pset = app_peek(app, PMIX_PSET_NAME);
 	char n[16];
 
 	snprintf(n, sizeof(n), "%d", app->maxprocs);
-	pmix_upcall_add(words, "-n");
-	pmix_upcall_add(words, n);
+	args_add(args, "-n");
+	args_add(args, n);
 	if (host && strcmp(host, owner->host)) {
-		pmix_upcall_add(words, "-host");
-		pmix_upcall_add(words, host);
+		args_add(args, "-host");
+		args_add(args, host);
 	}
 	if (app->cwd) {
-		pmix_upcall_add(words, "-wdir");
-		pmix_upcall_add(words, app->cwd);
+		args_add(args, "-wdir");
+		args_add(args, app->cwd);
 	}
 	if (pset) {
-		pmix_upcall_add(words, "--pset");
-		pmix_upcall_add(words, pset);
+		args_add(args, "--pset");
+		args_add(args, pset);
 	}
-	pmix_upcall_add(words, "--");
-	pmix_upcall_add(words, app->cmd);
+	args_add(args, "--");
+	args_add(args, app->cmd);
 	for (char **arg = app->argv; arg && *arg; arg++) {
-		words->is_bad |= !strcmp(*arg, ":"); /* begins another app */
+		args->is_bad |= !strcmp(*arg, ":"); /* begins another app */
 		if (arg != app->argv)
-			pmix_upcall_add(words, *arg);
+			args_add(args, *arg);
 	}
 }
 
@@ -571,15 +571,15 @@ static char *parent_of(const pmix_app_t *app)
 
 /* Appends an option whose value a variable of the app has. The first app
  * decides for all apps. */
-static void add_option(struct words *words, const pmix_app_t *app,
+static void add_option(struct mpiexec_args *args, const pmix_app_t *app,
 	const char *name, const char *option)
 {
 	const char *value = env_peek(app, name);
 
 	if (!value)
 		return;
-	pmix_upcall_add(words, option);
-	pmix_upcall_add(words, value);
+	args_add(args, option);
+	args_add(args, value);
 }
 
 static pmix_status_t pmix_upcall_on_spawn(const pmix_proc_t *proc,
@@ -588,25 +588,25 @@ static pmix_status_t pmix_upcall_on_spawn(const pmix_proc_t *proc,
 {
 	struct serve_item *item = calloc(1, sizeof(*item));
 	struct spawn_request *request = calloc(1, sizeof(*request));
-	struct words words = { 0 };
+	struct mpiexec_args args = { 0 };
 
 	(void)info, (void)n_info;
-	pmix_upcall_add(&words, "mpiexec");
+	args_add(&args, "mpiexec");
 	if (n) {
-		add_option(&words, &apps[0], "WEFT_INITIAL_ERRHANDLER",
+		add_option(&args, &apps[0], "WEFT_INITIAL_ERRHANDLER",
 			"-initial-errhandler");
-		add_option(&words, &apps[0], "WEFT_MEMORY_ALLOC_KINDS",
+		add_option(&args, &apps[0], "WEFT_MEMORY_ALLOC_KINDS",
 			"-memory-alloc-kinds");
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (i)
-			pmix_upcall_add(&words, ":");
-		words.is_bad |= !apps[i].cmd || apps[i].maxprocs < 1;
-		if (!words.is_bad)
-			add_app(&words, &apps[i]);
+			args_add(&args, ":");
+		args.is_bad |= !apps[i].cmd || apps[i].maxprocs < 1;
+		if (!args.is_bad)
+			add_app(&args, &apps[i]);
 	}
-	if (!item || !request || words.is_bad || !n) {
-		weft_serve_argv_free(words.list);
+	if (!item || !request || args.is_bad || !n) {
+		weft_serve_argv_free(args.list);
 		free(item);
 		free(request);
 		return PMIX_ERR_BAD_PARAM;
@@ -614,7 +614,7 @@ static pmix_status_t pmix_upcall_on_spawn(const pmix_proc_t *proc,
 	*request = (struct spawn_request){ done, arg };
 	item->event.kind = WEFT_SERVE_SPAWN;
 	item->event.rank = proc->rank;
-	item->event.argv = words.list;
+	item->event.argv = args.list;
 	item->event.parent = parent_of(&apps[0]);
 	item->event.spawn_request = request;
 	weft_serve_post(owner, &owner->items, &item->link);
