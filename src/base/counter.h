@@ -36,8 +36,9 @@ struct weft_counter_desc {
 	const char *sentence;
 };
 
-/* Adds zeroed counters of an object that opens to the sums of their owner, the
- * number of a VCI or WEFT_COUNTER_PROCESS. Any thread. */
+/* Registers the zeroed counters of an object that opens. The sums of the owner
+ * include them from now on. owner is the number of a VCI or
+ * WEFT_COUNTER_PROCESS. Any thread. */
 void weft_counters_open(struct weft_counters *counters, uint8_t owner);
 
 /* Removes the counters of an object that closes and keeps their values in the

@@ -93,7 +93,7 @@ static void agree_post(struct weft_agree *a, bool is_send,
 		      : weft_irecv_locked(&msg, &req);
 	if (err) {
 		a->err = err;
-		a->n_waiting--; /* not to 0, because advance() holds one */
+		a->n_waiting--; /* stays above 0: advance() counts one, too */
 		return;
 	}
 	if (req->is_done) {
@@ -142,8 +142,8 @@ static void agree_swap(struct weft_agree *a)
 		memcpy(a->buf, &word, sizeof(word));
 	if (!a->comm->is_inter)
 		return;
-	/* the words are separate messages, because the own one is first in the
-	 * buffer at both sides */
+	/* Words and records are separate messages, because a word changes its
+	 * place: the first word here is the second one at the other side. */
 	agree_post(a, false, a->comm, 0, a->buf + sizeof(word), sizeof(word));
 	agree_post(a, true, a->comm, 0, a->buf, sizeof(word));
 	if (!a->len)

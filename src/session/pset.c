@@ -19,7 +19,7 @@
 /* A set that the application defined in a session. */
 struct app_set {
 	struct weft_link link;
-	struct weft_group *group; /* tied to no session */
+	struct weft_group *group; /* has no session */
 	char name[];
 };
 
@@ -30,7 +30,8 @@ struct weft_psets {
 	char **names;
 	uint64_t listed; /* weft_proc.pset_version of the list */
 	struct weft_link app_sets;
-	uint64_t n_app_changes;	 /* definitions and deletions in `app_sets` */
+	uint64_t n_app_changes;	 /* definitions and deletions by the application
+				  */
 	uint64_t n_first_events; /* weft_proc.n_pset_events when the list was
 			    created */
 };
@@ -247,7 +248,7 @@ enum kind {
 	KIND_WORLD,
 	KIND_SELF,
 	KIND_HOST,
-	KIND_HARDWARE, /* level is set */
+	KIND_HARDWARE, /* *level_out is the hardware level */
 	KIND_APPLICATION,
 	KIND_MANAGER, /* or no such set */
 };
@@ -627,7 +628,7 @@ uint64_t weft_pset_changes(struct weft_session *session)
 
 	weft_vci_lock(&weft_proc.vci);
 	psets = psets_of(session);
-	weft_progress(&weft_proc.vci); /* delivers the manager's events */
+	weft_progress(&weft_proc.vci); /* receives the manager's events */
 	if (psets)
 		n = psets->n_app_changes + weft_proc.n_pset_events -
 		    psets->n_first_events;
