@@ -31,10 +31,11 @@ enum weft_coll_kind {
 	WEFT_COLL_N,
 };
 
-/* The blocks of one side. Block i is `count` or counts[i] items of `type` or
- * types[i], at buf + i * count * extent, or buf + displs[i] * extent, or, with
- * has_byte_displs, buf + displs[i]. The regular form (Gather, Alltoall...) sets
- * count and leaves the arrays NULL. */
+/* The blocks of one side, as in the arguments of MPI. A regular form (Gather,
+ * Alltoall) sets count and type, and the arrays are NULL: block i begins at
+ * buf + i * count * extent. A v form sets counts and displs: block i begins at
+ * buf + displs[i] * extent, or at buf + displs[i] if has_byte_displs. A w form
+ * also sets types. */
 struct weft_blocks {
 	void *buf;
 	int64_t count;
@@ -62,11 +63,11 @@ struct weft_coll {
 	/* neighbourhoods */
 	int32_t n_sources, n_dests;
 	const int *sources, *dests;
-	bool is_grid; /* sources and dests are pairs, down and up, one a
-			 dimension */
+	bool is_grid; /* sources and dests have two entries per dimension: the
+			 lower and the upper neighbour */
 };
 
-/* Data of one step. */
+/* The data of one step of an algorithm. */
 struct weft_span {
 	void *buf;
 	int64_t count;
@@ -85,7 +86,7 @@ static inline size_t weft_items_len(
 							  : PTRDIFF_MAX;
 }
 
-/* Block i. */
+/* The data of block i. */
 static inline struct weft_span weft_block(
 	const struct weft_blocks *blocks, int64_t i)
 {
