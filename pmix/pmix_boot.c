@@ -63,7 +63,7 @@ pmix_proc_t *weft_pmix_procs(
 	return procs;
 }
 
-static int text(struct pmix_boot *boot, pmix_rank_t rank, const char *key,
+static int pmix_text(struct pmix_boot *boot, pmix_rank_t rank, const char *key,
 	char *buf, size_t len)
 {
 	pmix_value_t *value = NULL;
@@ -79,7 +79,7 @@ static int text(struct pmix_boot *boot, pmix_rank_t rank, const char *key,
 	return err;
 }
 
-static int local_only_me(struct pmix_boot *boot)
+static int local_self(struct pmix_boot *boot)
 {
 	boot->local = malloc(sizeof(*boot->local));
 	if (!boot->local)
@@ -98,9 +98,9 @@ static int local_by_host(struct pmix_boot *boot)
 	for (uint32_t r = 0; r < boot->size; r++) {
 		char host[WEFT_BOOT_HOST_MAX] = "";
 
-		if (r != boot->me.rank &&
-			(text(boot, r, PMIX_HOSTNAME, host, sizeof(host)) ||
-				strcmp(host, boot->host)))
+		if (r != boot->me.rank && (pmix_text(boot, r, PMIX_HOSTNAME,
+						   host, sizeof(host)) ||
+						  strcmp(host, boot->host)))
 			continue;
 		if (n == cap) {
 			uint32_t *grown;
@@ -121,7 +121,7 @@ static int local_by_host(struct pmix_boot *boot)
 }
 
 /* True if all local ranks are of the job and this process is one of them. */
-static bool local_is_sound(const struct pmix_boot *boot)
+static bool local_is_valid(const struct pmix_boot *boot)
 {
 	bool has_me = false;
 
@@ -138,14 +138,14 @@ static int local_load(struct pmix_boot *boot)
 	int err;
 
 	if (boot->size == 1)
-		return local_only_me(boot);
+		return local_self(boot);
 	if (pmix_fact(boot, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, &value))
 		return local_by_host(boot);
 	err = weft_value_peek_str(value, &peers);
 	if (!err)
 		err = weft_ranks_parse(peers, &boot->local, &boot->n_local);
 	PMIX_VALUE_RELEASE(value);
-	if (!err && local_is_sound(boot))
+	if (!err && local_is_valid(boot))
 		return 0;
 	free(boot->local);
 	boot->local = NULL;
@@ -220,7 +220,7 @@ static void append_virtual_node(
 static void real_host_name(
 	struct pmix_boot *boot, uint32_t rank, char *buf, size_t len)
 {
-	(void)text(boot, PMIX_RANK_WILDCARD, WEFT_PMIX_HOST, buf, len);
+	(void)pmix_text(boot, PMIX_RANK_WILDCARD, WEFT_PMIX_HOST, buf, len);
 	append_virtual_node(boot, rank, buf, len);
 }
 
@@ -234,7 +234,7 @@ static int pmix_host_of(
 		return weft_err_set(WEFT_ERR_RANK,
 			"rank %u is not in this job of %u processes", rank,
 			boot->size);
-	err = text(boot, rank, PMIX_HOSTNAME, buf, len);
+	err = pmix_text(boot, rank, PMIX_HOSTNAME, buf, len);
 	if (!err)
 		real_host_name(boot, rank, buf, len);
 	return err;
@@ -393,7 +393,7 @@ static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 	snprintf(facts->job, sizeof(facts->job), "%s", boot->me.nspace);
 	snprintf(facts->manager, sizeof(facts->manager), "%s",
 		manager_of(boot->me.nspace));
-	err = text(boot, boot->me.rank, PMIX_HOSTNAME, boot->host,
+	err = pmix_text(boot, boot->me.rank, PMIX_HOSTNAME, boot->host,
 		sizeof(boot->host));
 	if (err)
 		return weft_err_set(WEFT_ERR_BOOT,

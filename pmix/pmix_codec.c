@@ -19,7 +19,7 @@ void weft_infovec_fini(struct weft_infovec *vec)
 }
 
 /* Appends an entry, or returns NULL with vec->err set. */
-static pmix_info_t *slot(struct weft_infovec *vec)
+static pmix_info_t *infovec_append(struct weft_infovec *vec)
 {
 	if (vec->err)
 		return NULL;
@@ -41,7 +41,7 @@ static pmix_info_t *slot(struct weft_infovec *vec)
 static void pmix_codec_load(struct weft_infovec *vec, const char *key,
 	const void *data, pmix_data_type_t type)
 {
-	pmix_info_t *info = slot(vec);
+	pmix_info_t *info = infovec_append(vec);
 
 	if (info)
 		PMIX_INFO_LOAD(info, key, data, type);
@@ -262,7 +262,7 @@ static int pmix_codec_rank_order(const void *a, const void *b)
 }
 
 /* Sorts the ranks and drops duplicates. Returns the new number of ranks. */
-static size_t rank_unique(uint32_t *ranks, size_t n)
+static size_t ranks_sort_unique(uint32_t *ranks, size_t n)
 {
 	size_t kept = 0;
 
@@ -343,7 +343,7 @@ int weft_ranks_parse(const char *text, uint32_t **ranks_out, size_t *n_out)
 			break;
 		text++;
 	}
-	*n_out = rank_unique(ranks, n);
+	*n_out = ranks_sort_unique(ranks, n);
 	*ranks_out = ranks;
 	return 0;
 }

@@ -299,7 +299,7 @@ static bool pmix_pset_is_known(struct weft_boot *boot, const char *name)
 }
 
 /* Sends the manager a job-control directive about the set. */
-static int control(const struct pmix_boot *boot, const char *key,
+static int job_control(const struct pmix_boot *boot, const char *key,
 	const char *name, const uint32_t *ranks, size_t n)
 {
 	pmix_proc_t *procs = n ? weft_pmix_procs(boot, ranks, n) : NULL;
@@ -349,7 +349,7 @@ int weft_pmix_pset_define(struct weft_boot *base, const char *name,
 	if (pmix_pset_is_known(base, name)) /* some managers do not check */
 		return weft_err_set(WEFT_ERR_NAME,
 			"process set \"%s\" exists already", name);
-	err = control(boot, PMIX_JOB_CTRL_DEFINE_PSET, name, ranks, n);
+	err = job_control(boot, PMIX_JOB_CTRL_DEFINE_PSET, name, ranks, n);
 	/* the notice may arrive later, so the set is recorded here */
 	return err ? err : weft_pmix_pset_record(boot, name, ranks, n);
 }
@@ -357,7 +357,7 @@ int weft_pmix_pset_define(struct weft_boot *base, const char *name,
 int weft_pmix_pset_delete(struct weft_boot *base, const char *name)
 {
 	struct pmix_boot *boot = pmix_boot_of(base);
-	int err = control(boot, WEFT_PMIX_DELETE_PSET, name, NULL, 0);
+	int err = job_control(boot, WEFT_PMIX_DELETE_PSET, name, NULL, 0);
 
 	if (!err)
 		weft_pmix_pset_remove(boot, name);

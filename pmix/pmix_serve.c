@@ -219,7 +219,7 @@ static struct serve_pset *pset_create(const struct weft_serve *serve,
 }
 
 /* Adds a set to the list. The lock is held. */
-static struct serve_pset *pset_enter(struct weft_serve *serve, const char *name,
+static struct serve_pset *pset_add(struct weft_serve *serve, const char *name,
 	const uint32_t *ranks, size_t n)
 {
 	struct serve_pset *pset = pset_create(serve, name, ranks, n);
@@ -240,7 +240,7 @@ static int pset_define_first(struct weft_serve *serve, const char *name,
 	pthread_mutex_lock(&serve->lock);
 	is_taken = pset_find(serve, name) != NULL;
 	if (!is_taken && *name && strlen(name) <= PMIX_MAX_KEYLEN)
-		pset = pset_enter(serve, name, ranks, n);
+		pset = pset_add(serve, name, ranks, n);
 	pthread_mutex_unlock(&serve->lock);
 	if (is_taken || !*name || strlen(name) > PMIX_MAX_KEYLEN)
 		return weft_err_set(WEFT_ERR_NAME,
@@ -290,7 +290,7 @@ pmix_status_t weft_serve_pset_define(struct weft_serve *serve, const char *name,
 	if (pset_find(serve, name))
 		status = PMIX_ERR_DUPLICATE_KEY;
 	else if (members)
-		pset = pset_enter(serve, name, ranks, n);
+		pset = pset_add(serve, name, ranks, n);
 	if (pset) {
 		pset->is_by_process = true;
 		memcpy(members, pset->members, n * sizeof(*members));
@@ -385,7 +385,7 @@ static int define_psets(
  * key that the server has just written (4.2.2). A value that the user set is
  * kept.
  */
-static int choose_store(void)
+static int set_gds_hash(void)
 {
 	return setenv("PMIX_MCA_gds", "hash", 0) ? WEFT_ERR_NOMEM : 0;
 }
@@ -433,7 +433,7 @@ static int server_start(
 	weft_infovec_set_str(&vec, PMIX_HOSTNAME, serve->host);
 	weft_serve_upcall_owner(serve);
 	if (!vec.err)
-		vec.err = choose_store();
+		vec.err = set_gds_hash();
 	if (!vec.err)
 		status = PMIx_server_init(&weft_serve_module, vec.info, vec.n);
 	weft_infovec_fini(&vec);
@@ -513,7 +513,7 @@ static void *finalize(void *arg)
 
 /* Waits a second at most. A stall of the machine counts as one second, however
  * long it was. */
-static void wait_a_second(struct waiter *waiter)
+static void waiter_wait_1s(struct waiter *waiter)
 {
 	struct timespec until;
 
@@ -541,7 +541,7 @@ static bool server_stop(void)
 	}
 	pthread_mutex_lock(&waiter->lock);
 	for (int i = 0; i < FINALIZE_S && !waiter->is_done; i++)
-		wait_a_second(waiter);
+		waiter_wait_1s(waiter);
 	is_done = waiter->is_done;
 	pthread_mutex_unlock(&waiter->lock);
 	if (!is_done) {
