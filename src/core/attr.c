@@ -72,7 +72,7 @@ static struct keyval *attr_key_of(int kind, int id)
 	return key && key->kind == kind ? key : NULL;
 }
 
-static int bad_key(int id)
+static int invalid_keyval(int id)
 {
 	return weft_err_set(WEFT_ERR_KEYVAL,
 		"keyval %d is not valid for this kind of object, or was freed",
@@ -121,7 +121,7 @@ int weft_keyval_free(int kind, int id)
 		key_put(key);
 	}
 	unlock();
-	return key ? 0 : bad_key(id);
+	return key ? 0 : invalid_keyval(id);
 }
 
 /* The attribute with this key, or NULL. The lock is held. */
@@ -254,7 +254,7 @@ int weft_attr_set(struct weft_attrs **attrs, int kind, void *handle, int id,
 
 	key = attr_look_up(attrs, kind, id, NULL, &found, &old);
 	if (!key)
-		return bad_key(id);
+		return invalid_keyval(id);
 	err = attr_make(&attr, key, lang, value);
 	if (!err && found)
 		err = run_delete(key, handle, old);
@@ -277,7 +277,7 @@ int weft_attr_get(struct weft_attrs *const *attrs, int kind, int id,
 
 	key = attr_look_up(attrs, kind, id, &lang, &found, &value);
 	if (!key)
-		return bad_key(id);
+		return invalid_keyval(id);
 	key_release(key);
 	if (found)
 		*value_out = value;
@@ -295,7 +295,7 @@ int weft_attr_delete(struct weft_attrs **attrs, int kind, void *handle, int id)
 
 	key = attr_look_up(attrs, kind, id, NULL, &found, &value);
 	if (!key)
-		return bad_key(id);
+		return invalid_keyval(id);
 	if (found)
 		err = run_delete(key, handle, value);
 	else

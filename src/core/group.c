@@ -56,7 +56,7 @@ static int new_run(struct runs *r, uint64_t proc)
 
 /* True if proc extends the run. A run is within one job, because ranks of two
  * jobs are unrelated. */
-static bool continues(const struct weft_run *run, uint64_t proc)
+static bool run_extends(const struct weft_run *run, uint64_t proc)
 {
 	return run->first >> 32 == proc >> 32 &&
 	       (run->n == 1 ||
@@ -68,7 +68,7 @@ static int group_append(struct runs *r, uint64_t proc)
 	struct weft_run *last = r->n ? &r->runs[r->n - 1] : NULL;
 	int err = 0;
 
-	if (last && continues(last, proc)) {
+	if (last && run_extends(last, proc)) {
 		if (last->n == 1)
 			last->stride = (int64_t)(proc - last->first);
 		last->n++;
@@ -372,7 +372,7 @@ struct filter {
 	bool keep_common;
 };
 
-static int append_if(void *arg, uint32_t rank, uint64_t proc)
+static int append_filtered(void *arg, uint32_t rank, uint64_t proc)
 {
 	struct filter *f = arg;
 	bool is_in = weft_group_rank_of(f->other, proc) != WEFT_UNDEFINED;
@@ -414,7 +414,7 @@ int weft_group_union(const struct weft_group *a, const struct weft_group *b,
 	int err = append_all(&r, a);
 
 	if (!err && !are_equal(a, b))
-		err = for_each(b, append_if, &f);
+		err = for_each(b, append_filtered, &f);
 	return group_finish(&r, err, session_group_of(a, b), group_out);
 }
 
@@ -424,7 +424,7 @@ int weft_group_intersection(const struct weft_group *a,
 	struct runs r = { 0 };
 	struct filter f = { &r, b, true };
 
-	return group_finish(&r, for_each(a, append_if, &f),
+	return group_finish(&r, for_each(a, append_filtered, &f),
 		session_group_of(a, b), group_out);
 }
 
@@ -434,7 +434,7 @@ int weft_group_difference(const struct weft_group *a,
 	struct runs r = { 0 };
 	struct filter f = { &r, b, false };
 
-	return group_finish(&r, for_each(a, append_if, &f),
+	return group_finish(&r, for_each(a, append_filtered, &f),
 		session_group_of(a, b), group_out);
 }
 

@@ -20,7 +20,7 @@ static struct weft_info *_Atomic env_info;
 
 /* Locks an object that its caller may not change; the lock is not part of the
  * object's value. */
-static struct weft_info *locked(const struct weft_info *info)
+static struct weft_info *info_lock(const struct weft_info *info)
 {
 	struct weft_info *self = (struct weft_info *)(uintptr_t)info;
 
@@ -66,7 +66,7 @@ static int info_check_key(const char *key)
 }
 
 /* A copy of text without the blanks at both ends. */
-static char *trimmed(const char *text)
+static char *trim_copy(const char *text)
 {
 	size_t len;
 
@@ -79,7 +79,7 @@ static char *trimmed(const char *text)
 }
 
 /* Inserts an entry; the object owns the strings from now on. */
-static int put_take(struct weft_info *info, char *key, char *value)
+static int info_insert(struct weft_info *info, char *key, char *value)
 {
 	struct weft_info_entry *entry = info_find(info, key);
 
@@ -118,11 +118,11 @@ int weft_info_set(struct weft_info *info, const char *key, const char *value)
 			key, value ? "too long" : "NULL",
 			(int)WEFT_INFO_VALUE_MAX);
 	key_copy = strdup(key);
-	value_copy = trimmed(value);
+	value_copy = trim_copy(value);
 	err = WEFT_ERR_NOMEM;
 	if (key_copy && value_copy) {
 		weft_spin_acquire(&info->spin);
-		err = put_take(info, key_copy, value_copy);
+		err = info_insert(info, key_copy, value_copy);
 		weft_spin_release(&info->spin);
 	}
 	if (err) {
@@ -158,7 +158,7 @@ int weft_info_delete(struct weft_info *info, const char *key)
 
 uint32_t weft_info_n_keys(const struct weft_info *info)
 {
-	struct weft_info *self = locked(info);
+	struct weft_info *self = info_lock(info);
 	uint32_t n = self->n;
 
 	weft_spin_release(&self->spin);
@@ -167,7 +167,7 @@ uint32_t weft_info_n_keys(const struct weft_info *info)
 
 int weft_info_key(const struct weft_info *info, uint32_t i, char *buf)
 {
-	struct weft_info *self = locked(info);
+	struct weft_info *self = info_lock(info);
 	uint32_t n = self->n;
 
 	if (i < n)
@@ -189,7 +189,7 @@ long weft_info_value(
 
 	if (!info)
 		return -1;
-	self = locked(info);
+	self = info_lock(info);
 	entry = info_find(self, key);
 	if (entry) {
 		n = (long)strlen(entry->value);
