@@ -42,13 +42,13 @@ static unsigned quota_of_group(const char *dir)
 	return quota < period ? 1 : (unsigned)(quota / period);
 }
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned min_quota(unsigned a, unsigned b)
 {
 	return !a || (b && b < a) ? b : a;
 }
 
 /* The smallest quota of a group and its ancestors below root. */
-static unsigned quota_up(const char *root, const char *group)
+static unsigned quota_of_ancestors(const char *root, const char *group)
 {
 	char dir[PATH_LEN];
 	unsigned quota = 0;
@@ -57,13 +57,13 @@ static unsigned quota_up(const char *root, const char *group)
 	if (snprintf(dir, sizeof(dir), "%s%s", root, group) >= (int)sizeof(dir))
 		return 0;
 	while ((end = strrchr(dir, '/')) != NULL && end >= dir + strlen(root)) {
-		quota = least(quota, quota_of_group(dir));
+		quota = min_quota(quota, quota_of_group(dir));
 		*end = '\0';
 	}
-	return least(quota, quota_of_group(root));
+	return min_quota(quota, quota_of_group(root));
 }
 
-static bool has_kind(const char *list, const char *word)
+static bool has_controller(const char *list, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -81,19 +81,19 @@ unsigned weft_allowance_quota(const char *groups, const char *root)
 
 	/* "0::/a/b" or "4:cpu,cpuacct:/a/b" */
 	while (file && fgets(line, sizeof(line), file)) {
-		char *kinds = strchr(line, ':');
-		char *group = kinds ? strchr(kinds + 1, ':') : NULL;
+		char *controllers = strchr(line, ':');
+		char *group = controllers ? strchr(controllers + 1, ':') : NULL;
 
 		if (!group)
 			continue;
 		*group++ = '\0';
 		group[strcspn(group, "\n")] = '\0';
-		kinds++;
-		if (*kinds && !has_kind(kinds, "cpu"))
+		controllers++;
+		if (*controllers && !has_controller(controllers, "cpu"))
 			continue;
-		snprintf(top, sizeof(top), "%s%s%s", root, *kinds ? "/" : "",
-			kinds);
-		quota = least(quota, quota_up(top, group));
+		snprintf(top, sizeof(top), "%s%s%s", root,
+			*controllers ? "/" : "", controllers);
+		quota = min_quota(quota, quota_of_ancestors(top, group));
 	}
 	if (file)
 		fclose(file);
@@ -102,7 +102,7 @@ unsigned weft_allowance_quota(const char *groups, const char *root)
 
 /* A set of CPUS_MAX processors, which the caller frees with CPU_FREE; NULL when
  * out of memory. */
-static cpu_set_t *allowed(void)
+static cpu_set_t *allowed_cpus(void)
 {
 	size_t len = CPU_ALLOC_SIZE(CPUS_MAX);
 	cpu_set_t *mine = CPU_ALLOC(CPUS_MAX), *parents = CPU_ALLOC(CPUS_MAX);
@@ -120,7 +120,7 @@ static cpu_set_t *allowed(void)
 	return parents ? mine : NULL;
 }
 
-static unsigned n_of(const cpu_set_t *cpus)
+static unsigned count_cpus(const cpu_set_t *cpus)
 {
 	int n = cpus ? CPU_COUNT_S(CPU_ALLOC_SIZE(CPUS_MAX), cpus) : 0;
 
@@ -129,8 +129,8 @@ static unsigned n_of(const cpu_set_t *cpus)
 
 unsigned weft_allowance_cpus(void)
 {
-	cpu_set_t *cpus = allowed();
-	unsigned n = n_of(cpus);
+	cpu_set_t *cpus = allowed_cpus();
+	unsigned n = count_cpus(cpus);
 
 	if (cpus)
 		CPU_FREE(cpus);
@@ -198,8 +198,8 @@ static bool has_all_cpus(cpu_set_t *all, const cpu_set_t *part)
 unsigned weft_allowance_caches(const char *root)
 {
 	const size_t len = CPU_ALLOC_SIZE(CPUS_MAX);
-	cpu_set_t *cpus = allowed(), *sharers = CPU_ALLOC(CPUS_MAX);
-	unsigned n_sharers = 0, n = n_of(cpus);
+	cpu_set_t *cpus = allowed_cpus(), *sharers = CPU_ALLOC(CPUS_MAX);
+	unsigned n_sharers = 0, n = count_cpus(cpus);
 	char list[LIST_LEN];
 
 	if (cpus && sharers &&
@@ -249,7 +249,7 @@ bool weft_allowance_is_near(const char *near, const char *cpus)
 	cpu_set_t *all = CPU_ALLOC(CPUS_MAX), *part;
 	bool is_near = true;
 
-	part = cpus ? CPU_ALLOC(CPUS_MAX) : allowed();
+	part = cpus ? CPU_ALLOC(CPUS_MAX) : allowed_cpus();
 	if (*near && all && part) {
 		cpus_of_list(near, all);
 		if (cpus)
