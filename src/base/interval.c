@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <search.h>
 
-static int compare(const void *a, const void *b)
+static int interval_compare(const void *a, const void *b)
 {
 	const struct weft_interval *x = a, *y = b;
 
@@ -20,7 +20,8 @@ struct weft_interval *weft_interval_find(
 {
 	const struct weft_interval key = { .start = start, .end = end };
 	struct weft_interval **node =
-		start < end ? tfind(&key, &ranges->root, compare) : NULL;
+		start < end ? tfind(&key, &ranges->root, interval_compare)
+			    : NULL;
 
 	return node ? *node : NULL;
 }
@@ -28,7 +29,8 @@ struct weft_interval *weft_interval_find(
 int weft_interval_add(
 	struct weft_intervals *ranges, struct weft_interval *range)
 {
-	struct weft_interval **node = tsearch(range, &ranges->root, compare);
+	struct weft_interval **node =
+		tsearch(range, &ranges->root, interval_compare);
 
 	if (!node)
 		return weft_err_set(WEFT_ERR_NOMEM,
@@ -41,5 +43,5 @@ int weft_interval_add(
 void weft_interval_remove(
 	struct weft_intervals *ranges, struct weft_interval *range)
 {
-	tdelete(range, &ranges->root, compare);
+	tdelete(range, &ranges->root, interval_compare);
 }

@@ -75,8 +75,8 @@ static const struct knob_range ranges[] = {
 enum { N_KNOBS = sizeof(descs) / sizeof(descs[0]) };
 
 /* Variables of the launcher and the tools, which the library does not read. */
-static const char *const not_knobs[] = { "MPIEXEC", "JOB_KEY", "MEMORY_KINDS",
-	"CC", "CXX", "TEST_", "BENCH_", "LANE_" };
+static const char *const other_prefixes[] = { "MPIEXEC", "JOB_KEY",
+	"MEMORY_KINDS", "CC", "CXX", "TEST_", "BENCH_", "LANE_" };
 
 static int parse_num(const char *text, int64_t *out)
 {
@@ -158,8 +158,10 @@ static void knob_warn_unknown(const char *name, size_t len)
 	size_t best = 0;
 
 	snprintf(copy, sizeof(copy), "%.*s", (int)len, name);
-	for (size_t i = 0; i < sizeof(not_knobs) / sizeof(not_knobs[0]); i++)
-		if (strncmp(copy, not_knobs[i], strlen(not_knobs[i])) == 0)
+	for (size_t i = 0;
+		i < sizeof(other_prefixes) / sizeof(other_prefixes[0]); i++)
+		if (strncmp(copy, other_prefixes[i],
+			    strlen(other_prefixes[i])) == 0)
 			return;
 	for (size_t i = 1; i < N_KNOBS; i++)
 		if (weft_edit_distance(copy, descs[i].name) <
@@ -171,7 +173,7 @@ static void knob_warn_unknown(const char *name, size_t len)
 		copy, descs[best].name);
 }
 
-static void load_one(const char *entry)
+static void knob_load_one(const char *entry)
 {
 	const char *name = entry + strlen("WEFT_");
 	const char *eq = strchr(name, '=');
@@ -196,7 +198,7 @@ void weft_knob_load(void)
 	knob_folder = getcwd(NULL, 0);
 	for (char **e = environ; e && *e; e++)
 		if (strncmp(*e, "WEFT_", 5) == 0)
-			load_one(*e);
+			knob_load_one(*e);
 	weft_log_set_level(weft_knobs.log);
 }
 
