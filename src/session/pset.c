@@ -174,7 +174,7 @@ static int record_manager_sets(struct weft_psets *psets)
 	return err;
 }
 
-static int refresh(struct weft_session *session)
+static int psets_refresh(struct weft_session *session)
 {
 	struct weft_psets *psets = psets_of(session);
 	int err;
@@ -197,7 +197,7 @@ int weft_pset_count(struct weft_session *session, uint32_t *n_out)
 	int err;
 
 	weft_vci_lock(&weft_proc.vci);
-	err = refresh(session);
+	err = psets_refresh(session);
 	if (!err)
 		*n_out = session->psets->n;
 	weft_vci_unlock(&weft_proc.vci);
@@ -211,7 +211,7 @@ int weft_pset_name(
 
 	weft_vci_lock(&weft_proc.vci);
 	if (!session->psets || i >= session->psets->n)
-		err = refresh(session);
+		err = psets_refresh(session);
 	if (!err && i >= session->psets->n)
 		err = weft_err_set(WEFT_ERR_ARG,
 			"process set number %u is out of range: the session "
@@ -493,7 +493,7 @@ static int app_set_add(struct weft_session *session, const char *name,
 	int err = app_set && psets ? 0 : WEFT_ERR_NOMEM;
 
 	if (!err && group->my_rank >= 0)
-		err = refresh(session);
+		err = psets_refresh(session);
 	if (!err && group->my_rank >= 0)
 		err = record_name(psets, name);
 	if (err) {

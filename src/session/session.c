@@ -453,7 +453,7 @@ int weft_world_open(
 /* Returns and describes the error that the World cannot be closed in this
  * state.
  */
-static int not_open(int state)
+static int world_not_open_err(int state)
 {
 	if (state == WEFT_WORLD_CLOSED || state == WEFT_WORLD_CLOSING)
 		return weft_err_set(
@@ -473,7 +473,7 @@ int weft_world_close(void)
 
 	if (!atomic_compare_exchange_strong(
 		    &weft_world.state, &open, WEFT_WORLD_CLOSING))
-		return not_open(open);
+		return world_not_open_err(open);
 	err = weft_session_close(session);
 	weft_world.session = NULL;
 	atomic_store(&weft_world.state, WEFT_WORLD_CLOSED);
