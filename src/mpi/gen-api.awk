@@ -30,7 +30,7 @@ function alias(file, name, prefix)
 		prefix, name, prefix, name, prefix, name > file
 }
 
-# the results of a missing procedure, in addition to its error
+# The result of a procedure that is not implemented.
 function nothing(type)
 {
 	if (type ~ /^(double|MPI_Aint|MPI_Fint)$/)

@@ -44,7 +44,7 @@ function out_before(x, broad, argument)
 		"weft_widen_get(" x ")" : "0") ";\n"
 }
 
-# The body, or the check before it.
+# The function that both forms call: mpi_x(), or checked_x(), which checks first.
 function inner_name(name)
 {
 	sub(/_c$/, "", name)
