@@ -126,7 +126,7 @@ static int rma_wait_say(
 	weft_log_warn("RMA-STALL",
 		"waiting since %u s for %s%s%s%s (WEFT_STALL_WARN)",
 		(unsigned)((now - op_wait->start_ns) / WEFT_NS_PER_S),
-		op_wait->what, where, *failed ? "; gone: " : "", failed);
+		op_wait->what, where, *failed ? "; failed: " : "", failed);
 	return 0;
 }
 
@@ -158,7 +158,7 @@ int weft_rma_op_wait_check(struct weft_rma_op_wait *op_wait, uint32_t n_left)
 	if (op_wait->addr == WEFT_RMA_ALL &&
 		now - op_wait->moved_ns > WEFT_RMA_GRACE_NS &&
 		weft_rma_pe_failed(failed, sizeof(failed)))
-		return weft_err_set(WEFT_ERR_PEER, "%s cannot end; gone: %s",
+		return weft_err_set(WEFT_ERR_PEER, "%s cannot end; failed: %s",
 			op_wait->what, failed);
 	if (!op_wait->has_said && weft_rma_wait_is_long(op_wait->moved_ns, now))
 		return rma_wait_say(op_wait, now, failed);
@@ -191,8 +191,8 @@ int weft_rma_fault_at(int err, const char *what, uint64_t addr)
 	if (err == WEFT_ERR_PEER || err == WEFT_ERR_CANCELED)
 		wait_for_news(failed, sizeof(failed));
 	if (addr == WEFT_RMA_ALL)
-		return weft_err_set(
-			err, "%s%s%s", why, *failed ? "; gone: " : "", failed);
+		return weft_err_set(err, "%s%s%s", why,
+			*failed ? "; failed: " : "", failed);
 	return weft_err_set(err, "%s PE %u: %s%s%s", what, rma_wait_pe_at(addr),
-		why, *failed ? "; gone: " : "", failed);
+		why, *failed ? "; failed: " : "", failed);
 }

@@ -24,7 +24,7 @@ struct strides {
 static int shmem_coll_run(const char *fn, enum weft_coll_kind kind,
 	struct weft_shmem_team *team, struct weft_coll *args)
 {
-	char gone[80];
+	char failed[80];
 	int err;
 
 	args->comm = team->comm;
@@ -35,11 +35,11 @@ static int shmem_coll_run(const char *fn, enum weft_coll_kind kind,
 	weft_shmem_set_caller(NULL);
 	if (weft_likely(!err))
 		return 0;
-	weft_rma_pe_failed(gone, sizeof(gone));
+	weft_rma_pe_failed(failed, sizeof(failed));
 	weft_log_error("SHMEM-COLL", "%s: %s%s%s", fn,
 		*weft_err_detail_peek(err) ? weft_err_detail_peek(err)
 					   : weft_err_str(err),
-		*gone ? "; gone: " : "", gone);
+		*failed ? "; failed: " : "", failed);
 	return 1;
 }
 

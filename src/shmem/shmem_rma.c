@@ -40,7 +40,7 @@ static inline void shmem_rma_copy(void *to, const void *from, size_t len)
 			    : (void)(*(to) = *(at)))
 
 /* Where a PE of the node has a word; NULL when the long way must be taken. */
-static inline void *spot(
+static inline void *local_address(
 	const char *fn, shmem_ctx_t ctx, const void *sym, size_t len, int pe)
 {
 	return weft_shmem_local(sym, len, weft_shmem_pe(fn, ctx, pe));
@@ -73,7 +73,7 @@ __attribute__((noinline)) static void get_remote(const char *fn,
 static inline void shmem_rma_put(const char *fn, shmem_ctx_t ctx, void *dest,
 	const void *source, size_t len, int pe)
 {
-	void *local = spot(fn, ctx, dest, len, pe);
+	void *local = local_address(fn, ctx, dest, len, pe);
 
 	if (weft_likely(local && len <= INLINE_MAX))
 		shmem_rma_copy(local, source, len);
@@ -84,7 +84,7 @@ static inline void shmem_rma_put(const char *fn, shmem_ctx_t ctx, void *dest,
 static inline void shmem_rma_get(const char *fn, shmem_ctx_t ctx, void *dest,
 	const void *source, size_t len, int pe)
 {
-	void *local = spot(fn, ctx, source, len, pe);
+	void *local = local_address(fn, ctx, source, len, pe);
 
 	if (weft_likely(local && len <= INLINE_MAX))
 		shmem_rma_copy(dest, local, len);

@@ -41,7 +41,7 @@ static void report(
 }
 
 /* Warns of bits that are no options; returns those that are. */
-static long known(const char *fn, long options)
+static long valid_options(const char *fn, long options)
 {
 	long all = 0;
 
@@ -149,7 +149,7 @@ static void start_with_hints(const char *fn, shmem_ctx_t ctx, long options)
 	c = weft_shmem_ctx_find(fn, ctx);
 	if (!c->has_session)
 		c->total_ops = SIZE_MAX;
-	session_start(fn, ctx, known(fn, options));
+	session_start(fn, ctx, valid_options(fn, options));
 }
 
 void pshmemx_session_start(shmem_ctx_t ctx, long options)

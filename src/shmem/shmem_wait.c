@@ -23,10 +23,10 @@ struct wait_set {
 
 enum { HELD_PER_PROGRESS = 32 }; /* satisfied tests */
 
-/* turn: the variable at which this thread's next search in a set begins, so
- * that every variable is found in the end. n_empty, n_held: its tests in a row
- * that were not satisfied, and its tests that were. */
-static _Thread_local size_t turn;
+/* next_search: the variable at which this thread's next search in a set begins,
+ * so that every variable is found in the end. n_empty, n_held: its tests in a
+ * row that were not satisfied, and its tests that were. */
+static _Thread_local size_t next_search;
 static _Thread_local uint32_t n_empty, n_held;
 
 static void shmem_wait_check(const char *fn, int cmp)
@@ -39,7 +39,8 @@ static void shmem_wait_check(const char *fn, int cmp)
 }
 
 /* The value as an unsigned number that orders as the type does. An acquire: the
- * fence in seen() suffices, but the thread sanitizer does not support fences.
+ * fence in acquire_stores() suffices, but the thread sanitizer does not support
+ * fences.
  */
 static inline uint64_t shmem_wait_load(
 	const void *at, size_t size, bool is_signed)
@@ -100,7 +101,7 @@ static bool is_empty(const struct wait_set *s)
 
 /* Stores that precede the value which satisfied the test are visible from here.
  */
-static void seen(void)
+static void acquire_stores(void)
 {
 	n_empty = 0;
 	atomic_thread_fence(memory_order_acquire);
@@ -108,9 +109,9 @@ static void seen(void)
 
 /* A test was satisfied. A program may test until this is no longer so; only
  * these rounds of progress receive puts from other nodes then. */
-static void held(void)
+static void on_satisfied(void)
 {
-	seen();
+	acquire_stores();
 	if (++n_held % HELD_PER_PROGRESS == 0)
 		weft_rma_relax(0);
 }
@@ -128,13 +129,13 @@ static bool all_hold(const struct wait_set *s, size_t *from)
 /* The index of a variable that satisfies the test, or SIZE_MAX. */
 static size_t shmem_wait_find(const struct wait_set *s)
 {
-	size_t first = turn;
+	size_t first = next_search;
 
 	for (size_t k = 0; k < s->n; k++) {
 		size_t i = (first + k) % s->n;
 
 		if (!is_out(s, i) && holds(s, i)) {
-			turn = i + 1;
+			next_search = i + 1;
 			return i;
 		}
 	}
@@ -165,12 +166,12 @@ static void shmem_wait_describe(
 	const struct wait_set *s, char *text, size_t len, const char *more)
 {
 	uint64_t flip = s->is_signed ? UINT64_C(1) << 63 : 0;
-	char gone[80];
+	char failed[80];
 	size_t i = 0;
 
 	while (i + 1 < s->n && (is_out(s, i) || holds(s, i)))
 		i++;
-	weft_rma_pe_failed(gone, sizeof(gone));
+	weft_rma_pe_failed(failed, sizeof(failed));
 	snprintf(text, len,
 		"%s%zu bytes at %p to become %s %lld, from %lld%s%s", more,
 		s->size, (const void *)((const char *)s->ivars + i * s->size),
@@ -183,7 +184,7 @@ static void shmem_wait_describe(
 				    (const char *)s->ivars + i * s->size,
 				    s->size, s->is_signed) ^
 			    flip),
-		*gone ? "; gone: " : "", gone);
+		*failed ? "; failed: " : "", failed);
 }
 
 /* One round of a wait. */
@@ -214,7 +215,7 @@ static void shmem_wait_for_all(const char *fn, const struct wait_set *s)
 	shmem_wait_check(fn, s->cmp);
 	while (!all_hold(s, &from))
 		shmem_wait_relax(fn, s, &wait);
-	seen();
+	acquire_stores();
 }
 
 static size_t wait_any(const char *fn, const struct wait_set *s)
@@ -227,7 +228,7 @@ static size_t wait_any(const char *fn, const struct wait_set *s)
 		return SIZE_MAX;
 	for (i = shmem_wait_find(s); i == SIZE_MAX; i = shmem_wait_find(s))
 		shmem_wait_relax(fn, s, &wait);
-	seen();
+	acquire_stores();
 	return i;
 }
 
@@ -242,7 +243,7 @@ static size_t wait_some(
 		return 0;
 	for (n = find_all(s, indices); !n; n = find_all(s, indices))
 		shmem_wait_relax(fn, s, &wait);
-	seen();
+	acquire_stores();
 	return n;
 }
 
@@ -256,7 +257,7 @@ static int test_all(const char *fn, const struct wait_set *s)
 		if (!all_hold(s, &from))
 			return 0;
 	}
-	held();
+	on_satisfied();
 	return 1;
 }
 
@@ -271,7 +272,7 @@ static size_t test_any(const char *fn, const struct wait_set *s)
 		i = shmem_wait_find(s);
 	}
 	if (i != SIZE_MAX)
-		held();
+		on_satisfied();
 	return i;
 }
 
@@ -287,7 +288,7 @@ static size_t test_some(
 		n = find_all(s, indices);
 	}
 	if (n)
-		held();
+		on_satisfied();
 	return n;
 }
 
@@ -309,7 +310,7 @@ uint64_t pshmem_signal_wait_until(
 		shmem_wait_relax(fn, &set, &wait);
 		v = shmem_wait_load(sig_addr, sizeof(v), false);
 	}
-	seen();
+	acquire_stores();
 	return v;
 }
 
