@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# gen-shmem.awk: the work of gen-shmem; reads shmem_types.def, shmem_api.def
+# gen-shmem.awk: called by gen-shmem; reads shmem_types.def and shmem_api.def
 # and writes into the directory `new`
 
 function die(why)

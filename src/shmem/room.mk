@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# gen-shmem makes these from the tables of types and procedures, in the build
+# gen-shmem writes these from the tables of types and procedures, to the build
 # directory; api_shmem_<chapter>.h is included by shmem_<chapter>.c.
 shmem_headers = include/shmem.h include/pshmem.h
 shmem_made = $(shmem_headers) src/shmem/api_shmem_list.h \

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A value as a pattern of bits; 0 for none. */
+/* The bits of a value; 0 if value is NULL. */
 static inline uint64_t bits_of(const void *value, size_t size)
 {
 	uint64_t bits = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_check: faults of the caller are told, then the job ends */
+/* shmem_check: reports a fault of the caller and ends the job */
 #include "shmem_priv.h"
 
 #include "base/err.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_coll: collectives, of teams and, deprecated, of active sets
+/* shmem_coll: collectives of teams, and the deprecated ones of active sets
  *
- * Each is one collective of the team's communicator. An active set gets a team
- * when it is first used, by its members alone, kept until the end: its work
- * arrays are not looked at. */
+ * Each is one collective of the team's communicator. At the first use of an
+ * active set, its members create a team for it, which exists until finalize.
+ * The work arrays of active sets are not used. */
 #include "shmem_priv.h"
 
 #include "base/err.h"
@@ -29,7 +29,7 @@ static int shmem_coll_run(const char *fn, enum weft_coll_kind kind,
 
 	args->comm = team->comm;
 	args->ctx_offset = WEFT_CTX_OFFSET_COLL;
-	weft_rma_release(); /* others may wait for it before they come here */
+	weft_rma_release(); /* other PEs may wait for these accesses first */
 	weft_shmem_set_caller(fn);
 	err = weft_coll_run(kind, args);
 	weft_shmem_set_caller(NULL);
@@ -50,15 +50,15 @@ static struct weft_blocks bytes(const void *buf, size_t len)
 		.type = weft_type_builtin(WEFT_TYPE_BYTE) };
 }
 
-/* ---- which team ---- */
+/* ---- teams of active sets ---- */
 
 static struct weft_shmem_team *get_team(const char *fn, shmem_team_t team)
 {
 	return weft_shmem_team_ready(fn, team);
 }
 
-/* Teams of active sets, newest first; entries only ever come, until finalize.
- * Pairs: release when one is put in, acquire when the list is read. */
+/* Teams of active sets, newest first. Entries are removed by finalize only. The
+ * release of an insertion pairs with the acquire of a search. */
 static _Atomic(struct weft_shmem_team *) sets;
 
 static struct weft_shmem_team *find_set(uint64_t triplet)
@@ -87,7 +87,8 @@ static struct weft_shmem_team *shmem_coll_make_set(
 			weft_shmem.world.group, pes, (uint32_t)size, &group);
 	free(pes);
 	if (!err && group->my_rank < 0)
-		weft_shmem_fatal(fn, "PE %u is not in the active set it names",
+		weft_shmem_fatal(fn,
+			"the caller, PE %u, is not in the active set",
 			weft_rma.my_pe);
 	if (!err)
 		err = weft_create_group(weft_shmem.world.comm, group, 0, &comm);
@@ -121,8 +122,8 @@ static struct weft_shmem_team *get_set(
 		start + ((int64_t)(size - 1) << log_stride) >=
 			(int64_t)weft_rma.n_pes)
 		weft_shmem_fatal(fn,
-			"PE_start %d, logPE_stride %d, PE_size %d name PEs "
-			"that are not from 0 to %u",
+			"PE_start %d, logPE_stride %d, PE_size %d: the active "
+			"set has PEs that are not from 0 to %u",
 			start, log_stride, size, weft_rma.n_pes - 1);
 	return shmem_coll_make_set(fn, start, 1 << log_stride, size, triplet);
 }
@@ -138,7 +139,8 @@ static int sync_team(const char *fn, struct weft_shmem_team *team)
 {
 	struct weft_coll args = { .root = 0 };
 
-	/* stores of this PE, the copies of its puts among them, come before */
+	/* orders the stores of this PE, also those of its puts, before the
+	 * barrier */
 	atomic_thread_fence(memory_order_seq_cst);
 	return shmem_coll_run(fn, WEFT_COLL_BARRIER, team, &args);
 }
@@ -193,7 +195,7 @@ void pshmem_sync(int PE_start, int logPE_stride, int PE_size, long *pSync)
 	sync_or_die(fn, get_set(fn, PE_start, logPE_stride, PE_size));
 }
 
-/* ---- moving data ---- */
+/* ---- data movement ---- */
 
 static void check_root(
 	const char *fn, const struct weft_shmem_team *team, int root)
@@ -210,7 +212,7 @@ static void check_pair(const char *fn, const void *dest, size_t dest_len,
 	weft_shmem_check_sym(fn, "source", source, source_len);
 }
 
-/* The root's dest stays as it is. */
+/* The root's dest is not changed. */
 static int broadcast(const char *fn, struct weft_shmem_team *team, void *dest,
 	const void *source, size_t len, int root)
 {
@@ -247,7 +249,7 @@ static int fcollect(const char *fn, struct weft_shmem_team *team, void *dest,
 	return shmem_coll_run(fn, WEFT_COLL_ALLGATHER, team, &args);
 }
 
-/* Everybody's length to everybody, then the data where they say. */
+/* Gathers the lengths of all PEs, then their data at the resulting places. */
 static int shmem_coll_collect(const char *fn, struct weft_shmem_team *team,
 	void *dest, const void *source, size_t len)
 {
@@ -294,7 +296,7 @@ static int alltoall(const char *fn, struct weft_shmem_team *team, void *dest,
 	return shmem_coll_run(fn, WEFT_COLL_ALLTOALL, team, &args);
 }
 
-/* An element and the gap behind it as one type. */
+/* A type of one element and the gap after it. */
 static int spaced(size_t size, ptrdiff_t stride, struct weft_type **type_out)
 {
 	struct weft_type *one = NULL;

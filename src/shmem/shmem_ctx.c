@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_ctx: contexts, and order on them */
+/* shmem_ctx: contexts, and ordering of their accesses */
 #include "shmem_priv.h"
 
 #include "base/err.h"
@@ -90,7 +90,9 @@ void pshmem_ctx_destroy(shmem_ctx_t ctx)
 	if (ctx == SHMEM_CTX_INVALID)
 		return;
 	if (ctx == SHMEM_CTX_DEFAULT)
-		weft_shmem_fatal(fn, "ctx is SHMEM_CTX_DEFAULT, which stays");
+		weft_shmem_fatal(fn,
+			"ctx is SHMEM_CTX_DEFAULT, which cannot be "
+			"destroyed");
 	weft_shmem_ok(fn, destroy_ctx(weft_shmem_ctx_find(fn, ctx)));
 }
 
@@ -105,7 +107,7 @@ void weft_shmem_ctxs_close(const struct weft_shmem_team *team)
 			continue;
 		err = destroy_ctx(c);
 		if (err)
-			weft_log_error("SHMEM-CTX", "a context left open: %s",
+			weft_log_error("SHMEM-CTX", "closing a context: %s",
 				weft_err_detail_peek(err));
 	}
 }
@@ -119,7 +121,8 @@ int pshmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team)
 	return 0;
 }
 
-/* A PE that is not in a team has no context of it, and need not ask. */
+/* Fence and quiet accept SHMEM_CTX_INVALID, the context of a PE that is not in
+ * the team. */
 static inline void fence_ctx(const char *fn, shmem_ctx_t ctx)
 {
 	if (ctx == SHMEM_CTX_INVALID)
@@ -142,7 +145,7 @@ static void pe_quiet(
 
 	for (size_t i = 0; i < npes; i++)
 		pe = weft_shmem_pe(fn, ctx, target_pes[i]);
-	/* several answers are waited for together */
+	/* several PEs complete together */
 	if (npes == 1)
 		weft_shmem_ok(fn, weft_rma_quiet_pe(c->rma, pe));
 	else if (npes)

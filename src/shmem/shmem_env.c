@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_env: the standard's variables, SHMEM_ and, deprecated, SMA_ */
+/* shmem_env: the standard's variables SHMEM_, and the deprecated SMA_ */
 #include "shmem_priv.h"
 
 #include "base/err.h"
@@ -13,7 +13,8 @@
 
 enum { HEAP_MB = 512 };
 
-/* SHMEM_<name>, or SMA_<name>, or NULL; *found_out is the name it has. */
+/* Returns the value of SHMEM_<name> or else SMA_<name>, or NULL; found_out is
+ * the name of the variable. */
 static const char *shmem_env_find(const char *name, char found_out[32])
 {
 	static const char *const prefixes[] = { "SHMEM_", "SMA_" };
@@ -36,7 +37,7 @@ bool weft_shmem_env_has(const char *name)
 	return shmem_env_find(name, found) != NULL;
 }
 
-/* Power of 1024, or -1 for a letter that is none. */
+/* The power of 1024 of a letter, or -1 for another letter. */
 static int power_of(char letter)
 {
 	static const char letters[] = "kmgt";
@@ -81,9 +82,9 @@ void weft_shmem_env_print(void)
 	       "SHMEM_INFO            print this text at start\n"
 	       "SHMEM_SYMMETRIC_SIZE  bytes of symmetric heap of each PE, "
 	       "with k, m, g or t (%s; default %dm)\n"
-	       "SHMEM_DEBUG           say what sessions apply and ignore (%s)\n"
-	       "SMA_...               the same, where no SHMEM_... is set\n"
-	       "WEFT_...              the library's own: weft-info --knobs\n",
+	       "SHMEM_DEBUG           print the effect of session hints (%s)\n"
+	       "SMA_...               used if SHMEM_... is not set\n"
+	       "WEFT_...              other variables: weft-info --knobs\n",
 		heap ? heap : "not set", HEAP_MB,
 		weft_shmem.is_debug ? "set" : "not set");
 	fflush(stdout);

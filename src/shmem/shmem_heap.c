@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_heap: symmetric memory; every PE makes the same calls in turn */
+/* shmem_heap: symmetric memory; every PE makes the same calls in the same order
+ */
 #include "shmem_priv.h"
 
 #include "base/log.h"
@@ -25,7 +26,7 @@ void *pshmem_malloc(size_t size)
 	return alloc("shmem_malloc", size, 0, false);
 }
 
-/* The hints are about fabrics that keep such memory apart; none of ours. */
+/* The hints select memory of a network card, which no supported fabric has. */
 void *pshmem_malloc_with_hints(size_t size, long hints)
 {
 	(void)hints;
@@ -45,8 +46,8 @@ void *pshmem_align(size_t alignment, size_t size)
 {
 	if (!alignment || alignment & (alignment - 1)) {
 		weft_log_warn("SHMEM-HEAP",
-			"shmem_align: alignment is %zu, which is no power of "
-			"two; returning NULL",
+			"shmem_align: alignment is %zu, which is not a power "
+			"of two; the result is NULL",
 			alignment);
 		return NULL;
 	}

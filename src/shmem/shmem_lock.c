@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_lock: a queue of PEs, so that each gets its turn
+/* shmem_lock: a lock as a queue of PEs
  *
- * The lock is two words. `last`, at one PE that the address selects, is the PE
- * that joined last, plus 1; 0: the lock is free. `node` of each PE: bit 0 is
- * set while this PE waits, the rest is its successor plus 1. A PE that joins
- * writes its number into the node of the PE that was last, and waits on its own
- * node, so that waiting makes no traffic. All updates are atomic operations, so
- * that near and far PEs update a word in the same way. */
+ * The lock has two words:
+ * - `last` is used at one PE, which the address selects. It is the PE that
+ *   joined last, plus 1; 0: the lock is free.
+ * - `node` is used at each PE. Bit 0 is set while this PE waits. The other bits
+ *   are the PE's successor plus 1.
+ *
+ * A PE that joins writes its number to the node of the PE before it, and waits
+ * on its own node. So a waiting PE sends no messages. All updates are atomic
+ * operations, so that local and remote PEs update a word in the same way. */
 #include "shmem_priv.h"
 
 #include "base/log.h"
@@ -22,7 +25,7 @@ _Static_assert(sizeof(struct queue_lock) == sizeof(long), "fills a long");
 
 enum { WAITS = 1 };
 
-/* The PE that has `last`; locks are spread over the PEs. */
+/* The PE whose `last` is used. Locks are distributed over the PEs. */
 static uint32_t shmem_lock_owner_of(const long *lock)
 {
 	size_t at = (size_t)((const char *)lock - weft_rma.heap.base);
@@ -54,8 +57,7 @@ static uint32_t swap_if(const char *fn, uint32_t *word, uint32_t cond,
 	return (uint32_t)was;
 }
 
-/* Adds to a word for which another PE waits, and waits until the add is
- * complete. */
+/* Adds to a word that another PE polls, and waits until the add is complete. */
 static void shmem_lock_add(
 	const char *fn, uint32_t *word, uint32_t value, uint32_t pe)
 {
@@ -73,7 +75,7 @@ static struct queue_lock *open_lock(const char *fn, long *lock)
 	return (struct queue_lock *)(void *)lock;
 }
 
-/* One round of a wait for a write of another PE to this PE's node. */
+/* One round of a wait until another PE writes to this PE's node. */
 static void shmem_lock_relax(
 	const char *fn, const long *lock, struct weft_rma_wait *wait)
 {
@@ -123,7 +125,7 @@ int pshmem_test_lock(long *lock)
 	struct queue_lock *q = open_lock(fn, lock);
 	uint32_t me = weft_rma.my_pe + 1;
 
-	/* this PE may still be in the queue by a set_lock: the lock is taken */
+	/* a set_lock of this PE may still be in the queue: the lock is held */
 	if (swap_if(fn, &q->last, 0, 0, shmem_lock_owner_of(lock))) {
 		weft_rma_relax(0);
 		return 1;
@@ -148,7 +150,7 @@ void pshmem_clear_lock(long *lock)
 		if (!last)
 			weft_shmem_fatal(fn, "the lock is not set");
 	}
-	/* a PE has joined, and writes its number next */
+	/* a PE has joined, and is about to write its number */
 	while (!(node_now(q) >> 1))
 		shmem_lock_relax(fn, lock, &wait);
 	shmem_lock_add(fn, &q->node, (uint32_t)-WAITS, (node_now(q) >> 1) - 1);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_priv: what the files of this room share
+/* shmem_priv: shared declarations of this room
  *
- * A handle is a number: SHMEM_CTX_DEFAULT and SHMEM_TEAM_WORLD are small ones,
- * the others are those of objects in tables, so that a stale or invented one is
- * told. Any fault of the caller ends the job with a message: OpenSHMEM's
- * procedures have no way to return one. */
+ * A handle is a number. SHMEM_CTX_DEFAULT and SHMEM_TEAM_WORLD are small
+ * numbers. The others are handles of objects in tables, so a stale or invalid
+ * handle is detected. A fault of the caller ends the job with a message,
+ * because procedures of OpenSHMEM cannot return an error. */
 #ifndef WEFT_SHMEM_PRIV_H
 #define WEFT_SHMEM_PRIV_H
 
@@ -20,23 +20,24 @@
 #include "session/session.h"
 #include "watchdog/request.h"
 
-/* A group of PEs. The communicator is made when a collective first needs it,
- * but for teams the program made. Guarded by being used collectively. */
+/* A group of PEs. A predefined team gets its communicator at its first
+ * collective; other teams are created from one. No lock guards a team, because
+ * calls that change it are collective. */
 struct weft_shmem_team {
 	struct weft_obj obj;
 	struct weft_group *group; /* of process numbers; rank is PE number */
-	struct weft_comm *comm;	  /* NULL until used */
+	struct weft_comm *comm;	  /* NULL until the first collective */
 	uint32_t n_pes;
 	uint32_t my_pe;
-	bool is_world;	  /* numbers are those of the world */
-	bool is_mine;	  /* not predefined: the program may destroy it */
+	bool is_world;	  /* ranks are the PE numbers of the world */
+	bool is_mine;	  /* the program created it, and may destroy it */
 	int num_contexts; /* as configured */
 	/* of an active set; see shmem_coll.c */
 	uint64_t triplet;
 	struct weft_shmem_team *next;
 };
 
-/* A context. Private to the thread that uses it, or serialised below. */
+/* A context. One thread uses it, or rma serialises its accesses. */
 struct weft_shmem_ctx {
 	struct weft_obj obj;
 	struct weft_rma_ctx *rma;
@@ -48,9 +49,9 @@ struct weft_shmem_ctx {
 	size_t total_ops;
 };
 
-/* All of OpenSHMEM in this process. Written by init and finalize only. */
+/* The state of OpenSHMEM in this process. Written by init and finalize only. */
 struct weft_shmem {
-	int n_inits; /* not yet matched by a finalize */
+	int n_inits; /* number of inits without a finalize */
 	int level;   /* SHMEM_THREAD_... */
 	bool is_debug;
 	struct weft_session *session;
@@ -67,11 +68,12 @@ extern struct weft_table weft_shmem_ctxs;
 void weft_shmem_fatal(const char *fn, const char *fmt, ...)
 	__attribute__((noreturn, cold, format(printf, 2, 3)));
 
-/* An error of a room below. */
+/* Reports an error of a lower room. */
 void weft_shmem_fatal_err(const char *fn, int err)
 	__attribute__((noreturn, cold));
 
-/* pe is not one of the team's n_pes; also when the library is not open. */
+/* Reports that pe is not from 0 to n_pes - 1, or that the library is not open.
+ */
 void weft_shmem_fatal_pe(const char *fn, int pe, uint32_t n_pes)
 	__attribute__((noreturn, cold));
 
@@ -90,7 +92,7 @@ static inline void weft_shmem_ok(const char *fn, int err)
 
 /* --- handles ------------------------------------------------------------- */
 
-/* The context a handle names; ends the job when there is none. */
+/* Returns the context of a handle; ends the job if there is none. */
 struct weft_shmem_ctx *weft_shmem_ctx_find(const char *fn, shmem_ctx_t ctx);
 
 static inline struct weft_shmem_ctx *weft_shmem_ctx_of(
@@ -110,15 +112,17 @@ static inline struct weft_rma_ctx *weft_shmem_rma(
 	return weft_shmem_ctx_of(fn, ctx)->rma;
 }
 
-/* The team a handle names, NULL for SHMEM_TEAM_INVALID; ends the job when there
- * is none. */
+/* Returns the team of a handle, NULL for SHMEM_TEAM_INVALID; ends the job if
+ * there is none. */
 struct weft_shmem_team *weft_shmem_team_find(const char *fn, shmem_team_t team);
 
-/* The same, but SHMEM_TEAM_INVALID ends the job too; it has a communicator. */
+/* The same for a collective: the team has a communicator afterwards, and
+ * SHMEM_TEAM_INVALID ends the job, too. */
 struct weft_shmem_team *weft_shmem_team_ready(
 	const char *fn, shmem_team_t team);
 
-/* A PE of the team, or of the context's team, as a PE of the world. */
+/* Translates a PE of the team to a PE of the world. Ends the job if the team
+ * has no such PE. */
 uint32_t weft_shmem_team_pe(
 	const char *fn, const struct weft_shmem_team *team, int pe);
 
@@ -136,8 +140,8 @@ static inline uint32_t weft_shmem_pe(const char *fn, shmem_ctx_t ctx, int pe)
 	return (uint32_t)pe;
 }
 
-/* Where a PE of the world has [sym, sym + len), or NULL when it is not local or
- * the range is not symmetric. */
+/* The address of a PE's [sym, sym + len) in this process. NULL if the PE is on
+ * another node, or the range is not symmetric. pe is a PE of the world. */
 static inline void *weft_shmem_local(const void *sym, size_t len, uint32_t pe)
 {
 	void *at = weft_rma_local(sym, pe);
@@ -154,13 +158,14 @@ static inline void *weft_shmem_local(const void *sym, size_t len, uint32_t pe)
 
 /* --- between files ------------------------------------------------------- */
 
-/* What the environment asks for; 0 or an error described by weft_err_set(). */
+/* Reads the size of the symmetric heap from the environment; 0, or an error
+ * that weft_err_set() describes. */
 int weft_shmem_env_heap(size_t *len_out);
 bool weft_shmem_env_has(const char *name);
 void weft_shmem_env_print(void);
 
-/* The predefined teams: opened once one-sided access is open, closed before it
- * is; closing frees what the program left. */
+/* Opens and closes the predefined teams, while one-sided access is open.
+ * Closing frees the teams that the program has not destroyed. */
 int weft_shmem_teams_open(struct weft_comm *comm);
 void weft_shmem_teams_close(void);
 void weft_shmem_sets_close(void);
@@ -168,17 +173,19 @@ void weft_shmem_sets_close(void);
 /* Destroys the contexts of a team, or all. */
 void weft_shmem_ctxs_close(const struct weft_shmem_team *team);
 
-/* All PEs: what was put on the default context is there. */
+/* A barrier of all PEs, which completes the puts of the default context. */
 void weft_shmem_barrier(const char *fn);
 
-/* This thread goes to wait for other PEs in fn, and is to say so when it takes
- * long; NULL: it is back. */
+/* Sets the procedure that reports of long waits name, for this thread. NULL: no
+ * procedure of OpenSHMEM waits. */
 static inline void weft_shmem_set_caller(const char *fn)
 {
 	weft_request_set_caller(fn);
 }
 
-/* A team of a communicator just made; NULL when out of memory. */
+/* Creates a team for a new communicator, which it owns; NULL when out of
+ * memory.
+ */
 struct weft_shmem_team *weft_shmem_team_make(struct weft_comm *comm);
 
 #endif

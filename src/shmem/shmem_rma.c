@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shmem_rma: put and get
  *
- * Short transfers to a PE of the node are copied here; all else goes down. */
+ * Short transfers within the node are copied here. rma does all others. */
 #include "shmem_priv.h"
 
 #include <string.h>
 
-enum { INLINE_MAX = 256 }; /* longer ones can afford a call */
+enum { INLINE_MAX = 256 }; /* bytes that are copied inline */
 
-/* What is as long as a basic type is moved as one: others wait for it with
- * plain loads. */
+/* Copies data of the length of a basic type with one store, because other PEs
+ * poll it with plain loads. */
 static inline void shmem_rma_copy(void *to, const void *from, size_t len)
 {
 	if (__builtin_constant_p(len) || len > 8) {
@@ -31,7 +31,8 @@ static inline void shmem_rma_copy(void *to, const void *from, size_t len)
 	}
 }
 
-/* One item of a program's type, which others may look at; a word at once. */
+/* Stores one item of a program's type. A word is stored at once, because other
+ * PEs may poll it. */
 #define WORD_STORE(at, from)                                             \
 	(sizeof(*(at)) <= 8 ? __atomic_store(at, from, __ATOMIC_RELAXED) \
 			    : (void)(*(at) = *(from)))
@@ -39,7 +40,7 @@ static inline void shmem_rma_copy(void *to, const void *from, size_t len)
 	(sizeof(*(at)) <= 8 ? __atomic_load(at, to, __ATOMIC_RELAXED) \
 			    : (void)(*(to) = *(at)))
 
-/* Where a PE of the node has a word; NULL when the long way must be taken. */
+/* The address of a word of a PE on the node; NULL if rma must access it. */
 static inline void *local_address(
 	const char *fn, shmem_ctx_t ctx, const void *sym, size_t len, int pe)
 {
@@ -118,7 +119,7 @@ static void get_nbi(const char *fn, shmem_ctx_t ctx, void *dest,
 				  source, len, from));
 }
 
-/* Bytes from the first block to the end of the last. */
+/* Bytes from the start of the first block to the end of the last block. */
 static size_t spread(const struct weft_rma_stride *how, ptrdiff_t step)
 {
 	return how->len + (how->n - 1) * (size_t)(step < 0 ? 0 : step);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_session: what a context will be used for
+/* shmem_session: hints about the use of a context
  *
- * Options are kept with the context, where a further start adds to them; what
- * becomes of each is the business of one-sided access. */
+ * The context stores the options, and a further start adds options. rma applies
+ * or ignores each hint. */
 #include "shmem_priv.h"
 
 #include "base/log.h"
@@ -40,7 +40,7 @@ static void report(
 		hint, is_applied ? "applied" : "ignored", how);
 }
 
-/* Warns of bits that are no options; returns those that are. */
+/* Returns the valid options; warns of unknown bits. */
 static long valid_options(const char *fn, long options)
 {
 	long all = 0;
@@ -50,7 +50,7 @@ static long valid_options(const char *fn, long options)
 	if (options & ~all)
 		weft_log_warn("SHMEM-OPTION",
 			"%s: options has the unknown bits %#lx, which are "
-			"ignored; known are %#lx (shmemx.h)",
+			"ignored; the known options are %#lx (shmemx.h)",
 			fn, (unsigned long)(options & ~all),
 			(unsigned long)all);
 	return options & all;
@@ -107,7 +107,7 @@ static void session_stop(const char *fn, shmem_ctx_t ctx)
 			weft_rma.my_pe, (unsigned long)(uintptr_t)ctx);
 }
 
-/* The standard's one option is our BUNDLE. */
+/* The only option of the standard is SHMEM_SESSION_BUNDLE of shmemx.h. */
 void pshmem_ctx_session_start(shmem_ctx_t ctx, long options,
 	const shmem_ctx_session_config_t *config, long config_mask)
 {
@@ -120,7 +120,7 @@ void pshmem_ctx_session_start(shmem_ctx_t ctx, long options,
 	if (options & ~SHMEM_CTX_SESSION_BATCH)
 		weft_log_warn("SHMEM-OPTION",
 			"%s: options has the unknown bits %#lx, which are "
-			"ignored; known is SHMEM_CTX_SESSION_BATCH",
+			"ignored; the known option is SHMEM_CTX_SESSION_BATCH",
 			fn,
 			(unsigned long)(options & ~SHMEM_CTX_SESSION_BATCH));
 	if (config_mask & SHMEM_CTX_SESSION_TOTAL_OPS && !config)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_team: teams are communicators with a handle of their own */
+/* shmem_team: teams, which are communicators with their own handle */
 #include "shmem_priv.h"
 
 #include "base/err.h"
@@ -35,7 +35,8 @@ struct weft_shmem_team *weft_shmem_team_find(const char *fn, shmem_team_t team)
 	return t;
 }
 
-/* Only SHMEM_TEAM_SHARED comes without one: all its members get here. */
+/* Creates the communicator of SHMEM_TEAM_SHARED, at the first collective of its
+ * members. All other teams have one from the start. */
 static int make_comm(struct weft_shmem_team *team)
 {
 	return weft_create_in_session(weft_shmem.session, team->group,
@@ -79,7 +80,7 @@ static void shmem_team_fill(struct weft_shmem_team *team,
 	team->my_pe = (uint32_t)group->my_rank;
 }
 
-/* Who can be reached by loads and stores. */
+/* Creates the group of the PEs whose memory this PE can load and store. */
 static int local_group(struct weft_group **group_out)
 {
 	int *pes = malloc(weft_rma.n_pes * sizeof(*pes));
@@ -119,7 +120,7 @@ int weft_shmem_teams_open(struct weft_comm *comm)
 	return 0;
 }
 
-/* The communicators are the session's children and go with it. */
+/* The communicators are children of the session, which closes them. */
 void weft_shmem_teams_close(void)
 {
 	struct weft_shmem_team *team;
@@ -135,7 +136,7 @@ void weft_shmem_teams_close(void)
 	weft_shmem.shared.group = NULL;
 }
 
-/* ---- make and leave ---- */
+/* ---- creation and destruction ---- */
 
 struct weft_shmem_team *weft_shmem_team_make(struct weft_comm *comm)
 {
@@ -165,7 +166,7 @@ static void configure(const char *fn, struct weft_shmem_team *team,
 	team->num_contexts = config->num_contexts;
 }
 
-/* A handle for a communicator just made; NULL: this PE is not in it. */
+/* Creates the team of a new communicator. comm NULL: this PE is not in it. */
 static int name_comm(struct weft_comm *comm, const char *fn,
 	const shmem_team_config_t *config, long mask, shmem_team_t *team_out)
 {
@@ -182,7 +183,7 @@ static int name_comm(struct weft_comm *comm, const char *fn,
 	return 0;
 }
 
-/* Says what failed; the caller returns it. */
+/* Logs an error, and returns the value that the procedure returns. */
 static int shmem_team_fault(const char *fn, int err)
 {
 	const char *detail = weft_err_detail_peek(err);
@@ -237,8 +238,8 @@ int pshmem_team_split_strided(shmem_team_t parent_team, int start, int stride,
 	parent = weft_shmem_team_ready(fn, parent_team);
 	if (!is_triplet(parent, start, stride, size)) {
 		weft_log_warn("SHMEM-TEAM",
-			"%s: start %d, stride %d, size %d leaves the parent's "
-			"%u PEs; no team is made",
+			"%s: start %d, stride %d, size %d: the parent has %u "
+			"PEs only; no team is created",
 			fn, start, stride, size, parent->n_pes);
 		return 1;
 	}
@@ -287,7 +288,8 @@ void pshmem_team_destroy(shmem_team_t team)
 	if (!t)
 		return;
 	if (!t->is_mine)
-		weft_shmem_fatal(fn, "team is a predefined one, which stays");
+		weft_shmem_fatal(fn, "team is predefined, and cannot be "
+				     "destroyed");
 	weft_shmem_ctxs_close(t);
 	comm = t->comm;
 	weft_group_put(t->group);
@@ -295,7 +297,7 @@ void pshmem_team_destroy(shmem_team_t team)
 	weft_shmem_ok(fn, weft_disconnect_wait(comm));
 }
 
-/* ---- ask ---- */
+/* ---- queries ---- */
 
 int pshmem_team_my_pe(shmem_team_t team)
 {

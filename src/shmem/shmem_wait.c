@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_wait: wait for, or test, values in my own memory
+/* shmem_wait: wait for, or test, values in the caller's memory
  *
  * Every procedure tests a set of variables. Each variable is compared with the
  * one value, or with its own value. */
@@ -24,8 +24,8 @@ struct wait_set {
 enum { HELD_PER_PROGRESS = 32 }; /* satisfied tests */
 
 /* next_search: the variable at which this thread's next search in a set begins,
- * so that every variable is found in the end. n_empty, n_held: its tests in a
- * row that were not satisfied, and its tests that were. */
+ * so that a search finds every variable in the end. n_empty: the thread's last
+ * tests in a row that were not satisfied. n_held: its satisfied tests. */
 static _Thread_local size_t next_search;
 static _Thread_local uint32_t n_empty, n_held;
 
@@ -99,16 +99,15 @@ static bool is_empty(const struct wait_set *s)
 	return true;
 }
 
-/* Stores that precede the value which satisfied the test are visible from here.
- */
+/* Makes the stores before the value that satisfied the test visible. */
 static void acquire_stores(void)
 {
 	n_empty = 0;
 	atomic_thread_fence(memory_order_acquire);
 }
 
-/* A test was satisfied. A program may test until this is no longer so; only
- * these rounds of progress receive puts from other nodes then. */
+/* Called after a satisfied test. A program may test until the value changes, so
+ * some of these calls make progress, to receive puts from other nodes. */
 static void on_satisfied(void)
 {
 	acquire_stores();
@@ -116,8 +115,8 @@ static void on_satisfied(void)
 		weft_rma_relax(0);
 }
 
-/* True when all variables from *from on satisfy the test; otherwise *from is
- * the first that does not. The variables before it satisfied it once. */
+/* True if all variables from *from on satisfy the test. Otherwise *from is the
+ * first variable that does not. The variables before it have satisfied it. */
 static bool all_hold(const struct wait_set *s, size_t *from)
 {
 	for (; *from < s->n; ++*from)

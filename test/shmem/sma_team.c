@@ -133,7 +133,7 @@ static void refusals(void)
 	CHECK(codes[0] && codes[1] && codes[2] && t == SHMEM_TEAM_INVALID &&
 			u == SHMEM_TEAM_INVALID && ctx == SHMEM_CTX_INVALID,
 		"invalid arguments return an error and create nothing");
-	CHECK(strstr(told, "no team is made"), "the error is reported: %s",
+	CHECK(strstr(told, "no team is created"), "the error is reported: %s",
 		told);
 	shmem_ctx_fence(SHMEM_CTX_INVALID);
 	shmem_ctx_quiet(SHMEM_CTX_INVALID);
