@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# lib.sh: what the tests of the launcher share; sourced, TAP
+# lib.sh: common functions of the tests of the launcher; sourced, TAP
 build=${TEST_BUILDDIR:-$PWD}
 mpiexec=$build/mpiexec
 probe=$build/test/launch/boot_probe
@@ -35,7 +35,7 @@ run() {
 		</dev/null || code=$?
 }
 
-# is STATUS NAME: the last run ended so
+# is STATUS NAME: the last run ended with this status
 is() { [ "$code" = "$1" ]; verdict $? "$2"; }
 has() { grep -qE -- "$1" out err; verdict $? "$2"; }
 hasnt() { ! grep -qE -- "$1" out err; verdict $? "$2"; }
