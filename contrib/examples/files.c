@@ -7,7 +7,7 @@
  *
  *	mpicc -o files files.c
  *	mpiexec -n 4 ./files matrix.dat
- *	WEFT_IO_STATS=1 mpiexec -n 4 ./files matrix.dat
+ *	WEFT_STATS=1 mpiexec -n 4 ./files matrix.dat
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -5,8 +5,10 @@
 #include "base/bits.h"
 #include "base/log.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct weft_counter_desc counter_descs[] = {
 #define COUNTER(name_, unit_, object_, room_, sentence_) \
@@ -19,14 +21,10 @@ static const struct weft_counter_desc counter_descs[] = {
 #undef COUNTER
 };
 
-static const size_t counter_offsets[] = {
-#define COUNTER(name, unit, object, room, sentence) \
-	offsetof(struct weft_counters, name),
-#include "base/counter.def"
-#undef COUNTER
-};
-
 enum { N_COUNTERS = sizeof(counter_descs) / sizeof(counter_descs[0]) };
+static_assert(
+	offsetof(struct weft_counters, owner) == N_COUNTERS * sizeof(uint64_t),
+	"counters are an array");
 
 /* lock guards the list of open counters and the sums of closed ones. */
 static struct {
@@ -40,10 +38,8 @@ static struct {
 
 static uint64_t counter_value(const struct weft_counters *counters, size_t i)
 {
-	const uint64_t *at =
-		(const uint64_t *)((const char *)counters + counter_offsets[i]);
-
-	return __atomic_load_n(at, __ATOMIC_RELAXED);
+	return __atomic_load_n(
+		(const uint64_t *)counters + i, __ATOMIC_RELAXED);
 }
 
 void weft_counters_open(struct weft_counters *counters, uint8_t owner)
@@ -96,31 +92,43 @@ uint64_t weft_counter_read(size_t i, uint8_t owner)
 	return sum;
 }
 
-static void counters_print_owner(uint8_t owner)
+void weft_counters_print_one(
+	const char *owner, const struct weft_counters *counters)
 {
-	char line[900] = "";
+	char line[700] = "";
 	size_t len = 0;
 
-	for (size_t i = 0; i < N_COUNTERS && len < sizeof(line); i++) {
-		uint64_t value = weft_counter_read(i, owner);
+	for (size_t i = 0; i < N_COUNTERS; i++) {
+		uint64_t value = counter_value(counters, i);
+		char one[80];
+		size_t more = (size_t)snprintf(one, sizeof(one), ", %s %llu",
+			counter_descs[i].name, (unsigned long long)value);
 
-		if (value)
-			len += (size_t)snprintf(line + len, sizeof(line) - len,
-				", %s %llu", counter_descs[i].name,
-				(unsigned long long)value);
+		if (!value)
+			continue;
+		if (len + more >= sizeof(line)) {
+			weft_log_write(WEFT_LOG_INFO, "CORE-STATS", "%s: %s",
+				owner, line + 2);
+			len = 0;
+		}
+		memcpy(line + len, one, more + 1);
+		len += more;
 	}
-	if (!len)
-		return;
-	if (owner == WEFT_COUNTER_PROCESS)
+	if (len)
 		weft_log_write(
-			WEFT_LOG_INFO, "CORE-STATS", "process: %s", line + 2);
-	else
-		weft_log_write(WEFT_LOG_INFO, "CORE-STATS", "VCI %u: %s", owner,
-			line + 2);
+			WEFT_LOG_INFO, "CORE-STATS", "%s: %s", owner, line + 2);
 }
 
 void weft_counters_print(void)
 {
-	for (uint8_t owner = 0; owner < WEFT_COUNTER_OWNERS; owner++)
-		counters_print_owner(owner);
+	for (uint8_t owner = 0; owner < WEFT_COUNTER_OWNERS; owner++) {
+		struct weft_counters sum = { 0 };
+		char name[20] = "process";
+
+		for (size_t i = 0; i < N_COUNTERS; i++)
+			((uint64_t *)&sum)[i] = weft_counter_read(i, owner);
+		if (owner != WEFT_COUNTER_PROCESS)
+			snprintf(name, sizeof(name), "VCI %u", owner);
+		weft_counters_print_one(name, &sum);
+	}
 }

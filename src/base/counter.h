@@ -19,6 +19,7 @@ enum {
 	WEFT_COUNTER_OWNERS
 };
 
+/* The counters are the first weft_counter_count() words. */
 struct weft_counters {
 #define COUNTER(name, unit, object, room, sentence) uint64_t name;
 #include "base/counter.def"
@@ -31,10 +32,16 @@ struct weft_counters {
 struct weft_counter_desc {
 	const char *name;
 	const char *unit;
-	const char *object; /* "VCI" or "process" */
+	const char *object; /* "VCI", "process" or "file" */
 	const char *room;
 	const char *sentence;
 };
+
+/* Adds to a counter that several threads increment. */
+static inline void weft_counter_add(uint64_t *counter, int64_t n)
+{
+	__atomic_fetch_add(counter, (uint64_t)n, __ATOMIC_RELAXED);
+}
 
 /* Registers the zeroed counters of an object that opens. The sums of the owner
  * include them from now on. owner is the number of a VCI or
@@ -52,8 +59,12 @@ const struct weft_counter_desc *weft_counter_desc(size_t i);
  * increment that happens concurrently may be missing. Any thread. */
 uint64_t weft_counter_read(size_t i, uint8_t owner);
 
-/* Prints the counters that are not 0, one line per owner, at every WEFT_LOG
- * level. */
+/* Prints the counters that are not 0, in lines that begin with the name of
+ * their owner, at every WEFT_LOG level. */
+void weft_counters_print_one(
+	const char *owner, const struct weft_counters *counters);
+
+/* Prints the sums of all owners in this way. */
 void weft_counters_print(void);
 
 #endif

@@ -316,7 +316,7 @@ static int cb_move_if_worthwhile(struct weft_move *m,
 	struct weft_cb_plan plan = { .m = m, .members = members };
 	struct weft_cb_sums all = weft_cb_plan_sum(members, file->comm->size);
 	uint64_t since;
-	int64_t io_ns;
+	int64_t call_ns;
 	int rc = 0;
 
 	for (int32_t r = 0; r < file->comm->size && !*done_out; r++)
@@ -337,13 +337,13 @@ static int cb_move_if_worthwhile(struct weft_move *m,
 		return 0;
 	weft_cb_plan_domains(&plan, &all);
 	*done_out = true;
-	since = weft_stat_now(file->stat);
-	io_ns = weft_stat_of(file->stat, WEFT_STAT_IO_NS);
+	since = weft_stat_now(file);
+	call_ns = weft_stat_call_ns(file);
 	rc = weft_cb_exchange(&plan);
-	weft_stat_time(file->stat, WEFT_STAT_CB_NS, since);
-	weft_stat_add(file->stat, WEFT_STAT_CB_IO_NS,
-		weft_stat_of(file->stat, WEFT_STAT_IO_NS) - io_ns);
-	weft_stat_add(file->stat, WEFT_STAT_BUFFERED, 1);
+	weft_stat_time(file, &file->counters.file_buffered_ns, since);
+	weft_counter_add(&file->counters.file_buffered_call_ns,
+		weft_stat_call_ns(file) - call_ns);
+	weft_counter_add(&file->counters.file_buffered, 1);
 	return rc;
 }
 

@@ -26,7 +26,6 @@
 #include "dt/pack.h"
 #include "io/pool.h"
 #include "io/scatter.h"
-#include "io/stat.h"
 #include "p2p/p2p.h"
 #include "transport/vci.h"
 
@@ -633,9 +632,9 @@ static void aggregate_write(struct exchange *x, int64_t round)
 	move_window(x, &w, sum, &outcome);
 	free(x->filled);
 	x->filled = NULL;
-	weft_stat_add(x->m->file->stat,
-		outcome.verdict != HAS_HOLES ? WEFT_STAT_WINDOWS
-					     : WEFT_STAT_HOLES,
+	weft_counter_add(outcome.verdict != HAS_HOLES
+				 ? &x->m->file->counters.file_windows
+				 : &x->m->file->counters.file_holes,
 		1);
 	for (int32_t r = 0; r < x->comm->size; r++)
 		if (r != x->comm->rank && gets_outcome(x, r, mine, round))
@@ -791,7 +790,7 @@ static void aggregate_read(struct exchange *x, int64_t round)
 		exchange_set_err(
 			x, weft_move_unlocked(x->m, w.slot + (w.first - w.base),
 				   w.first, w.end - w.first, &moved));
-	weft_stat_add(x->m->file->stat, WEFT_STAT_WINDOWS, 1);
+	weft_counter_add(&x->m->file->counters.file_windows, 1);
 	outcome.end = x->end[w.i] = w.first + moved;
 	for (int32_t r = 0; r < x->comm->size; r++) {
 		if (r == x->comm->rank || !is_overlapping(x, r, &w))

@@ -35,7 +35,7 @@ static int file_agree_hints(struct weft_file *file, int err, int amode)
 {
 	struct weft_file_hints *hints = &file->hints;
 	int64_t read = hints->cb_read, write = hints->cb_write;
-	int64_t has_stat = file->stat != NULL;
+	int64_t reports_stats = weft_knobs.stats[0] == '1';
 	int64_t has_pool = weft_knobs.io_threads > 0;
 	struct weft_file_agreement on = { .n_same = amode != 0,
 		.same = { amode },
@@ -43,16 +43,13 @@ static int file_agree_hints(struct weft_file *file, int err, int amode)
 		.n_least = 8,
 		.least = { &read, &write, &hints->cb_nodes, &hints->cb_per_node,
 			&hints->cb_buffer_size, &hints->striping_unit,
-			&has_stat, &has_pool } };
+			&reports_stats, &has_pool } };
 
 	err = weft_file_agree_on(file, err, &on);
 	hints->cb_read = (enum weft_file_choice)read;
 	hints->cb_write = (enum weft_file_choice)write;
 	file->all_have_pool = has_pool;
-	if (!has_stat) {
-		free(file->stat);
-		file->stat = NULL;
-	}
+	file->reports_stats = reports_stats;
 	return err;
 }
 
@@ -83,7 +80,7 @@ static void file_destroy(struct weft_file *file)
 	pthread_mutex_destroy(&file->range_lock);
 	if (file->folder_fd >= 0)
 		close(file->folder_fd);
-	free(file->stat);
+	weft_counters_close(&file->counters);
 	free(file->name);
 	weft_table_free(&weft_files, file);
 }
@@ -188,7 +185,7 @@ int weft_file_close(struct weft_file *file)
 
 	weft_file_finish_split(file);
 	weft_file_drain(file, false, "MPI_File_close");
-	if (file->stat)
+	if (file->reports_stats)
 		weft_stat_report(file);
 	weft_range_close(file);
 	/* rank 0 deletes the file after all others have closed it */
@@ -342,8 +339,7 @@ static int file_init(
 	weft_list_init(&file->colls);
 	weft_list_init(&file->active);
 	pthread_mutex_init(&file->range_lock, NULL);
-	if (weft_knobs.io_stats[0] == '1')
-		file->stat = calloc(1, sizeof(*file->stat));
+	weft_counters_open(&file->counters, WEFT_COUNTER_PROCESS);
 	file->fd = file->folder_fd = -1;
 	file->range_fds[0] = file->range_fds[1] = -1;
 	file->amode = config->amode;

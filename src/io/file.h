@@ -17,6 +17,7 @@
 #ifndef WEFT_FILE_H
 #define WEFT_FILE_H
 
+#include "base/counter.h"
 #include "base/err.h"
 #include "base/handle.h"
 #include "base/list.h"
@@ -34,7 +35,6 @@
 struct weft_errh;
 struct weft_cb;
 struct weft_file_split;
-struct weft_stat;
 struct weft_info;
 struct weft_req;
 
@@ -137,7 +137,8 @@ struct weft_file {
 	bool has_gaps_in_view;	    /* a member's view has gaps */
 	bool needs_conversion;	    /* not a native representation */
 	bool all_have_pool;	    /* no member has WEFT_IO_THREADS=0 */
-	struct weft_stat *stat;	    /* NULL: a member has none */
+	bool reports_stats;	    /* all members have WEFT_STATS=1 */
+	struct weft_counters counters;
 };
 
 extern struct weft_table weft_files;

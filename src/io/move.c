@@ -36,13 +36,11 @@ int weft_move_unlocked(const struct weft_move *m, char *buf, int64_t place,
 		.buf = buf,
 		.len = (size_t)len,
 		.at = place };
-	struct weft_stat *stat = m->file->stat;
-	uint64_t since = weft_stat_now(stat);
+	uint64_t since = weft_stat_now(m->file);
 	size_t n;
 	int err = weft_syscall_move(&move, &n);
 
-	weft_stat_time(stat, WEFT_STAT_IO_NS, since);
-	weft_stat_add(stat, WEFT_STAT_SYSTEM, 1);
+	weft_stat_call(m->file, since);
 	*moved = (int64_t)n;
 	return err;
 }
@@ -96,7 +94,7 @@ static int read_with_gaps(const struct weft_move *m, char *buf,
 		memcpy(buf + *moved, sieve_buf + from, (size_t)len);
 		*moved += len;
 	}
-	weft_stat_add(m->file->stat, WEFT_STAT_EXTRA, span - *moved);
+	weft_counter_add(&m->file->counters.file_gaps_read, span - *moved);
 	free(sieve_buf);
 	return err;
 }
@@ -140,10 +138,9 @@ static size_t write_scattered(const struct weft_move *m, char *buf,
 		    (int64_t)last->iov_len, &some) ||
 		some < (int64_t)last->iov_len)
 		return 0;
-	since = weft_stat_now(file->stat);
+	since = weft_stat_now(file);
 	done = weft_scatter_write(file->fd, buf, runs, n - 1, &works);
-	weft_stat_time(file->stat, WEFT_STAT_IO_NS, since);
-	weft_stat_add(file->stat, WEFT_STAT_SYSTEM, 1);
+	weft_stat_call(file, since);
 	if (!works)
 		atomic_store_explicit(
 			&file->scatter_works, false, memory_order_relaxed);

@@ -7,7 +7,6 @@
 #include "dt/pack.h"
 #include "io/file.h"
 #include "io/range.h"
-#include "io/stat.h"
 #include "io/syscall.h"
 
 #include <stdlib.h>
@@ -148,7 +147,7 @@ static bool sieve_move(const struct weft_move *m, const struct sieve_range *s,
 	if (weft_move_unlocked(&reading, sieve_buf, s->first, span, &got))
 		return false;
 	memset(sieve_buf + got, 0, (size_t)(span - got));
-	weft_stat_add(m->file->stat, WEFT_STAT_AROUND, span - s->len);
+	weft_counter_add(&m->file->counters.file_gaps_written, span - s->len);
 	weft_unpack(m->view->tile, tiles_to_end(m, s),
 		tile_origin(m, s, sieve_buf), (size_t)s->at, buf,
 		(size_t)s->len);
@@ -209,6 +208,6 @@ int weft_sieve_read(const struct weft_move *m, char *buf, int64_t at,
 	weft_pack(m->view->tile, tiles_to_end(m, &s),
 		tile_origin(m, &s, *sieve_buf), (size_t)at, buf,
 		(size_t)*moved);
-	weft_stat_add(m->file->stat, WEFT_STAT_EXTRA, got - *moved);
+	weft_counter_add(&m->file->counters.file_gaps_read, got - *moved);
 	return err;
 }

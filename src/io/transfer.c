@@ -14,7 +14,6 @@
 #include "io/move.h"
 #include "io/pool.h"
 #include "io/range.h"
-#include "io/stat.h"
 #include "io/syscall.h"
 #include "io/uring.h"
 #include "transport/vci.h"
@@ -183,26 +182,26 @@ static int job_set_range(
 	return err;
 }
 
-/* Counts the access for WEFT_IO_STATS. */
-static void job_record_stats(const struct job *job)
+static void job_count(const struct job *job)
 {
-	struct weft_stat *stat = job->m.file->stat;
+	struct weft_counters *n = &job->m.file->counters;
 	struct weft_view_sample sample;
 
-	if (!stat || job->err)
+	if (job->err)
+		return;
+	weft_counter_add(job->m.is_write ? &n->file_writes : &n->file_reads, 1);
+	weft_counter_add(&n->file_collective, job->is_collective);
+	weft_counter_add(&n->file_bytes, job->m.len);
+	if (!job->m.file->reports_stats)
 		return;
 	sample = weft_view_sample(job->m.view, job->m.at, job->m.len);
-	weft_stat_add(
-		stat, job->m.is_write ? WEFT_STAT_WRITES : WEFT_STAT_READS, 1);
-	weft_stat_add(stat, WEFT_STAT_COLLECTIVE, job->is_collective);
-	weft_stat_add(stat, WEFT_STAT_BYTES, job->m.len);
 	if (sample.len)
-		weft_stat_add(stat, WEFT_STAT_RUNS,
+		weft_counter_add(&n->file_runs,
 			(int64_t)((double)job->m.len / (double)sample.len *
 				  (double)sample.n));
 	if (sample.n > 1) {
-		weft_stat_add(stat, WEFT_STAT_STRIDES, sample.n - 1);
-		weft_stat_add(stat, WEFT_STAT_STRIDE_BYTES,
+		weft_counter_add(&n->file_strides, sample.n - 1);
+		weft_counter_add(&n->file_stride_bytes,
 			sample.last_begin - sample.begin);
 	}
 }
@@ -243,7 +242,7 @@ static void job_prepare(struct job *job, struct weft_file *file,
 			err ? why : weft_err_detail_peek(job->err));
 	if (!job->m.view->tile->size)
 		job->m.len = 0;
-	job_record_stats(job);
+	job_count(job);
 }
 
 int weft_file_transfer(struct weft_file *file,

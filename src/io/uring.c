@@ -114,7 +114,7 @@ static void prepare_piece(struct weft_uring_task *task, struct piece *piece)
 	ring.unsubmitted[ring.n_unsubmitted++] = piece;
 	task->next += piece->len;
 	task->n_in_flight++;
-	weft_stat_add(m->file->stat, WEFT_STAT_SYSTEM, 1);
+	weft_counter_add(&m->file->counters.file_calls, 1);
 }
 
 /* True if no more pieces will be submitted. */
@@ -176,9 +176,9 @@ static bool ring_prepare(void)
 
 static void task_complete(struct weft_uring_task *task)
 {
-	struct weft_stat *stat = task->m->file->stat;
+	struct weft_file *file = task->m->file;
 
-	weft_stat_time(stat, WEFT_STAT_IO_NS, task->since);
+	weft_stat_time(file, &file->counters.file_call_ns, task->since);
 	task->on_done(task, weft_min64(task->stop, task->m->len));
 }
 
@@ -354,7 +354,7 @@ bool weft_uring_add(struct weft_uring_task *task)
 	task->next = task->m->n_moved;
 	task->stop = INT64_MAX;
 	task->n_in_flight = 0;
-	task->since = weft_stat_now(file->stat);
+	task->since = weft_stat_now(file);
 	pthread_mutex_lock(&ring.lock);
 	ring.n_users += !file->has_uring; /* until weft_uring_put() */
 	file->has_uring = true;
@@ -435,7 +435,7 @@ static void move_cached(struct weft_move *m)
 					      : preadv2(m->file->fd, &to, 1, at,
 							RWF_NOWAIT);
 
-			weft_stat_add(m->file->stat, WEFT_STAT_SYSTEM, 1);
+			weft_counter_add(&m->file->counters.file_calls, 1);
 			m->n_moved += weft_max64(got, 0);
 			if (got < (ssize_t)to.iov_len)
 				return;

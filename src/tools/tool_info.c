@@ -333,8 +333,8 @@ static int show_io(struct weft_tool_report *report, const char *name)
 	weft_tool_report_text(at, "writing gaps",
 		"data sieving for short runs, on file systems of this host: "
 		"other writers are locked out meanwhile");
-	weft_tool_report_text(at, "report at close", "%s (WEFT_IO_STATS)",
-		weft_knobs.io_stats[0] == '1' ? "on" : "off");
+	weft_tool_report_text(at, "report at close", "%s (WEFT_STATS)",
+		weft_knobs.stats[0] == '1' ? "on" : "off");
 	return 0;
 }
 

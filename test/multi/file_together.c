@@ -98,12 +98,13 @@ static void dealt(const struct way *way)
 	OK(MPI_File_set_view(fh, 100 + (MPI_Offset)rank * RECORD, MPI_BYTE,
 		turn, "native", MPI_INFO_NULL));
 	OK(MPI_File_write_at_all(fh, 0, mine, LEN - 100, MPI_BYTE, &status));
-	CHECK(file_count(&status, MPI_BYTE) == LEN - 100, "all of it: %d",
-		file_count(&status, MPI_BYTE));
+	CHECK(file_count(&status, MPI_BYTE) == LEN - 100,
+		"all bytes are moved: %d", file_count(&status, MPI_BYTE));
 	OK(MPI_File_seek(fh, LEN - 100, MPI_SEEK_SET));
 	OK(MPI_File_write_all_begin(fh, mine + LEN - 100, 100, MPI_BYTE));
 	OK(MPI_File_write_all_end(fh, mine + LEN - 100, &status));
-	CHECK(file_count(&status, MPI_BYTE) == 100, "the rest in two halves");
+	CHECK(file_count(&status, MPI_BYTE) == 100,
+		"a split write moves the rest");
 	OK(MPI_File_get_position(fh, &at));
 	CHECK(at == LEN, "the pointer moved: %lld", (long long)at);
 	file_turn(fh);
@@ -113,19 +114,20 @@ static void dealt(const struct way *way)
 	CHECK(file_count(&status, MPI_BYTE) == LEN && !n_wrong(got, next, LEN),
 		"the neighbour's: %d, %d wrong", file_count(&status, MPI_BYTE),
 		n_wrong(got, next, LEN));
-	/* behind the end of the file, from the middle of a record on */
+	/* beyond the end of the file, from the middle of a record on */
 	memset(got, 0, LEN);
 	OK(MPI_File_read_at_all(fh, 35, got, LEN, MPI_BYTE, &status));
 	CHECK(file_count(&status, MPI_BYTE) == LEN - 35 &&
 			got[0] == byte_of(next, 35) && got[LEN - 35] == 0,
-		"up to the end: %d", file_count(&status, MPI_BYTE));
+		"a read ends at the end of the file: %d",
+		file_count(&status, MPI_BYTE));
 	/* a process without data takes part */
 	memset(got, 0, LEN);
 	OK(MPI_File_read_at_all(
 		fh, 0, got, rank % 2 ? 0 : LEN, MPI_BYTE, &status));
 	CHECK(file_count(&status, MPI_BYTE) == (rank % 2 ? 0 : LEN) &&
 			(rank % 2 || !n_wrong(got, next, LEN)),
-		"some only: %d", file_count(&status, MPI_BYTE));
+		"only some members read: %d", file_count(&status, MPI_BYTE));
 	MPI_Type_free(&turn);
 	free(mine);
 	free(got);
@@ -151,11 +153,11 @@ static void wait_moved(const char *name, const unsigned char *want, int n)
 		}
 		sched_yield();
 	}
-	CHECK(!wrong, "moved while this process calls nothing");
+	CHECK(!wrong, "the access completes while this process makes no call");
 	close(fd);
 }
 
-/* Three accesses at once, the first of which another process starts late; then
+/* Three concurrent accesses. Another process starts the first one late, and
  * only a blocking call waits for the three. */
 static void begun(const struct way *way)
 {
@@ -197,7 +199,7 @@ static void begun(const struct way *way)
 	OK(MPI_File_read_at_all(
 		fh, 2 * PART, got + 2 * PART, PART, MPI_BYTE, &statuses[2]));
 	OK(MPI_Waitall(N - 1, requests, statuses));
-	CHECK(!n_wrong(got, rank, LEN), "all is read: %d wrong",
+	CHECK(!n_wrong(got, rank, LEN), "all bytes are read: %d wrong",
 		n_wrong(got, rank, LEN));
 	MPI_Type_free(&turn);
 	free(mine);
@@ -233,12 +235,12 @@ static void cube(const struct way *way)
 	MPI_Type_commit(&memory);
 	OK(MPI_File_set_view(fh, 8, MPI_DOUBLE, view, "native", MPI_INFO_NULL));
 	OK(MPI_File_write_all(fh, mine, 1, memory, &status));
-	CHECK(file_count(&status, memory) == 1, "all was written");
+	CHECK(file_count(&status, memory) == 1, "the item was written");
 	OK(MPI_File_seek(fh, 0, MPI_SEEK_SET));
 	OK(MPI_File_read_all(fh, got, 1, memory, &status));
 	CHECK(file_count(&status, memory) == 1 &&
 			!memcmp(mine, got, N * sizeof(double)),
-		"and is read into memory with a rim");
+		"the item is read into memory with a border");
 	MPI_Type_free(&view);
 	MPI_Type_free(&memory);
 	free(mine);
@@ -267,10 +269,10 @@ static void holes(const struct way *way, int gap)
 		turn, "native", MPI_INFO_NULL));
 	last = rank == size - 1 ? LEN / 2 : LEN;
 	OK(MPI_File_write_at_all(fh, 0, mine, last, MPI_BYTE, &status));
-	CHECK(file_count(&status, MPI_BYTE) == last, "all was written: %d",
-		file_count(&status, MPI_BYTE));
+	CHECK(file_count(&status, MPI_BYTE) == last,
+		"all bytes were written: %d", file_count(&status, MPI_BYTE));
 	OK(MPI_File_read_at_all(fh, 0, got, last, MPI_BYTE, &status));
-	CHECK(!n_wrong(got, rank, last), "and comes back");
+	CHECK(!n_wrong(got, rank, last), "all bytes are read back");
 	file_turn(fh);
 	OK(MPI_File_set_view(
 		fh, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
@@ -282,7 +284,7 @@ static void holes(const struct way *way, int gap)
 
 		wrong += all[i] != (is_hole ? 0xee : byte_of(of, k));
 	}
-	CHECK(!wrong, "nobody touched what is nobody's: %d", wrong);
+	CHECK(!wrong, "bytes outside all views are unchanged: %d", wrong);
 	MPI_Type_free(&turn);
 	free(mine);
 	free(got);
@@ -323,7 +325,8 @@ static void told(const struct way *way)
 
 	OK(MPI_File_get_info(fh, &info));
 	MPI_Info_get_string(info, "romio_cb_write", &len, value, &flag);
-	CHECK(flag && !strcmp(value, way->cb), "what was asked: %s", value);
+	CHECK(flag && !strcmp(value, way->cb),
+		"romio_cb_write is the requested value: %s", value);
 	len = sizeof(value);
 	MPI_Info_get_string(info, "cb_nodes", &len, value, &flag);
 	if (way->nodes)
@@ -333,7 +336,8 @@ static void told(const struct way *way)
 			"aggregators: %s", value);
 	len = sizeof(value);
 	MPI_Info_get_string(info, "collective_buffering", &len, value, &flag);
-	CHECK(flag && !strcmp(value, "true"), "is on: %s", value);
+	CHECK(flag && !strcmp(value, "true"), "collective buffering is on: %s",
+		value);
 	MPI_Info_free(&info);
 	MPI_Info_create(&info);
 	MPI_Info_set(info, "romio_cb_write", rank ? "automatic" : "disable");
@@ -343,48 +347,14 @@ static void told(const struct way *way)
 	OK(MPI_File_get_info(fh, &info));
 	len = sizeof(value);
 	MPI_Info_get_string(info, "romio_cb_write", &len, value, &flag);
-	CHECK(flag && !strcmp(value, "disable"), "one's no is all's: %s",
-		value);
+	CHECK(flag && !strcmp(value, "disable"),
+		"one member disables aggregators for all: %s", value);
 	len = sizeof(value);
 	MPI_Info_get_string(info, "cb_buffer_size", &len, value, &flag);
 	CHECK(flag && atoi(value) == (size > 1 ? 100000 : 1000000),
-		"and the smallest buffer: %s", value);
+		"the smallest buffer size holds for all: %s", value);
 	MPI_Info_free(&info);
 	OK(MPI_File_close(&fh));
-}
-
-/* The statistics of a file of interleaved records. */
-static void reported(void)
-{
-	static const struct way way = { NULL, NULL, "automatic" };
-	static char mine[RECORD * EACH], said[4096], wanted[96];
-	MPI_File fh = opened("reported", &way);
-	MPI_Datatype type = one_of(RECORD, RECORD * size);
-	FILE *aside = tmpfile();
-	int old = dup(STDERR_FILENO);
-	MPI_Status status;
-
-	OK(MPI_File_set_view(
-		fh, rank * RECORD, MPI_BYTE, type, "native", MPI_INFO_NULL));
-	OK(MPI_File_write_at_all(
-		fh, 0, mine, RECORD * EACH, MPI_BYTE, &status));
-	dup2(fileno(aside), STDERR_FILENO);
-	OK(MPI_File_close(&fh));
-	dup2(old, STDERR_FILENO);
-	close(old);
-	rewind(aside);
-	said[fread(said, 1, sizeof(said) - 1, aside)] = 0;
-	fclose(aside);
-	snprintf(wanted, sizeof(wanted),
-		"%d writes, %d of them collective; %d bytes", size, size,
-		RECORD * EACH * size);
-	CHECK(rank || strstr(said, wanted), "asked \"%s\": %s", wanted, said);
-	snprintf(wanted, sizeof(wanted),
-		"in runs of about %d bytes, %d bytes from one to the next",
-		RECORD, RECORD * size);
-	CHECK(rank || strstr(said, wanted), "how \"%s\": %s", wanted, said);
-	CHECK(rank || strstr(said, " ms exchanging"), "times: %s", said);
-	MPI_Type_free(&type);
 }
 
 /* One process has an invalid argument: all get its error, in all kinds of
@@ -405,12 +375,14 @@ static void refused_with(MPI_File fh, int count, MPI_Offset at, int class)
 			(strstr(text, "refused") && strstr(text, "at rank 1") &&
 				strstr(text, class == MPI_ERR_ARG ? "offset"
 								  : "count")),
-		"others hear whose it is, of what file, and what: %s", text);
+		"the text at other members names the rank, the file and the "
+		"argument: %s",
+		text);
 	err = MPI_File_iwrite_at_all(fh, at, mine, count, MPI_BYTE, &request);
-	CHECK(!err == !now, "begun, or not: %d", err);
+	CHECK(!err == !now, "the nonblocking access starts or fails: %d", err);
 	FAILS(err ? err : MPI_Wait(&request, MPI_STATUS_IGNORE), class);
 	err = MPI_File_read_at_all_begin(fh, at, mine, count, MPI_BYTE);
-	CHECK(!err == !now, "the first half, or not: %d", err);
+	CHECK(!err == !now, "the split access starts or fails: %d", err);
 	FAILS(err ? err : MPI_File_read_at_all_end(fh, mine, MPI_STATUS_IGNORE),
 		class);
 	/* no offset argument */
@@ -484,7 +456,8 @@ static void killed(void)
 	MPI_Wait(&requests[0],
 		MPI_STATUS_IGNORE); /* it may have completed before */
 	rc = MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
-	CHECK(rc != MPI_SUCCESS, "what a dead one has not begun fails");
+	CHECK(rc != MPI_SUCCESS,
+		"a collective that a killed member did not start fails");
 	/* no process ends before the others have detected the failure */
 	for (int i = 0; i < size - 1; i++)
 		if (i != rank)
@@ -492,7 +465,7 @@ static void killed(void)
 				i, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	MPI_Type_free(&turn);
 	MPI_File_close(&fh); /* with an error or without */
-	CHECK(fh == MPI_FILE_NULL, "and is closed all the same");
+	CHECK(fh == MPI_FILE_NULL, "a failed close sets the handle to null");
 }
 
 int main(int argc, char **argv)
@@ -522,7 +495,5 @@ int main(int argc, char **argv)
 		refused(&ways[i]);
 		told(&ways[i]);
 	}
-	if (getenv("WEFT_IO_STATS"))
-		reported();
 	return mtest_finish();
 }

@@ -31,7 +31,8 @@ static void each_counter_is_described(void **state)
 
 		assert_true(*d->name && *d->unit && *d->room && *d->sentence);
 		assert_true(!strcmp(d->object, "VCI") ||
-			    !strcmp(d->object, "process"));
+			    !strcmp(d->object, "process") ||
+			    !strcmp(d->object, "file"));
 		assert_int_equal(find(d->name), i);
 	}
 	assert_null(weft_counter_desc(weft_counter_count()));
