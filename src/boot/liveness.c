@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* liveness: memory that a process shares with its launcher */
+#include "config.h"
+
 #include "boot/liveness.h"
 
 #include "base/err.h"
 #include "base/knob.h"
+#include "base/log.h"
 #include "base/memfd.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -47,6 +51,38 @@ void weft_liveness_destroy(uint32_t n, int fd, struct weft_liveness *lives)
 	close(fd);
 }
 
+/* The part of the variable after the descriptor. */
+static void liveness_print_build(char *buf, size_t len)
+{
+	snprintf(buf, len, "%s (%zu bytes per process)", PACKAGE_VERSION,
+		sizeof(struct weft_liveness));
+}
+
+void weft_liveness_print(int fd, char *buf, size_t len)
+{
+	char build[64];
+
+	liveness_print_build(build, sizeof(build));
+	snprintf(buf, len, "%s=%d %s", WEFT_LIVENESS_ENV, fd, build);
+}
+
+/* True if the launcher that wrote the variable has the same struct. */
+static bool liveness_is_of_build(const char *text)
+{
+	const char *build = strchr(text, ' ');
+	char mine[64];
+
+	liveness_print_build(mine, sizeof(mine));
+	if (build && !strcmp(build + 1, mine))
+		return true;
+	weft_log_warn("BOOT-BUILD",
+		"mpiexec is of Weft %.60s, but this process uses libweft of "
+		"Weft %s: mpiexec cannot show its state and may report its "
+		"exit as a failure. Use mpiexec of the same installation",
+		build ? build + 1 : "without a version", mine);
+	return false;
+}
+
 bool weft_liveness_read(
 	struct weft_liveness *liveness, char text_out[WEFT_LIVENESS_TEXT])
 {
@@ -69,7 +105,7 @@ struct weft_liveness *weft_liveness_map(uint32_t rank)
 	void *lives;
 	int fd;
 
-	if (!text)
+	if (!text || !liveness_is_of_build(text))
 		return NULL;
 	fd = atoi(text);
 	if (fd < 3 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||

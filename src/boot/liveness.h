@@ -35,11 +35,14 @@ struct weft_liveness {
 };
 
 /* Launcher: allocates memory for n processes and a descriptor that they
- * inherit. The launcher names the descriptor in their environment.
- * WEFT_ERR_NOMEM with a description. */
+ * inherit. WEFT_ERR_NOMEM with a description. */
 int weft_liveness_create(
 	uint32_t n, int *fd_out, struct weft_liveness **lives_out);
 void weft_liveness_destroy(uint32_t n, int fd, struct weft_liveness *lives);
+
+/* Launcher: writes the variable that names the descriptor, the version of Weft
+ * and the size of the struct. The processes inherit it. */
+void weft_liveness_print(int fd, char *buf, size_t len);
 
 /* Launcher: copies the description of the process's state. False if the process
  * has not answered the last question. */
@@ -47,7 +50,8 @@ bool weft_liveness_read(
 	struct weft_liveness *liveness, char text_out[WEFT_LIVENESS_TEXT]);
 
 /* Process: maps its own struct until the process ends. NULL if there is none.
- */
+ * A launcher of another version or with another struct causes a warning, and
+ * its memory is not used. */
 struct weft_liveness *weft_liveness_map(uint32_t rank);
 
 /* Process: answers the launcher's question with the text that describe writes.

@@ -433,12 +433,11 @@ static int open_input(struct weft_run_job *run, uint32_t rank, int *fd_out)
 static int tool_run_make_env(
 	struct weft_run_job *run, struct weft_run_proc *proc, char ***env)
 {
-	char liveness[64], parent[WEFT_RUN_PARENT_MAX + 16];
+	char liveness[96], parent[WEFT_RUN_PARENT_MAX + 16];
 	int err;
 
 	snprintf(parent, sizeof(parent), "WEFT_PARENT=%s", run->parent);
-	snprintf(liveness, sizeof(liveness), "%s=%d", WEFT_LIVENESS_ENV,
-		run->liveness_fd);
+	weft_liveness_print(run->liveness_fd, liveness, sizeof(liveness));
 	*env = weft_run_env_make(&run->opt, proc->app);
 	err = *env ? weft_run_env_set(env, run->mark) : WEFT_ERR_NOMEM;
 	if (!err)
