@@ -45,60 +45,6 @@ int weft_move_unlocked(const struct weft_move *m, char *buf, int64_t place,
 	return err;
 }
 
-/* The number of runs, from the first on, to read together with their gaps. */
-static size_t count_readable(
-	const struct weft_move *m, const struct iovec *runs, size_t n)
-{
-	const struct weft_file_hints *hints = &m->file->hints;
-	size_t k = 1;
-
-	if (m->is_write || hints->read_sieve == WEFT_FILE_DISABLE)
-		return 1;
-	while (k < n) {
-		int64_t gap = weft_view_run_begin(&runs[k]) -
-			      weft_view_run_end(&runs[k - 1]);
-		int64_t span = weft_view_run_end(&runs[k]) -
-			       weft_view_run_begin(&runs[0]);
-
-		if (gap < 0 || span > hints->read_sieve_max ||
-			(gap > WEFT_MOVE_GAP_MAX &&
-				hints->read_sieve != WEFT_FILE_ENABLE))
-			break;
-		k++;
-	}
-	return k;
-}
-
-/* Reads n runs together with the gaps between them. */
-static int read_with_gaps(const struct weft_move *m, char *buf,
-	const struct iovec *runs, size_t n, int64_t *moved)
-{
-	int64_t begin = weft_view_run_begin(&runs[0]), got;
-	int64_t span = weft_view_run_end(&runs[n - 1]) - begin;
-	char *sieve_buf = malloc((size_t)span);
-	int err;
-
-	*moved = 0;
-	if (!sieve_buf)
-		return weft_err_set(WEFT_ERR_NOMEM,
-			"no memory to read %lld bytes", (long long)span);
-	err = weft_move_unlocked(m, sieve_buf, begin, span, &got);
-	for (size_t i = 0; i < n; i++) {
-		int64_t from = weft_view_run_begin(&runs[i]) - begin;
-		int64_t len = (int64_t)runs[i].iov_len;
-
-		if (len > got - from)
-			len = got - from;
-		if (len <= 0)
-			break;
-		memcpy(buf + *moved, sieve_buf + from, (size_t)len);
-		*moved += len;
-	}
-	weft_counter_add(&m->file->counters.file_gaps_read, span - *moved);
-	free(sieve_buf);
-	return err;
-}
-
 static bool can_scatter(
 	const struct weft_move *m, const struct iovec *runs, size_t n)
 {
@@ -162,17 +108,11 @@ static int move_view_runs_under_lock(const struct weft_move *m, char *buf,
 	*moved = 0;
 	if (can_scatter(m, runs, n))
 		done = write_scattered(m, buf, runs, n, moved);
-	for (size_t i = done, k; i < n && !err; i += k) {
-		int64_t wanted = 0, some;
+	for (size_t i = done; i < n && !err; i++) {
+		int64_t wanted = (int64_t)runs[i].iov_len, some;
 
-		k = count_readable(m, &runs[i], n - i);
-		for (size_t j = i; j < i + k; j++)
-			wanted += (int64_t)runs[j].iov_len;
-		err = k > 1 ? read_with_gaps(
-				      m, buf + *moved, &runs[i], k, &some)
-			    : weft_move_unlocked(m, buf + *moved,
-				      weft_view_run_begin(&runs[i]), wanted,
-				      &some);
+		err = weft_move_unlocked(m, buf + *moved,
+			weft_view_run_begin(&runs[i]), wanted, &some);
 		*moved += some;
 		if (some < wanted)
 			break;
