@@ -76,7 +76,8 @@ static void on_create(struct weft_vci *vci, struct weft_peer *peer,
 	}
 	if (wire.ctx < WEFT_CTX_OFFSET_END ||
 		wire.ctx % WEFT_CTX_OFFSET_END > WEFT_WIRE_HAS_VCIS) {
-		weft_dispatch_drop(vci, "creation with an impossible id");
+		weft_dispatch_drop(
+			vci, "creation message with an invalid context id");
 		return;
 	}
 	arrival = malloc(sizeof(*arrival) + wire.len + 1);
@@ -140,7 +141,7 @@ void weft_create_drop(void)
  * notified that this process has departed. */
 static int refuse_failed(struct weft_comm *comm)
 {
-	weft_comm_note_failed(comm, comm->failed - 1); /* the local one, too */
+	weft_comm_note_failed(comm, comm->failed - 1); /* also the local one */
 	weft_p2p_send_departed_locked(comm);
 	return weft_comm_failed(comm);
 }
@@ -545,8 +546,8 @@ int weft_create_group(struct weft_comm *comm, struct weft_group *group, int tag,
 
 /* ---- started creations ---- */
 
-/* A started creation. It is a child of its session, and freed when the
- * communicator exists. */
+/* A started creation, which is a child of its session. It is freed when it is
+ * done. */
 struct started {
 	struct weft_progress_hook hook;
 	struct weft_child child;
@@ -573,7 +574,8 @@ static void started_end(struct started *s, struct weft_comm *comm, int err)
 	free(s);
 }
 
-/* The context id, once it has arrived; WEFT_AGAIN until then. */
+/* Chooses or receives the context id and sends it to the children. WEFT_AGAIN:
+ * it has not arrived yet. */
 static int started_ctx(struct started *s)
 {
 	int err = 0;
