@@ -170,9 +170,9 @@ static void local_split(struct pmix_boot *boot)
 		return;
 	if (boot->n_local < boot->size) {
 		weft_log_warn("BOOT-NODES",
-			"WEFT_NODES=%u is ignored: %zu of the %u processes are "
-			"on this node, and it needs all of them on one",
-			boot->n_virtual_nodes, boot->n_local, boot->size);
+			"WEFT_NODES=%u is ignored: it needs all %u processes "
+			"on one node, but %zu are on this node",
+			boot->n_virtual_nodes, boot->size, boot->n_local);
 		boot->n_virtual_nodes = 1;
 		return;
 	}

@@ -195,7 +195,7 @@ static int knob_members(const struct pmix_boot *boot, const char *name,
 	}
 	if (err)
 		return weft_err_set(WEFT_ERR_NOTFOUND,
-			"there is no process set \"%s\"", name);
+			"process set \"%s\" does not exist", name);
 	*ranks_out = ranks;
 	*n_out = n;
 	return 0;

@@ -169,7 +169,9 @@ static int singleton_fence(struct weft_boot *boot, const uint32_t *ranks,
 
 	if (ranks && (n != 1 || ranks[0] != 0))
 		return weft_err_set(WEFT_ERR_RANK,
-			"a fence in a job of one process has rank 0 only");
+			"a fence of %zu ranks, with rank %u: this job has only "
+			"rank 0",
+			n, n ? ranks[0] : 0);
 	return answer_add(boot, &model);
 }
 
@@ -268,8 +270,9 @@ static int singleton_pset_define(struct weft_boot *boot, const char *name,
 
 	if (n != 1 || ranks[0] != 0)
 		return weft_err_set(WEFT_ERR_RANK,
-			"a process set in a job of one process "
-			"can have rank 0 only");
+			"process set \"%s\" of %zu ranks: this job has only "
+			"rank 0",
+			name, n);
 	if (!*name || strlen(name) >= WEFT_BOOT_NAME_MAX ||
 		singleton_set_find(singleton_of(boot), name))
 		return weft_err_set(WEFT_ERR_NAME,
@@ -295,8 +298,8 @@ static int singleton_pset_delete(struct weft_boot *boot, const char *name)
 	int err;
 
 	if (!set)
-		return weft_err_set(
-			WEFT_ERR_NAME, "there is no process set \"%s\"", name);
+		return weft_err_set(WEFT_ERR_NAME,
+			"process set \"%s\" does not exist", name);
 	err = event_add(boot, name, WEFT_BOOT_PSET_DELETED);
 	if (err)
 		return err;

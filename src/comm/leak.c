@@ -183,8 +183,8 @@ static void report_uncompleted(const struct weft_leak *leak)
 		snprintf(more, sizeof(more), "; and %u more",
 			leak->n_done - SHOWN_DONE);
 	weft_log_warn("SESSION-REQUESTS",
-		"%u request%s never completed by MPI_Wait, MPI_Test or one of "
-		"their kind, nor freed: %s%s",
+		"%u request%s never completed by MPI_Wait, MPI_Test or a "
+		"similar call, nor freed: %s%s",
 		leak->n_done, leak->n_done > 1 ? "s were" : " was", leak->done,
 		more);
 }

@@ -157,9 +157,9 @@ int weft_errcode_set_text(int number, const char *text)
 	weft_spin_release(&table.spin);
 	free(copy);
 	return ok ? 0
-		  : weft_err_set(WEFT_ERR_ARG,
-			    "%d is not an added error code%s", number,
-			    text ? "" : " with a text");
+		  : weft_err_set(WEFT_ERR_ARG, "%d is %s", number,
+			    text ? "no added error code"
+				 : "no added error code, or it has no text");
 }
 
 bool weft_errcode_text(int number, char *buf, size_t len)
@@ -187,8 +187,8 @@ int weft_errcode_remove_class(int class_)
 	weft_spin_release(&table.spin);
 	return ok ? 0
 		  : weft_err_set(WEFT_ERR_ARG,
-			    "%d is not an added error class without codes "
-			    "and text",
+			    "error class %d cannot be removed: it was not "
+			    "added, or it still has codes or a text",
 			    class_);
 }
 
@@ -209,7 +209,8 @@ int weft_errcode_remove_code(int number)
 	weft_spin_release(&table.spin);
 	return ok ? 0
 		  : weft_err_set(WEFT_ERR_ARG,
-			    "%d is not an added error code without text",
+			    "error code %d cannot be removed: it was not "
+			    "added, or it still has a text",
 			    number);
 }
 

@@ -254,7 +254,9 @@ int weft_group_create(
 
 	if (!err && is_duplicate)
 		err = weft_err_set(WEFT_ERR_RANK,
-			"a process appears twice in a group of %u", n);
+			"a process appears twice in the list for a group of %u "
+			"processes",
+			n);
 	for (uint32_t i = 0; !err && i < n; i++)
 		err = group_append(&r, procs[i]);
 	return group_finish(&r, err, NULL, group_out);
@@ -451,8 +453,9 @@ static int mark_ranks(const struct weft_group *group, const int *ranks,
 
 		if (rank >= group->size)
 			err = weft_err_set(WEFT_ERR_RANK,
-				"ranks[%u] is %d in a group of %u", i, ranks[i],
-				group->size);
+				"ranks[%u] is %d, but the group has %u "
+				"processes",
+				i, ranks[i], group->size);
 		else if (marks[rank / 8] & 1u << rank % 8)
 			err = weft_err_set(WEFT_ERR_RANK,
 				"ranks[%u] is %d, which appears twice", i,

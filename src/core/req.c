@@ -101,8 +101,8 @@ int weft_req_start(struct weft_req *req)
 	int err;
 
 	if (!req->is_persistent)
-		return weft_err_set(WEFT_ERR_REQUEST,
-			"the request is not a persistent one");
+		return weft_err_set(
+			WEFT_ERR_REQUEST, "the request is not persistent");
 	if (req->is_active)
 		return weft_err_set(WEFT_ERR_REQUEST,
 			"the request is active; complete it "
