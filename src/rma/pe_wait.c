@@ -124,7 +124,7 @@ static int rma_wait_say(
 			rma_wait_pe_at(op_wait->addr));
 	op_wait->has_said = true;
 	weft_log_warn("RMA-STALL",
-		"waiting since %u s for %s%s%s%s (WEFT_STALL_WARN)",
+		"this PE has waited %u s for %s%s%s%s (WEFT_STALL_WARN)",
 		(unsigned)((now - op_wait->start_ns) / WEFT_NS_PER_S),
 		op_wait->what, where, *failed ? "; failed: " : "", failed);
 	return 0;

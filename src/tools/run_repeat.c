@@ -11,7 +11,7 @@
 enum { LINE_MAX_LEN = 1100, FORGET_S = 60 };
 
 static const char begin[] = "weft warn ";
-static const char since[] = " waits since ";
+static const char waited[] = " has waited ";
 static const char end[] = " (WEFT_STALL_WARN)\n";
 
 /* Copies the cause of a warning: the line without process and seconds. False if
@@ -27,13 +27,13 @@ static bool cause_of(const char *line, size_t len, char cause[LINE_MAX_LEN])
 			0)
 		return false;
 	from = memchr(line, ']', len);
-	at = from ? memmem(from, len - (size_t)(from - line), since,
-			    sizeof(since) - 1)
+	at = from ? memmem(from, len - (size_t)(from - line), waited,
+			    sizeof(waited) - 1)
 		  : NULL;
 	if (!at)
 		return false;
 	from++;
-	rest = at + sizeof(since) - 1;
+	rest = at + sizeof(waited) - 1;
 	while (isdigit((unsigned char)*rest))
 		rest++;
 	rest += strncmp(rest, " s", 2) ? 0 : 2;

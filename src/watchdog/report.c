@@ -74,7 +74,7 @@ static void report_need(
 		snprintf(more, sizeof(more), "; asked %u of %u", m.n_asked,
 			need->n_all);
 	weft_log_warn(wait->ops->id,
-		"%s waits since %u s for %s%s%s (WEFT_STALL_WARN)", call,
+		"%s has waited %u s for %s%s%s (WEFT_STALL_WARN)", call,
 		weft_wait_seconds(wait, weft_now_ns()), need->phrase, m.text,
 		more);
 }
@@ -100,7 +100,7 @@ static void report_many(const struct weft_wait *wait, const char *call)
 		used += (size_t)snprintf(names + used, sizeof(names) - used,
 			"%s\"%.31s\"", i ? ", " : "", view->needs[i].label);
 	weft_log_warn(wait->ops->id,
-		"%s waits since %u s for %u %s: %s and %u more; of "
+		"%s has waited %u s for %u %s: %s and %u more; of "
 		"these \"%.31s\"%s (WEFT_STALL_WARN)",
 		call, weft_wait_seconds(wait, weft_now_ns()), view->n_all,
 		wait->ops->noun, names, view->n_all - SHOWN, label, m.text);

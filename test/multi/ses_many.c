@@ -27,7 +27,7 @@ static double end_of(int n, int waits_for)
 	for (int i = 1; i < n; i += 2)
 		OK(MPI_Comm_free(&comms[i]));
 	if (waits_for && mtest.rank == 1)
-		heard_from(waits_for, "waits since");
+		heard_from(waits_for, "has waited");
 	session_close(&session);
 	free(comms);
 	return (mtest_cpu() - begun) / n * 1e6;

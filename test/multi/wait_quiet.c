@@ -68,9 +68,9 @@ static bool moves(MPI_Win win)
 	heard_end();
 	if (mtest.rank)
 		return true;
-	at = strstr(heard_text, "MPI_Barrier waits since ");
+	at = strstr(heard_text, "MPI_Barrier has waited ");
 	if (at)
-		sscanf(at, "MPI_Barrier waits since %u", &waited);
+		sscanf(at, "MPI_Barrier has waited %u", &waited);
 	return waited >= 4 && heard("is in MPI calls, none of which") >= 1;
 }
 

@@ -113,7 +113,7 @@ static void check_words(const char *call, const char *what)
 
 	if (mtest.rank)
 		return;
-	snprintf(text, sizeof(text), "MPI-WAIT %s waits since", call);
+	snprintf(text, sizeof(text), "MPI-WAIT %s has waited", call);
 	CHECK(heard(text) == 1 || heard("MPI-CYCLE") > 0, "%s is reported once",
 		call);
 	if (heard(text))
@@ -195,7 +195,7 @@ static void allreduce_late(void)
 	if (mtest.rank)
 		return;
 	heard_end();
-	CHECK(heard("MPI-WAIT MPI_Allreduce waits since") == 1,
+	CHECK(heard("MPI-WAIT MPI_Allreduce has waited") == 1,
 		"a collective says that it waits");
 	CHECK(heard("rank 1 (process 1) is not answering") == 1,
 		"and who has not come");
