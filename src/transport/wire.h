@@ -274,22 +274,22 @@ struct weft_wire_answer {
 };
 static_assert(sizeof(struct weft_wire_answer) == 40, "wire layout");
 
-/* The graph of who waits for whom is gathered by one process; see
- * watchdog/resolve.h. */
+/* One process gathers the graph of waits; see watchdog/resolve.h. */
 enum weft_wire_graph_kind {
-	WEFT_WIRE_GRAPH_QUERY = 1, /* what do you wait for? */
-	WEFT_WIRE_GRAPH_NODE,	   /* this: edges, then text */
-	WEFT_WIRE_GRAPH_VERDICT,   /* your wait can never end: text */
-	WEFT_WIRE_GRAPH_ACK,	   /* that is noted */
-	WEFT_WIRE_GRAPH_CLOSE,	   /* nothing more will come of this */
+	WEFT_WIRE_GRAPH_QUERY = 1, /* asks for the wait of a process */
+	WEFT_WIRE_GRAPH_NODE,	   /* the answer: edges, then text */
+	WEFT_WIRE_GRAPH_VERDICT,   /* the wait can never end: text */
+	WEFT_WIRE_GRAPH_ACK,	   /* acknowledges a verdict */
+	WEFT_WIRE_GRAPH_CLOSE,	   /* closes a snapshot */
 	WEFT_WIRE_GRAPH_END,
 };
 
 struct weft_wire_graph {
-	uint64_t number; /* with the gatherer, names the picture */
+	uint64_t number; /* with the gatherer, identifies the snapshot */
 	uint64_t epoch;	 /* NODE: of the wait, 0: none; VERDICT: likewise */
 	uint16_t kind;
-	uint16_t is_sure; /* NODE: nothing but that wait can make it act */
+	uint16_t is_sure; /* NODE: the process cannot act without ending the
+			     wait */
 	uint16_t n_edges; /* NODE */
 	uint16_t len;	  /* of the text */
 };

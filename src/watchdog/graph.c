@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* graph: which process waits for which, and which can never go on */
+/* graph: finds the waits that can never end */
 #include "watchdog/graph.h"
 
 #include <stdio.h>
@@ -51,7 +51,7 @@ static bool leads_to_stuck(const struct weft_graph *graph,
 	       (rules.with_soft || !edge->is_soft);
 }
 
-/* The edges of clauses whose processes are all stuck. */
+/* The edges of the clauses whose processes are all stuck, as bits. */
 static uint32_t dead_edges(const struct weft_graph *graph,
 	const struct weft_graph_node *node, struct weft_graph_rules rules)
 {
@@ -99,8 +99,8 @@ static void remove_live(struct weft_graph *graph, struct weft_graph_rules rules)
 	}
 }
 
-/* Breadth first from a node along dead edges; by[i] is the step that first led
- * to node i. */
+/* A breadth-first search along dead edges. by[i] is the step that first reached
+ * node i. */
 struct search {
 	struct weft_graph_step by[WEFT_GRAPH_NODES];
 	bool is_seen[WEFT_GRAPH_NODES];
@@ -108,7 +108,7 @@ struct search {
 	uint32_t n;
 };
 
-/* True when the search reaches its first node again. */
+/* True if the search reaches its first node again. */
 static bool graph_search(
 	const struct weft_graph *graph, uint32_t from, struct search *s)
 {
@@ -170,20 +170,20 @@ uint32_t weft_graph_ring(const struct weft_graph *graph, uint32_t node,
 	return n;
 }
 
-/* The call of the other process that would meet the need. */
+/* The action of the other process that meets the need. */
 static const char *verb_of(uint16_t need)
 {
 	static const char *const verbs[WEFT_WIRE_NEED_END] = {
-		[WEFT_WIRE_NEED_LEAVE] = "leave",
+		[WEFT_WIRE_NEED_LEAVE] = "close",
 		[WEFT_WIRE_NEED_CREATE] = "create",
 		[WEFT_WIRE_NEED_ROUND] = "make the same call on",
 		[WEFT_WIRE_NEED_ENDPOINTS] = "create",
 		[WEFT_WIRE_NEED_SIDE] = "make an intercommunicator of",
-		[WEFT_WIRE_NEED_INTERCOMM] = "be the other leader on",
+		[WEFT_WIRE_NEED_INTERCOMM] = "call as the other leader on",
 		[WEFT_WIRE_NEED_MESSAGE] = "send on",
 		[WEFT_WIRE_NEED_RECEIVE] = "receive on",
 		[WEFT_WIRE_NEED_WINDOW] = "act on",
-		[WEFT_WIRE_NEED_LOCK] = "give back a lock of",
+		[WEFT_WIRE_NEED_LOCK] = "release a lock of",
 		[WEFT_WIRE_NEED_NONE] = "act on",
 	};
 
@@ -200,8 +200,8 @@ const char *weft_graph_print_step(const struct weft_graph *graph,
 	char owner[64] = "";
 
 	if (edge->owner)
-		snprintf(owner, sizeof(owner),
-			", which belongs there to session %u", edge->owner);
+		snprintf(owner, sizeof(owner), ", which session %u owns there",
+			edge->owner);
 	snprintf(buf, len,
 		"process %u in %s waits for process %u to %s %s "
 		"\"%.31s\" (%u processes)%s",

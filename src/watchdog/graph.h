@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* graph: which process waits for which, and which can never go on
+/* graph: finds the waits that can never end
  *
- * The decision alone, without messages: resolve.c gathers the graph. A wait has
- * clauses and cannot end before each of them is met. A clause is one edge to a
- * process, or several edges with the same number, of which any one suffices. A
- * process is stuck exactly when all processes of one of its clauses are stuck,
- * in the waits that they reported. The stuck processes remain when all
- * processes that may go on have been removed, again and again. A stuck process
- * that waits for itself along the edges is in a ring. The other stuck processes
- * wait for a ring, and go on when it has ended. */
+ * The graph has a node for each process and an edge to each process that it
+ * waits for. resolve.c gathers it; this file sends no messages.
+ *
+ * A wait has clauses. It cannot end before each clause is met. A clause is one
+ * edge, or several edges with the same number, of which one suffices. A process
+ * is stuck if all processes of one of its clauses are stuck in the waits that
+ * they reported. The algorithm removes processes that may continue until all
+ * remaining ones are stuck. A stuck process that reaches itself along edges is
+ * in a ring. The other stuck processes wait for a ring, and continue after the
+ * ring has ended. */
 #ifndef WEFT_GRAPH_H
 #define WEFT_GRAPH_H
 
@@ -21,13 +23,14 @@ enum { WEFT_GRAPH_NODES = 256, WEFT_GRAPH_CALL = 128 };
 
 struct weft_graph_node {
 	uint64_t proc;
-	uint64_t epoch;	   /* 0: not in a wait, or not known */
+	uint64_t epoch;	   /* 0: not in a wait, or unknown */
 	bool is_sure;	   /* see weft_wire_graph */
-	bool has_answered; /* resolve.c */
+	bool has_answered; /* used by resolve.c */
 	bool is_stuck, is_in_ring;
 	uint32_t n_edges;
-	uint32_t dead; /* a bit for each edge of a clause that is never met */
-	uint16_t to[WEFT_WIRE_EDGES]; /* index of the node of each edge */
+	uint32_t dead; /* bit i: edge i is of a clause that is never met */
+	uint16_t to[WEFT_WIRE_EDGES]; /* index of the node that an edge leads to
+				       */
 	struct weft_wire_edge edges[WEFT_WIRE_EDGES];
 	char call[WEFT_GRAPH_CALL]; /* "MPI_Finalize" */
 };
@@ -37,16 +40,18 @@ struct weft_graph {
 	struct weft_graph_node *nodes[WEFT_GRAPH_NODES]; /* owned */
 };
 
-/* The node of a process, created if new; NULL when the graph is full. */
+/* Finds or creates the node of a process; NULL if the graph is full, or when
+ * out of memory. */
 struct weft_graph_node *weft_graph_node(
 	struct weft_graph *graph, uint64_t proc);
 
+/* Frees all nodes. */
 void weft_graph_fini(struct weft_graph *graph);
 
-/* The nodes and edges that take part. */
+/* Additional nodes and edges that the analysis includes. */
 struct weft_graph_rules {
-	bool with_unsure; /* processes that may act without ending the wait */
-	bool with_soft;	  /* edges that are no proof */
+	bool with_unsure; /* processes that may act while they wait */
+	bool with_soft;	  /* edges that prove nothing (messages, collectives) */
 };
 
 /* Sets is_stuck, dead and is_in_ring of all nodes. Returns the number of nodes
@@ -54,15 +59,16 @@ struct weft_graph_rules {
 uint32_t weft_graph_reduce(
 	struct weft_graph *graph, struct weft_graph_rules rules);
 
-/* A shortest ring through a node with is_in_ring: the nodes by index, from this
- * node on, and the edge of each to the next one. Returns their number. */
+/* Finds a shortest ring through a node with is_in_ring. The steps begin at that
+ * node; each has a node's index and its edge to the next node. Returns their
+ * number. */
 struct weft_graph_step {
 	uint32_t node, edge;
 };
 uint32_t weft_graph_ring(const struct weft_graph *graph, uint32_t node,
 	struct weft_graph_step steps[WEFT_GRAPH_NODES]);
 
-/* One step, or the whole ring in brief, as text. Returns buf. */
+/* Prints one step, or the whole ring in one line. Returns buf. */
 const char *weft_graph_print_step(const struct weft_graph *graph,
 	struct weft_graph_step step, char *buf, size_t len);
 const char *weft_graph_print(const struct weft_graph *graph,

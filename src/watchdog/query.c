@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* query: the processes that a call waits for are asked, and answer from
- * progress */
+/* query: queries the processes that a call waits for; their progress answers */
 #include "watchdog/query.h"
 
 #include "base/clock.h"
@@ -10,8 +9,8 @@
 #include <stdio.h>
 
 enum {
-	GRACE_MS = 500, /* for answers */
-	CHECK_MAX = 8,	/* silent processes that are tested */
+	GRACE_MS = 500, /* time for answers */
+	CHECK_MAX = 8,	/* processes without an answer that are tested */
 };
 
 static_assert((int)WEFT_WAIT_TEXT >= (int)WEFT_PROC_FOUND, "text of another");
@@ -35,7 +34,7 @@ void weft_query_send(struct weft_vci *vci, uint64_t addr, enum weft_wire_op op,
 		(void)weft_peer_control(peer, &head, payload, len);
 }
 
-/* The call that this process is in, as text; returns the epoch of its wait, or
+/* Describes the call that this process is in. Returns the epoch of its wait, or
  * 0. If the progress thread answers, no call has made progress for a while. */
 static uint64_t query_self(
 	const struct weft_vci *vci, char text[WEFT_WAIT_TEXT], bool *moves_out)
@@ -75,7 +74,7 @@ void weft_query_on_query(struct weft_vci *vci, struct weft_peer *peer,
 	(void)head;
 	if (!weft_wire_get_query(&query, payload, len) ||
 		query.need >= WEFT_WIRE_NEED_END) {
-		weft_dispatch_drop(vci, "malformed question");
+		weft_dispatch_drop(vci, "malformed query of a wait");
 		return;
 	}
 	if (answer_fns[query.need])
@@ -109,8 +108,8 @@ struct weft_wait_proc *weft_query_find(const struct weft_wait_view *view,
 	return NULL;
 }
 
-/* The entry of a process in a wait on this VCI, whose lock is held, that asked
- * this question; or NULL. */
+/* Finds the entry of a process in the wait on this VCI that sent the query of
+ * this answer; NULL if that wait has ended. VCI's lock held. */
 static struct weft_wait_proc *asked(const struct weft_vci *vci, uint64_t proc,
 	const struct weft_wire_answer *a, struct weft_wait **wait_out)
 {
@@ -150,7 +149,7 @@ void weft_query_on_answer(struct weft_vci *vci, struct weft_peer *peer,
 	if (!weft_wire_get_answer(&a, payload, len) ||
 		a.len != len - sizeof(a) || a.len >= WEFT_WAIT_TEXT ||
 		a.met >= WEFT_WIRE_MET_END || a.need >= WEFT_WIRE_NEED_END) {
-		weft_dispatch_drop(vci, "malformed answer to a question");
+		weft_dispatch_drop(vci, "malformed answer to a query");
 		return;
 	}
 	other = asked(vci, peer->proc, &a, &wait);
@@ -197,8 +196,8 @@ bool weft_query_ask(struct weft_wait *wait, bool is_again)
 }
 
 /* A process that does not answer may have exited normally, which the process
- * manager knows, or ended in a way that it does not report. A test may take 20
- * ms, so only some processes are tested. */
+ * manager reports. It may also have died without a report. A test for that may
+ * take 20 ms, so only some processes are tested. */
 void weft_query_check_silent(struct weft_wait *wait)
 {
 	struct weft_wait_view *view = wait->view;

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* query: the processes that a call waits for are asked, and answer from
- * progress
+/* query: queries the processes that a call waits for; their progress answers
  *
- * A question uses the VCI of the communicator it is about. So the answering
- * process holds the lock of what it reads, and the answer arrives behind all
- * that it sent there before. */
+ * A query uses the VCI of the communicator that it is about. So the answering
+ * process holds the lock of the data that it reads. The answer arrives after
+ * all messages that the process sent through that VCI before. */
 #ifndef WEFT_QUERY_H
 #define WEFT_QUERY_H
 
 #include "transport/dispatch.h"
 #include "watchdog/wait.h"
 
-/* Has this process met a need of another one? Implemented by the room that
- * knows such needs. Sets *owner_out as in weft_wire_answer. The lock of the VCI
- * of the question is held. */
+/* Returns whether this process has met a need of another process. The room that
+ * causes such needs implements it. Sets *owner_out as in weft_wire_answer. The
+ * lock of the query's VCI is held. */
 typedef enum weft_wire_met weft_query_fn(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out);
 void weft_query_set(enum weft_wire_need need, weft_query_fn *fn);
 
-/* Asks all processes that a wait needs; is_again: only those that were not
- * asked with the others. False when there are none. The wait's VCI's lock held,
- * here and below. */
+/* Queries all processes that a wait needs; with is_again, only those that were
+ * not queried before. False if there are none. The lock of the wait's VCI is
+ * held, here and below. */
 bool weft_query_ask(struct weft_wait *wait, bool is_again);
 
-/* Finds out whether processes that do not answer have ended. */
+/* Checks whether the processes that have not answered have ended. */
 void weft_query_check_silent(struct weft_wait *wait);
 
-/* True when all have answered, or half a second is over. */
+/* True if all processes have answered, or half a second has passed. */
 bool weft_query_is_over(const struct weft_wait *wait, uint64_t now);
 
-/* A process of a view and a need like this, or NULL. */
+/* Finds a process of a view with an equal need, or NULL. */
 struct weft_wait_proc *weft_query_find(const struct weft_wait_view *view,
 	uint64_t proc, const struct weft_need *need);
 
+/* Sends a control message to a peer; drops it if the peer is unknown. */
 void weft_query_send(struct weft_vci *vci, uint64_t addr, enum weft_wire_op op,
 	const void *payload, size_t len);
 

@@ -11,7 +11,7 @@
 
 enum {
 	SHOWN = 4,
-	HELD_BACK = 4, /* times WEFT_STALL_WARN */
+	HELD_BACK = 4, /* deferred reports appear after 4 * WEFT_STALL_WARN */
 };
 
 struct missing {
@@ -79,11 +79,13 @@ static void report_need(
 		more);
 }
 
-/* Of many needs, the first one with a missing process is reported in detail. */
+/* Reports many needs. Only the first one with a missing process has details. */
 static void report_many(const struct weft_wait *wait, const char *call)
 {
 	const struct weft_wait_view *view = wait->view;
-	struct missing m = { .text = "; everybody asked has left them by now" };
+	struct missing m = {
+		.text = "; all queried members have closed them by now"
+	};
 	char names[SHOWN * 48] = "";
 	const char *label = "all";
 	size_t used = 0;
@@ -106,7 +108,8 @@ static void report_many(const struct weft_wait *wait, const char *call)
 		wait->ops->noun, names, view->n_all - SHOWN, label, m.text);
 }
 
-/* The process manager may be slow, and not another process. */
+/* Reports that business cards are missing: then the process manager may be the
+ * cause of the wait. */
 static void report_unresolved(const struct weft_wait *wait)
 {
 	uint64_t first = 0;
@@ -115,13 +118,13 @@ static void report_unresolved(const struct weft_wait *wait)
 	if (n)
 		weft_log_warn("CORE-NOBC",
 			"messages to process %u%s wait for its business card, "
-			"which the process manager has not handed over: it is "
+			"which the process manager has not delivered: it is "
 			"slow, or the process has opened no session yet",
 			(uint32_t)first, n > 1 ? " and others" : "");
 }
 
-/* True if each process that is missing either waits itself, so that it reports
- * its own wait, or makes calls that do not wait: the job moves. */
+/* True if each missing process waits itself or makes calls. A process that
+ * waits reports its own wait, and a process that makes calls makes progress. */
 static bool is_explained(const struct weft_wait_view *view)
 {
 	uint32_t n = 0;
@@ -203,8 +206,8 @@ void weft_report_verdict(struct weft_wait *wait, char *text)
 	if (wait->ops->explain)
 		wait->ops->explain(wait, more, sizeof(more));
 	weft_log_warn(is_message ? "MPI-DEADLOCK" : "SESSION-DEADLOCK",
-		"these %u processes wait for each other for ever; the call "
-		"ends with an error%s%s",
+		"these %u processes wait for each other and cannot continue; "
+		"the call ends with an error%s%s",
 		n, more[0] ? ": " : "", more);
 	snprintf(wait->why, sizeof(wait->why), "%s", more[0] ? more : brief);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* request: calls that wait for requests, or for a message */
+/* request: calls that wait for requests or for a message */
 #include "watchdog/request.h"
 
 #include "base/clock.h"
@@ -16,8 +16,8 @@
 
 enum {
 	ROUNDS_PER_CHECK = 64,	 /* rounds between readings of the clock */
-	REGISTER_NS = 100000000, /* a shorter wait is not registered */
-	ASK_MAX = 128,		 /* members of a communicator that are asked */
+	REGISTER_NS = 100000000, /* shorter waits are not registered */
+	ASK_MAX = 128,		 /* queried members of a communicator */
 };
 
 /* Allocated, because few waits take long enough to need one. */
@@ -27,9 +27,9 @@ struct weft_request_waiting {
 	bool is_begun;
 	const char *caller; /* the OpenSHMEM procedure, or NULL */
 	const struct weft_request_loop *loop;
-	struct weft_vci *vci; /* of a poll */
-	uint32_t idle_polls;  /* of this VCI, at the last poll */
-	bool was_asking;      /* then; arrivals may belong to the question */
+	struct weft_vci *vci; /* VCI of a poll */
+	uint32_t idle_polls;  /* that of the VCI at the last poll */
+	bool was_asking;      /* at the last poll: arrivals may be answers */
 };
 
 static void (*on_stuck)(struct weft_req *req, int err);
@@ -73,7 +73,7 @@ static bool is_message(const struct weft_req *req)
 	return req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV;
 }
 
-/* Part of a collective; its tag has the number of the collective. */
+/* True for a part of a collective. Its tag contains the collective's number. */
 static bool is_collective(const struct weft_req *req)
 {
 	return req->kind == WEFT_REQ_COLL ||
@@ -105,7 +105,7 @@ static void describe_req(const struct weft_req *req, char *buf, size_t len)
 		snprintf(buf, len, "for a request");
 }
 
-/* The name of the call, if the caller gives none. */
+/* The name of the call, for loops without a name. */
 static const char *call_of(const struct weft_req *req)
 {
 	if (req->kind == WEFT_REQ_COLL ||
@@ -124,7 +124,7 @@ static const struct weft_request_loop *loop_of(const struct weft_wait *wait)
 	return weft_container_of(wait, struct weft_request_waiting, wait)->loop;
 }
 
-/* The request that is waited for, where there is one. */
+/* The request of the loop if it waits for exactly one; else NULL. */
 static const struct weft_req *only_of(const struct weft_request_loop *loop)
 {
 	return loop->at && loop->n == 1 ? loop->at(loop->arg, 0) : NULL;
@@ -179,8 +179,8 @@ static void request_describe(
 /* Needs of requests that are waited for together. */
 struct asking {
 	struct weft_wait *wait;
-	uint16_t any; /* number of needs of which one suffices; 0: all needed */
-	bool is_one;  /* only the first message of each request */
+	uint16_t any; /* number of the clause of which one suffices; 0: all */
+	bool is_one;  /* list only the first message of each request */
 };
 
 static struct weft_need *need_like(const struct asking *a,
@@ -241,12 +241,12 @@ static void phrase_others(
 	struct weft_need *need, const struct weft_comm *comm, int32_t tag)
 {
 	snprintf(need->phrase, sizeof(need->phrase),
-		"others to take part in collective number %d on communicator "
+		"other members to call collective number %d on communicator "
 		"\"%.60s\" (%d processes)",
 		number_of(tag), weft_comm_label(comm), (int)comm->remote_size);
 }
 
-/* A message that another process must send. */
+/* Adds the need of a message that another process must send. */
 static void need_message(const struct asking *a, const struct weft_comm *comm,
 	uint64_t ctx, int32_t rank, int32_t tag)
 {
@@ -272,8 +272,8 @@ static void need_message(const struct asking *a, const struct weft_comm *comm,
 	on_ranks(&from, need, comm, rank);
 }
 
-/* A collective in shared memory: each missing member counts as if it had to
- * send a message. */
+/* Adds the need of a collective in shared memory: each missing member counts as
+ * if it had to send a message. */
 static void need_members(
 	const struct asking *a, const struct weft_request_loop *loop)
 {
@@ -305,15 +305,15 @@ static void need_receive(const struct asking *a, const struct weft_req *req)
 			weft_comm_label(comm), (int)comm->remote_size);
 	else
 		snprintf(need->phrase, sizeof(need->phrase),
-			"others to take data of collective number %d on "
-			"communicator \"%.60s\" (%d processes)",
+			"other members to receive data of collective number %d "
+			"on communicator \"%.60s\" (%d processes)",
 			number_of(req->tag), weft_comm_label(comm),
 			(int)comm->remote_size);
 	need->if_met = "it has been received by now, or is about to be";
 	on_ranks(a, need, comm, req->src);
 }
 
-/* A need that no process can be asked about. */
+/* Adds a need about which no process can be queried. */
 static void need_other(const struct asking *a, const char *what)
 {
 	struct weft_need *need = weft_wait_add_need(a->wait);
@@ -324,14 +324,15 @@ static void need_other(const struct asking *a, const char *what)
 	need->kind = WEFT_WIRE_NEED_NONE;
 	need->is_soft = true;
 	need->any = a->any;
-	need->n_all = 1; /* not asked, so it may be met at any time */
+	need->n_all = 1; /* not queried: it may be met at any time */
 	snprintf(need->phrase, sizeof(need->phrase), "%s", what);
 	need->if_met = NULL;
 }
 
 static bool need_req(const struct asking *a, const struct weft_req *req);
 
-/* True if req is a pending message of a list of steps, or of two halves. */
+/* True if req is a pending message of a collective's steps, or one half of a
+ * combined request. */
 static bool is_part(const struct weft_req *req, const struct weft_req *whole)
 {
 	const void *arg = req->on_done_arg;
@@ -345,11 +346,11 @@ static const char *other_of(const struct weft_req *req)
 	if (req->kind == WEFT_REQ_GENERAL)
 		return "MPI_Grequest_complete of this program";
 	return req->kind == WEFT_REQ_COLL
-		       ? "data to leave"
-		       : "an operation that others must take part in";
+		       ? "data to be sent"
+		       : "an operation that needs other processes";
 }
 
-/* The pending messages of a list of steps, or of two halves. */
+/* Adds the needs of the pending messages that a request consists of. */
 static void need_parts(const struct asking *a, const struct weft_req *whole)
 {
 	struct weft_req *req;
@@ -363,7 +364,7 @@ static void need_parts(const struct asking *a, const struct weft_req *whole)
 		need_other(a, other_of(whole));
 }
 
-/* True if a process can be asked about the request. */
+/* Adds the needs of a request. False if no process can be queried about it. */
 static bool need_req(const struct asking *a, const struct weft_req *req)
 {
 	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {
@@ -372,8 +373,8 @@ static bool need_req(const struct asking *a, const struct weft_req *req)
 		need_receive(a, req);
 	} else if (is_message(req)) {
 		need_other(a, req->kind == WEFT_REQ_RECV
-				      ? "the data of a message to come"
-				      : "the data of a message to leave");
+				      ? "the data of a message to arrive"
+				      : "the data of a message to be sent");
 		return false;
 	} else {
 		need_parts(a, req);
@@ -386,7 +387,7 @@ static bool request_is_active(const struct weft_req *req)
 	return req && !req->is_done && (!req->is_persistent || req->is_active);
 }
 
-/* True if something else may send without a call. */
+/* True if another operation of this process may send without a call. */
 static bool has_background(const struct weft_wait *wait)
 {
 	const struct weft_request_loop *loop = loop_of(wait);
@@ -429,7 +430,7 @@ static void request_needs(struct weft_wait *wait)
 		need_other(&a, loop->what);
 }
 
-/* A number that changes when data of the pending requests moves. */
+/* A number that changes when data of the request moves. */
 static uint64_t pulse_of(const struct weft_req *whole)
 {
 	const struct weft_req *req;
@@ -522,8 +523,7 @@ static void end_req(struct weft_req *whole, int err)
 			on_stuck(req, err);
 }
 
-/* Ends what the loop waits for, because it is proven that the wait never ends.
- */
+/* Ends the request of a loop with an error, because the wait can never end. */
 static void request_give_up(const struct weft_request_waiting *w)
 {
 	const struct weft_request_loop *loop = w->loop;
@@ -599,8 +599,8 @@ void weft_request_wait(
 
 /* ---- polls ---- */
 
-/* Of this thread; goes on from call to call until a message of the program
- * arrives through the VCI. It is in no graph. */
+/* The polling calls of this thread, from call to call until a message of the
+ * program arrives through the VCI. They are in no graph. */
 static _Thread_local struct weft_request_waiting *polls;
 static pthread_key_t polls_key; /* frees it when the thread ends */
 static pthread_once_t polls_once = PTHREAD_ONCE_INIT;
@@ -629,7 +629,7 @@ void weft_request_polled(
 
 	if (polls && polls->vci != vci)
 		return;
-	now.n_rounds = ROUNDS_PER_CHECK - 1; /* the next one counts */
+	now.n_rounds = ROUNDS_PER_CHECK - 1; /* this round reads the clock */
 	now.waiting = polls;
 	if (polls && vci->idle_polls < polls->idle_polls && !polls->was_asking)
 		weft_request_end(&now);

@@ -9,52 +9,56 @@
 struct weft_comm;
 struct weft_req;
 
-/* Goes on waiting for a request after some rounds in vain; for
- * weft_req_wait(). VCI's lock held, here and below. */
+/* Waits for a request, after weft_req_wait() has polled for some rounds. VCI's
+ * lock held, here and below. */
 void weft_request_wait(
 	struct weft_vci *vci, struct weft_req *req, const char *call);
 
-/* Until it is told NULL, all that this thread waits for is part of this
- * procedure of another interface. */
+/* Sets the procedure of another interface that this thread's waits belong to;
+ * NULL: none. */
 void weft_request_set_caller(const char *fn);
 
-/* From now on fn ends an active request with an error, now or soon, that is
- * proven to wait for ever (WEFT_DEADLOCK=error). */
+/* Registers the function that ends a request with an error, immediately or soon
+ * after, if it can never complete (WEFT_DEADLOCK=error). */
 void weft_request_on_stuck(void (*fn)(struct weft_req *req, int err));
 
-/* A loop that waits for one of several things. Zeroed with what is above the
- * line set; costs a count until it has taken long. */
+/* A loop that waits for requests, a message, members or another event. The
+ * owner zeroes it and sets the fields above the line. It costs a counter until
+ * the wait is long. */
 struct weft_request_loop {
 	const char *call;
-	/* any of these requests: by handle or place, NULL where none is */
+	/* any of n requests; at() returns request i, or NULL */
 	const struct weft_req *(*at)(const void *arg, int i);
 	const void *arg;
 	int n;
-	/* or a message */
+	/* or a message of this communicator */
 	struct weft_comm *comm;
 	int32_t rank, tag;
-	/* with this for those members to come to the collective of this tag */
+	/* if set: the missing members of the collective with this tag */
 	bool (*is_missing)(const void *arg, int32_t rank);
-	/* or something else: "the messages in the buffer to leave" */
+	/* or another event: "messages in the buffer to be sent" */
 	const char *what;
 	/* ---- below: only this room ---- */
 	uint32_t n_rounds;
 	struct weft_request_waiting *waiting;
 };
 
-/* After each round of progress on a VCI whose lock is held. Not 0 when the
- * loop is to end with that error. */
+/* Called after each round of progress on a VCI. If it is not 0, the loop must
+ * end with that error. */
 int weft_request_round(struct weft_vci *vci, struct weft_request_loop *loop);
+
+/* Ends the registered wait of a loop. */
 void weft_request_close(struct weft_request_loop *loop);
 
+/* Ends the loop, registered or not. */
 static inline void weft_request_end(struct weft_request_loop *loop)
 {
 	if (loop->waiting)
 		weft_request_close(loop);
 }
 
-/* A call that does not wait found nothing, as set in the loop. One that goes on
- * for long is said to poll. VCI's lock held. */
+/* Counts a call that does not wait and has found nothing; the loop describes
+ * it. A thread that makes such calls for long is registered as polling. */
 void weft_request_polled(
 	struct weft_vci *vci, const struct weft_request_loop *loop);
 
@@ -65,7 +69,8 @@ static inline void weft_request_poll(
 		weft_request_polled(vci, loop);
 }
 
-/* What the error is described with. */
+/* Sets the error of a loop that ended with one, with its description. Returns
+ * the error, or 0. */
 int weft_request_raise(const struct weft_request_loop *loop);
 
 #endif

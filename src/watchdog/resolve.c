@@ -15,16 +15,17 @@
 #include <stdlib.h>
 
 enum {
-	SILENCE_MS = 1500, /* without an answer: no more is expected */
-	HOLD_MS = 2000,	   /* then a verdict ends the wait in any case */
-	OPEN_MAX = 1024,   /* open pictures of other processes */
+	SILENCE_MS = 1500, /* without an answer: a gatherer stops waiting */
+	HOLD_MS = 2000,	   /* longest time that open snapshots delay an end */
+	OPEN_MAX = 1024,   /* open snapshots of other processes */
 	TEXT_MAX = 2400,   /* length of a verdict */
 };
 
-/* A picture of another process that includes a wait of this process. */
+/* A snapshot of another process that includes a wait of this process. */
 struct snapshot {
 	struct weft_link link;
-	uint64_t proc, number; /* the gatherer and its number for the picture */
+	uint64_t proc,
+		number; /* the gatherer and its number for the snapshot */
 	uint64_t epoch;
 	bool is_answered;
 };
@@ -35,16 +36,17 @@ static struct {
 	uint32_t n;
 } open_snapshots = { .list = { &open_snapshots.list, &open_snapshots.list } };
 
-/* A picture that this process gathers. Made and freed by the wait's thread;
- * handlers fill in nodes with the registry's lock held. */
+/* A snapshot that this process gathers. The wait's thread creates and frees it.
+ * Handlers fill in nodes with the registry's lock held. */
 struct weft_gather {
 	uint64_t number;
 	uint64_t answered_ns; /* time of the last answer */
-	uint32_t n_queried;   /* the first nodes, which were asked */
+	uint32_t n_queried;   /* nodes 0 to n_queried - 1 were queried */
 	uint32_t n_pending;
-	bool is_decided; /* verdicts are sent; those not taken are pending */
-	atomic_bool is_dropped;	       /* another process gathers the same */
-	bool is_due[WEFT_GRAPH_NODES]; /* an answer of this node is due */
+	bool is_decided; /* verdicts are sent; missing ACKs are pending */
+	atomic_bool is_dropped; /* another process gathers the same graph */
+	bool is_due[WEFT_GRAPH_NODES]; /* an answer or ACK of this node is due
+					*/
 	struct weft_graph graph;
 };
 
@@ -100,7 +102,7 @@ struct node_message {
 		  WEFT_GRAPH_CALL];
 };
 
-/* The edges of all waits of a call. Registry's lock held. */
+/* Adds the edges of all waits of a call. Registry's lock held. */
 static void fill_edges(struct node_message *m, uint64_t epoch)
 {
 	const struct weft_wait *w = NULL;
@@ -123,7 +125,7 @@ static void fill_edges(struct node_message *m, uint64_t epoch)
 	}
 }
 
-/* Returns the message's length. */
+/* Fills in a NODE message, and returns its length. */
 static size_t fill_node(
 	struct node_message *m, const struct weft_wait *wait, uint64_t number)
 {
@@ -157,7 +159,8 @@ static bool is_settled(uint64_t epoch, uint64_t now)
 	return true;
 }
 
-/* The next picture to answer, marked as answered; false when there is none. */
+/* Finds the next snapshot to answer, and marks it as answered; false if there
+ * is none. */
 static bool next_snapshot(
 	uint64_t epoch, uint64_t now, struct snapshot *snapshot_out)
 {
@@ -195,7 +198,7 @@ static void answer_snapshots(const struct weft_wait *wait, uint64_t now)
 	}
 }
 
-/* Registry's lock held. */
+/* True if a snapshot is open at the wait. Registry's lock held. */
 static bool is_open(uint64_t epoch)
 {
 	const struct weft_wait *w = NULL;
@@ -229,7 +232,7 @@ static void close_gather(struct weft_wait *wait)
 	free(g);
 }
 
-/* True if an edge leads to a process of this job, which can be asked. */
+/* True if an edge leads to a process of this job, which can be queried. */
 static bool has_prospect(const struct weft_wait *wait)
 {
 	for (uint32_t i = 0; i < wait->n_edges; i++)
@@ -238,8 +241,8 @@ static bool has_prospect(const struct weft_wait *wait)
 	return false;
 }
 
-/* The picture of another process that includes this wait has all that a picture
- * of this process would have. Only the first process gathers. */
+/* True if a process with a smaller number gathers a snapshot that includes this
+ * wait. That snapshot contains all that one of this process would contain. */
 static bool is_seen_by_first(uint64_t epoch)
 {
 	bool is = false;
@@ -381,7 +384,7 @@ static bool ends_with_errors(void)
 	return !strcmp(weft_knobs.deadlock, "error");
 }
 
-/* Decides, when all answers have arrived. */
+/* Analyses the graph after all answers have arrived, and sends the verdicts. */
 static void resolve_decide(struct weft_wait *wait, uint64_t now)
 {
 	struct weft_gather *g = wait->gather;
@@ -410,17 +413,17 @@ static void resolve_decide(struct weft_wait *wait, uint64_t now)
 	if (weft_graph_reduce(
 		    graph, (struct weft_graph_rules){ .with_unsure = true }))
 		weft_report_rings(graph, "SESSION-CYCLE", "SESSION-DOUBT",
-			"; only another thread of one of them can end that");
+			"; only another thread of one of them can end this");
 	else if (weft_graph_reduce(
 			 graph, (struct weft_graph_rules){ true, true }))
 		weft_report_rings(graph, "MPI-CYCLE", "MPI-DEADLOCK",
-			"; that is for ever, unless another thread of one of "
-			"them ends it (WEFT_DEADLOCK)");
+			"; only another thread of one of them can end this "
+			"(WEFT_DEADLOCK=error ends the calls)");
 	else
 		wait->has_reported_ring = false;
 }
 
-/* True when no further answer is expected. */
+/* True if no further answer or ACK is expected. */
 static bool is_gathered(const struct weft_gather *g, uint64_t now)
 {
 	bool is;
@@ -445,7 +448,7 @@ static void gather_round(struct weft_wait *wait, uint64_t now)
 		close_gather(wait);
 }
 
-/* Reports a verdict immediately; the wait ends when no picture is open. */
+/* Reports a verdict immediately. The wait ends when no snapshot is open. */
 static void verdict_round(struct weft_wait *wait, uint64_t now)
 {
 	char *text = NULL;
@@ -482,7 +485,7 @@ static void free_snapshot(struct snapshot *l)
 	free(l);
 }
 
-/* The next picture that a wait was in; false when there is none. */
+/* Removes the next snapshot that includes the wait; false if there is none. */
 static bool pop_snapshot(uint64_t epoch, struct snapshot *snapshot_out)
 {
 	bool is_found = false;
@@ -556,9 +559,9 @@ static void on_graph_query(
 		send(vci, from, WEFT_WIRE_GRAPH_NODE, g->number, 0);
 }
 
-/* The picture of this process with this number in which an answer of `from` is
- * due, and the index of its node; NULL when there is none. Registry's lock
- * held. */
+/* Finds the snapshot of this process with this number in which an answer or ACK
+ * of `from` is due, and the index of that node. NULL if there is none.
+ * Registry's lock held. */
 static struct weft_gather *due_at(
 	uint64_t number, uint64_t from, uint32_t *at_out)
 {

@@ -2,35 +2,37 @@
 /* resolve: gathers the graph of waits, and sends verdicts to waits that can
  * never end
  *
- * LOOK     a wait that takes long asks the processes it waits for, over the
- *          default VCI, then the processes that these wait for, and so on.
- * NODE     the answer: the wait of that process and its edges. The picture is
+ * QUERY    A long wait (the gatherer) queries the processes that it waits for,
+ *          over the default VCI, then the processes that these wait for, and so
+ *          on.
+ * NODE     The answer: the wait of that process and its edges. The snapshot is
  *          open there until CLOSE.
- * VERDICT  each process of a ring has it before any of them goes on (TAKEN):
- *          its call ends with an error.
- * CLOSE    ends every picture, with or without a verdict. A wait with a verdict
- *          goes on until no picture is open, so that a second ring through it
- *          is proven as well.
+ * VERDICT  The call of a process in a ring ends with an error. Each process
+ *          acknowledges the verdict (ACK). All processes of the ring have it
+ *          before one of them continues.
+ * CLOSE    Closes a snapshot, with or without a verdict. A wait with a verdict
+ *          does not end while a snapshot is open at it, so that a second ring
+ *          through it is proven as well.
  *
- * The proof that only stuck waits end with an error, and all of a ring, is in
- * the room's page. */
+ * The room's page proves that only stuck waits end with an error, and that all
+ * waits of a ring do. */
 #ifndef WEFT_RESOLVE_H
 #define WEFT_RESOLVE_H
 
 #include "transport/dispatch.h"
 #include "watchdog/wait.h"
 
-/* Begins to gather. False when there is nothing to gather; then the caller
- * makes the report. The wait's VCI's lock held, here and below. */
+/* Begins to gather. False if there is nothing to gather: then the caller makes
+ * the report. The lock of the wait's VCI is held, here and below. */
 bool weft_resolve_start(struct weft_wait *wait);
 
 /* True if a gatherer waits for the edges of this wait. */
 bool weft_resolve_is_asked(const struct weft_wait *wait);
 
-/* Answers gatherers, goes on gathering, and takes a verdict. */
+/* One round: answers gatherers, continues to gather, and handles a verdict. */
 void weft_resolve_round(struct weft_wait *wait, uint64_t now);
 
-/* Takes the wait out of the registry. Sets wait->err if it has a verdict. */
+/* Removes the wait from the registry. Sets wait->err if it has a verdict. */
 void weft_resolve_end(struct weft_wait *wait);
 
 weft_wire_fn weft_resolve_on_graph;

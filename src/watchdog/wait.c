@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait: a call that waits, registered, asked about, and ended when it is proven
- * that it waits for ever */
+/* wait: the registry of waits, and the rounds of a wait */
 #include "watchdog/wait.h"
 
 #include "base/bits.h"
@@ -21,8 +20,8 @@
 
 enum {
 	ROUNDS_PER_CHECK = 64, /* rounds between readings of the clock */
-	FRESH_MS = 200,	       /* so long edges are not asked for again */
-	PULSE_NS = 250000000,  /* between two readings of the pulse */
+	FRESH_MS = 200,	       /* edges are valid for this time */
+	PULSE_NS = 250000000,  /* between readings of the pulse */
 };
 
 static struct {
@@ -78,7 +77,7 @@ struct weft_wait *weft_wait_first(void)
 	return w;
 }
 
-/* True if all waits are of one call, and no other thread can make a call. */
+/* True if one call has all waits, and no other thread can make a call. */
 static bool wait_is_alone(void)
 {
 	const struct weft_wait *first, *w;
@@ -180,8 +179,8 @@ static bool wait_is_waiting(const struct weft_wait_proc *o)
 	return o->has_answered && o->met != WEFT_WIRE_MET && o->epoch;
 }
 
-/* True if a process of the needs with this number may still meet one, or not
- * all were asked. */
+/* True if a process of the needs with this number may still meet one, or if
+ * some of the processes were not queried. */
 static bool is_live(const struct weft_wait_view *view, uint16_t any)
 {
 	uint32_t n_all = 0, n = 0;
@@ -217,8 +216,8 @@ static void add_edge(struct weft_wait *wait, const struct weft_need *need,
 	memcpy(edge->label, need->label, sizeof(edge->label) - 1);
 }
 
-/* Adds edges to the processes that wait themselves: with this clause, or, if it
- * is 0, each with a clause of its own. */
+/* Adds edges to the processes that wait themselves. The edges have clause any,
+ * or each its own clause if any is 0. */
 static void settle_clause(struct weft_wait *wait, uint16_t any)
 {
 	const struct weft_wait_view *view = wait->view;
@@ -234,8 +233,8 @@ static void settle_clause(struct weft_wait *wait, uint16_t any)
 	}
 }
 
-/* Adds only edges that may prove something. Of the needs that one of several
- * processes can meet, that is the first, if all of these processes wait. */
+/* Adds the edges that may prove something. Of the clauses that one process can
+ * meet, only the first is added, if all of its processes wait. */
 static void settle_edges(struct weft_wait *wait)
 {
 	const struct weft_wait_view *view = wait->view;
@@ -298,8 +297,8 @@ static void wait_ask(struct weft_wait *wait, uint64_t now)
 	wait->has_asked_again = false;
 }
 
-/* True when all answers have arrived or are late. False, too, when they named
- * further processes, which are asked now. */
+/* True if all answers have arrived or are late. If they name further processes,
+ * queries these and returns false. */
 static bool has_answers(struct weft_wait *wait, uint64_t now)
 {
 	if (!weft_query_is_over(wait, now))
@@ -313,7 +312,8 @@ static bool has_answers(struct weft_wait *wait, uint64_t now)
 	return false;
 }
 
-/* Asks when it is due; reports and gathers when the answers have arrived. */
+/* Queries when it is due; reports and gathers after the answers have arrived.
+ */
 static void wait_check_due(struct weft_wait *wait, uint64_t now)
 {
 	bool is_due = weft_knobs.stall_warn && now >= wait->due_ns;
@@ -337,7 +337,7 @@ static void wait_check_due(struct weft_wait *wait, uint64_t now)
 	weft_resolve_round(wait, now);
 }
 
-/* A wait of which something moves is not due. */
+/* Defers the report while data of the wait moves. */
 static void wait_check_pulse(struct weft_wait *wait, uint64_t now)
 {
 	uint64_t pulse;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* watchdog: what a VCI needs to take part */
+/* watchdog: installs the handlers of this room */
 #include "watchdog/watchdog.h"
 
 #include "core/req.h"

@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 	CHECK(rc == MPI_SUCCESS && rc_of_thread == MPI_SUCCESS,
 		"S76: a process that can continue gets no error, %s",
 		mtest_error(rc ? rc : rc_of_thread));
-	CHECK(heard("only another thread of one of them can end that") >= 1,
+	CHECK(heard("only another thread of one of them can end this") >= 1,
 		"S76: the ring is reported");
 	CHECK(heard("SESSION-CYCLE") >= 2,
 		"S76: the members of the ring are reported");

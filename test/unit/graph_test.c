@@ -801,9 +801,9 @@ static void a_ring_can_be_read(void **state)
 	assert_int_equal(weft_graph_ring(&graph, 0, steps), 2);
 	assert_string_equal(
 		weft_graph_print_step(&graph, steps[0], text, sizeof(text)),
-		"process 0 in MPI_Finalize waits for process 1 to leave "
-		"communicator \"foobar2\" (2 processes), which belongs there "
-		"to session 4");
+		"process 0 in MPI_Finalize waits for process 1 to close "
+		"communicator \"foobar2\" (2 processes), which session 4 owns "
+		"there");
 	assert_string_equal(
 		weft_graph_print_step(&graph, steps[1], text, sizeof(text)),
 		"process 1 in MPI_Comm_create_from_group waits for process 0 "
