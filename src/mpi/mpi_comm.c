@@ -132,7 +132,7 @@ static void free_spread(struct weft_comm *comm)
 }
 
 /* Creates the duplicate even if a copy function failed, because the other
- * members create it; then frees it at once. */
+ * members create it. Then frees it immediately. */
 static int dup_comm(struct weft_comm *comm, const struct weft_info *info,
 	bool may_spread, struct weft_comm **made)
 {

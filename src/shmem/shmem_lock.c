@@ -80,20 +80,21 @@ static void shmem_lock_relax(
 	const char *fn, const long *lock, struct weft_rma_wait *wait)
 {
 	int news = weft_rma_wait_round(wait);
-	char who[32] = "the next PE to join the queue", failed[80];
+	char awaited[32] = "the next PE to join the queue", failed[80];
 
 	if (weft_likely(!news))
 		return;
 	if (wait->from)
-		snprintf(who, sizeof(who), "PE %u to pass it on",
+		snprintf(awaited, sizeof(awaited), "PE %u to release it",
 			wait->from - 1);
 	weft_rma_pe_failed(failed, sizeof(failed));
 	if (news < 0)
 		weft_shmem_fatal(fn, "waits at lock %p for %s; failed: %s",
-			(const void *)lock, who, failed);
+			(const void *)lock, awaited, failed);
 	weft_log_warn("SHMEM-STALL",
 		"%s: waiting at lock %p for %s%s%s (WEFT_STALL_WARN)", fn,
-		(const void *)lock, who, *failed ? "; failed: " : "", failed);
+		(const void *)lock, awaited, *failed ? "; failed: " : "",
+		failed);
 }
 
 static uint32_t node_now(const struct queue_lock *q)

@@ -31,8 +31,8 @@ static inline void shmem_rma_copy(void *to, const void *from, size_t len)
 	}
 }
 
-/* Stores one item of a program's type. A word is stored at once, because other
- * PEs may poll it. */
+/* Stores one item of a program's type. A word needs a single store, because
+ * other PEs may poll it. */
 #define WORD_STORE(at, from)                                             \
 	(sizeof(*(at)) <= 8 ? __atomic_store(at, from, __ATOMIC_RELAXED) \
 			    : (void)(*(at) = *(from)))

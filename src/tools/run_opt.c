@@ -588,8 +588,8 @@ static int option(struct weft_run_opt *opt, struct weft_run_app *app,
 			opt, app, word[len] ? word + len + 1 : NULL, argv, at);
 	}
 	if (word[len] && !name->has_value)
-		return weft_err_set(
-			WEFT_ERR_ARG, "option -%s takes no value", name->name);
+		return weft_err_set(WEFT_ERR_ARG, "option -%s accepts no value",
+			name->name);
 	(*at)++;
 	if (word[len])
 		value = word + len + 1;

@@ -22,15 +22,15 @@ struct missing {
 
 static void add_missing(struct missing *m, const struct weft_wait_proc *o)
 {
-	char who[64], what[WEFT_WAIT_TEXT + 64];
+	char name[64], what[WEFT_WAIT_TEXT + 64];
 
 	if (m->n++ >= SHOWN || m->used >= sizeof(m->text))
 		return;
 	if (o->rank >= 0)
-		snprintf(who, sizeof(who), "rank %d (process %u)", (int)o->rank,
-			(unsigned)o->proc);
+		snprintf(name, sizeof(name), "rank %d (process %u)",
+			(int)o->rank, (unsigned)o->proc);
 	else
-		snprintf(who, sizeof(who), "process %u", (unsigned)o->proc);
+		snprintf(name, sizeof(name), "process %u", (unsigned)o->proc);
 	if (o->has_answered)
 		snprintf(what, sizeof(what), "%s", o->text);
 	else
@@ -38,7 +38,7 @@ static void add_missing(struct missing *m, const struct weft_wait_proc *o)
 			"not answering: no call of it makes progress (%s)",
 			o->text[0] ? o->text : "it computes, or is stopped");
 	m->used += (size_t)snprintf(m->text + m->used,
-		sizeof(m->text) - m->used, "; %s is %s%s", who, what,
+		sizeof(m->text) - m->used, "; %s is %s%s", name, what,
 		o->met == WEFT_WIRE_NEVER ? ", which rules this out" : "");
 }
 
