@@ -9,8 +9,8 @@
 
 enum { FRAME_WORDS = 128, FRAME_HEAPS = 8 };
 
-/* On the stack of one call: the arguments of coll and memory for its arrays.
- * Coll reads them before its functions return. */
+/* The arguments of a collective in the form of coll, and memory for its arrays.
+ * A variable of one call: coll does not use it after its functions return. */
 struct frame {
 	struct weft_coll coll;
 	size_t n_words;
@@ -30,7 +30,7 @@ static inline int frame_open(struct frame *f, const struct weft_collarg *a)
 	return weft_check_comm(a->comm, &f->coll.comm);
 }
 
-/* Memory for n items of 8 bytes until the end of the call; NULL when out of
+/* Allocates n items of 8 bytes until the end of the call; NULL when out of
  * memory. */
 static void *frame_room(struct frame *f, int32_t n)
 {
@@ -74,8 +74,8 @@ static int mpi_collarg_give(
 	return err;
 }
 
-/* The end of every procedure: runs the operation unless err, frees the frame,
- * raises. */
+/* Ends every procedure: runs the operation if err is 0, frees the frame, and
+ * raises an error. */
 static int frame_close(struct frame *f, const struct weft_collarg *a,
 	enum weft_coll_kind kind, int err)
 {
@@ -160,7 +160,7 @@ static int widen_displs(struct frame *f, const struct weft_collside *side,
 	return 0;
 }
 
-/* The type of an empty block is ignored. */
+/* Looks up the types of n blocks. Ignores the type of an empty block. */
 static int find_types(struct frame *f, const struct weft_collside *side,
 	int32_t n, struct weft_blocks *out)
 {
@@ -178,7 +178,8 @@ static int find_types(struct frame *f, const struct weft_collside *side,
 	return err;
 }
 
-/* Wide displacements in bytes may be addresses relative to MPI_BOTTOM. */
+/* Checks the buffer of n blocks. Displacements in bytes of the large form may
+ * be addresses relative to MPI_BOTTOM. */
 static int mpi_collarg_check_blocks(const struct weft_collside *side,
 	const struct weft_blocks *blocks, int32_t n)
 {
@@ -192,7 +193,8 @@ static int mpi_collarg_check_blocks(const struct weft_collside *side,
 	return err;
 }
 
-/* n blocks: of one count, or by the arrays. */
+/* Checks n blocks of a side, and writes them to out. The blocks have one count,
+ * or counts and displacements from arrays. */
 static int many(struct frame *f, const struct weft_collside *side,
 	const char *name, int32_t n, struct weft_blocks *out)
 {

@@ -2,10 +2,10 @@
 /* mpi_collarg: arguments of a collective procedure
  *
  * A procedure fills a struct weft_collarg and calls the function of its
- * operation. That checks the arguments by the standard (arguments that are
- * significant at the root only are ignored elsewhere), widens int counts, and
- * runs, starts or initialises the operation. Each function returns what the
- * procedure must return. */
+ * operation. The function checks the arguments by the standard; it ignores
+ * arguments that are significant at the root only at other processes. Then it
+ * widens int counts, and runs, starts or initialises the operation. Its result
+ * is the result of the procedure. */
 #ifndef WEFT_MPI_COLLARG_H
 #define WEFT_MPI_COLLARG_H
 

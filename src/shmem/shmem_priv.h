@@ -25,7 +25,7 @@
  * calls that change it are collective. */
 struct weft_shmem_team {
 	struct weft_obj obj;
-	struct weft_group *group; /* of process numbers; rank is PE number */
+	struct weft_group *group; /* its ranks are the PE numbers of the team */
 	struct weft_comm *comm;	  /* NULL until the first collective */
 	uint32_t n_pes;
 	uint32_t my_pe;
@@ -43,7 +43,7 @@ struct weft_shmem_ctx {
 	struct weft_rma_ctx *rma;
 	struct weft_shmem_team *team;
 	shmem_team_t team_handle;
-	long options; /* as created */
+	long options; /* options of its creation */
 	long session; /* hints of the session, 0: none */
 	bool has_session;
 	size_t total_ops;
@@ -176,8 +176,8 @@ void weft_shmem_ctxs_close(const struct weft_shmem_team *team);
 /* A barrier of all PEs, which completes the puts of the default context. */
 void weft_shmem_barrier(const char *fn);
 
-/* Sets the procedure that reports of long waits name, for this thread. NULL: no
- * procedure of OpenSHMEM waits. */
+/* Sets the procedure whose name appears in reports of this thread's long waits.
+ * NULL: the thread waits in no procedure of OpenSHMEM. */
 static inline void weft_shmem_set_caller(const char *fn)
 {
 	weft_request_set_caller(fn);
