@@ -32,7 +32,7 @@ static inline int frame_open(struct frame *f, const struct weft_collarg *a)
 
 /* Allocates n items of 8 bytes until the end of the call; NULL when out of
  * memory. */
-static void *frame_room(struct frame *f, int32_t n)
+static void *frame_alloc(struct frame *f, int32_t n)
 {
 	void *p;
 
@@ -103,7 +103,7 @@ static int check_not_in_place(const void *buf, const char *name)
 	return 0;
 }
 
-static int one(const struct weft_collside *side, const char *name,
+static int fill_block(const struct weft_collside *side, const char *name,
 	struct weft_blocks *out)
 {
 	int err = check_not_in_place(side->buf, name);
@@ -126,7 +126,7 @@ static int widen_counts(struct frame *f, const struct weft_collside *side,
 		out->counts = side->counts_c;
 	} else {
 		err = weft_check_ptr(side->counts, "array of counts");
-		wide = err ? NULL : frame_room(f, n);
+		wide = err ? NULL : frame_alloc(f, n);
 		if (!err && !wide)
 			return WEFT_ERR_NOMEM;
 		for (int32_t i = 0; !err && i < n; i++)
@@ -151,7 +151,7 @@ static int widen_displs(struct frame *f, const struct weft_collside *side,
 	err = weft_check_ptr(side->displs, "array of displacements");
 	if (err)
 		return err;
-	wide = frame_room(f, n);
+	wide = frame_alloc(f, n);
 	if (!wide)
 		return WEFT_ERR_NOMEM;
 	for (int32_t i = 0; i < n; i++)
@@ -164,7 +164,7 @@ static int widen_displs(struct frame *f, const struct weft_collside *side,
 static int find_types(struct frame *f, const struct weft_collside *side,
 	int32_t n, struct weft_blocks *out)
 {
-	struct weft_type **types = frame_room(f, n);
+	struct weft_type **types = frame_alloc(f, n);
 	int err = types ? 0 : WEFT_ERR_NOMEM;
 
 	for (int32_t i = 0; !err && i < n; i++) {
@@ -195,13 +195,13 @@ static int mpi_collarg_check_blocks(const struct weft_collside *side,
 
 /* Checks n blocks of a side, and writes them to out. The blocks have one count,
  * or counts and displacements from arrays. */
-static int many(struct frame *f, const struct weft_collside *side,
+static int fill_blocks(struct frame *f, const struct weft_collside *side,
 	const char *name, int32_t n, struct weft_blocks *out)
 {
 	int err;
 
 	if (!f->coll.is_irregular)
-		return one(side, name, out);
+		return fill_block(side, name, out);
 	err = check_not_in_place(side->buf, name);
 	if (!err && n > 0)
 		err = widen_counts(f, side, n, out);
@@ -285,7 +285,7 @@ int weft_collarg_bcast(const struct weft_collarg *a)
 	if (!err)
 		err = weft_check_root(f.coll.comm, a->root);
 	if (!err && a->root != MPI_PROC_NULL)
-		err = one(&a->recv, "buffer", &f.coll.recv);
+		err = fill_block(&a->recv, "buffer", &f.coll.recv);
 	return frame_close(&f, a, WEFT_COLL_BCAST, err);
 }
 
@@ -308,9 +308,10 @@ static int one_to_all(const struct weft_collarg *a, enum weft_coll_kind kind)
 	c->is_in_place =
 		block->buf == MPI_IN_PLACE && !c->comm->is_inter && is_root(c);
 	if (is_leaf(c) && !c->is_in_place)
-		err = one(block, is_gather ? "sendbuf" : "recvbuf", to_block);
+		err = fill_block(
+			block, is_gather ? "sendbuf" : "recvbuf", to_block);
 	if (!err && is_root(c))
-		err = many(&f, all, is_gather ? "recvbuf" : "sendbuf",
+		err = fill_blocks(&f, all, is_gather ? "recvbuf" : "sendbuf",
 			c->comm->remote_size, to_all);
 	if (!err && is_root(c))
 		err = check_own_block(c, to_all, to_block, 0);
@@ -338,9 +339,9 @@ int weft_collarg_allgather(const struct weft_collarg *a)
 		goto out;
 	c->is_in_place = a->send.buf == MPI_IN_PLACE && !c->comm->is_inter;
 	if (!c->is_in_place)
-		err = one(&a->send, "sendbuf", &c->send);
+		err = fill_block(&a->send, "sendbuf", &c->send);
 	if (!err)
-		err = many(&f, &a->recv, "recvbuf", c->comm->remote_size,
+		err = fill_blocks(&f, &a->recv, "recvbuf", c->comm->remote_size,
 			&c->recv);
 	if (!err)
 		err = check_own_block(c, &c->recv, &c->send, 0);
@@ -358,10 +359,10 @@ int weft_collarg_alltoall(const struct weft_collarg *a)
 		goto out;
 	c->is_in_place = a->send.buf == MPI_IN_PLACE && !c->comm->is_inter;
 	if (!c->is_in_place)
-		err = many(&f, &a->send, "sendbuf", c->comm->remote_size,
+		err = fill_blocks(&f, &a->send, "sendbuf", c->comm->remote_size,
 			&c->send);
 	if (!err)
-		err = many(&f, &a->recv, "recvbuf", c->comm->remote_size,
+		err = fill_blocks(&f, &a->recv, "recvbuf", c->comm->remote_size,
 			&c->recv);
 	if (!err)
 		err = check_own_block(c, &c->send, &c->recv, c->comm->rank);
@@ -393,7 +394,9 @@ static int reduce_send(struct frame *f, const struct weft_collarg *a)
 		.buf = a->send.buf, .count = a->recv.count, .type = a->recv.type
 	};
 
-	return f->coll.is_in_place ? 0 : one(&side, "sendbuf", &f->coll.send);
+	return f->coll.is_in_place
+		       ? 0
+		       : fill_block(&side, "sendbuf", &f->coll.send);
 }
 
 static int reduce_op(struct frame *f, const struct weft_collarg *a)
@@ -424,7 +427,7 @@ int weft_collarg_reduce(const struct weft_collarg *a)
 	if (!err && is_leaf(c))
 		err = reduce_send(&f, a);
 	if (!err && is_root(c))
-		err = one(&a->recv, "recvbuf", &c->recv);
+		err = fill_block(&a->recv, "recvbuf", &c->recv);
 	if (!err && is_root(c) && is_leaf(c) && !c->is_in_place)
 		err = check_alias(c->send.buf, c->recv.buf, c->recv.count > 0);
 out:
@@ -445,7 +448,7 @@ static int reduce_all(const struct weft_collarg *a, enum weft_coll_kind kind)
 	if (!err)
 		err = reduce_send(&f, a);
 	if (!err)
-		err = one(&a->recv, "recvbuf", &c->recv);
+		err = fill_block(&a->recv, "recvbuf", &c->recv);
 	if (!err && !c->is_in_place)
 		err = check_alias(c->send.buf, c->recv.buf, c->recv.count > 0);
 out:
@@ -532,8 +535,8 @@ static int open_neighbors(struct frame *f, const struct weft_collarg *a)
 			"communicator %s has no process topology",
 			weft_mpi_comm_print(c->comm));
 	weft_topo_degrees(c->comm, &c->n_sources, &c->n_dests);
-	sources = frame_room(f, c->n_sources);
-	dests = frame_room(f, c->n_dests);
+	sources = frame_alloc(f, c->n_sources);
+	dests = frame_alloc(f, c->n_dests);
 	c->sources = sources;
 	c->dests = dests;
 	if (!sources || !dests)
@@ -551,9 +554,10 @@ int weft_collarg_neighbor_allgather(const struct weft_collarg *a)
 
 	c->is_same_block = true;
 	if (!err)
-		err = one(&a->send, "sendbuf", &c->send);
+		err = fill_block(&a->send, "sendbuf", &c->send);
 	if (!err)
-		err = many(&f, &a->recv, "recvbuf", c->n_sources, &c->recv);
+		err = fill_blocks(
+			&f, &a->recv, "recvbuf", c->n_sources, &c->recv);
 	return frame_close(&f, a, WEFT_COLL_NEIGHBOR_ALLGATHER, err);
 }
 
@@ -564,8 +568,10 @@ int weft_collarg_neighbor_alltoall(const struct weft_collarg *a)
 	int err = open_neighbors(&f, a);
 
 	if (!err)
-		err = many(&f, &a->send, "sendbuf", c->n_dests, &c->send);
+		err = fill_blocks(
+			&f, &a->send, "sendbuf", c->n_dests, &c->send);
 	if (!err)
-		err = many(&f, &a->recv, "recvbuf", c->n_sources, &c->recv);
+		err = fill_blocks(
+			&f, &a->recv, "recvbuf", c->n_sources, &c->recv);
 	return frame_close(&f, a, WEFT_COLL_NEIGHBOR_ALLTOALL, err);
 }
