@@ -2,10 +2,10 @@
 /* mpi_collarg: arguments of a collective procedure
  *
  * A procedure fills a struct weft_collarg and calls the function of its
- * operation. The function checks the arguments by the standard; it ignores
- * arguments that are significant at the root only at other processes. Then it
- * widens int counts, and runs, starts or initialises the operation. Its result
- * is the result of the procedure. */
+ * operation. The function checks the arguments by the standard. An argument
+ * that is significant at the root only is ignored at the other processes. Then
+ * the function widens int counts, and runs, starts or initialises the
+ * operation. It returns the result of the procedure. */
 #ifndef WEFT_MPI_COLLARG_H
 #define WEFT_MPI_COLLARG_H
 
@@ -19,8 +19,8 @@ enum weft_collarg_mode {
 	WEFT_COLLARG_INIT,  /* persistent */
 };
 
-/* One side's buffer: count and type, or arrays of them. Of each array, at most
- * one width is set. */
+/* The buffer of one side: count and type, or arrays of them. At most one width
+ * of each array is set. */
 struct weft_collside {
 	const void *buf;
 	MPI_Count count;

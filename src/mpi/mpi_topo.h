@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_topo: the process topology of a communicator
  *
- * One block of memory, which is freed with free() when the communicator is
- * destroyed. Never changes once attached. */
+ * A topology is one block of memory, and never changes once attached. free()
+ * frees it when the communicator is destroyed. */
 #ifndef WEFT_MPI_TOPO_H
 #define WEFT_MPI_TOPO_H
 
@@ -22,13 +22,14 @@ struct weft_topo_attached {
 			weights */
 };
 
-/* Copies; *out is NULL if topo is NULL. */
+/* Copies a topology; *topo_out is NULL if topo is NULL. 0 or WEFT_ERR_NOMEM. */
 int weft_topo_dup(const struct weft_topo_attached *topo,
 	struct weft_topo_attached **topo_out);
 
 struct weft_comm;
 
-/* The in- and out-degree of this process. The communicator has a topology. */
+/* Returns the in- and out-degree of this process. The communicator has a
+ * topology. */
 void weft_topo_degrees(
 	const struct weft_comm *comm, int *n_sources_out, int *n_dests_out);
 

@@ -44,7 +44,8 @@ void weft_shmem_check_open(const char *fn)
 	if (!weft_rma.n_pes)
 		weft_shmem_fatal(fn,
 			"the library is not initialized; call shmem_init "
-			"first, and nothing after the last shmem_finalize");
+			"first, and no procedure after the last "
+			"shmem_finalize");
 }
 
 void weft_shmem_fatal_pe(const char *fn, int pe, uint32_t n_pes)

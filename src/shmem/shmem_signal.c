@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_signal: put with signal, signals alone */
+/* shmem_signal: put with signal, and operations on signals */
 #include "shmem_priv.h"
 
 struct update {
