@@ -111,7 +111,7 @@ static void run_cleanup_watch(int fd, const char *dir, const char *mark)
 	_exit(0);
 }
 
-static void become_cleanup(int fd, const char *dir, const char *mark)
+static void run_cleanup_main(int fd, const char *dir, const char *mark)
 {
 	setsid();
 	for (int sig = 1; sig < NSIG; sig++)
@@ -138,7 +138,7 @@ int weft_run_cleanup_start(
 	pid = fork();
 	if (!pid) {
 		close(fds[1]);
-		become_cleanup(fds[0], dir, mark);
+		run_cleanup_main(fds[0], dir, mark);
 	}
 	close(fds[0]);
 	if (pid < 0) {

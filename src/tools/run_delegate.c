@@ -506,7 +506,8 @@ static void print_cmd(const struct weft_run_cmd *cmd)
 	fputc('\n', stderr);
 }
 
-static int become(struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
+static int exec_launcher(
+	struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 {
 	if (cmd->err) {
 		const char *detail = weft_err_detail_peek(cmd->err);
@@ -542,7 +543,7 @@ int weft_run_delegate(const struct weft_run_opt *opt)
 	} else {
 		weft_run_delegate_prrte(&cmd, opt);
 	}
-	status = become(&cmd, opt);
+	status = exec_launcher(&cmd, opt);
 	weft_run_cmd_fini(&cmd);
 	return status;
 }

@@ -54,12 +54,12 @@ static uint64_t offset_of(const struct image *image, uint64_t address)
 	return UINT64_MAX;
 }
 
-static bool run_elf_is_ours(const char *name)
+static bool run_elf_is_weft(const char *name)
 {
 	return !strncmp(name, "libmpi_abi.so", 13);
 }
 
-static bool run_elf_is_other(const char *name)
+static bool run_elf_is_other_mpi(const char *name)
 {
 	static const char *const others[] = { "libmpi.so", "libmpich.so",
 		"libmpichfort.so", "libmpichcxx.so", "libmpifort.so",
@@ -115,11 +115,11 @@ static bool run_elf_search(const struct image *image, const Elf64_Phdr *table,
 			continue;
 		run_elf_copy_name(
 			image, strings + dyn->d_un.d_val, name, sizeof(name));
-		if (run_elf_is_ours(name))
+		if (run_elf_is_weft(name))
 			return false;
-		if (!found && run_elf_is_other(name))
+		if (!found && run_elf_is_other_mpi(name))
 			snprintf(name_out, len, "%s", name);
-		found |= run_elf_is_other(name);
+		found |= run_elf_is_other_mpi(name);
 	}
 	return found;
 }
@@ -152,7 +152,7 @@ bool weft_run_elf_other_mpi(const char *file, char *name_out, size_t len)
 static bool run_elf_maps(pid_t pid, char *name_out, size_t len)
 {
 	char path[64], line[4352];
-	bool found = false, has_ours = false;
+	bool found = false, has_weft = false;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
@@ -162,8 +162,8 @@ static bool run_elf_maps(pid_t pid, char *name_out, size_t len)
 
 		if (!name++)
 			continue;
-		has_ours |= run_elf_is_ours(name);
-		if (found || !run_elf_is_other(name))
+		has_weft |= run_elf_is_weft(name);
+		if (found || !run_elf_is_other_mpi(name))
 			continue;
 		found = true;
 		snprintf(
@@ -171,7 +171,7 @@ static bool run_elf_maps(pid_t pid, char *name_out, size_t len)
 	}
 	if (file)
 		fclose(file);
-	return found && !has_ours;
+	return found && !has_weft;
 }
 
 static bool run_elf_children_map(

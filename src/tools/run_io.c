@@ -39,7 +39,7 @@ struct stream {
 struct sink {
 	int fd;
 	bool is_pipe;
-	bool is_dead;	/* a write failed */
+	bool is_broken; /* a write failed */
 	int error;	/* errno of that; 0 if the reader closed the pipe */
 	int64_t cut_by; /* the stream whose line is incomplete, or NO_STREAM */
 	char *queue;
@@ -108,7 +108,7 @@ static void stream_close(struct stream *stream)
 /* Appends data to the queue. Drops it when out of memory. */
 static void sink_add(struct sink *sink, const void *data, size_t len)
 {
-	if (sink->is_dead || !len)
+	if (sink->is_broken || !len)
 		return;
 	if (sink->pos == sink->len)
 		sink->pos = sink->len = 0;
@@ -132,10 +132,10 @@ static bool can_write(const struct sink *sink)
 	return poll(&fd, 1, 0) > 0;
 }
 
-static void sink_die(struct sink *sink)
+static void sink_fail(struct sink *sink)
 {
 	sink->error = errno == EPIPE ? 0 : errno;
-	sink->is_dead = true;
+	sink->is_broken = true;
 	sink->pos = sink->len = 0;
 }
 
@@ -154,7 +154,7 @@ static void sink_flush(struct sink *sink)
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n < 0) {
-			sink_die(sink);
+			sink_fail(sink);
 			return;
 		}
 		sink->pos += (size_t)n;
@@ -176,7 +176,7 @@ static void add_tag(struct weft_run_io *io, struct sink *sink, size_t index)
 
 /* Data of a stream follows an incomplete line of another stream. The bytes of
  * programs are never changed. Only if lines have tags, a newline is added. */
-static void follow_other(struct weft_run_io *io, struct sink *sink)
+static void end_partial_line(struct weft_run_io *io, struct sink *sink)
 {
 	size_t other = (size_t)sink->cut_by;
 
@@ -203,7 +203,7 @@ static void emit_line(
 		weft_run_repeat_has(&io->repeat, data, len, weft_now_ns()))
 		return;
 	if (sink->cut_by != NO_STREAM && sink->cut_by != (int64_t)index)
-		follow_other(io, sink);
+		end_partial_line(io, sink);
 	if (sink->cut_by == NO_STREAM)
 		add_tag(io, sink, index);
 	sink_add(sink, data, len);
@@ -323,7 +323,7 @@ static void tty_close(struct tty *tty)
 
 /* True if the launcher is in the foreground: in the background, a read would
  * stop it. */
-static bool tty_is_ours(const struct tty *tty)
+static bool tty_is_foreground(const struct tty *tty)
 {
 	return tty->from >= 0 && tcgetpgrp(tty->from) == getpgrp();
 }
@@ -338,7 +338,7 @@ static void tty_step(struct tty *tty, const struct pollfd *fd)
 			tty_close(tty);
 		if (n > 0)
 			memmove(tty->buf, tty->buf + n, tty->len -= (size_t)n);
-	} else if (fd->revents && tty_is_ours(tty)) {
+	} else if (fd->revents && tty_is_foreground(tty)) {
 		n = read(tty->from, tty->buf, sizeof(tty->buf));
 		if (n > 0)
 			tty->len = (size_t)n;
@@ -359,7 +359,7 @@ static bool is_full(const struct sink *sink)
 
 /* Prints an incomplete line that has waited long enough; otherwise lowers
  * *timeout_ms to the remaining time. */
-static void partial(struct weft_run_io *io, size_t index, int *timeout_ms)
+static void print_partial(struct weft_run_io *io, size_t index, int *timeout_ms)
 {
 	struct stream *stream = &io->streams[index];
 	uint64_t age_ms;
@@ -396,7 +396,7 @@ size_t weft_run_io_fill(
 		struct sink *sink = &io->sinks[i % 2];
 
 		if (stream->fd >= 0)
-			partial(io, i, timeout_ms);
+			print_partial(io, i, timeout_ms);
 		if (stream->fd >= 0 && !is_full(sink))
 			fds[n++] = (struct pollfd){ stream->fd, POLLIN, 0 };
 	}
@@ -408,16 +408,16 @@ size_t weft_run_io_fill(
 	}
 	if (io->tty.len)
 		fds[n++] = (struct pollfd){ io->tty.to, POLLOUT, 0 };
-	else if (tty_is_ours(&io->tty))
+	else if (tty_is_foreground(&io->tty))
 		fds[n++] = (struct pollfd){ io->tty.from, POLLIN, 0 };
 	return n;
 }
 
 /* Closes the pipes of the processes if the reader has closed its end, so that
  * the processes receive SIGPIPE. */
-static void check_dead(struct weft_run_io *io, int which)
+static void close_broken(struct weft_run_io *io, int which)
 {
-	if (!io->sinks[which].is_dead)
+	if (!io->sinks[which].is_broken)
 		return;
 	for (uint32_t r = 0; r < io->n_procs; r++)
 		stream_close(&io->streams[2 * (size_t)r + (size_t)which]);
@@ -439,7 +439,7 @@ void weft_run_io_step(
 			fds[at].events == POLLOUT)
 			at++;
 		sink_flush(&io->sinks[i]);
-		check_dead(io, i);
+		close_broken(io, i);
 	}
 	if (at < n)
 		tty_step(&io->tty, &fds[at]);

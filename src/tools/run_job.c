@@ -378,7 +378,7 @@ static void tool_run_find_program(
 
 /* Warns of programs that are linked to another MPI: these would start as many
  * jobs of one process, or fail. */
-static void warn_of_others(struct weft_run_job *run)
+static void warn_of_other_mpi(struct weft_run_job *run)
 {
 	char file[4096], name[64];
 
@@ -386,7 +386,7 @@ static void warn_of_others(struct weft_run_job *run)
 		tool_run_find_program(&run->opt.apps[a], file, sizeof(file));
 		if (!weft_run_elf_other_mpi(file, name, sizeof(name)))
 			continue;
-		run->has_other = true;
+		run->has_other_mpi = true;
 		weft_run_io_print(run->io,
 			"warning: %s is linked to another MPI (%s), for which "
 			"each process may be a job of one process: compile it "
@@ -400,12 +400,12 @@ void weft_run_job_check_loaded(struct weft_run_job *run, uint32_t rank)
 	const struct weft_run_proc *proc = &run->procs[rank];
 	char name[64];
 
-	if (run->has_other || !proc->is_running ||
+	if (run->has_other_mpi || !proc->is_running ||
 		atomic_load(&run->liveness[rank].state) !=
 			WEFT_LIVENESS_UNKNOWN ||
 		!weft_run_elf_has_loaded(proc->pid, name, sizeof(name)))
 		return;
-	run->has_other = true;
+	run->has_other_mpi = true;
 	weft_run_io_print(run->io,
 		"warning: rank %u (%s) has loaded another MPI (%s), for which "
 		"each process may be a job of one process: use a build with "
@@ -449,7 +449,7 @@ static int tool_run_make_env(
 	return err;
 }
 
-static int start_one(struct weft_run_job *run, struct weft_run_proc *proc)
+static int start_process(struct weft_run_job *run, struct weft_run_proc *proc)
 {
 	struct weft_run_start start = { .launcher = getpid(),
 		.fds = { -1, -1, -1 },
@@ -478,14 +478,14 @@ int weft_run_job_start(struct weft_run_job *run)
 	uint32_t rank = 0;
 	int err = 0;
 
-	warn_of_others(run);
+	warn_of_other_mpi(run);
 	warn_of_threads(run);
 	if (run->opt.report_bindings)
 		report_bindings(run);
 	for (size_t a = 0; a < run->opt.n_apps; a++)
 		for (uint32_t i = 0; i < run->opt.apps[a].n && !err; i++) {
 			run->procs[rank].app = &run->opt.apps[a];
-			err = start_one(run, &run->procs[rank++]);
+			err = start_process(run, &run->procs[rank++]);
 		}
 	if (run->opt.is_verbose && !err)
 		weft_run_io_print(run->io, "job %s: %u processes on %s",

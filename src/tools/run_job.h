@@ -69,10 +69,10 @@ struct weft_run_job {
 	int n_ends_asked;   /* number of INT, TERM, HUP and QUIT */
 	uint64_t repeat_ns; /* until then, another signal is a repetition */
 	struct weft_run_state inquiry;
-	uint64_t check_ns; /* time of the next check of loaded libraries */
-	uint64_t pause_ns; /* interval to the check after that */
-	bool has_other;	   /* another MPI was reported */
-	bool is_stuck;	   /* the server's thread did not end */
+	uint64_t check_ns;  /* time of the next check of loaded libraries */
+	uint64_t pause_ns;  /* interval to the check after that */
+	bool has_other_mpi; /* another MPI was reported */
+	bool is_stuck;	    /* the server's thread did not end */
 };
 
 /* Checks the options that concern several hosts, which this launcher does not

@@ -33,7 +33,7 @@ void weft_run_fault_unmap(struct weft_run_fault *faults, uint32_t n)
 }
 
 /* In the child: stores the reason and exits. */
-static void run_proc_give_up(
+static void run_proc_exit(
 	struct weft_run_fault *fault, enum weft_run_stage stage)
 {
 	fault->error = errno;
@@ -71,7 +71,7 @@ static void run_program(const struct weft_run_app *app, char **env)
 	execvpe(app->argv[0], app->argv, env);
 }
 
-static void become_process(
+static void exec_process(
 	struct weft_run_proc *proc, const struct weft_run_start *start)
 {
 	setpgid(0, 0);
@@ -80,15 +80,15 @@ static void become_process(
 		_exit(EXIT_NOT_STARTED); /* the launcher died before prctl() */
 	for (int fd = 0; fd < 3; fd++)
 		if (start->fds[fd] != fd && dup2(start->fds[fd], fd) < 0)
-			run_proc_give_up(proc->fault, WEFT_RUN_STAGE_EXEC);
+			run_proc_exit(proc->fault, WEFT_RUN_STAGE_EXEC);
 	reset_signals();
 	if (proc->app->wdir && chdir(proc->app->wdir))
-		run_proc_give_up(proc->fault, WEFT_RUN_STAGE_WDIR);
+		run_proc_exit(proc->fault, WEFT_RUN_STAGE_WDIR);
 	if (start->cpus &&
 		sched_setaffinity(0, sizeof(*start->cpus), start->cpus))
-		run_proc_give_up(proc->fault, WEFT_RUN_STAGE_BIND);
+		run_proc_exit(proc->fault, WEFT_RUN_STAGE_BIND);
 	run_program(proc->app, start->env);
-	run_proc_give_up(proc->fault, WEFT_RUN_STAGE_EXEC);
+	run_proc_exit(proc->fault, WEFT_RUN_STAGE_EXEC);
 }
 
 int weft_run_proc_start(
@@ -97,7 +97,7 @@ int weft_run_proc_start(
 	pid_t pid = fork();
 
 	if (!pid)
-		become_process(proc, start);
+		exec_process(proc, start);
 	if (pid < 0)
 		return weft_err_set(WEFT_ERR_OTHER,
 			"cannot start process %u: fork: %s", proc->rank,
@@ -263,7 +263,7 @@ static int env_apply(char ***env, const struct weft_run_env *rule)
 	return err;
 }
 
-static int env_ours(char ***env, const struct weft_run_opt *opt)
+static int env_add_options(char ***env, const struct weft_run_opt *opt)
 {
 	char pair[512];
 	int err = 0;
@@ -294,7 +294,7 @@ char **weft_run_env_make(
 	if (!err)
 		err = env_apply(&env, &app->env);
 	if (!err)
-		err = env_ours(&env, opt);
+		err = env_add_options(&env, opt);
 	if (!err)
 		return env;
 	weft_run_env_free(env);

@@ -82,7 +82,7 @@ bool weft_run_state_catches(pid_t pid, int sig)
 }
 
 /* Describes a process that has not answered. */
-static void describe_silent(
+static void describe_unanswered(
 	struct place *place, const struct weft_run_proc *proc)
 {
 	const char *what = "no answer: it is stopped, or too busy";
@@ -110,7 +110,7 @@ static void run_state_clean(char *text)
 }
 
 /* Replaces a final ", for 12 s" by ", for % s", and stores 12. */
-static void cut_time(struct place *place)
+static void extract_time(struct place *place)
 {
 	static const char before[] = ", for ";
 	char *at = place->text, *found = NULL, *end;
@@ -126,7 +126,7 @@ static void cut_time(struct place *place)
 }
 
 /* Replaces "from rank 12" by "from rank *". */
-static void cut_ranks(struct place *place)
+static void mask_ranks(struct place *place)
 {
 	static const char before[] = " rank ";
 	char *at = place->text;
@@ -146,13 +146,13 @@ static void run_state_place_of(struct place *place,
 {
 	*place = (struct place){ .first = proc->rank };
 	if (!is_in_mpi(proc) || !weft_liveness_read(liveness, place->text))
-		describe_silent(place, proc);
+		describe_unanswered(place, proc);
 	run_state_clean(place->text);
-	cut_time(place);
+	extract_time(place);
 }
 
 /* Combines the processes with the same text under the first of them. */
-static void run_state_gather(struct place *places, uint32_t n, uint32_t first)
+static void run_state_combine(struct place *places, uint32_t n, uint32_t first)
 {
 	struct place *of = &places[first];
 
@@ -208,14 +208,14 @@ static void print_text(FILE *out, const struct place *place)
 }
 
 /* Combines all equal states; returns the number of lines. */
-static uint32_t gather_all(struct place *places, uint32_t n)
+static uint32_t combine_all(struct place *places, uint32_t n)
 {
 	uint32_t lines = 0;
 
 	for (uint32_t r = 0; r < n; r++) {
 		if (places[r].first != r)
 			continue;
-		run_state_gather(places, n, r);
+		run_state_combine(places, n, r);
 		lines++;
 	}
 	return lines;
@@ -224,10 +224,10 @@ static uint32_t gather_all(struct place *places, uint32_t n)
 static void print_all(struct weft_run_io *io, struct place *places,
 	const struct weft_run_proc *procs, uint32_t n)
 {
-	if (gather_all(places, n) > LINES_MAX) {
+	if (combine_all(places, n) > LINES_MAX) {
 		for (uint32_t r = 0; r < n; r++)
-			cut_ranks(&places[r]);
-		gather_all(places, n);
+			mask_ranks(&places[r]);
+		combine_all(places, n);
 	}
 	for (uint32_t r = 0; r < n; r++) {
 		char *line = NULL;

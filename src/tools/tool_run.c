@@ -118,7 +118,7 @@ static void kill_job(struct weft_run_job *run)
 		weft_run_spawn_kill(run->spawned, SIGKILL);
 }
 
-static void decide(struct weft_run_job *run, int status)
+static void set_exit_status(struct weft_run_job *run, int status)
 {
 	if (run->has_failed)
 		return;
@@ -210,28 +210,28 @@ static void notify_others(
 static void on_end(struct weft_run_job *run, const struct weft_run_proc *proc)
 {
 	int code = code_of(proc);
-	bool is_gone = proc->is_connected && !has_left(run, proc);
-	bool is_mine = run->state != WEFT_RUN_JOB_GOING; /* it was killed */
+	bool has_not_left = proc->is_connected && !has_left(run, proc);
+	bool is_ending = run->state != WEFT_RUN_JOB_GOING; /* it was killed */
 
 	run->n_running--;
 	weft_serve_ended(run->serve, proc->rank);
 	if (!run->n_running)
 		weft_run_spawn_notify(run->spawned, run->name);
-	if (proc->is_aborted && !is_mine) {
+	if (proc->is_aborted && !is_ending) {
 		notify_others(run, proc); /* the other processes continue */
 		return;
 	}
-	if (!code && (!is_gone || run->opt.needs_no_finalize)) {
-		if (is_gone && !is_mine)
+	if (!code && (!has_not_left || run->opt.needs_no_finalize)) {
+		if (has_not_left && !is_ending)
 			notify_others(run, proc);
 		return;
 	}
-	if (!is_mine && proc->fault->stage)
+	if (!is_ending && proc->fault->stage)
 		print_fault(run, proc);
-	else if (!is_mine)
+	else if (!is_ending)
 		tool_run_print_end(run, proc);
-	decide(run, code ? code : EXIT_FAILURE);
-	if (is_mine)
+	set_exit_status(run, code ? code : EXIT_FAILURE);
+	if (is_ending)
 		return;
 	if (WIFSIGNALED(proc->status) || !has_left(run, proc))
 		notify_others(run, proc);
@@ -272,7 +272,7 @@ static void tool_run_on_abort(
 	int code = event->code & 0xff;
 
 	if (event->ranks) {
-		decide(run, code ? code : EXIT_FAILURE);
+		set_exit_status(run, code ? code : EXIT_FAILURE);
 		abort_some(run, event);
 		return;
 	}
@@ -281,7 +281,7 @@ static void tool_run_on_abort(
 			"rank %u aborted the job with code %d%s%s", event->rank,
 			event->code, *event->text ? ": " : "", event->text);
 	/* an abort with code 0 is no failure */
-	decide(run, event->code && !code ? EXIT_FAILURE : code);
+	set_exit_status(run, event->code && !code ? EXIT_FAILURE : code);
 	tool_run_end_job(run);
 }
 
@@ -312,7 +312,7 @@ static void on_other_end(void *arg, pid_t pid, int status)
 	if (!s)
 		return;
 	if (status)
-		decide(run, code_of(&s->proc));
+		set_exit_status(run, code_of(&s->proc));
 	weft_serve_job_ended(run->serve, s->name);
 	weft_run_spawn_notify(run->spawned, s->name);
 }
@@ -379,7 +379,7 @@ static void on_end_signal(struct weft_run_job *run, int sig)
 		return;
 	weft_run_io_print(run->io, "second signal %d (%s): killing the job",
 		sig, strsignal(sig));
-	decide(run, EXIT_SIGNAL + sig);
+	set_exit_status(run, EXIT_SIGNAL + sig);
 	kill_job(run);
 }
 
@@ -451,7 +451,7 @@ static void on_signal(struct weft_run_job *run, int sig)
 	}
 }
 
-static void take_signals(struct weft_run_job *run)
+static void read_signals(struct weft_run_job *run)
 {
 	struct signalfd_siginfo info;
 
@@ -489,12 +489,12 @@ static void on_timeout(struct weft_run_job *run)
 		"the timeout of %g s is over with %u of %u processes still "
 		"running: ending the job",
 		run->opt.timeout_s, run->n_running, run->n);
-	decide(run, EXIT_TIMEOUT);
+	set_exit_status(run, EXIT_TIMEOUT);
 	weft_run_spawn_kill(run->spawned, SIGUSR1);
 	ask_states(run, SIGALRM, "timeout");
 }
 
-static void tool_run_end_late(struct weft_run_job *run)
+static void tool_run_on_timeout_end(struct weft_run_job *run)
 {
 	run->is_all_ending = true;
 	weft_run_spawn_kill(run->spawned, SIGTERM);
@@ -518,14 +518,14 @@ static void check_states(struct weft_run_job *run, int *ms)
 	if (run->inquiry.sig == SIGQUIT)
 		on_end_signal(run, SIGQUIT);
 	if (run->inquiry.sig == SIGALRM)
-		tool_run_end_late(run);
+		tool_run_on_timeout_end(run);
 }
 
 /* Checks the loaded libraries after 1/4 s, 1 s, 4 s and 16 s: there is no
  * notification of a load. */
 static void check_loaded(struct weft_run_job *run, int *ms)
 {
-	if (run->has_other || !is_due(run->check_ns, ms))
+	if (run->has_other_mpi || !is_due(run->check_ns, ms))
 		return;
 	for (uint32_t r = 0; r < run->n; r++)
 		weft_run_job_check_loaded(run, r);
@@ -599,13 +599,13 @@ static void check_output(struct weft_run_job *run)
 			continue;
 		weft_run_io_print(run->io, "cannot write %s: %s", names[which],
 			strerror(error));
-		decide(run, EXIT_FAILURE);
+		set_exit_status(run, EXIT_FAILURE);
 	}
 }
 
 /* Reports processes that exited with 0 and never joined the job, if other
  * processes joined it. */
-static void check_strangers(struct weft_run_job *run)
+static void report_unjoined(struct weft_run_job *run)
 {
 	uint32_t n = 0, first = 0;
 
@@ -617,7 +617,7 @@ static void check_strangers(struct weft_run_job *run)
 		n++;
 		first = r;
 	}
-	if (n && n < run->n && !run->has_other && !run->has_failed)
+	if (n && n < run->n && !run->has_other_mpi && !run->has_failed)
 		weft_run_io_print(run->io,
 			"note: %u of %u processes never joined the job, rank "
 			"%u first: they exited without initializing Weft's "
@@ -645,7 +645,7 @@ static void loop(struct weft_run_job *run)
 			return;
 		weft_run_io_step(run->io, &run->fds[WEFT_RUN_JOB_FDS], n);
 		check_output(run);
-		take_signals(run);
+		read_signals(run);
 		receive_notices(run);
 		tool_run_on_events(run);
 		reap(run);
@@ -700,7 +700,7 @@ static int tool_run_launch(struct weft_run_job *run)
 		run->status = tool_run_fail("cannot start the job", err);
 	} else {
 		loop(run);
-		check_strangers(run);
+		report_unjoined(run);
 	}
 	tear_down(run);
 	return run->status;
