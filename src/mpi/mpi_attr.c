@@ -171,7 +171,7 @@ static int set_comm(struct weft_comm *comm, int keyval,
 }
 
 /* Returns an attribute, as an address or an integer. */
-static int put_found(int err, bool found, intptr_t value, void *to, int *flag)
+static int put_attr(int err, bool found, intptr_t value, void *to, int *flag)
 {
 	if (err)
 		return err;
@@ -197,7 +197,7 @@ static int get_comm(const struct weft_comm *comm, int keyval,
 		err = weft_attr_get(&comm->attrs, WEFT_KIND_COMM, keyval, lang,
 			&value, &found);
 	}
-	return put_found(err, found, value, attribute_val, flag);
+	return put_attr(err, found, value, attribute_val, flag);
 }
 
 static int mpi_comm_set_attr(
@@ -281,7 +281,7 @@ static int get_type(struct weft_type *type, int keyval,
 	int err = weft_attr_get(
 		type_attrs(type), WEFT_KIND_TYPE, keyval, lang, &value, &found);
 
-	return put_found(err, found, value, attribute_val, flag);
+	return put_attr(err, found, value, attribute_val, flag);
 }
 
 static int mpi_type_set_attr(

@@ -57,7 +57,7 @@ static int check_request(const struct weft_collarg *a)
 	return err;
 }
 
-static int mpi_collarg_give(
+static int mpi_collarg_start(
 	struct frame *f, const struct weft_collarg *a, enum weft_coll_kind kind)
 {
 	struct weft_req *req = NULL;
@@ -82,7 +82,7 @@ static int frame_close(struct frame *f, const struct weft_collarg *a,
 	if (!err && a->mode == WEFT_COLLARG_RUN)
 		err = weft_coll_run(kind, &f->coll);
 	else if (!err)
-		err = mpi_collarg_give(f, a, kind);
+		err = mpi_collarg_start(f, a, kind);
 	for (int i = 0; i < f->n_heaps; i++)
 		free(f->heaps[i]);
 	return weft_mpi_end(f->coll.comm, a->func, err);

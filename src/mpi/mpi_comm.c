@@ -111,14 +111,14 @@ static int mpi_comm_collect(struct weft_comm *comm, struct heritage *h)
 			     weft_mpi_comm_handle(comm), &h->attrs);
 }
 
-static void mpi_comm_hand_over(struct heritage *h, struct weft_comm *comm)
+static void mpi_comm_set_heritage(struct heritage *h, struct weft_comm *comm)
 {
 	comm->attrs = h->attrs;
 	comm->topo = h->topo;
 }
 
 /* Frees the copies after a later copy function failed. */
-static void discard(struct heritage *h, struct weft_comm *comm)
+static void free_heritage(struct heritage *h, struct weft_comm *comm)
 {
 	weft_attr_delete_all(&h->attrs, weft_mpi_comm_handle(comm));
 	weft_attrs_destroy(h->attrs);
@@ -143,12 +143,12 @@ static int dup_comm(struct weft_comm *comm, const struct weft_info *info,
 	if (!err && may_spread)
 		spread_err = weft_spread_open(*made, info);
 	if (err || copy_err || spread_err) {
-		discard(&h, comm);
+		free_heritage(&h, comm);
 		if (!err)
 			free_spread(*made);
 		return copy_err ? copy_err : err ? err : spread_err;
 	}
-	mpi_comm_hand_over(&h, *made);
+	mpi_comm_set_heritage(&h, *made);
 	return 0;
 }
 
@@ -176,7 +176,7 @@ static void mpi_comm_on_made(void *arg, struct weft_comm *comm, int err)
 	struct weft_req *req = d->req;
 
 	if (comm) {
-		mpi_comm_hand_over(&d->heritage, comm);
+		mpi_comm_set_heritage(&d->heritage, comm);
 		*d->newcomm = weft_mpi_comm_handle(comm);
 	}
 	free(d);
@@ -188,7 +188,7 @@ static void mpi_comm_on_made(void *arg, struct weft_comm *comm, int err)
 }
 
 /* Frees the duplicate, which the other members created. */
-static void on_unwanted(void *arg, struct weft_comm *comm, int err)
+static void free_unwanted_dup(void *arg, struct weft_comm *comm, int err)
 {
 	(void)arg;
 	(void)err;
@@ -214,7 +214,8 @@ static int idup_comm(struct weft_comm *comm, const struct weft_info *info,
 		err = req ? 0 : WEFT_ERR_NOMEM;
 	}
 	if (err) {
-		(void)weft_create_dup_start(comm, info, on_unwanted, NULL);
+		(void)weft_create_dup_start(
+			comm, info, free_unwanted_dup, NULL);
 		goto fail;
 	}
 	d->newcomm = newcomm;
@@ -231,7 +232,7 @@ static int idup_comm(struct weft_comm *comm, const struct weft_info *info,
 	weft_vci_unlock(comm->vci);
 fail:
 	if (d)
-		discard(&d->heritage, comm);
+		free_heritage(&d->heritage, comm);
 	free(d);
 	return err;
 }

@@ -190,7 +190,7 @@ static int swap_greetings(
 
 /* The process at the other end waits for a greeting. The text of this process's
  * error stays. */
-static void join_refuse(int fd)
+static void send_refusal(int fd)
 {
 	const struct greeting failed = { .port = "" };
 
@@ -204,7 +204,7 @@ static int mpi_dynamic_join(
 	int err = weft_port_open(mine.port);
 
 	if (err) {
-		join_refuse(fd);
+		send_refusal(fd);
 		return err;
 	}
 	err = swap_greetings(fd, &mine, &theirs);
@@ -231,7 +231,7 @@ int PMPI_Comm_join(int fd, MPI_Comm *intercomm)
 		err = weft_err_set(
 			WEFT_ERR_OTHER, "the World Model is not initialized");
 	if (err)
-		join_refuse(fd);
+		send_refusal(fd);
 	else
 		err = mpi_dynamic_join(fd, self, &made);
 	if (!err)
@@ -423,7 +423,7 @@ struct spawning {
 	int *errcodes;
 };
 
-static int take_order(const struct spawning *s, struct order *order)
+static int read_order(const struct spawning *s, struct order *order)
 {
 	int err = weft_check_range(
 		WEFT_ERR_COUNT, "count", s->count, 1, INT32_MAX);
@@ -482,7 +482,7 @@ static int spawn(const struct spawning *s)
 			WEFT_ERR_ROOT, "root", s->root, 0, of->size - 1);
 	is_root = !err && of->rank == s->root;
 	if (is_root)
-		bad = take_order(s, &order);
+		bad = read_order(s, &order);
 	if (!err) { /* all members get the root's fault */
 		err = weft_spawn(of, s->root, bad, order.apps, (size_t)order.n,
 			order.soft, &made);

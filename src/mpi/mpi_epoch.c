@@ -100,10 +100,10 @@ int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win)
 		"MPI_Win_post", weft_win_post, group, assert, &of_post, win);
 }
 
-typedef int whole_fn(struct weft_win *win);
+typedef int window_fn(struct weft_win *win);
 
 /* Calls without an argument but the window. */
-static int on_whole(const char *func, whole_fn *fn, MPI_Win win)
+static int on_window(const char *func, window_fn *fn, MPI_Win win)
 {
 	struct weft_win *of = NULL;
 	int err = weft_check_win(win, &of);
@@ -115,12 +115,12 @@ static int on_whole(const char *func, whole_fn *fn, MPI_Win win)
 
 int PMPI_Win_complete(MPI_Win win)
 {
-	return on_whole("MPI_Win_complete", weft_win_complete, win);
+	return on_window("MPI_Win_complete", weft_win_complete, win);
 }
 
 int PMPI_Win_wait(MPI_Win win)
 {
-	return on_whole("MPI_Win_wait", weft_win_wait, win);
+	return on_window("MPI_Win_wait", weft_win_wait, win);
 }
 
 int PMPI_Win_test(MPI_Win win, int *flag)
@@ -216,7 +216,7 @@ int PMPI_Win_unlock(int rank, MPI_Win win)
 
 int PMPI_Win_unlock_all(MPI_Win win)
 {
-	return on_whole("MPI_Win_unlock_all", weft_win_unlock_all, win);
+	return on_window("MPI_Win_unlock_all", weft_win_unlock_all, win);
 }
 
 int PMPI_Win_flush(int rank, MPI_Win win)
@@ -242,7 +242,7 @@ int PMPI_Win_flush_local_all(MPI_Win win)
 
 int PMPI_Win_sync(MPI_Win win)
 {
-	return on_whole("MPI_Win_sync", weft_win_sync, win);
+	return on_window("MPI_Win_sync", weft_win_sync, win);
 }
 
 #include "api_epoch.h"

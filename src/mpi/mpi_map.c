@@ -268,7 +268,7 @@ static const char *detail_of(const struct raised *r)
 	return r->err < 0 && !detail[0] ? weft_err_str(r->err) : detail;
 }
 
-static void note_raised(const struct raised *r)
+static void store_raised(const struct raised *r)
 {
 	const char *detail = detail_of(r);
 
@@ -297,11 +297,11 @@ static const char *kind_name(int kind)
 	}
 }
 
-static void die(const struct raised *r) __attribute__((noreturn));
+static void end_fatal(const struct raised *r) __attribute__((noreturn));
 
 /* Handles a fatal error: prints one line with all particulars, then ends the
  * job, or the part of it that the session's scope selects. */
-static void die(const struct raised *r)
+static void end_fatal(const struct raised *r)
 {
 	char text[1024], class[MPI_MAX_ERROR_STRING];
 	const char *detail = detail_of(r);
@@ -368,7 +368,7 @@ static int call(const struct raised *r)
 	return code;
 }
 
-static int raise_it(struct raised *r)
+static int raise_error(struct raised *r)
 {
 	enum weft_errh_action action =
 		r->errh ? r->errh->action : WEFT_ERRH_FATAL;
@@ -377,8 +377,8 @@ static int raise_it(struct raised *r)
 	if (r->comm)
 		weft_comm_explain(r->comm, r->err);
 	if (action == WEFT_ERRH_FATAL || action == WEFT_ERRH_ABORT)
-		die(r);
-	note_raised(r);
+		end_fatal(r);
+	store_raised(r);
 	weft_log_debug(
 		"MPI-ERR", "%s: code %d: %s", r->func, r->code, detail_of(r));
 	if (action == WEFT_ERRH_CALL) {
@@ -402,7 +402,7 @@ int weft_mpi_raise_none(const char *func, int err)
 		.err = err,
 	};
 
-	return raise_it(&r);
+	return raise_error(&r);
 }
 
 static struct raised raised_of_win(
@@ -462,7 +462,7 @@ int weft_mpi_raise(struct weft_comm *comm, const char *func, int err)
 	if (!comm)
 		return weft_mpi_raise_none(func, err);
 	r = raised_of_comm(comm, func, err);
-	return raise_it(&r);
+	return raise_error(&r);
 }
 
 int weft_mpi_raise_in_status(struct weft_comm *comm, const char *func, int err)
@@ -473,7 +473,7 @@ int weft_mpi_raise_in_status(struct weft_comm *comm, const char *func, int err)
 		return weft_mpi_raise_none(func, MPI_ERR_IN_STATUS);
 	r = raised_of_comm(comm, func, err);
 	r.as = MPI_ERR_IN_STATUS;
-	return raise_it(&r);
+	return raise_error(&r);
 }
 
 int weft_mpi_raise_session(
@@ -491,7 +491,7 @@ int weft_mpi_raise_session(
 		.rank = -1,
 		.err = err,
 	};
-	return raise_it(&r);
+	return raise_error(&r);
 }
 
 int weft_mpi_raise_group(
@@ -511,14 +511,14 @@ int weft_mpi_raise_win(struct weft_win *win, const char *func, int err)
 	if (!win)
 		return weft_mpi_raise_none(func, err);
 	r = raised_of_win(win, func, err);
-	return raise_it(&r);
+	return raise_error(&r);
 }
 
 int weft_mpi_raise_file(struct weft_file *file, const char *func, int err)
 {
 	struct raised r = raised_of_file(file, func, err);
 
-	return raise_it(&r);
+	return raise_error(&r);
 }
 
 int weft_mpi_raise_obj(enum weft_kind kind, void *handle,
@@ -534,7 +534,7 @@ int weft_mpi_raise_obj(enum weft_kind kind, void *handle,
 		.err = err,
 	};
 
-	return raise_it(&r);
+	return raise_error(&r);
 }
 
 enum { MISSING_MAX = 64 }; /* procedures with a warning */

@@ -42,7 +42,7 @@ static void mpi_mpix_on_made(void *arg, struct weft_comm *comm, int err)
 	nonblocking_end(nonblocking, err);
 }
 
-static void mpi_mpix_on_left(void *arg, int err)
+static void mpi_mpix_on_disconnected(void *arg, int err)
 {
 	nonblocking_end(arg, err);
 }
@@ -171,7 +171,8 @@ int PMPIX_Comm_idisconnect(MPI_Comm *comm, MPI_Request *request)
 	if (!err) {
 		weft_spread_free(of);
 		*request = weft_mpi_req_handle(nonblocking->req);
-		err = weft_disconnect_start(of, mpi_mpix_on_left, nonblocking);
+		err = weft_disconnect_start(
+			of, mpi_mpix_on_disconnected, nonblocking);
 		if (err) {
 			*request = MPI_REQUEST_NULL;
 			nonblocking_drop(of->vci, nonblocking);

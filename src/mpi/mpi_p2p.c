@@ -390,7 +390,7 @@ static int wait_own(const char *func, struct weft_req *req, MPI_Status *status)
 }
 
 /* Send and receive use different VCIs. */
-static int sendrecv_apart(const char *func, const struct weft_msg *smsg,
+static int sendrecv_two_vcis(const char *func, const struct weft_msg *smsg,
 	const struct weft_msg *rmsg, MPI_Status *status)
 {
 	struct weft_req *sreq, *rreq;
@@ -426,7 +426,7 @@ static int sendrecv(const char *func, const struct args *s,
 		return weft_mpi_raise(smsg.comm, func, err);
 	if (weft_unlikely(smsg.comm != rmsg.comm))
 		return weft_mpi_end(smsg.comm, func,
-			sendrecv_apart(func, &smsg, &rmsg, status));
+			sendrecv_two_vcis(func, &smsg, &rmsg, status));
 	smsg.is_waited = true;
 	vci = smsg.comm->vci;
 	weft_vci_lock(vci);

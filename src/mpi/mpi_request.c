@@ -236,7 +236,7 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 /* The objects of an array's first handles, from the check. */
 struct found {
 	struct weft_req *reqs[FOUND_MAX];
-	bool is_apart; /* perhaps not all on the default VCI */
+	bool has_other_vcis; /* perhaps not all on the default VCI */
 };
 
 /* Checks the arguments of an array procedure; found may be NULL. */
@@ -257,7 +257,7 @@ static inline int check_found(
 				other_vci |= (uintptr_t)req->vci ^
 					     (uintptr_t)&weft_proc.vci;
 		}
-		found->is_apart = other_vci || count > FOUND_MAX;
+		found->has_other_vcis = other_vci || count > FOUND_MAX;
 	}
 	for (; !err && i < count; i++)
 		err = mpi_request_look_up(requests[i], &req);
@@ -342,8 +342,8 @@ static void progress(struct weft_vci **vci, int count,
 /* Waits for the requests of an array and takes them out, in order. Returns the
  * VCI whose lock is held then. */
 static inline __attribute__((always_inline)) struct weft_vci *take_all(
-	struct weft_vci *vci, bool is_apart, int count, MPI_Request *requests,
-	MPI_Status *statuses, const struct found *found,
+	struct weft_vci *vci, bool has_other_vcis, int count,
+	MPI_Request *requests, MPI_Status *statuses, const struct found *found,
 	struct outcome *outcome)
 {
 	for (int i = 0; i < count; i++) {
@@ -352,7 +352,7 @@ static inline __attribute__((always_inline)) struct weft_vci *take_all(
 		if (is_idle(req))
 			weft_status_empty(status_at(statuses, i));
 		else {
-			if (is_apart)
+			if (has_other_vcis)
 				mpi_request_hold(&vci, req);
 			if (!req->is_done)
 				weft_req_wait_in(vci, req, "MPI_Waitall");
@@ -363,7 +363,7 @@ static inline __attribute__((always_inline)) struct weft_vci *take_all(
 	return vci;
 }
 
-static __attribute__((noinline)) void take_apart(int count,
+static __attribute__((noinline)) void wait_all_vcis(int count,
 	MPI_Request *requests, MPI_Status *statuses, const struct found *found,
 	struct outcome *outcome)
 {
@@ -374,7 +374,7 @@ static __attribute__((noinline)) void take_apart(int count,
 	weft_vci_unlock(vci);
 }
 
-static inline void take_together(int count, MPI_Request *requests,
+static inline void wait_one_vci(int count, MPI_Request *requests,
 	MPI_Status *statuses, const struct found *found,
 	struct outcome *outcome)
 {
@@ -392,11 +392,11 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[],
 
 	if (weft_unlikely(err))
 		return fail("MPI_Waitall", err, count, array_of_requests);
-	if (weft_unlikely(found.is_apart))
-		take_apart(count, array_of_requests, array_of_statuses, &found,
-			&outcome);
+	if (weft_unlikely(found.has_other_vcis))
+		wait_all_vcis(count, array_of_requests, array_of_statuses,
+			&found, &outcome);
 	else
-		take_together(count, array_of_requests, array_of_statuses,
+		wait_one_vci(count, array_of_requests, array_of_statuses,
 			&found, &outcome);
 	return mpi_request_finish("MPI_Waitall", &outcome, true);
 }

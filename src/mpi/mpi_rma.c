@@ -131,7 +131,7 @@ static inline __attribute__((always_inline)) int rma_move(
 }
 
 /* A completed request, for MPI_PROC_NULL. */
-static int rma_nothing(struct weft_win *win, struct weft_req **req_out)
+static int rma_proc_null(struct weft_win *win, struct weft_req **req_out)
 {
 	const struct weft_msg msg = { .type = weft_mpi_type(MPI_BYTE),
 		.rank = WEFT_PROC_NULL,
@@ -151,7 +151,7 @@ static int rma_start(const char *func, rma_fn *fn, struct weft_win *win,
 	if (!err)
 		err = weft_check_ptr(request, "request");
 	if (!err)
-		err = access->rank == WEFT_PROC_NULL ? rma_nothing(win, &req)
+		err = access->rank == WEFT_PROC_NULL ? rma_proc_null(win, &req)
 						     : fn(win, access, &req);
 	if (err)
 		return weft_mpi_raise_win(win, func, err);
@@ -270,7 +270,7 @@ static bool rma_is_alike(const struct weft_type *a, const struct weft_type *b)
 }
 
 /* The error that one side of an accumulate has other data than the target. */
-static int rma_other(const char *name, const struct weft_win_buf *buf,
+static int rma_bad_type(const char *name, const struct weft_win_buf *buf,
 	const struct weft_win_access *access)
 {
 	const struct weft_type *here = rma_basic(buf->type);
@@ -301,7 +301,7 @@ static inline __attribute__((always_inline)) int rma_same(const char *name,
 	if (weft_likely(buf->type == access->type &&
 			buf->count == access->count && buf->type->is_builtin))
 		return 0;
-	return rma_other(name, buf, access);
+	return rma_bad_type(name, buf, access);
 }
 
 /* Checks that the operation is defined on the elements, if there are any. */

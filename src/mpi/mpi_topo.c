@@ -122,7 +122,7 @@ static int list_divisors(struct factors *f, int64_t n)
 }
 
 /* True if the current product is better than the best with the same spread. */
-static bool is_evener(const struct factors *f)
+static bool is_better_product(const struct factors *f)
 {
 	int i = f->k - 1;
 
@@ -131,12 +131,12 @@ static bool is_evener(const struct factors *f)
 	return f->tried[i] > f->best[i];
 }
 
-static void keep_best(struct factors *f)
+static void store_best(struct factors *f)
 {
 	int64_t spread = f->tried[0] - f->tried[f->k - 1];
 
 	if (spread > f->best_spread ||
-		(spread == f->best_spread && !is_evener(f)))
+		(spread == f->best_spread && !is_better_product(f)))
 		return;
 	f->best_spread = spread;
 	memcpy(f->best, f->tried, (size_t)f->k * sizeof(*f->best));
@@ -163,7 +163,7 @@ static void factor(struct factors *f, int at, int64_t n)
 		if (at < f->k - 1)
 			factor(f, at + 1, n / d);
 		else if (d == n)
-			keep_best(f);
+			store_best(f);
 	}
 }
 
