@@ -318,7 +318,7 @@ static void need_other(const struct asking *a, const char *what)
 {
 	struct weft_need *need = weft_wait_add_need(a->wait);
 
-	weft_wait_unsure(a->wait);
+	weft_wait_set_unsure(a->wait);
 	if (!need)
 		return;
 	need->kind = WEFT_WIRE_NEED_NONE;
@@ -341,7 +341,7 @@ static bool is_part(const struct weft_req *req, const struct weft_req *whole)
 	       (arg == whole || arg == whole->attached) && is_message(req);
 }
 
-static const char *other_of(const struct weft_req *req)
+static const char *describe_other(const struct weft_req *req)
 {
 	if (req->kind == WEFT_REQ_GENERAL)
 		return "MPI_Grequest_complete of this program";
@@ -361,7 +361,7 @@ static void need_parts(const struct asking *a, const struct weft_req *whole)
 		if (is_part(req, whole) && !(a->is_one && has_any))
 			has_any = need_req(a, req) || has_any;
 	if (!has_any)
-		need_other(a, other_of(whole));
+		need_other(a, describe_other(whole));
 }
 
 /* Adds the needs of a request. False if no process can be queried about it. */
@@ -407,7 +407,7 @@ static void request_needs(struct weft_wait *wait)
 	struct asking a = { .wait = wait };
 
 	if (has_background(wait))
-		weft_wait_unsure(wait);
+		weft_wait_set_unsure(wait);
 	if (loop->at && loop->n > 1) {
 		a.any = 1;
 		a.is_one = true;
@@ -524,7 +524,7 @@ static void end_req(struct weft_req *whole, int err)
 }
 
 /* Ends the request of a loop with an error, because the wait can never end. */
-static void request_give_up(const struct weft_request_waiting *w)
+static void request_fail(const struct weft_request_waiting *w)
 {
 	const struct weft_request_loop *loop = w->loop;
 
@@ -546,7 +546,7 @@ int weft_request_round(struct weft_vci *vci, struct weft_request_loop *loop)
 	if (w && w->is_begun) {
 		if (w->wait.vci != vci || !weft_wait_after_round(&w->wait))
 			return 0;
-		request_give_up(w);
+		request_fail(w);
 		return w->wait.err;
 	}
 	if (++loop->n_rounds % ROUNDS_PER_CHECK)

@@ -149,12 +149,12 @@ static size_t fill_node(
 
 /* True if the edges of all waits of the call are fresh. Registry's lock held.
  */
-static bool is_settled(uint64_t epoch, uint64_t now)
+static bool has_fresh_edges(uint64_t epoch, uint64_t now)
 {
 	const struct weft_wait *w = NULL;
 
 	while ((w = weft_wait_next(w)) != NULL)
-		if (w->epoch == epoch && is_past(w->settled_ns, now, HOLD_MS))
+		if (w->epoch == epoch && is_past(w->edges_ns, now, HOLD_MS))
 			return false;
 	return true;
 }
@@ -173,7 +173,7 @@ static bool next_snapshot(
 			weft_container_of(link, struct snapshot, link);
 
 		if (is_found || l->epoch != epoch || l->is_answered ||
-			!is_settled(epoch, now))
+			!has_fresh_edges(epoch, now))
 			continue;
 		l->is_answered = true;
 		*snapshot_out = *l;
@@ -233,7 +233,7 @@ static void close_gather(struct weft_wait *wait)
 }
 
 /* True if an edge leads to a process of this job, which can be queried. */
-static bool has_prospect(const struct weft_wait *wait)
+static bool has_member_edge(const struct weft_wait *wait)
 {
 	for (uint32_t i = 0; i < wait->n_edges; i++)
 		if (weft_proc_is_member(wait->edges[i].proc))
@@ -313,7 +313,7 @@ bool weft_resolve_start(struct weft_wait *wait)
 	struct weft_gather *g;
 
 	if (wait->is_poll || wait->gather || wait->verdict_ns ||
-		!has_prospect(wait) || is_seen_by_first(wait->epoch))
+		!has_member_edge(wait) || is_seen_by_first(wait->epoch))
 		return wait->gather != NULL;
 	g = calloc(1, sizeof(*g));
 	if (!g || !fill_self(wait, g)) {

@@ -78,7 +78,7 @@ struct weft_wait *weft_wait_first(void)
 }
 
 /* True if one call has all waits, and no other thread can make a call. */
-static bool wait_is_alone(void)
+static bool wait_is_single_call(void)
 {
 	const struct weft_wait *first, *w;
 
@@ -130,7 +130,7 @@ void weft_wait_add_proc(struct weft_wait *wait, struct weft_need *need,
 	};
 }
 
-void weft_wait_unsure(struct weft_wait *wait)
+void weft_wait_set_unsure(struct weft_wait *wait)
 {
 	wait->has_unasked = true;
 }
@@ -218,7 +218,7 @@ static void add_edge(struct weft_wait *wait, const struct weft_need *need,
 
 /* Adds edges to the processes that wait themselves. The edges have clause any,
  * or each its own clause if any is 0. */
-static void settle_clause(struct weft_wait *wait, uint16_t any)
+static void collect_clause(struct weft_wait *wait, uint16_t any)
 {
 	const struct weft_wait_view *view = wait->view;
 
@@ -235,7 +235,7 @@ static void settle_clause(struct weft_wait *wait, uint16_t any)
 
 /* Adds the edges that may prove something. Of the clauses that one process can
  * meet, only the first is added, if all of its processes wait. */
-static void settle_edges(struct weft_wait *wait)
+static void collect_edges(struct weft_wait *wait)
 {
 	const struct weft_wait_view *view = wait->view;
 	uint16_t any = 0;
@@ -243,14 +243,14 @@ static void settle_edges(struct weft_wait *wait)
 	for (uint32_t i = 0; i < view->n_needs && !any; i++)
 		any = view->needs[i].any;
 	if (any && !is_live(view, any))
-		settle_clause(wait, any);
-	settle_clause(wait, 0);
+		collect_clause(wait, any);
+	collect_clause(wait, 0);
 }
 
 /* Publishes the edges of the wait for other processes. */
-static void wait_settle(struct weft_wait *wait)
+static void wait_publish_edges(struct weft_wait *wait)
 {
-	bool is_alone = wait_is_alone();
+	bool is_single_call = wait_is_single_call();
 	struct weft_wire_edge *edges = NULL;
 
 	if (!wait->edges)
@@ -260,9 +260,9 @@ static void wait_settle(struct weft_wait *wait)
 		wait->edges = edges;
 	wait->n_edges = 0;
 	if (wait->view && wait->edges)
-		settle_edges(wait);
-	wait->is_sure = is_alone && !wait->has_unasked;
-	wait->settled_ns = weft_now_ns();
+		collect_edges(wait);
+	wait->is_sure = is_single_call && !wait->has_unasked;
+	wait->edges_ns = weft_now_ns();
 	weft_wait_unlock();
 }
 
@@ -329,7 +329,7 @@ static void wait_check_due(struct weft_wait *wait, uint64_t now)
 		wait_ask(wait, now);
 	if (wait->is_asking && has_answers(wait, now)) {
 		wait->is_asking = false;
-		wait_settle(wait);
+		wait_publish_edges(wait);
 		if (wait->has_come_due && !weft_resolve_start(wait))
 			weft_report_wait(wait);
 		wait->has_come_due = false;

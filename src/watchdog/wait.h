@@ -82,7 +82,7 @@ struct weft_wait {
 	struct weft_wire_edge *edges; /* marked: published edges, an array of
 					 WEFT_WIRE_EDGES; or NULL */
 	uint32_t n_edges;	      /* marked */
-	uint64_t settled_ns;	      /* marked: time of the edges; 0: never */
+	uint64_t edges_ns;	      /* marked: time of the edges; 0: never */
 	bool is_sure;		      /* marked */
 	char *verdict;		      /* marked: owned; NULL: none */
 	struct weft_gather *gather;   /* marked */
@@ -130,7 +130,7 @@ void weft_wait_add_proc(struct weft_wait *wait, struct weft_need *need,
 
 /* Called by ops->needs if this process may act without a call. Then the wait
  * proves nothing. */
-void weft_wait_unsure(struct weft_wait *wait);
+void weft_wait_set_unsure(struct weft_wait *wait);
 
 /* Publishes the call and the begin of a loop that polls a word of memory. The
  * loop calls this repeatedly: the note is valid for a second. Any thread. */

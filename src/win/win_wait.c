@@ -123,7 +123,7 @@ static void lock_needs(struct weft_wait *wait, const struct weft_win_wait *loop)
 	if (holder >= win->comm->size || holder == win->comm->rank)
 		holder = -1; /* its grant is on the way */
 	if (holder < 0)
-		weft_wait_unsure(wait);
+		weft_wait_set_unsure(wait);
 	if (!need)
 		return;
 	len = (size_t)snprintf(need->phrase, sizeof(need->phrase),
@@ -154,7 +154,7 @@ static void win_wait_needs(struct weft_wait *wait)
 	if (loop->word && weft_win_has_counted(loop->word, loop->number))
 		return;
 	if (!loop->word)
-		weft_wait_unsure(wait);
+		weft_wait_set_unsure(wait);
 	need = win_need(wait, loop, WEFT_WIRE_NEED_WINDOW, loop->number);
 	if (!need)
 		return;
