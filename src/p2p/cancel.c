@@ -129,7 +129,7 @@ static bool take_out(struct weft_vci *vci, const struct cancel *c)
 	struct weft_message *message;
 
 	if (!comm)
-		return weft_dispatch_unkeep(vci, ctx, is_meant, c);
+		return weft_dispatch_unqueue(vci, ctx, is_meant, c);
 	message = cancel_find(comm, c->peer, c->head, c->sreq);
 	if (!message)
 		return false;
@@ -158,7 +158,7 @@ void weft_cancel_on_cancel(struct weft_vci *vci, struct weft_peer *peer,
 		if (comm)
 			weft_unmatched_on_last(comm, peer, head->ctx, fin.req);
 		else
-			weft_dispatch_keep(vci, peer, head, payload, len);
+			weft_dispatch_queue(vci, peer, head, payload, len);
 		return;
 	}
 	cancel.sreq = fin.req;

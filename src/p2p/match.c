@@ -71,7 +71,7 @@ struct weft_req *weft_match_arrive_slow(
 	return req;
 }
 
-int weft_match_keep(struct weft_match *match, struct weft_message *message)
+int weft_match_queue(struct weft_match *match, struct weft_message *message)
 {
 	if (weft_unlikely(!match->unexpected)) {
 		match->unexpected = make_bins();
@@ -138,7 +138,7 @@ struct weft_req *weft_match_other_posted(
 	return NULL;
 }
 
-struct weft_message *weft_match_other_kept(
+struct weft_message *weft_match_other_unexpected(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag)
 {
 	struct weft_link *list;

@@ -123,7 +123,7 @@ static inline struct weft_req *weft_match_arrive(
 }
 
 /* Queues an unexpected message. 0 or WEFT_ERR_NOMEM. */
-int weft_match_keep(struct weft_match *match, struct weft_message *message);
+int weft_match_queue(struct weft_match *match, struct weft_message *message);
 
 /* The earliest unexpected message that a receive accepts, left in the queue; or
  * NULL. */
@@ -149,7 +149,7 @@ static inline struct weft_message *weft_match_find(
  * same number and source, left in the queue; or NULL. */
 struct weft_req *weft_match_other_posted(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
-struct weft_message *weft_match_other_kept(
+struct weft_message *weft_match_other_unexpected(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
 
 /* Removes an unexpected message. */

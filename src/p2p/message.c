@@ -28,7 +28,7 @@ static struct weft_message *message_new(struct weft_comm *comm)
 	return message;
 }
 
-struct weft_message *weft_message_keep(struct weft_comm *comm,
+struct weft_message *weft_message_queue(struct weft_comm *comm,
 	struct weft_peer *peer, const struct weft_wire_head *head,
 	const void *data, size_t len)
 {
@@ -45,7 +45,7 @@ struct weft_message *weft_message_keep(struct weft_comm *comm,
 	message->data = message->inl;
 	if (len > sizeof(message->inl))
 		message->data = weft_early_take(&comm->vci->p2p->early, len);
-	if (!message->data || weft_match_keep(&comm->match, message)) {
+	if (!message->data || weft_match_queue(&comm->match, message)) {
 		weft_message_free(message);
 		return NULL;
 	}

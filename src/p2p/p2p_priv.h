@@ -149,7 +149,7 @@ void weft_batch_close(struct weft_vci *vci);
 
 /* Queues an arrived message as unexpected, with a copy of its data; NULL if out
  * of memory. */
-struct weft_message *weft_message_keep(struct weft_comm *comm,
+struct weft_message *weft_message_queue(struct weft_comm *comm,
 	struct weft_peer *peer, const struct weft_wire_head *head,
 	const void *data, size_t len);
 

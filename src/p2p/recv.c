@@ -65,14 +65,14 @@ static inline void put_data(void *buf, int64_t count,
 		weft_unpack(type, count, buf, 0, data, (size_t)len);
 }
 
-static int keep_eager(struct weft_comm *comm, struct weft_peer *peer,
+static int queue_eager(struct weft_comm *comm, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	if (weft_failure_prevents(comm, head->ctx, head->tag)) {
 		weft_p2p_return_credit(peer, len);
 		return 0;
 	}
-	return weft_message_keep(comm, peer, head, payload, len)
+	return weft_message_queue(comm, peer, head, payload, len)
 		       ? 0
 		       : WEFT_ERR_NOMEM;
 }
@@ -96,8 +96,9 @@ static bool end_other(struct weft_comm *comm, const struct weft_wire_head *head)
 
 bool weft_recv_other_locked(const struct weft_msg *msg, int32_t *tag_out)
 {
-	struct weft_message *message = weft_match_other_kept(&msg->comm->match,
-		msg->comm->ctx + msg->ctx_offset, msg->rank, msg->tag);
+	struct weft_message *message =
+		weft_match_other_unexpected(&msg->comm->match,
+			msg->comm->ctx + msg->ctx_offset, msg->rank, msg->tag);
 
 	if (!message)
 		return false;
@@ -119,7 +120,7 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 	int err;
 
 	if (weft_unlikely(!comm)) {
-		weft_dispatch_keep(vci, peer, head, payload, len);
+		weft_dispatch_queue(vci, peer, head, payload, len);
 		return;
 	}
 	if (weft_unlikely(head->src >= (uint32_t)comm->remote_size)) {
@@ -131,7 +132,7 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 	if (weft_unlikely(!req)) {
 		if (end_other(comm, head))
 			weft_p2p_return_credit(peer, len);
-		else if (keep_eager(comm, peer, head, payload, len))
+		else if (queue_eager(comm, peer, head, payload, len))
 			weft_dispatch_drop(vci, "out of memory");
 		return;
 	}
@@ -158,7 +159,7 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	}
 	if (!comm) {
-		weft_dispatch_keep(vci, peer, head, payload, len);
+		weft_dispatch_queue(vci, peer, head, payload, len);
 		return;
 	}
 	if (head->src >= (uint32_t)comm->remote_size) {
@@ -186,7 +187,7 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 			peer, rts.sreq, WEFT_WIRE_PROC_FAILED + comm->failed);
 		return;
 	}
-	message = weft_message_keep(comm, peer, head, NULL, 0);
+	message = weft_message_queue(comm, peer, head, NULL, 0);
 	if (!message) {
 		weft_control_fin(peer, rts.sreq, WEFT_WIRE_DATA_FAILED);
 		return;
@@ -202,12 +203,12 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 }
 
 /* Queues an error as unexpected, until its receive is posted. */
-static int keep_coll_error(struct weft_comm *comm, struct weft_peer *peer,
+static int queue_coll_error(struct weft_comm *comm, struct weft_peer *peer,
 	const struct weft_wire_head *head, int err, const char *text,
 	size_t len)
 {
 	struct weft_message *message =
-		weft_message_keep(comm, peer, head, text, len);
+		weft_message_queue(comm, peer, head, text, len);
 
 	if (!message)
 		return WEFT_ERR_NOMEM;
@@ -233,7 +234,7 @@ void weft_recv_on_coll_error(struct weft_vci *vci, struct weft_peer *peer,
 	}
 	comm = weft_vci_core_comm(vci, ctx);
 	if (!comm) {
-		weft_dispatch_keep(vci, peer, head, payload, len);
+		weft_dispatch_queue(vci, peer, head, payload, len);
 		return;
 	}
 	if (head->src >= (uint32_t)comm->remote_size) {
@@ -247,7 +248,7 @@ void weft_recv_on_coll_error(struct weft_vci *vci, struct weft_peer *peer,
 		weft_coll_error_end(req, word.err, text, word.len);
 	else if (!end_other(comm, head) &&
 		 !weft_failure_prevents(comm, head->ctx, head->tag) &&
-		 keep_coll_error(comm, peer, head, word.err, text, word.len))
+		 queue_coll_error(comm, peer, head, word.err, text, word.len))
 		weft_dispatch_drop(vci, "out of memory");
 }
 
@@ -359,7 +360,7 @@ int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out)
 }
 
 /* Receives an unexpected eager message, which needs no request. */
-static int recv_kept_take(const struct weft_msg *msg,
+static int recv_unexpected_take(const struct weft_msg *msg,
 	struct weft_message *message, struct weft_status *status)
 {
 	struct weft_peer *peer = message->peer;
@@ -384,7 +385,7 @@ int weft_recv(const struct weft_msg *msg, struct weft_status *status_out)
 	weft_vci_lock(vci);
 	message = recv_find(msg);
 	if (message && !message->is_rts) {
-		err = recv_kept_take(msg, message, status_out);
+		err = recv_unexpected_take(msg, message, status_out);
 		weft_vci_unlock(vci);
 		return err;
 	}

@@ -31,7 +31,7 @@ void weft_dispatch_drop(struct weft_vci *vci, const char *why)
 			why);
 }
 
-void weft_dispatch_keep(struct weft_vci *vci, struct weft_peer *peer,
+void weft_dispatch_queue(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
@@ -82,7 +82,7 @@ void weft_dispatch_replay(struct weft_vci *vci, uint64_t ctx)
 	free(list);
 }
 
-bool weft_dispatch_unkeep(struct weft_vci *vci, uint64_t ctx,
+bool weft_dispatch_unqueue(struct weft_vci *vci, uint64_t ctx,
 	weft_dispatch_is_fn *is, const void *arg)
 {
 	struct weft_link *list = weft_map_get(&vci->early, ctx + 1);

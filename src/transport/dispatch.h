@@ -17,7 +17,7 @@ void weft_dispatch_set(
 /* Queues a message whose communicator this process has not created yet. The
  * second function handles all queued messages of a context (without offset), in
  * order of arrival. */
-void weft_dispatch_keep(struct weft_vci *vci, struct weft_peer *peer,
+void weft_dispatch_queue(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len);
 void weft_dispatch_replay(struct weft_vci *vci, uint64_t ctx);
 
@@ -26,7 +26,7 @@ void weft_dispatch_replay(struct weft_vci *vci, uint64_t ctx);
 typedef bool weft_dispatch_is_fn(const struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len,
 	const void *arg);
-bool weft_dispatch_unkeep(struct weft_vci *vci, uint64_t ctx,
+bool weft_dispatch_unqueue(struct weft_vci *vci, uint64_t ctx,
 	weft_dispatch_is_fn *is, const void *arg);
 
 /* Drops all queued messages, when the VCI closes. */

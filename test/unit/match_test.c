@@ -123,7 +123,7 @@ static void step_arrive(struct weft_match *match, struct model *model)
 	message->ctx = ctx;
 	message->src = src;
 	message->tag = tag;
-	assert_int_equal(weft_match_keep(match, message), 0);
+	assert_int_equal(weft_match_queue(match, message), 0);
 	model->kept[model->n_kept++] = message;
 }
 
