@@ -146,8 +146,8 @@ static struct weft_span parts(
 		reduce_part_start(args, first + n) - start, type };
 }
 
-static void keep_part(struct weft_sched *sched, const struct weft_coll *args,
-	struct weft_span mine)
+static void copy_own_part(struct weft_sched *sched,
+	const struct weft_coll *args, struct weft_span mine)
 {
 	weft_sched_copy(sched, mine,
 		(struct weft_span){ args->recv.buf, mine.count, mine.type });
@@ -184,7 +184,7 @@ void weft_reduce_scatter_pairwise(struct weft_sched *sched,
 			sched, args->op, i == 1 ? mine.buf : in.buf, acc);
 	}
 	if (args->is_in_place)
-		keep_part(sched, args, acc);
+		copy_own_part(sched, args, acc);
 }
 
 /* The first items of n ranges, and the end of the last one. The first `rest`
@@ -230,7 +230,7 @@ void weft_reduce_scatter_halving(struct weft_sched *sched,
 		weft_sched_recv(sched, view, part, me + 1);
 	}
 	weft_sched_fence(sched);
-	keep_part(sched, args, part);
+	copy_own_part(sched, args, part);
 }
 
 void weft_reduce_scatter_tree(struct weft_sched *sched,
@@ -244,5 +244,5 @@ void weft_reduce_scatter_tree(struct weft_sched *sched,
 	weft_scatter_tree(sched, view, whole,
 		args->recv.counts ? part_starts(sched, args, view->n, 0) : NULL,
 		0);
-	keep_part(sched, args, parts(args, all, view->me, 1));
+	copy_own_part(sched, args, parts(args, all, view->me, 1));
 }

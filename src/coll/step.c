@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { WATCH_ROUNDS = 64, KEPT = 8, KEEP_FROM = 32768 };
+enum { WATCH_ROUNDS = 64, CACHED_MAX = 8, CACHED_LEN_MIN = 32768 };
 
 /* ---- scratch memory ---- */
 
@@ -21,7 +21,7 @@ struct weft_tmp {
 
 /* A VCI caches long scratch memory, the last freed first: the first access to a
  * fresh page costs more than what a collective does with it. */
-static struct weft_tmp *take_kept(struct weft_vci *vci, size_t len)
+static struct weft_tmp *take_cached(struct weft_vci *vci, size_t len)
 {
 	for (struct weft_tmp **at = &vci->scratch; *at; at = &(*at)->next) {
 		struct weft_tmp *tmp = *at;
@@ -45,7 +45,8 @@ static void keep(struct weft_vci *vci, struct weft_tmp *kept)
 		struct weft_tmp *tmp = *at;
 
 		len += tmp->len;
-		if (n++ < KEPT && len <= (size_t)weft_knobs.coll_scratch) {
+		if (n++ < CACHED_MAX &&
+			len <= (size_t)weft_knobs.coll_scratch) {
 			at = &tmp->next;
 			continue;
 		}
@@ -76,7 +77,7 @@ void weft_sched_free_tmps(struct weft_sched *sched)
 		struct weft_tmp *tmp = sched->tmps;
 
 		sched->tmps = tmp->next;
-		if (tmp->len < KEEP_FROM)
+		if (tmp->len < CACHED_LEN_MIN)
 			free(tmp);
 		else
 			keep(sched->vci, tmp);
@@ -95,8 +96,8 @@ void *weft_sched_tmp(struct weft_sched *sched, size_t len)
 		sched->room_len -= len;
 		return room;
 	}
-	if (sched->vci && len >= KEEP_FROM)
-		tmp = take_kept(sched->vci, len);
+	if (sched->vci && len >= CACHED_LEN_MIN)
+		tmp = take_cached(sched->vci, len);
 	if (!tmp) {
 		tmp = malloc(sizeof(*tmp) + len);
 		if (!tmp) {
