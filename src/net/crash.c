@@ -26,7 +26,7 @@ static bool is_theirs(void (*handler)(int, siginfo_t *, void *))
 	return false;
 }
 
-void weft_net_keep_crashes(void)
+void weft_crash_reset(void)
 {
 	static const int fatal[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT,
 		SIGINT, SIGTERM };

@@ -48,7 +48,7 @@ typedef void weft_net_recv_fn(void *arg, const void *data, size_t len);
 
 /* Restores the default action of fatal signals for which a library of libfabric
  * has installed handlers; the program's own handlers stay. */
-void weft_net_keep_crashes(void);
+void weft_crash_reset(void);
 
 /* How to open. A zeroed struct is a good default. */
 struct weft_net_hints {

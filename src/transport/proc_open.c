@@ -309,7 +309,7 @@ static int open_proc(weft_vci_open_fn *on_open)
 	int err;
 
 	weft_knob_load();
-	weft_net_keep_crashes();
+	weft_crash_reset();
 	err = weft_proc.open_boot(&weft_proc.boot, facts);
 	if (err)
 		return err;
