@@ -21,7 +21,7 @@ static void cancelled(struct weft_req *req)
 	req->status.len = 0;
 }
 
-static void ask_back(struct weft_req *req)
+static void cancel_request(struct weft_req *req)
 {
 	struct weft_wire_head head = {
 		.op = WEFT_WIRE_CANCEL,
@@ -57,7 +57,7 @@ void weft_cancel_send(struct weft_req *req)
 	}
 	if (req->is_done ? req->send.is_eager && !req->status.err
 			 : !req->rndv.remote)
-		ask_back(req);
+		cancel_request(req);
 }
 
 void weft_req_cancel_locked(struct weft_req *req)
@@ -255,6 +255,6 @@ void weft_cancel_stuck(struct weft_req *req, int err)
 		   !req->send.in_fabric && weft_list_is_empty(&req->out.link) &&
 		   req->peer && req->peer->state != WEFT_PEER_FAILED) {
 		req->status.err = err;
-		ask_back(req);
+		cancel_request(req);
 	}
 }

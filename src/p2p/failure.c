@@ -42,7 +42,7 @@ static void failure_lose(struct weft_req *req, struct weft_peer *peer)
 		return;
 	}
 	if (weft_req_is_posted(req) || req->peer != peer) {
-		weft_failure_ask_back(req);
+		weft_failure_cancel(req);
 		return;
 	}
 	if (weft_cancel_give_up(req))
@@ -62,7 +62,7 @@ static void failure_lose(struct weft_req *req, struct weft_peer *peer)
 		weft_p2p_finish(req, peer->err);
 }
 
-void weft_failure_ask_back(struct weft_req *req)
+void weft_failure_cancel(struct weft_req *req)
 {
 	if (req->kind == WEFT_REQ_SEND &&
 		weft_failure_prevents(req->comm, req->ctx, req->tag))
@@ -111,7 +111,7 @@ static void lose_comm(struct weft_comm *comm)
 	while ((req = weft_req_next(comm->vci, &pos)) != NULL) {
 		if (!req->refs || req->is_done || req->comm != comm)
 			continue;
-		weft_failure_ask_back(req);
+		weft_failure_cancel(req);
 		if (req->kind == WEFT_REQ_RECV && req->recv.is_posted &&
 			(req->src < 0 || weft_failure_prevents(
 						 comm, req->ctx, req->tag))) {

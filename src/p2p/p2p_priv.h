@@ -304,7 +304,7 @@ void weft_failure_peer(struct weft_peer *peer);
 
 /* Cancels an announced message of a collective that its receiver may not
  * receive any more, or never could. */
-void weft_failure_ask_back(struct weft_req *req);
+void weft_failure_cancel(struct weft_req *req);
 
 /* Another member reports that a process (its number + 1; 0: none) has died. The
  * process is a member of comm, or of the intercommunicator whose local

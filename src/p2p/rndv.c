@@ -83,7 +83,7 @@ int weft_rndv_offer(struct weft_req *req)
 		weft_p2p_peer_of(req->peer)->n_offered++;
 	}
 	if (!err && weft_unlikely(req->comm->failed) && !req->is_done)
-		weft_failure_ask_back(req);
+		weft_failure_cancel(req);
 	weft_req_put(req);
 	return err ? err : 1;
 }

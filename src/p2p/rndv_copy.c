@@ -150,7 +150,7 @@ static bool wants_help(
 	       weft_type_is_run(req->type, req->count);
 }
 
-static void ask_for_help(struct copying *c)
+static void request_help(struct copying *c)
 {
 	struct weft_req *req = c->req;
 	struct weft_p2p_peer *peer = weft_p2p_peer_of(req->peer);
@@ -249,7 +249,7 @@ static void begin_copy(struct weft_progress_hook *hook)
 	c->piece_len = c->is_helped ? help_piece_len(c->len) : COPY_PIECE;
 	c->n_pieces = n_pieces_of(c->len, c->piece_len);
 	if (c->is_helped)
-		ask_for_help(c);
+		request_help(c);
 	run_copy(hook);
 }
 

@@ -517,18 +517,18 @@ static void on_first_bc(void *arg, int err, const void *data, size_t len)
 
 /* Requests the card of the node's first process, before any other of the node:
  * it has the table. */
-static void ask_first(struct weft_peer *peer)
+static void request_first_bc(struct weft_peer *peer)
 {
 	struct weft_vci *vci = peer->vci;
 	const uint32_t *ranks;
 	size_t n;
 
-	if (vci->has_asked_first || !vci->shm || vci->node_bc.n ||
+	if (vci->has_requested_first || !vci->shm || vci->node_bc.n ||
 		weft_proc.facts.local_size <= 2 ||
 		!weft_proc_is_local(peer->proc) ||
 		weft_boot_local(weft_proc.boot, &ranks, &n))
 		return;
-	vci->has_asked_first = true;
+	vci->has_requested_first = true;
 	if (weft_boot_get(
 		    weft_proc.boot, ranks[0], WEFT_BC_KEY, on_first_bc, vci))
 		return;
@@ -543,7 +543,7 @@ static bool is_to_call(const struct weft_peer *peer)
 	       weft_now_ns() < peer->retry_ns;
 }
 
-static void ask_bc(struct weft_peer *peer)
+static void request_bc(struct weft_peer *peer)
 {
 	int err;
 
@@ -552,7 +552,7 @@ static void ask_bc(struct weft_peer *peer)
 			take_vci_bc(peer);
 		return; /* others get their cards with a communicator */
 	}
-	ask_first(peer);
+	request_first_bc(peer);
 	if (take_node_bc(peer) || !is_turn(peer))
 		return;
 	peer->is_next = false;
@@ -569,7 +569,7 @@ static void go_on_resolving(struct weft_peer *peer)
 
 	if (!take_node_bc(peer) && peer->retry_ns &&
 		(is_free || peer->bc || weft_now_ns() >= peer->retry_ns))
-		ask_bc(peer);
+		request_bc(peer);
 }
 
 void weft_peer_resolve(struct weft_peer *peer)
@@ -578,7 +578,7 @@ void weft_peer_resolve(struct weft_peer *peer)
 		return;
 	peer->state = WEFT_PEER_RESOLVING;
 	enlist(peer);
-	ask_bc(peer);
+	request_bc(peer);
 }
 
 void weft_peer_queue(struct weft_peer *peer, struct weft_out *out)

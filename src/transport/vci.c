@@ -223,7 +223,7 @@ void weft_vci_close(struct weft_vci *vci)
 	weft_map_fini(&vci->peers);
 	vci->asked = NULL;
 	weft_node_bc_close(&vci->node_bc);
-	vci->has_asked_first = false;
+	vci->has_requested_first = false;
 	free(vci->own_bc);
 	vci->own_bc = NULL;
 	weft_dispatch_forget(vci);

@@ -90,7 +90,7 @@ struct weft_vci {
 	const void *asked; /* whose requested card is due, on this node: a
 			      peer, or the VCI for the first process */
 	struct weft_node_bc node_bc; /* of the default VCI only */
-	bool has_asked_first;	     /* requested the first process's card */
+	bool has_requested_first;    /* requested the first process's card */
 	uint64_t asked_ns;	     /* time of the request */
 	struct weft_link hooks; /* struct weft_progress_hook; mostly none */
 	struct weft_boot *boot; /* reports deaths: the process manager, or
