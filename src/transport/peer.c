@@ -322,7 +322,8 @@ static void end_resolving(struct weft_peer *peer, int err)
 	weft_peer_send_pending(peer);
 }
 
-static void take_bc(struct weft_peer *peer, int err, const struct weft_bc *bc)
+static void peer_use_bc(
+	struct weft_peer *peer, int err, const struct weft_bc *bc)
 {
 	if (!err)
 		err = connect_to(peer, bc, false);
@@ -378,7 +379,7 @@ static void peer_on_bc(void *arg, int err, const void *data, size_t len)
 	}
 	if (!err)
 		err = weft_bc_read(&bc, data, len);
-	take_bc(peer, err, &bc);
+	peer_use_bc(peer, err, &bc);
 }
 
 /* Reaches the process over the fabric: it has sent its business card there, or
@@ -452,7 +453,7 @@ uint32_t weft_peer_unresolved(struct weft_vci *vci, uint64_t *first_out)
 }
 
 /* Converts the card that processes exchange for VCIs to a business card. */
-static void take_vci_bc(struct weft_peer *peer)
+static void use_vci_bc(struct weft_peer *peer)
 {
 	struct weft_bc bc;
 
@@ -461,7 +462,7 @@ static void take_vci_bc(struct weft_peer *peer)
 	memcpy(bc.key, peer->bc->key, sizeof(bc.key));
 	bc.name_len = peer->bc->name_len;
 	memcpy(bc.name, peer->bc->name, sizeof(peer->bc->name));
-	take_bc(peer, 0, &bc);
+	peer_use_bc(peer, 0, &bc);
 }
 
 int weft_peer_set_bc(
@@ -478,13 +479,13 @@ int weft_peer_set_bc(
 	if (peer->bc->name_len > sizeof(bc->name))
 		peer->bc->name_len = 0;
 	if (peer->state == WEFT_PEER_RESOLVING)
-		take_vci_bc(peer);
+		use_vci_bc(peer);
 	return 0;
 }
 
 /* Resolves the peer by the node's table of business cards. If the process has
  * ended, the process manager is asked, which knows the reason. */
-static bool take_node_bc(struct weft_peer *peer)
+static bool use_node_bc(struct weft_peer *peer)
 {
 	struct weft_bc bc;
 	int place;
@@ -549,11 +550,11 @@ static void request_bc(struct weft_peer *peer)
 
 	if (peer->vci->number || weft_foreign_is(peer->proc)) {
 		if (peer->bc && !is_to_call(peer))
-			take_vci_bc(peer);
+			use_vci_bc(peer);
 		return; /* others get their cards with a communicator */
 	}
 	request_first_bc(peer);
-	if (take_node_bc(peer) || !is_turn(peer))
+	if (use_node_bc(peer) || !is_turn(peer))
 		return;
 	peer->is_next = false;
 	peer->retry_ns = 0;
@@ -567,7 +568,7 @@ static void go_on_resolving(struct weft_peer *peer)
 {
 	bool is_free = peer->is_next && !peer->vci->asked;
 
-	if (!take_node_bc(peer) && peer->retry_ns &&
+	if (!use_node_bc(peer) && peer->retry_ns &&
 		(is_free || peer->bc || weft_now_ns() >= peer->retry_ns))
 		request_bc(peer);
 }
