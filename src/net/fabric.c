@@ -26,7 +26,7 @@ enum {
 };
 
 /* The user's wishes, from hints, knobs and libfabric's own variables. */
-struct wish {
+struct criteria {
 	const char *provider; /* "" for none */
 	const char *iface;    /* "" for none */
 	const char *filter;   /* FI_PROVIDER or NULL */
@@ -81,9 +81,9 @@ static const char *or_knob(const char *hint, const char *knob)
 	return hint && *hint ? hint : knob;
 }
 
-static struct wish wish_make(const struct weft_net_hints *hints)
+static struct criteria criteria_make(const struct weft_net_hints *hints)
 {
-	return (struct wish){
+	return (struct criteria){
 		.provider = or_knob(hints->provider, weft_knobs.provider),
 		.iface = or_knob(hints->iface, weft_knobs.iface),
 		.filter = weft_knob_getenv("FI_PROVIDER"),
@@ -145,15 +145,15 @@ static bool list_has(const char *list, const char *form)
 }
 
 /* False if the user named another one. */
-static bool is_asked(
-	const struct wish *w, const struct weft_prov *prov, const char *form)
+static bool is_asked(const struct criteria *w, const struct weft_prov *prov,
+	const char *form)
 {
 	return !*w->provider || list_has_name(w->provider, prov->name) ||
 	       list_has_name(w->provider, form);
 }
 
-static bool fabric_is_named(
-	const struct wish *w, const struct weft_prov *prov, const char *form)
+static bool fabric_is_named(const struct criteria *w,
+	const struct weft_prov *prov, const char *form)
 {
 	return (*w->provider && is_asked(w, prov, form)) ||
 	       list_has(w->filter, form);
@@ -161,15 +161,15 @@ static bool fabric_is_named(
 
 /* The request */
 
-static void want_messages(struct fi_info *h, int rung)
+static void want_messages(struct fi_info *h, int level)
 {
 	h->caps = FI_MSG | FI_TAGGED;
-	if (rung < 3)
+	if (level < 3)
 		h->caps |= FI_RMA;
-	if (rung < 2)
+	if (level < 2)
 		h->caps |= FI_MULTI_RECV;
 	h->mode = FI_CONTEXT | FI_CONTEXT2;
-	if (rung > 0)
+	if (level > 0)
 		h->domain_attr->mr_mode |= FI_MR_LOCAL;
 	h->domain_attr->threading = FI_THREAD_DOMAIN;
 	h->tx_attr->msg_order = FI_ORDER_SAS;
@@ -185,8 +185,8 @@ static void want_rma(struct fi_info *h, const struct weft_prov *prov)
 	h->domain_attr->threading = FI_THREAD_SAFE;
 }
 
-static struct fi_info *request(const struct wish *w,
-	const struct weft_prov *prov, const char *form, int rung)
+static struct fi_info *request(const struct criteria *w,
+	const struct weft_prov *prov, const char *form, int level)
 {
 	struct fi_info *h = fi_allocinfo();
 
@@ -200,25 +200,25 @@ static struct fi_info *request(const struct wish *w,
 	if (w->is_rma)
 		want_rma(h, prov);
 	else
-		want_messages(h, rung);
+		want_messages(h, level);
 	h->fabric_attr->prov_name = strdup(form);
 	if (prov->hints)
 		prov->hints(h);
 	return h;
 }
 
-enum { RUNGS = 4 };
+enum { N_LEVELS = 4 };
 
 /* Requests all features, then fewer: local memory registered by this library,
  * plain receive buffers, no one-sided access. */
-static int query(const struct wish *w, const struct weft_prov *prov,
+static int query(const struct criteria *w, const struct weft_prov *prov,
 	const char *form, struct fi_info **list_out)
 {
-	int n_rungs = w->is_rma ? 1 : RUNGS;
+	int n_levels = w->is_rma ? 1 : N_LEVELS;
 	int rc = -FI_ENODATA;
 
-	for (int rung = 0; rung < n_rungs && rc; rung++) {
-		struct fi_info *h = request(w, prov, form, rung);
+	for (int level = 0; level < n_levels && rc; level++) {
+		struct fi_info *h = request(w, prov, form, level);
 
 		if (!h)
 			return -FI_ENOMEM;
@@ -262,7 +262,7 @@ static bool is_link_local(const struct fi_info *info)
 }
 
 static const char *iface_wanted(
-	const struct wish *w, const struct weft_prov *prov)
+	const struct criteria *w, const struct weft_prov *prov)
 {
 	const char *foreign = NULL;
 
@@ -275,7 +275,7 @@ static const char *iface_wanted(
 
 /* Rails over interfaces use the list in turn; a device may be any of the list.
  */
-static bool is_wanted(const struct wish *w, const struct weft_prov *prov,
+static bool is_wanted(const struct criteria *w, const struct weft_prov *prov,
 	const char *list, const char *name)
 {
 	uint32_t n = 1;
@@ -291,7 +291,7 @@ static bool is_wanted(const struct wish *w, const struct weft_prov *prov,
 }
 
 /* True if the device is near this process. */
-static bool fabric_is_near(const struct wish *w, const struct fi_info *info)
+static bool fabric_is_near(const struct criteria *w, const struct fi_info *info)
 {
 	const struct fi_bus_attr *bus = info->nic ? info->nic->bus_attr : NULL;
 	const char *name = info->domain_attr->name;
@@ -308,7 +308,7 @@ static bool fabric_is_near(const struct wish *w, const struct fi_info *info)
 }
 
 /* The score of an answer; negative: unusable. */
-static int score(const struct wish *w, const struct weft_prov *prov,
+static int score(const struct criteria *w, const struct weft_prov *prov,
 	const struct fi_info *info)
 {
 	const char *iface = iface_wanted(w, prov);
@@ -339,8 +339,9 @@ static int score(const struct wish *w, const struct weft_prov *prov,
 
 /* The first answer of each device that is as good as `best` and on its fabric;
  * number `at` of them, or how many there are. */
-static uint32_t fabric_deal(const struct wish *w, const struct weft_prov *prov,
-	struct fi_info *best, uint32_t at, struct fi_info **info_out)
+static uint32_t fabric_deal(const struct criteria *w,
+	const struct weft_prov *prov, struct fi_info *best, uint32_t at,
+	struct fi_info **info_out)
 {
 	const char *form = best->fabric_attr->prov_name;
 	char seen[VERDICT_MAX] = "";
@@ -365,7 +366,7 @@ static uint32_t fabric_deal(const struct wish *w, const struct weft_prov *prov,
 
 /* The answer of this form with the highest score, or NULL with the reason in
  * why, which may be NULL. */
-static struct fi_info *best_of(const struct wish *w,
+static struct fi_info *best_of(const struct criteria *w,
 	const struct weft_prov *prov, const char *form, struct fi_info *list,
 	char *why)
 {
@@ -398,10 +399,11 @@ static struct fi_info *best_of(const struct wish *w,
 
 /* Only devices of one fabric are equal. Interfaces are not, since they may
  * belong to different networks. */
-static struct fi_info *dealt(const struct wish *w, const struct weft_prov *prov,
-	struct fi_info *list, struct fi_info *best)
+static struct fi_info *dealt(const struct criteria *w,
+	const struct weft_prov *prov, struct fi_info *list,
+	struct fi_info *best)
 {
-	struct wish nearer = *w;
+	struct criteria nearer = *w;
 	uint32_t n;
 
 	if (!best || !w->is_dealt || prov->has_iface)
@@ -420,7 +422,7 @@ static struct fi_info *dealt(const struct wish *w, const struct weft_prov *prov,
 	return best;
 }
 
-static struct fi_info *fabric_pick(const struct wish *w,
+static struct fi_info *fabric_pick(const struct criteria *w,
 	const struct weft_prov *prov, const char *form, struct fi_info *list,
 	char *why)
 {
@@ -432,8 +434,8 @@ static struct fi_info *fabric_pick(const struct wish *w,
 
 /* NULL if the candidate may be requested from libfabric, else the reason why
  * not. */
-static const char *gate(
-	const struct wish *w, const struct weft_prov *prov, const char *form)
+static const char *gate(const struct criteria *w, const struct weft_prov *prov,
+	const char *form)
 {
 	bool named = fabric_is_named(w, prov, form);
 
@@ -451,7 +453,7 @@ static const char *gate(
 
 /* One answer of libfabric for the candidate, which the caller frees; NULL with
  * the verdict in why. */
-static struct fi_info *fabric_judge(const struct wish *w,
+static struct fi_info *fabric_judge(const struct criteria *w,
 	const struct weft_prov *prov, const char *form, char *why)
 {
 	const char *no = gate(w, prov, form);
@@ -486,7 +488,7 @@ static struct fi_info *fabric_judge(const struct wish *w,
 }
 
 /* The walk stops when visit returns true. */
-typedef bool visit_fn(void *arg, const struct wish *w,
+typedef bool visit_fn(void *arg, const struct criteria *w,
 	const struct weft_prov *prov, const char *form);
 
 static bool fabric_is_known(const char *name, size_t len)
@@ -507,7 +509,7 @@ static bool fabric_is_known(const char *name, size_t len)
 
 /* Names in the user's lists that no entry has. */
 static bool walk_others(
-	const struct wish *w, const char *list, visit_fn *visit, void *arg)
+	const struct criteria *w, const char *list, visit_fn *visit, void *arg)
 {
 	char name[64];
 
@@ -550,7 +552,7 @@ void weft_net_check_provider(void)
 	}
 }
 
-static bool fabric_walk(const struct wish *w, visit_fn *visit, void *arg)
+static bool fabric_walk(const struct criteria *w, visit_fn *visit, void *arg)
 {
 	for (size_t i = 0; weft_prov_table[i]; i++) {
 		const struct weft_prov *p = weft_prov_table[i];
@@ -576,8 +578,8 @@ struct opening {
 	int err;
 };
 
-static void log_chosen_rma(const struct wish *w, const struct weft_prov *prov,
-	const struct weft_plan *plan)
+static void log_chosen_rma(const struct criteria *w,
+	const struct weft_prov *prov, const struct weft_plan *plan)
 {
 	weft_log_info("NET-SIDE",
 		"one-sided access by %s on %s (%s) because %s%s; inject %zu B, "
@@ -590,7 +592,7 @@ static void log_chosen_rma(const struct wish *w, const struct weft_prov *prov,
 		plan->has_fabric_amo ? "the fabric" : "the target's CPU");
 }
 
-static void log_chosen(const struct wish *w, const struct weft_prov *prov,
+static void log_chosen(const struct criteria *w, const struct weft_prov *prov,
 	const struct opening *o)
 {
 	const struct weft_plan *plan;
@@ -612,7 +614,7 @@ static void log_chosen(const struct wish *w, const struct weft_prov *prov,
 		plan->lost[0] ? "; without " : "", plan->lost);
 }
 
-static int open_info_take(struct opening *o, const struct wish *w,
+static int open_info_take(struct opening *o, const struct criteria *w,
 	const struct weft_prov *prov, struct fi_info *info)
 {
 	struct weft_plan plan;
@@ -646,7 +648,7 @@ static int open_info_take(struct opening *o, const struct wish *w,
 
 /* Opens an answer for the candidate; adds it to w->tried if it does not open.
  * 0, 1 if there is no other answer, or an error. */
-static int fabric_open_one(struct opening *o, struct wish *w,
+static int fabric_open_one(struct opening *o, struct criteria *w,
 	const struct weft_prov *prov, const char *form)
 {
 	char why[VERDICT_MAX];
@@ -677,11 +679,11 @@ static int fabric_open_one(struct opening *o, struct wish *w,
 	return list_has_name(w->tried, domain) ? rc : 1;
 }
 
-static bool try_open(void *arg, const struct wish *wish,
+static bool try_open(void *arg, const struct criteria *criteria,
 	const struct weft_prov *prov, const char *form)
 {
 	struct opening *o = arg;
-	struct wish w = *wish;
+	struct criteria w = *criteria;
 	int rc;
 
 	if (!is_asked(&w, prov, form))
@@ -705,7 +707,7 @@ static void flatten(char *text)
 			*p = p[1] ? ',' : '\0';
 }
 
-static int open_first(struct opening *o, const struct wish *w)
+static int open_first(struct opening *o, const struct criteria *w)
 {
 	int rc = weft_libfabric_load();
 
@@ -729,7 +731,7 @@ int weft_net_open(const struct weft_net_hints *hints, weft_net_recv_fn *recv,
 	void *arg, struct weft_net **net_out)
 {
 	struct opening *o = calloc(1, sizeof(*o));
-	struct wish w = wish_make(hints);
+	struct criteria w = criteria_make(hints);
 	int rc;
 
 	if (!o)
@@ -750,7 +752,7 @@ int weft_rma_domain_open(
 	const struct weft_net_hints *hints, struct weft_rma_domain **domain_out)
 {
 	struct opening *o = calloc(1, sizeof(*o));
-	struct wish w = wish_make(hints);
+	struct criteria w = criteria_make(hints);
 	int rc;
 
 	if (!o)
@@ -771,7 +773,7 @@ struct explaining {
 	bool has_chosen;
 };
 
-static bool explain_one(void *arg, const struct wish *w,
+static bool explain_one(void *arg, const struct criteria *w,
 	const struct weft_prov *prov, const char *form)
 {
 	struct explaining *x = arg;
@@ -800,7 +802,7 @@ void weft_net_candidates(const struct weft_net_hints *hints,
 	weft_net_candidate_fn *fn, void *arg)
 {
 	struct explaining x = { .fn = fn, .arg = arg };
-	struct wish w = wish_make(hints);
+	struct criteria w = criteria_make(hints);
 
 	fabric_walk(&w, explain_one, &x);
 }
