@@ -37,7 +37,8 @@ struct criteria {
 	const char *used;   /* devices to exclude */
 	uint32_t rail;
 	uint32_t place;
-	bool is_dealt; /* devices are assigned to a node's processes in turn */
+	bool assigns_in_turn; /* devices are assigned to a node's processes in
+				 turn */
 	char tried[VERDICT_MAX]; /* domains of one form that do not open */
 	bool is_one_host;
 	bool is_rma;
@@ -94,7 +95,7 @@ static struct criteria criteria_make(const struct weft_net_hints *hints)
 		.used = hints->used ? hints->used : "",
 		.rail = hints->rail,
 		.place = hints->place,
-		.is_dealt = strcmp(weft_knobs.nics, "first") != 0,
+		.assigns_in_turn = strcmp(weft_knobs.nics, "first") != 0,
 		.is_one_host = hints->is_one_host,
 		.is_rma = hints->is_rma,
 	};
@@ -339,7 +340,7 @@ static int score(const struct criteria *w, const struct weft_prov *prov,
 
 /* The first answer of each device that is as good as `best` and on its fabric;
  * number `at` of them, or how many there are. */
-static uint32_t fabric_deal(const struct criteria *w,
+static uint32_t fabric_equal_device(const struct criteria *w,
 	const struct weft_prov *prov, struct fi_info *best, uint32_t at,
 	struct fi_info **info_out)
 {
@@ -399,26 +400,26 @@ static struct fi_info *best_of(const struct criteria *w,
 
 /* Only devices of one fabric are equal. Interfaces are not, since they may
  * belong to different networks. */
-static struct fi_info *dealt(const struct criteria *w,
+static struct fi_info *assign_device(const struct criteria *w,
 	const struct weft_prov *prov, struct fi_info *list,
 	struct fi_info *best)
 {
 	struct criteria nearer = *w;
 	uint32_t n;
 
-	if (!best || !w->is_dealt || prov->has_iface)
+	if (!best || !w->assigns_in_turn || prov->has_iface)
 		return best;
-	n = fabric_deal(w, prov, best, UINT32_MAX, NULL);
+	n = fabric_equal_device(w, prov, best, UINT32_MAX, NULL);
 	if (n > 1 && w->find_near) {
 		/* reading the machine takes long, so it is done here only */
 		nearer.near = w->find_near();
 		nearer.find_near = NULL;
 		best = best_of(&nearer, prov, best->fabric_attr->prov_name,
 			list, NULL);
-		return dealt(&nearer, prov, list, best);
+		return assign_device(&nearer, prov, list, best);
 	}
 	if (n > 1)
-		fabric_deal(w, prov, best, w->place % n, &best);
+		fabric_equal_device(w, prov, best, w->place % n, &best);
 	return best;
 }
 
@@ -427,7 +428,7 @@ static struct fi_info *fabric_pick(const struct criteria *w,
 	char *why)
 {
 	snprintf(why, VERDICT_MAX, "libfabric offers it only in another form");
-	return dealt(w, prov, list, best_of(w, prov, form, list, why));
+	return assign_device(w, prov, list, best_of(w, prov, form, list, why));
 }
 
 /* Candidates */
