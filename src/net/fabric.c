@@ -454,7 +454,7 @@ static const char *gate(const struct criteria *w, const struct weft_prov *prov,
 
 /* One answer of libfabric for the candidate, which the caller frees; NULL with
  * the verdict in why. */
-static struct fi_info *fabric_judge(const struct criteria *w,
+static struct fi_info *fabric_evaluate(const struct criteria *w,
 	const struct weft_prov *prov, const char *form, char *why)
 {
 	const char *no = gate(w, prov, form);
@@ -654,7 +654,7 @@ static int fabric_open_one(struct opening *o, struct criteria *w,
 {
 	char why[VERDICT_MAX];
 	char domain[64];
-	struct fi_info *info = fabric_judge(w, prov, form, why);
+	struct fi_info *info = fabric_evaluate(w, prov, form, why);
 	int rc;
 
 	if (!info) {
@@ -779,7 +779,7 @@ static bool explain_one(void *arg, const struct criteria *w,
 {
 	struct explaining *x = arg;
 	char why[VERDICT_MAX];
-	struct fi_info *info = fabric_judge(w, prov, form, why);
+	struct fi_info *info = fabric_evaluate(w, prov, form, why);
 	struct weft_net_candidate c = { .form = form,
 		.verdict = "no",
 		.domain = "",

@@ -273,7 +273,7 @@ void weft_rndv_seg_fail(struct weft_peer *peer);
 
 /* Refuses an announced message in the queue if no receive can match it any
  * more; this frees it. */
-void weft_unmatched_judge(struct weft_message *message);
+void weft_unmatched_check(struct weft_message *message);
 
 /* Notifies the receiver of a pending send that the sender will not cancel it.
  */

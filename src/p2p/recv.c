@@ -199,7 +199,7 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 	message->sreq = rts.sreq;
 	message->addr = rts.addr;
 	if (message->is_last && comm->is_disconnected)
-		weft_unmatched_judge(message);
+		weft_unmatched_check(message);
 }
 
 /* Queues an error as unexpected, until its receive is posted. */

@@ -110,7 +110,7 @@ static void refuse_take(struct weft_message *message,
 		weft_peer_control(peer, &answer, &fin, sizeof(fin));
 }
 
-void weft_unmatched_judge(struct weft_message *message)
+void weft_unmatched_check(struct weft_message *message)
 {
 	struct weft_comm *comm = message->comm;
 	enum weft_ctx_offset ctx_offset =
@@ -135,7 +135,7 @@ static struct weft_message *next_probed(struct weft_comm *comm, uint32_t *pos)
 	return NULL;
 }
 
-static void judge_probed(struct weft_message *message)
+static void check_probed(struct weft_message *message)
 {
 	struct weft_comm *comm = message->comm;
 
@@ -158,7 +158,7 @@ void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 		if (m->is_rts && m->peer == peer && m->ctx == ctx &&
 			m->sreq == sreq) {
 			m->is_last = true;
-			weft_unmatched_judge(m);
+			weft_unmatched_check(m);
 			return;
 		}
 	}
@@ -166,7 +166,7 @@ void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 		if (m->is_rts && m->peer == peer && m->ctx == ctx &&
 			m->sreq == sreq) {
 			m->is_last = true;
-			judge_probed(m);
+			check_probed(m);
 			return;
 		}
 }
@@ -218,10 +218,10 @@ void weft_p2p_refuse_locked(struct weft_comm *comm)
 	uint32_t pos = 0;
 
 	weft_list_for_each(link, next, &comm->match.arrived)
-		weft_unmatched_judge(
+		weft_unmatched_check(
 			weft_container_of(link, struct weft_message, arrived));
 	while (comm->p2p.n_probed && (m = next_probed(comm, &pos)) != NULL)
-		judge_probed(m);
+		check_probed(m);
 }
 
 /* ---- leftovers ---- */
