@@ -149,7 +149,8 @@ static uint64_t sleep_ns(enum weft_sleep_kind kind, uint64_t n, bool is_all)
 	return weft_lock_is_mt() ? LONG_MT_NS : LONG_NS;
 }
 
-static void doze(struct weft_vci *vci, uint64_t n, enum weft_sleep_kind kind)
+static void sleep_once(
+	struct weft_vci *vci, uint64_t n, enum weft_sleep_kind kind)
 {
 	bool has_wakeup = vci->wakeup.wr >= 0, is_all;
 	int net_fd = -1;
@@ -189,5 +190,5 @@ void weft_sleep(struct weft_vci *vci, uint64_t n, enum weft_sleep_kind kind)
 		return;
 	if (n == 0)
 		vci->vain_wakes = 0;
-	doze(vci, n, kind);
+	sleep_once(vci, n, kind);
 }
