@@ -56,7 +56,7 @@ static int put_key(struct fi_info *info, const struct weft_cxi_auth_key *key)
 	return 0;
 }
 
-static void note_network(struct weft_plan *plan, const struct fi_info *info)
+static void record_network(struct weft_plan *plan, const struct fi_info *info)
 {
 	const struct fi_domain_attr *attr = info->domain_attr;
 	struct weft_cxi_auth_key key = { 0 };
@@ -92,7 +92,7 @@ static int prepare(
 		if (err)
 			return err;
 	}
-	note_network(plan, info);
+	record_network(plan, info);
 	return 0;
 }
 

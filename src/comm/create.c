@@ -141,7 +141,8 @@ void weft_create_drop(void)
  * notified that this process has departed. */
 static int refuse_failed(struct weft_comm *comm)
 {
-	weft_comm_note_failed(comm, comm->failed - 1); /* also the local one */
+	/* also the local one */
+	weft_comm_record_failed(comm, comm->failed - 1);
 	weft_p2p_send_departed_locked(comm);
 	return weft_comm_failed(comm);
 }

@@ -21,7 +21,7 @@ static uint32_t n_chunks(const struct weft_comm *comm)
 	       WEFT_COMM_PEERS;
 }
 
-bool weft_comm_note_failed(struct weft_comm *comm, uint64_t proc)
+bool weft_comm_record_failed(struct weft_comm *comm, uint64_t proc)
 {
 	if (!comm->failed &&
 		(weft_group_rank_of(comm->group, proc) >= 0 ||
@@ -138,7 +138,7 @@ static void note_earlier_failures(struct weft_comm *comm)
 		const struct weft_peer *peer = entry->value;
 
 		if (peer->state == WEFT_PEER_FAILED)
-			weft_comm_note_failed(comm, peer->proc);
+			weft_comm_record_failed(comm, peer->proc);
 	}
 }
 

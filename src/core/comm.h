@@ -20,7 +20,7 @@ struct weft_info;
 struct weft_errh;
 struct weft_attrs;
 struct weft_bsend;
-struct weft_unmatched_note;
+struct weft_unmatched_record;
 struct weft_topo_attached;
 struct weft_file;
 struct weft_win;
@@ -75,7 +75,7 @@ struct weft_comm_p2p {	   /* src/p2p */
 	uint32_t part_seq; /* next tag of partitions; only part.c */
 	int *departed;	   /* by rank: 1 if the rank has departed, or the error
 			      of its last collective; only departed.c */
-	struct weft_unmatched_note *unmatched; /* only unmatched.c */
+	struct weft_unmatched_record *unmatched; /* only unmatched.c */
 };
 
 struct weft_comm {
@@ -165,7 +165,7 @@ static inline void weft_comm_put(struct weft_comm *comm)
 /* Records a failed process if it is a member of either group, also in the local
  * communicator. Returns true if the communicator has a failed member. VCI's
  * lock held. */
-bool weft_comm_note_failed(struct weft_comm *comm, uint64_t proc);
+bool weft_comm_record_failed(struct weft_comm *comm, uint64_t proc);
 
 /* Label of a communicator in messages: its name, else its string tag, else
  * "without a name". Valid while the communicator lives. */

@@ -120,7 +120,7 @@ void weft_departed_on_departed(struct weft_vci *vci, struct weft_peer *peer,
 		   weft_group_proc(comm->remote, head->src) != peer->proc) {
 		weft_dispatch_drop(vci, "departure under another rank");
 	} else {
-		weft_failure_note(comm, left.failed);
+		weft_failure_record(comm, left.failed);
 		weft_p2p_departed_locked(comm, (int32_t)head->src, 0);
 	}
 }

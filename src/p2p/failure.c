@@ -135,7 +135,7 @@ static void end_stranded(const struct weft_vci *vci)
 			weft_departed_on_wait(req);
 }
 
-void weft_failure_note(struct weft_comm *comm, uint64_t failed)
+void weft_failure_record(struct weft_comm *comm, uint64_t failed)
 {
 	if (!failed || comm->failed)
 		return;
@@ -146,13 +146,13 @@ void weft_failure_note(struct weft_comm *comm, uint64_t failed)
 	end_stranded(comm->vci);
 }
 
-static void failure_note(struct weft_peer *peer)
+static void failure_record(struct weft_peer *peer)
 {
 	struct weft_map_entry *entry;
 	size_t pos = 0;
 
 	while ((entry = weft_map_next(&peer->vci->core->comms, &pos)) != NULL)
-		weft_comm_note_failed(entry->value, peer->proc);
+		weft_comm_record_failed(entry->value, peer->proc);
 	pos = 0;
 	while ((entry = weft_map_next(&peer->vci->core->comms, &pos)) != NULL) {
 		struct weft_comm *comm = entry->value;
@@ -168,7 +168,7 @@ void weft_failure_peer(struct weft_peer *peer)
 	uint32_t pos = 0;
 
 	/* first: the notifications below report the death too */
-	failure_note(peer);
+	failure_record(peer);
 	weft_peer_send_pending(peer);
 	while ((req = weft_req_next(peer->vci, &pos)) != NULL) {
 		if (req->refs == 0 || req->is_done)

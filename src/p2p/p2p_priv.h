@@ -309,7 +309,7 @@ void weft_failure_cancel(struct weft_req *req);
 /* Another member reports that a process (its number + 1; 0: none) has died. The
  * process is a member of comm, or of the intercommunicator whose local
  * communicator comm is. */
-void weft_failure_note(struct weft_comm *comm, uint64_t failed);
+void weft_failure_record(struct weft_comm *comm, uint64_t failed);
 
 /* Called when a request is waited for: completes it with an error if only a
  * departed process could complete it, or asks that process to refuse it. */

@@ -241,7 +241,7 @@ void weft_recv_on_coll_error(struct weft_vci *vci, struct weft_peer *peer,
 		weft_dispatch_drop(vci, "from a rank that does not exist");
 		return;
 	}
-	weft_failure_note(comm, word.failed);
+	weft_failure_record(comm, word.failed);
 	req = weft_match_arrive(
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (req)

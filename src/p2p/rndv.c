@@ -338,7 +338,7 @@ static bool send_ends(struct weft_req *req, uint64_t how)
 	if (how == WEFT_WIRE_DATA_FAILED)
 		err = lost(req->peer, "receive");
 	if (how > WEFT_WIRE_PROC_FAILED) {
-		weft_failure_note(req->comm, how - WEFT_WIRE_PROC_FAILED);
+		weft_failure_record(req->comm, how - WEFT_WIRE_PROC_FAILED);
 		err = weft_comm_failed(req->comm);
 	}
 	if (req->rndv.remote)

@@ -93,7 +93,7 @@ static bool rndv_seg_is_full(const struct weft_req *req)
 	return n && weft_p2p_peer_of(req->peer)->n_segs >= n;
 }
 
-static void rndv_seg_note(struct weft_req *req, int err)
+static void rndv_seg_record_err(struct weft_req *req, int err)
 {
 	if (err && !req->status.err)
 		req->status.err = err;
@@ -127,7 +127,7 @@ static void rndv_seg_end(struct weft_req *req, uint64_t remote, int err)
 	bool tells =
 		is_failed || (req->kind == WEFT_REQ_RECV && req->rndv.n_rails);
 
-	rndv_seg_note(req, err);
+	rndv_seg_record_err(req, err);
 	if (req->kind == WEFT_REQ_SEND)
 		weft_send_finish(req, req->status.err);
 	else
@@ -156,7 +156,7 @@ static void over(struct weft_req *req)
 
 static void one_done(struct weft_req *req, int err)
 {
-	rndv_seg_note(req, err);
+	rndv_seg_record_err(req, err);
 	req->rndv.is_failed |= err != 0;
 	if (--req->rndv.n_segs == 0)
 		over(req);
@@ -254,7 +254,7 @@ static int rndv_seg_post(struct weft_req *req, char *run, size_t *offset)
 
 bool weft_rndv_seg_answer(struct weft_req *req, int err)
 {
-	rndv_seg_note(req, err);
+	rndv_seg_record_err(req, err);
 	if (!req->rndv.is_unanswered)
 		return false;
 	req->rndv.is_unanswered = false;
@@ -278,7 +278,7 @@ static void rndv_seg_take_back(struct weft_req *req)
 
 void weft_rndv_seg_withdraw(struct weft_req *req, int err)
 {
-	rndv_seg_note(req, err);
+	rndv_seg_record_err(req, err);
 	rndv_seg_take_back(req);
 }
 

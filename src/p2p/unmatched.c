@@ -13,15 +13,15 @@
 #include <stdlib.h>
 
 /* A record made before the communicator's end. Destroyed with it. */
-struct weft_unmatched_note {
-	struct weft_unmatched_note *next;
+struct weft_unmatched_record {
+	struct weft_unmatched_record *next;
 	struct weft_unmatched left;
 };
 
-static void note_unmatched(struct weft_comm *comm,
+static void record_unmatched(struct weft_comm *comm,
 	enum weft_unmatched_kind kind, int32_t rank, int32_t tag, uint64_t len)
 {
-	struct weft_unmatched_note *n;
+	struct weft_unmatched_record *n;
 
 	if (kind == WEFT_UNMATCHED_COLL_DATA &&
 		(comm->failed || comm->coll_err))
@@ -29,7 +29,7 @@ static void note_unmatched(struct weft_comm *comm,
 	n = malloc(sizeof(*n));
 	if (!n)
 		return; /* out of memory: the report lacks this one */
-	*n = (struct weft_unmatched_note){
+	*n = (struct weft_unmatched_record){
 		.next = comm->p2p.unmatched,
 		.left = { .kind = kind, .rank = rank, .tag = tag, .len = len },
 	};
@@ -101,7 +101,7 @@ static void refuse_take(struct weft_message *message,
 	if (kind == WEFT_UNMATCHED_COLL_DATA &&
 		weft_err_is_fault(message->comm->coll_err))
 		fin.status += (uint64_t)-message->comm->coll_err;
-	note_unmatched(
+	record_unmatched(
 		message->comm, kind, message->src, message->tag, message->len);
 	weft_message_free(message);
 	if (failed)
@@ -187,7 +187,7 @@ void weft_unmatched_on_refused(struct weft_req *req, int coll_err)
 	/* otherwise the call that completes it reports the error */
 	if (req->comm->is_disconnected &&
 		weft_p2p_offset_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P)
-		note_unmatched(req->comm,
+		record_unmatched(req->comm,
 			req->send.mode == WEFT_SEND_BUFFERED
 				? WEFT_UNMATCHED_BUFFERED
 				: WEFT_UNMATCHED_SEND,
@@ -315,7 +315,7 @@ void weft_p2p_unmatched_locked(
 	const struct weft_message *m;
 	uint32_t pos = 0;
 
-	for (const struct weft_unmatched_note *n = comm->p2p.unmatched; n;
+	for (const struct weft_unmatched_record *n = comm->p2p.unmatched; n;
 		n = n->next)
 		fn(&n->left, arg);
 	if (comm->refs > 1)
@@ -331,13 +331,13 @@ void weft_p2p_unmatched_locked(
 }
 
 /* Frees the records and the probed messages. */
-static void purge_noted(struct weft_comm *comm)
+static void purge_records(struct weft_comm *comm)
 {
 	struct weft_message *m;
 	uint32_t pos = 0;
 
 	while (comm->p2p.unmatched) {
-		struct weft_unmatched_note *n = comm->p2p.unmatched;
+		struct weft_unmatched_record *n = comm->p2p.unmatched;
 
 		comm->p2p.unmatched = n->next;
 		free(n);
@@ -366,7 +366,7 @@ void weft_p2p_purge_locked(struct weft_comm *comm)
 	struct weft_match *match = &comm->match;
 	struct weft_link *link;
 
-	purge_noted(comm);
+	purge_records(comm);
 	while (!weft_list_is_empty(&match->arrived)) {
 		struct weft_message *m = weft_container_of(
 			match->arrived.next, struct weft_message, arrived);

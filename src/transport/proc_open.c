@@ -155,7 +155,7 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 	if (weft_proc.on_event)
 		weft_proc.on_event(event);
 	if (event->kind == WEFT_BOOT_PEER_DIED)
-		weft_vci_note_failure(event->rank, event->code);
+		weft_vci_record_failure(event->rank, event->code);
 }
 
 bool weft_proc_find_end(

@@ -277,7 +277,7 @@ static struct dedicated *dedicated_at(uint32_t i)
 	return weft_container_of(vci, struct dedicated, vci);
 }
 
-void weft_vci_note_failure(uint32_t rank, int code)
+void weft_vci_record_failure(uint32_t rank, int code)
 {
 	uint32_t n =
 		atomic_load_explicit(&weft_proc.n_others, memory_order_acquire);

@@ -242,7 +242,7 @@ static int rma_fault(struct weft_comm *comm, uint32_t rank, int err)
 {
 	if (err != WEFT_ERR_PEER)
 		return err;
-	(void)weft_comm_note_failed(comm, weft_group_proc(comm->group, rank));
+	(void)weft_comm_record_failed(comm, weft_group_proc(comm->group, rank));
 	return weft_comm_failed_rank(comm, (int32_t)rank);
 }
 
