@@ -56,14 +56,14 @@ struct weft_req_ops {
  * part. */
 
 struct weft_req_send {
-	uint8_t mode;	 /* enum weft_send_mode */
-	bool is_eager;	 /* its data left with the envelope */
-	bool is_last;	 /* will not be cancelled (WEFT_WIRE_IS_LAST) */
-	bool is_asked;	 /* a cancel was sent; its answer is pending */
-	bool in_fabric;	 /* op completes when the data has left */
-	bool is_offered; /* announced on this node, and counted there */
-	bool is_waited;	 /* its caller makes progress until it completes */
-	uint16_t number; /* is_eager: number of the message at the peer */
+	uint8_t mode;	   /* enum weft_send_mode */
+	bool is_eager;	   /* its data left with the envelope */
+	bool is_last;	   /* will not be cancelled (WEFT_WIRE_IS_LAST) */
+	bool is_asked;	   /* a cancel was sent; its answer is pending */
+	bool in_fabric;	   /* op completes when the data has left */
+	bool is_announced; /* announced on this node, and counted there */
+	bool is_waited;	   /* its caller makes progress until it completes */
+	uint16_t number;   /* is_eager: number of the message at the peer */
 };
 
 struct weft_req_recv {
@@ -248,7 +248,7 @@ static inline bool weft_req_in_fabric(const struct weft_req *req)
 }
 
 /* True for a send whose RTS was sent and that has no answer yet. */
-static inline bool weft_req_is_offered(const struct weft_req *req)
+static inline bool weft_req_is_announced(const struct weft_req *req)
 {
 	return req->kind == WEFT_REQ_SEND && !req->is_done && req->peer &&
 	       !req->send.is_eager && !req->send.in_fabric &&

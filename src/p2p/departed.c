@@ -45,7 +45,7 @@ static void end_departed(struct weft_req *req)
  * queued: a fabric may never accept a message to a process that has ended. */
 static bool is_stranded(const struct weft_req *req)
 {
-	return (weft_req_is_offered(req) || weft_req_is_queued(req)) &&
+	return (weft_req_is_announced(req) || weft_req_is_queued(req)) &&
 	       weft_departed_receiver(req->comm, req->src);
 }
 
@@ -63,7 +63,7 @@ void weft_departed_on_wait(struct weft_req *req)
 	} else if (is_stranded(req)) {
 		weft_list_remove(&req->out.link);
 		weft_send_finish(req, weft_departed_source(comm, req->src));
-	} else if (weft_req_is_offered(req) && !req->send.is_last &&
+	} else if (weft_req_is_announced(req) && !req->send.is_last &&
 		   weft_departed_source(comm, req->src)) {
 		weft_unmatched_send_last(req);
 	}

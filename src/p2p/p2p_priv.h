@@ -330,7 +330,7 @@ struct weft_req *weft_rndv_find(
 	struct weft_peer *peer, uint64_t handle, enum weft_req_kind kind);
 
 /* Sends RTS; the data stays here until the receiver reads it or sends CTS. */
-int weft_rndv_offer(struct weft_req *req);
+int weft_rndv_announce(struct weft_req *req);
 
 /* The content of an RTS. */
 struct weft_rndv_offered {

@@ -38,7 +38,7 @@
 
 enum { FRAG_MAX = 16384 }; /* a fragment stays in a cache until it is read */
 
-int weft_rndv_offer(struct weft_req *req)
+int weft_rndv_announce(struct weft_req *req)
 {
 	struct weft_wire_head head = {
 		.op = WEFT_WIRE_RTS,
@@ -79,7 +79,7 @@ int weft_rndv_offer(struct weft_req *req)
 	if (!err && !req->peer->is_shm)
 		weft_p2p_peer_of(req->peer)->n_net_sent++;
 	if (!err && req->peer->is_shm && !req->is_done) {
-		req->send.is_offered = true;
+		req->send.is_announced = true;
 		weft_p2p_peer_of(req->peer)->n_offered++;
 	}
 	if (!err && weft_unlikely(req->comm->failed) && !req->is_done)

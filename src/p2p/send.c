@@ -199,7 +199,7 @@ static int send_now(struct weft_req *req)
 		if (rc != WEFT_AGAIN || !prefers_rndv(req))
 			return rc;
 	}
-	return weft_rndv_offer(req);
+	return weft_rndv_announce(req);
 }
 
 int weft_send_push(struct weft_peer *peer, struct weft_out *out)

@@ -60,7 +60,7 @@ static void send_all_last(struct weft_comm *comm)
 
 	while ((req = weft_req_next(comm->vci, &pos)) != NULL)
 		if (req->refs && req->comm == comm &&
-			weft_req_is_offered(req) && !req->send.is_last)
+			weft_req_is_announced(req) && !req->send.is_last)
 			weft_unmatched_send_last(req);
 }
 

@@ -369,7 +369,7 @@ static bool need_req(const struct asking *a, const struct weft_req *req)
 {
 	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {
 		need_message(a, req->comm, req->ctx, req->src, req->tag);
-	} else if (weft_req_is_offered(req)) {
+	} else if (weft_req_is_announced(req)) {
 		need_receive(a, req);
 	} else if (is_message(req)) {
 		need_other(a, req->kind == WEFT_REQ_RECV
