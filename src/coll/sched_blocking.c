@@ -66,7 +66,7 @@ static void blocking_message(struct blocking *b, const struct weft_step *step)
 		req->on_done_arg = &b->sched;
 	}
 	if (weft_unlikely(b->n_reqs == b->n_room) && !blocking_grow(b)) {
-		weft_cancel_stuck(req, WEFT_ERR_NOMEM);
+		weft_cancel_unreceivable(req, WEFT_ERR_NOMEM);
 		weft_req_wait_in(b->comm->vci, req, b->call);
 		weft_step_end(&b->sched, req);
 		return;

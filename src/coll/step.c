@@ -232,7 +232,7 @@ static void end_messages(const struct weft_watch *watch)
 	while ((req = weft_req_next(watch->comm->vci, &pos)) != NULL)
 		if (req->refs && !req->is_done && req->on_done &&
 			req->on_done_arg == watch->sched)
-			weft_cancel_stuck(req, watch->sched->err);
+			weft_cancel_unreceivable(req, watch->sched->err);
 	if (watch->req)
 		weft_req_put(watch->req);
 }

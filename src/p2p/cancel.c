@@ -245,7 +245,7 @@ void weft_cancel_on_ack(struct weft_vci *vci, struct weft_peer *peer,
 
 /* Asks the receiver to give a send back. The answer completes the send with the
  * error, unless it has been received. */
-void weft_cancel_stuck(struct weft_req *req, int err)
+void weft_cancel_unreceivable(struct weft_req *req, int err)
 {
 	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {
 		weft_match_withdraw(&req->comm->match, req);

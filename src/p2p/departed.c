@@ -43,7 +43,7 @@ static void end_departed(struct weft_req *req)
 
 /* Ends a send to a member that has departed. It was announced, or it is still
  * queued: a fabric may never accept a message to a process that has ended. */
-static bool is_stranded(const struct weft_req *req)
+static bool is_send_to_departed(const struct weft_req *req)
 {
 	return (weft_req_is_announced(req) || weft_req_is_queued(req)) &&
 	       weft_departed_receiver(req->comm, req->src);
@@ -60,7 +60,7 @@ void weft_departed_on_wait(struct weft_req *req)
 		if (comm->failed || weft_p2p_offset_of(comm, req->ctx) !=
 					    WEFT_CTX_OFFSET_CTL)
 			end_departed(req);
-	} else if (is_stranded(req)) {
+	} else if (is_send_to_departed(req)) {
 		weft_list_remove(&req->out.link);
 		weft_send_finish(req, weft_departed_source(comm, req->src));
 	} else if (weft_req_is_announced(req) && !req->send.is_last &&
@@ -79,7 +79,7 @@ static void end_all(struct weft_comm *comm)
 	while ((req = weft_req_next(comm->vci, &pos)) != NULL) {
 		if (!req->refs || req->comm != comm || req->is_done)
 			continue;
-		if (is_stranded(req))
+		if (is_send_to_departed(req))
 			weft_departed_on_wait(req);
 		if (req->kind == WEFT_REQ_RECV && !req->is_done &&
 			req->recv.is_posted &&

@@ -66,7 +66,7 @@ void weft_failure_cancel(struct weft_req *req)
 {
 	if (req->kind == WEFT_REQ_SEND &&
 		weft_failure_prevents(req->comm, req->ctx, req->tag))
-		weft_cancel_stuck(req, weft_comm_failed(req->comm));
+		weft_cancel_unreceivable(req, weft_comm_failed(req->comm));
 }
 
 /* A message announced for a collective that no member completes any more. */
@@ -124,7 +124,7 @@ static void lose_comm(struct weft_comm *comm)
 /* Ends requests that wait for departed members. A member may have departed
  * before the death was known here; its requests were kept then, because the
  * barrier could still have completed them. */
-static void end_stranded(const struct weft_vci *vci)
+static void end_departed_waits(const struct weft_vci *vci)
 {
 	struct weft_req *req;
 	uint32_t pos = 0;
@@ -143,7 +143,7 @@ void weft_failure_record(struct weft_comm *comm, uint64_t failed)
 	if (comm->local && !comm->local->failed)
 		comm->local->failed = failed;
 	lose_comm(comm);
-	end_stranded(comm->vci);
+	end_departed_waits(comm->vci);
 }
 
 static void failure_record(struct weft_peer *peer)
@@ -176,7 +176,7 @@ void weft_failure_peer(struct weft_peer *peer)
 		if (req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV)
 			failure_lose(req, peer);
 	}
-	end_stranded(peer->vci);
+	end_departed_waits(peer->vci);
 	weft_rndv_copy_fail(peer);
 	weft_rndv_seg_fail(peer);
 }

@@ -80,7 +80,7 @@ void weft_failure_explain(const struct weft_req *req);
 
 /* Completes a request that can never complete otherwise with err, now or soon.
  * VCI's lock held. */
-void weft_cancel_stuck(struct weft_req *req, int err);
+void weft_cancel_unreceivable(struct weft_req *req, int err);
 
 /* Persistent requests, inactive at first; weft_req_start() (core/req.h) starts
  * them any number of times. */

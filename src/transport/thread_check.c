@@ -87,7 +87,7 @@ static bool is_helper(const struct task *task)
 	return false;
 }
 
-static bool has_strangers(void)
+static bool has_program_threads(void)
 {
 	struct task tasks[MAX_TASKS];
 	int n = list_others(tasks);
@@ -100,7 +100,7 @@ static bool has_strangers(void)
 
 bool weft_thread_check_begin(void)
 {
-	return !has_strangers();
+	return !has_program_threads();
 }
 
 void weft_thread_check_end(bool began)
@@ -119,5 +119,5 @@ void weft_thread_check_end(bool began)
 
 bool weft_thread_check_is_single(void)
 {
-	return !weft_lock_is_mt() || !has_strangers();
+	return !weft_lock_is_mt() || !has_program_threads();
 }
