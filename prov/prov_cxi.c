@@ -86,7 +86,7 @@ static int prepare(
 
 	info->tx_attr->tclass = weft_slingshot_tclass(tclass, &lost);
 	if (lost)
-		weft_plan_lose(plan, lost);
+		weft_plan_add_lost(plan, lost);
 	if (weft_slingshot_key(info->domain_attr->name, &key)) {
 		err = put_key(info, &key);
 		if (err)
@@ -109,7 +109,7 @@ static void prov_cxi_tune(struct weft_plan *plan, const struct fi_info *info)
 	plan->once_flags = WEFT_CXI_UNRELIABLE;
 	if (info->tx_attr->msg_order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW) ||
 		plan->has_prov_key)
-		weft_plan_lose(plan, "high-rate puts");
+		weft_plan_add_lost(plan, "high-rate puts");
 	else
 		plan->rate_flags = WEFT_CXI_HRP;
 }

@@ -22,7 +22,7 @@ static const char *prov_shm_refuse(const struct fi_info *info)
 static void prov_shm_tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	(void)info;
-	weft_plan_lose(plan, "errors of one-sided access");
+	weft_plan_add_lost(plan, "errors of one-sided access");
 	plan->eager_len = EAGER_LEN;
 	plan->in_order_len = EAGER_LEN;
 }

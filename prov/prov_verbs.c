@@ -66,7 +66,7 @@ static void prov_verbs_tune(struct weft_plan *plan, const struct fi_info *info)
 	/* an empty put must not be registered: the layer would crash */
 	plan->flush_flags |= FI_INJECT;
 	if (is_iwarp(info))
-		weft_plan_lose(plan, "errors of one-sided access");
+		weft_plan_add_lost(plan, "errors of one-sided access");
 }
 
 const struct weft_prov weft_prov_verbs = {

@@ -73,7 +73,7 @@ static void init_rma(struct weft_plan *plan, const struct fi_info *info)
 	plan->flush_flags = FI_DELIVERY_COMPLETE;
 	plan->deliver_flags = FI_DELIVERY_COMPLETE;
 	if (!plan->has_rma)
-		weft_plan_lose(plan, "one-sided access");
+		weft_plan_add_lost(plan, "one-sided access");
 }
 
 void weft_plan_init(struct weft_plan *plan, const struct fi_info *info)
@@ -126,7 +126,7 @@ void weft_plan_apply_knobs(struct weft_plan *plan)
 	plan->inject_len = weft_min(plan->inject_len, plan->recv_len);
 }
 
-void weft_plan_lose(struct weft_plan *plan, const char *what)
+void weft_plan_add_lost(struct weft_plan *plan, const char *what)
 {
 	size_t used = strlen(plan->lost);
 

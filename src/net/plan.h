@@ -103,7 +103,7 @@ void weft_plan_init(struct weft_plan *plan, const struct fi_info *info);
 void weft_plan_apply_knobs(struct weft_plan *plan);
 
 /* Appends to plan->lost, separated by "; ". */
-void weft_plan_lose(struct weft_plan *plan, const char *what);
+void weft_plan_add_lost(struct weft_plan *plan, const char *what);
 
 /* Writes the plan as lines of "name value" into buf, NUL-terminated and cut at
  * len. Returns the length of the whole text without its NUL. */

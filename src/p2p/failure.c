@@ -34,7 +34,7 @@ static bool waits_for(struct weft_req *req, struct weft_peer *peer)
 	       peer->proc;
 }
 
-static void failure_lose(struct weft_req *req, struct weft_peer *peer)
+static void failure_fail_req(struct weft_req *req, struct weft_peer *peer)
 {
 	if (req->kind == WEFT_REQ_RECV && waits_for(req, peer)) {
 		weft_match_withdraw(&req->comm->match, req);
@@ -100,14 +100,14 @@ static void failure_refuse(struct weft_comm *comm)
 }
 
 /* Ends the requests of a communicator with a failed member (comm->failed). */
-static void lose_comm(struct weft_comm *comm)
+static void failure_comm(struct weft_comm *comm)
 {
 	struct weft_req *req;
 	uint32_t pos = 0;
 
 	failure_refuse(comm);
 	if (comm->local)
-		lose_comm(comm->local);
+		failure_comm(comm->local);
 	while ((req = weft_req_next(comm->vci, &pos)) != NULL) {
 		if (!req->refs || req->is_done || req->comm != comm)
 			continue;
@@ -142,7 +142,7 @@ void weft_failure_record(struct weft_comm *comm, uint64_t failed)
 	comm->failed = failed;
 	if (comm->local && !comm->local->failed)
 		comm->local->failed = failed;
-	lose_comm(comm);
+	failure_comm(comm);
 	end_departed_waits(comm->vci);
 }
 
@@ -174,7 +174,7 @@ void weft_failure_peer(struct weft_peer *peer)
 		if (req->refs == 0 || req->is_done)
 			continue;
 		if (req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV)
-			failure_lose(req, peer);
+			failure_fail_req(req, peer);
 	}
 	end_departed_waits(peer->vci);
 	weft_rndv_copy_fail(peer);

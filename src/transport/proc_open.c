@@ -79,7 +79,8 @@ static void proc_describe_end(
 }
 
 /* Ends all operations of a VCI that wait for the process. */
-static void proc_lose(struct weft_vci *vci, const struct weft_boot_event *event)
+static void proc_on_death(
+	struct weft_vci *vci, const struct weft_boot_event *event)
 {
 	uint64_t proc = (weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
 	char why[160];
@@ -139,7 +140,7 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 	}
 	if (vci->number) {
 		/* the default VCI has notified the other rooms */
-		proc_lose(vci, event);
+		proc_on_death(vci, event);
 		return;
 	}
 	if (event->kind == WEFT_BOOT_PEER_DIED &&
@@ -150,7 +151,7 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 		weft_proc.pset_version++;
 	} else {
 		proc_report_end(event);
-		proc_lose(vci, event);
+		proc_on_death(vci, event);
 	}
 	if (weft_proc.on_event)
 		weft_proc.on_event(event);

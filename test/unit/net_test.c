@@ -705,7 +705,7 @@ static void the_plan_prints_itself(void **state)
 	(void)state;
 	info->caps &= ~FI_RMA;
 	weft_plan_init(&plan, info);
-	weft_plan_lose(&plan, "sleep");
+	weft_plan_add_lost(&plan, "sleep");
 	n = weft_plan_print(&plan, all, sizeof(all));
 	assert_int_equal(n, strlen(all));
 	assert_non_null(strstr(all, "provider fake\n"));
