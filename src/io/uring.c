@@ -161,17 +161,17 @@ static void ring_close(void)
 /* False if the thread must end. After this call, new tasks write the event. */
 static bool ring_prepare(void)
 {
-	bool goes_on;
+	bool has_users;
 
 	pthread_mutex_lock(&ring.lock);
-	goes_on = ring.n_users > 0;
+	has_users = ring.n_users > 0;
 	ring.sleeps = true;
 	ring_prepare_pieces();
 	prepare_event();
-	if (!goes_on)
+	if (!has_users)
 		ring_close();
 	pthread_mutex_unlock(&ring.lock);
-	return goes_on;
+	return has_users;
 }
 
 static void task_complete(struct weft_uring_task *task)

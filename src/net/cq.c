@@ -75,7 +75,7 @@ static void release_held(struct weft_inside *in, struct weft_recv_buf *buf)
 		at = &(*at)->next;
 	if (*at)
 		*at = buf->next;
-	buf->n_come = buf->n_full = 0;
+	buf->n_arrived = buf->n_full = 0;
 	weft_ep_buf_released(in, buf);
 }
 
@@ -99,10 +99,10 @@ static void on_buf_part(struct weft_inside *in, struct weft_recv_buf *buf,
 {
 	bool is_held = buf->n_full;
 
-	buf->n_come += e->len;
+	buf->n_arrived += e->len;
 	if (e->flags & FI_MULTI_RECV)
 		buf->n_full = (size_t)((char *)e->buf - buf->mem) + e->len;
-	if (buf->n_full && buf->n_come >= buf->n_full)
+	if (buf->n_full && buf->n_arrived >= buf->n_full)
 		release_held(in, buf);
 	else if (buf->n_full && !is_held)
 		hold(in, buf);

@@ -16,9 +16,9 @@ struct weft_recv_buf {
 	struct weft_op op;
 	struct weft_recv_buf *next; /* in the list of unposted ones */
 	char *mem;
-	size_t n_come; /* bytes of its messages received so far */
-	size_t n_full; /* bytes of all its messages; 0: it is not full. Both
-			  only with plan.releases_early */
+	size_t n_arrived; /* bytes of its messages received so far */
+	size_t n_full;	  /* bytes of all its messages; 0: it is not full. Both
+			     only with plan.releases_early */
 };
 
 /* Replaces a user's operation that needs a copy (data) or a registration (mr).

@@ -564,7 +564,7 @@ static void request_bc(struct weft_peer *peer)
 		peer_on_bc(peer, err, NULL, 0);
 }
 
-static void go_on_resolving(struct weft_peer *peer)
+static void continue_resolving(struct weft_peer *peer)
 {
 	bool is_free = peer->is_next && !peer->vci->asked;
 
@@ -595,7 +595,7 @@ int weft_peer_send_pending(struct weft_peer *peer)
 	int n = 0;
 
 	if (weft_unlikely(peer->state == WEFT_PEER_RESOLVING))
-		go_on_resolving(peer);
+		continue_resolving(peer);
 	while (!weft_list_is_empty(&peer->pending) &&
 		(peer->state == WEFT_PEER_READY ||
 			peer->state == WEFT_PEER_FAILED)) {
@@ -632,7 +632,7 @@ void weft_peer_fail(struct weft_peer *peer, int err)
 		peer->vci->on_win_failed(peer);
 }
 
-bool weft_peer_is_gone(const struct weft_peer *peer, char *what, size_t len)
+bool weft_peer_has_ended(const struct weft_peer *peer, char *what, size_t len)
 {
 	what[0] = 0;
 	if (peer->state != WEFT_PEER_READY || peer->is_self)

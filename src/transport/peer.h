@@ -155,7 +155,7 @@ void weft_peer_setup(struct weft_vci *vci);
  * a new connection. Writes a clause with the finding,
  * or "", to what. Blocks for 20
  * ms at most. */
-bool weft_peer_is_gone(const struct weft_peer *peer, char *what, size_t len);
+bool weft_peer_has_ended(const struct weft_peer *peer, char *what, size_t len);
 
 /* The number of peers with queued operations whose business card is missing;
  * *first_out is one of them. */

@@ -173,7 +173,7 @@ bool weft_proc_find_end(
 
 	what[0] = 0;
 	if (!peer || !weft_proc_is_member(proc) ||
-		!weft_peer_is_gone(peer, what, WEFT_PROC_FOUND))
+		!weft_peer_has_ended(peer, what, WEFT_PROC_FOUND))
 		return false;
 	snprintf(event.name, sizeof(event.name), "%s", what);
 	if (is_other)
