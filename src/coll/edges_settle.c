@@ -14,7 +14,7 @@
 
 enum { BYTES_MAX = 1 << 20 };
 
-static bool would_bundle(const struct weft_comm *comm, enum weft_coll_kind kind)
+static bool uses_bundles(const struct weft_comm *comm, enum weft_coll_kind kind)
 {
 	const struct weft_nodes *nodes = comm->coll.nodes;
 	struct weft_coll_case c = { .kind = kind,
@@ -38,8 +38,8 @@ bool weft_coll_edges_are_due(struct weft_comm *comm)
 {
 	if (!comm->coll.nodes || comm->coll.is_edges_settled)
 		return false;
-	if (would_bundle(comm, WEFT_COLL_NEIGHBOR_ALLGATHER) ||
-		would_bundle(comm, WEFT_COLL_NEIGHBOR_ALLTOALL))
+	if (uses_bundles(comm, WEFT_COLL_NEIGHBOR_ALLGATHER) ||
+		uses_bundles(comm, WEFT_COLL_NEIGHBOR_ALLTOALL))
 		return true;
 	comm->coll.is_edges_settled = true;
 	return false;

@@ -309,7 +309,7 @@ static void cb_describe_access(
 		me->run_len = weft_max64(sample.len / sample.n, 1);
 }
 
-static int cb_move_if_worthwhile(struct weft_move *m,
+static int cb_move_if_used(struct weft_move *m,
 	const struct weft_cb_member *members, int err, bool *done_out)
 {
 	struct weft_file *file = m->file;
@@ -330,7 +330,7 @@ static int cb_move_if_worthwhile(struct weft_move *m,
 		return rc;
 	}
 	plan.cb = cb_load(file);
-	if (!plan.cb || !weft_cb_plan_pays(&all,
+	if (!plan.cb || !weft_cb_plan_is_used(&all,
 				m->is_write ? file->hints.cb_write
 					    : file->hints.cb_read,
 				m->is_write, plan.cb->block, file->comm->size))
@@ -368,7 +368,7 @@ int weft_cb_move(struct weft_move *m, int err, bool *done_out)
 		*done_out = true;
 		err = err ? err : rc;
 	} else {
-		err = cb_move_if_worthwhile(m, members, err, done_out);
+		err = cb_move_if_used(m, members, err, done_out);
 	}
 	free(members);
 	return err;

@@ -62,7 +62,7 @@ struct weft_cb_sums weft_cb_plan_sum(
 	return all;
 }
 
-bool weft_cb_plan_pays(const struct weft_cb_sums *all,
+bool weft_cb_plan_is_used(const struct weft_cb_sums *all,
 	enum weft_file_choice choice, bool is_write, int64_t block,
 	int32_t size)
 {

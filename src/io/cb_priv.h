@@ -78,7 +78,7 @@ struct weft_cb_sums weft_cb_plan_sum(
 
 /* True if the access is to be buffered. block is the file system's, in bytes,
  * size the number of members. */
-bool weft_cb_plan_pays(const struct weft_cb_sums *all,
+bool weft_cb_plan_is_used(const struct weft_cb_sums *all,
 	enum weft_file_choice choice, bool is_write, int64_t block,
 	int32_t size);
 

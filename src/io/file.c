@@ -297,7 +297,7 @@ static int file_open_all(
 		err = weft_syscall_parent(file->name, &file->folder_fd);
 	err = weft_file_agree(file, err);
 	weft_range_open(file);
-	atomic_init(&file->scatter_works, weft_knob_is_on(weft_knobs.cma));
+	atomic_init(&file->can_store_runs, weft_knob_is_on(weft_knobs.cma));
 	/* a failed open leaves no file behind */
 	if (err && is_mine && (file->amode & WEFT_FILE_EXCL)) {
 		char why[WEFT_ERR_TEXT];

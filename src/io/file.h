@@ -109,7 +109,7 @@ struct weft_file {
 	int folder_fd; /* rank 0, DELETE_ON_CLOSE: directory of the name; or -1
 			*/
 	_Atomic bool is_atomic;
-	_Atomic bool scatter_works;	  /* scatter.h can be used */
+	_Atomic bool can_store_runs;	  /* scatter.h can be used */
 	bool is_readable;		  /* fd permits reading */
 	_Atomic(enum weft_syscall_fs) fs; /* its file system */
 	/* range.h */

@@ -53,7 +53,7 @@ static bool can_scatter(
 	if (!m->is_write || n < SCATTER_MIN ||
 		file->hints.write_sieve == WEFT_FILE_DISABLE ||
 		!atomic_load_explicit(
-			&file->scatter_works, memory_order_relaxed) ||
+			&file->can_store_runs, memory_order_relaxed) ||
 		!weft_range_is_local(file))
 		return false;
 	for (size_t i = 1; i < n; i++)
@@ -89,7 +89,7 @@ static size_t write_scattered(const struct weft_move *m, char *buf,
 	weft_stat_call(file, since);
 	if (!works)
 		atomic_store_explicit(
-			&file->scatter_works, false, memory_order_relaxed);
+			&file->can_store_runs, false, memory_order_relaxed);
 	if (done == n - 1)
 		done = n;
 	for (size_t i = 0; i < done; i++)

@@ -37,7 +37,7 @@ static int map_flags(const struct iovec *runs, size_t n_runs, int64_t page)
 }
 
 size_t weft_scatter_write(int fd, const char *buf, const struct iovec *runs,
-	size_t n_runs, bool *works_out)
+	size_t n_runs, bool *is_supported_out)
 {
 	const struct iovec *last = &runs[n_runs - 1];
 	int64_t page = sysconf(_SC_PAGESIZE);
@@ -49,14 +49,14 @@ size_t weft_scatter_write(int fd, const char *buf, const struct iovec *runs,
 		map_flags(runs, n_runs, page), fd, (off_t)begin);
 	ssize_t stored;
 
-	*works_out = true;
+	*is_supported_out = true;
 	if (map == MAP_FAILED) {
-		*works_out = errno == ENOMEM || errno == EAGAIN;
+		*is_supported_out = errno == ENOMEM || errno == EAGAIN;
 		return 0;
 	}
 	stored = scatter_store(map, begin, buf, runs, n_runs);
 	if (stored < 0)
-		*works_out = errno == EFAULT || errno == ENOMEM;
+		*is_supported_out = errno == EFAULT || errno == ENOMEM;
 	for (; n < n_runs && stored >= (ssize_t)runs[n].iov_len; n++)
 		stored -= (ssize_t)runs[n].iov_len;
 	munmap(map, len);

@@ -34,7 +34,7 @@ enum {
 	LOCK_YIELDS = 30,
 	LOCK_EARLY_POLLS = 1000,
 	LOCK_POLL_NS = 30000,
-	LOCK_POLL_LATE_NS = 1000000,
+	LOCK_POLL_MAX_NS = 1000000,
 	BLOCK_MIN = 4096,
 	BLOCK_MAX = 1 << 26,
 };
@@ -289,7 +289,7 @@ static void lock_back_off(struct range_wait *wait)
 {
 	struct timespec some = { .tv_nsec = wait->n < LOCK_EARLY_POLLS
 						    ? LOCK_POLL_NS
-						    : LOCK_POLL_LATE_NS };
+						    : LOCK_POLL_MAX_NS };
 
 	if (wait->n++ < LOCK_YIELDS && weft_yield())
 		return;
@@ -302,9 +302,9 @@ static void lock_back_off(struct range_wait *wait)
 		lock_report_wait(wait);
 }
 
-/* With gives_up_on_posix, *locked is false if a process lock conflicts. */
+/* With skips_posix, *locked is false if a process lock conflicts. */
 static int lock_range(int fd, const char *name, bool is_exclusive,
-	bool gives_up_on_posix, int64_t first, int64_t last, bool *locked)
+	bool skips_posix, int64_t first, int64_t last, bool *locked)
 {
 	struct range_wait wait = {
 		.fd = fd, .name = name, .first = first, .last = last
@@ -315,7 +315,7 @@ static int lock_range(int fd, const char *name, bool is_exclusive,
 		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
 			return syscall_failed(
 				errno, "cannot lock a stretch of", name);
-		if (gives_up_on_posix && lock_holder(fd, first, last) > 0)
+		if (skips_posix && lock_holder(fd, first, last) > 0)
 			return 0;
 		lock_back_off(&wait);
 	}

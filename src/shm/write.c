@@ -42,7 +42,7 @@ static void write_past_caches(char *to, const char *from, size_t len)
 
 /* Some versions of the C library copy more than a piece with one instruction,
  * which is slow where lines are in another core's cache. */
-static void write_as_usual(char *to, const char *from, size_t len)
+static void write_in_pieces(char *to, const char *from, size_t len)
 {
 	enum { PIECE = 2048 };
 
@@ -59,5 +59,5 @@ void weft_write_long(bool is_past, void *to, const void *from, size_t len)
 	if (is_past)
 		write_past_caches(to, from, len);
 	else
-		write_as_usual(to, from, len);
+		write_in_pieces(to, from, len);
 }

@@ -56,7 +56,7 @@ static struct weft_cb_sums sums(int64_t span, int64_t len, int64_t n_runs)
 
 static bool pays(struct weft_cb_sums all, bool is_write)
 {
-	return weft_cb_plan_pays(
+	return weft_cb_plan_is_used(
 		&all, WEFT_FILE_AUTOMATIC, is_write, 4 * KIB, 4);
 }
 
@@ -81,9 +81,11 @@ static void short_dense_runs_are_buffered(void **state)
 	assert_false(pays(sums(2048 * KIB, 2048 * KIB, 64), true));
 	/* byte offsets that decrease cannot be buffered, hints or not */
 	all.is_monotone = false;
-	assert_false(weft_cb_plan_pays(&all, WEFT_FILE_ENABLE, true, 4096, 4));
+	assert_false(
+		weft_cb_plan_is_used(&all, WEFT_FILE_ENABLE, true, 4096, 4));
 	all = sums(1 << 30, 1, 1);
-	assert_true(weft_cb_plan_pays(&all, WEFT_FILE_ENABLE, true, 4096, 4));
+	assert_true(
+		weft_cb_plan_is_used(&all, WEFT_FILE_ENABLE, true, 4096, 4));
 }
 
 static void members_are_summed(void **state)
