@@ -36,7 +36,7 @@ static struct weft_peer *ring_owner(
 
 	if (!is_member(vci, proc))
 		return NULL;
-	peer = weft_peer_proven(vci, proc, rx->ring->writer_cookie);
+	peer = weft_peer_by_cookie(vci, proc, rx->ring->writer_cookie);
 	if (peer) {
 		peer->rx = rx;
 		peer->tx.back = rx;
@@ -91,7 +91,7 @@ void weft_arrival_net(void *arg, const void *data, size_t len)
 		weft_dispatch_drop(vci, "from a process outside the job");
 		return;
 	}
-	peer = weft_peer_proven(vci, wire.src_proc, wire.cookie);
+	peer = weft_peer_by_cookie(vci, wire.src_proc, wire.cookie);
 	if (!peer) {
 		weft_dispatch_drop(vci, "without the key of this job");
 		return;

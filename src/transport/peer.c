@@ -108,7 +108,7 @@ struct weft_peer *weft_peer_of(struct weft_vci *vci, uint64_t addr)
 	return peer;
 }
 
-struct weft_peer *weft_peer_proven(
+struct weft_peer *weft_peer_by_cookie(
 	struct weft_vci *vci, uint64_t addr, uint64_t value)
 {
 	struct weft_peer *peer = weft_map_get(&vci->peers, addr + 1);
@@ -176,11 +176,11 @@ static int connect_ring(struct weft_peer *peer, const struct weft_bc *bc)
 
 /* Reports, once in a process, that shared memory cannot be used on this node.
  * The node's first process warns for all. */
-static void warn_apart(const struct weft_peer *peer, const char *why)
+static void warn_lacks_shm(const struct weft_peer *peer, const char *why)
 {
-	bool was_apart = atomic_exchange_explicit(
-		&weft_proc.is_apart, true, memory_order_relaxed);
-	bool is_first = !weft_proc.facts.local_rank && !was_apart;
+	bool lacked_shm = atomic_exchange_explicit(
+		&weft_proc.lacks_shm, true, memory_order_relaxed);
+	bool is_first = !weft_proc.facts.local_rank && !lacked_shm;
 
 	weft_log(is_first ? WEFT_LOG_WARN : WEFT_LOG_INFO, "CORE-APART",
 		"no shared memory with process %u of this node: %s; messages "
@@ -217,7 +217,7 @@ static int connect_to(
 		if (!err)
 			return 0;
 		if (err == WEFT_ERR_ACCESS)
-			warn_apart(peer, weft_err_detail_peek(err));
+			warn_lacks_shm(peer, weft_err_detail_peek(err));
 	}
 	is_near = is_near && err == WEFT_ERR_ACCESS;
 	peer->cookie_out = cookie(bc->key, vci->addr, peer->addr);
@@ -239,7 +239,7 @@ static int connect_to(
 	return err ? err : weft_rail_connect(peer, bc);
 }
 
-static void enlist(struct weft_peer *peer)
+static void peer_list_pending(struct weft_peer *peer)
 {
 	if (peer->is_queued)
 		return;
@@ -296,7 +296,7 @@ static int introduce(struct weft_peer *peer)
 	if (!control)
 		return WEFT_ERR_NOMEM;
 	weft_list_push_front(&peer->pending, &control->out.link);
-	enlist(peer);
+	peer_list_pending(peer);
 	return 0;
 }
 
@@ -400,7 +400,7 @@ static void peer_answer(struct weft_peer *peer, const struct weft_bc *bc)
 	if (peer->state != WEFT_PEER_NEW && peer->state != WEFT_PEER_RESOLVING)
 		return;
 	if (peer->vci->shm && weft_proc_is_local(peer->proc))
-		warn_apart(peer, "it cannot open the memory of this one");
+		warn_lacks_shm(peer, "it cannot open the memory of this one");
 	err = connect_to(peer, bc, true);
 	if (!err)
 		err = weft_vci_name_net(peer->vci);
@@ -578,14 +578,14 @@ void weft_peer_resolve(struct weft_peer *peer)
 	if (peer->state != WEFT_PEER_NEW)
 		return;
 	peer->state = WEFT_PEER_RESOLVING;
-	enlist(peer);
+	peer_list_pending(peer);
 	request_bc(peer);
 }
 
 void weft_peer_queue(struct weft_peer *peer, struct weft_out *out)
 {
 	weft_list_push_back(&peer->pending, &out->link);
-	enlist(peer);
+	peer_list_pending(peer);
 	if (peer->state == WEFT_PEER_NEW)
 		weft_peer_resolve(peer);
 }

@@ -79,7 +79,7 @@ struct weft_peer {
 /* The peer at an address whose message carried this cookie; created if new.
  * NULL if the cookie is wrong, and nothing has changed then. VCI's lock held.
  */
-struct weft_peer *weft_peer_proven(
+struct weft_peer *weft_peer_by_cookie(
 	struct weft_vci *vci, uint64_t addr, uint64_t cookie);
 
 /* True if a message may be posted to the peer now without overtaking another.

@@ -46,7 +46,7 @@ struct weft_proc {
 	atomic_ulong next_ctx;
 	atomic_uint n_coll_segs; /* segments of communicators, mapped */
 	atomic_bool has_foreign; /* messages of other jobs are accepted */
-	atomic_bool is_apart;	 /* a process of this node shares no memory with
+	atomic_bool lacks_shm;	 /* a process of this node shares no memory with
 				    this one */
 	struct weft_bsend *bsend;   /* attached buffer; guarded by VCI.lock */
 	uint64_t n_pset_events;	    /* sets defined and deleted; VCI.lock */

@@ -355,7 +355,7 @@ static int dedicated_open(struct dedicated *r)
 	if (vci_is_named(&r->vci_hints) ||
 		(facts->size > 1 &&
 			(!vci->shm || facts->n_nodes > 1 ||
-				atomic_load_explicit(&weft_proc.is_apart,
+				atomic_load_explicit(&weft_proc.lacks_shm,
 					memory_order_relaxed))))
 		err = vci_open_net(vci, &r->vci_hints);
 	if (!err)

@@ -11,14 +11,14 @@
  */
 #include "session.h"
 
-static bool is_apart;
+static bool lacks_shm;
 
 /* an error within seconds, where they cannot reach each other */
 static void judge(int rc, double began, const char *what)
 {
 	double took = MPI_Wtime() - began;
 
-	if (!is_apart) {
+	if (!lacks_shm) {
 		CHECK(rc == MPI_SUCCESS, "%s succeeds, got %s", what,
 			mtest_error(rc));
 		return;
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 	const char *fabric = getenv("FI_PROVIDER");
 
 	mtest_start(argv[0]);
-	is_apart = fabric && !strcmp(fabric, "cxi");
+	lacks_shm = fabric && !strcmp(fabric, "cxi");
 	setenv("FI_CXI_DEFAULT_VNI", mtest.rank ? "1111" : "1000", 1);
 	if (mtest_arg(argc, argv, "how", 0))
 		session();
