@@ -18,8 +18,8 @@ int PMPI_Abi_get_version(int *abi_major, int *abi_minor)
 	return MPI_SUCCESS;
 }
 
-/* One key about a type: "mpi_<name>_size" or, for an optional type,
- * "mpi_<name>_supported". */
+/* A key of the info object: "mpi_<name>_size" of a type, or
+ * "mpi_<name>_supported" of an optional type. */
 struct fact {
 	const char *name;
 	MPI_Datatype type;
@@ -52,7 +52,9 @@ static int put_supported(struct weft_info *info, const struct fact *fact)
 		type_bytes(fact->type) == MPI_UNDEFINED ? "false" : "true");
 }
 
-/* Both lists end with a null name; optional may be NULL. */
+/* Creates the info object. Both lists end with a null name; optional may be
+ * NULL.
+ */
 static int mpi_abi_make(
 	const struct fact *sized, const struct fact *optional, MPI_Info *out)
 {

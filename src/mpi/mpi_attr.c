@@ -138,8 +138,8 @@ static const void *predefined(int keyval)
 	}
 }
 
-/* A session's communicators have no attributes that describe the World, except
- * the largest tag. */
+/* True if the communicator has the predefined attribute. Communicators of a
+ * session have only MPI_TAG_UB, because the others describe the World. */
 static bool has_predefined(const struct weft_comm *comm, int keyval)
 {
 	const struct weft_session *session = comm->child.session;
@@ -326,8 +326,8 @@ static int mpi_type_delete_attr(struct weft_type *type, int keyval)
 
 /* ---- windows ---- */
 
-/* As C reads it: MPI_WIN_BASE is the address itself; of the others, the address
- * of a number that never changes. */
+/* The predefined attribute as C reads it. MPI_WIN_BASE is the address itself.
+ * The others are addresses of numbers that never change. */
 static const void *win_predefined(const struct weft_win *win, int keyval)
 {
 	static const int flavors[] = {
@@ -360,7 +360,7 @@ static bool is_win_predefined(int keyval)
 	return keyval >= MPI_WIN_BASE && keyval <= MPI_WIN_MODEL;
 }
 
-/* The value as a language reads it. */
+/* The value of a predefined attribute as a language reads it. */
 static intptr_t win_predefined_in(
 	const struct weft_win *win, int keyval, enum weft_attr_lang lang)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_buffer: attaches, detaches and flushes the buffers of buffered sends
  *
- * MPI-5.0 section 3.6. The same four operations for a process, a communicator
- * and a session. */
+ * MPI-5.0 section 3.6. A process, a communicator and a session have the same
+ * four operations. */
 #include "mpi_buffer.h"
 
 #include "mpi_check.h"
@@ -12,7 +12,7 @@
 
 #include <limits.h>
 
-/* Where the buffer is attached, and on which object an error is raised. */
+/* The place of the buffer, and the object on which an error is raised. */
 struct at {
 	struct weft_vci *vci;
 	struct weft_bsend **place;

@@ -94,7 +94,8 @@ static int mpi_comm_remote_group(
 
 /* ---- duplicating ---- */
 
-/* A duplicate inherits these; the comm room copies the rest. */
+/* The attributes and topology that a duplicate inherits. The room comm copies
+ * the other properties. */
 struct heritage {
 	struct weft_attrs *attrs;
 	struct weft_topo_attached *topo;
@@ -117,7 +118,7 @@ static void mpi_comm_set_heritage(struct heritage *h, struct weft_comm *comm)
 	comm->topo = h->topo;
 }
 
-/* Frees the copies after a later copy function failed. */
+/* Frees the copied attributes and topology after a copy function has failed. */
 static void free_heritage(struct heritage *h, struct weft_comm *comm)
 {
 	weft_attr_delete_all(&h->attrs, weft_mpi_comm_handle(comm));
@@ -163,7 +164,7 @@ static int mpi_comm_dup_with_info(struct weft_comm *comm,
 	return dup_comm(comm, info, true, made);
 }
 
-/* A started duplication. Destroyed when the communicator exists. */
+/* A started duplication. Destroyed when the duplicate exists. */
 struct idup {
 	struct weft_req *req;
 	struct heritage heritage;
@@ -329,9 +330,9 @@ static int mpi_comm_split_type(struct weft_comm *comm, int type, int key,
 
 /* ---- intercommunicators ---- */
 
-/* Checks the arguments that matter at the leader only. After an error the
- * members of its side return alike, and so does the other leader if it can be
- * reached. */
+/* Checks the arguments that are significant at the leader only. After an error,
+ * all members of its group return this error. The other leader does, too, if it
+ * can be reached. */
 static int check_leaders(MPI_Comm peer_comm, struct weft_create_inter *how)
 {
 	struct weft_comm *peer;
@@ -405,7 +406,7 @@ static int mpi_comm_free(struct weft_comm *comm)
 	return err;
 }
 
-/* The error is raised after the communicator is gone. */
+/* Raises an error after the communicator is destroyed. */
 int PMPI_Comm_disconnect(MPI_Comm *comm)
 {
 	struct weft_errh *errh;

@@ -34,8 +34,8 @@ static int mpi_close_port(const char *port_name)
 	return err ? err : weft_port_close(port_name);
 }
 
-/* The common arguments of accept and connect. The name matters at the root
- * only, and so do faults in it (bad_out), which all members get. */
+/* Checks the common arguments of accept and connect. The port name is
+ * significant at the root only. A fault in it (bad_out) reaches all members. */
 static int check_meeting(const char *port_name, MPI_Info info, int root,
 	MPI_Comm comm, MPI_Comm *newcomm, struct weft_comm **comm_out,
 	struct weft_info **info_out, int *bad_out)
@@ -150,7 +150,7 @@ static int fail_socket(int fd, const char *what)
 		errno ? strerror(errno) : "the other end closed it");
 }
 
-/* False, with errno, if the socket accepts no more. */
+/* Sends the greeting. False, with errno, if the socket does not accept it. */
 static bool send_greeting(int fd, const struct greeting *mine)
 {
 	size_t n = 0;
@@ -188,8 +188,8 @@ static int swap_greetings(
 					 fd);
 }
 
-/* The process at the other end waits for a greeting. The text of this process's
- * error stays. */
+/* Sends a refusal, because the process at the other end waits for a greeting.
+ * Keeps the text of this process's error. */
 static void send_refusal(int fd)
 {
 	const struct greeting failed = { .port = "" };
@@ -241,7 +241,7 @@ int PMPI_Comm_join(int fd, MPI_Comm *intercomm)
 
 /* ---- starting processes ---- */
 
-/* The root's arguments; the strings are owned. */
+/* The root's arguments. The strings are owned. */
 struct order {
 	struct weft_boot_app *apps;
 	int n;
@@ -263,7 +263,7 @@ static void order_free(struct order *order)
 	free(order->soft);
 }
 
-/* The value of a key, or NULL; the caller frees it. */
+/* Returns the value of a key, or NULL. The caller frees it. */
 static char *value_of(const struct weft_info *info, enum weft_hint key)
 {
 	char text[WEFT_INFO_VALUE_MAX + 1];
@@ -290,8 +290,8 @@ static char *absolute_take(char *name)
 	return whole;
 }
 
-/* The path of the program in one of the directories of "a:b", else the command
- * itself. */
+/* Searches the directories "a:b" for the program. Returns its path, or else the
+ * command itself. */
 static char *mpi_dynamic_find_program(const char *command, const char *dirs)
 {
 	char path[4096];
@@ -331,8 +331,8 @@ static int app_env_add(char **env, int *n, const char *name, const char *value)
 	return 0;
 }
 
-/* Environment variables of the new processes: the error handler and the memory
- * kinds. */
+/* Adds environment variables for the new processes: the error handler and the
+ * memory kinds. */
 static int fill_app_env(
 	struct weft_boot_app *app, const struct weft_info *hints)
 {
@@ -384,7 +384,7 @@ static int mpi_dynamic_fill_app(struct weft_boot_app *app, const char *command,
 	return app->program ? fill_app_env(app, hints) : WEFT_ERR_NOMEM;
 }
 
-/* The numbers of processes that soft accepts. */
+/* Reads the numbers of processes that the key soft accepts. */
 static int fill_soft(struct order *order, int i, MPI_Info info)
 {
 	struct weft_info *hints;
@@ -409,7 +409,7 @@ static int fill_soft(struct order *order, int i, MPI_Info info)
 	return err;
 }
 
-/* The arguments of both calls; the root's are only significant there. */
+/* The arguments of both spawn calls. Most are significant at the root only. */
 struct spawning {
 	const char *func;
 	int count;
@@ -450,8 +450,8 @@ static int read_order(const struct spawning *s, struct order *order)
 	return err;
 }
 
-/* Without soft all or none are started, with it perhaps fewer. Only the root
- * knows how many were requested. */
+/* Writes the error codes. Without the key soft, all processes or none are
+ * started; with it, fewer may be. Only the root knows the requested number. */
 static void put_errcodes(const struct spawning *s, const struct order *order,
 	const struct weft_comm *made, bool is_root)
 {
@@ -483,7 +483,7 @@ static int spawn(const struct spawning *s)
 	is_root = !err && of->rank == s->root;
 	if (is_root)
 		bad = read_order(s, &order);
-	if (!err) { /* all members get the root's fault */
+	if (!err) { /* a fault of the root reaches all members */
 		err = weft_spawn(of, s->root, bad, order.apps, (size_t)order.n,
 			order.soft, &made);
 		if (!bad)

@@ -42,8 +42,8 @@ static int mpi_get_processor_name(char *name, int *resultlen)
 	return 0;
 }
 
-/* Hardware types for MPI_Comm_split_type; "true" if this process runs within
- * one object of that type. */
+/* Lists the hardware types of MPI_Comm_split_type. The value is "true" if this
+ * process runs within one object of that type. */
 static int mpi_get_hw_resource_info(struct weft_info **made)
 {
 	struct weft_info *info = weft_info_create();

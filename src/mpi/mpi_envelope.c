@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_envelope: how a datatype was constructed; Fortran's parametrized types
+/* mpi_envelope: the constructor of a datatype; Fortran's parametrized types
  *
- * MPI-5.0 sections 5.1.13 and 19.1.9. A type keeps the arguments of its
- * constructor's int form. A large-count constructor returns the same ones, with
- * counts and addresses together among the large counts; only the two array
- * constructors have arguments that stay int. */
+ * MPI-5.0 sections 5.1.13 and 19.1.9. A type stores the arguments of its
+ * constructor's int form. For a large-count constructor, counts and addresses
+ * are returned as large counts. Only the two array constructors also have int
+ * arguments. */
 #include "mpi_check.h"
 #include "mpi_map.h"
 
-/* The number of each that an envelope contains. */
+/* The numbers of arguments of each kind. */
 struct shown {
 	int64_t n_ints, n_aints, n_counts, n_types;
 };
@@ -54,7 +54,7 @@ struct contents {
 	MPI_Datatype *types;
 };
 
-/* Arguments first..last of the constructor, as ints. */
+/* Copies arguments of the constructor as ints. */
 static int *mpi_envelope_copy_ints(
 	const struct weft_type *type, int64_t first, int64_t n, int *to)
 {
@@ -217,7 +217,7 @@ static int mpi_type_get_value_index(const struct weft_type *value,
 	return 0;
 }
 
-/* A predefined type by a property (a class, or decimal digits) and size. */
+/* A predefined type with a property (a class, or decimal digits) and a size. */
 struct sized {
 	int property;
 	int size;

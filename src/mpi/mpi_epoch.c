@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_epoch: synchronisation of windows
  *
- * MPI-5.0, 12.5. The room of windows reports calls out of order. */
+ * MPI-5.0, 12.5. The room win reports calls in the wrong order. */
 #include "mpi_mix.h"
 
 /* The asserts that a call accepts. */
@@ -27,7 +27,7 @@ static int bad_asserts(int assert, const struct assert_set *set)
 		(unsigned)assert, (unsigned)(assert & ~set->all), set->names);
 }
 
-/* Translates asserts for the room of windows. */
+/* Translates asserts to those of the room win. */
 static int to_asserts(
 	int assert, const struct assert_set *set, unsigned *asserts_out)
 {
@@ -102,7 +102,7 @@ int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win)
 
 typedef int window_fn(struct weft_win *win);
 
-/* Calls without an argument but the window. */
+/* Runs a call whose only argument is the window. */
 static int on_window(const char *func, window_fn *fn, MPI_Win win)
 {
 	struct weft_win *of = NULL;
@@ -184,7 +184,7 @@ int PMPI_Win_lock_all(int assert, MPI_Win win)
 
 typedef int rank_fn(struct weft_win *win, int32_t rank);
 
-/* Runs fn for one target; for MPI_PROC_NULL, does nothing. */
+/* Runs fn for one target. Does nothing for MPI_PROC_NULL. */
 static inline int on_target(
 	const char *func, rank_fn *fn, int rank, MPI_Win win)
 {
@@ -198,7 +198,7 @@ static inline int on_target(
 	return weft_mpi_end_win(of, func, err);
 }
 
-/* Runs fn for all targets, which WEFT_PROC_NULL stands for. */
+/* Runs fn for all targets: their rank is WEFT_PROC_NULL. */
 static inline int on_all(const char *func, rank_fn *fn, MPI_Win win)
 {
 	struct weft_win *of = NULL;

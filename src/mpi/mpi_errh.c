@@ -109,7 +109,8 @@ static int mpi_win_get_errhandler(
 	return 0;
 }
 
-/* MPI_FILE_NULL has the handler of files to be opened. */
+/* Finds the handler of a file. That of MPI_FILE_NULL is for files opened later.
+ */
 static int file_slot(
 	MPI_File handle, struct weft_file **file_out, struct weft_errh ***slot)
 {

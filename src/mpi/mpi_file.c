@@ -31,7 +31,8 @@ _Static_assert((int)WEFT_DATAREP_NAME_MAX == MPI_MAX_DATAREP_STRING, "");
 
 /* ---- hints ---- */
 
-/* More hints for an open file; asked may be NULL, and err is the caller's. */
+/* Adds hints to an open file. asked may be NULL. If err is not 0, returns it.
+ */
 static int file_add_hints(
 	struct weft_file *fh, const struct weft_info *asked, int err)
 {
@@ -228,7 +229,7 @@ static int mpi_file_set_view(int failed, struct weft_file *fh, MPI_Offset disp,
 	return !err && has_hints ? file_add_hints(fh, info, 0) : err;
 }
 
-/* A handle for the program, which frees those of derived types. */
+/* Returns a handle for the program, which frees handles of derived types. */
 static struct weft_type *file_type_out(struct weft_type *type)
 {
 	if (!type->is_builtin)

@@ -95,8 +95,8 @@ static int64_t n_in_range(const int *range)
 	return span / range[2] + 1;
 }
 
-/* Expands the triplets to ranks. Each must lie within the group, and the list
- * has at most that many: more would name a rank twice. */
+/* Expands the triplets to ranks. Each rank must be in the group. A list that is
+ * longer than the group would contain a rank twice, and is an error. */
 static int mpi_group_expand(const struct weft_group *group, int n,
 	int ranges[][3], int **ranks_out, int *n_out)
 {

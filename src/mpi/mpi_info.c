@@ -35,7 +35,8 @@ static int mpi_info_create(struct weft_info **made)
 	return *made ? 0 : WEFT_ERR_NOMEM;
 }
 
-/* The arguments after the program's name, separated by blanks. */
+/* Sets the key "argv" to the arguments after the program's name, separated by
+ * blanks. */
 static int set_argv(struct weft_info *info, int argc, char *argv[])
 {
 	char text[MPI_MAX_INFO_VAL] = "";

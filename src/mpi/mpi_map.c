@@ -12,7 +12,8 @@
 
 #define AT(name) [WEFT_ERR_##name - WEFT_ERR_FIRST_]
 
-/* Class of each internal error; those that are not listed are MPI_ERR_OTHER. */
+/* Class of each internal error. Errors that are not listed are MPI_ERR_OTHER.
+ */
 static const short classes[WEFT_ERR_END_ - WEFT_ERR_FIRST_] = {
 	AT(NOMEM) = MPI_ERR_NO_MEM,
 	AT(INTERN) = MPI_ERR_INTERN,
@@ -210,9 +211,10 @@ struct raised {
 	int code;
 };
 
-/* The handler for errors without an object: that of MPI_COMM_SELF, or the
- * initial one while it does not exist. Up to MPI-3.1 it was that of
- * MPI_COMM_WORLD, which is used if only that one was ever set. */
+/* Returns the handler for errors without an object: the handler of
+ * MPI_COMM_SELF, or the initial handler before it exists. In MPI-3.1, it was
+ * the handler of MPI_COMM_WORLD. So that handler is used if the program has set
+ * no other. */
 struct weft_errh *weft_mpi_errh_without_object(void)
 {
 	struct weft_errh *initial = weft_session_initial_errh();
@@ -224,9 +226,9 @@ struct weft_errh *weft_mpi_errh_without_object(void)
 	return self->errh != initial ? self->errh : world->errh;
 }
 
-/* The last error that was raised in this thread, for MPI_Error_string: the code
- * that the call returned, the code in the status if that is MPI_ERR_IN_STATUS,
- * and the call with the particulars. */
+/* The last error that was raised in this thread, for MPI_Error_string. code is
+ * the code that the call returned. If that is MPI_ERR_IN_STATUS, cause is the
+ * code in the status. text has the call and the particulars. */
 static _Thread_local struct {
 	int code, cause;
 	char text[MPI_MAX_ERROR_STRING];
@@ -435,7 +437,8 @@ static struct raised raised_of_file(
 	};
 }
 
-/* For the communicator of a window or file: of one of its requests. */
+/* An error on a communicator. If a window or file owns it, the error is raised
+ * on that window or file. */
 static struct raised raised_of_comm(
 	struct weft_comm *comm, const char *func, int err)
 {
@@ -537,9 +540,9 @@ int weft_mpi_raise_obj(enum weft_kind kind, void *handle,
 	return raise_error(&r);
 }
 
-enum { MISSING_MAX = 64 }; /* procedures with a warning */
+enum { MISSING_MAX = 64 }; /* procedures that cause a warning */
 
-/* Procedures that a warning named, by the address of their name. */
+/* The procedures that have caused a warning, by the address of their name. */
 static const char *_Atomic missing_warned[MISSING_MAX];
 
 static bool is_first_warning(const char *func)

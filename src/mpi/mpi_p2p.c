@@ -39,8 +39,8 @@ static inline __attribute__((always_inline)) int mpi_p2p_fill(
 	return err;
 }
 
-/* The communicator that matches a tag: of a spread communicator
- * (session/spread.h), the one for that tag. */
+/* The communicator whose messages have this tag. A spread communicator
+ * (session/spread.h) has several. */
 static inline struct weft_comm *comm_of_tag(struct weft_comm *comm, int tag)
 {
 	if (weft_unlikely(comm->n_spread))
@@ -48,8 +48,8 @@ static inline struct weft_comm *comm_of_tag(struct weft_comm *comm, int tag)
 	return comm;
 }
 
-/* The error of a receive with MPI_ANY_TAG on a communicator that promised none.
- */
+/* The error of a receive with MPI_ANY_TAG on a communicator with
+ * mpi_assert_no_any_tag. */
 static __attribute__((cold)) int any_tag(const struct weft_comm *comm)
 {
 	return weft_err_set(WEFT_ERR_TAG,
@@ -303,7 +303,8 @@ static inline int mpi_recv_init(const char *func, void *buf, MPI_Count count,
 
 /* ---- buffered ---- */
 
-/* The communicator's buffer first, then its session's, then the process's. */
+/* The buffers of a send, in this order: that of the communicator, of its
+ * session, and of the process. */
 static struct weft_bsend_places places_of(struct weft_comm *comm)
 {
 	struct weft_session *session = comm->child.session;
@@ -389,7 +390,7 @@ static int wait_own(const char *func, struct weft_req *req, MPI_Status *status)
 	return err;
 }
 
-/* Send and receive use different VCIs. */
+/* Sends and receives on different VCIs. */
 static int sendrecv_two_vcis(const char *func, const struct weft_msg *smsg,
 	const struct weft_msg *rmsg, MPI_Status *status)
 {
@@ -653,8 +654,8 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag,
 		"MPI_Improbe", false, source, tag, comm, flag, message, status);
 }
 
-/* A receive from MPI_PROC_NULL, so that matched and ordinary receives complete
- * alike. */
+/* Creates a receive from MPI_PROC_NULL for a message of MPI_PROC_NULL, so that
+ * matched and ordinary receives complete in the same way. */
 static int imrecv_proc_null(struct weft_type *type, struct weft_req **req_out)
 {
 	struct weft_msg msg = { .comm = weft_world.comms[1],
@@ -668,8 +669,8 @@ static int imrecv_proc_null(struct weft_type *type, struct weft_req **req_out)
 	return weft_irecv(&msg, req_out);
 }
 
-/* The message of a handle, NULL for MPI_MESSAGE_NO_PROC, and its communicator,
- * also for raising errors. */
+/* Finds the message of a handle (NULL for MPI_MESSAGE_NO_PROC), and its
+ * communicator, on which errors are raised. */
 static int find_message(const MPI_Message *message,
 	struct weft_message **message_out, struct weft_comm **comm_out)
 {

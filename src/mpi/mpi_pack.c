@@ -21,7 +21,7 @@ static int check_room(int64_t len, int64_t position, int64_t room)
 	return 0;
 }
 
-/* Bytes of the items, or an error on overflow. */
+/* Computes the bytes of the items; an error on overflow. */
 static int len_of(int64_t one, MPI_Count count, int64_t *len_out)
 {
 	if (__builtin_mul_overflow(one, count, len_out))
@@ -32,7 +32,8 @@ static int len_of(int64_t one, MPI_Count count, int64_t *len_out)
 	return 0;
 }
 
-/* The packed buffer is of bytes, wherever the typed one is. */
+/* Checks the address of the packed buffer, which is never relative to
+ * MPI_BOTTOM. */
 static int check_packed(
 	const void *packed, MPI_Count count, const struct weft_type *type)
 {

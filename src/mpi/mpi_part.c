@@ -86,7 +86,7 @@ static inline int mpi_precv_init(const char *func, void *buf, int partitions,
 	return mpi_part_init(func, &a, false, request);
 }
 
-/* The request belongs to the communicator on which errors are raised. */
+/* Ends a procedure: raises an error on the communicator of the request. */
 static int mpi_part_end(MPI_Request request, const char *func, int err)
 {
 	struct weft_req *req = weft_mpi_req(request);

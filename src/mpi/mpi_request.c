@@ -28,8 +28,8 @@ static inline bool is_idle(const struct weft_req *req)
 	return !req || (req->is_persistent && !req->is_active);
 }
 
-/* The disconnect of its communicator invalidates an inactive persistent
- * request; MPI_Comm_free does not. */
+/* Checks that a request is usable. MPI_Comm_disconnect invalidates inactive
+ * persistent requests of its communicator; MPI_Comm_free does not. */
 static int check_usable(const struct weft_req *req)
 {
 	if (is_idle(req) && req->comm && req->comm->is_disconnected)
@@ -102,8 +102,9 @@ static inline __attribute__((always_inline)) int mpi_request_take_out(
 	return err;
 }
 
-/* Raises the error, which is in a status if there are several; drops the
- * reference. No lock held. */
+/* Raises the error of a request, and releases the reference to its
+ * communicator. is_in_status: the error is in one of several statuses. No lock
+ * held. */
 static int mpi_request_finish(
 	const char *func, struct outcome *outcome, bool is_in_status)
 {
@@ -139,7 +140,7 @@ static __attribute__((cold, noinline)) int fail(
 	for (int i = 0; i < count && !(req && req->comm); i++)
 		req = weft_mpi_req(requests[i]);
 	if (req && req->comm && req->comm->is_disconnected)
-		req = NULL; /* the communicator no longer exists */
+		req = NULL; /* its communicator no longer exists */
 	return weft_mpi_raise(req ? req->comm : NULL, func, err);
 }
 
@@ -294,7 +295,7 @@ static inline struct weft_req *found_at(
 	return req_at(requests, i);
 }
 
-/* The VCI to start with: that of the first request. */
+/* The VCI of the first request, which is locked first. */
 static inline struct weft_vci *vci_of(int count, const MPI_Request *requests)
 {
 	for (int i = 0; i < count; i++)
@@ -303,8 +304,9 @@ static inline struct weft_vci *vci_of(int count, const MPI_Request *requests)
 	return the_vci();
 }
 
-/* Changes from the locked VCI to another: requests of an array may be on
- * several. */
+/* Unlocks a VCI and locks another one: requests of an array may use several
+ * VCIs.
+ */
 static __attribute__((noinline)) struct weft_vci *change(
 	struct weft_vci *from, struct weft_vci *to)
 {
@@ -654,9 +656,9 @@ int PMPI_Request_get_status_any(int count,
 
 enum some_kind { SOME_WAIT, SOME_TEST, SOME_STATUS };
 
-/* The done requests of an array: taken out, or, for SOME_STATUS, only shown.
- * SOME_STATUS makes progress in any case: requests that it has shown before
- * stay done. */
+/* Takes out the done requests of an array; SOME_STATUS only returns their
+ * statuses. SOME_STATUS always makes progress, because requests that it has
+ * returned before are still done. */
 static int mpi_request_some(const char *func, enum some_kind kind, int count,
 	MPI_Request *requests, int *outcount, int *indices,
 	MPI_Status *statuses)

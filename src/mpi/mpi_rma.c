@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_rma: one-sided operations: check, translate, call once
  *
- * MPI-5.0, 12.3. gen-api generates the int and the large-count form of each:
- * both are one call to a function here. The room of windows checks epochs and
- * the bounds of the target's memory. */
+ * MPI-5.0, 12.3. gen-api generates the int and the large-count form of each
+ * procedure, which call a function here. The room win checks epochs and the
+ * bounds of the target's memory. */
 #include "mpi_check.h"
 
 /* One side of an access. */
@@ -24,7 +24,8 @@ struct rma_args {
 
 /* ---- data ---- */
 
-/* Usually both sides have the same datatype, which was checked already. */
+/* Checks the count and datatype of one side. Usually both sides have the same
+ * datatype, and the check of the first side suffices. */
 static inline __attribute__((always_inline)) int rma_side(
 	struct weft_win_buf *to, const struct rma_side *from,
 	const struct rma_args *a, const struct weft_win_access *access)
@@ -48,7 +49,7 @@ static inline __attribute__((always_inline)) int rma_side(
 	return 0;
 }
 
-/* Window and target. */
+/* Looks up the window, and checks the arguments of the target. */
 static inline __attribute__((always_inline)) int rma_target(
 	struct weft_win_access *access, struct weft_win **win_out,
 	const struct rma_args *a)
@@ -142,7 +143,8 @@ static int rma_proc_null(struct weft_win *win, struct weft_req **req_out)
 	return weft_isend(&msg, req_out);
 }
 
-/* The end of a request-based operation: runs unless err, raises. */
+/* Ends a request-based operation: starts it if err is 0, and raises an error.
+ */
 static int rma_start(const char *func, rma_fn *fn, struct weft_win *win,
 	const struct weft_win_access *access, MPI_Request *request, int err)
 {
@@ -253,8 +255,7 @@ static const char *rma_type_name(const struct weft_type *type)
 	return type->name[0] ? type->name : "a derived datatype";
 }
 
-/* The predefined type that all elements of a type have; NULL if there are
- * several. */
+/* The predefined type of all elements of a type; NULL if there are several. */
 static inline const struct weft_type *rma_basic(const struct weft_type *type)
 {
 	return type->is_builtin && !type->basic ? type : type->basic;
@@ -269,7 +270,7 @@ static bool rma_is_alike(const struct weft_type *a, const struct weft_type *b)
 					 (b->class_ == WEFT_CLASS_PAIR));
 }
 
-/* The error that one side of an accumulate has other data than the target. */
+/* The error of an accumulate whose sides have different data. */
 static int rma_bad_type(const char *name, const struct weft_win_buf *buf,
 	const struct weft_win_access *access)
 {

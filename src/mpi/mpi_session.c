@@ -12,8 +12,8 @@
 #include "session/spread.h"
 #include "comm/disconnect.h"
 
-/* Raises an error while there is no session or communicator yet: on the handler
- * that the call passes. */
+/* Raises an error of a creation on the handler that the caller passes, because
+ * the object does not exist yet. */
 static int raise_init(struct weft_errh *errh, int err)
 {
 	return weft_mpi_raise_obj(WEFT_KIND_SESSION, MPI_SESSION_NULL, errh,
@@ -177,8 +177,8 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag,
 	return MPI_SUCCESS;
 }
 
-/* The other side, as the leader passes it; *remote_out only if its leader is
- * known. */
+/* Reads the remote group, which is significant at the leader. Writes
+ * *remote_out only if remote_leader is a rank of it. */
 static int read_remote(MPI_Group remote_group, int32_t remote_leader,
 	const struct weft_group *local, struct weft_group **remote_out)
 {
@@ -213,7 +213,7 @@ static int read_groups(MPI_Group local_group, MPI_Group remote_group,
 		err = weft_check_stringtag(how->tag);
 	if (!err)
 		err = weft_check_info_or_null(info, &hints);
-	/* all members of the side get faults in the other arguments */
+	/* faults in the leader's arguments reach all members of its group */
 	if (!err && local->my_rank == how->local_leader)
 		how->err = read_remote(
 			remote_group, how->remote_leader, local, &how->remote);

@@ -585,7 +585,7 @@ static int mpi_graph_neighbors(const struct weft_comm *comm, int rank,
 
 /* ---- distributed graph ---- */
 
-/* The start of each of the four lists. */
+/* These functions return the start of the four lists. */
 static int *dist_sources(struct weft_topo_attached *t)
 {
 	return t->data;
@@ -678,7 +678,7 @@ struct edge {
 	int source, dest, weight;
 };
 
-/* The edges that this process passed, consecutively. */
+/* Lists the edges that this process passed. */
 static int list_edges(int n, const int *sources, const int *degrees,
 	const int *dests, const int *weights, struct edge **edges_out,
 	int *n_out)
@@ -700,8 +700,8 @@ static int list_edges(int n, const int *sources, const int *degrees,
 	return 0;
 }
 
-/* Gathers all members' edges, max entries for each rank; unused ones have
- * source -1. */
+/* Gathers the edges of all members. Each rank has the same number of entries;
+ * unused entries have source -1. */
 static int gather_edges(struct weft_comm *comm, const struct edge *mine, int n,
 	struct edge **all_out, size_t *n_out)
 {
@@ -730,7 +730,7 @@ static int gather_edges(struct weft_comm *comm, const struct edge *mine, int n,
 	return 0;
 }
 
-/* The edges of this process among all members' edges. */
+/* Selects the edges of this process from the edges of all members. */
 static struct weft_topo_attached *my_part(
 	const struct edge *all, size_t n, int rank, bool weighted)
 {

@@ -14,7 +14,7 @@
 _Static_assert(sizeof(MPI_Aint) == sizeof(int64_t), "");
 _Static_assert(sizeof(MPI_Count) == sizeof(int64_t), "");
 
-/* The new type, marked with the form that created it. */
+/* Returns the handle of a new type, and stores which form created it. */
 static MPI_Datatype weft_widen_type(const char *func, struct weft_type *type)
 {
 	type->is_large = weft_widen_is_large(func);

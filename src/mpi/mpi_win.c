@@ -94,7 +94,7 @@ static int win_make(struct weft_comm *comm, struct weft_win_config *config,
 	return err;
 }
 
-/* The arguments that all flavors have. */
+/* The arguments of all flavors. */
 struct win_args {
 	MPI_Info info;
 	MPI_Comm comm;
@@ -188,7 +188,7 @@ int PMPI_Win_free(MPI_Win *win)
 		err = weft_win_may_free(of);
 	if (!err)
 		err = weft_attr_delete_all(&of->attrs, *win);
-	if (!err) /* a callback may have started an epoch */
+	if (!err) /* a delete function may have started an epoch */
 		err = weft_win_may_free(of);
 	if (err)
 		return weft_mpi_raise_win(of, "MPI_Win_free", err);

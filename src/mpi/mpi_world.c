@@ -63,8 +63,9 @@ int PMPI_Finalized(int *flag)
 	return MPI_SUCCESS;
 }
 
-/* Deletes the attributes of the World's communicators first, while everything
- * still works: MPI_COMM_SELF before MPI_COMM_WORLD, newest first. */
+/* Deletes the attributes of the World's communicators before anything is
+ * closed. Those of MPI_COMM_SELF come before those of MPI_COMM_WORLD, the
+ * newest first. */
 static int delete_attrs(void)
 {
 	int err = 0;
@@ -79,8 +80,8 @@ static int delete_attrs(void)
 	return err;
 }
 
-/* Raises an error of closing the World. Pending messages were reported already,
- * so a fatal handler does not end the job for them. */
+/* Raises an error of the World's close. A fatal handler does not end the job
+ * for pending messages, because these were reported already. */
 static int raise_closed(struct weft_errh *errh, int err)
 {
 	bool is_fatal = !errh || errh->action == WEFT_ERRH_FATAL ||

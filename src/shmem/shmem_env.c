@@ -66,8 +66,8 @@ int weft_shmem_env_heap(size_t *len_out)
 	}
 	if (power < 0 || !isfinite(len) || ldexp(len, 10 * power) > 0x1p47)
 		return weft_err_set(WEFT_ERR_ARG,
-			"%s is \"%s\"; it must be a number of bytes, with or "
-			"without a fraction, and one of k, m, g, t behind it",
+			"%s is \"%s\"; it must be a number of bytes, which may "
+			"have a fraction and end with k, m, g or t",
 			found, text);
 	*len_out = (size_t)ceil(ldexp(len, 10 * power));
 	return 0;

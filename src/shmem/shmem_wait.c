@@ -21,7 +21,7 @@ struct wait_set {
 	bool is_signed;
 };
 
-enum { HELD_PER_PROGRESS = 32 }; /* satisfied tests */
+enum { HELD_PER_PROGRESS = 32 }; /* satisfied tests per round of progress */
 
 /* next_search: the variable at which this thread's next search in a set begins,
  * so that a search finds every variable in the end. n_empty: the thread's last
@@ -38,10 +38,9 @@ static void shmem_wait_check(const char *fn, int cmp)
 		weft_shmem_check_open(fn);
 }
 
-/* The value as an unsigned number that orders as the type does. An acquire: the
- * fence in acquire_stores() suffices, but the thread sanitizer does not support
- * fences.
- */
+/* Loads a value as an unsigned number that orders as the type does. The fence
+ * in acquire_stores() orders the load. The load is an acquire only because the
+ * thread sanitizer does not support fences. */
 static inline uint64_t shmem_wait_load(
 	const void *at, size_t size, bool is_signed)
 {
