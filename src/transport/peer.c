@@ -189,7 +189,7 @@ static void warn_lacks_shm(const struct weft_peer *peer, const char *why)
 		(uint32_t)peer->proc, why);
 }
 
-/* Asks the process, which has no fabric open, to open one and to introduce
+/* Asks the process, which has no fabric open, to open one and to send_own_bc
  * itself there to this one. WEFT_AGAIN: it was asked. */
 static int peer_call(struct weft_peer *peer)
 {
@@ -283,7 +283,7 @@ static struct out_control *control_create(
  * that the peer need not wait for the process manager. That may be slow (PRRTE
  * retries a request for missing data every two seconds) or lose the request. A
  * peer that has sent a message over the fabric has the card. */
-static int introduce(struct weft_peer *peer)
+static int send_own_bc(struct weft_peer *peer)
 {
 	const struct weft_bc *bc = peer->vci->own_bc;
 	const struct weft_wire_head head = { .op = WEFT_WIRE_BC };
@@ -304,7 +304,7 @@ static void end_resolving(struct weft_peer *peer, int err)
 {
 	peer->retry_ns = 0;
 	if (!err)
-		err = introduce(peer);
+		err = send_own_bc(peer);
 	if (err) {
 		weft_log_error("CORE-NOPEER", "cannot reach process %u: %s: %s",
 			(uint32_t)peer->proc, weft_err_str(err),
