@@ -168,7 +168,7 @@ void weft_shm_watch(struct weft_shm *shm)
 
 /* True if this can be the header of a segment in a file of that length. An
  * access beyond the end of the file would raise SIGBUS. */
-static bool seg_is_sane(const struct seg_header *header, uint64_t file_len)
+static bool seg_is_valid(const struct seg_header *header, uint64_t file_len)
 {
 	return header->magic == SEG_MAGIC && header->buf_len >= SEG_BUF_MIN &&
 	       header->buf_len <= SEG_BUF_MAX &&
@@ -204,7 +204,7 @@ static int read_header(int fd, uint64_t identity, struct seg_header *header_out)
 		return -1;
 	if (read_first(fd, header_out, sizeof(*header_out)) ==
 			sizeof(*header_out) &&
-		seg_is_sane(header_out, (uint64_t)st.st_size) &&
+		seg_is_valid(header_out, (uint64_t)st.st_size) &&
 		header_out->identity == identity)
 		return 0;
 	errno = EPROTO;
