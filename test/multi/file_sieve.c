@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #include "behind.h"
 #include "file.h"
-#include "heard.h"
+#include "output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -408,16 +408,16 @@ static void stopped(bool is_atomic)
 	OK(MPI_File_set_atomicity(fh, is_atomic));
 	lock.l_len = 1 << 20;
 	OK(fcntl(fd, F_OFD_SETLK, &lock));
-	heard_begin();
+	output_capture();
 	OK(MPI_File_iwrite_at(fh, 0, mine, N * RECORD, MPI_BYTE, &request));
 	for (double end = MPI_Wtime() + 60; MPI_Wtime() < end; sched_yield()) {
-		heard_look();
-		if (heard("FILE-LOCK"))
+		output_read();
+		if (output_count("FILE-LOCK"))
 			break;
 	}
-	heard_end();
-	CHECK(heard("FILE-LOCK") == 1 && heard(name) == 1,
-		"the wait is reported: %s", heard_text);
+	output_restore();
+	CHECK(output_count("FILE-LOCK") == 1 && output_count(name) == 1,
+		"the wait is reported: %s", output_text);
 	lock.l_type = F_UNLCK;
 	OK(fcntl(fd, F_OFD_SETLK, &lock));
 	close(fd);

@@ -3,7 +3,7 @@
  *
  * Run with WEFT_STATS=1. */
 #include "file.h"
-#include "heard.h"
+#include "output.h"
 
 enum {
 	RUN = 64,
@@ -36,10 +36,10 @@ static void opened(MPI_File *fh, const char *sieve)
 /* Rank 0 prints the sums of all members. */
 static void closed(MPI_File *fh)
 {
-	heard_begin();
+	output_capture();
 	OK(MPI_File_close(fh));
-	heard_look();
-	heard_end();
+	output_read();
+	output_restore();
 }
 
 /* Counters that are 0 are not printed. */
@@ -49,15 +49,15 @@ static void counts(const char *counter, long long n)
 
 	snprintf(text, sizeof(text), n ? " %s %lld" : " %s ", counter, n);
 	if (mtest.rank == 0)
-		CHECK(heard(text) == (n != 0), "%s is %lld: %s", counter, n,
-			heard_text);
+		CHECK(output_count(text) == (n != 0), "%s is %lld: %s", counter,
+			n, output_text);
 }
 
 static void advises(const char *text)
 {
 	if (mtest.rank == 0)
-		CHECK(heard(text) == 1, "the advice is %s: %s", text,
-			heard_text);
+		CHECK(output_count(text) == 1, "the advice is %s: %s", text,
+			output_text);
 }
 
 int main(int argc, char **argv)

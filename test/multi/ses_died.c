@@ -8,7 +8,7 @@
  */
 #include "session.h"
 
-#include "heard.h"
+#include "output.h"
 
 int main(int argc, char **argv)
 {
@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 	session = session_open();
 	session_who(session);
 	comm = session_comm(session, "mpi://WORLD", "died");
-	heard_begin(); /* the process may be gone before the next line is
+	output_capture(); /* the process may be gone before the next line is
 			  complete */
 	session_works(comm, "S93: all are there");
 	session_let_go(comm);
@@ -35,25 +35,25 @@ int main(int argc, char **argv)
 		abort();
 	if (mtest.rank == mtest.size - 1)
 		_exit(how == 1 ? 0 : 3);
-	while (!heard("CORE-DIED")) {
+	while (!output_count("CORE-DIED")) {
 		rc = MPI_Iprobe(
 			MPI_ANY_SOURCE, 1, comm, &flag, MPI_STATUS_IGNORE);
 		CHECK(rc == MPI_SUCCESS ||
 				mtest_class(rc) == MPI_ERR_PROC_ABORTED,
 			"S93: a receive from the failed process ends, %s",
 			mtest_error(rc));
-		heard_look();
+		output_read();
 		mtest_linger(1);
 	}
 	rc = MPI_Session_finalize(&session);
-	heard_end();
+	output_restore();
 	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED || rc == MPI_SUCCESS,
 		"S93: finalize ends without the failed process, %s",
 		mtest_error(rc));
-	CHECK(heard("CORE-DIED") == 1 && heard(words[kind]) == 1,
+	CHECK(output_count("CORE-DIED") == 1 && output_count(words[kind]) == 1,
 		"S94: the way in which it ended is reported once");
 	for (int i = 0; i < 3; i++)
-		CHECK(heard(words[i]) == (i == kind),
+		CHECK(output_count(words[i]) == (i == kind),
 			"S94: no other way is reported, %d", i);
 	return mtest_done();
 }

@@ -6,7 +6,7 @@
  */
 #include "session.h"
 
-#include "heard.h"
+#include "output.h"
 #include <pthread.h>
 
 static MPI_Session first, second;
@@ -16,9 +16,9 @@ static int rc_of_thread = -1;
 static void *break_ring(void *arg)
 {
 	(void)arg;
-	while (!heard("SESSION-DOUBT")) {
+	while (!output_count("SESSION-DOUBT")) {
 		mtest_linger(5);
-		heard_look();
+		output_read();
 	}
 	rc_of_thread = MPI_Session_finalize(&second);
 	return NULL;
@@ -44,21 +44,22 @@ int main(int argc, char **argv)
 		session_close(&first);
 		return mtest_done();
 	}
-	heard_begin();
+	output_capture();
 	if (!CHECK(pthread_create(&thread, NULL, break_ring, NULL) == 0,
 		    "a second thread is created"))
 		return mtest_done();
 	rc = MPI_Session_finalize(&first);
 	pthread_join(thread, NULL);
-	heard_end();
+	output_restore();
 	CHECK(rc == MPI_SUCCESS && rc_of_thread == MPI_SUCCESS,
 		"S76: a process that can continue gets no error, %s",
 		mtest_error(rc ? rc : rc_of_thread));
-	CHECK(heard("only another thread of one of them can end this") >= 1,
+	CHECK(output_count("only another thread of one of them can end this") >=
+			1,
 		"S76: the ring is reported");
-	CHECK(heard("SESSION-CYCLE") >= 2,
+	CHECK(output_count("SESSION-CYCLE") >= 2,
 		"S76: the members of the ring are reported");
-	CHECK(heard("SESSION-DEADLOCK") == 0,
+	CHECK(output_count("SESSION-DEADLOCK") == 0,
 		"S76: the ring is not reported as a deadlock");
 	return mtest_done();
 }

@@ -9,7 +9,7 @@
  */
 #include "session.h"
 
-#include "heard.h"
+#include "output.h"
 
 enum { BIG = 4 << 20, MANY = 12 };
 
@@ -284,21 +284,21 @@ int main(int argc, char **argv)
 		return mtest_done();
 	f = &faults[fault - 1];
 	f->make(comm);
-	heard_begin();
+	output_capture();
 	rc = leave(how, &session, &comm);
-	heard_end();
+	output_restore();
 	CHECK((rc != MPI_SUCCESS) == f->is_fault[mtest.rank], "%s: %s, got %s",
 		f->claim, f->is_fault[mtest.rank] ? "an error" : "no error",
 		mtest_error(rc));
 	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PENDING,
 		"%s: the class, got %s", f->claim, mtest_error(rc));
-	CHECK(heard("SESSION-LEFT") == f->n[mtest.rank],
+	CHECK(output_count("SESSION-LEFT") == f->n[mtest.rank],
 		"%s: %d reports, got %d", f->claim, f->n[mtest.rank],
-		heard("SESSION-LEFT"));
-	CHECK(strstr(heard_text, f->said[mtest.rank]) != NULL,
+		output_count("SESSION-LEFT"));
+	CHECK(strstr(output_text, f->said[mtest.rank]) != NULL,
 		"%s: the report has \"%s\"", f->claim, f->said[mtest.rank]);
-	CHECK(heard("SESSION-LEFT") == 0 ||
-			strstr(heard_text, "communicator \""),
+	CHECK(output_count("SESSION-LEFT") == 0 ||
+			strstr(output_text, "communicator \""),
 		"%s: the report has the communicator's name", f->claim);
 	if (how == 1) {
 		CHECK(comm == MPI_COMM_NULL, "S101: the handle is null");

@@ -10,7 +10,7 @@
  */
 #include "hints.h"
 
-#include "heard.h"
+#include "output.h"
 
 static MPI_Session open_with(const char *key, const char *value)
 {
@@ -95,11 +95,11 @@ static void misspelt(void)
 {
 	MPI_Session session;
 
-	heard_begin();
+	output_capture();
 	session = open_with("weft_finalise", "strict");
-	heard_end();
-	CHECK(heard("SESSION-KEY") == 1 &&
-			heard("the nearest is weft_finalize") == 1,
+	output_restore();
+	CHECK(output_count("SESSION-KEY") == 1 &&
+			output_count("the nearest is weft_finalize") == 1,
 		"the right spelling is told");
 	session_close(&session);
 }

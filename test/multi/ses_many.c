@@ -6,7 +6,7 @@
  */
 #include "session.h"
 
-#include "heard.h"
+#include "output.h"
 
 enum { FEW = 400, MANY = 4000, TIMES = 8 };
 
@@ -27,7 +27,7 @@ static double end_of(int n, int waits_for)
 	for (int i = 1; i < n; i += 2)
 		OK(MPI_Comm_free(&comms[i]));
 	if (waits_for && mtest.rank == 1)
-		heard_from(waits_for, "has waited");
+		output_wait_from(waits_for, "has waited");
 	session_close(&session);
 	free(comms);
 	return (mtest_cpu() - begun) / n * 1e6;
@@ -57,10 +57,10 @@ static void be_late(MPI_Comm all)
 
 	OK(MPI_Bcast(&pid, 1, MPI_INT, 0, all));
 	if (mtest.rank == 0)
-		heard_begin();
+		output_capture();
 	end_of(FEW, pid);
 	if (mtest.rank == 0)
-		heard_end();
+		output_restore();
 }
 
 int main(int argc, char **argv)

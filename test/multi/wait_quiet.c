@@ -13,7 +13,7 @@
  * A process that the machine does not run for half a second does not answer,
  * and its peers report that; such a round is repeated.
  */
-#include "heard.h"
+#include "output.h"
 
 enum { ROUNDS = 5 };
 
@@ -31,22 +31,23 @@ static bool chain(void)
 	bool is_good;
 
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	heard_begin();
+	output_capture();
 	if (mtest.rank == 2)
-		heard_from(pids[1], "MPI-WAIT MPI_Recv");
+		output_wait_from(pids[1], "MPI-WAIT MPI_Recv");
 	else
 		OK(MPI_Recv(&number, 1, MPI_INT, mtest.rank + 1, 0,
 			MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 	if (mtest.rank)
 		OK(MPI_Send(&number, 1, MPI_INT, mtest.rank - 1, 0,
 			MPI_COMM_WORLD));
-	heard_end();
-	is_good = heard("MPI-WAIT") == (mtest.rank == 1);
+	output_restore();
+	is_good = output_count("MPI-WAIT") == (mtest.rank == 1);
 	if (mtest.rank == 1)
-		is_good &= heard("rank 2 (process 2) is not answering") +
-				   heard("rank 2 (process 2) is in no MPI "
-					 "call that makes progress") ==
-			   1;
+		is_good &=
+			output_count("rank 2 (process 2) is not answering") +
+				output_count("rank 2 (process 2) is in no MPI "
+					     "call that makes progress") ==
+			1;
 	return is_good;
 }
 
@@ -56,8 +57,8 @@ static bool moves(MPI_Win win)
 	unsigned waited = 0;
 
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	heard_begin();
-	while (mtest.rank && !heard_by(pids[0], "MPI-WAIT MPI_Barrier"))
+	output_capture();
+	while (mtest.rank && !output_has_from(pids[0], "MPI-WAIT MPI_Barrier"))
 		for (int i = 0; i < 1000; i++) {
 			OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
 			OK(MPI_Put(&number, 1, MPI_INT, 0, mtest.rank, 1,
@@ -65,19 +66,20 @@ static bool moves(MPI_Win win)
 			OK(MPI_Win_unlock(0, win));
 		}
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	heard_end();
+	output_restore();
 	if (mtest.rank)
 		return true;
-	at = strstr(heard_text, "MPI_Barrier has waited ");
+	at = strstr(output_text, "MPI_Barrier has waited ");
 	if (at)
 		sscanf(at, "MPI_Barrier has waited %u", &waited);
-	return waited >= 4 && heard("is in MPI calls, none of which") >= 1;
+	return waited >= 4 &&
+	       output_count("is in MPI calls, none of which") >= 1;
 }
 
 /* Collective: rank 0 was right, or the machine kept it from being so. */
 static int is_over(bool *good)
 {
-	int over = *good || !heard("is not answering");
+	int over = *good || !output_count("is not answering");
 
 	OK(MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD));
 	return over;

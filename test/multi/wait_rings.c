@@ -14,7 +14,7 @@
  */
 #include "mtest.h"
 
-#include "heard.h"
+#include "output.h"
 
 enum { BIG = 1 << 20 };
 
@@ -114,11 +114,11 @@ static void check_words(const char *call, const char *what)
 	if (mtest.rank)
 		return;
 	snprintf(text, sizeof(text), "MPI-WAIT %s has waited", call);
-	CHECK(heard(text) == 1 || heard("MPI-CYCLE") > 0, "%s is reported once",
-		call);
-	if (heard(text))
-		CHECK(heard(what) >= 1, "the report of %s has \"%s\"", call,
-			what);
+	CHECK(output_count(text) == 1 || output_count("MPI-CYCLE") > 0,
+		"%s is reported once", call);
+	if (output_count(text))
+		CHECK(output_count(what) >= 1, "the report of %s has \"%s\"",
+			call, what);
 }
 
 static void ring(size_t i)
@@ -128,17 +128,18 @@ static void ring(size_t i)
 
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	heard_begin();
+	output_capture();
 	began = MPI_Wtime();
 	rc = forms[i].fn();
-	heard_end();
+	output_restore();
 	CHECK(rc != MPI_SUCCESS && mtest_class(rc) != MPI_ERR_PENDING,
 		"%zu: %s ends with an error, got %s", i, forms[i].call,
 		mtest_error(rc));
 	CHECK(MPI_Wtime() - began < MTEST_SOON_S, "the wait ends after %.1f s",
 		MPI_Wtime() - began);
 	check_words(forms[i].call, forms[i].what);
-	CHECK(heard("MPI-DEADLOCK") == 1, "%zu: the ring is reported", i);
+	CHECK(output_count("MPI-DEADLOCK") == 1, "%zu: the ring is reported",
+		i);
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
@@ -159,11 +160,11 @@ static void poll_late(bool is_probe)
 	MPI_Request req;
 
 	if (mtest.rank) {
-		heard_from(pid, what); /* computes */
+		output_wait_from(pid, what); /* computes */
 		OK(MPI_Send(&one, 1, MPI_INT, 0, 12, MPI_COMM_WORLD));
 		return;
 	}
-	heard_begin();
+	output_capture();
 	if (!is_probe)
 		OK(MPI_Irecv(&one, 1, MPI_INT, 1, 12, MPI_COMM_WORLD, &req));
 	while (!flag)
@@ -172,14 +173,14 @@ static void poll_late(bool is_probe)
 				MPI_STATUS_IGNORE));
 		else
 			OK(MPI_Test(&req, &flag, MPI_STATUS_IGNORE));
-	heard_end();
+	output_restore();
 	if (is_probe)
 		OK(MPI_Recv(&one, 1, MPI_INT, 1, 12, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
-	CHECK(heard(is_probe ? "MPI-POLL MPI_Iprobe" : "MPI-POLL MPI_Test") ==
-			1,
+	CHECK(output_count(is_probe ? "MPI-POLL MPI_Iprobe"
+				    : "MPI-POLL MPI_Test") == 1,
 		"who polls says so");
-	CHECK(heard("it computes, or is stopped") >= 1,
+	CHECK(output_count("it computes, or is stopped") >= 1,
 		"no call of the other process makes progress");
 }
 
@@ -188,18 +189,18 @@ static void allreduce_late(void)
 	int sum, pid = pid_of();
 
 	if (mtest.rank)
-		heard_from(pid, "MPI-WAIT MPI_Allreduce");
+		output_wait_from(pid, "MPI-WAIT MPI_Allreduce");
 	else
-		heard_begin();
+		output_capture();
 	OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
 	if (mtest.rank)
 		return;
-	heard_end();
-	CHECK(heard("MPI-WAIT MPI_Allreduce has waited") == 1,
+	output_restore();
+	CHECK(output_count("MPI-WAIT MPI_Allreduce has waited") == 1,
 		"a collective says that it waits");
-	CHECK(heard("rank 1 (process 1) is not answering") == 1,
+	CHECK(output_count("rank 1 (process 1) is not answering") == 1,
 		"and who has not come");
-	CHECK(heard("DEADLOCK") == 0, "late is not stuck");
+	CHECK(output_count("DEADLOCK") == 0, "late is not stuck");
 }
 
 int main(int argc, char **argv)
