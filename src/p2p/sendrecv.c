@@ -22,17 +22,17 @@ static void part_done(struct weft_req *both)
 static void half_done(struct weft_req *both, struct weft_req *half)
 {
 	struct weft_vci *vci = both->vci;
-	bool lacks_shm = half->vci != vci;
+	bool has_two_vcis = half->vci != vci;
 	int err;
 
-	if (weft_unlikely(lacks_shm))
+	if (weft_unlikely(has_two_vcis))
 		weft_vci_lock(vci);
 	err = both->status.err;
 	if (half->kind == WEFT_REQ_RECV)
 		both->status = half->status;
 	both->status.err = err ? err : half->status.err;
 	part_done(both);
-	if (weft_unlikely(lacks_shm))
+	if (weft_unlikely(has_two_vcis))
 		weft_vci_unlock(vci);
 	weft_req_put(half);
 }
