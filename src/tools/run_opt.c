@@ -237,8 +237,7 @@ static int env_push_take(struct weft_run_env *env, char *pair)
 }
 
 /* Adds -env NAME VALUE, or NAME=VALUE in one word. *used is 1 if VALUE was
- * read.
- */
+ * read. */
 static int env_add(struct weft_run_env *env, const char *name,
 	const char *value, int *used)
 {
@@ -523,9 +522,8 @@ static int export_variable(struct weft_run_env *env, const char *name)
 	return 0;
 }
 
-/* Parses Open MPI's -x NAME[=VALUE]. Before a word that is no variable, -x
- * means
- * --continue, as in the first versions of this launcher. */
+/* Parses Open MPI's -x NAME[=VALUE]. Before a word that is no variable,
+ * -x means --continue, as in the first versions of this launcher. */
 static int x_option(struct weft_run_opt *opt, struct weft_run_app *app,
 	const char *value, char **argv, int *at)
 {
