@@ -86,7 +86,7 @@ static void integer_of_another_kind_is_not_a_live_handle(void **state)
 	weft_info_destroy(object);
 }
 
-static void status_goes_to_fortran_and_back_whole(void **state)
+static void a_status_survives_conversion_to_fortran(void **state)
 {
 	MPI_Status c = { .MPI_SOURCE = 3, .MPI_TAG = 7, .MPI_ERROR = 15 };
 	MPI_Status back;
@@ -124,7 +124,7 @@ int main(void)
 		cmocka_unit_test(live_handle_survives_the_round_trip),
 		cmocka_unit_test(integer_of_a_freed_handle_does_not_revive_it),
 		cmocka_unit_test(integer_of_another_kind_is_not_a_live_handle),
-		cmocka_unit_test(status_goes_to_fortran_and_back_whole),
+		cmocka_unit_test(a_status_survives_conversion_to_fortran),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

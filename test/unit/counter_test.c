@@ -76,7 +76,7 @@ static void counters_never_opened_may_be_closed(void **state)
 	assert_int_equal(weft_counter_read(find("net_sent"), 0), 0);
 }
 
-static void what_is_not_zero_is_printed(void **state)
+static void nonzero_counters_are_printed(void **state)
 {
 	struct weft_counters vci = { 0 }, process = { 0 };
 	const char *text;
@@ -124,7 +124,7 @@ int main(void)
 		cmocka_unit_test(each_counter_is_described),
 		cmocka_unit_test(objects_of_one_owner_are_summed),
 		cmocka_unit_test(counters_never_opened_may_be_closed),
-		cmocka_unit_test(what_is_not_zero_is_printed),
+		cmocka_unit_test(nonzero_counters_are_printed),
 		cmocka_unit_test(a_full_line_is_not_cut),
 	};
 

@@ -236,7 +236,7 @@ static void devices_of_a_fabric_are_dealt(void **state)
 	weft_knobs.nics = "spread";
 }
 
-static void near_devices_come_first(void **state)
+static void near_devices_rank_first(void **state)
 {
 	struct weft_net_hints hints = { .near = "eth1,mlx5_2,mlx5_1" };
 
@@ -260,7 +260,7 @@ static const char *find_near(void)
 }
 
 /* the machine is read when there is something to choose, and only then */
-static void near_devices_are_looked_for(void **state)
+static void near_devices_are_determined(void **state)
 {
 	struct weft_net_hints hints = { .find_near = find_near, .place = 1 };
 
@@ -310,7 +310,7 @@ static void interfaces_are_not_dealt(void **state)
 
 /* a device that fails to open is skipped with a warning; then the next kind is
  * tried */
-static void a_broken_device_is_passed_over(void **state)
+static void a_broken_device_is_skipped(void **state)
 {
 	static struct offer list[COUNT(many_nics)];
 	struct weft_net_hints hints = { .provider = "", .place = 1 };
@@ -334,7 +334,7 @@ static void many_hosts_take_a_real_address(void **state)
 		&many_hosts, COUNT(laptop), laptop, "net@eth0", "10.0.0.5");
 }
 
-static void hardware_comes_first_on_many_hosts(void **state)
+static void several_hosts_prefer_hardware(void **state)
 {
 	(void)state;
 	expect_choice(&many_hosts, COUNT(cluster), cluster, "cxi@cxi0", NULL);
@@ -357,7 +357,7 @@ static void a_device_must_be_known_to_the_kernel(void **state)
 	assert_true(n_queries < n_with);
 }
 
-static void hardware_is_left_alone_on_one_host(void **state)
+static void one_host_does_not_use_hardware(void **state)
 {
 	struct weft_net_hints named = { .provider = "verbs",
 		.is_one_host = true };
@@ -383,7 +383,7 @@ static void an_interface_may_be_named(void **state)
 		&nic, COUNT(cluster), cluster, "verbs;ofi_rxm@mlx5_0", NULL);
 }
 
-static void foreign_variables_are_heard(void **state)
+static void foreign_variables_are_used(void **state)
 {
 	(void)state;
 	setenv("FI_TCP_IFACE", "wlan0", 1);
@@ -421,7 +421,7 @@ static void a_provider_may_be_named_in_any_form(void **state)
 	expect_choice(&psm3, COUNT(cluster), cluster, "psm3@psm3_0", NULL);
 }
 
-static void a_broken_one_is_passed_over(void **state)
+static void a_broken_provider_is_skipped(void **state)
 {
 	static const struct offer list[] = {
 		{ .provider = "verbs;ofi_rxm",
@@ -538,24 +538,24 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_host_takes_the_loopback),
 		cmocka_unit_test(many_hosts_take_a_real_address),
-		cmocka_unit_test(hardware_comes_first_on_many_hosts),
+		cmocka_unit_test(several_hosts_prefer_hardware),
 		cmocka_unit_test(a_device_must_be_known_to_the_kernel),
-		cmocka_unit_test(hardware_is_left_alone_on_one_host),
+		cmocka_unit_test(one_host_does_not_use_hardware),
 		cmocka_unit_test(an_interface_may_be_named),
-		cmocka_unit_test(foreign_variables_are_heard),
+		cmocka_unit_test(foreign_variables_are_used),
 		cmocka_unit_test(a_provider_may_be_named_in_any_form),
-		cmocka_unit_test(a_broken_one_is_passed_over),
+		cmocka_unit_test(a_broken_provider_is_skipped),
 		cmocka_unit_test(less_is_taken_where_all_is_not_to_be_had),
 		cmocka_unit_test(nothing_names_every_candidate),
 		cmocka_unit_test(a_wrong_interface_is_named),
 		cmocka_unit_test(shm_does_not_leave_the_host),
 		cmocka_unit_test(explaining_opens_nothing),
 		cmocka_unit_test(devices_of_a_fabric_are_dealt),
-		cmocka_unit_test(near_devices_come_first),
-		cmocka_unit_test(near_devices_are_looked_for),
+		cmocka_unit_test(near_devices_rank_first),
+		cmocka_unit_test(near_devices_are_determined),
 		cmocka_unit_test(hardware_has_an_order),
 		cmocka_unit_test(interfaces_are_not_dealt),
-		cmocka_unit_test(a_broken_device_is_passed_over),
+		cmocka_unit_test(a_broken_device_is_skipped),
 		cmocka_unit_test(cxi_keeps_cheap_keys_and_puts),
 	};
 

@@ -533,7 +533,7 @@ static void random_programs(int n, int *spared_out, int *stuck_out)
 
 /* Processes continue, are queried and notified in any order. A process with a
  * verdict is stuck, all of a proven cycle get errors, and all processes end. */
-static void rings_with_common_processes_spare_nobody(void **state)
+static void rings_with_common_processes_are_found(void **state)
 {
 	int spared, stuck;
 
@@ -553,7 +553,7 @@ static void rings_with_common_processes_spare_nobody(void **state)
 	assert_int_equal(stuck, 0);
 }
 
-static void nobody_is_accused_in_a_correct_program(void **state)
+static void a_correct_program_has_no_deadlock(void **state)
 {
 	int n_correct = 0;
 
@@ -638,7 +638,7 @@ static void random_graph(struct weft_graph *graph, uint32_t n)
 		}
 }
 
-static void what_is_left_over_cannot_go_on(void **state)
+static void remaining_processes_cannot_continue(void **state)
 {
 	int n_stuck = 0, n_live = 0;
 
@@ -751,7 +751,7 @@ static void threads_make_it_doubtful(void **state)
 }
 
 /* Two receives that face each other are no proof unless that is wanted. */
-static void what_is_soft_counts_when_it_is_to(void **state)
+static void soft_needs_count_on_request(void **state)
 {
 	struct weft_graph graph = { 0 };
 
@@ -819,13 +819,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_case_agrees_with_the_definition),
-		cmocka_unit_test(nobody_is_accused_in_a_correct_program),
-		cmocka_unit_test(rings_with_common_processes_spare_nobody),
-		cmocka_unit_test(what_is_left_over_cannot_go_on),
+		cmocka_unit_test(a_correct_program_has_no_deadlock),
+		cmocka_unit_test(rings_with_common_processes_are_found),
+		cmocka_unit_test(remaining_processes_cannot_continue),
 		cmocka_unit_test(example_11_9_as_the_definition_has_it),
 		cmocka_unit_test(only_the_ring_is_accused),
 		cmocka_unit_test(threads_make_it_doubtful),
-		cmocka_unit_test(what_is_soft_counts_when_it_is_to),
+		cmocka_unit_test(soft_needs_count_on_request),
 		cmocka_unit_test(a_ring_can_be_read),
 	};
 

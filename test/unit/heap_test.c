@@ -91,7 +91,7 @@ static void account_free(struct account *a)
 	free(a);
 }
 
-static void no_two_blocks_overlap_and_all_comes_back(void **state)
+static void blocks_do_not_overlap_and_are_all_freed(void **state)
 {
 	struct account *a = account_make();
 
@@ -170,7 +170,7 @@ static void a_block_grows_into_the_gap_behind_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_two_blocks_overlap_and_all_comes_back),
+		cmocka_unit_test(blocks_do_not_overlap_and_are_all_freed),
 		cmocka_unit_test(the_same_calls_give_the_same_places),
 		cmocka_unit_test(odd_requests_are_refused),
 		cmocka_unit_test(a_block_grows_into_the_gap_behind_it),

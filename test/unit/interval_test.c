@@ -69,7 +69,7 @@ static void agrees_with_an_array(void **state)
 	assert_null(any_in(owner, 0, ADDRESSES + LONGEST));
 }
 
-static void what_touches_does_not_overlap(void **state)
+static void adjacent_intervals_do_not_overlap(void **state)
 {
 	struct weft_interval low = { 100, 200 }, high = { 300, 400 };
 	struct weft_intervals ranges = { 0 };
@@ -93,7 +93,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(agrees_with_an_array),
-		cmocka_unit_test(what_touches_does_not_overlap),
+		cmocka_unit_test(adjacent_intervals_do_not_overlap),
 	};
 
 	return cmocka_run_group_tests_name("interval", tests, NULL, NULL);

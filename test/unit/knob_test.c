@@ -146,7 +146,7 @@ static void odd_unknown_names_do_no_harm(void **state)
 		count_of(load_with("WEFT_SHMX", "1"), "KNOB-UNKNOWN"), 1);
 }
 
-static void foreign_names_are_left_alone(void **state)
+static void foreign_names_are_ignored(void **state)
 {
 	(void)state;
 	assert_null(strstr(load_with("WEFT_TEST_DEADLINE", "5"), "KNOB-"));
@@ -213,7 +213,7 @@ int main(void)
 		cmocka_unit_test(words_are_checked),
 		cmocka_unit_test(unknown_names_meet_the_nearest),
 		cmocka_unit_test(odd_unknown_names_do_no_harm),
-		cmocka_unit_test(foreign_names_are_left_alone),
+		cmocka_unit_test(foreign_names_are_ignored),
 		cmocka_unit_test(log_level_takes_effect),
 		cmocka_unit_test(every_knob_is_described),
 		cmocka_unit_test(knobs_are_of_two_kinds),

@@ -80,7 +80,7 @@ static void a_session_is_opened_without_asking(void **state)
 	assert_int_equal(MPI_Session_finalize(&session), MPI_SUCCESS);
 }
 
-static void everybody_is_one_run(void **state)
+static void all_ranks_are_one_run(void **state)
 {
 	struct weft_group *all;
 
@@ -98,7 +98,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_session_is_opened_without_asking),
-		cmocka_unit_test(everybody_is_one_run),
+		cmocka_unit_test(all_ranks_are_one_run),
 	};
 
 	setenv("FI_TCP_IFACE", "lo", 0);

@@ -191,7 +191,7 @@ static void counting_may_be_switched_on(void **state)
 
 /* The fake never reports its completions: closing waits for a limited time and
  * completes no operation. */
-static void closing_waits_for_what_was_sent(void **state)
+static void closing_waits_for_posted_sends(void **state)
 {
 	struct weft_knobs saved = weft_knobs;
 	struct fixture *f = open_plain();
@@ -213,7 +213,7 @@ static void closing_waits_for_what_was_sent(void **state)
 	weft_knobs = saved;
 }
 
-static void back_pressure_is_told_and_harmless(void **state)
+static void back_pressure_is_reported_and_harmless(void **state)
 {
 	struct fixture *f = open_plain();
 	struct iovec iov = { "abc", 3 };
@@ -283,7 +283,7 @@ static void local_memory_is_registered_where_needed(void **state)
 	finish(f);
 }
 
-static void what_cannot_be_written_is_sent_as_a_copy(void **state)
+static void read_only_data_is_sent_as_a_copy(void **state)
 {
 	struct fi_info *info;
 	struct fixture *f = new_fixture(&info);
@@ -387,7 +387,7 @@ static void errors_are_translated(void **state)
 	finish(f);
 }
 
-static void errors_of_nobody_are_survived(void **state)
+static void errors_without_an_operation_are_survived(void **state)
 {
 	struct fixture *f = open_plain();
 
@@ -502,7 +502,7 @@ static void polling_inside_a_callback_does_nothing(void **state)
 	finish(f);
 }
 
-static void cancelling_finds_what_the_provider_knows(void **state)
+static void cancel_finds_operations_of_the_provider(void **state)
 {
 	struct fi_info *info;
 	struct fixture *f = new_fixture(&info);
@@ -559,7 +559,7 @@ static void keys_cannot_be_guessed(void **state)
 	finish(f);
 }
 
-static void keys_are_picked_as_the_plan_says(void **state)
+static void keys_follow_the_plan(void **state)
 {
 	struct fi_info *info;
 	struct fixture *f = new_fixture(&info);
@@ -723,15 +723,15 @@ int main(void)
 		cmocka_unit_test(an_injected_message_arrives),
 		cmocka_unit_test(injections_are_counted_until_they_left),
 		cmocka_unit_test(counting_may_be_switched_on),
-		cmocka_unit_test(closing_waits_for_what_was_sent),
-		cmocka_unit_test(back_pressure_is_told_and_harmless),
+		cmocka_unit_test(closing_waits_for_posted_sends),
+		cmocka_unit_test(back_pressure_is_reported_and_harmless),
 		cmocka_unit_test(pieces_are_gathered_where_needed),
 		cmocka_unit_test(local_memory_is_registered_where_needed),
-		cmocka_unit_test(what_cannot_be_written_is_sent_as_a_copy),
+		cmocka_unit_test(read_only_data_is_sent_as_a_copy),
 		cmocka_unit_test(a_refused_bulk_post_keeps_nothing),
 		cmocka_unit_test(carriers_have_an_end),
 		cmocka_unit_test(errors_are_translated),
-		cmocka_unit_test(errors_of_nobody_are_survived),
+		cmocka_unit_test(errors_without_an_operation_are_survived),
 		cmocka_unit_test(used_buffers_are_posted_again),
 		cmocka_unit_test(a_refused_buffer_is_posted_later),
 		cmocka_unit_test(plain_buffers_serve_one_message_each),
@@ -739,9 +739,9 @@ int main(void)
 			a_broken_receive_is_posted_again_but_not_for_ever),
 		cmocka_unit_test(a_message_heals_the_count_of_errors),
 		cmocka_unit_test(polling_inside_a_callback_does_nothing),
-		cmocka_unit_test(cancelling_finds_what_the_provider_knows),
+		cmocka_unit_test(cancel_finds_operations_of_the_provider),
 		cmocka_unit_test(keys_cannot_be_guessed),
-		cmocka_unit_test(keys_are_picked_as_the_plan_says),
+		cmocka_unit_test(keys_follow_the_plan),
 		cmocka_unit_test(one_buffer_is_registered_once),
 		cmocka_unit_test(names_carry_the_kind_of_fabric),
 		cmocka_unit_test(peers_of_another_network_are_named),

@@ -104,7 +104,7 @@ static void those_of_my_package_are_near(void **state)
 	assert_string_equal(list, "mlx5_1,0000:11:00.0");
 }
 
-static void nothing_is_near_to_who_runs_everywhere(void **state)
+static void an_unbound_process_has_no_near_device(void **state)
 {
 	char list[128];
 	cpu_set_t set;
@@ -123,7 +123,7 @@ static void nothing_is_near_to_who_runs_everywhere(void **state)
 	assert_string_equal(list, "");
 }
 
-static void what_does_not_fit_is_left_out(void **state)
+static void excess_text_is_cut(void **state)
 {
 	char list[10];
 
@@ -137,8 +137,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(those_of_my_package_are_near),
-		cmocka_unit_test(nothing_is_near_to_who_runs_everywhere),
-		cmocka_unit_test(what_does_not_fit_is_left_out),
+		cmocka_unit_test(an_unbound_process_has_no_near_device),
+		cmocka_unit_test(excess_text_is_cut),
 	};
 
 	return cmocka_run_group_tests(tests, make_machine, unmake_machine);

@@ -76,7 +76,7 @@ static void a_card_that_was_put_is_found(void **state)
 	assert_false(table.n);
 }
 
-static void what_is_none_is_not_found(void **state)
+static void invalid_names_are_not_found(void **state)
 {
 	struct weft_bc bc, found;
 	int fd = weft_node_bc_open(&table, N);
@@ -113,7 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_card_that_was_put_is_found),
-		cmocka_unit_test(what_is_none_is_not_found),
+		cmocka_unit_test(invalid_names_are_not_found),
 		cmocka_unit_test(without_it_there_is_none),
 	};
 

@@ -74,7 +74,7 @@ static void hear_all(void *arg, struct weft_ring_rx *rx, const void *head,
 	n_heard++;
 }
 
-static void all_come_as_they_were_written(void **state)
+static void messages_arrive_as_written(void **state)
 {
 	int status;
 
@@ -92,7 +92,7 @@ static void all_come_as_they_were_written(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_come_as_they_were_written),
+		cmocka_unit_test(messages_arrive_as_written),
 	};
 
 	alarm(120);

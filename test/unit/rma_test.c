@@ -325,7 +325,7 @@ static void release_by_large_put(struct weft_rma_ctx *ctx)
 }
 
 /* Waited for, and not. */
-static void what_cannot_be_written_is_put_as_a_copy(void **state)
+static void read_only_data_is_put_as_a_copy(void **state)
 {
 	struct weft_rma_ctx *ctx = open_on(&cxi);
 	char data[200];
@@ -384,7 +384,7 @@ static void everything_that_waits_releases(void **state)
 }
 
 /* The other PE is far as well here. */
-static void quiet_for_one_asks_it_alone(void **state)
+static void quiet_pe_flushes_that_pe_only(void **state)
 {
 	struct weft_rma_ctx *ctx = open_on(&cxi);
 	enum { OTHER = 0 };
@@ -548,7 +548,7 @@ static void refusals_are_waited_out(void **state)
 
 /* Each operation in turn fails: quiet, or the waiting call, returns the error,
  * and the next quiet does not. */
-static void errors_are_told(void **state)
+static void errors_are_reported(void **state)
 {
 	(void)state;
 	for (unsigned hints = 0; hints < 2; hints++)
@@ -587,7 +587,7 @@ static void note(void *arg, const char *hint, bool is_applied, const char *how)
 	said->n_applied += is_applied;
 }
 
-static void each_start_reports_what_it_was_asked(void **state)
+static void each_start_reports_its_options(void **state)
 {
 	struct weft_rma_ctx *ctx = open_on(&cxi);
 	struct said said = { .n_applied = 0 };
@@ -639,15 +639,15 @@ int main(void)
 		cmocka_unit_test(a_batch_ends_without_more),
 		cmocka_unit_test(a_full_window_rings),
 		cmocka_unit_test(everything_that_waits_releases),
-		cmocka_unit_test(what_cannot_be_written_is_put_as_a_copy),
-		cmocka_unit_test(quiet_for_one_asks_it_alone),
+		cmocka_unit_test(read_only_data_is_put_as_a_copy),
+		cmocka_unit_test(quiet_pe_flushes_that_pe_only),
 		cmocka_unit_test(destroying_a_context_releases),
 		cmocka_unit_test(pairs_stay_pairs_in_a_batch),
 		cmocka_unit_test(a_fence_marks_the_next_operation),
 		cmocka_unit_test(a_fence_without_flags_waits),
 		cmocka_unit_test(refusals_are_waited_out),
-		cmocka_unit_test(errors_are_told),
-		cmocka_unit_test(each_start_reports_what_it_was_asked),
+		cmocka_unit_test(errors_are_reported),
+		cmocka_unit_test(each_start_reports_its_options),
 		cmocka_unit_test(strange_addresses_are_refused),
 	};
 

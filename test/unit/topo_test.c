@@ -125,7 +125,7 @@ static void types_come_largest_first(void **state)
 	weft_topo_close(topo);
 }
 
-static void the_binding_is_told(void **state)
+static void the_binding_is_detected(void **state)
 {
 	struct weft_topo *topo = open_two("0-3,8");
 
@@ -171,7 +171,7 @@ int main(void)
 		cmocka_unit_test(a_spread_binding_has_no_object),
 		cmocka_unit_test(bad_questions_are_refused),
 		cmocka_unit_test(types_come_largest_first),
-		cmocka_unit_test(the_binding_is_told),
+		cmocka_unit_test(the_binding_is_detected),
 		cmocka_unit_test(malformed_machines_are_refused),
 		cmocka_unit_test(this_machine_is_readable),
 	};

@@ -52,7 +52,7 @@ static int setup(void **unused)
 	return 0;
 }
 
-static void who_wants_it_does_not_wait_for_itself(void **unused)
+static void a_waiter_does_not_wait_for_itself(void **unused)
 {
 	(void)unused;
 	state.lock = WEFT_WIN_EXCLUSIVE | WEFT_WIN_WANTED;
@@ -62,7 +62,7 @@ static void who_wants_it_does_not_wait_for_itself(void **unused)
 	assert_true(state.lock & WEFT_WIN_EXCLUSIVE);
 }
 
-static void who_comes_later_stands_back(void **unused)
+static void a_later_request_waits(void **unused)
 {
 	(void)unused;
 	state.lock = WEFT_WIN_WANTED; /* free, but other requests are first */
@@ -74,8 +74,8 @@ static void who_comes_later_stands_back(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_wants_it_does_not_wait_for_itself),
-		cmocka_unit_test(who_comes_later_stands_back),
+		cmocka_unit_test(a_waiter_does_not_wait_for_itself),
+		cmocka_unit_test(a_later_request_waits),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

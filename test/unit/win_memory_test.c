@@ -89,7 +89,7 @@ static void close_window(struct weft_win *win, bool is_waited_for)
 	weft_win_memory_close(win);
 }
 
-static void who_lives_keeps_it_until_it_has_died(void **state)
+static void a_survivor_keeps_the_slot_until_the_failure(void **state)
 {
 	struct weft_win_record mine;
 	struct weft_win win;
@@ -115,7 +115,7 @@ static void who_lives_keeps_it_until_it_has_died(void **state)
 	close_window(&win, true);
 }
 
-static void who_has_left_keeps_nothing(void **state)
+static void a_departed_process_keeps_no_slot(void **state)
 {
 	struct weft_win_record its, mine;
 	struct weft_win win, other;
@@ -129,7 +129,7 @@ static void who_has_left_keeps_nothing(void **state)
 	}
 }
 
-static void what_is_attached_is_so_until_it_is_detached(void **state)
+static void attached_memory_is_found_until_detached(void **state)
 {
 	struct weft_win dynamic = {
 		.comm = &comm, .disp_unit = 1, .flavor = WEFT_WIN_DYNAMIC
@@ -162,9 +162,9 @@ static void what_is_attached_is_so_until_it_is_detached(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_lives_keeps_it_until_it_has_died),
-		cmocka_unit_test(who_has_left_keeps_nothing),
-		cmocka_unit_test(what_is_attached_is_so_until_it_is_detached),
+		cmocka_unit_test(a_survivor_keeps_the_slot_until_the_failure),
+		cmocka_unit_test(a_departed_process_keeps_no_slot),
+		cmocka_unit_test(attached_memory_is_found_until_detached),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
