@@ -67,7 +67,7 @@ static void begin(struct story *s, enum weft_run_tag tag)
 	}
 }
 
-static void hear(struct story *s)
+static void read_output(struct story *s)
 {
 	char buf[8192];
 	ssize_t n;
@@ -88,7 +88,8 @@ static void step(struct story *s)
 	weft_run_io_step(s->io, fds, n);
 }
 
-static void say(struct story *s, unsigned who, const char *bytes, size_t len)
+static void write_output(
+	struct story *s, unsigned who, const char *bytes, size_t len)
 {
 	ssize_t n;
 
@@ -101,23 +102,23 @@ static void say(struct story *s, unsigned who, const char *bytes, size_t len)
 	add(&s->said[who], bytes, (size_t)n, false);
 }
 
-static void say_some(struct story *s, struct fuzz_in *in, unsigned who)
+static void write_some(struct story *s, struct fuzz_in *in, unsigned who)
 {
 	size_t len = fuzz_u8(in);
 	char *bytes = fuzz_exact(in, len);
 
-	say(s, who, bytes, len);
+	write_output(s, who, bytes, len);
 	free(bytes);
 }
 
-static void say_much(struct story *s, struct fuzz_in *in, unsigned who)
+static void write_much(struct story *s, struct fuzz_in *in, unsigned who)
 {
 	size_t len = (size_t)fuzz_u8(in) * BURST;
 	char *bytes = malloc(len + 1);
 
 	FUZZ_CHECK(bytes);
 	memset(bytes, 'm', len);
-	say(s, who, bytes, len);
+	write_output(s, who, bytes, len);
 	free(bytes);
 }
 
@@ -136,17 +137,17 @@ static void act(struct story *s, struct fuzz_in *in)
 	switch (what % 8) {
 	case 0:
 	case 1:
-		say_some(s, in, who);
+		write_some(s, in, who);
 		break;
 	case 2:
-		say_much(s, in, who);
+		write_much(s, in, who);
 		break;
 	case 3:
 	case 4:
 		step(s);
 		break;
 	case 5:
-		hear(s);
+		read_output(s);
 		break;
 	case 6:
 		s->io->streams[who].last_ns = 0; /* has waited long */
@@ -218,12 +219,12 @@ static void end(struct story *s, enum weft_run_tag tag)
 		hang_up(s, i);
 	while (weft_run_io_is_open(s->io) || weft_run_io_is_unwritten(s->io)) {
 		step(s);
-		hear(s);
+		read_output(s);
 	}
 	for (int i = 0; i < 2; i++)
 		close(s->io->sinks[i].fd);
 	weft_run_io_destroy(s->io);
-	hear(s);
+	read_output(s);
 	if (tag == WEFT_RUN_TAG_NONE)
 		judge_plain(s);
 	else

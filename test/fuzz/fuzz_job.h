@@ -119,7 +119,7 @@ static void job_end(void)
 }
 
 /* Process k sends the message, in a context. */
-static void job_say(
+static void job_send(
 	uint32_t k, uint8_t op, uint64_t ctx, const void *payload, size_t len)
 {
 	struct weft_wire_head head = { .op = op, .src = k, .ctx = ctx };

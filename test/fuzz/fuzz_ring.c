@@ -25,7 +25,7 @@ static struct {
 	bool is_honest; /* nothing was written over yet */
 } w;
 
-static void hear(void *arg, struct weft_ring_rx *rx, const void *head,
+static void on_message(void *arg, struct weft_ring_rx *rx, const void *head,
 	const void *payload, size_t len)
 {
 	static uint8_t copy[WEFT_RING_HEAD + WEFT_RING_LARGE];
@@ -124,7 +124,7 @@ static void begin(bool is_large)
 
 	memset(&w, 0, sizeof(w));
 	w.is_honest = true;
-	FUZZ_CHECK(!weft_shm_open(WRITERS, ring_len, hear, NULL, &w.shm));
+	FUZZ_CHECK(!weft_shm_open(WRITERS, ring_len, on_message, NULL, &w.shm));
 	weft_shm_describe(w.shm, &bc);
 	w.map_len = (size_t)lseek(bc.fd, 0, SEEK_END);
 	w.map = mmap(
@@ -132,7 +132,7 @@ static void begin(bool is_large)
 	FUZZ_CHECK(w.map != MAP_FAILED);
 }
 
-static void listen_and_say(uint32_t who)
+static void attach_and_send(uint32_t who)
 {
 	weft_shm_poll(w.shm);
 	w.back[who].n_back = (uint32_t)w.n_heard[who];
@@ -166,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		else if (what % 8 == 6)
 			scribble(&in, who);
 		else
-			listen_and_say(who);
+			attach_and_send(who);
 	}
 	end();
 	return 0;

@@ -150,7 +150,7 @@ static size_t write_rec(struct fuzz_in *in, uint8_t *to)
 	return head + room;
 }
 
-static void step_told(struct fuzz_in *in)
+static void step_record(struct fuzz_in *in)
 {
 	uint32_t k = 1 + fuzz_u8(in) % (JOB - 1);
 	uint8_t bytes[BYTES + 512];
@@ -161,7 +161,7 @@ static void step_told(struct fuzz_in *in)
 	cut = fuzz_u8(in);
 	if (cut > 200 && len)
 		len -= cut % weft_min(len, (size_t)56);
-	job_say(k, WEFT_WIRE_RMA, 0, bytes, len);
+	job_send(k, WEFT_WIRE_RMA, 0, bytes, len);
 }
 
 /* Notes what an answer ought to do. */
@@ -209,12 +209,12 @@ static void step_answer(struct fuzz_in *in)
 	if (len >= sizeof(rec) &&
 		weft_round_up((size_t)rec.len, 8) <= len - sizeof(rec))
 		expect(k, &rec, len - sizeof(rec));
-	job_say(k, WEFT_WIRE_RMA_REPLY, 0, bytes, len);
+	job_send(k, WEFT_WIRE_RMA_REPLY, 0, bytes, len);
 }
 
 /* ---- requests of this process ---- */
 
-static void step_ask(struct fuzz_in *in)
+static void step_request(struct fuzz_in *in)
 {
 	uint32_t k = 1 + fuzz_u8(in) % (JOB - 2);
 	uint8_t how = fuzz_u8(in);
@@ -245,10 +245,10 @@ static void step_kill(struct fuzz_in *in)
 }
 
 static void (*const steps[])(struct fuzz_in *in) = {
-	step_told,
-	step_told,
+	step_record,
+	step_record,
 	step_answer,
-	step_ask,
+	step_request,
 	step_kill,
 };
 

@@ -152,7 +152,7 @@ static size_t write_rec(struct fuzz_in *in, uint8_t *to)
 	return head + room;
 }
 
-static void step_told(struct fuzz_in *in)
+static void step_record(struct fuzz_in *in)
 {
 	uint32_t k = 1 + fuzz_u8(in) % (JOB - 1);
 	uint8_t bytes[BYTES + 1024];
@@ -163,7 +163,7 @@ static void step_told(struct fuzz_in *in)
 	cut = fuzz_u8(in);
 	if (cut > 200 && len)
 		len -= cut % weft_min(len, (size_t)56);
-	job_say(k, WEFT_WIRE_WIN, job.comm->ctx + (cut == 200), bytes, len);
+	job_send(k, WEFT_WIRE_WIN, job.comm->ctx + (cut == 200), bytes, len);
 }
 
 /* Long data, perhaps for what was announced. */
@@ -204,7 +204,7 @@ static void step_answer(struct fuzz_in *in)
 		rec.pos = 0;
 	memcpy(bytes, &rec, sizeof(rec));
 	fuzz_bytes(in, bytes + sizeof(rec), rec.len);
-	job_say(k, WEFT_WIRE_WIN_REPLY, job.comm->ctx, bytes,
+	job_send(k, WEFT_WIRE_WIN_REPLY, job.comm->ctx, bytes,
 		sizeof(rec) + weft_round_up((size_t)rec.len, 8) -
 			(how & 32 ? 1 : 0));
 }
@@ -242,7 +242,7 @@ static int ask(struct weft_win_target *target, uint8_t how)
 	}
 }
 
-static void step_ask(struct fuzz_in *in)
+static void step_request(struct fuzz_in *in)
 {
 	uint32_t k = 1 + fuzz_u8(in) % (JOB - 2);
 	struct weft_win_target *target = weft_win_target_of(w.win, k);
@@ -265,15 +265,15 @@ static void step_kill(struct fuzz_in *in)
 }
 
 static void (*const steps[])(struct fuzz_in *in) = {
-	step_told,
-	step_told,
-	step_told,
+	step_record,
+	step_record,
+	step_record,
 	step_data,
 	step_answer,
 	step_answer,
-	step_ask,
+	step_request,
 	step_kill,
-	step_told,
+	step_record,
 	step_answer,
 	step_answer,
 };

@@ -95,7 +95,7 @@ static void on_recv(void *arg, const void *data, size_t len)
 	h->n_came++;
 }
 
-static void say(struct host *h, unsigned number)
+static void send_number(struct host *h, unsigned number)
 {
 	int rc;
 
@@ -105,7 +105,7 @@ static void say(struct host *h, unsigned number)
 	must(h, !rc, "a message is taken");
 }
 
-static void hear(struct host *h, unsigned n)
+static void receive_numbers(struct host *h, unsigned n)
 {
 	while (h->n_came < n)
 		weft_net_poll(h->net); /* alarm() ends it */
@@ -118,10 +118,10 @@ static void talk(struct host *h)
 
 	for (unsigned i = first; i < first + ROUNDS; i++) {
 		if (h->rank == 0)
-			say(h, i);
-		hear(h, i + 1);
+			send_number(h, i);
+		receive_numbers(h, i + 1);
 		if (h->rank == 1)
-			say(h, i);
+			send_number(h, i);
 	}
 	meet(h);
 }
@@ -232,7 +232,7 @@ static void with_break(struct host *h)
 		must(h, !sh("ip link set eth0 down"), "the link goes down");
 	meet(h);
 	if (h->rank == 0) {
-		say(h, h->n_came);
+		send_number(h, h->n_came);
 	} else {
 		unsigned before = h->n_came;
 
@@ -242,7 +242,7 @@ static void with_break(struct host *h)
 		weft_net_poll(h->net);
 		claim(h, h->n_came == before, "the link was down");
 		must(h, !sh("ip link set eth0 up"), "the link comes back");
-		hear(h, before + 1);
+		receive_numbers(h, before + 1);
 	}
 	meet(h);
 	h->n_came = ROUNDS;

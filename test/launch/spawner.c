@@ -263,14 +263,14 @@ static MPI_Comm start_with_sign(const char *how)
 	return start(how, 2, sign);
 }
 
-static void say_parted(const char *file)
+static void publish_disconnect(const char *file)
 {
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (rank == size - 1)
 		unlink(file);
 }
 
-static void wait_parted(const char *file)
+static void wait_disconnect(const char *file)
 {
 	for (int i = 0; i < 6000 && access(file, F_OK) == 0; i++)
 		nap(10);
@@ -283,7 +283,7 @@ static void parent_part(void)
 	int token = 0;
 
 	MPI_Comm_disconnect(&inter);
-	say_parted(sign);
+	publish_disconnect(sign);
 	for (int i = 0; i < 100; i++) {
 		nap(10);
 		token += i;
@@ -295,7 +295,7 @@ static void parent_part(void)
 static void child_abort(MPI_Comm parent)
 {
 	MPI_Comm_disconnect(&parent);
-	wait_parted(arguments[2]);
+	wait_disconnect(arguments[2]);
 	MPI_Abort(MPI_COMM_WORLD, 9);
 }
 
@@ -304,14 +304,14 @@ static void parent_abort(void)
 	MPI_Comm inter = start_with_sign("child-stay");
 
 	MPI_Comm_disconnect(&inter);
-	wait_parted(sign);
+	wait_disconnect(sign);
 	MPI_Abort(MPI_COMM_WORLD, 9);
 }
 
 static void child_stay(MPI_Comm parent)
 {
 	MPI_Comm_disconnect(&parent);
-	say_parted(arguments[2]);
+	publish_disconnect(arguments[2]);
 	for (int i = 0; i < 100; i++) {
 		nap(10);
 		MPI_Barrier(MPI_COMM_WORLD);

@@ -78,7 +78,7 @@ static bool open_beside(void)
 	       !weft_net_peer_add(net, bc.name, bc.name_len, &victim);
 }
 
-static void say(const void *data, size_t len)
+static void send_bytes(const void *data, size_t len)
 {
 	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
 
@@ -88,44 +88,44 @@ static void say(const void *data, size_t len)
 	n_evil++;
 }
 
-static void say_wire(const struct weft_wire_net *wire)
+static void send_wire(const struct weft_wire_net *wire)
 {
-	say(wire, sizeof(*wire));
+	send_bytes(wire, sizeof(*wire));
 }
 
 /* One message of each kind; `good` is one that this process is permitted to
  * send. */
-static void say_each(const struct weft_wire_net *good)
+static void send_each_kind(const struct weft_wire_net *good)
 {
 	struct weft_wire_net wire;
 
 	for (size_t len = 1; len < sizeof(*good); len += 5)
-		say(good, len);
+		send_bytes(good, len);
 	wire = *good;
 	wire.version++;
-	say_wire(&wire);
+	send_wire(&wire);
 	wire = *good;
 	wire.src_proc ^= 1ull << 40; /* another job */
-	say_wire(&wire);
+	send_wire(&wire);
 	wire = *good;
 	wire.src_proc += 1000; /* no such process */
-	say_wire(&wire);
+	send_wire(&wire);
 	wire = *good;
 	wire.src_proc -= 1; /* rank 1, with rank 2's key */
-	say_wire(&wire);
+	send_wire(&wire);
 	wire = *good;
 	wire.src_proc -= 2; /* rank 0 itself */
-	say_wire(&wire);
+	send_wire(&wire);
 	wire = *good;
 	wire.cookie ^= 1;
-	say_wire(&wire);
-	say_wire(good); /* all is right, but it was sent before */
+	send_wire(&wire);
+	send_wire(good); /* all is right, but it was sent before */
 	wire = *good;
 	wire.head.op = 200; /* the same, from an unknown process */
-	say_wire(&wire);
+	send_wire(&wire);
 }
 
-static void say_noise(void)
+static void send_noise(void)
 {
 	uint64_t noise[8], x = 88172645463325252ull;
 
@@ -136,7 +136,7 @@ static void say_noise(void)
 			x ^= x << 17;
 			noise[k] = x;
 		}
-		say(noise, x % (sizeof(noise) + 1));
+		send_bytes(noise, x % (sizeof(noise) + 1));
 	}
 }
 
@@ -186,8 +186,8 @@ static void be_stranger(MPI_Comm comm)
 				.ctx = WEFT_CTX_WORLD,
 				.tag = TAG_EVIL },
 		};
-		say_each(&good);
-		say_noise();
+		send_each_kind(&good);
+		send_noise();
 		if (getenv("STRANGER_KNOCKS"))
 			knock();
 	}

@@ -16,7 +16,7 @@ enum { WAIT_S = 60, BIG = 300000 };
 static char parted[2048]; /* a file's name */
 
 /* Written to another file and renamed, so that no process reads half of it. */
-static void tell_name(const char *file, const char *name)
+static void write_port_name(const char *file, const char *name)
 {
 	char path[4096];
 	FILE *f;
@@ -29,7 +29,7 @@ static void tell_name(const char *file, const char *name)
 	}
 }
 
-static void hear_name(const char *file, char *name)
+static void read_port_name(const char *file, char *name)
 {
 	time_t end = time(NULL) + WAIT_S;
 	FILE *f;
@@ -156,7 +156,7 @@ static void do_finalize(int is_server, const char *name)
 
 /* Continues when all processes of the client have disconnected, which a file
  * shows: the two jobs are then no longer connected. */
-static void wait_parted(void)
+static void wait_disconnect(void)
 {
 	time_t end = time(NULL) + WAIT_S;
 
@@ -176,9 +176,9 @@ static void part_and_end(int is_server, const char *name, int is_crash)
 	MPI_Comm_disconnect(&inter);
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (is_server)
-		wait_parted();
+		wait_disconnect();
 	else if (rank == 0)
-		tell_name(parted, "parted");
+		write_port_name(parted, "parted");
 	if (is_server && is_crash)
 		_exit(7);
 	if (is_server)
@@ -259,12 +259,12 @@ static void do_late(int is_server, const char *name)
 	MPI_Comm inter;
 
 	if (is_server) {
-		wait_parted();
+		wait_disconnect();
 	} else {
 		claim(refusal(name, "1") == MPI_ERR_PORT,
 			"a connect without an accept times out");
 		if (rank == 0)
-			tell_name(parted, "given up");
+			write_port_name(parted, "given up");
 	}
 	inter = meet(is_server, name);
 	claim(swap_all(inter, is_server), "the second try connects");
@@ -298,9 +298,9 @@ int main(int argc, char **argv)
 	snprintf(parted, sizeof(parted), "%s.parted", argv[2]);
 	if (is_server && rank == 0) {
 		MPI_Open_port(MPI_INFO_NULL, name);
-		tell_name(argv[2], name);
+		write_port_name(argv[2], name);
 	} else if (rank == 0) {
-		hear_name(argv[2], name);
+		read_port_name(argv[2], name);
 	}
 	for (size_t i = 0; i < sizeof(hows) / sizeof(*hows); i++)
 		if (!strcmp(hows[i].name, argv[3])) {

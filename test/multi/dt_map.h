@@ -201,7 +201,7 @@ static inline bool map_is_disjoint(const struct map *m, int count)
 
 /* ---- nodes ---- */
 
-__attribute__((format(printf, 2, 3))) static inline void say(
+__attribute__((format(printf, 2, 3))) static inline void add_text(
 	struct node *node, const char *fmt, ...)
 {
 	size_t at = strlen(node->text);
@@ -212,18 +212,18 @@ __attribute__((format(printf, 2, 3))) static inline void say(
 	va_end(ap);
 }
 
-static inline void say_ints(struct node *node, const int *values, int n)
+static inline void add_ints(struct node *node, const int *values, int n)
 {
 	for (int i = 0; i < n; i++)
-		say(node, i ? ",%d" : "{%d", values[i]);
-	say(node, n ? "}, " : "{}, ");
+		add_text(node, i ? ",%d" : "{%d", values[i]);
+	add_text(node, n ? "}, " : "{}, ");
 }
 
-static inline void say_aints(struct node *node, const MPI_Aint *values, int n)
+static inline void add_aints(struct node *node, const MPI_Aint *values, int n)
 {
 	for (int i = 0; i < n; i++)
-		say(node, i ? ",%ld" : "{%ld", (long)values[i]);
-	say(node, n ? "}, " : "{}, ");
+		add_text(node, i ? ",%ld" : "{%ld", (long)values[i]);
+	add_text(node, n ? "}, " : "{}, ");
 }
 
 static inline struct node *node_basic(int which)
@@ -236,7 +236,7 @@ static inline struct node *node_basic(int which)
 	node->map.e[0].basic = which;
 	node->map.ub = basics[which].extent;
 	node->map.is_any = true;
-	say(node, "%s", basics[which].name);
+	add_text(node, "%s", basics[which].name);
 	return node;
 }
 
@@ -282,7 +282,7 @@ static inline bool make_contiguous(struct node *to, const struct node *old)
 {
 	int n = draw(6);
 
-	say(to, "contiguous(%d, %s)", n, old->text);
+	add_text(to, "contiguous(%d, %s)", n, old->text);
 	OK(MPI_Type_contiguous(n, old->type, &to->type));
 	return map_block(&to->map, &old->map, 0, n);
 }
@@ -300,12 +300,12 @@ static inline bool make_vector(
 	if (is_bytes && !dt_rules.is_tame)
 		step = (MPI_Aint)(draw(80) - 20) * dt_rules.unit;
 	if (is_bytes) {
-		say(to, "hvector(%d, %d, %ld, %s)", count, len, (long)step,
+		add_text(to, "hvector(%d, %d, %ld, %s)", count, len, (long)step,
 			old->text);
 		OK(MPI_Type_create_hvector(
 			count, len, step, old->type, &to->type));
 	} else {
-		say(to, "vector(%d, %d, %d, %s)", count, len, stride,
+		add_text(to, "vector(%d, %d, %d, %s)", count, len, stride,
 			old->text);
 		OK(MPI_Type_vector(count, len, stride, old->type, &to->type));
 	}
@@ -330,16 +330,17 @@ static inline bool make_list(
 		at[i] = (MPI_Aint)displs[i] *
 			(is_bytes ? dt_rules.unit : extent);
 	}
-	say(to, "%sindexed%s(", is_bytes ? "h" : "", is_fixed ? "_block" : "");
+	add_text(to, "%sindexed%s(", is_bytes ? "h" : "",
+		is_fixed ? "_block" : "");
 	if (is_fixed)
-		say(to, "%d, %d, ", n, n ? lens[0] : 0);
+		add_text(to, "%d, %d, ", n, n ? lens[0] : 0);
 	else
-		say_ints(to, lens, n);
+		add_ints(to, lens, n);
 	if (is_bytes)
-		say_aints(to, at, n);
+		add_aints(to, at, n);
 	else
-		say_ints(to, displs, n);
-	say(to, "%s)", old->text);
+		add_ints(to, displs, n);
+	add_text(to, "%s)", old->text);
 	if (is_bytes && is_fixed)
 		OK(MPI_Type_create_hindexed_block(
 			n, n ? lens[0] : 0, at, old->type, &to->type));
@@ -375,12 +376,12 @@ static inline bool make_struct(struct node *to, int depth)
 			at[i] = end - low + draw(3) * dt_rules.unit;
 		end = at[i] + high;
 	}
-	say(to, "struct(");
-	say_ints(to, lens, n);
-	say_aints(to, at, n);
+	add_text(to, "struct(");
+	add_ints(to, lens, n);
+	add_aints(to, at, n);
 	for (int i = 0; i < n; i++)
-		say(to, i ? ", %s" : "{%s", old[i]->text);
-	say(to, n ? "})" : "{})");
+		add_text(to, i ? ", %s" : "{%s", old[i]->text);
+	add_text(to, n ? "})" : "{})");
 	OK(MPI_Type_create_struct(n, lens, at, types, &to->type));
 	for (int i = 0; i < n; i++) {
 		fits = fits &&
@@ -403,11 +404,12 @@ static inline bool make_subarray(struct node *to, const struct node *old)
 		sizes[i] = subs[i] + starts[i] + draw(2);
 		whole *= sizes[i];
 	}
-	say(to, "subarray(");
-	say_ints(to, sizes, n);
-	say_ints(to, subs, n);
-	say_ints(to, starts, n);
-	say(to, "%s, %s)", order == MPI_ORDER_C ? "C" : "Fortran", old->text);
+	add_text(to, "subarray(");
+	add_ints(to, sizes, n);
+	add_ints(to, subs, n);
+	add_ints(to, starts, n);
+	add_text(to, "%s, %s)", order == MPI_ORDER_C ? "C" : "Fortran",
+		old->text);
 	OK(MPI_Type_create_subarray(
 		n, sizes, subs, starts, order, old->type, &to->type));
 	while (fits && !is_over) {
@@ -460,12 +462,12 @@ static inline bool make_darray(struct node *to, const struct node *old)
 	rank = draw(size);
 	coord[0] = rank / procs[1];
 	coord[1] = rank % procs[1];
-	say(to, "darray(%d, %d, ", size, rank);
-	say_ints(to, gsizes, 2);
-	say_ints(to, kind, 2);
-	say_ints(to, args, 2);
-	say_ints(to, procs, 2);
-	say(to, "%s, %s)", fast ? "C" : "Fortran", old->text);
+	add_text(to, "darray(%d, %d, ", size, rank);
+	add_ints(to, gsizes, 2);
+	add_ints(to, kind, 2);
+	add_ints(to, args, 2);
+	add_ints(to, procs, 2);
+	add_text(to, "%s, %s)", fast ? "C" : "Fortran", old->text);
 	OK(MPI_Type_create_darray(size, rank, 2, gsizes, kind, args, procs,
 		order, old->type, &to->type));
 	for (int i = 0; i < gsizes[0] * gsizes[1] && fits; i++) {
@@ -484,7 +486,8 @@ static inline bool make_darray(struct node *to, const struct node *old)
 static inline bool make_resized(
 	struct node *to, const struct node *old, MPI_Aint lb, MPI_Aint extent)
 {
-	say(to, "resized(%ld, %ld, %s)", (long)lb, (long)extent, old->text);
+	add_text(
+		to, "resized(%ld, %ld, %s)", (long)lb, (long)extent, old->text);
 	OK(MPI_Type_create_resized(old->type, lb, extent, &to->type));
 	to->map = old->map;
 	to->map.lb = lb;
@@ -550,7 +553,7 @@ static inline bool node_wrap(struct node *to, const struct node *old)
 	case 8:
 		return make_darray(to, old);
 	case 9:
-		say(to, "dup(%s)", old->text);
+		add_text(to, "dup(%s)", old->text);
 		OK(MPI_Type_dup(old->type, &to->type));
 		to->map = old->map;
 		return true;
@@ -608,9 +611,9 @@ static inline struct node *node_spread(const struct map *m)
 	}
 	to->map.n = m->n;
 	to->map.is_any = m->n > 0;
-	say(to, "struct(");
-	say_aints(to, at, m->n);
-	say(to, "its basic types)");
+	add_text(to, "struct(");
+	add_aints(to, at, m->n);
+	add_text(to, "its basic types)");
 	OK(MPI_Type_create_struct(m->n, lens, at, types, &to->type));
 	sized = mtest_alloc(sizeof(*sized));
 	make_resized(sized, to, draw(9) - 4, one_of(2) ? whole : -whole);

@@ -109,7 +109,7 @@ static struct {
 	int code;
 } heard;
 
-static void hear(void *object, int code)
+static void record_call(void *object, int code)
 {
 	heard.n++;
 	heard.object = object;
@@ -118,22 +118,22 @@ static void hear(void *object, int code)
 
 static void on_comm(MPI_Comm *comm, int *code, ...)
 {
-	hear(*comm, *code);
+	record_call(*comm, *code);
 }
 
 static void on_session(MPI_Session *session, int *code, ...)
 {
-	hear(*session, *code);
+	record_call(*session, *code);
 }
 
 static void on_win(MPI_Win *win, int *code, ...)
 {
-	hear(*win, *code);
+	record_call(*win, *code);
 }
 
 static void on_file(MPI_File *file, int *code, ...)
 {
-	hear(*file, *code);
+	record_call(*file, *code);
 }
 
 static MPI_Errhandler comm_handler, session_handler, win_handler, file_handler;

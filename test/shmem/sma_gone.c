@@ -124,7 +124,7 @@ static const struct {
 };
 
 /* Waits until the process has reported that it waits, and passes that on. */
-static void hear_stall(pid_t from)
+static void read_stall(pid_t from)
 {
 	char path[64], text[4096] = "";
 	struct stat st;
@@ -155,7 +155,7 @@ static int start_killer(pid_t victim)
 	if (fork() == 0) {
 		close(ends[1]);
 		if (read(ends[0], &from, sizeof(from)) == sizeof(from)) {
-			hear_stall(from);
+			read_stall(from);
 			kill(victim, SIGKILL);
 		}
 		_exit(0);

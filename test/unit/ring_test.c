@@ -61,7 +61,7 @@ static void start_writer(void)
 	_exit(0);
 }
 
-static void hear_all(void *arg, struct weft_ring_rx *rx, const void *head,
+static void on_message(void *arg, struct weft_ring_rx *rx, const void *head,
 	const void *payload, size_t len)
 {
 	(void)arg;
@@ -80,7 +80,7 @@ static void messages_arrive_as_written(void **state)
 
 	(void)state;
 	n_heard = 0;
-	assert_int_equal(weft_shm_open(1, RING, hear_all, NULL, &shm), 0);
+	assert_int_equal(weft_shm_open(1, RING, on_message, NULL, &shm), 0);
 	start_writer();
 	while (n_heard < N)
 		weft_shm_poll(shm);

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-static void say(const char *vnis, const char *devices, const char *services,
-	const char *tcs)
+static void set_variables(const char *vnis, const char *devices,
+	const char *services, const char *tcs)
 {
 	const char *const names[] = { "SLINGSHOT_VNIS", "SLINGSHOT_DEVICES",
 		"SLINGSHOT_SVC_IDS", "SLINGSHOT_TCS" };
@@ -41,7 +41,7 @@ static void test_key(void **state)
 	struct weft_cxi_auth_key key = { 7, 7 };
 
 	(void)state;
-	say("234,1024", "cxi0,cxi1", "5,6", NULL);
+	set_variables("234,1024", "cxi0,cxi1", "5,6", NULL);
 	expect_key("cxi0", 5, 234);
 	expect_key("cxi1", 6, 234);
 	assert_false(weft_slingshot_is_foreign("cxi1"));
@@ -49,7 +49,7 @@ static void test_key(void **state)
 	assert_true(weft_slingshot_is_foreign("cxi"));
 	assert_false(weft_slingshot_key("cxi2", &key));
 	assert_int_equal(key.vni, 7);
-	say("234", NULL, "5", NULL);
+	set_variables("234", NULL, "5", NULL);
 	expect_key("cxi3", 5, 234);
 	assert_false(weft_slingshot_is_foreign("cxi3"));
 }
@@ -59,11 +59,11 @@ static void test_nothing_said(void **state)
 	struct weft_cxi_auth_key key;
 
 	(void)state;
-	say(NULL, NULL, NULL, NULL);
+	set_variables(NULL, NULL, NULL, NULL);
 	assert_false(weft_slingshot_key("cxi0", &key));
-	say("234", "cxi0", NULL, NULL);
+	set_variables("234", "cxi0", NULL, NULL);
 	assert_false(weft_slingshot_key("cxi0", &key));
-	say("", "cxi0", "5", NULL);
+	set_variables("", "cxi0", "5", NULL);
 	assert_false(weft_slingshot_key("cxi0", &key));
 }
 
@@ -76,13 +76,13 @@ static void test_garbage(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(vnis) / sizeof(*vnis); i++) {
-		say(vnis[i], "cxi0,cxi1", "5,6", NULL);
+		set_variables(vnis[i], "cxi0,cxi1", "5,6", NULL);
 		assert_false(weft_slingshot_key("cxi0", &key));
 	}
-	say("234", "cxi0,cxi1", "5", NULL);
+	set_variables("234", "cxi0,cxi1", "5", NULL);
 	expect_key("cxi0", 5, 234);
 	assert_false(weft_slingshot_key("cxi1", &key));
-	say("234", "cxi0", "4294967296", NULL);
+	set_variables("234", "cxi0", "4294967296", NULL);
 	assert_false(weft_slingshot_key("cxi0", &key));
 }
 
@@ -91,7 +91,7 @@ static void expect_class(
 {
 	const char *why;
 
-	say(NULL, NULL, NULL, tcs);
+	set_variables(NULL, NULL, NULL, tcs);
 	assert_int_equal(weft_slingshot_tclass(wish, &why), want);
 	assert_int_equal(why == NULL, is_met);
 }
