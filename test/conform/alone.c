@@ -162,7 +162,7 @@ static struct meeting meet(const char *provider, enum end end)
 
 /* Results of operations to a peer that has ended. */
 struct fate {
-	int n_posted, n_again, n_told, n_bad;
+	int n_posted, n_again, n_failed, n_bad;
 };
 
 static void judge(struct fate *f, const struct wait_op *w, int n)
@@ -171,7 +171,7 @@ static void judge(struct fate *f, const struct wait_op *w, int n)
 		f->n_bad += w[i].n_done > 1;
 		f->n_bad +=
 			w[i].n_done && w[i].err && w[i].err != WEFT_ERR_PEER;
-		f->n_told += w[i].n_done && w[i].err;
+		f->n_failed += w[i].n_done && w[i].err;
 	}
 }
 
@@ -179,7 +179,7 @@ static void judge_post(struct fate *f, int rc)
 {
 	f->n_posted += rc == 0;
 	f->n_again += rc == WEFT_AGAIN;
-	f->n_told += rc == WEFT_ERR_PEER;
+	f->n_failed += rc == WEFT_ERR_PEER;
 	if (rc && rc != WEFT_AGAIN && rc != WEFT_ERR_PEER && f->n_bad++ == 0)
 		printf("# post said %s\n", weft_err_detail_peek(rc));
 }
@@ -253,7 +253,7 @@ static void case_lost_peer(const struct side *parent, enum end end)
 	after_the_end(&s, buf, &fate);
 	judge(&fate, w, end == KILLED_IN_THE_MIDDLE ? N_LONG : 0);
 	printf("# %d posted, %d pushed back, %d told that the peer is gone\n",
-		fate.n_posted, fate.n_again, fate.n_told);
+		fate.n_posted, fate.n_again, fate.n_failed);
 	claim(parent, fate.n_bad == 0, end_claims[end]);
 	weft_net_close(s.net);
 	tidy(name);

@@ -346,7 +346,7 @@ const struct hook_record *hook_last(const struct hook *h, size_t i)
 	return &h->kept[(h->n_kept - 1 - i) % N_KEPT];
 }
 
-void hook_tell(const struct hook *h)
+void hook_print(const struct hook *h)
 {
 	static const char *const names[] = { "send", "inject", "recv", "tsend",
 		"trecv", "read", "write", "av", "mr" };

@@ -56,6 +56,6 @@ uint32_t hook_most(const struct hook *hook);
 const struct hook_record *hook_last(const struct hook *hook, size_t i);
 
 /* One line of TAP's comments with all counts. */
-void hook_tell(const struct hook *hook);
+void hook_print(const struct hook *hook);
 
 #endif

@@ -248,7 +248,7 @@ static void case_recorder(const char *provider)
 		turn(&t);
 	claim(&t.a, talks(&t) && w.n_done == 1 && !w.err,
 		"the recorder changes no result");
-	hook_tell(t.hook);
+	hook_print(t.hook);
 	close_two(&t);
 }
 

@@ -46,7 +46,7 @@ static void limited(struct side *s, const struct hook_limits *limits)
 	if (!hook)
 		return;
 	if (s->rank == 0)
-		hook_tell(hook);
+		hook_print(hook);
 	claim(s, hook_most(hook) <= limits->n_tx,
 		"no more operations than the limit are in flight");
 	sync_sides(s);

@@ -134,7 +134,7 @@ static int no_descriptors(const char *provider)
 	return 0;
 }
 
-static int nobody_looks(const char *provider)
+static int receiver_does_not_poll(const char *provider)
 {
 	struct end ends[2];
 	uint64_t n = 0;
@@ -237,8 +237,8 @@ static const struct {
 } cases[] = {
 	{ "opens again after there were no descriptors", no_descriptors, 0,
 		"sockets", 1, "it frees twice what it could not open" },
-	{ "loses nothing when the receiver does not look", nobody_looks, 0,
-		NULL, 0, NULL },
+	{ "loses nothing when the receiver does not look",
+		receiver_does_not_poll, 0, NULL, 0, NULL },
 	{ "may be closed in the middle of traffic", close_in_flight, 0, "shm",
 		2, "libfabric 2.1 crashes when the other has closed" },
 	{ "takes or refuses many registrations", many_registrations, 1, NULL, 0,

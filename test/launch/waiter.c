@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t has_heard;
+static volatile sig_atomic_t is_signalled;
 
 static void on_usr1(int sig)
 {
 	(void)sig;
-	has_heard = 1;
+	is_signalled = 1;
 }
 
 int main(int argc, char **argv)
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 		signal(SIGUSR1, on_usr1);
 	printf("up %d\n", rank);
 	fflush(stdout);
-	while (rank == size - 1 && !has_heard)
+	while (rank == size - 1 && !is_signalled)
 		usleep(10000);
 	if (rank == size - 1)
 		MPI_Send(&word, 1, MPI_INT, 1, 5, MPI_COMM_WORLD);

@@ -65,7 +65,7 @@ static void wrong_at_leader(void)
 
 /* the high leader's two arguments are of different sessions: it knows its
  * remote leader, and both sides get the error */
-static void told_across(void)
+static void error_reaches_both_sides(void)
 {
 	MPI_Session session = session_open();
 	MPI_Group world, part;
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 	MPI_Comm_set_errhandler(half, MPI_ERRORS_RETURN);
 	empty_groups();
 	wrong_at_leader();
-	told_across();
+	error_reaches_both_sides();
 	wrong_at_root();
 	OK(MPI_Comm_free(&half));
 	return mtest_finish();

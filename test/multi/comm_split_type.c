@@ -59,7 +59,7 @@ static void keys_and_undefined(void)
 }
 
 /* the level that an unguided split chose: a word, the same for all members */
-static void level_is_told(MPI_Comm made, MPI_Info info)
+static void check_level(MPI_Comm made, MPI_Info info)
 {
 	char mine[64] = "", first[64] = "";
 	int len = sizeof(mine), flag = 0;
@@ -85,7 +85,7 @@ static void unguided(void)
 		OK(MPI_Info_create(&info));
 		OK(MPI_Comm_split_type(
 			comm, MPI_COMM_TYPE_HW_UNGUIDED, 0, info, &next));
-		level_is_told(next, info);
+		check_level(next, info);
 		OK(MPI_Info_free(&info));
 		if (next == MPI_COMM_NULL)
 			break;

@@ -176,7 +176,7 @@ static void hints(void)
 	OK(MPI_File_close(&fh));
 }
 
-static MPI_File open_said(const char *keys[][2], int n)
+static MPI_File open_with_hints(const char *keys[][2], int n)
 {
 	MPI_File fh = MPI_FILE_NULL;
 	MPI_Info info;
@@ -205,7 +205,7 @@ static bool is_one_node(void)
 
 /* The value of cb_nodes. On several nodes it is unknown until aggregators are
  * necessary. */
-static bool tells_aggregators(MPI_File fh, int n)
+static bool has_aggregators(MPI_File fh, int n)
 {
 	return is_one_node() ? atoi(hint(fh, "cb_nodes")) == n
 			     : !strcmp(hint(fh, "cb_nodes"), "none");
@@ -221,23 +221,23 @@ static void aggregators(void)
 	const char *only[][2] = { { "romio_no_indep_rw", "true" },
 		{ "romio_cb_read", "disable" } };
 	int size = mtest.size;
-	MPI_File fh = open_said(of_node, 1);
+	MPI_File fh = open_with_hints(of_node, 1);
 
 	CHECK(!strcmp(hint(fh, "cb_config_list"), "*:2"), "told");
-	CHECK(tells_aggregators(fh, size < 2 ? size : 2), "two of the node: %s",
+	CHECK(has_aggregators(fh, size < 2 ? size : 2), "two of the node: %s",
 		value_of);
 	CHECK(!strcmp(hint(fh, "romio_no_indep_rw"), "false"), "not said");
 	OK(MPI_File_close(&fh));
-	fh = open_said(all, 2);
+	fh = open_with_hints(all, 2);
 	CHECK(atoi(hint(fh, "cb_nodes")) == (size < 3 ? size : 3),
 		"three of all: %s", value_of);
 	OK(MPI_File_close(&fh));
-	fh = open_said(other, 1);
+	fh = open_with_hints(other, 1);
 	CHECK(!strcmp(hint(fh, "cb_config_list"), "none") &&
-			tells_aggregators(fh, 1),
+			has_aggregators(fh, 1),
 		"named hosts are passed over: %s", value_of);
 	OK(MPI_File_close(&fh));
-	fh = open_said(only, 2);
+	fh = open_with_hints(only, 2);
 	CHECK(!strcmp(hint(fh, "romio_no_indep_rw"), "true"), "told");
 	CHECK(!strcmp(hint(fh, "romio_cb_read"), "enable"),
 		"romio_no_indep_rw enables aggregators: %s", value_of);
@@ -276,13 +276,13 @@ static void system_hints(void)
 	unlink(path);
 }
 
-static int n_heard;
-static MPI_File heard_of;
+static int n_called;
+static MPI_File called_with;
 
 static void on_file(MPI_File *fh, int *code, ...)
 {
-	n_heard++;
-	heard_of = *fh;
+	n_called++;
+	called_with = *fh;
 	CHECK(*code != MPI_SUCCESS, "an error has a code");
 }
 
@@ -296,19 +296,19 @@ static void handlers(void)
 	CHECK(got == MPI_ERRORS_RETURN, "the default is to return");
 	OK(MPI_File_create_errhandler(on_file, &made));
 	OK(MPI_File_set_errhandler(MPI_FILE_NULL, made));
-	n_heard = 0;
+	n_called = 0;
 	CHECK(open_it("no/such/file", MPI_MODE_RDONLY) != MPI_SUCCESS &&
-			n_heard == 1 && heard_of == MPI_FILE_NULL,
-		"opening raises on MPI_FILE_NULL: %d", n_heard);
+			n_called == 1 && called_with == MPI_FILE_NULL,
+		"opening raises on MPI_FILE_NULL: %d", n_called);
 	fh = file_scratch("handlers");
 	OK(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN));
 	CHECK(MPI_File_seek(fh, -1, MPI_SEEK_SET) != MPI_SUCCESS &&
-			n_heard == 2 && heard_of == fh,
+			n_called == 2 && called_with == fh,
 		"a file has the error handler of the time of its open: %d",
-		n_heard);
+		n_called);
 	OK(MPI_File_call_errhandler(fh, MPI_ERR_IO));
-	CHECK(n_heard == 3, "the error handler of the file is called: %d",
-		n_heard);
+	CHECK(n_called == 3, "the error handler of the file is called: %d",
+		n_called);
 	OK(MPI_File_get_errhandler(fh, &got));
 	CHECK(got == made, "the error handler is the one that was set");
 	OK(MPI_Errhandler_free(&got));
@@ -316,8 +316,8 @@ static void handlers(void)
 	OK(MPI_File_set_errhandler(fh, MPI_ERRORS_RETURN));
 	OK(MPI_File_close(&fh));
 	FAILS(MPI_File_get_position(MPI_FILE_NULL, &at), MPI_ERR_FILE);
-	CHECK(n_heard == 3, "a replaced error handler is not called: %d",
-		n_heard);
+	CHECK(n_called == 3, "a replaced error handler is not called: %d",
+		n_called);
 }
 
 /* Finalize closes an open file of a session's communicator. */

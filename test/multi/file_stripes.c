@@ -120,7 +120,7 @@ ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
 
 /* ---- cases ---- */
 
-static const char *told(MPI_File fh, const char *key)
+static const char *hint_of(MPI_File fh, const char *key)
 {
 	static char value[64];
 	int there = 0, len = sizeof(value);
@@ -195,8 +195,8 @@ static void created(const char *name)
 			disk.layout.first == UINT16_MAX,
 		"the layout is the requested one: %u wide of %u",
 		disk.layout.n_wide, disk.layout.len);
-	CHECK(!strcmp(told(fh, "striping_unit"), "131072"), "told");
-	CHECK(!strcmp(told(fh, "striping_factor"), "3"), "and how many");
+	CHECK(!strcmp(hint_of(fh, "striping_unit"), "131072"), "told");
+	CHECK(!strcmp(hint_of(fh, "striping_factor"), "3"), "and how many");
 	write_records(fh);
 	OK(MPI_File_close(&fh));
 }
@@ -210,8 +210,9 @@ static void there(const char *name)
 	disk.layout.magic = LAYOUT_V3;
 	fh = opened(name, 0, "65536", "7");
 	CHECK(disk.n_set == n_set, "an existing file keeps its layout");
-	CHECK(!strcmp(told(fh, "striping_unit"), "131072"), "the file's own");
-	CHECK(!strcmp(told(fh, "striping_factor"), "3"), "and how many");
+	CHECK(!strcmp(hint_of(fh, "striping_unit"), "131072"),
+		"the file's own");
+	CHECK(!strcmp(hint_of(fh, "striping_factor"), "3"), "and how many");
 	write_records(fh);
 	OK(MPI_File_close(&fh));
 	FAILS(MPI_File_open(MPI_COMM_WORLD, name,
@@ -231,7 +232,8 @@ static void refused(const char *name)
 	fh = opened(name, MPI_MODE_DELETE_ON_CLOSE, "131072", "3");
 	CHECK(disk.n_set == (mtest.rank == 0),
 		"the call to set the layout was tried");
-	CHECK(!strcmp(told(fh, "striping_factor"), "none"), "not what is not");
+	CHECK(!strcmp(hint_of(fh, "striping_factor"), "none"),
+		"not what is not");
 	write_records(fh);
 	OK(MPI_File_close(&fh));
 }
@@ -244,8 +246,8 @@ static void elsewhere(const char *name)
 	disk.is_on = false;
 	disk.n_set = disk.n_got = disk.n_made = 0;
 	fh = opened(name, MPI_MODE_DELETE_ON_CLOSE, "131072", "3");
-	CHECK(!strcmp(told(fh, "striping_factor"), "none"), "none here");
-	CHECK(!strcmp(told(fh, "striping_unit"), "131072"), "of domains");
+	CHECK(!strcmp(hint_of(fh, "striping_factor"), "none"), "none here");
+	CHECK(!strcmp(hint_of(fh, "striping_unit"), "131072"), "of domains");
 	write_records(fh);
 	CHECK(!disk.n_set && !disk.n_got && !disk.n_made,
 		"the file system is not asked for a layout");

@@ -316,7 +316,7 @@ static void odd(const struct way *way)
 	OK(MPI_File_close(&fh));
 }
 
-static void told(const struct way *way)
+static void check_hints(const struct way *way)
 {
 	MPI_File fh = opened("told", way);
 	char value[64] = "";
@@ -493,7 +493,7 @@ int main(int argc, char **argv)
 		holes(&ways[i], 0);
 		odd(&ways[i]);
 		refused(&ways[i]);
-		told(&ways[i]);
+		check_hints(&ways[i]);
 	}
 	return mtest_finish();
 }

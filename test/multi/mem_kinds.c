@@ -88,28 +88,28 @@ static void derived(MPI_Comm from, const char *kinds)
 static void asserted(const char *list, bool is_known, const char *kinds)
 {
 	MPI_Info info = info_of(assert_key, list);
-	const char *told = is_known ? list : NULL;
+	const char *listed = is_known ? list : NULL;
 	MPI_Comm comm;
 	MPI_File fh;
 	MPI_Win win;
 	char base[64];
 
 	OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm));
-	comm_has(comm, assert_key, told, "a duplicate");
+	comm_has(comm, assert_key, listed, "a duplicate");
 	comm_has(comm, kinds_key, kinds, "a duplicate");
 	OK(MPI_Win_create(base, sizeof(base), 1, info, comm, &win));
-	win_has(win, assert_key, told);
+	win_has(win, assert_key, listed);
 	win_has(win, kinds_key, kinds);
 	OK(MPI_Win_free(&win));
 	OK(MPI_File_open(comm, "/dev/null", MPI_MODE_RDONLY, info, &fh));
-	file_has(fh, assert_key, told);
+	file_has(fh, assert_key, listed);
 	file_has(fh, kinds_key, kinds);
 	OK(MPI_File_close(&fh));
 	OK(MPI_Comm_free(&comm));
 
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
 	OK(MPI_Comm_set_info(comm, info));
-	comm_has(comm, assert_key, told, "a communicator");
+	comm_has(comm, assert_key, listed, "a communicator");
 	OK(MPI_Comm_free(&comm));
 	OK(MPI_Info_free(&info));
 }

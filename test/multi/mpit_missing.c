@@ -17,11 +17,11 @@ static int count_words(FILE *file, const char *words)
 
 int main(int argc, char **argv)
 {
-	FILE *told = tmpfile();
+	FILE *errors = tmpfile();
 	int saved = dup(STDERR_FILENO), rcs = 0, n;
 
 	mtest_init(&argc, &argv);
-	CHECK(told && dup2(fileno(told), STDERR_FILENO) >= 0,
+	CHECK(errors && dup2(fileno(errors), STDERR_FILENO) >= 0,
 		"standard error is redirected to a file");
 	for (int i = 0; i < 4; i++) {
 		rcs += MPI_T_pvar_get_num(&n) == MPI_T_ERR_NOT_SUPPORTED;
@@ -31,9 +31,9 @@ int main(int argc, char **argv)
 	if (rcs == 0)
 		mtest_skip("the procedures of the tool interface exist");
 	CHECK(rcs == 8, "each call returns its error, %d of 8", rcs);
-	CHECK(count_words(told, "MPI_T_pvar_get_num is not") == 1 &&
-			count_words(told, "MPI_T_cvar_get_num is not") == 1,
+	CHECK(count_words(errors, "MPI_T_pvar_get_num is not") == 1 &&
+			count_words(errors, "MPI_T_cvar_get_num is not") == 1,
 		"each says it once");
-	fclose(told);
+	fclose(errors);
 	return mtest_finish();
 }

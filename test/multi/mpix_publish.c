@@ -13,7 +13,7 @@
 enum { N_NEWS = 16 };
 
 /* the last notification of the callback */
-struct told {
+struct notified {
 	MPI_Session session;
 	int n;
 	int change[N_NEWS];
@@ -24,45 +24,47 @@ struct told {
 static void on_change(
 	MPI_Session session, const char *name, int change, void *extra_state)
 {
-	struct told *told = extra_state;
+	struct notified *notified = extra_state;
 	MPI_Group group = MPI_GROUP_NULL;
 
-	CHECK(session == told->session, "the callback gets its session");
-	if (told->n == N_NEWS)
+	CHECK(session == notified->session, "the callback gets its session");
+	if (notified->n == N_NEWS)
 		return;
-	told->change[told->n] = change;
-	snprintf(told->name[told->n++], 64, "%s", name);
+	notified->change[notified->n] = change;
+	snprintf(notified->name[notified->n++], 64, "%s", name);
 	if (change != MPIX_PSET_DEFINED)
 		return;
 	/* MPI may be called from here */
 	OK(MPI_Group_from_session_pset(session, name, &group));
-	OK(MPI_Group_size(group, &told->size));
+	OK(MPI_Group_size(group, &notified->size));
 	OK(MPI_Group_free(&group));
 }
 
-static int was_told(const struct told *told, const char *name, int change)
+static int was_notified(
+	const struct notified *notified, const char *name, int change)
 {
 	int n = 0;
 
-	for (int i = 0; i < told->n; i++)
-		n += told->change[i] == change && !strcmp(told->name[i], name);
+	for (int i = 0; i < notified->n; i++)
+		n += notified->change[i] == change &&
+		     !strcmp(notified->name[i], name);
 	return n;
 }
 
 /* in calls that wait for something else */
-static void wait_told(struct told *told, const char *name, int change)
+static void wait_told(struct notified *notified, const char *name, int change)
 {
-	MPI_Comm self = session_comm(told->session, "mpi://SELF", "wait");
+	MPI_Comm self = session_comm(notified->session, "mpi://SELF", "wait");
 	MPI_Request req;
 	int x, done = 0;
 
 	OK(MPI_Irecv(&x, 1, MPI_INT, 0, 0, self, &req));
-	while (!was_told(told, name, change))
+	while (!was_notified(notified, name, change))
 		OK(MPI_Test(&req, &done, MPI_STATUS_IGNORE));
 	OK(MPI_Cancel(&req));
 	OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
 	OK(MPI_Comm_disconnect(&self));
-	CHECK(was_told(told, name, change) == 1,
+	CHECK(was_notified(notified, name, change) == 1,
 		"'%s': the callback reports it once", name);
 }
 
@@ -94,9 +96,9 @@ static void wrong(MPI_Session session)
 }
 
 /* one makes it; the last process, perhaps no member, sees it too */
-static void made(struct told *told, MPI_Comm all)
+static void made(struct notified *notified, MPI_Comm all)
 {
-	MPI_Session session = told->session;
+	MPI_Session session = notified->session;
 	int is_in = mtest.rank % 2 == 0, n[2] = { 0 };
 	MPI_Group group = even_group(session);
 	MPI_Comm comm;
@@ -108,8 +110,9 @@ static void made(struct told *told, MPI_Comm all)
 		FAILS(MPIX_Session_publish_pset(session, "even", group),
 			MPI_ERR_NAME);
 	}
-	wait_told(told, "even", MPIX_PSET_DEFINED);
-	CHECK(told->size == (mtest.size + 1) / 2, "%d members", told->size);
+	wait_told(notified, "even", MPIX_PSET_DEFINED);
+	CHECK(notified->size == (mtest.size + 1) / 2, "%d members",
+		notified->size);
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[1]));
 	CHECK(n[1] == n[0] + is_in, "members count it: %d then %d", n[0], n[1]);
 	if (is_in) {
@@ -121,9 +124,9 @@ static void made(struct told *told, MPI_Comm all)
 }
 
 /* another takes it back */
-static void gone(struct told *told, MPI_Comm all, int how)
+static void gone(struct notified *notified, MPI_Comm all, int how)
 {
-	MPI_Session session = told->session;
+	MPI_Session session = notified->session;
 	int last = mtest.size - 1, n[2] = { 0 };
 	MPI_Group group;
 
@@ -139,7 +142,7 @@ static void gone(struct told *told, MPI_Comm all, int how)
 	}
 	if (how)
 		return;
-	wait_told(told, "even", MPIX_PSET_DELETED);
+	wait_told(notified, "even", MPIX_PSET_DELETED);
 	FAILS(MPI_Group_from_session_pset(session, "even", &group),
 		MPI_ERR_ARG);
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[1]));
@@ -147,18 +150,19 @@ static void gone(struct told *told, MPI_Comm all, int how)
 }
 
 /* sets of the session cause notifications, too, but only in that session */
-static void local(struct told *told, MPI_Session other)
+static void local(struct notified *notified, MPI_Session other)
 {
-	MPI_Group group = even_group(told->session);
-	int before = told->n;
+	MPI_Group group = even_group(notified->session);
+	int before = notified->n;
 
 	OK(MPIX_Session_create_pset(other, "not mine", group));
-	CHECK(told->n == before, "a set of another session is not reported");
-	OK(MPIX_Session_create_pset(told->session, "mine", group));
-	CHECK(was_told(told, "mine", MPIX_PSET_DEFINED) == 1,
+	CHECK(notified->n == before,
+		"a set of another session is not reported");
+	OK(MPIX_Session_create_pset(notified->session, "mine", group));
+	CHECK(was_notified(notified, "mine", MPIX_PSET_DEFINED) == 1,
 		"the callback reports the set");
-	OK(MPIX_Session_delete_pset(told->session, "mine"));
-	CHECK(was_told(told, "mine", MPIX_PSET_DELETED) == 1,
+	OK(MPIX_Session_delete_pset(notified->session, "mine"));
+	CHECK(was_notified(notified, "mine", MPIX_PSET_DELETED) == 1,
 		"the callback reports the set");
 	OK(MPI_Group_free(&group));
 }
@@ -229,31 +233,32 @@ static void no_manager(MPI_Session session)
 
 int main(int argc, char **argv)
 {
-	struct told told = { .n = 0 };
+	struct notified notified = { .n = 0 };
 	int how = mtest_arg(argc, argv, "how", 0);
 	MPI_Session other;
 	MPI_Comm all;
 
 	mtest_start(argv[0]);
-	told.session = session_open();
+	notified.session = session_open();
 	other = session_open();
-	session_who(told.session);
-	OK(MPIX_Session_set_pset_callback(told.session, on_change, &told));
+	session_who(notified.session);
+	OK(MPIX_Session_set_pset_callback(
+		notified.session, on_change, &notified));
 	all = session_comm(other, "mpi://WORLD", "all");
-	wrong(told.session);
+	wrong(notified.session);
 	for (int i = 1; i < argc; i++)
 		if (!strncmp(argv[i], "set=", 4))
 			given(other, argv[i] + 4);
 	if (how == 2) {
-		no_manager(told.session);
+		no_manager(notified.session);
 	} else {
-		made(&told, all);
-		gone(&told, all, how);
+		made(&notified, all);
+		gone(&notified, all, how);
 	}
-	local(&told, other);
-	taken_off(told.session);
+	local(&notified, other);
+	taken_off(notified.session);
 	OK(MPI_Comm_disconnect(&all));
-	session_close(&told.session);
+	session_close(&notified.session);
 	session_close(&other);
 	return mtest_done();
 }

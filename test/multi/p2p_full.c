@@ -14,14 +14,14 @@
 enum { N = 24, LEN = 40000 };
 
 static unsigned char data[N][LEN];
-static atomic_long is_told;
+static atomic_long is_signalled;
 
 static int len_of(int i)
 {
 	return i % 3 == 2 ? 100 : LEN - i;
 }
 
-static void tell(const long to[2])
+static void signal_peer(const long to[2])
 {
 	long yes = 1;
 	struct iovec local = { &yes, sizeof(yes) },
@@ -32,15 +32,15 @@ static void tell(const long to[2])
 		"the flag is written at the other process");
 }
 
-static void wait_till_told(void)
+static void wait_for_signal(void)
 {
-	while (!atomic_load(&is_told))
+	while (!atomic_load(&is_signalled))
 		usleep(1000);
 }
 
 int main(int argc, char **argv)
 {
-	long mine[2] = { (long)getpid(), (long)&is_told }, theirs[2];
+	long mine[2] = { (long)getpid(), (long)&is_signalled }, theirs[2];
 	MPI_Request reqs[N];
 	int wrong = 0;
 
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 		MPI_LONG, 1 - mtest.rank, 0, MPI_COMM_WORLD,
 		MPI_STATUS_IGNORE));
 	if (mtest.rank == 1)
-		wait_till_told();
+		wait_for_signal();
 	for (int i = 0; i < N; i++)
 		if (mtest.rank == 0) {
 			memset(data[i], i + 1, LEN);
@@ -62,12 +62,12 @@ int main(int argc, char **argv)
 				MPI_COMM_WORLD, &reqs[i]));
 		}
 	if (mtest.rank == 0) {
-		tell(theirs);
-		wait_till_told();
+		signal_peer(theirs);
+		wait_for_signal();
 	}
 	OK(MPI_Waitall(N, reqs, MPI_STATUSES_IGNORE));
 	if (mtest.rank == 1)
-		tell(theirs);
+		signal_peer(theirs);
 	for (int i = 0; i < N; i++)
 		for (int k = 0; k < len_of(i); k++)
 			wrong += data[i][k] != i + 1;

@@ -72,7 +72,7 @@ static void first(int argc, char **argv)
 	session_close(&session);
 }
 
-static void told(void)
+static void check_reported(void)
 {
 	MPI_Session session = open_with("weft_tclass", "low_latency");
 	hints_has(session, "weft_tclass", "default");
@@ -158,7 +158,7 @@ int main(int argc, char **argv)
 	mtest_start(argv[0]);
 	first(argc, argv);
 	if (!hints_word(argc, argv, "class="))
-		told();
+		check_reported();
 	misspelt();
 	strict();
 	strict_freed();

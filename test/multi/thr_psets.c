@@ -15,7 +15,7 @@
 
 enum { THREADS = 4, ROUNDS = 40, SWITCHES = 60 };
 
-struct told {
+struct notified {
 	atomic_int n_inside; /* threads in the function */
 	atomic_bool is_off;
 	/* it sees the changes while threads make them: no order */
@@ -30,27 +30,27 @@ static MPI_Group self;
 static void on_change(
 	MPI_Session of, const char *name, int change, void *extra_state)
 {
-	struct told *told = extra_state;
+	struct notified *notified = extra_state;
 	int thread, round;
 
 	CHECK(of == session, "the callback gets its session");
-	CHECK(atomic_fetch_add(&told->n_inside, 1) == 0,
+	CHECK(atomic_fetch_add(&notified->n_inside, 1) == 0,
 		"one callback runs at a time");
-	CHECK(!told->is_off, "a replaced callback does not run");
+	CHECK(!notified->is_off, "a replaced callback does not run");
 	if (sscanf(name, "thr-%d-%d", &thread, &round) != 2) {
-		told->n_foreign++;
+		notified->n_foreign++;
 	} else {
 		long at = 2L * round + (change == MPIX_PSET_DELETED);
 
-		CHECK(told->is_late || told->at[thread] == at,
+		CHECK(notified->is_late || notified->at[thread] == at,
 			"%s, change %d: in order", name, change);
-		told->at[thread] = at + 1;
+		notified->at[thread] = at + 1;
 		if (change == MPIX_PSET_DEFINED)
-			told->n_defined++;
+			notified->n_defined++;
 		else
-			told->n_deleted++;
+			notified->n_deleted++;
 	}
-	atomic_fetch_sub(&told->n_inside, 1);
+	atomic_fetch_sub(&notified->n_inside, 1);
 }
 
 /* arg: the thread's number */
@@ -96,15 +96,15 @@ static void publish(void)
 
 static void take_turns(void)
 {
-	static struct told told[SWITCHES];
+	static struct notified notified[SWITCHES];
 
 	for (int i = 0; i < SWITCHES; i++) {
-		told[i].is_late = true;
+		notified[i].is_late = true;
 		OK(MPIX_Session_set_pset_callback(
-			session, i % 3 == 2 ? NULL : on_change, &told[i]));
+			session, i % 3 == 2 ? NULL : on_change, &notified[i]));
 		if (i)
-			told[i - 1].is_off = true;
-		CHECK(!i || !told[i - 1].n_inside,
+			notified[i - 1].is_off = true;
+		CHECK(!i || !notified[i - 1].n_inside,
 			"the replaced callback has returned");
 		sched_yield();
 	}
@@ -113,7 +113,7 @@ static void take_turns(void)
 
 int main(int argc, char **argv)
 {
-	static struct told told;
+	static struct notified notified;
 	MPI_Count n;
 
 	(void)argc;
@@ -121,14 +121,15 @@ int main(int argc, char **argv)
 	session = session_open();
 	session_who(session);
 	self = session_group(session, "mpi://SELF");
-	OK(MPIX_Session_set_pset_callback(session, on_change, &told));
+	OK(MPIX_Session_set_pset_callback(session, on_change, &notified));
 	all_change(publish);
 	OK(MPIX_Session_get_pset_changes(session, &n)); /* notifies the rest */
-	CHECK(told.n_defined == THREADS * ROUNDS &&
-			told.n_deleted == THREADS * ROUNDS,
-		"%ld defined, %ld deleted, of %d each", told.n_defined,
-		told.n_deleted, THREADS * ROUNDS);
-	told.is_late = true; /* it may see the beginning of the next changes */
+	CHECK(notified.n_defined == THREADS * ROUNDS &&
+			notified.n_deleted == THREADS * ROUNDS,
+		"%ld defined, %ld deleted, of %d each", notified.n_defined,
+		notified.n_deleted, THREADS * ROUNDS);
+	notified.is_late =
+		true; /* it may see the beginning of the next changes */
 	all_change(take_turns);
 	OK(MPI_Group_free(&self));
 	session_close(&session);

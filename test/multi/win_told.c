@@ -180,21 +180,21 @@ static void warm_up(void)
 
 /* True if it was sent as a message: nothing happened while the target was
  * stopped. */
-static bool try_told(enum kind kind)
+static bool try_message(enum kind kind)
 {
 	int64_t value = peek(0) + 1, old = -1;
-	bool is_told;
+	bool by_message;
 
 	warm_up();
 	stop_target();
 	start(kind, &value, &old);
-	is_told = kind == PUT || kind == ACC ? peek(0) != value : old == -1;
-	if (is_told)
+	by_message = kind == PUT || kind == ACC ? peek(0) != value : old == -1;
+	if (by_message)
 		outside_is_refused();
 	continue_target();
 	OK(MPI_Win_flush(1, win));
-	check(kind, is_told ? "by message" : "by the kernel", value, old);
-	return is_told;
+	check(kind, by_message ? "by message" : "by the kernel", value, old);
+	return by_message;
 }
 
 /* Its target waits in a receive: after some time, each kind is sent as a
@@ -202,7 +202,7 @@ static bool try_told(enum kind kind)
 static void by_the_target(void)
 {
 	for (enum kind kind = PUT; kind < KINDS; kind++)
-		while (!try_told(kind))
+		while (!try_message(kind))
 			;
 }
 
@@ -264,17 +264,17 @@ static void without_who_computes(void)
 {
 	static int64_t in[LONG];
 	int64_t value = peek(3);
-	bool is_told = true;
+	bool by_message = true;
 
 	warm_up();
 	OK(MPI_Send(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
-	while (is_told) {
+	while (by_message) {
 		value++;
 		in[0] = value;
 		stop_target();
 		OK(MPI_Put(
 			in, LONG, MPI_INT64_T, 1, 3, LONG, MPI_INT64_T, win));
-		is_told = peek(3) != value;
+		by_message = peek(3) != value;
 		continue_target();
 		OK(MPI_Win_flush(1, win));
 		CHECK(peek(3) == value, "a long put has arrived");

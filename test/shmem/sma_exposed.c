@@ -13,7 +13,7 @@ static char text[1 << 20];
 
 static bool has_said(int kept)
 {
-	return strstr(stest_told(kept, text, sizeof(text)), "RMA-EXPOSE");
+	return strstr(stest_output(kept, text, sizeof(text)), "RMA-EXPOSE");
 }
 
 int main(int argc, char **argv)

@@ -61,7 +61,7 @@ static void wait_for_all(void)
 	is_waiting = false;
 	frozen.tv_sec =
 		0; /* the clock continues, advanced by that many seconds */
-	stest_told(kept, text, sizeof(text));
+	stest_output(kept, text, sizeof(text));
 	CHECK(!strstr(text, "STALL"),
 		"a wait is not reported while its variable changes: %s", text);
 	CHECK(n_looks >= STEPS * LOOKS, "the clock was read: %ld", n_looks);

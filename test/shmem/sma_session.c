@@ -118,22 +118,22 @@ static void contexts(void)
 }
 
 /* The report of a start with SHMEM_DEBUG. */
-static const char *told_of(shmem_ctx_t ctx, long opts, char *buf, size_t len)
+static const char *report_of(shmem_ctx_t ctx, long opts, char *buf, size_t len)
 {
 	int kept = stest_listen();
 
 	shmemx_session_start(ctx, opts);
-	return stest_told(kept, buf, len);
+	return stest_output(kept, buf, len);
 }
 
 /* Lines that report the effect of an option. */
-static int n_lines(const char *told, const char *name)
+static int n_lines(const char *text, const char *name)
 {
 	char word[64];
 	int n = 0;
 
 	for (int k = 0; k < 2; k++) {
-		const char *at = told;
+		const char *at = text;
 
 		snprintf(word, sizeof(word), "SHMEM_SESSION_%s %s: ", name,
 			k ? "applied" : "ignored");
@@ -143,15 +143,16 @@ static int n_lines(const char *told, const char *name)
 	return n;
 }
 
-static void told(void)
+static void reports_hints(void)
 {
 	char buf[8192], say[64];
 	const char *text;
 
-	text = told_of(SHMEM_CTX_DEFAULT, 0, buf, sizeof(buf));
+	text = report_of(SHMEM_CTX_DEFAULT, 0, buf, sizeof(buf));
 	CHECK(strstr(text, "no options"), "S150: 0 is accepted: %s", text);
 	for (int i = 0; i < N_OPTIONS; i++) {
-		text = told_of(SHMEM_CTX_DEFAULT, options[i], buf, sizeof(buf));
+		text = report_of(
+			SHMEM_CTX_DEFAULT, options[i], buf, sizeof(buf));
 		for (int k = 0; k < N_OPTIONS; k++)
 			CHECK(n_lines(text, names[k]) == (k <= i),
 				"S152, S166: %s after %s: %s", names[k],
@@ -159,7 +160,7 @@ static void told(void)
 	}
 	traffic(SHMEM_CTX_DEFAULT, "all options");
 	shmemx_session_stop(SHMEM_CTX_DEFAULT);
-	text = told_of(SHMEM_CTX_DEFAULT, SHMEM_SESSION_DC, buf, sizeof(buf));
+	text = report_of(SHMEM_CTX_DEFAULT, SHMEM_SESSION_DC, buf, sizeof(buf));
 	snprintf(say, sizeof(say), "SHMEM_SESSION_BUNDLE");
 	CHECK(n_lines(text, "DC") == 1 && !strstr(text, say),
 		"S153: a stopped session leaves no option: %s", text);
@@ -175,7 +176,7 @@ static void odd(void)
 	char buf[2048];
 	const char *text;
 
-	text = told_of(SHMEM_CTX_DEFAULT, SHMEM_SESSION_DC | 1L << 40, buf,
+	text = report_of(SHMEM_CTX_DEFAULT, SHMEM_SESSION_DC | 1L << 40, buf,
 		sizeof(buf));
 	CHECK(strstr(text, "10000000000") && strstr(text, "unknown") &&
 			n_lines(text, "DC") == 1,
@@ -232,9 +233,9 @@ int main(int argc, char **argv)
 	contexts();
 	meets();
 	fprintf(stderr, "%s",
-		stest.n_failed ? stest_told(kept, buf, sizeof(buf))
-			       : (stest_told(kept, buf, 2), ""));
-	told();
+		stest.n_failed ? stest_output(kept, buf, sizeof(buf))
+			       : (stest_output(kept, buf, 2), ""));
+	reports_hints();
 	odd();
 	return stest_done();
 }

@@ -120,7 +120,7 @@ static void refusals(void)
 {
 	shmem_team_t t = SHMEM_TEAM_WORLD, u = SHMEM_TEAM_WORLD;
 	shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
-	char told[512];
+	char text[512];
 	int kept = stest_listen();
 	int codes[3];
 
@@ -129,12 +129,12 @@ static void refusals(void)
 	codes[1] = shmem_team_split_strided(
 		SHMEM_TEAM_INVALID, 0, 1, 1, NULL, 0, &u);
 	codes[2] = shmem_team_create_ctx(SHMEM_TEAM_INVALID, 0, &ctx);
-	stest_told(kept, told, sizeof(told));
+	stest_output(kept, text, sizeof(text));
 	CHECK(codes[0] && codes[1] && codes[2] && t == SHMEM_TEAM_INVALID &&
 			u == SHMEM_TEAM_INVALID && ctx == SHMEM_CTX_INVALID,
 		"invalid arguments return an error and create nothing");
-	CHECK(strstr(told, "no team is created"), "the error is reported: %s",
-		told);
+	CHECK(strstr(text, "no team is created"), "the error is reported: %s",
+		text);
 	shmem_ctx_fence(SHMEM_CTX_INVALID);
 	shmem_ctx_quiet(SHMEM_CTX_INVALID);
 	shmem_ctx_destroy(SHMEM_CTX_INVALID);

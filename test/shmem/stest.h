@@ -158,7 +158,7 @@ static inline int stest_before(void)
 	return (stest.me + stest.n - 1) % stest.n;
 }
 
-/* Captures all output to standard error from now on for stest_told(), which
+/* Captures all output to standard error from now on for stest_output(), which
  * takes the returned value. */
 static inline int stest_listen(void)
 {
@@ -173,7 +173,7 @@ static inline int stest_listen(void)
 }
 
 /* Returns the captured output in buf. */
-static inline const char *stest_told(int kept, char *buf, size_t len)
+static inline const char *stest_output(int kept, char *buf, size_t len)
 {
 	ssize_t n;
 

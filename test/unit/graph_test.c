@@ -41,7 +41,7 @@ static struct {
 	uint8_t begun[COMMS_MAX];
 	bool has_threads[PROCS];
 	/* notification of each process: its wait; 0: none, or it has begun */
-	int told[PROCS][COMMS_MAX][PROCS];
+	int notified[PROCS][COMMS_MAX][PROCS];
 	bool has_verdict[PROCS];
 	uint8_t open[PROCS]; /* pictures, by whose they are */
 	bool in_ring[PROCS][STEPS], has_error[PROCS][STEPS];
@@ -51,7 +51,7 @@ static struct {
 
 static void begin(int p)
 {
-	memset(job.told[p], 0, sizeof(job.told[p]));
+	memset(job.notified[p], 0, sizeof(job.notified[p]));
 	if (job.pos[p] == STEPS)
 		return;
 	for (int c = 0; c < job.n_comms; c++)
@@ -156,7 +156,7 @@ static int epoch_of(int p)
 static void ask(int p, int c, int q)
 {
 	if (is_blocked(p) && job.step[p][job.pos[p]] & 1 << c)
-		job.told[p][c][q] = job.begun[c] & 1 << q ? 0 : epoch_of(q);
+		job.notified[p][c][q] = job.begun[c] & 1 << q ? 0 : epoch_of(q);
 }
 
 static void ask_all(int p)
@@ -176,13 +176,14 @@ static void fill(struct weft_graph *graph, int p)
 	node->is_sure = !job.has_threads[p];
 	for (int c = 0; node->epoch && c < job.n_comms; c++)
 		for (int q = 0; q < job.n_procs; q++)
-			if (job.told[p][c][q] &&
+			if (job.notified[p][c][q] &&
 				job.step[p][job.pos[p]] & 1 << c)
 				node->edges[node->n_edges++] =
 					(struct weft_wire_edge){
 						.proc = (uint64_t)q,
 						.epoch = (uint64_t)job
-								 .told[p][c][q],
+								 .notified[p][c]
+									  [q],
 						.clause =
 							(uint16_t)node->n_edges,
 					};
