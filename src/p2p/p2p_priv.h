@@ -333,7 +333,7 @@ struct weft_req *weft_rndv_find(
 int weft_rndv_announce(struct weft_req *req);
 
 /* The content of an RTS. */
-struct weft_rndv_offered {
+struct weft_rndv_announced {
 	uint64_t sreq, addr;
 	size_t len;
 	bool is_waited; /* may come in fragments though addr is known */
@@ -341,7 +341,7 @@ struct weft_rndv_offered {
 
 /* Starts moving the data of a rendezvous into a matched receive. */
 void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer,
-	const struct weft_rndv_offered *offered);
+	const struct weft_rndv_announced *announced);
 
 /* ---- send.c, recv.c ---- */
 

@@ -169,13 +169,13 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 	req = weft_match_arrive(
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (req) {
-		struct weft_rndv_offered offered = { rts.sreq, rts.addr,
+		struct weft_rndv_announced announced = { rts.sreq, rts.addr,
 			rts.len, head->flags & WEFT_WIRE_IS_WAITED };
 
 		req->peer = peer;
 		req->status.err = matched(&req->status, req->len, head->ctx,
 			(int32_t)head->src, head->tag, rts.len);
-		weft_rndv_pull(req, peer, &offered);
+		weft_rndv_pull(req, peer, &announced);
 		return;
 	}
 	if (end_other(comm, head)) {
@@ -265,12 +265,12 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 	err = matched(&req->status, req->len, message->ctx, message->src,
 		message->tag, message->len);
 	if (message->is_rts) {
-		struct weft_rndv_offered offered = { message->sreq,
+		struct weft_rndv_announced announced = { message->sreq,
 			message->addr, message->len, message->is_waited };
 
 		weft_message_free(message);
 		req->status.err = err;
-		weft_rndv_pull(req, peer, &offered);
+		weft_rndv_pull(req, peer, &announced);
 	} else {
 		put_data(req->buf, req->count, req->type, message->data,
 			req->status.len);

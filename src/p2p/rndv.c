@@ -159,7 +159,7 @@ static int pull_remote(struct weft_req *req, uint64_t sreq, size_t len)
 struct out_pull {
 	struct weft_out out;
 	struct weft_req *req;
-	struct weft_rndv_offered offered;
+	struct weft_rndv_announced announced;
 };
 
 static int push_pull(struct weft_peer *peer, struct weft_out *out)
@@ -170,12 +170,12 @@ static int push_pull(struct weft_peer *peer, struct weft_out *out)
 	if (peer->state == WEFT_PEER_FAILED)
 		weft_p2p_finish(pull.req, peer->err);
 	else
-		weft_rndv_pull(pull.req, peer, &pull.offered);
+		weft_rndv_pull(pull.req, peer, &pull.announced);
 	return 0;
 }
 
 static int pull_later(
-	struct weft_req *req, const struct weft_rndv_offered *offered)
+	struct weft_req *req, const struct weft_rndv_announced *announced)
 {
 	struct out_pull *pull = malloc(sizeof(*pull));
 
@@ -184,17 +184,17 @@ static int pull_later(
 	*pull = (struct out_pull){
 		.out.push = push_pull,
 		.req = req,
-		.offered = *offered,
+		.announced = *announced,
 	};
 	weft_peer_queue(req->peer, &pull->out);
 	return 0;
 }
 
 void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer,
-	const struct weft_rndv_offered *offered)
+	const struct weft_rndv_announced *announced)
 {
-	const uint64_t sreq = offered->sreq;
-	size_t len = weft_min(offered->len, req->len);
+	const uint64_t sreq = announced->sreq;
+	size_t len = weft_min(announced->len, req->len);
 	int err = 0;
 
 	req->peer = peer;
@@ -203,14 +203,14 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer,
 		return;
 	}
 	if (peer->state != WEFT_PEER_READY) {
-		err = pull_later(req, offered);
+		err = pull_later(req, announced);
 	} else if (peer->is_self ||
-		   (peer->is_shm && peer->can_read && offered->addr &&
-			   !offered->is_waited)) {
+		   (peer->is_shm && peer->can_read && announced->addr &&
+			   !announced->is_waited)) {
 		err = weft_rndv_copy(req,
 			peer->is_self ? WEFT_RNDV_FROM_HERE
 				      : WEFT_RNDV_FROM_PEER,
-			offered->addr, len, sreq, pulled_by_reading);
+			announced->addr, len, sreq, pulled_by_reading);
 	} else if (peer->is_shm) {
 		err = pull_frags(req, sreq, len);
 	} else {
