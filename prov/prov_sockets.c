@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prov_sockets: libfabric's old all-in-one socket provider
  *
- * Slow and no longer developed upstream, but complete; kept behind tcp for
- * installations that have nothing else. */
+ * Slow and no longer developed upstream, but complete; ranked after tcp, for
+ * installations without another provider. */
 #include "prov/prov_all.h"
 
 #include <rdma/fabric.h>

@@ -48,7 +48,7 @@ static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 		plan->releases_early = true;
 		/* Before 1.19 a buffer posted after all were full wakes only
 		 * one connection that waits for space, even if the buffer has
-		 * space for more: the others would wait for ever. With one
+		 * space for more: the others would wait without end. With one
 		 * message a buffer each buffer wakes one connection. */
 		if (FI_VERSION_LT(fi_version(), FI_VERSION(1, 19)))
 			plan->has_multi_recv = false;

@@ -158,7 +158,7 @@ void weft_coll_round_begin(struct weft_coll_round *r,
 	const struct weft_coll *args, enum weft_coll_kind kind, size_t len);
 
 /* Wait until this member may write its slot and its data; until member `rank`
- * (a place) has published its slot. Both return at once after an error. */
+ * (a place) has published its slot. Both return immediately after an error. */
 void weft_coll_wait_space(struct weft_coll_round *r);
 void weft_coll_wait_slow(struct weft_coll_round *r, int32_t rank);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pack: between typed buffers and streams of bytes
  *
- * One walk over the flat tree packs, unpacks or lists runs, as the cursor says.
- * Bytes are moved at runs and at loops of blocks with a constant stride. */
+ * One walk over the flat tree packs, unpacks or lists runs, as the cursor
+ * requests. Bytes are moved at runs and at loops of blocks with a constant
+ * stride. */
 #include "dt/pack.h"
 
 #include "base/bits.h"

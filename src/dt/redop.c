@@ -92,8 +92,9 @@ static inline uint16_t bf16_of(float value)
 #define HAS_F16C __builtin_cpu_supports("f16c")
 #endif
 
-/* Half precision, eight numbers at once if the processor has F16C. Without it,
- * the compiler converts each number to float and back, possibly by a call. */
+/* Half precision, eight numbers at a time if the processor has F16C. Without
+ * it, the compiler converts each number to float and back, possibly by a call.
+ */
 #define EIGHTS(op, num, expr)                                                  \
 	static __attribute__((target("avx2,f16c"))) int64_t op##_eights_##num( \
 		const char *left, const char *right, char *out, int64_t n)     \

@@ -412,7 +412,7 @@ static void send_runs(struct exchange *x, const struct weft_cb_window *w,
 		part.n_runs * (int64_t)sizeof(*list) + data);
 }
 
-/* Receives the runs, and the data behind them, that follow a part, and checks
+/* Receives the runs, and the data after them, that follow a part, and checks
  * both. NULL if there are none or they are invalid. */
 static struct cb_run *recv_runs(struct exchange *x,
 	const struct weft_cb_window *w, int32_t from, struct cb_part *part)
@@ -567,7 +567,7 @@ static int64_t write_window(struct exchange *x, const struct weft_cb_window *w)
 	return w->first + moved;
 }
 
-/* Writes the filled bytes only; likewise. */
+/* Writes the filled bytes only, under the same conditions. */
 static int64_t write_filled(struct exchange *x, const struct weft_cb_window *w)
 {
 	int64_t at = 0, len = w->end - w->base, end = w->first;

@@ -9,7 +9,7 @@ struct weft_file;
 struct weft_file_hints;
 struct weft_info;
 
-/* The hints that the keys of info, which may be NULL, stand for. */
+/* The hints that the keys of info set; info may be NULL. */
 void weft_file_hint_parse(
 	const struct weft_info *info, struct weft_file_hints *hints_out);
 

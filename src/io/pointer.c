@@ -3,8 +3,8 @@
  *
  * Another member adds to it by a request, two numbers in a message of the
  * file's communicator. The reply is the value before. Rank 0 replies in any
- * call that makes progress. The file system holds nothing of it, so a process
- * that dies leaves nothing behind. */
+ * call that makes progress. It is not stored in the file system, so a failed
+ * process leaves nothing there. */
 #include "io/file_priv.h"
 
 #include "core/req.h"

@@ -32,7 +32,7 @@ enum weft_range_kind {
 /* Prepares the locks of an open file, whose is_readable is set. */
 void weft_range_open(struct weft_file *file);
 
-/* The kind of the file's file system, looked up once. */
+/* The kind of the file's file system, determined once. */
 enum weft_syscall_fs weft_range_fs(struct weft_file *file);
 
 /* True if the file is on a file system of this host. */

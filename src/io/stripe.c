@@ -46,7 +46,7 @@ struct weft_stripe weft_stripe_of(int fd)
 	struct layout *layout = NULL;
 	struct statfs fs;
 
-	/* the kernel stores the list of servers behind it */
+	/* the kernel stores the list of servers after it */
 	if (!fstatfs(fd, &fs) && fs.f_type == LUSTRE_MAGIC)
 		layout = calloc(1, LAYOUT_MAX);
 	if (!layout)

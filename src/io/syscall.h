@@ -74,7 +74,7 @@ bool weft_syscall_is_locked(int fd, int64_t first, int64_t last);
 
 /* Kinds of file systems. */
 enum weft_syscall_fs {
-	WEFT_SYSCALL_FS_UNKNOWN, /* not looked up yet */
+	WEFT_SYSCALL_FS_UNKNOWN, /* not determined yet */
 	WEFT_SYSCALL_FS_MEMORY,	 /* tmpfs */
 	WEFT_SYSCALL_FS_LOCAL,	 /* on a disk of this host */
 	WEFT_SYSCALL_FS_OTHER,	 /* any other, or not a regular file */

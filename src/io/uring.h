@@ -38,8 +38,8 @@ struct weft_uring_task {
  * thread. */
 const char *weft_uring_why_not(void);
 
-/* True if io_uring is to move it: as WEFT_IO_ENGINE says, or, with its default,
- * for reads of short runs from a disk. */
+/* True if io_uring moves it: as WEFT_IO_ENGINE selects or, by default, for
+ * reads of short runs from a disk. */
 bool weft_uring_is_suitable(const struct weft_move *m);
 
 /* Queues a task from m->n_moved on. False if io_uring fails; the caller must

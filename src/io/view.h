@@ -72,13 +72,13 @@ int64_t weft_view_bytes_before(const struct weft_view *view, int64_t place);
 size_t weft_view_runs(const struct weft_view *view, int64_t at, int64_t len,
 	struct iovec *iov, size_t n_iov, int64_t *len_out);
 
-/* The first runs of an access, which stand for all of it. */
+/* The first runs of an access, a sample of all its runs. */
 struct weft_view_sample {
 	int64_t n;	    /* 64 at most; 0 without data */
 	int64_t len;	    /* bytes of the runs */
 	int64_t gaps;	    /* bytes between them, if they are monotone */
 	int64_t begin;	    /* byte offset of the first run */
-	int64_t first_end;  /* behind the first run */
+	int64_t first_end;  /* after the first run */
 	int64_t last_begin; /* of the last run */
 	bool fills_pages;   /* runs begin and end at page boundaries */
 };

@@ -4,7 +4,7 @@
  * A name on a business card is 8 bytes of this library (address format and wire
  * protocol, little-endian 32 bits each), then libfabric's address. If two
  * processes have chosen different kinds of fabric, adding the name fails with a
- * description, instead of both waiting for ever. */
+ * description, so that neither process waits without end. */
 #include "net/net_priv.h"
 #include "base/log.h"
 

@@ -13,8 +13,8 @@ enum {
 	BAD_BUFS_MAX = 64, /* consecutive receive errors before it gives up */
 };
 
-/* Translates libfabric's errors. All errors that mean "the other side is gone"
- * are WEFT_ERR_PEER. */
+/* Translates libfabric's errors. All errors of a lost peer become
+ * WEFT_ERR_PEER. */
 int weft_cq_err(int code)
 {
 	switch (code < 0 ? -code : code) {
@@ -158,7 +158,7 @@ static void cq_report(struct weft_inside *in, const struct fi_cq_err_entry *e)
 }
 
 /* A receive buffer has completed with an error. It is posted again, unless the
- * endpoint refuses each one, which would repeat for ever. */
+ * endpoint refuses each one, because the repetition would never end. */
 static void on_bad_buf(struct weft_inside *in, struct weft_recv_buf *buf,
 	const struct fi_cq_err_entry *e)
 {
@@ -178,7 +178,7 @@ static void on_bad_buf(struct weft_inside *in, struct weft_recv_buf *buf,
 }
 
 /* Some providers report sends that a broken connection flushed as cancelled.
- * The library cancels no sends, so the peer is gone. */
+ * The library cancels no sends, so the peer is lost. */
 static int op_err(const struct fi_cq_err_entry *e)
 {
 	if (e->err == FI_ECANCELED && !(e->flags & FI_RECV))

@@ -11,7 +11,7 @@
 #include <rdma/fi_eq.h>
 #include <stdint.h>
 
-/* Part of its owner. Fields stand in the order they are set up. */
+/* Part of its owner. Fields are in the order in which they are set up. */
 struct weft_domain {
 	struct fi_info *info;
 	struct fid_fabric *fabric;

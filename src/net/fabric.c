@@ -338,8 +338,8 @@ static int score(const struct criteria *w, const struct weft_prov *prov,
 	return s;
 }
 
-/* The first answer of each device that is as good as `best` and on its fabric;
- * number `at` of them, or how many there are. */
+/* The first answer of each device that ranks like `best` and is on its fabric:
+ * number `at` of them. *n_out counts them. */
 static uint32_t fabric_equal_device(const struct criteria *w,
 	const struct weft_prov *prov, struct fi_info *best, uint32_t at,
 	struct fi_info **info_out)

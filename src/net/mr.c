@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mr: registrations, shared while they are alive
+/* mr: registrations, shared while they are open
  *
  * A registration closes with its last reference. A registration that outlived
  * its memory would have to watch munmap(), and providers that pin pages do that

@@ -59,7 +59,7 @@ struct weft_inside {
 	struct weft_domain dom;
 	struct fid_cq *cq;
 	int wait_fd;	     /* of cq, for WEFT_WAIT=block; -1: none */
-	struct weft_mr *mrs; /* all alive */
+	struct weft_mr *mrs; /* all open registrations */
 	char *buf_mem;
 	size_t buf_mem_len;
 	struct weft_mr *buf_mr;

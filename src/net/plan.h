@@ -28,8 +28,8 @@ struct weft_plan {
 			       * later ones, so recv_len is not above it */
 	size_t max_msg_len;   /* longest weft_net_tsend(); callers cut */
 	size_t seg_len;	      /* into segments of at most this length */
-	uint32_t n_near_segs; /* segments in flight at once to a process of
-			       * this host; 0: any number */
+	uint32_t n_near_segs; /* segments in flight at a time to a process of
+				 this host; 0: any number */
 	uint64_t tag_mask;    /* tag bits that reach the other side */
 	uint32_t iov_max;     /* more pieces than that are gathered by a copy */
 	uint32_t poll_ns;     /* cost of one idle weft_net_poll(), measured at

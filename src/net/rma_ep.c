@@ -31,8 +31,8 @@ struct weft_rma_mr {
 };
 
 /* Created by weft_rma_domain_open, destroyed by weft_rma_domain_close. Fields
- * stand in the order they are set up. pub is first, so that the two are one
- * pointer. */
+ * are in the order in which they are set up. pub is first, so that the two are
+ * one pointer. */
 struct domain {
 	struct weft_rma_domain pub;
 	struct weft_domain dom;

@@ -8,8 +8,8 @@
  * empty write with plan.flush_flags completes all others: after it, all
  * operations posted to that peer before are visible there.
  *
- * Threads: different endpoints may be used at once; its owner guards each
- * endpoint, polling included.
+ * Threads: different endpoints may be used at the same time; its owner guards
+ * each endpoint, polling included.
  *
  * ep->err keeps the first error of an operation without an op, until the owner
  * reads it. Back-pressure is WEFT_AGAIN, as in net.h. */

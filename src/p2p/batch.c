@@ -132,8 +132,8 @@ bool weft_batch_is_enough(struct weft_peer *peer)
 	return ++weft_p2p_peer_of(peer)->n_held % BATCH_ENOUGH == 0;
 }
 
-/* Collects req, just removed from the queue, and the sends behind it that may
- * leave with it. Returns their number. */
+/* Collects req, just removed from the queue, and the following sends that may
+ * be sent with it. Returns their number. */
 static uint32_t batch_collect(
 	struct weft_peer *peer, struct weft_req *req, struct weft_req **reqs)
 {

@@ -2,8 +2,8 @@
 /* bsend: buffered sends and the buffers they use
  *
  * A message is packed into a piece of the attached buffer and sent from there;
- * the piece is free again when the send has completed. Pieces lie in the user's
- * memory, each behind a header, for which MPI_BSEND_OVERHEAD reserves space. A
+ * the piece is free again when the send has completed. Pieces are in the user's
+ * memory, each after a header, for which MPI_BSEND_OVERHEAD reserves space. A
  * list has them in order of addresses, and a new piece takes the first gap that
  * is large enough. An automatic buffer allocates its pieces on the heap. */
 #include "p2p/p2p_priv.h"

@@ -4,8 +4,8 @@
  * A member whose collective failed cannot send the data that other members
  * expect. It sends the error instead, with the same communicator, source and
  * tag, so that the error matches the same receive. That receive completes with
- * the error, and its owner forwards the error likewise. The member receives and
- * drops the messages that it still expects. */
+ * the error, and its owner forwards the error in the same way. The member
+ * receives and drops the messages that it still expects. */
 #include "p2p/p2p_priv.h"
 
 #include <stdio.h>

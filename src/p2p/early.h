@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 enum {
-	WEFT_EARLY_LEN_MAX = 1 << 17, /* longer blocks go to free() */
+	WEFT_EARLY_LEN_MAX = 1 << 17, /* longer blocks are freed */
 	WEFT_EARLY_LISTS = 18,
 	WEFT_EARLY_KEPT = 4 << 20,
 };

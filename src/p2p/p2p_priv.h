@@ -18,16 +18,17 @@
 #include <stdlib.h>
 
 enum {
-	WEFT_EAGER_OVERHEAD = 64, /* bytes of credit that a message takes
-				     beside its payload; the maximum of
-				     WEFT_EAGER_WINDOW divided by it is below
-				     2^16, the range of a head's number */
+	WEFT_EAGER_OVERHEAD =
+		64, /* bytes of credit that a message uses in addition to its
+		       payload; the maximum of WEFT_EAGER_WINDOW divided by it
+		       is below 2^16, the range of a head's number */
 };
 
 /* This room's part of a VCI: created when it opens, freed when it closes. */
 struct weft_vci_p2p {
 	struct weft_link rndv_segs;    /* in the fabric; only rndv_seg.c */
-	struct weft_link rndv_waiting; /* sends, for room; likewise */
+	struct weft_link rndv_waiting; /* sends that wait for a segment; only
+					  rndv_seg.c */
 	struct weft_link copies; /* that senders may help; only rndv_copy.c */
 	struct weft_batch_thread *batch_thread; /* only batch.c */
 	struct weft_early early;		/* only message.c */
@@ -138,9 +139,8 @@ bool weft_batch_holds(struct weft_req *req);
 /* Counts one more queued send; true if the queue should be sent now. */
 bool weft_batch_is_enough(struct weft_peer *peer);
 
-/* Sends req, the first in its peer's queue, together with the short sends
- * behind it. 0: they have left; 1: no send can share the message; or
- * WEFT_AGAIN. */
+/* Sends req, the first in its peer's queue, together with the short sends after
+ * it. 0: they have left; 1: no send can share the message; or WEFT_AGAIN. */
 int weft_batch_send(struct weft_peer *peer, struct weft_req *req);
 
 void weft_batch_close(struct weft_vci *vci);
@@ -252,7 +252,8 @@ void weft_rndv_copy_fail(struct weft_peer *peer);
 
 /* ---- rndv_seg.c ---- */
 
-/* The number of rails beside the first that a receive of len bytes uses. */
+/* The number of rails in addition to the first that a receive of len bytes
+ * uses. */
 uint8_t weft_rndv_seg_rails(const struct weft_req *req, size_t len);
 
 /* The receiver has answered a send that used several rails, with err if it
@@ -289,8 +290,9 @@ void weft_unmatched_on_refused(struct weft_req *req, int coll_err);
 
 /* ---- cancel.c ---- */
 
-/* Tries to cancel a send. A send that has not left is_cancelled now; another
- * one is_asked until its receiver has answered; or it is too late. */
+/* Tries to cancel a send. A send that was not sent yet is_cancelled now.
+ * Another one is_asked until its receiver has answered, unless it is too late.
+ */
 void weft_cancel_send(struct weft_req *req);
 
 /* Stops waiting for the answer to a cancel from a peer that failed. True if the
@@ -336,7 +338,7 @@ int weft_rndv_announce(struct weft_req *req);
 struct weft_rndv_announced {
 	uint64_t sreq, addr;
 	size_t len;
-	bool is_waited; /* may come in fragments though addr is known */
+	bool is_waited; /* may arrive in fragments although addr is known */
 };
 
 /* Starts moving the data of a rendezvous into a matched receive. */

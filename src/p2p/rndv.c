@@ -25,8 +25,7 @@
  * The sender's buffer (in case c, a packed copy) is in use until FIN, the last
  * FRAG or the last tagged send. A rendezvous of no bytes, such as an empty
  * synchronous send, ends with FIN immediately. The messages have request
- * handles; each is looked up with its generation and checked against the peer.
- */
+ * handles; each handle is checked for its generation and its peer. */
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -110,7 +109,7 @@ static void pulled(struct weft_req *req, uint64_t sreq, int err)
 	else
 		rndv_finish(req, sreq, err, WEFT_WIRE_DATA_FAILED);
 	if (err == WEFT_ERR_PEER && peer->state != WEFT_PEER_FAILED)
-		weft_peer_fail(peer, err); /* the read found it dead */
+		weft_peer_fail(peer, err); /* the read found the process dead */
 }
 
 /* Sends CTS; the data arrives in fragments through the ring. */

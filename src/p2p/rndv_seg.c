@@ -8,8 +8,8 @@
  * receiver sends FIN, which completes the send.
  *
  * To a process of the same host only plan.n_near_segs segments are in flight at
- * once (sockets): the next one is posted when the receiver has one. Sends that
- * wait for that are in the VCI's rndv_waiting.
+ * a time (sockets): the next one is posted when the receiver has one. Sends
+ * that wait for that are in the VCI's rndv_waiting.
  *
  * If the fabric fails a segment between two live processes, the side with the
  * error notifies the other, which cancels the segments that it still expects.

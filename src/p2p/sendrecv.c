@@ -68,7 +68,7 @@ static int sendrecv_copy_out(struct weft_req *both, struct weft_msg *send)
 }
 
 /* A half that cannot start completes with its error, in the request's status;
- * the other half goes on. */
+ * the other half continues. */
 static void start_half(struct weft_req *both, const struct weft_msg *msg,
 	enum weft_req_kind kind)
 {

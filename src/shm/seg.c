@@ -41,7 +41,7 @@ struct seg_header {
 	struct weft_wakeup_at wakeup; /* the owner's */
 	uint32_t sleeps_long;	      /* the owner: see weft_shm_set_wakeup */
 	/* each writer stores a different value each time it attaches; the owner
-	 * looks for new writers when the value changes */
+	 * searches for new writers when the value changes */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t last_writer;
 	_Atomic uint8_t has_writer[]; /* by place */
 };

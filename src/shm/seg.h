@@ -2,9 +2,9 @@
 /* seg: the memory into which the other processes of a node write messages
  *
  * A segment is an unnamed file (memfd). Other processes of the same user open
- * it through /proc/PID/fd/FD, so no file is left behind when a process dies. It
- * holds a header, in which writers announce themselves, and one ring for each
- * process of the node. A ring takes memory only when it is used. */
+ * it through /proc/PID/fd/FD, so no file remains when a process dies. It holds
+ * a header, in which writers announce themselves, and one ring for each process
+ * of the node. A ring takes memory only when it is used. */
 #ifndef WEFT_SEG_H
 #define WEFT_SEG_H
 

@@ -46,7 +46,7 @@ int weft_wakeup_find(const struct weft_wakeup_at *at);
 /* Wakes the owner, now or at its next sleep. fd may be -1. Any thread. */
 void weft_wakeup_signal(int fd);
 
-/* Reads all signals, so that the next sleep does not end at once. */
+/* Reads all signals, so that the next sleep does not end immediately. */
 void weft_wakeup_drain(const struct weft_wakeup *wakeup);
 
 /* A full memory barrier in this process and in all that called

@@ -5,7 +5,7 @@
 #if defined(__SSE2__)
 #include <emmintrin.h>
 
-/* Whole lines, each in one go. */
+/* Whole lines, each with one store. */
 static void write_lines(char *to, const char *from, size_t n_lines)
 {
 	for (; n_lines; n_lines--) {

@@ -324,8 +324,8 @@ static void on_withdraw(uint64_t proc, const struct weft_wire_connect *wire)
 	}
 }
 
-/* The port's process answers a connect request of ours. An ACCEPTED that comes
- * too late is refused: the accept waits for an answer. */
+/* The port's process answers a connect request of ours. An ACCEPTED that
+ * arrives too late is refused: the accept waits for an answer. */
 static void port_on_answer(uint64_t proc, const struct weft_wire_connect *wire)
 {
 	bool is_late = true;
@@ -471,8 +471,8 @@ static bool has_failed_port(uint64_t proc)
 	return peer && peer->state == WEFT_PEER_FAILED;
 }
 
-/* Accepts a connect request. False when the connecting process no longer wants
- * it, or has failed. */
+/* Accepts a connect request. False if the connecting process has cancelled the
+ * request, or has failed. */
 static bool is_confirmed(struct connect_request *k, const char *what)
 {
 	struct weft_blocked blocked = {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* arrival: what came through a ring or over the fabric
+/* arrival: messages that arrive through a ring or over the fabric
  *
- * The receive functions of both transports (shm/seg.h, net/net.h): whom a
- * message is from and whether it may be. VCI's lock held; arg is the VCI. */
+ * The receive functions of both transports (shm/seg.h, net/net.h): they
+ * determine the sender of a message and whether it is permitted. VCI's lock
+ * held; arg is the VCI. */
 #ifndef WEFT_ARRIVAL_H
 #define WEFT_ARRIVAL_H
 

@@ -3,12 +3,12 @@
  *
  * A process number has its job in the upper half, so a process of another job
  * is a peer like any other, with three differences. The process manager does
- * not know it, so its business card comes with the communicator that both are
- * in. It is reached over the fabric. Its messages prove a second key, derived
- * from this process's own, with which no process can pose as a member of the
- * job. Messages of other jobs are dropped until weft_foreign_bc() has made the
- * first card for them. All functions use the default VCI, with its lock held.
- */
+ * not know it, so its business card is exchanged when a communicator with both
+ * is created. It is reached over the fabric. Its messages prove a second key,
+ * derived from this process's own, with which no process can pose as a member
+ * of the job. Messages of other jobs are dropped until weft_foreign_bc() has
+ * made the first card for them. All functions use the default VCI, with its
+ * lock held. */
 #ifndef WEFT_FOREIGN_H
 #define WEFT_FOREIGN_H
 

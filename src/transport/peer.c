@@ -60,7 +60,8 @@ static uint64_t cookie_from(const struct weft_vci *vci, uint64_t addr)
 	return cookie(key, addr, vci->addr);
 }
 
-/* Fails a new peer whose process has died, as known of its default VCI. */
+/* Fails a new peer if its process has failed, according to the peer of its
+ * default VCI. */
 static void inherit_failure(struct weft_vci *vci, struct weft_peer *peer)
 {
 	const struct weft_peer *first =
@@ -131,8 +132,8 @@ static void send_wakeup(struct weft_peer *peer)
 	weft_ring_set_wakeup(&peer->tx, &at);
 }
 
-/* How data goes to a process of this node. It is near if it shares a cache with
- * this one. */
+/* Selects how data is copied to a process of this node. It is near if it shares
+ * a cache with this one. */
 static void choose_ways(struct weft_peer *peer, bool is_near)
 {
 	const struct weft_node_plan *plan = &weft_proc.node;
@@ -329,7 +330,7 @@ static void peer_use_bc(
 		err = connect_to(peer, bc, false);
 	if (err == WEFT_AGAIN) {
 		peer->state = WEFT_PEER_RESOLVING;
-		peer->retry_ns = 0; /* on_wire_bc() goes on */
+		peer->retry_ns = 0; /* on_wire_bc() continues */
 		return;
 	}
 	end_resolving(peer, err);

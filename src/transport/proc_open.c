@@ -250,7 +250,7 @@ static void close_proc(void)
 	if (!weft_proc.is_open)
 		return;
 	weft_proc.is_open = false;
-	/* a manager that is not finalized goes on signalling */
+	/* a manager that is not finalized continues to signal */
 	atomic_store_explicit(&weft_proc.boot->wakeup, 0, memory_order_relaxed);
 	weft_progress_thread_join();
 	weft_vci_close_dedicated();

@@ -19,7 +19,7 @@ struct weft_peer;
 
 enum { WEFT_RAILS = 8 }; /* at most, rail 0 included */
 
-/* A VCI's rails beside the first. */
+/* The rails of a VCI in addition to its net. */
 struct weft_rails {
 	struct weft_net *nets[WEFT_RAILS - 1];
 	uint8_t n;	  /* of them open */
@@ -27,8 +27,8 @@ struct weft_rails {
 			     polled */
 };
 
-/* Opens the rails of WEFT_STRIPE beside the VCI's net. A rail that does not
- * open causes a warning and is left out. */
+/* Opens the rails of WEFT_STRIPE in addition to the VCI's net. A rail that does
+ * not open causes a warning and is left out. */
 void weft_rail_open(struct weft_vci *vci);
 
 /* Appends their names to that of the VCI's net. Rails whose names do not fit

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sleep: a waiting thread gives up its core until an event arrives
  *
- * These wake it: writers to our rings, readers of the rings we wait for space
- * in, the process manager and other threads of this process by the VCI's wakeup
- * (shm/wakeup.h); the fabric by its descriptor, where it has one (with
- * WEFT_WAIT=block). Processes that do not sleep pay for a load of a flag.
+ * The VCI's wakeup (shm/wakeup.h) wakes it, signalled by writers to its rings,
+ * by readers of rings in which it waits for space, by the process manager and
+ * by other threads of this process. The fabric wakes it by its descriptor, if
+ * it has one (with WEFT_WAIT=block). For processes that do not sleep, the cost
+ * is a load of a flag.
  *
- * These do not, and are polled every millisecond: a fabric without such a
- * descriptor, or one that is ready for nothing; messages that the fabric did
- * not accept; progress hooks; rails; other VCIs. A sleep is bounded in any
- * case.
+ * These events do not wake it and are polled every millisecond: a fabric
+ * without such a descriptor, or with one that reports no events; messages that
+ * the fabric did not accept; progress hooks; rails; other VCIs. Every sleep is
+ * bounded.
  *
  * No wake-up is lost:
  * - The sleeper stores is_reader_asleep (for space: is_writer_asleep) in each
@@ -20,9 +21,10 @@
  *   clears the flag and then signals the pipe.
  * - The fence is a membarrier: a full barrier within each running process that
  *   uses a wakeup. If the other side's store is before that barrier, the
- *   sleeper's poll sees the message. If not, its load is behind the barrier and
- *   sees the flag.
- * - A signal before the sleep stays in the pipe, and the sleep ends at once.
+ *   sleeper's poll sees the message. If not, its load follows the barrier and
+ * sees the flag.
+ * - A signal before the sleep stays in the pipe, and the sleep ends
+ * immediately.
  * - A process that attaches after the poll finds no flag set. It signals the
  *   pipe of an owner that sleeps for longer than a millisecond (shm/seg.c). */
 #include "transport/sleep.h"
@@ -41,15 +43,16 @@
 #include <unistd.h>
 
 enum {
-	VAIN_WAKES = 16, /* by the fabric, before it is not asked */
-	/* when all that may come wakes us: */
+	VAIN_WAKES = 16, /* by the fabric without a message, before its
+			    descriptor is no longer used */
+	/* if every event wakes the thread: */
 	WOKEN_NS = 1000000,
 	LONG_NS = 10000000,   /* WEFT_WAIT=block */
-	LONG_MT_NS = 5000000, /* another thread may end what we wait for */
+	LONG_MT_NS = 5000000, /* another thread may end the wait */
 };
 
-/* Asks those we wait for space at to wake us. False when some of what waits
- * to leave does not wait for that. */
+/* Requests a wake-up from the processes in whose rings messages wait for space.
+ * False if a pending message waits for something else. */
 static bool watch_flush(struct weft_vci *vci)
 {
 	bool is_all = true;
@@ -67,8 +70,8 @@ static bool watch_flush(struct weft_vci *vci)
 	return is_all;
 }
 
-/* Makes sure that we are woken for all that may come through the VCI but for
- * the fabric; false when that cannot be had. */
+/* Requests wake-ups for all events of the VCI except those of the fabric; false
+ * if some events wake no thread. */
 static bool sleep_watch(struct weft_vci *vci)
 {
 	bool is_all = weft_list_is_empty(&vci->hooks) &&
@@ -134,10 +137,12 @@ static void lead(struct weft_vci *vci, uint64_t ns, int net_fd)
 	if (fds[1].revents)
 		weft_wakeup_drain(&vci->wakeup);
 	if (vci->n_asleep)
-		weft_vci_wake_followers(vci, 1); /* we may not come back */
+		weft_vci_wake_followers(
+			vci, 1); /* this thread may not poll again */
 }
 
-/* How long the n-th sleep of a wait is. is_all: all that may come wakes us. */
+/* The length of the n-th sleep of a wait. is_all: every event wakes the thread.
+ */
 static uint64_t sleep_ns(enum weft_sleep_kind kind, uint64_t n, bool is_all)
 {
 	if (kind == WEFT_SLEEP_TRY)

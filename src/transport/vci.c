@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* vci: open and close VCIs; acquire and release dedicated ones
  *
- * A dedicated VCI never calls the process manager. Its peers' addresses come
- * with the communicators that are created on it. The default VCI passes deaths
- * to it through an inbox, which progress polls like a process manager. */
+ * A dedicated VCI never calls the process manager. The addresses of its peers
+ * are exchanged when communicators are created on it. The default VCI passes
+ * deaths to it through an inbox, which progress polls like a process manager.
+ */
 #include "transport/vci.h"
 
 #include "base/hash.h"

@@ -207,8 +207,9 @@ void weft_vci_close(struct weft_vci *vci);
  * held. */
 void weft_vci_wake(struct weft_vci *vci);
 
-/* Wakes n threads beside the leader. They sleep on a futex: a wakeup signalled
- * for all of them would stay readable until the last one had read it. */
+/* Wakes n threads in addition to the leader. They sleep on a futex: a wakeup
+ * signalled for all of them would stay readable until the last one had read it.
+ */
 void weft_vci_wake_followers(struct weft_vci *vci, int n);
 
 /* Defers a call of hook->run to the next round of progress, of any thread.

@@ -68,8 +68,8 @@ enum weft_wire_op {
 enum weft_wire_flag {
 	WEFT_WIRE_IS_EAGER = 1,
 	WEFT_WIRE_IS_LAST = 2,	 /* RTS: will not be cancelled. CANCEL: does not
-				    cancel, but promises that, because the
-				    sender is in disconnect */
+				    cancel, but states that this send will not be,
+				    because the sender is in disconnect */
 	WEFT_WIRE_IS_WAITED = 4, /* RTS: its data is sent in fragments although
 				    it can be read (shared memory) */
 };
@@ -77,7 +77,8 @@ enum weft_wire_flag {
 /* Status of a FIN. */
 enum weft_wire_end {
 	WEFT_WIRE_TAKEN,
-	WEFT_WIRE_DATA_FAILED, /* the sender of this could not send or receive
+	WEFT_WIRE_DATA_FAILED, /* the sender of the FIN could not send or
+				* receive the data
 				*/
 	WEFT_WIRE_PROC_FAILED, /* and above: a member of the communicator has
 				  died; its process number + 1 is added */
@@ -162,7 +163,7 @@ struct weft_wire_cts {
 	uint64_t sreq;
 	uint64_t rreq;	  /* receiver's request; tag of the bulk data */
 	uint64_t len;	  /* bytes wanted; less than offered when truncating */
-	uint64_t n_rails; /* of the data, beside the first */
+	uint64_t n_rails; /* of the data, in addition to the first */
 };
 static_assert(sizeof(struct weft_wire_cts) == 32, "wire layout");
 
@@ -191,7 +192,7 @@ static_assert(sizeof(struct weft_wire_help) == 32, "wire layout");
 struct weft_wire_failed {
 	int32_t err;  /* enum weft_err */
 	uint32_t len; /* of the text that follows: the error and its process */
-	uint64_t failed; /* process number + 1 of a dead process; 0: none */
+	uint64_t failed; /* process number + 1 of a failed process; 0: none */
 };
 static_assert(sizeof(struct weft_wire_failed) == 16, "wire layout");
 
@@ -199,7 +200,7 @@ enum { WEFT_WIRE_FAILED_TEXT = 200 };
 
 /* Sent by a member that departs before the others. */
 struct weft_wire_departed {
-	uint64_t failed; /* process number + 1 of a dead process; 0: none */
+	uint64_t failed; /* process number + 1 of a failed process; 0: none */
 };
 static_assert(sizeof(struct weft_wire_departed) == 8, "wire layout");
 
@@ -218,45 +219,48 @@ struct weft_wire_create {
 };
 static_assert(sizeof(struct weft_wire_create) == 32, "wire layout");
 
-/* The question of a process that waits for long to a process that it waits for,
- * and the answer; see src/watchdog. */
+/* A query to a process that has not met a long wait of the sender, and the
+ * answer; see src/watchdog. The need is the action that ends the wait. */
 enum weft_wire_need {
 	WEFT_WIRE_NEED_LEAVE,  /* leave the context `what` */
 	WEFT_WIRE_NEED_CREATE, /* pass on more creations than `what` */
 	WEFT_WIRE_NEED_ROUND,  /* begin round `round` of the context `what` */
 	WEFT_WIRE_NEED_ENDPOINTS, /* join the creation whose VCIs are agreed
 			     upon in the context `what` */
-	WEFT_WIRE_NEED_SIDE, /* make intercommunicator number `round` of the
+	WEFT_WIRE_NEED_SIDE, /* create intercommunicator number `round` of the
 				local communicator `what` */
-	WEFT_WIRE_NEED_INTERCOMM, /* take the asker's message with tag `round`
-			     as the other leader in the context `what` */
-	WEFT_WIRE_NEED_MESSAGE, /* send one with tag `round` in the context and
-				   context `what` */
-	WEFT_WIRE_NEED_RECEIVE, /* receive the asker's, likewise */
+	WEFT_WIRE_NEED_INTERCOMM, /* receive the sender's message with tag
+				     `round` as the other leader in the context
+				     `what` */
+	WEFT_WIRE_NEED_MESSAGE,	  /* send a message with tag `round` in the
+				     context `what` */
+	WEFT_WIRE_NEED_RECEIVE, /* receive the sender's message with tag `round`
+				   in the context `what` */
 	WEFT_WIRE_NEED_WINDOW,	/* make a call on the window with the context */
-	WEFT_WIRE_NEED_LOCK,	/* give back the lock of member `round` of it,
-				   if it is had alone; that member tells by
-				   whom */
-	WEFT_WIRE_NEED_NONE,	/* nothing that can be asked for */
+	WEFT_WIRE_NEED_LOCK,	/* release the lock of member `round` of the
+				   window, if this process holds it exclusively;
+				   that member knows the holder */
+	WEFT_WIRE_NEED_NONE,	/* no action of a process */
 	WEFT_WIRE_NEED_END,
 };
 
 struct weft_wire_query {
-	uint64_t epoch; /* of the wait; comes back */
+	uint64_t epoch; /* of the wait; the answer returns it */
 	uint64_t what;
 	uint16_t need;	     /* enum weft_wire_need */
-	uint16_t is_flushed; /* LEAVE: the asker will send nothing more there,
-			      and all it sent has arrived before this */
-	uint32_t round; /* LEAVE: less than 0 what a collective ended with at
-			   the asker, or 0 */
+	uint16_t is_flushed; /* LEAVE: the sender sends nothing more in the
+				context, and all its messages have arrived
+				before this one */
+	uint32_t round; /* LEAVE: the error (less than 0) of a collective at the
+			   sender, or 0 */
 };
 static_assert(sizeof(struct weft_wire_query) == 24, "wire layout");
 
-/* Was done here what another process waits for? */
+/* Whether this process has met the need of another one's wait. */
 enum weft_wire_met {
 	WEFT_WIRE_UNMET,
-	WEFT_WIRE_MET,	 /* or may be without a call of this process */
-	WEFT_WIRE_NEVER, /* no: it does something there that rules it out */
+	WEFT_WIRE_MET,	 /* or may be met without a call of this process */
+	WEFT_WIRE_NEVER, /* never: a call of this process excludes it */
 	WEFT_WIRE_MET_END,
 };
 
@@ -267,29 +271,29 @@ struct weft_wire_answer {
 	uint16_t need;
 	uint8_t met;	/* enum weft_wire_met */
 	uint8_t moves;	/* this process makes calls, and none of them waits */
-	uint64_t wait;	/* epoch of what this process waits in; 0: nothing */
-	uint32_t owner; /* number of the session that has it here; LOCK: rank +
-			   1 of who has it alone; 0: none */
-	uint32_t len;	/* of the text: what it is in */
+	uint64_t wait;	/* epoch of the wait of this process; 0: none */
+	uint32_t owner; /* number of the session that owns the object here;
+			   LOCK: rank + 1 of the exclusive holder; 0: none */
+	uint32_t len;	/* of the text: the call of this process */
 };
 static_assert(sizeof(struct weft_wire_answer) == 40, "wire layout");
 
-/* One process gathers the graph of waits; see watchdog/resolve.h. */
+/* One process gathers the graph of waiting processes; see watchdog/resolve.h.
+ */
 enum weft_wire_graph_kind {
-	WEFT_WIRE_GRAPH_QUERY = 1, /* asks for the wait of a process */
+	WEFT_WIRE_GRAPH_QUERY = 1, /* query of the wait */
 	WEFT_WIRE_GRAPH_NODE,	   /* the answer: edges, then text */
-	WEFT_WIRE_GRAPH_VERDICT,   /* the wait can never end: text */
+	WEFT_WIRE_GRAPH_VERDICT,   /* the receiver's wait can never end: text */
 	WEFT_WIRE_GRAPH_ACK,	   /* acknowledges a verdict */
-	WEFT_WIRE_GRAPH_CLOSE,	   /* closes a snapshot */
+	WEFT_WIRE_GRAPH_CLOSE,	   /* the sender has finished with the graph */
 	WEFT_WIRE_GRAPH_END,
 };
 
 struct weft_wire_graph {
-	uint64_t number; /* with the gatherer, identifies the snapshot */
-	uint64_t epoch;	 /* NODE: of the wait, 0: none; VERDICT: likewise */
+	uint64_t number; /* identifies the graph, with its gatherer */
+	uint64_t epoch;	 /* of the wait, 0: none */
 	uint16_t kind;
-	uint16_t is_sure; /* NODE: the process cannot act without ending the
-			     wait */
+	uint16_t is_sure; /* NODE: no other event can make the process act */
 	uint16_t n_edges; /* NODE */
 	uint16_t len;	  /* of the text */
 };
@@ -297,27 +301,27 @@ static_assert(sizeof(struct weft_wire_graph) == 24, "wire layout");
 
 enum { WEFT_WIRE_LABEL = 32, WEFT_WIRE_EDGES = 32 };
 
-/* The process waits for another one. Edges with the same clause number stand
- * together: any one of those processes would do. */
+/* The process waits for another one. Edges with the same clause number are
+ * alternatives: any of those processes can end the wait. */
 struct weft_wire_edge {
 	uint64_t proc;	/* waited for */
-	uint64_t epoch; /* in this wait, as it told */
+	uint64_t epoch; /* of that process's wait, from its answer */
 	uint16_t need;	/* enum weft_wire_need */
 	uint16_t clause;
-	uint32_t size;		     /* members of what it is about */
-	uint32_t owner;		     /* as in answer */
+	uint32_t size;		     /* members of the object of the wait */
+	uint32_t owner;		     /* as in weft_wire_answer */
 	uint32_t is_soft;	     /* holds as a report, not as a proof */
-	char label[WEFT_WIRE_LABEL]; /* name or string tag of that */
+	char label[WEFT_WIRE_LABEL]; /* name or string tag of the object */
 };
 static_assert(sizeof(struct weft_wire_edge) == 64, "wire layout");
 
-/* A process wants in at a port, or is answered; see spawn/port.c. */
+/* A request to connect to a port, or the answer to it; see spawn/port.c. */
 enum weft_wire_connect_kind {
 	WEFT_WIRE_CONNECT_REQUEST = 1,
-	WEFT_WIRE_CONNECT_WITHDRAWN, /* no longer */
-	WEFT_WIRE_CONNECT_ACCEPTED,  /* the communicator of the two is there */
+	WEFT_WIRE_CONNECT_WITHDRAWN, /* the request is cancelled */
+	WEFT_WIRE_CONNECT_ACCEPTED,  /* the communicator of the two exists */
 	WEFT_WIRE_CONNECT_REFUSED,   /* also the answer to an ACCEPTED that
-					came too late */
+					arrived too late */
 	WEFT_WIRE_CONNECT_CONFIRMED, /* answers an ACCEPTED that was in time */
 };
 
@@ -355,10 +359,10 @@ enum weft_wire_am_kind {
 };
 
 enum {
-	WEFT_WIRE_AM_RUNS = 0x80, /* beside kind: the whole struct is sent */
-	/* beside op: the former elements are returned */
+	WEFT_WIRE_AM_RUNS = 0x80, /* flag of kind: the whole struct is sent */
+	/* flag of op: the former elements are returned */
 	WEFT_WIRE_AM_FETCHES = 0x80,
-	/* beside op: disp is an offset in the program's variables, not in the
+	/* flag of op: disp is an offset in the program's variables, not in the
 	 * symmetric heap */
 	WEFT_WIRE_AM_VARIABLES = 0x40,
 	/* bytes of several runs together, at most */
