@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spawn: have a job started, and accept it at a port made for it */
+/* spawn: start a job, and accept its connection at a new port */
 #include "spawn/spawn.h"
 
 #include "base/err.h"
@@ -15,11 +15,11 @@
 
 enum {
 	JOIN_S = 120, /* timeout of the connect to the parent, which waits */
-	TRIES = 16,   /* with fewer processes each */
+	TRIES = 16,   /* each with fewer processes */
 };
 
-/* Every app gets the variable of the port, in front of its own ones. No VCI's
- * lock is held, because the manager may be slow. */
+/* The variable with the port precedes each app's own variables. No VCI's lock
+ * is held, because the manager may be slow. */
 static int spawn_start(const struct weft_boot_app *apps, size_t n,
 	const char *port, char *job_out)
 {
@@ -34,7 +34,8 @@ static int spawn_start(const struct weft_boot_app *apps, size_t n,
 		int k = 0;
 
 		envs[i][k++] = pair;
-		if (!weft_proc_is_one_host()) /* on any host */
+		if (!weft_proc_is_one_host()) /* processes on all hosts must
+						 reach the port */
 			envs[i][k++] = (char *)(uintptr_t)scope;
 		for (char *const *e = apps[i].env; e && *e; e++)
 			envs[i][k++] = *e;
@@ -52,8 +53,8 @@ static int spawn_start(const struct weft_boot_app *apps, size_t n,
 	return err;
 }
 
-/* Starts the greatest number of processes of the first app that the set has and
- * the manager accepts. */
+/* Starts the largest number of processes of the first app that is in the set
+ * `soft` and that the manager accepts. */
 static int start_some(struct weft_boot_app *apps, size_t n, const char *soft,
 	const char *port, char *job_out)
 {

@@ -34,7 +34,7 @@ struct weft_tool_report {
 	char *name; /* NULL in a list and at the root */
 	struct weft_link children;
 	char *text;
-	uint64_t number; /* also of a flag */
+	uint64_t number; /* the value of a number or a flag */
 	char unit[16];
 };
 

@@ -18,8 +18,8 @@ static bool is_member(const struct weft_vci *vci, uint64_t addr)
 	       (uint32_t)addr < weft_proc.facts.size && addr != vci->addr;
 }
 
-/* True for a process of another job, once such a process may have the card of
- * this one. */
+/* True for a process of another job, if processes of other jobs may have this
+ * process's card. */
 static bool is_remote(const struct weft_vci *vci, uint64_t addr)
 {
 	return !vci->number && weft_foreign_is(addr) &&
@@ -63,7 +63,7 @@ void weft_arrival_ring(void *arg, struct weft_ring_rx *rx, const void *head,
 		weft_dispatch_drop(vci, "a damaged ring in shared memory");
 		weft_peer_fail(
 			peer, weft_err_set(WEFT_ERR_PROTO,
-				      "process %u wrote what is no message",
+				      "process %u wrote an invalid message",
 				      (uint32_t)peer->proc));
 		return;
 	}

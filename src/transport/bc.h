@@ -23,11 +23,12 @@ struct weft_bc {
 	uint32_t version;
 	uint32_t local_rank;
 	uint32_t name_len;	/* of a fabric name; 0: no fabric is open */
-	uint32_t n_rails;	/* further names of that length behind it */
+	uint32_t n_rails;	/* names of that length that follow it */
 	int32_t node_fd;	/* of the node's table of cards (node_bc.h),
 				   in its first process; else -1 */
 	struct weft_shm_bc shm; /* pid 0: no shared memory */
-	uint8_t key[WEFT_BOOT_KEY_LEN]; /* messages to this process prove it */
+	uint8_t key[WEFT_BOOT_KEY_LEN]; /* messages to this process carry its
+					   hash */
 	char cpus[WEFT_BC_CPUS_MAX];	/* processors it may run on, as a list
 					   "0-3,8"; "": unknown */
 	uint8_t name[WEFT_BC_NAMES_MAX];

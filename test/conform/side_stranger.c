@@ -64,7 +64,7 @@ static int open_side(const char *provider, struct weft_rma_domain **out)
 
 /* ---- the stranger ---- */
 
-/* One access with one key, through an endpoint of its own: a refusal may cost
+/* One access with one key. It uses a new endpoint, because a refusal may close
  * the connection. True if all checks passed. */
 static bool try_key(const char *provider, const struct known *known, int span,
 	uint64_t key, bool is_write)
@@ -128,7 +128,7 @@ static int be_stranger(const char *provider, int fd)
 static struct weft_rma_domain *owner, *friend;
 static uint64_t *mem[2];
 static struct weft_rma_ep_key keys[2];
-static char *cheap; /* has the keys that are not random */
+static char *cheap; /* memory registered under the keys that are not random */
 
 static int own_memory(const char *provider, struct known *known)
 {
@@ -229,12 +229,14 @@ static int run_case(const char *provider)
 		rc = 1;
 	}
 	if (known.n_keys)
-		printf("# %s: keys below %llu are cheap, and can be guessed\n",
+		printf("# %s: keys below %llu are not random and can be "
+		       "guessed\n",
 			provider, (unsigned long long)known.n_keys);
 	return rc;
 }
 
-/* In a process of its own: what a provider keeps survives no fork. */
+/* Runs the case in a new process, because the state of a provider does not
+ * survive a fork. */
 static int apart(const char *provider)
 {
 	int status;

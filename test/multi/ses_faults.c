@@ -122,7 +122,7 @@ static void active_done(MPI_Comm comm)
 	}
 }
 
-/* the call cannot end well: its receiver leaves */
+/* the call must fail, because its receiver leaves */
 static void blocking_send(MPI_Comm comm)
 {
 	int rc = MPI_ERR_PENDING;
@@ -176,7 +176,7 @@ static void freed_receive(MPI_Comm comm)
 	OK(MPI_Barrier(comm));
 }
 
-/* the sender asks its message back; the receiver is leaving by then */
+/* the sender cancels its message while the receiver leaves */
 static void cancelled(MPI_Comm comm)
 {
 	if (mtest.rank == 1) {
@@ -205,44 +205,45 @@ static const struct fault {
 			"" } },
 	{ "S35: a message handle", unreceived_handle, { 1, 0 }, { 1, 0 },
 		{ "a probed message from rank 1, tag 7 (4 bytes)", "" } },
-	{ "S33, S34: a message nobody receives", unreceived_message, { 1, 0 },
+	{ "S33, S34: a message without a receive", unreceived_message, { 1, 0 },
 		{ 1, 0 },
 		{ "a message from rank 1, tag 7 (4 bytes) never received",
 			"" } },
 	{ "S37: an active persistent receive", active_receive, { 1, 0 },
 		{ 1, 0 }, { "a persistent receive from rank 1, tag 7", "" } },
-	{ "S33: a send nobody receives", unmatched_send, { 1, 1 }, { 1, 1 },
+	{ "S33: a send without a receive", unmatched_send, { 1, 1 }, { 1, 1 },
 		{ "a message from rank 1, tag 7 (4194304 bytes)",
 			"a send to rank 0, tag 7 (4194304 bytes)" } },
 	{ "S35: the handle of a long message", big_handle, { 1, 1 }, { 1, 1 },
 		{ "a probed message from rank 1, tag 7 (4194304 bytes)",
 			"a send to rank 0, tag 7 (4194304 bytes)" } },
-	{ "S33: a buffered send nobody receives", buffered_send, { 1, 1 },
+	{ "S33: a buffered send without a receive", buffered_send, { 1, 1 },
 		{ 1, 0 },
 		{ "a message from rank 1, tag 7 (4194304 bytes)",
 			"a buffered send to rank 0, tag 7" } },
-	{ "S36: a freed send nobody receives", freed_send, { 1, 1 }, { 1, 1 },
+	{ "S36: a freed send without a receive", freed_send, { 1, 1 }, { 1, 1 },
 		{ "a message from rank 1, tag 7", "a send to rank 0, tag 7" } },
 	{ "S33: a message to myself", to_myself, { 0, 2 }, { 0, 1 },
 		{ "", "rank 1, tag 7 (4 bytes)" } },
-	{ "S33: many things", many, { 9, 0 }, { 1, 0 },
+	{ "S33: more receives than the report lists", many, { 9, 0 }, { 1, 0 },
 		{ "with 5 more such messages or requests", "" } },
 	{ "S37: an active partitioned receive", active_partitioned, { 1, 0 },
 		{ 1, 0 }, { "a persistent receive from rank 1, tag 7", "" } },
 	{ "S33: a barrier of one", lonely_barrier, { 1, 1 }, { 1, 1 },
 		{ "a collective operation started and not completed",
 			"data from rank 0 of a collective" } },
-	{ "S33: a broadcast nobody takes part in", lonely_bcast, { 1, 1 },
+	{ "S33: a broadcast without the other member", lonely_bcast, { 1, 1 },
 		{ 1, 1 },
 		{ "data from rank 1 of a collective",
 			"a collective operation started and not completed" } },
 	{ "S37: a persistent receive never completed", active_done, { 1, 0 },
 		{ 1, 0 }, { "a persistent receive from rank 1, tag 7", "" } },
-	{ "S119: a blocking send nobody receives", blocking_send, { 1, 0 },
+	{ "S119: a blocking send without a receive", blocking_send, { 1, 0 },
 		{ 1, 0 },
 		{ "a message from rank 1, tag 7 (4194304 bytes)", "" } },
-	{ "S34: a broadcast the others leave out", blocking_bcast, { 1, 0 },
-		{ 1, 0 }, { "data from rank 1 of a collective", "" } },
+	{ "S34: a broadcast that the other member does not call",
+		blocking_bcast, { 1, 0 }, { 1, 0 },
+		{ "data from rank 1 of a collective", "" } },
 	{ "S107: inactive persistent requests", inactive, { 0, 0 }, { 0, 0 },
 		{ "", "" } },
 	{ "S36, S126: a freed receive", freed_receive, { 0, 0 }, { 0, 0 },

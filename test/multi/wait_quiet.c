@@ -6,9 +6,9 @@
  *
  * chain  rank 2 makes no call, rank 1 waits for it, rank 0 waits for rank 1:
  *        only rank 1 reports. Over a fabric the progress thread of rank 2
- *        answers, else nothing does.
- * moves  rank 0 waits for ranks that access a window all the time: it reports
- *        that, and not before four times WEFT_STALL_WARN.
+ * answers. In shared memory rank 2 does not answer. moves  rank 0 waits for
+ * ranks that access a window all the time: it reports that, and not before four
+ * times WEFT_STALL_WARN.
  *
  * A process that the machine does not run for half a second does not answer,
  * and its peers report that; such a round is repeated.
@@ -76,7 +76,8 @@ static bool moves(MPI_Win win)
 	       output_count("is in MPI calls, none of which") >= 1;
 }
 
-/* Collective: rank 0 was right, or the machine kept it from being so. */
+/* Collective. True if rank 0 passed, or if it failed for another reason than a
+ * process that the machine did not run. */
 static int is_over(bool *good)
 {
 	int over = *good || !output_count("is not answering");
@@ -107,7 +108,8 @@ int main(int argc, char **argv)
 		good = moves(win);
 		over = is_over(&good);
 	}
-	CHECK(good, "processes that make calls are reported late, as such");
+	CHECK(good, "a wait for processes that make calls is reported after "
+		    "four times the limit");
 	OK(MPI_Win_free(&win));
 	return mtest_finish();
 }
