@@ -122,8 +122,8 @@ static inline uint16_t bf16_of(float value)
 			n - i);                                                \
 	}
 
-/* Sums and products of integers wrap, so they are computed as unsigned; 1u
- * prevents that narrow ones are promoted to int. */
+/* Sums and products of integers wrap, so they are computed as unsigned. The
+ * factor 1u keeps narrow types from promotion to int. */
 #define INT(num, type, utype)                         \
 	KERNEL(sum_##num, utype, 1u * x + y)          \
 	KERNEL(prod_##num, utype, 1u * x * y)         \

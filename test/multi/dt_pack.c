@@ -13,7 +13,7 @@ static void pack_and_unpack(MPI_Datatype column, const int *grid)
 	CHECK(room >= 16 && more >= 8, "room for the data: %d, %d", room, more);
 	box = mtest_alloc(room + more);
 	OK(MPI_Pack(grid, 1, column, box, room + more, &at, MPI_COMM_WORLD));
-	CHECK(at > 0 && at <= room, "packing moves on to %d", at);
+	CHECK(at > 0 && at <= room, "packing advances the position to %d", at);
 	OK(MPI_Pack(&(double){ 3.25 }, 1, MPI_DOUBLE, box, room + more, &at,
 		MPI_COMM_WORLD));
 	room = at;

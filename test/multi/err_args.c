@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* err_args: wrong arguments give the right error class, and nothing breaks */
+/* err_args: wrong arguments return the right error class, and all objects still
+ * work */
 #include "mtest.h"
 
 static int buf[4];

@@ -3,7 +3,7 @@
  * ses_world: sessions before, around and after the World Model (S44, S137)
  *
  * how=0 session, World inside    how=1 World, session inside
- * how=2 session closed while World goes on    how=3 World, then sessions
+ * how=2 session closed while World stays    how=3 World, then sessions
  */
 #include "session.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait_beside: waits beside threads that compute on the same core
+/* wait_beside: waits next to threads that compute on the same core
  *
  * All processes share one core with a busy thread of each, like OpenMP threads
  * that spin. Each kind of wait is repeated and must have the right result. On a

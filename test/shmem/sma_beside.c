@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_beside: waits for words beside threads that compute on the same core
+/* sma_beside: waits for words next to threads that compute on the same core
  *
  * All PEs share one core with a busy thread of each, as OpenMP threads that
  * spin are. A word is passed around all PEs, which wait for it with
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 	printf("# PE %d: a yield takes %.1f us, %ld sleeps in %d waits\n",
 		stest.me, us, sleeps, ROUNDS);
 	if (is_costly)
-		CHECK(sleeps > 0, "no wait slept beside busy threads");
+		CHECK(sleeps > 0, "waits next to busy threads sleep");
 	shmem_barrier_all();
 	atomic_store(&must_stop, true);
 	pthread_join(busy, NULL);
