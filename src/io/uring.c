@@ -381,7 +381,7 @@ static bool is_uring_suitable(const struct weft_move *m, int64_t *n_runs_out)
 		(m->is_write || run > (*n_runs_out > 1 ? RUN_MAX : LEN_MAX) ||
 			weft_range_fs(m->file) == WEFT_SYSCALL_FS_MEMORY))
 		return false;
-	return !weft_uring_why_not() &&
+	return !weft_uring_refusal() &&
 	       !(m->is_write && weft_range_must_lock(m->file));
 }
 
@@ -527,7 +527,7 @@ static void probe_once(void)
 			probe.why_not);
 }
 
-const char *weft_uring_why_not(void)
+const char *weft_uring_refusal(void)
 {
 	if (!weft_knobs.io_threads)
 		return "WEFT_IO_THREADS is 0";

@@ -36,7 +36,7 @@ struct weft_uring_task {
 
 /* The reason why io_uring is not used, or NULL. Tries it once per process; any
  * thread. */
-const char *weft_uring_why_not(void);
+const char *weft_uring_refusal(void);
 
 /* True if io_uring moves it: as WEFT_IO_ENGINE selects or, by default, for
  * reads of short runs from a disk. */

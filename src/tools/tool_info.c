@@ -309,7 +309,7 @@ static int show_providers(struct weft_tool_report *report, const char *name)
 static int show_io(struct weft_tool_report *report, const char *name)
 {
 	struct weft_tool_report *at = weft_tool_report_object(report, name);
-	const char *why_not = weft_uring_why_not();
+	const char *why_not = weft_uring_refusal();
 
 	if (weft_knobs.io_threads)
 		weft_tool_report_text(at, "non-blocking",
