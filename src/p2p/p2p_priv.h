@@ -175,8 +175,8 @@ void weft_control_fin(struct weft_peer *peer, uint64_t handle, uint64_t how);
  * immediately if half of the window is owed. */
 static inline void weft_p2p_return_credit(struct weft_peer *peer, size_t len)
 {
-	peer->owed += (int64_t)(len + WEFT_EAGER_OVERHEAD);
-	if (weft_unlikely(2 * peer->owed >= weft_knobs.eager_window))
+	peer->credit_owed += (int64_t)(len + WEFT_EAGER_OVERHEAD);
+	if (weft_unlikely(2 * peer->credit_owed >= weft_knobs.eager_window))
 		weft_control_credit(peer);
 }
 

@@ -136,7 +136,7 @@ static int eager_net(struct weft_req *req)
 		err = err ? err : 1;
 	}
 	if (err < 0)
-		peer->owed = head.credit;
+		peer->credit_owed = head.credit;
 	else
 		weft_p2p_peer_of(peer)->n_net_sent++;
 	return err;

@@ -792,12 +792,12 @@ int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
 	if (!peer->is_shm) {
 		err = post_net(peer, head, payload, len);
 		if (err)
-			peer->owed = head->credit;
+			peer->credit_owed = head->credit;
 		return err;
 	}
 	place = weft_ring_reserve(&peer->tx, len);
 	if (!place) {
-		peer->owed = head->credit;
+		peer->credit_owed = head->credit;
 		return WEFT_AGAIN;
 	}
 	place_payload(place, payload, len);

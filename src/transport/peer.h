@@ -48,10 +48,10 @@ struct weft_peer {
 	bool has_ended; /* an event of its end was handled */
 	int err;
 	char *why; /* FAILED: what is known of the process, or NULL; owned */
-	uint32_t shm_eager; /* longest message copied through its ring */
-	size_t shm_frags;   /* longest one in fragments, if its sender waits */
-	int64_t credit;	    /* eager bytes that may be sent to it */
-	int64_t owed;	    /* eager bytes of credit to return to it */
+	uint32_t shm_eager;  /* longest message copied through its ring */
+	size_t shm_frags;    /* longest one in fragments, if its sender waits */
+	int64_t credit;	     /* eager bytes that may be sent to it */
+	int64_t credit_owed; /* eager bytes of credit to return to it */
 	struct weft_ring_tx tx;
 	struct weft_ring_rx *rx; /* that it writes; NULL before its first
 				    message */
@@ -94,8 +94,8 @@ static inline bool weft_peer_is_clear(const struct weft_peer *peer)
 static inline void weft_peer_stamp(
 	struct weft_peer *peer, struct weft_wire_head *head)
 {
-	head->credit = (uint32_t)peer->owed;
-	peer->owed = 0;
+	head->credit = (uint32_t)peer->credit_owed;
+	peer->credit_owed = 0;
 }
 
 /* Starts resolving a NEW peer; afterwards its state is RESOLVING, READY or

@@ -327,7 +327,7 @@ static void end_peers(struct weft_vci *vci)
 	FUZZ_CHECK(weft_list_is_empty(&vci->pending_peers));
 	FUZZ_CHECK(vci->peers.n_used == 1);
 	self->credit = weft_knobs.eager_window;
-	self->owed = 0;
+	self->credit_owed = 0;
 	weft_p2p_peer_of(self)->n_eager_sent = 0;
 }
 
