@@ -105,7 +105,8 @@ bool weft_recv_other_locked(const struct weft_msg *msg, int32_t *tag_out)
 	*tag_out = message->tag;
 	weft_match_take(&msg->comm->match, message);
 	if (message->is_rts && !message->is_failed)
-		weft_control_fin(message->peer, message->sreq, WEFT_WIRE_TAKEN);
+		weft_control_fin(
+			message->peer, message->sreq, WEFT_WIRE_DELIVERED);
 	else if (!message->is_rts)
 		weft_p2p_return_credit(message->peer, message->len);
 	weft_message_free(message);
@@ -179,7 +180,7 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	}
 	if (end_other(comm, head)) {
-		weft_control_fin(peer, rts.sreq, WEFT_WIRE_TAKEN);
+		weft_control_fin(peer, rts.sreq, WEFT_WIRE_DELIVERED);
 		return;
 	}
 	if (weft_failure_prevents(comm, head->ctx, head->tag)) {

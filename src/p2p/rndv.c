@@ -105,7 +105,7 @@ static void pulled(struct weft_req *req, uint64_t sreq, int err)
 	struct weft_peer *peer = req->peer;
 
 	if (!err)
-		rndv_finish(req, sreq, req->status.err, WEFT_WIRE_TAKEN);
+		rndv_finish(req, sreq, req->status.err, WEFT_WIRE_DELIVERED);
 	else
 		rndv_finish(req, sreq, err, WEFT_WIRE_DATA_FAILED);
 	if (err == WEFT_ERR_PEER && peer->state != WEFT_PEER_FAILED)

@@ -104,7 +104,8 @@ static void rndv_seg_notify(
 {
 	if (peer->state != WEFT_PEER_FAILED)
 		weft_control_fin(peer, remote,
-			is_failed ? WEFT_WIRE_DATA_FAILED : WEFT_WIRE_TAKEN);
+			is_failed ? WEFT_WIRE_DATA_FAILED
+				  : WEFT_WIRE_DELIVERED);
 }
 
 /* Notifies the receiver of a failed send of which the fabric has no segment any
@@ -124,7 +125,7 @@ static void rndv_seg_end(struct weft_req *req, uint64_t remote, int err)
 {
 	struct weft_peer *peer = req->peer;
 	bool is_failed = req->rndv.is_failed;
-	bool tells =
+	bool notifies =
 		is_failed || (req->kind == WEFT_REQ_RECV && req->rndv.n_rails);
 
 	rndv_seg_record_err(req, err);
@@ -132,7 +133,7 @@ static void rndv_seg_end(struct weft_req *req, uint64_t remote, int err)
 		weft_send_finish(req, req->status.err);
 	else
 		weft_p2p_finish(req, req->status.err);
-	if (tells)
+	if (notifies)
 		rndv_seg_notify(peer, remote, is_failed);
 }
 

@@ -76,7 +76,7 @@ enum weft_wire_flag {
 
 /* Status of a FIN. */
 enum weft_wire_end {
-	WEFT_WIRE_TAKEN,
+	WEFT_WIRE_DELIVERED,
 	WEFT_WIRE_DATA_FAILED, /* the sender of the FIN could not send or
 				* receive the data
 				*/
