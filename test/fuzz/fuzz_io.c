@@ -89,58 +89,58 @@ static void step(struct story *s)
 }
 
 static void write_output(
-	struct story *s, unsigned who, const char *bytes, size_t len)
+	struct story *s, unsigned proc, const char *bytes, size_t len)
 {
 	ssize_t n;
 
-	if (s->ends[who] < 0 || s->n_said + len > MOST || !len)
+	if (s->ends[proc] < 0 || s->n_said + len > MOST || !len)
 		return;
-	n = write(s->ends[who], bytes, len);
+	n = write(s->ends[proc], bytes, len);
 	if (n <= 0)
 		return;
 	s->n_said += (size_t)n;
-	add(&s->said[who], bytes, (size_t)n, false);
+	add(&s->said[proc], bytes, (size_t)n, false);
 }
 
-static void write_some(struct story *s, struct fuzz_in *in, unsigned who)
+static void write_some(struct story *s, struct fuzz_in *in, unsigned proc)
 {
 	size_t len = fuzz_u8(in);
 	char *bytes = fuzz_exact(in, len);
 
-	write_output(s, who, bytes, len);
+	write_output(s, proc, bytes, len);
 	free(bytes);
 }
 
-static void write_much(struct story *s, struct fuzz_in *in, unsigned who)
+static void write_much(struct story *s, struct fuzz_in *in, unsigned proc)
 {
 	size_t len = (size_t)fuzz_u8(in) * BURST;
 	char *bytes = malloc(len + 1);
 
 	FUZZ_CHECK(bytes);
 	memset(bytes, 'm', len);
-	write_output(s, who, bytes, len);
+	write_output(s, proc, bytes, len);
 	free(bytes);
 }
 
-static void hang_up(struct story *s, unsigned who)
+static void hang_up(struct story *s, unsigned proc)
 {
-	if (s->ends[who] >= 0)
-		close(s->ends[who]);
-	s->ends[who] = -1;
+	if (s->ends[proc] >= 0)
+		close(s->ends[proc]);
+	s->ends[proc] = -1;
 }
 
 static void act(struct story *s, struct fuzz_in *in)
 {
 	uint8_t what = fuzz_u8(in);
-	unsigned who = what / 8 % N_STREAMS;
+	unsigned proc = what / 8 % N_STREAMS;
 
 	switch (what % 8) {
 	case 0:
 	case 1:
-		write_some(s, in, who);
+		write_some(s, in, proc);
 		break;
 	case 2:
-		write_much(s, in, who);
+		write_much(s, in, proc);
 		break;
 	case 3:
 	case 4:
@@ -150,10 +150,10 @@ static void act(struct story *s, struct fuzz_in *in)
 		read_output(s);
 		break;
 	case 6:
-		s->io->streams[who].last_ns = 0; /* has waited long */
+		s->io->streams[proc].last_ns = 0; /* has waited long */
 		break;
 	default:
-		hang_up(s, who);
+		hang_up(s, proc);
 	}
 }
 
@@ -187,10 +187,10 @@ static void judge_marked(const struct story *s, bool is_long)
 		while (p < end) {
 			const char *eol = memchr(p, '\n', (size_t)(end - p));
 			const char *stop = eol ? eol : end, *text = p;
-			size_t who =
+			size_t proc =
 				whose(p, (size_t)(stop - p), i, is_long, &text);
 
-			add(&got[who], text, (size_t)(stop - text), false);
+			add(&got[proc], text, (size_t)(stop - text), false);
 			p = stop + 1;
 		}
 	}

@@ -29,7 +29,7 @@ static void on_message(void *arg, struct weft_ring_rx *rx, const void *head,
 	const void *payload, size_t len)
 {
 	static uint8_t copy[WEFT_RING_HEAD + WEFT_RING_LARGE];
-	uint64_t number, who;
+	uint64_t number, writer;
 
 	(void)arg;
 	if (!head) {
@@ -42,56 +42,56 @@ static void on_message(void *arg, struct weft_ring_rx *rx, const void *head,
 	if (!w.is_honest)
 		return;
 	memcpy(&number, copy, sizeof(number));
-	memcpy(&who, copy + 8, sizeof(who));
-	FUZZ_CHECK(who < WRITERS && rx->ring->writer_proc == who);
-	FUZZ_CHECK(number == w.n_heard[who]);
+	memcpy(&writer, copy + 8, sizeof(writer));
+	FUZZ_CHECK(writer < WRITERS && rx->ring->writer_proc == writer);
+	FUZZ_CHECK(number == w.n_heard[writer]);
 	for (size_t i = 0; i < len; i++)
 		FUZZ_CHECK(copy[WEFT_RING_HEAD + i] == (uint8_t)(number + i));
-	w.n_heard[who]++;
+	w.n_heard[writer]++;
 }
 
-static void attach(uint32_t who)
+static void attach(uint32_t writer)
 {
 	struct weft_shm_bc bc;
 
-	if (w.tx[who].ring)
+	if (w.tx[writer].ring)
 		return;
 	weft_shm_describe(w.shm, &bc);
-	if (weft_ring_attach(&w.tx[who], &bc, who, who, 77))
+	if (weft_ring_attach(&w.tx[writer], &bc, writer, writer, 77))
 		FUZZ_CHECK(!w.is_honest);
 	else
-		w.tx[who].back = &w.back[who];
+		w.tx[writer].back = &w.back[writer];
 }
 
-static void say(struct fuzz_in *in, uint32_t who)
+static void say(struct fuzz_in *in, uint32_t writer)
 {
-	uint64_t head[3] = { w.n_said[who], who, 0 };
+	uint64_t head[3] = { w.n_said[writer], writer, 0 };
 	size_t len = fuzz_u16(in) % LEN_MAX;
 	uint8_t *place;
 
-	if (!w.tx[who].ring || len > w.tx[who].buf_len / 2)
+	if (!w.tx[writer].ring || len > w.tx[writer].buf_len / 2)
 		return;
-	place = weft_ring_reserve(&w.tx[who], len);
+	place = weft_ring_reserve(&w.tx[writer], len);
 	if (!place)
 		return;
 	for (size_t i = 0; i < len; i++)
-		place[i] = (uint8_t)(w.n_said[who] + i);
-	memcpy(weft_ring_head(&w.tx[who]), head, sizeof(head));
-	weft_ring_commit(&w.tx[who], len);
-	w.n_said[who]++;
+		place[i] = (uint8_t)(w.n_said[writer] + i);
+	memcpy(weft_ring_head(&w.tx[writer]), head, sizeof(head));
+	weft_ring_commit(&w.tx[writer], len);
+	w.n_said[writer]++;
 }
 
 /* The next slot of a ring, filled by a writer that violates the rules; or any
  * other place. */
-static void scribble(struct fuzz_in *in, uint32_t who)
+static void scribble(struct fuzz_in *in, uint32_t writer)
 {
 	uint8_t how = fuzz_u8(in);
 	struct weft_ring_slot *slot;
 	size_t at;
 
 	w.is_honest = false;
-	if (how % 2 && w.tx[who].ring) {
-		struct weft_ring_tx *tx = &w.tx[who];
+	if (how % 2 && w.tx[writer].ring) {
+		struct weft_ring_tx *tx = &w.tx[writer];
 
 		slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];
 		slot->n_back = fuzz_u16(in);
@@ -132,10 +132,10 @@ static void begin(bool is_large)
 	FUZZ_CHECK(w.map != MAP_FAILED);
 }
 
-static void attach_and_send(uint32_t who)
+static void attach_and_send(uint32_t writer)
 {
 	weft_shm_poll(w.shm);
-	w.back[who].n_back = (uint32_t)w.n_heard[who];
+	w.back[writer].n_back = (uint32_t)w.n_heard[writer];
 }
 
 static void end(void)
@@ -157,16 +157,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	begin(len && data[len - 1] & 1);
 	for (int i = 0; i < STEPS && in.len; i++) {
 		uint8_t what = fuzz_u8(&in);
-		uint32_t who = what / 8 % WRITERS;
+		uint32_t writer = what / 8 % WRITERS;
 
 		if (what % 8 < 4)
-			say(&in, who);
+			say(&in, writer);
 		else if (what % 8 < 6)
-			attach(who);
+			attach(writer);
 		else if (what % 8 == 6)
-			scribble(&in, who);
+			scribble(&in, writer);
 		else
-			attach_and_send(who);
+			attach_and_send(writer);
 	}
 	end();
 	return 0;

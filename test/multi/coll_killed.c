@@ -630,7 +630,7 @@ int main(int argc, char **argv)
 	only = (int)mtest_arg(argc, argv, "kind", -1);
 	seed = mtest_arg(argc, argv, "seed", 0);
 	k.session = session_open();
-	session_who(k.session);
+	session_set_rank(k.session);
 	k.alive = session_group(k.session, "mpi://WORLD");
 	OK(MPI_Op_create(add, 1, &k.op));
 	for (int i = 0; i < rounds && meet(i); i++) {

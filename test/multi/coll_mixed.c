@@ -85,18 +85,19 @@ static void barrier_holds(void)
 {
 	double late, left;
 
-	for (int who = 0; who < mtest.size && who < 3; who++) {
+	for (int late_rank = 0; late_rank < mtest.size && late_rank < 3;
+		late_rank++) {
 		OK(MPI_Barrier(MPI_COMM_WORLD));
-		if (mtest.rank == who)
+		if (mtest.rank == late_rank)
 			mtest_linger(100);
-		late = mtest.rank == who ? mtest_now() : 0;
+		late = mtest.rank == late_rank ? mtest_now() : 0;
 		OK(MPI_Barrier(MPI_COMM_WORLD));
 		left = mtest_now();
 		/* one clock for all processes of a host */
-		OK(MPI_Bcast(&late, 1, MPI_DOUBLE, who, MPI_COMM_WORLD));
+		OK(MPI_Bcast(&late, 1, MPI_DOUBLE, late_rank, MPI_COMM_WORLD));
 		CHECK(left >= late,
 			"the barrier ended %.6f s before rank %d entered",
-			late - left, who);
+			late - left, late_rank);
 	}
 }
 

@@ -135,18 +135,18 @@ static size_t places(int size, int *len, int *at)
 }
 
 static void check_blocks(const int *all, size_t room, int size, const int *len,
-	const int *at, int to, const char *who)
+	const int *at, int to, const char *what)
 {
 	size_t gaps = 0, filled = 0;
 
 	for (int r = 0; r < size; r++) {
 		CHECK(count_bad(all + at[r], r, to, len[r]) == 0,
-			"%s: block %d of %d", who, r, size);
+			"%s: block %d of %d", what, r, size);
 		filled += len[r];
 	}
 	for (size_t i = 0; i < room; i++)
 		gaps += all[i] == -1;
-	CHECK(gaps == room - filled, "%s: the gaps are untouched", who);
+	CHECK(gaps == room - filled, "%s: the gaps are untouched", what);
 }
 
 static void gatherv(MPI_Comm comm, int me, int size, bool in_place)

@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 	how = (int)mtest_arg(argc, argv, "how", 0);
 	len = (int)mtest_arg(argc, argv, "len", 2000000);
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	all = session_comm(session, "mpi://WORLD", "all");
 	OK(MPI_Barrier(all));
 	if (how)

@@ -3,19 +3,19 @@
 #include "mtest.h"
 
 /* a communicator works: ranks, size, a sum and a ring message */
-static void works(MPI_Comm comm, const char *who, int size_wanted)
+static void works(MPI_Comm comm, const char *what, int size_wanted)
 {
 	int rank = -1, size = -1, sum = -1, got = -1;
 
 	OK(MPI_Comm_rank(comm, &rank));
 	OK(MPI_Comm_size(comm, &size));
-	CHECK(size == size_wanted, "%s: %d members, got %d", who, size_wanted,
+	CHECK(size == size_wanted, "%s: %d members, got %d", what, size_wanted,
 		size);
 	OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm));
-	CHECK(sum == size * (size - 1) / 2, "%s: sum %d", who, sum);
+	CHECK(sum == size * (size - 1) / 2, "%s: sum %d", what, sum);
 	OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 1, &got, 1,
 		MPI_INT, (rank + size - 1) % size, 1, comm, MPI_STATUS_IGNORE));
-	CHECK(got == (rank + size - 1) % size, "%s: ring, got %d", who, got);
+	CHECK(got == (rank + size - 1) % size, "%s: ring, got %d", what, got);
 }
 
 static int compare(MPI_Comm a, MPI_Comm b)

@@ -2,13 +2,13 @@
 /* comm_split_type: shared memory and hardware-guided splitting */
 #include "mtest.h"
 
-static void works(MPI_Comm comm, const char *who)
+static void works(MPI_Comm comm, const char *what)
 {
 	int size = 0, one = 1, sum = 0;
 
 	OK(MPI_Comm_size(comm, &size));
 	OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
-	CHECK(sum == size, "%s: all members contribute to the sum", who);
+	CHECK(sum == size, "%s: all members contribute to the sum", what);
 }
 
 /* all members of my shared communicator have my host name, no other process has

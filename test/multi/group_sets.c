@@ -5,13 +5,13 @@
 static MPI_Group world;
 
 /* the group has exactly these world ranks, in this order */
-static void is(MPI_Group group, const char *who, int n, const int *want)
+static void is(MPI_Group group, const char *what, int n, const int *want)
 {
 	int size = -1, rank = -2, mine = MPI_UNDEFINED, to[16];
 	int all[16];
 
 	OK(MPI_Group_size(group, &size));
-	if (!CHECK(size == n, "%s has %d members, got %d", who, n, size))
+	if (!CHECK(size == n, "%s has %d members, got %d", what, n, size))
 		return;
 	for (int i = 0; i < n; i++) {
 		all[i] = i;
@@ -19,10 +19,10 @@ static void is(MPI_Group group, const char *who, int n, const int *want)
 			mine = i;
 	}
 	OK(MPI_Group_rank(group, &rank));
-	CHECK(rank == mine, "%s: my rank is %d, got %d", who, mine, rank);
+	CHECK(rank == mine, "%s: my rank is %d, got %d", what, mine, rank);
 	OK(MPI_Group_translate_ranks(group, n, all, world, to));
 	for (int i = 0; i < n; i++)
-		CHECK(to[i] == want[i], "%s: member %d is %d, got %d", who, i,
+		CHECK(to[i] == want[i], "%s: member %d is %d, got %d", what, i,
 			want[i], to[i]);
 }
 

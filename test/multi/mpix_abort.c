@@ -133,7 +133,7 @@ int main(int argc, char **argv)
 
 	mtest_start(argv[0]);
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	refused();
 	if (mtest.rank >= 2)
 		signal(SIGTERM, on_term);

@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 		if (!strncmp(argv[i], "set=", 4))
 			set = argv[i] + 4;
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	other = session_open();
 	last_words = session_comm(other, "mpi://WORLD", "last words");
 	define_all(session);

@@ -152,7 +152,7 @@ int main(int argc, char **argv)
 	mtest_start(argv[0]);
 	a = session_open();
 	b = session_open();
-	session_who(a);
+	session_set_rank(a);
 	crossed(a, b);
 	mixed(b, mtest_arg(argc, argv, "n", 100));
 	in_flight(a);

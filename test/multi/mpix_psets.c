@@ -203,7 +203,7 @@ int main(int argc, char **argv)
 	mtest_start(argv[0]);
 	session = session_open();
 	other = session_open();
-	session_who(session);
+	session_set_rank(session);
 	all = (1u << mtest.size) - 1;
 	a &= all;
 	b &= all;

@@ -241,7 +241,7 @@ int main(int argc, char **argv)
 	mtest_start(argv[0]);
 	notified.session = session_open();
 	other = session_open();
-	session_who(notified.session);
+	session_set_rank(notified.session);
 	OK(MPIX_Session_set_pset_callback(
 		notified.session, on_change, &notified));
 	all = session_comm(other, "mpi://WORLD", "all");

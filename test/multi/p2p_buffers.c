@@ -38,7 +38,7 @@ static void send_some(int seed)
 	}
 }
 
-static void receive_some(int seed, const char *who)
+static void receive_some(int seed, const char *what)
 {
 	if (mtest.rank != 1)
 		return;
@@ -48,7 +48,7 @@ static void receive_some(int seed, const char *who)
 		OK(MPI_Recv(
 			data, LEN, MPI_BYTE, 0, i, comm, MPI_STATUS_IGNORE));
 		CHECK(mtest_same(data, LEN, seed + i),
-			"%s: buffered message %d", who, i);
+			"%s: buffered message %d", what, i);
 	}
 }
 
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
 	data = mtest_alloc(LEN);
 	room = mtest_alloc(ROOM);
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	mtest_need(2);
 	comm = session_comm(session, "mpi://WORLD", "buffers");
 	of_communicator();

@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	mtest_start(argv[0]);
 	buf = mtest_alloc(LEN);
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	comm = session_comm(session, "mpi://WORLD", "fail");
 	if (mtest_arg(argc, argv, "memory", 0))
 		memory();

@@ -253,7 +253,7 @@ int main(int argc, char **argv)
 	buf = mtest_alloc(LONGEST);
 	mtest_fill(buf, LONGEST, 3);
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	comm = session_comm(session, "mpi://WORLD", "help");
 	if (!cma_is_permitted(comm))
 		mtest_skip("this process may not read the memory of others");

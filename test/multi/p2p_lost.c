@@ -24,22 +24,22 @@ int main(int argc, char **argv)
 	MPI_Session session;
 	MPI_Request request;
 	MPI_Comm comm;
-	int who, len, rc;
+	int victim, len, rc;
 	char *buf;
 
 	mtest_start(argv[0]);
-	who = (int)mtest_arg(argc, argv, "who", 0);
+	victim = (int)mtest_arg(argc, argv, "who", 0);
 	len = (int)mtest_arg(argc, argv, "len", 1000000);
 	buf = calloc((size_t)len, 1);
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	comm = session_comm(session, "mpi://WORLD", "lost");
 	OK(MPI_Barrier(comm));
 	if (mtest.rank == 0)
 		OK(MPI_Irecv(buf, len, MPI_BYTE, 1, TAG, comm, &request));
 	else
 		OK(MPI_Isend(buf, len, MPI_BYTE, 0, TAG, comm, &request));
-	if (mtest.rank == who)
+	if (mtest.rank == victim)
 		die(&request);
 	rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
 	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PROC_ABORTED,

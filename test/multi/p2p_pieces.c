@@ -63,12 +63,12 @@ static void crowd(bool is_reversed)
 	MPI_Request *reqs = malloc(2 * (size_t)n * sizeof(MPI_Request));
 
 	for (int k = 0; k < n; k++) {
-		int who = k / MESSAGES, i = k % MESSAGES;
+		int receiver = k / MESSAGES, i = k % MESSAGES;
 
 		out[k] = room();
 		in[k] = room();
-		fill(out[k], len_of(i), seed_of(mtest.rank, who, i));
-		OK(MPI_Isend(out[k], len_of(i), MPI_BYTE, who, i,
+		fill(out[k], len_of(i), seed_of(mtest.rank, receiver, i));
+		OK(MPI_Isend(out[k], len_of(i), MPI_BYTE, receiver, i,
 			MPI_COMM_WORLD, &reqs[k]));
 	}
 	for (int k = 0; k < n; k++) {
@@ -79,10 +79,11 @@ static void crowd(bool is_reversed)
 	}
 	OK(MPI_Waitall(2 * n, reqs, MPI_STATUSES_IGNORE));
 	for (int k = 0; k < n; k++) {
-		int who = k / MESSAGES, i = k % MESSAGES;
+		int receiver = k / MESSAGES, i = k % MESSAGES;
 
-		CHECK(is_right(in[k], len_of(i), seed_of(who, mtest.rank, i)),
-			"message %d of rank %d is right", i, who);
+		CHECK(is_right(in[k], len_of(i),
+			      seed_of(receiver, mtest.rank, i)),
+			"message %d of rank %d is right", i, receiver);
 		free(out[k]);
 		free(in[k]);
 	}

@@ -5,15 +5,15 @@
 
 static int value = 42;
 
-static void check_status(const MPI_Status *st, const char *who)
+static void check_status(const MPI_Status *st, const char *what)
 {
 	int n = -1;
 
-	CHECK(st->MPI_SOURCE == MPI_PROC_NULL, "%s: source is null", who);
-	CHECK(st->MPI_TAG == MPI_ANY_TAG, "%s: tag is any", who);
+	CHECK(st->MPI_SOURCE == MPI_PROC_NULL, "%s: source is null", what);
+	CHECK(st->MPI_TAG == MPI_ANY_TAG, "%s: tag is any", what);
 	OK(MPI_Get_count(st, MPI_INT, &n));
-	CHECK(n == 0, "%s: the count is 0, got %d", who, n);
-	CHECK(value == 42, "%s: the buffer is untouched", who);
+	CHECK(n == 0, "%s: the count is 0, got %d", what, n);
+	CHECK(value == 42, "%s: the buffer is untouched", what);
 }
 
 static void sends(MPI_Comm comm)

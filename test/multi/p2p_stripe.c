@@ -142,7 +142,7 @@ int main(int argc, char **argv)
 		setenv("CXISTAND_LOG", record, 1);
 	}
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	comm = session_comm(session, "mpi://WORLD", "stripe");
 	right = (mtest.rank + 1) % mtest.size;
 	left = (mtest.rank + mtest.size - 1) % mtest.size;

@@ -7,17 +7,17 @@ enum { N = 12 };
 static int in[N], out[N];
 static MPI_Request req[N];
 
-static void check_empty(const MPI_Status *st, const char *who)
+static void check_empty(const MPI_Status *st, const char *what)
 {
 	int n = -1, cancelled = -1;
 
-	CHECK(st->MPI_SOURCE == MPI_ANY_SOURCE, "%s: empty source", who);
-	CHECK(st->MPI_TAG == MPI_ANY_TAG, "%s: empty tag", who);
-	CHECK(st->MPI_ERROR == MPI_SUCCESS, "%s: empty error", who);
+	CHECK(st->MPI_SOURCE == MPI_ANY_SOURCE, "%s: empty source", what);
+	CHECK(st->MPI_TAG == MPI_ANY_TAG, "%s: empty tag", what);
+	CHECK(st->MPI_ERROR == MPI_SUCCESS, "%s: empty error", what);
 	OK(MPI_Get_count(st, MPI_INT, &n));
-	CHECK(n == 0, "%s: empty count, got %d", who, n);
+	CHECK(n == 0, "%s: empty count, got %d", what, n);
 	OK(MPI_Test_cancelled(st, &cancelled));
-	CHECK(!cancelled, "%s: an empty status is not cancelled", who);
+	CHECK(!cancelled, "%s: an empty status is not cancelled", what);
 }
 
 static void null_requests(void)

@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 	limit += 1024; /* it keeps books of its own, and freed memory */
 #endif
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	group = session_group(session, "mpi://WORLD");
 	for (long i = 0; i < n; i++) {
 		int word = mtest.rank ? -1 : (int)i;

@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	mtest_start(argv[0]);
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	whole();
 	disjoint();
 	partial();

@@ -163,7 +163,7 @@ int main(int argc, char **argv)
 {
 	mtest_start(argv[0]);
 	a = session_open();
-	session_who(a);
+	session_set_rank(a);
 	switch (mtest_arg(argc, argv, "ex", 9)) {
 	case 9:
 		example_9(mtest_arg(argc, argv, "order", 0));

@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 	how = (int)mtest_arg(argc, argv, "how", 0);
 	kind = how % 3;
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	comm = session_comm(session, "mpi://WORLD", "died");
 	output_capture(); /* the process may be gone before the next line is
 			  complete */

@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 	mtest_start(argv[0]);
 	first = session_open();
 	second = session_open();
-	session_who(first);
+	session_set_rank(first);
 	x = session_comm(first, "mpi://WORLD", "x");
 	y = session_comm(second, "mpi://WORLD", "y");
 	session_works(x, "x");

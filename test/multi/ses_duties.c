@@ -14,7 +14,7 @@ static int right, left;
 static void open_one(const char *tag)
 {
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	comm = session_comm(session, "mpi://WORLD", tag);
 	right = (mtest.rank + 1) % mtest.size;
 	left = (mtest.rank + mtest.size - 1) % mtest.size;

@@ -16,7 +16,7 @@ static void open_both(bool two)
 {
 	a = session_open();
 	b = two ? session_open() : MPI_SESSION_NULL;
-	session_who(a);
+	session_set_rank(a);
 }
 
 static void finalize(int b_first)

@@ -278,7 +278,7 @@ int main(int argc, char **argv)
 		comm = MPI_COMM_WORLD;
 	} else {
 		session = session_open();
-		session_who(session);
+		session_set_rank(session);
 		comm = session_comm(session, "mpi://WORLD", "fault");
 	}
 	if (fault == 0)

@@ -164,7 +164,7 @@ static void open_is_local(void)
 	session = session_open();
 	if (mtest.rank == 0)
 		sign_set("opened");
-	session_who(session);
+	session_set_rank(session);
 	session_close(&session);
 }
 

@@ -34,28 +34,28 @@ _Static_assert(HAS_FORM(MPI_Comm_create_from_group, create_form *),
 	"S66: MPI_Comm_create_from_group has its C form");
 
 static void life(init_form *init, group_form *from, create_form *create,
-	disconnect_form *disconnect, finalize_form *finalize, const char *who)
+	disconnect_form *disconnect, finalize_form *finalize, const char *what)
 {
 	MPI_Session session = MPI_SESSION_NULL, before;
 	MPI_Group group = MPI_GROUP_NULL;
 	MPI_Comm comm = MPI_COMM_NULL;
 
 	CHECK(init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) == MPI_SUCCESS,
-		"S1: %s opens a session", who);
+		"S1: %s opens a session", what);
 	before = session;
 	CHECK(from(session, "mpi://WORLD", &group) == MPI_SUCCESS,
-		"S66: %s has a group", who);
-	CHECK(create(group, who, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) ==
+		"S66: %s has a group", what);
+	CHECK(create(group, what, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) ==
 			MPI_SUCCESS,
-		"S66: %s creates a communicator", who);
+		"S66: %s creates a communicator", what);
 	OK(MPI_Group_free(&group));
-	session_works(comm, who);
+	session_works(comm, what);
 	CHECK(disconnect(&comm) == MPI_SUCCESS && comm == MPI_COMM_NULL,
-		"S95, S101: %s disconnects", who);
+		"S95, S101: %s disconnects", what);
 	CHECK(finalize(&session) == MPI_SUCCESS,
-		"S23: %s finalizes the session", who);
+		"S23: %s finalizes the session", what);
 	CHECK(session != before && session == MPI_SESSION_NULL,
-		"S24: %s changes the handle", who);
+		"S24: %s changes the handle", what);
 }
 
 int main(int argc, char **argv)

@@ -52,7 +52,7 @@ static void first(int argc, char **argv)
 	char value[256];
 	MPI_Comm comm;
 
-	session_who(session);
+	session_set_rank(session);
 	hints_value(session, "weft_provider", value, sizeof(value));
 	CHECK(!got || !strncmp(value, got, strlen(got)),
 		"provider '%s', requested '%s'", value, got);

@@ -12,7 +12,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	mtest_start(argv[0]);
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	mtest_need(2);
 	cut = (mtest.size + 1) / 2;
 	side = mtest.rank >= cut;

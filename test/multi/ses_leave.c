@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 		buf[i] = mtest_alloc(len);
 	buffer = mtest_alloc((size_t)PARTS * (len + EXTRA));
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	comm = session_comm(session, "mpi://WORLD", "leave");
 	if (how == 2 && mtest.rank == 0)
 		OK(MPI_Buffer_attach(buffer, PARTS * (len + EXTRA)));

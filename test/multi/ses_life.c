@@ -223,7 +223,7 @@ static void many(void)
 	}
 	for (int i = 0; i < N; i += 2)
 		session_close(&all[i]);
-	session_who(all[1]);
+	session_set_rank(all[1]);
 	for (int i = N - 1; i > 0; i -= 2)
 		session_close(&all[i]);
 }

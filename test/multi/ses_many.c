@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 
 	mtest_start(argv[0]);
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	all = session_comm(session, "mpi://WORLD", "all");
 	if (mtest_arg(argc, argv, "late", 0))
 		be_late(all);

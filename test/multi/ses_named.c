@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 	mine = word(argc, argv, "set=");
 	other = word(argc, argv, "other=");
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n));
 	for (int i = 0; i < n; i++) {
 		int len = sizeof(name);

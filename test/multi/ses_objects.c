@@ -46,7 +46,7 @@ static void create(void)
 {
 	MPI_Session session = session_open();
 
-	session_who(session);
+	session_set_rank(session);
 	OK(MPI_Type_vector(4, 1, 3, MPI_INT, &column));
 	CHECK(MPI_Type_commit(&column) == MPI_SUCCESS,
 		"S46: a datatype is created while a session is open");

@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	mtest_start(argv[0]);
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	CHECK(!getenv("PMIX_RANK") || atoi(getenv("PMIX_RANK")) == mtest.rank,
 		"the rank in WORLD is the launcher's");
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n));

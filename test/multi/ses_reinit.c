@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 		MPI_Session session = session_open();
 
 		if (i == 0)
-			session_who(session);
+			session_set_rank(session);
 		if (talk && i % talk == 0) {
 			MPI_Comm comm =
 				session_comm(session, "mpi://WORLD", "again");

@@ -253,7 +253,7 @@ int main(int argc, char **argv)
 	mtest_start(argv[0]);
 	vci = mtest_arg(argc, argv, "vci", 0) ? "dedicated" : "shared";
 	a = open_one();
-	session_who(a);
+	session_set_rank(a);
 	switch (mtest_arg(argc, argv, "ex", 1)) {
 	case 1:
 		crossed();

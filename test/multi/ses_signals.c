@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < SIGNALS; i++)
 		signal(signals[i].number, signals[i].handler);
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	comm = session_comm(session, "mpi://WORLD", "signals");
 	OK(MPI_Barrier(comm));
 	check("in use,");

@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 	run(life, THREADS);
 	run(across, 4);
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	shared = session_group(session, "mpi://WORLD");
 	run(one_group, 4);
 	OK(MPI_Group_free(&shared));

@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 	if (my_rank() != deaf)
 		usleep(200000); /* it is to ask before we are there */
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	CHECK(mtest.size == 2, "wants two processes");
 	comm = session_comm(session, "mpi://WORLD", "unheard");
 	session_works(comm, "a communicator all the same");

@@ -163,7 +163,7 @@ int main(int argc, char **argv)
 
 	mtest_start(argv[0]);
 	shared = session_open();
-	session_who(shared);
+	session_set_rank(shared);
 	own = open_dedicated(provider);
 	hints_has(shared, "weft_vci", "shared");
 	hints_has(own, "weft_vci", "dedicated");

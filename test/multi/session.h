@@ -64,7 +64,7 @@ static inline void session_let_go(MPI_Comm comm)
 }
 
 /* set rank and size of the test from mpi://WORLD of this session */
-static inline void session_who(MPI_Session session)
+static inline void session_set_rank(MPI_Session session)
 {
 	MPI_Group group = session_group(session, "mpi://WORLD");
 
@@ -75,19 +75,19 @@ static inline void session_who(MPI_Session session)
 
 /* the sum of the ranks is right, and each member receives from its left
  * neighbour */
-static inline void session_works(MPI_Comm comm, const char *who)
+static inline void session_works(MPI_Comm comm, const char *what)
 {
 	int rank = -1, size = 0, sum = -1, got = -1;
 
 	OK(MPI_Comm_rank(comm, &rank));
 	OK(MPI_Comm_size(comm, &size));
-	if (!CHECK(size > 0, "%s: the size is positive", who))
+	if (!CHECK(size > 0, "%s: the size is positive", what))
 		return;
 	OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm));
-	CHECK(sum == size * (size - 1) / 2, "%s: sum %d", who, sum);
+	CHECK(sum == size * (size - 1) / 2, "%s: sum %d", what, sum);
 	OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 1, &got, 1,
 		MPI_INT, (rank + size - 1) % size, 1, comm, MPI_STATUS_IGNORE));
-	CHECK(got == (rank + size - 1) % size, "%s: ring, got %d", who, got);
+	CHECK(got == (rank + size - 1) % size, "%s: ring, got %d", what, got);
 }
 
 #endif

@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	mtest_start(argv[0]);
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	self = session_group(session, "mpi://SELF");
 	OK(MPIX_Session_set_pset_callback(session, on_change, &notified));
 	all_change(publish);

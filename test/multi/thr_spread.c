@@ -388,7 +388,7 @@ static void one_session(bool is_own, int n_vcis, bool is_left)
 	MPI_Comm base;
 	MPI_Info info = promise("true");
 
-	session_who(session);
+	session_set_rank(session);
 	base = make(session, "base", "true");
 	CHECK(vcis_of(base) == n_vcis, "%d VCIs, not %d", vcis_of(base),
 		n_vcis);

@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	mtest_start(argv[0]);
 	session = open_one(true);
-	session_who(session);
+	session_set_rank(session);
 	own = run(false);
 	run(true); /* the very same works on the shared one */
 	printf("# %ld waits for the locks of %d VCIs\n", own, THREADS);

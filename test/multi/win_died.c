@@ -315,7 +315,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	mtest_start(argv[0]);
 	session = session_open();
-	session_who(session);
+	session_set_rank(session);
 	c = my_case(&first);
 	if (c) {
 		world = session_group(session, "mpi://WORLD");

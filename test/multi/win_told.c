@@ -260,7 +260,7 @@ static void long_in_order(void)
 
 /* The library does not wait without limit for a target that computes: after
  * some time, a long put uses the kernel's copy. */
-static void without_who_computes(void)
+static void computing_target(void)
 {
 	static int64_t in[LONG];
 	int64_t value = peek(3);
@@ -320,7 +320,7 @@ int main(int argc, char **argv)
 		long_in_order();
 		OK(MPI_Recv(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
-		without_who_computes();
+		computing_target();
 	} else {
 		OK(MPI_Recv(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));

@@ -26,7 +26,7 @@ static void last_words(const char *how, int code)
 int main(int argc, char **argv)
 {
 	const char *how = "code";
-	int who, code, word;
+	int victim, code, word;
 
 	mtest_start(argv[0]);
 	MPI_Init(&argc, &argv);
@@ -34,14 +34,14 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		if (strncmp(argv[i], "how=", 4) == 0)
 			how = argv[i] + 4;
-	who = mtest_arg(argc, argv, "who", 0);
+	victim = mtest_arg(argc, argv, "who", 0);
 	code = mtest_arg(argc, argv, "code", 0);
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (strcmp(how, "code") == 0) {
 		MPI_Finalize();
 		return code ? code + mtest.rank : 0;
 	}
-	if (mtest.rank == who)
+	if (mtest.rank == victim)
 		last_words(how, code);
 	/* never sent: only the end of the job ends this */
 	MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD,

@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 	setenv("WEFT_LOG", "debug", 1);
 	kept = stest_listen();
 	shmem_init();
-	stest_who();
+	stest_set_pe();
 	heap = shmem_malloc(sizeof(other));
 	memset(other, 1 + stest.me, sizeof(other));
 	shmem_putmem(heap, other, sizeof(other), stest_next());

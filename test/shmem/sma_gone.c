@@ -190,7 +190,7 @@ int main(int argc, char **argv)
 	if (is_stopped)
 		killer = start_killer(getpid());
 	shmem_init();
-	stest_who();
+	stest_set_pe();
 	if (stest.me == 1)
 		shmem_set_lock(&lock);
 	if (stest.me == 0)

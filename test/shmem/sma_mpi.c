@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	if (!shmem_first)
 		shmem_init();
-	stest_who();
+	stest_set_pe();
 	for (int round = 1; round <= 50; round++)
 		both(round);
 	MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);

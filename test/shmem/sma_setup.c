@@ -50,7 +50,7 @@ static void once(int level)
 	CHECK(!is_open, "SHMEM is not initialized");
 	CHECK(shmem_init_thread(level, &provided) == 0 && provided >= level,
 		"level %d, got %d", level, provided);
-	stest_who();
+	stest_set_pe();
 	shmem_init();
 	shmem_query_initialized(&is_open);
 	CHECK(is_open, "SHMEM is initialized");

@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 	CHECK(!shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) &&
 			provided == SHMEM_THREAD_MULTIPLE,
 		"threads");
-	stest_who();
+	stest_set_pe();
 	for (long t = 0; t < THREADS; t++)
 		pthread_create(&threads[t], NULL, work, (void *)(intptr_t)t);
 	for (int t = 0; t < THREADS; t++)

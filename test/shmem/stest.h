@@ -127,7 +127,7 @@ static inline void stest_start(const char *path)
 }
 
 /* After an init. */
-static inline void stest_who(void)
+static inline void stest_set_pe(void)
 {
 	stest.me = shmem_my_pe();
 	stest.n = shmem_n_pes();
@@ -137,7 +137,7 @@ static inline void stest_init(char **argv)
 {
 	stest_start(argv[0]);
 	shmem_init();
-	stest_who();
+	stest_set_pe();
 }
 
 /* Finalizes once; the exit status. */

@@ -429,9 +429,9 @@ static void decide(struct gather *g)
 			g->verdicts |= (uint8_t)(1 << g->graph.nodes[i]->proc);
 }
 
-static void step_gather(int who)
+static void step_gather(int waiter)
 {
-	struct gather *g = &gathers[who];
+	struct gather *g = &gathers[waiter];
 	int p;
 
 	if (!g->is_active)
@@ -441,7 +441,7 @@ static void step_gather(int who)
 		g->todo &= (uint8_t) ~(1 << p);
 		fill(&g->graph, p);
 		if (epoch_of(p) && has_close)
-			job.open[p] |= (uint8_t)(1 << who);
+			job.open[p] |= (uint8_t)(1 << waiter);
 		if (!g->todo)
 			decide(g);
 	} else if (g->verdicts) {
@@ -451,7 +451,7 @@ static void step_gather(int who)
 	} else if (g->closes) {
 		p = pick_bit(g->closes);
 		g->closes &= (uint8_t) ~(1 << p);
-		job.open[p] &= (uint8_t) ~(1 << who);
+		job.open[p] &= (uint8_t) ~(1 << waiter);
 	} else {
 		weft_graph_fini(&g->graph);
 		g->is_active = false;

@@ -19,12 +19,12 @@ struct account {
 	size_t at[N_SLOTS], len[N_SLOTS]; /* at SIZE_MAX: empty slot */
 };
 
-static void mark(struct account *a, int slot, size_t at, size_t len, int who)
+static void mark(struct account *a, int slot, size_t at, size_t len, int owner)
 {
 	assert_true(at % GRAIN == 0 && at + len <= HEAP_LEN);
 	for (size_t g = at / GRAIN; g < (at + len + GRAIN - 1) / GRAIN; g++) {
-		assert_int_equal(a->grains[g], who ? 0 : slot + 1);
-		a->grains[g] = (uint16_t)who;
+		assert_int_equal(a->grains[g], owner ? 0 : slot + 1);
+		a->grains[g] = (uint16_t)owner;
 	}
 }
 

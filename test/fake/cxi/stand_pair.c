@@ -100,13 +100,13 @@ static void open_side(struct side *s, const struct pair_wish *wish, int which)
 	must(fi_enable(s->ep), "fi_enable");
 }
 
-static fi_addr_t introduce(struct side *who, struct side *to)
+static fi_addr_t introduce(struct side *of, struct side *to)
 {
 	char name[WEFT_CXI_ADDR_LEN];
 	size_t len = sizeof(name);
 	fi_addr_t addr = FI_ADDR_UNSPEC;
 
-	must(fi_getname(&who->ep->fid, name, &len), "fi_getname");
+	must(fi_getname(&of->ep->fid, name, &len), "fi_getname");
 	must(fi_av_insert(to->av, name, 1, &addr, 0, NULL) == 1 ? 0
 								: -FI_EINVAL,
 		"fi_av_insert");
