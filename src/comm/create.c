@@ -136,8 +136,8 @@ void weft_create_drop(void)
 		free(weft_container_of(link, struct arrival, link));
 }
 
-/* Returns the error of a creation with a failed member. Other members may have
- * the communicator, because they do not know of the failure yet, so they are
+/* Returns the error of a creation with a failed member. Other members may not
+ * know of the failure yet and may have created the communicator. So they are
  * notified that this process has departed. */
 static int refuse_failed(struct weft_comm *comm)
 {
