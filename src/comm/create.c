@@ -215,7 +215,7 @@ int weft_create_fixed_locked(struct weft_session *session, uint64_t ctx,
 /* Identifies a creation in progress. */
 struct creation {
 	struct weft_blocked_create
-		known; /* group, tag, and the parent in the tree */
+		blocked_create; /* group, tag, and the parent in the tree */
 	struct weft_group *group;
 	const char *tag;
 	bool has_vcis; /* a round exchanges the members' VCIs */
@@ -239,7 +239,7 @@ static void creation_init(
 
 	weft_group_digest(group, digest);
 	*c = (struct creation){
-		.known = {
+		.blocked_create = {
 			.group = group,
 			.tag = tag,
 			.parent = weft_group_proc(group, rank & (rank - 1)),
@@ -290,7 +290,8 @@ static bool pop_arrival(struct creation *c)
 
 static const struct creation *creation_of(const struct weft_blocked *blocked)
 {
-	return weft_container_of(blocked->create, struct creation, known);
+	return weft_container_of(
+		blocked->create, struct creation, blocked_create);
 }
 
 static bool create_is_waiting(const struct weft_blocked *blocked)
@@ -337,7 +338,8 @@ static bool is_parent_unreachable(
 	struct weft_vci *vci, const struct creation *c)
 {
 	const struct weft_peer *peer =
-		vci->n_failed ? weft_map_get(&vci->peers, c->known.parent + 1)
+		vci->n_failed ? weft_map_get(&vci->peers,
+					c->blocked_create.parent + 1)
 			      : NULL;
 
 	return peer && peer->state == WEFT_PEER_FAILED;
@@ -349,9 +351,9 @@ static void connect_parent(struct weft_vci *vci, const struct creation *c)
 {
 	struct weft_peer *parent;
 
-	if (weft_proc_is_local(c->known.parent))
+	if (weft_proc_is_local(c->blocked_create.parent))
 		return;
-	parent = weft_peer_of(vci, c->known.parent);
+	parent = weft_peer_of(vci, c->blocked_create.parent);
 	if (parent)
 		weft_peer_resolve(parent);
 }
@@ -372,7 +374,7 @@ static int wait_arrival(struct weft_vci *vci, struct creation *c)
 {
 	struct weft_blocked blocked = {
 		.kind = WEFT_BLOCKED_CREATE,
-		.create = &c->known,
+		.create = &c->blocked_create,
 		.is_waiting = create_is_waiting,
 		.explain = create_explain,
 	};
@@ -387,7 +389,7 @@ static int wait_arrival(struct weft_vci *vci, struct creation *c)
 			err = weft_err_set(WEFT_ERR_PEER,
 				"communicator \"%s\" cannot be created: the "
 				"fabric does not reach process %u",
-				c->tag, (uint32_t)c->known.parent);
+				c->tag, (uint32_t)c->blocked_create.parent);
 		else if (weft_blocked_round(&blocked))
 			err = weft_blocked_raise(&blocked);
 	}
@@ -449,8 +451,8 @@ static int exchange_vcis(struct weft_session *session, const struct creation *c,
 
 /* The VCI of a communicator with one member, in a session with a dedicated VCI.
  */
-static int create_single(struct weft_session *session,
-	struct weft_vci **vci_out, uint8_t **vcis_out)
+static int single_vci(struct weft_session *session, struct weft_vci **vci_out,
+	uint8_t **vcis_out)
 {
 	uint8_t *vcis = malloc(1);
 
@@ -489,7 +491,7 @@ int weft_create_in_session(struct weft_session *session,
 	if (!err && c.has_vcis)
 		err = exchange_vcis(session, &c, &comm_vci, &vcis);
 	else if (!err && session->vci != vci && group->size == 1)
-		err = create_single(session, &comm_vci, &vcis);
+		err = single_vci(session, &comm_vci, &vcis);
 	weft_vci_unlock(vci);
 	if (!err) {
 		struct weft_comm_init b = {
