@@ -170,7 +170,7 @@ static struct weft_child *child_at(struct weft_link *link)
 }
 
 /* A session's children on one VCI, while the session closes. */
-struct part {
+struct vci_children {
 	struct weft_vci *vci;
 	struct weft_link *children;
 	struct weft_link closed; /* children that can be destroyed */
@@ -180,12 +180,12 @@ struct part {
 
 /* Starts to close all children before waiting for any, so that processes with
  * another order of children cannot deadlock. */
-static int session_part_start(struct part *part)
+static int children_start(struct vci_children *vci_children)
 {
 	int err = 0;
 
-	weft_disconnect_progress(part->vci);
-	weft_list_for_each(link, next, part->children)
+	weft_disconnect_progress(vci_children->vci);
+	weft_list_for_each(link, next, vci_children->children)
 	{
 		struct weft_child *child = child_at(link);
 		int child_err = child->ops->start_close(child);
@@ -193,24 +193,26 @@ static int session_part_start(struct part *part)
 		if (child_err && !err)
 			err = child_err;
 	}
-	weft_blocked_begin(&part->blocked);
+	weft_blocked_begin(&vci_children->blocked);
 	return err;
 }
 
 /* True when all children are closed. Each call tests some of them, in turn. */
-static bool test_children(struct part *part)
+static bool children_test(struct vci_children *vci_children)
 {
-	for (int n = 0;
-		n < WEFT_DISCONNECT_SOME && !weft_list_is_empty(part->children);
+	for (int n = 0; n < WEFT_DISCONNECT_SOME &&
+			!weft_list_is_empty(vci_children->children);
 		n++) {
-		struct weft_link *link = weft_list_pop_front(part->children);
+		struct weft_link *link =
+			weft_list_pop_front(vci_children->children);
 		struct weft_child *child = child_at(link);
 		bool is_closed = child->ops->test_close(child);
 
-		weft_list_push_back(
-			is_closed ? &part->closed : part->children, link);
+		weft_list_push_back(is_closed ? &vci_children->closed
+					      : vci_children->children,
+			link);
 	}
-	return weft_list_is_empty(part->children);
+	return weft_list_is_empty(vci_children->children);
 }
 
 /* One round of the wait until every child is closed. The last session also
@@ -219,34 +221,35 @@ static bool test_children(struct part *part)
  * that have not started to close, except failed members. The wait ends with an
  * error if the watchdog proves that it cannot succeed. Returns true at the end.
  */
-static bool part_drain(struct part *part)
+static bool children_drain(struct vci_children *vci_children)
 {
-	if (part->is_drained)
+	if (vci_children->is_drained)
 		return true;
-	if (!weft_blocked_err(&part->blocked) &&
-		(!test_children(part) || (part->blocked.is_last &&
-						 weft_disconnect_next_cancelled(
-							 part->vci, NULL)))) {
-		weft_blocked_round(&part->blocked);
-		weft_disconnect_progress(part->vci);
+	if (!weft_blocked_err(&vci_children->blocked) &&
+		(!children_test(vci_children) ||
+			(vci_children->blocked.is_last &&
+				weft_disconnect_next_cancelled(
+					vci_children->vci, NULL)))) {
+		weft_blocked_round(&vci_children->blocked);
+		weft_disconnect_progress(vci_children->vci);
 		return false;
 	}
-	weft_blocked_end(&part->blocked);
-	part->is_drained = true;
+	weft_blocked_end(&vci_children->blocked);
+	vci_children->is_drained = true;
 	return true;
 }
 
 /* Destroys the children, newest first. A child that is not closed continues to
  * close without a session. */
-static int part_end(struct part *part)
+static int children_end(struct vci_children *vci_children)
 {
 	struct weft_link *closed;
 	int err = 0;
 
-	while ((closed = weft_list_pop_front(&part->closed)) != NULL)
-		weft_list_push_back(part->children, closed);
-	if (weft_blocked_err(&part->blocked))
-		weft_list_for_each(link, next, part->children)
+	while ((closed = weft_list_pop_front(&vci_children->closed)) != NULL)
+		weft_list_push_back(vci_children->children, closed);
+	if (weft_blocked_err(&vci_children->blocked))
+		weft_list_for_each(link, next, vci_children->children)
 		{
 			struct weft_child *child = child_at(link);
 			struct weft_comm *comm = weft_disconnect_comm_of(link);
@@ -254,24 +257,25 @@ static int part_end(struct part *part)
 			if (comm && !child->ops->test_close(child))
 				weft_disconnect_cancel(comm);
 		}
-	while (!weft_list_is_empty(part->children)) {
-		struct weft_child *child = child_at(part->children->prev);
+	while (!weft_list_is_empty(vci_children->children)) {
+		struct weft_child *child =
+			child_at(vci_children->children->prev);
 		struct weft_comm *comm =
-			weft_disconnect_comm_of(part->children->prev);
+			weft_disconnect_comm_of(vci_children->children->prev);
 
 		if (comm && !err)
 			err = weft_disconnect_result(comm);
 		child->ops->destroy(child);
 	}
-	return weft_blocked_err(&part->blocked)
-		       ? weft_blocked_raise(&part->blocked)
+	return weft_blocked_err(&vci_children->blocked)
+		       ? weft_blocked_raise(&vci_children->blocked)
 		       : err;
 }
 
-static void part_init(
-	struct part *part, struct weft_session *session, struct weft_vci *vci)
+static void children_init(struct vci_children *vci_children,
+	struct weft_session *session, struct weft_vci *vci)
 {
-	*part = (struct part){
+	*vci_children = (struct vci_children){
 		.vci = vci,
 		.children = &session->children[vci->number],
 		.blocked = {
@@ -284,30 +288,31 @@ static void part_init(
 				   atomic_load(&weft_proc.n_sessions) == 1,
 		},
 	};
-	weft_list_init(&part->closed);
+	weft_list_init(&vci_children->closed);
 }
 
 /* Runs a step of closing on every part, each under its VCI's lock. Returns the
  * first error. */
-static int each_part(struct part *parts, int n, int (*step)(struct part *part))
+static int for_each_vci(struct vci_children *groups_of_children, int n,
+	int (*step)(struct vci_children *vci_children))
 {
 	int err = 0;
 
 	for (int i = 0; i < n; i++) {
-		int part_err;
+		int step_err;
 
-		weft_vci_lock(parts[i].vci);
-		part_err = step(&parts[i]);
-		weft_vci_unlock(parts[i].vci);
+		weft_vci_lock(groups_of_children[i].vci);
+		step_err = step(&groups_of_children[i]);
+		weft_vci_unlock(groups_of_children[i].vci);
 		if (!err)
-			err = part_err;
+			err = step_err;
 	}
 	return err;
 }
 
-static int part_round(struct part *part)
+static int children_round(struct vci_children *vci_children)
 {
-	return part_drain(part) ? 0 : WEFT_AGAIN;
+	return children_drain(vci_children) ? 0 : WEFT_AGAIN;
 }
 
 /* Waits for the communicators that a session could not close on a VCI that it
@@ -355,16 +360,17 @@ static void drain_vcis(void)
 
 int weft_session_close(struct weft_session *session)
 {
-	struct part parts[WEFT_VCIS];
+	struct vci_children groups_of_children[WEFT_VCIS];
 	int n, err, end_err;
 
 	atomic_store(&session->is_closing, true);
 	for (n = 0; n < (int)atomic_load(&session->n_vcis); n++)
-		part_init(&parts[n], session, session->vcis[n]);
-	err = each_part(parts, n, session_part_start);
-	while (each_part(parts, n, part_round))
+		children_init(
+			&groups_of_children[n], session, session->vcis[n]);
+	err = for_each_vci(groups_of_children, n, children_start);
+	while (for_each_vci(groups_of_children, n, children_round))
 		;
-	end_err = each_part(parts, n, part_end);
+	end_err = for_each_vci(groups_of_children, n, children_end);
 	if (!err)
 		err = end_err;
 	if (atomic_load(&weft_proc.n_sessions) == 1)
