@@ -89,7 +89,7 @@ static void bsend_drain(struct weft_vci *vci, struct weft_bsend *const *place)
 {
 	struct weft_request_loop loop = {
 		.call = "MPI_Buffer_detach",
-		.what = "the messages in the buffer to leave",
+		.what = "the messages in the buffer to be sent",
 	};
 
 	while (*place && !weft_list_is_empty(&(*place)->pieces)) {
