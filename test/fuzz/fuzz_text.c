@@ -67,7 +67,7 @@ static void names(struct fuzz_in *in)
 }
 
 /* Messages that a launcher receives from its parent through a pipe. */
-static void heard(struct fuzz_in *in)
+static void job_names(struct fuzz_in *in)
 {
 	size_t len = in->len < 4096 ? in->len : 4096, left = len;
 	char name[WEFT_RUN_NAME_MAX + 1];
@@ -77,7 +77,7 @@ static void heard(struct fuzz_in *in)
 	FUZZ_CHECK(write(fds[1], in->data, len) == (ssize_t)len);
 	close(fds[1]);
 	name[WEFT_RUN_NAME_MAX] = 'x';
-	while (weft_run_spawn_hear(&fds[0], name)) {
+	while (weft_run_spawn_receive(&fds[0], name)) {
 		FUZZ_CHECK(memchr(name, 0, WEFT_RUN_NAME_MAX));
 		FUZZ_CHECK(left >= WEFT_RUN_NAME_MAX);
 		left -= WEFT_RUN_NAME_MAX;
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (what == 'p')
 		port(&in);
 	else if (what == 'h')
-		heard(&in);
+		job_names(&in);
 	else if (what % 2)
 		ranks(&in);
 	else
