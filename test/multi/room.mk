@@ -155,6 +155,7 @@ multi_programs += test/multi/stats
 multi_programs += test/multi/win_misuse
 multi_programs += test/multi/win_objects
 multi_programs += test/multi/win_ops
+multi_programs += test/multi/win_random
 multi_programs += test/multi/win_threads
 
 EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/output.h test/multi/session.h test/multi/cma.h test/multi/coll.h \
