@@ -20,6 +20,7 @@
 #include "topo/allowance.h"
 #include "topo/nic.h"
 #include "topo/topo.h"
+#include "win/win.h"
 
 #include <gnu/libc-version.h>
 #include <stdio.h>
@@ -424,6 +425,8 @@ static int show_node(struct weft_tool_report *at)
 	weft_tool_report_number(at, "ring", plan.ring_len, "B");
 	weft_tool_report_number(at, "eager", plan.eager_len, "B");
 	weft_tool_report_number(at, "near_fragments", plan.frags_len, "B");
+	weft_tool_report_number(at, "window_messages",
+		(uint64_t)weft_win_message_max(plan.shares_cores), "B");
 	weft_tool_report_text(at, "near_stores", "%s",
 		weft_node_plan_stores_past(&plan, true) ? "past the caches"
 							: "as usual");

@@ -44,15 +44,15 @@ static void count_round(struct weft_progress_hook *hook)
 	if (user->vci->is_served)
 		return;
 	/* VCI's lock is held: no other thread changes it */
-	atomic_store_explicit(user->n_rounds,
-		atomic_load_explicit(user->n_rounds, memory_order_relaxed) + 1,
+	atomic_store_explicit(&user->n_rounds,
+		atomic_load_explicit(&user->n_rounds, memory_order_relaxed) + 1,
 		memory_order_relaxed);
 }
 
 static void serve_user(struct weft_progress_user *user)
 {
 	uint32_t now =
-		atomic_load_explicit(user->n_rounds, memory_order_relaxed);
+		atomic_load_explicit(&user->n_rounds, memory_order_relaxed);
 
 	if (now != user->last) {
 		user->last = now;
@@ -71,7 +71,8 @@ static void serve_user(struct weft_progress_user *user)
 		if (weft_lock_is_wanted(&user->vci->lock))
 			weft_yield_wait(0);
 	}
-	user->last = atomic_load_explicit(user->n_rounds, memory_order_relaxed);
+	user->last =
+		atomic_load_explicit(&user->n_rounds, memory_order_relaxed);
 }
 
 /* shared_thread.lock held. */
@@ -170,8 +171,6 @@ int weft_progress_thread_add(struct weft_progress_user *user)
 	while (shared_thread.is_there && shared_thread.is_ending)
 		join_ending();
 	if (!user->n_adds++) {
-		if (!user->n_rounds)
-			user->n_rounds = &user->n_own_rounds;
 		user->hook.run = count_round;
 		weft_list_push_back(&user->vci->hooks, &user->hook.link);
 		weft_list_push_back(&shared_thread.users, &user->link);

@@ -17,15 +17,12 @@ struct weft_progress_user {
 	/* Milliseconds after which the user is removed, once no operation is
 	 * queued on the VCI; 0: never. May be set again at any time. */
 	_Atomic uint32_t lease;
-	/* Counter of the rounds of progress that calls make, not the thread,
-	 * for other processes to read; NULL: a counter in this struct. */
-	_Atomic uint32_t *n_rounds;
 	/* ---- below: only progress_thread.c ---- */
 	struct weft_progress_hook hook; /* counts rounds of progress */
 	struct weft_link link;
-	uint32_t n_adds; /* calls of add without remove */
-	_Atomic uint32_t n_own_rounds;
-	uint32_t last;
+	uint32_t n_adds;	   /* calls of add without remove */
+	_Atomic uint32_t n_rounds; /* of progress by calls, not the thread */
+	uint32_t last; /* n_rounds when the thread last served this user */
 };
 
 /* Adds a user. From now on locks exclude threads at any thread level. Each add

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* access: put, get and accumulate
  *
- * Mapped memory is copied or updated directly. Other memory of a process of
- * this node is copied by the kernel. All else is an active message. */
+ * Mapped memory is copied or updated directly. For other memory of a process of
+ * this node, the kernel copies long puts and gets. All other accesses are
+ * active messages. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
-#include "base/knob.h"
 #include "base/word.h"
 #include "core/comm.h"
 #include "core/req.h"
@@ -155,223 +155,32 @@ static int copy_mapped(const struct weft_type *from_type, int64_t from_count,
 		from_type, from_count, from, to_type, to_count, to);
 }
 
-enum {
-	RUNS = 64,
-	FEW_RUNS = 8,	    /* that the kernel copies, */
-	LONG_RUN = 2048,    /* or as many as there are of these */
-	SPAN_MAX = 1 << 20, /* read together with the gaps */
-	SPARSE = 8,	    /* and is so much longer than the data */
-	STAGE = 1 << 18,
-	/* bytes that may be active messages instead: of put and get, of updates
-	 */
-	MESSAGE_MAX = 8192,
-	UPDATE_MESSAGE_MAX = 1 << 20,
-	SHARED_MIN = 1 << 16,
-	STATE_READS = 128,    /* for so many */
-	ROUNDS = 2,	      /* of the target's progress, */
-	KERNEL_ACCESSES = 64, /* and not again for so many accesses */
-};
-
-/* Many short runs: each would cost the kernel as much as a long one. */
-static bool has_many_short_runs(const struct weft_type *type, int64_t count)
-{
-	struct iovec runs[FEW_RUNS + 1];
-	size_t n, bytes;
-
-	if (weft_likely(weft_type_is_run(type, count)))
-		return false;
-	weft_type_iov(type, count, NULL, 0, runs, FEW_RUNS + 1, &n, &bytes);
-	return n > FEW_RUNS && bytes < (size_t)FEW_RUNS * LONG_RUN;
-}
-
-/* True if the target makes progress, on a core of its own: it answers an active
- * message sooner than the kernel copies. The choice holds until an answer is
- * late (win_answered()), or for so many accesses. */
-static bool is_progressing(struct weft_win_target *target)
-{
-	uint32_t first, choice;
-
-	if (!target->state || weft_proc.node.shares_cores)
-		return false;
-	choice = atomic_load_explicit(&target->choice, memory_order_relaxed);
-	if (choice == WEFT_WIN_ANSWERS)
-		return true;
-	if (choice) {
-		atomic_store_explicit(
-			&target->choice, choice - 1, memory_order_relaxed);
-		return false;
-	}
-	choice = KERNEL_ACCESSES;
-	first = atomic_load_explicit(target->n_rounds, memory_order_relaxed);
-	for (int i = 0; i < STATE_READS && choice != WEFT_WIN_ANSWERS; i++) {
-		if (atomic_load_explicit(
-			    target->n_rounds, memory_order_relaxed) -
-				first >=
-			ROUNDS)
-			choice = WEFT_WIN_ANSWERS;
-		weft_cpu_pause();
-	}
-	atomic_store_explicit(&target->choice, choice, memory_order_relaxed);
-	return choice == WEFT_WIN_ANSWERS;
-}
-
-/* True for a short access to a target that answers sooner than the kernel
- * copies. An update costs the kernel two copies a page. */
-static bool prefers_message(struct weft_win_target *target,
-	const struct weft_win_access *access, int64_t max)
-{
-	return access->type->size * access->count <= max &&
-	       is_progressing(target);
-}
-
-/* True for a long access: such a target copies half of it, as in p2p. */
-static bool prefers_shared_copy(
-	struct weft_win_target *target, const struct weft_win_access *access)
-{
-	const struct weft_win_buf *here = &access->origin;
-
-	return weft_knobs.cma_help &&
-	       access->type->size * access->count >=
-		       weft_max64(weft_knobs.cma_help, SHARED_MIN) &&
-	       weft_type_is_run(here->type, here->count) &&
-	       weft_type_is_run(access->type, access->count) &&
-	       is_progressing(target);
-}
-
-/* True if an update was an active message and no flush came after it. Later
- * updates are active messages as well, so that they stay in order. */
-static bool has_late_update(const struct weft_win_target *target)
-{
-	return atomic_load(&target->n_late) !=
-	       atomic_load(&target->n_late_done);
-}
-
-/* Before a long update to a target that answers late: waits once for the active
- * messages there, so that the kernel can copy. */
-static int settle_late(struct weft_win *win, struct weft_win_target *target,
+/* True for memory that the kernel copies: one run here and there, of more bytes
+ * than the target carries out as active messages. */
+static bool is_copied_access(const struct weft_win_target *target,
 	const struct weft_win_access *access)
 {
-	if (target->way != WEFT_WIN_COPIED ||
-		access->type->size * access->count <= MESSAGE_MAX ||
-		!has_late_update(target) || is_progressing(target))
-		return 0;
-	return weft_win_flush_target(win, target, false);
-}
-
-/* True if the target carries out an update. */
-static bool updates_by_am(
-	struct weft_win_target *target, const struct weft_win_access *access)
-{
-	if (target->way != WEFT_WIN_COPIED)
-		return target->way == WEFT_WIN_BY_AM;
-	return has_late_update(target) ||
-	       has_many_short_runs(access->type, access->count) ||
-	       prefers_message(target, access, UPDATE_MESSAGE_MAX);
-}
-
-/* Reads many runs together with the gaps between them. WEFT_AGAIN: they span
- * too much. */
-static int get_span(const struct weft_win_target *target,
-	const struct weft_win_access *access, uint64_t there)
-{
 	const struct weft_win_buf *here = &access->origin;
-	const struct weft_type *type = access->type;
-	int64_t first, len;
-	char *copy;
-	int err;
 
-	if (!weft_type_span(type, access->count, &first, &len) ||
-		len > SPAN_MAX || len / SPARSE > type->size * access->count)
-		return WEFT_AGAIN;
-	copy = malloc((size_t)len);
-	if (!copy)
-		return weft_win_no_memory();
-	err = weft_copy_read(target->pid, &(struct iovec){ copy, (size_t)len },
-		1, there + (uint64_t)first, (size_t)len);
-	if (!err)
-		err = weft_type_copy(type, access->count, copy - first,
-			here->type, here->count, here->buf);
-	free(copy);
-	return err;
+	return target->way == WEFT_WIN_COPIED &&
+	       access->type->size * access->count > target->message_max &&
+	       weft_type_is_run(access->type, access->count) &&
+	       weft_type_is_run(here->type, here->count);
 }
 
-/* Copies by the kernel, as many of the target's runs in one call as it accepts.
- * buf: the stream from byte skip on. */
-static int copy_runs(const struct weft_win_target *target, char *buf,
-	const struct weft_type *type, int64_t count, uint64_t there,
-	size_t skip, size_t len, bool is_write)
-{
-	int err = 0;
-
-	for (size_t done = 0; done < len && !err;) {
-		struct iovec its[RUNS], mine;
-		size_t n, bytes;
-
-		weft_type_iov(type, count, (void *)(uintptr_t)there,
-			skip + done, its, RUNS, &n, &bytes);
-		while (bytes > len - done) {
-			size_t cut = weft_min(
-				bytes - (len - done), its[n - 1].iov_len);
-
-			its[n - 1].iov_len -= cut;
-			n -= !its[n - 1].iov_len;
-			bytes -= cut;
-		}
-		mine = (struct iovec){ buf + done, bytes };
-		err = weft_copy_move(target->pid, &mine, 1, its, n, is_write);
-		done += bytes;
-	}
-	return err;
-}
-
-/* Packs or unpacks origin data with holes in stages. */
-static int copy_through(const struct weft_win_buf *here,
-	const struct weft_win_target *target, const struct weft_type *type,
-	int64_t count, uint64_t there, bool is_write)
-{
-	size_t len = weft_min((size_t)(here->type->size * here->count),
-		(size_t)(type->size * count));
-	char *stage;
-	int err = 0;
-
-	if (weft_likely(weft_type_is_run(here->type, here->count)))
-		return copy_runs(target,
-			(char *)here->buf + here->type->true_lb, type, count,
-			there, 0, len, is_write);
-	stage = malloc(weft_min(len, (size_t)STAGE) + 1);
-	if (!stage)
-		return weft_win_no_memory();
-	for (size_t at = 0, n; at < len && !err; at += n) {
-		n = weft_min(len - at, (size_t)STAGE);
-		if (is_write)
-			weft_pack(here->type, here->count, here->buf, at, stage,
-				n);
-		err = copy_runs(
-			target, stage, type, count, there, at, n, is_write);
-		if (!is_write && !err)
-			weft_unpack(here->type, here->count, here->buf, at,
-				stage, n);
-	}
-	free(stage);
-	return err;
-}
-
-/* WEFT_AGAIN: by message instead. */
-static int move_copied(struct weft_win *win, struct weft_win_target *target,
+static int copy_by_kernel(const struct weft_win *win,
+	const struct weft_win_target *target,
 	const struct weft_win_access *access, uint64_t there, bool is_put)
 {
-	bool is_many = has_many_short_runs(access->type, access->count);
-	int err = WEFT_AGAIN;
+	const struct weft_win_buf *here = &access->origin;
+	size_t len = weft_min((size_t)(here->type->size * here->count),
+		(size_t)(access->type->size * access->count));
+	struct iovec mine = { (char *)here->buf + here->type->true_lb, len };
+	uint64_t at = there + (uint64_t)access->type->true_lb;
+	struct iovec its = { (void *)(uintptr_t)at, len };
 
-	if (prefers_message(target, access, MESSAGE_MAX) ||
-		prefers_shared_copy(target, access))
-		return WEFT_AGAIN;
-	if (is_many && !is_put)
-		err = get_span(target, access, there);
-	else if (!is_many)
-		err = copy_through(&access->origin, target, access->type,
-			access->count, there, is_put);
-	return err == WEFT_AGAIN ? err : weft_win_of_target(win, target, err);
+	return weft_win_of_target(win, target,
+		weft_copy_move(target->pid, &mine, 1, &its, 1, is_put));
 }
 
 /* Both, but for the commonest case. */
@@ -391,14 +200,14 @@ static __attribute__((noinline)) int access_move(struct weft_win *win,
 		err = access_place(win, target, access, &place, &there);
 	if (err)
 		return err;
-	if (target->way == WEFT_WIN_COPIED)
-		err = move_copied(win, target, access, there, is_put);
-	if (target->way == WEFT_WIN_BY_AM || err == WEFT_AGAIN)
+	if (is_copied_access(target, access))
+		err = copy_by_kernel(win, target, access, there, is_put);
+	else if (target->way != WEFT_WIN_MAPPED)
 		return weft_win_am_move(win, target, access, is_put, req_out);
-	if (target->way == WEFT_WIN_MAPPED && is_put)
+	else if (is_put)
 		err = copy_mapped(here->type, here->count, here->buf,
 			access->type, access->count, place);
-	else if (target->way == WEFT_WIN_MAPPED)
+	else
 		err = copy_mapped(access->type, access->count, place,
 			here->type, here->count, here->buf);
 	return err ? err : done_request(win, req_out);
@@ -436,13 +245,10 @@ int weft_win_get(struct weft_win *win, const struct weft_win_access *access,
 
 struct update_visit {
 	struct weft_win_update update;
-	const struct weft_win *win;
-	const struct weft_win_target *target;
 	struct weft_win_hold hold;
 	char *place;
 	uint64_t there;
 	int64_t done; /* elements */
-	int err;
 };
 
 static int update_visit(
@@ -455,14 +261,9 @@ static int update_visit(
 	u.in = u.in ? u.in + v->done * basic->extent : NULL;
 	u.old = u.old ? u.old + v->done * basic->extent : NULL;
 	v->done += u.n;
-	if (v->target->way == WEFT_WIN_COPIED)
-		v->err = weft_win_of_target(v->win, v->target,
-			weft_win_update_copied(
-				&u, v->target, v->there + (uint64_t)disp));
-	else
-		weft_win_update_run(&u, v->place + disp,
-			v->there + (uint64_t)disp, &v->hold);
-	return v->err || v->done == v->update.n;
+	weft_win_update_run(
+		&u, v->place + disp, v->there + (uint64_t)disp, &v->hold);
+	return v->done == v->update.n;
 }
 
 /* Updates runs at one distance. False: the type has others, or holes in its
@@ -473,8 +274,7 @@ static bool update_evenly(
 	struct weft_win_update u = v->update;
 	struct weft_series series;
 
-	if (v->target->way != WEFT_WIN_MAPPED ||
-		u.basic->size != u.basic->extent ||
+	if (u.basic->size != u.basic->extent ||
 		!weft_type_series(access->type, access->count, &series) ||
 		series.len % u.basic->size ||
 		series.n * series.len != u.n * u.basic->size)
@@ -487,20 +287,17 @@ static bool update_evenly(
 }
 
 /* in, old: arrays of elements. */
-static int update_items(const struct weft_win *win,
-	const struct weft_win_target *target,
+static void update_items(const struct weft_win_target *target,
 	const struct weft_win_update *update,
 	const struct weft_win_access *access, char *place, uint64_t there)
 {
 	struct update_visit v = { .update = *update,
-		.win = win,
-		.target = target,
 		.hold = { .stripes = target->stripes },
 		.place = place,
 		.there = there };
 
 	if (!update->n)
-		return 0;
+		return;
 	if (update->n > 1)
 		v.update.kernel = weft_redop_kernel(update->op, update->basic);
 	if (weft_likely(access->type == update->basic) ||
@@ -510,12 +307,10 @@ static int update_items(const struct weft_win *win,
 	else if (!update_evenly(&v, access))
 		weft_type_visit(access->type, access->count, update_visit, &v);
 	weft_win_hold_drop(&v.hold);
-	return v.err;
 }
 
 /* Origin and result in other forms than plain arrays. */
-static int update_typed(const struct weft_win *win,
-	const struct weft_win_target *target,
+static int update_typed(const struct weft_win_target *target,
 	const struct weft_win_access *access, char *place, uint64_t there)
 {
 	const struct weft_win_buf *result = &access->result;
@@ -539,7 +334,7 @@ static int update_typed(const struct weft_win *win,
 		err = weft_err_set(
 			WEFT_ERR_NOMEM, "no memory for an accumulate");
 	if (!err)
-		err = update_items(win, target, &u, access, place, there);
+		update_items(target, &u, access, place, there);
 	if (!err && u.old)
 		err = weft_type_copy(u.basic, u.n, u.old, result->type,
 			result->count, result->buf);
@@ -562,8 +357,7 @@ static inline bool is_plain(const struct weft_win_access *access)
 						access->result.count == n));
 }
 
-static int update_plainly(const struct weft_win *win,
-	const struct weft_win_target *target,
+static void update_plainly(const struct weft_win_target *target,
 	const struct weft_win_access *access, char *place, uint64_t there)
 {
 	struct weft_win_update u = { .op = access->op,
@@ -573,10 +367,10 @@ static int update_plainly(const struct weft_win *win,
 		.old = access->result.type ? access->result.buf : NULL,
 		.n = access->count };
 
-	if (weft_unlikely(u.n != 1) || target->way != WEFT_WIN_MAPPED)
-		return update_items(win, target, &u, access, place, there);
-	weft_win_update(&u, place, there, target->stripes);
-	return 0;
+	if (weft_unlikely(u.n != 1))
+		update_items(target, &u, access, place, there);
+	else
+		weft_win_update(&u, place, there, target->stripes);
 }
 
 /* The target of an update and its place, or an error. */
@@ -597,8 +391,6 @@ static inline struct weft_win_target *access_locate(struct weft_win *win,
 	target = access_target(win, access, err);
 	if (!*err)
 		*err = access_place(win, target, access, place_out, there_out);
-	if (!*err)
-		*err = settle_late(win, target, access);
 	return target;
 }
 
@@ -615,12 +407,12 @@ int weft_win_accumulate(struct weft_win *win,
 		err = check_passive(win);
 	if (weft_unlikely(err))
 		return err;
-	if (weft_unlikely(updates_by_am(target, access)))
+	if (weft_unlikely(target->way != WEFT_WIN_MAPPED))
 		return weft_win_am_accumulate(win, target, access, req_out);
 	if (weft_likely(is_plain(access)))
-		err = update_plainly(win, target, access, place, there);
+		update_plainly(target, access, place, there);
 	else
-		err = update_typed(win, target, access, place, there);
+		err = update_typed(target, access, place, there);
 	if (weft_unlikely(req_out) && !err)
 		return done_request(win, req_out);
 	return err;
@@ -643,14 +435,10 @@ int weft_win_fetch_and_op(
 
 	if (weft_unlikely(err))
 		return err;
-	if (weft_likely(target->way == WEFT_WIN_MAPPED)) {
-		weft_win_update(&u, place, there, target->stripes);
-		return 0;
-	}
-	if (!updates_by_am(target, access))
-		return weft_win_of_target(
-			win, target, weft_win_update_copied(&u, target, there));
-	return weft_win_am_accumulate(win, target, access, NULL);
+	if (weft_unlikely(target->way != WEFT_WIN_MAPPED))
+		return weft_win_am_accumulate(win, target, access, NULL);
+	weft_win_update(&u, place, there, target->stripes);
+	return 0;
 }
 
 int weft_win_compare_and_swap(
@@ -664,15 +452,9 @@ int weft_win_compare_and_swap(
 
 	if (weft_unlikely(err))
 		return err;
-	if (weft_likely(target->way == WEFT_WIN_MAPPED)) {
-		weft_win_swap(access->type, access->compare, access->origin.buf,
-			access->result.buf, place, there, target->stripes);
-		return 0;
-	}
-	if (!updates_by_am(target, access))
-		return weft_win_of_target(win, target,
-			weft_win_swap_copied(access->type, access->compare,
-				access->origin.buf, access->result.buf, target,
-				there));
-	return weft_win_am_compare_and_swap(win, target, access);
+	if (weft_unlikely(target->way != WEFT_WIN_MAPPED))
+		return weft_win_am_compare_and_swap(win, target, access);
+	weft_win_swap(access->type, access->compare, access->origin.buf,
+		access->result.buf, place, there, target->stripes);
+	return 0;
 }

@@ -177,19 +177,13 @@ int weft_win_target_open(struct weft_win *win, struct weft_win_target *target)
 
 /* --- completion ---------------------------------------------------- */
 
-int weft_win_flush_target(
+/* Completes all accesses to it, at it unless is_local. */
+static int flush_target(
 	struct weft_win *win, struct weft_win_target *target, bool is_local)
 {
-	uint64_t n_late = atomic_load(&target->n_late);
-	int err;
-
-	if (target->way == WEFT_WIN_MAPPED || target->is_me)
-		return 0;
-	err = weft_win_am_flush(win, target, is_local);
-	if (!is_local)
-		atomic_store_explicit(
-			&target->n_late_done, n_late, memory_order_release);
-	return err;
+	return target->way == WEFT_WIN_MAPPED || target->is_me
+		       ? 0
+		       : weft_win_am_flush(win, target, is_local);
 }
 
 /* The program may poll a word of the window that only an incoming message
@@ -227,7 +221,7 @@ static int close_target(struct weft_win *win, struct weft_win_target *target)
 {
 	bool is_by_am = target->lock.is_taken && !target->state;
 	/* by message the unlock itself asks whether all is done */
-	int err = is_by_am ? 0 : weft_win_flush_target(win, target, false);
+	int err = is_by_am ? 0 : flush_target(win, target, false);
 	int lock_err = 0;
 
 	if (target->lock.is_taken)
@@ -273,11 +267,11 @@ static int flush(struct weft_win *win, int32_t rank, bool is_local)
 			return WEFT_ERR_NOMEM;
 		if (win->access == WEFT_WIN_LOCKED && !target->lock.is_open)
 			return out_of_turn(win, "and that rank is not locked");
-		return weft_win_flush_target(win, target, is_local);
+		return flush_target(win, target, is_local);
 	}
 	for (uint32_t i = 0; win->has_remote && (target = opened_at(win, i));
 		i++) {
-		int one = weft_win_flush_target(win, target, is_local);
+		int one = flush_target(win, target, is_local);
 
 		err = err ? err : one;
 	}
@@ -357,7 +351,7 @@ static int notify_complete(struct weft_win *win, struct weft_win_target *target)
 
 	if (!weft_win_counts_in_memory(win, target))
 		return weft_win_am_complete(win, target);
-	err = weft_win_flush_target(win, target, false);
+	err = flush_target(win, target, false);
 	weft_win_count_complete(win, target);
 	return err;
 }

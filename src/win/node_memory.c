@@ -21,14 +21,9 @@ enum {
 	REUSED = 8,	/* at abandoned windows, for each that is made */
 };
 
-struct rounds {
-	_Alignas(WEFT_CACHE_LINE) _Atomic uint32_t n;
-};
-
 /* The shared piece. */
 struct states {
 	weft_win_stripes stripes;
-	struct rounds rounds[WEFT_VCIS];
 	struct weft_win_state slots[SLOTS];
 };
 
@@ -84,11 +79,6 @@ struct weft_win_memory {
 weft_win_stripes *weft_win_my_stripes(void)
 {
 	return &own_states.states->stripes;
-}
-
-_Atomic uint32_t *weft_win_my_rounds(const struct weft_vci *vci)
-{
-	return &own_states.states->rounds[vci->number].n;
 }
 
 pid_t weft_win_my_pid(void)
@@ -186,7 +176,6 @@ static int slot_take(struct weft_win *win)
 	win->memory->has_slot = true;
 	win->state = &own_states.states->slots[i];
 	memset(win->state, 0, offsetof(struct weft_win_state, n_gone));
-	win->state->vci = win->comm->vci->number;
 	return 0;
 }
 
@@ -373,6 +362,11 @@ static struct states *reach_states(struct weft_win *win, uint32_t rank,
 	return (void *)m->base;
 }
 
+int64_t weft_win_message_max(bool shares_cores)
+{
+	return shares_cores ? 0 : WEFT_WIN_LONG;
+}
+
 static void reach_data(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_record *record)
 {
@@ -385,6 +379,8 @@ static void reach_data(struct weft_win *win, struct weft_win_target *target,
 	} else if (can_copy(record)) {
 		target->way = WEFT_WIN_COPIED;
 		target->pid = record->pid;
+		target->message_max =
+			weft_win_message_max(weft_proc.node.shares_cores);
 	}
 }
 
@@ -407,7 +403,6 @@ static int reach(struct weft_win *win, uint32_t rank,
 		target->there = (uintptr_t)win->base;
 		target->state = win->state;
 		target->stripes = weft_win_my_stripes();
-		target->n_rounds = weft_win_my_rounds(win->comm->vci);
 		return 0;
 	}
 	one = &memory->near[memory->n_near++];
@@ -417,8 +412,6 @@ static int reach(struct weft_win *win, uint32_t rank,
 		return 0;
 	target->state = &states->slots[record->slot];
 	target->stripes = &states->stripes;
-	target->n_rounds =
-		&states->rounds[weft_min(target->state->vci, WEFT_VCIS - 1)].n;
 	one->n_gone = &target->state->n_gone;
 	one->was = atomic_load_explicit(one->n_gone, memory_order_relaxed);
 	reach_data(win, target, record);

@@ -8,12 +8,9 @@
 
 #include "base/err.h"
 #include "dt/pack.h"
-#include "shm/copy.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 enum { PAGE = 4096 };
 
@@ -208,51 +205,6 @@ void weft_win_update(const struct weft_win_update *u, char *place,
 	weft_win_stripe_drop(stripes, there);
 }
 
-/* --- in another process -------------------------------------------- */
-
-static int copy_at(const struct weft_win_target *target, uint64_t there,
-	void *buf, size_t len, bool is_write)
-{
-	struct iovec here = { buf, len };
-
-	return weft_copy_move(target->pid, &here, 1,
-		&(struct iovec){ (void *)(uintptr_t)there, len }, 1, is_write);
-}
-
-static int update_page(const struct weft_win_update *u,
-	const struct weft_win_target *target, uint64_t there, int64_t first,
-	int64_t n)
-{
-	char buf[2 * PAGE];
-	/* without the padding behind the last element */
-	size_t len =
-		(size_t)((n - 1) * u->basic->extent + u->basic->true_extent);
-	int err;
-
-	weft_win_stripe_take(target->stripes, there);
-	err = copy_at(target, there, buf, len, false);
-	if (!err) {
-		update_plain(u, buf, first, n);
-		if (u->in)
-			err = copy_at(target, there, buf, len, true);
-	}
-	weft_win_stripe_drop(target->stripes, there);
-	return err;
-}
-
-int weft_win_update_copied(const struct weft_win_update *u,
-	const struct weft_win_target *target, uint64_t there)
-{
-	int err = 0;
-
-	for (int64_t i = 0, n; i < u->n && !err; i += n) {
-		n = n_in_page(u, there, i);
-		err = update_page(u, target,
-			there + (uint64_t)(i * u->basic->extent), i, n);
-	}
-	return err;
-}
-
 /* --- compare and swap ---------------------------------------------- */
 
 static inline __attribute__((always_inline)) void swap_bytes(
@@ -276,20 +228,4 @@ void weft_win_swap(const struct weft_type *type, const void *compare,
 	else
 		swap_bytes(compare, value, old, place, (size_t)type->size);
 	weft_win_stripe_drop(stripes, there);
-}
-
-int weft_win_swap_copied(const struct weft_type *type, const void *compare,
-	const void *value, void *old, const struct weft_win_target *target,
-	uint64_t there)
-{
-	size_t len = (size_t)type->size;
-	int err;
-
-	weft_win_stripe_take(target->stripes, there);
-	err = copy_at(target, there, old, len, false);
-	if (!err && !memcmp(old, compare, len))
-		err = copy_at(
-			target, there, (void *)(uintptr_t)value, len, true);
-	weft_win_stripe_drop(target->stripes, there);
-	return err;
 }

@@ -232,10 +232,8 @@ static int win_helped(struct weft_win *win)
 		return 0;
 	user = &win_progress[vci->number];
 	weft_vci_lock(vci);
-	if (user->vci != vci) {
+	if (user->vci != vci)
 		user->vci = vci;
-		user->n_rounds = weft_win_my_rounds(vci);
-	}
 	weft_vci_unlock(vci);
 	win->progress = user;
 	return weft_progress_thread_add(user);

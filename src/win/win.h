@@ -3,9 +3,9 @@
  *
  * A window is memory that each member of a communicator exposes to the others.
  * It owns a private duplicate of that communicator, through which it is a child
- * of the session. Memory of another process of the node is mapped here, or
- * copied by the kernel where it cannot be mapped (MPI_Win_create). All other
- * members are reached by active messages, which the target's CPU carries out.
+ * of the session. Memory of another process of the node is mapped here. Where
+ * it cannot be mapped (MPI_Win_create), the kernel copies long data. All other
+ * accesses are active messages, which the target's CPU carries out.
  *
  * The caller has checked the arguments: the rank is in range (not
  * WEFT_PROC_NULL), types are committed, counts are not negative, an operation
@@ -146,6 +146,11 @@ int weft_win_may_free(const struct weft_win *win);
 
 /* Its name, also in reports. */
 void weft_win_name(struct weft_win *win, const char *name);
+
+/* Bytes of the longest put or get to memory of a process of this node that is
+ * not mapped (CREATE) that is an active message; the kernel copies longer ones.
+ * A message is carried out sooner if its target has a core of its own. */
+int64_t weft_win_message_max(bool shares_cores);
 
 /* Where rank's memory is mapped here. rank WEFT_PROC_NULL: the lowest one that
  * exposes any. *base_out is NULL and *size_out 0 when it is not mapped.

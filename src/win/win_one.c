@@ -48,10 +48,8 @@ static int one_post(struct weft_win *win, struct weft_win_target *target,
 		op = weft_win_op_new(win, target, NULL, 1);
 		if (!op)
 			return WEFT_ERR_NOMEM;
-		if (n) {
+		if (n)
 			weft_win_op_into(op, to);
-			op->len = n;
-		}
 		one->word |= (uint64_t)op->am.id << 32;
 		target->am.is_touched = false;
 	}

@@ -106,7 +106,6 @@ static int put_long(struct weft_win *win, struct weft_win_target *target,
 	if (!op)
 		return WEFT_ERR_NOMEM;
 	op->is_long = true;
-	op->len = len;
 	rec->kind = WEFT_WIRE_AM_LONG_PUT;
 	rec->id = op->am.id;
 	data = weft_win_stream_at(from, rec->pos, len, &op->staging);
@@ -436,18 +435,6 @@ static int acc_begin(struct acc *acc)
 		   : weft_win_am_end(acc->win, acc->target, acc->may_stay);
 }
 
-/* Counts an update of COPIED memory that is an active message: later updates
- * stay behind it. VCI's lock held, so no other thread counts. */
-static void count_late(struct weft_win_target *target)
-{
-	if (target->way == WEFT_WIN_COPIED)
-		atomic_store_explicit(&target->n_late,
-			atomic_load_explicit(
-				&target->n_late, memory_order_relaxed) +
-				1,
-			memory_order_relaxed);
-}
-
 static int acc_all(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_req **req_out)
 {
@@ -472,7 +459,6 @@ int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
 	int err = WEFT_AGAIN;
 
 	weft_vci_lock(win->comm->vci);
-	count_late(target);
 	if (!req_out)
 		err = weft_win_one_update(win, target, access);
 	if (err == WEFT_AGAIN)
@@ -517,7 +503,6 @@ int weft_win_am_compare_and_swap(struct weft_win *win,
 	int err;
 
 	weft_vci_lock(win->comm->vci);
-	count_late(target);
 	err = weft_win_one_swap(win, target, access);
 	if (err == WEFT_AGAIN)
 		err = swap_one(win, target, access);

@@ -25,7 +25,8 @@ enum weft_win_access_epoch {
 /* How a member's memory is reached. */
 enum weft_win_way {
 	WEFT_WIN_MAPPED, /* by loads and stores */
-	WEFT_WIN_COPIED, /* by the kernel: of a process of this node */
+	WEFT_WIN_COPIED, /* long data by the kernel: of a process of this node
+			  */
 	WEFT_WIN_BY_AM,	 /* by active messages */
 };
 
@@ -47,9 +48,8 @@ struct weft_win_state {
 	/* by member, which alone changes it: its notices to this member */
 	_Alignas(WEFT_CACHE_LINE) atomic_uint n_posts[WEFT_WIN_POLLED_MAX];
 	_Alignas(WEFT_CACHE_LINE) atomic_uint n_completes[WEFT_WIN_POLLED_MAX];
-	_Alignas(WEFT_CACHE_LINE) uint32_t vci; /* its member's number of it */
 	/* the last: freed windows that had this slot; not cleared */
-	_Atomic uint32_t n_gone;
+	_Alignas(WEFT_CACHE_LINE) _Atomic uint32_t n_gone;
 };
 
 /* Locks by address, of which each update takes one; in shared memory. A taken
@@ -92,15 +92,9 @@ struct weft_win_target {
 	pid_t pid; /* COPIED */
 	struct weft_win_state *state;
 	weft_win_stripes *stripes;
-	const _Atomic uint32_t *n_rounds; /* of progress in the member's calls
-					   */
-	/* COPIED: accumulates sent as active messages, and those of them that a
-	 * flush followed */
-	_Atomic uint64_t n_late, n_late_done;
-	/* COPIED: short accesses are active messages (WEFT_WIN_ANSWERS); else
-	 * the kernel copies for so many accesses, then n_rounds is read again
-	 */
-	_Atomic uint32_t choice;
+	/* COPIED: bytes of the longest put or get that is an active message;
+	 * the kernel copies longer ones */
+	int64_t message_max;
 
 	/* VCI's lock */
 	struct weft_am_channel am;
@@ -111,8 +105,6 @@ struct weft_win_target {
 	unsigned granted; /* my lock, that it has by message: 1, or EXCLUSIVE */
 	struct weft_win_waiter *waiter; /* for my lock; or NULL */
 };
-
-#define WEFT_WIN_ANSWERS UINT32_MAX
 
 enum { WEFT_WIN_LONG = 8192 };
 
@@ -208,10 +200,6 @@ char *weft_win_place(
 
 /* epoch.c. Completes whatever the access epoch left open. */
 int weft_win_close_epoch(struct weft_win *win);
-/* Completes all accesses to it, at it unless is_local. */
-int weft_win_flush_target(
-	struct weft_win *win, struct weft_win_target *target, bool is_local);
-
 /* win_lock.c */
 bool weft_win_try_lock(
 	struct weft_win_state *state, bool is_exclusive, int32_t rank);
@@ -229,8 +217,6 @@ void weft_win_stripe_drop(weft_win_stripes *stripes, uint64_t address);
 struct weft_win_record;
 /* My own stripes, which exist while there is a window. */
 weft_win_stripes *weft_win_my_stripes(void);
-/* My rounds of progress on this VCI, likewise. */
-_Atomic uint32_t *weft_win_my_rounds(const struct weft_vci *vci);
 pid_t weft_win_my_pid(void);
 /* update.c: elements of a predefined type, `basic->extent` bytes apart here and
  * there. */
@@ -262,16 +248,10 @@ void weft_win_update_series(struct weft_win_update *update, char *place,
 	struct weft_win_hold *hold);
 /* After the last one. */
 void weft_win_hold_drop(struct weft_win_hold *hold);
-/* The same in another process's own memory. */
-int weft_win_update_copied(const struct weft_win_update *update,
-	const struct weft_win_target *target, uint64_t there);
 /* One element, replaced where it equals compare. */
 void weft_win_swap(const struct weft_type *type, const void *compare,
 	const void *value, void *old, char *place, uint64_t there,
 	weft_win_stripes *stripes);
-int weft_win_swap_copied(const struct weft_type *type, const void *compare,
-	const void *value, void *old, const struct weft_win_target *target,
-	uint64_t there);
 
 /* win_target.c: the target's side */
 void weft_win_queue_free(struct weft_win *win);

@@ -18,24 +18,8 @@
 #include <string.h>
 
 enum {
-	BACKLOG = 128 << 10, /* bytes under way when a message does not fit */
-	ROW = 4,	     /* short accesses between flushes */
-	ANSWER_ROUNDS = 256, /* some 10 us */
-	ROUND_BYTES = 256,   /* that are copied meanwhile */
-	MAX_ROUNDS = 4096,   /* less than the progress thread takes */
+	ROW = 4, /* short accesses between flushes */
 };
-
-/* A wait for the target is over, for which so many bytes were sent or received:
- * a slow target is checked again before the next access, see is_progressing().
- */
-static void win_answered(struct weft_win_target *target,
-	const struct weft_win_wait *wait, uint64_t n_bytes)
-{
-	if (weft_unlikely(wait->n_rounds >
-			  weft_min(ANSWER_ROUNDS + n_bytes / ROUND_BYTES,
-				  (uint64_t)MAX_ROUNDS)))
-		atomic_store_explicit(&target->choice, 0, memory_order_relaxed);
-}
 
 static int win_am_wait(
 	struct weft_am_channel *channel, weft_am_try_fn *fn, void *arg)
@@ -49,9 +33,7 @@ static int win_am_wait(
 		err = weft_win_wait_round(&wait);
 		err = err ? err : fn(channel, arg);
 	} while (err == WEFT_AGAIN);
-	err = weft_win_wait_end(&wait, err);
-	win_answered(weft_win_target_of_channel(channel), &wait, BACKLOG);
-	return err;
+	return weft_win_wait_end(&wait, err);
 }
 
 static int win_am_failed(struct weft_am_channel *channel)
@@ -259,21 +241,17 @@ int weft_win_op_wait(
 		.is_lock = weft_win_is_lock_requested(win, target) };
 	struct weft_am_channel *channel = &target->am;
 	uint64_t number = channel->n_ops;
-	uint64_t n_bytes = 0, seen = 0;
 	int err = weft_am_post_queue(&target->am);
 
 	while (!err && !weft_list_is_empty(&channel->ops)) {
-		const struct weft_win_op *first = weft_container_of(
-			channel->ops.next, struct weft_win_op, am.link);
+		const struct weft_am_op *first = weft_container_of(
+			channel->ops.next, struct weft_am_op, link);
 
-		if (first->am.number > number)
+		if (first->number > number)
 			break;
-		n_bytes += first->am.number != seen ? first->len : 0;
-		seen = first->am.number;
 		err = weft_win_wait_round(&wait);
 	}
 	err = weft_win_wait_end(&wait, err);
-	win_answered(target, &wait, n_bytes);
 	return err ? err : target_fault(win, target);
 }
 

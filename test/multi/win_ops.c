@@ -741,8 +741,7 @@ static void ordered(enum memory kind)
 	free_window(&w);
 }
 
-/* To a target that waits in a call, and may copy a part; with others waiting.
- */
+/* To a target that waits in a call, with others waiting. */
 static void long_ones(void)
 {
 	enum { LONG = 1 << 20, ROUNDS = 200 };

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_told: accesses to another process's own memory on a node, by a kernel
- * copy or by a message to the target
+/* win_told: accesses to another process's own memory on a node
  *
- * Stopping the target shows the method: the kernel still copies, and a message
- * waits until the target continues. Results, order and errors are the same with
- * both. Skipped where the kernel copies nothing. */
+ * The kernel copies long puts and gets, also while the target is stopped. Short
+ * ones and updates may wait until the target continues. Results, order and
+ * errors are the same. Skipped where the kernel copies nothing. */
 #define _GNU_SOURCE
 #include "cma.h"
 
 #include <dirent.h>
 
-enum { N = 1 << 15, WARM = 300, ROUNDS = 40, STEPS = 50, LONG = N - 3 };
+enum { N = 1 << 15, ROUNDS = 40, STEPS = 50, LONG = N - 3 };
 
 static int64_t memory[N]; /* the program's own: 0 to 2 are used by short
 			     accesses, the rest by long ones */
@@ -124,15 +123,15 @@ static void start(enum kind kind, const int64_t *value, int64_t *old)
 			value, &was, old, MPI_INT64_T, 1, 0, win));
 }
 
-static void check(enum kind kind, const char *how, int64_t value, int64_t old)
+static void check(enum kind kind, int64_t value, int64_t old)
 {
 	int64_t now = peek(0);
 
-	CHECK(now == value - (kind == GET), "%s %s: %lld, not %lld",
-		names[kind], how, (long long)now, (long long)value);
+	CHECK(now == value - (kind == GET), "%s: %lld, not %lld", names[kind],
+		(long long)now, (long long)value);
 	if (kind >= GET)
-		CHECK(old == value - 1, "%s %s returns %lld, not %lld",
-			names[kind], how, (long long)old, (long long)value - 1);
+		CHECK(old == value - 1, "%s returns %lld, not %lld",
+			names[kind], (long long)old, (long long)value - 1);
 }
 
 static void outside_is_refused(void)
@@ -148,66 +147,48 @@ static void outside_is_refused(void)
 		MPI_ERR_RMA_RANGE);
 }
 
-/* The target does nothing at all, and no access waits for it. */
-static void without_the_target(void)
+/* A stopped target makes no call, and its progress thread is stopped, too. */
+static void long_without_the_target(void)
+{
+	static int64_t in[LONG], out[LONG];
+
+	stop_target();
+	for (int round = 1; round < ROUNDS; round++) {
+		for (int j = 0; j < LONG; j++)
+			in[j] = round + j;
+		OK(MPI_Put(
+			in, LONG, MPI_INT64_T, 1, 3, LONG, MPI_INT64_T, win));
+		OK(MPI_Get(
+			out, LONG, MPI_INT64_T, 1, 3, LONG, MPI_INT64_T, win));
+		OK(MPI_Win_flush(1, win));
+		CHECK(!memcmp(in, out, sizeof(in)) && peek(3) == round,
+			"a long put and get need no target, round %d", round);
+	}
+	continue_target();
+}
+
+/* Each kind begins while the target is stopped, and ends after that. */
+static void short_at_stopped_target(void)
 {
 	int64_t value = peek(0), old;
 
-	stop_target();
 	for (int round = 0; round < ROUNDS; round++)
 		for (enum kind kind = PUT; kind < KINDS; kind++) {
-			value += kind != GET;
+			int64_t next = value + 1;
+
 			old = -1;
-			start(kind, &(int64_t){ value + (kind == GET) }, &old);
+			stop_target();
+			start(kind, &next, &old);
+			outside_is_refused();
+			continue_target();
 			OK(MPI_Win_flush(1, win));
-			check(kind, "without the target", value + (kind == GET),
-				old);
+			check(kind, next, old);
+			value += kind != GET;
 		}
-	outside_is_refused();
-	continue_target();
 }
 
-/* So often that the target is seen to be in a call. */
-static void warm_up(void)
-{
-	static const int64_t zero;
-
-	for (int i = 0; i < WARM; i++) {
-		OK(MPI_Put(&zero, 1, MPI_INT64_T, 1, 1, 1, MPI_INT64_T, win));
-		OK(MPI_Win_flush(1, win));
-	}
-}
-
-/* True if it was sent as a message: nothing happened while the target was
- * stopped. */
-static bool try_message(enum kind kind)
-{
-	int64_t value = peek(0) + 1, old = -1;
-	bool by_message;
-
-	warm_up();
-	stop_target();
-	start(kind, &value, &old);
-	by_message = kind == PUT || kind == ACC ? peek(0) != value : old == -1;
-	if (by_message)
-		outside_is_refused();
-	continue_target();
-	OK(MPI_Win_flush(1, win));
-	check(kind, by_message ? "by message" : "by the kernel", value, old);
-	return by_message;
-}
-
-/* Its target waits in a receive: after some time, each kind is sent as a
- * message. */
-static void by_the_target(void)
-{
-	for (enum kind kind = PUT; kind < KINDS; kind++)
-		while (!try_message(kind))
-			;
-}
-
-/* Each process reads the values that it updates. The path may change in
- * between, because the target is sometimes in a call and sometimes not. */
+/* Each process reads the values that it updates. The target is sometimes in a
+ * call and sometimes not. */
 static void in_order(void)
 {
 	int64_t old, k = peek(2);
@@ -258,27 +239,18 @@ static void long_in_order(void)
 	}
 }
 
-/* The library does not wait without limit for a target that computes: after
- * some time, a long put uses the kernel's copy. */
+/* A long put and a short one to a target that computes; the short one ends the
+ * computation. */
 static void computing_target(void)
 {
 	static int64_t in[LONG];
-	int64_t value = peek(3);
-	bool by_message = true;
+	int64_t value = peek(3) + 1;
 
-	warm_up();
 	OK(MPI_Send(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
-	while (by_message) {
-		value++;
-		in[0] = value;
-		stop_target();
-		OK(MPI_Put(
-			in, LONG, MPI_INT64_T, 1, 3, LONG, MPI_INT64_T, win));
-		by_message = peek(3) != value;
-		continue_target();
-		OK(MPI_Win_flush(1, win));
-		CHECK(peek(3) == value, "a long put has arrived");
-	}
+	in[0] = value;
+	OK(MPI_Put(in, LONG, MPI_INT64_T, 1, 3, LONG, MPI_INT64_T, win));
+	OK(MPI_Win_flush(1, win));
+	CHECK(peek(3) == value, "a long put has arrived");
 	value = 1;
 	OK(MPI_Put(&value, 1, MPI_INT64_T, 1, 0, 1, MPI_INT64_T, win));
 	OK(MPI_Win_flush(1, win));
@@ -313,8 +285,8 @@ int main(int argc, char **argv)
 	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
 	OK(MPI_Win_lock_all(0, win));
 	if (mtest.rank == 0) {
-		without_the_target();
-		by_the_target();
+		long_without_the_target();
+		short_at_stopped_target();
 		OK(MPI_Send(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
 		in_order();
 		long_in_order();

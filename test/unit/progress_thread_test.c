@@ -63,7 +63,7 @@ static void take_back(void)
 
 static uint32_t rounds_now(void)
 {
-	return atomic_load_explicit(user.n_rounds, memory_order_relaxed);
+	return atomic_load_explicit(&user.n_rounds, memory_order_relaxed);
 }
 
 /* A round of progress costs the same, however many windows ask. */
