@@ -48,7 +48,6 @@ struct weft_am_channel {
 	uint64_t n_ops;	      /* so far */
 	uint8_t *queue;	   /* owned; records that leave with the next message */
 	uint32_t len;	   /* of the queue */
-	uint32_t last;	   /* where its last record begins */
 	uint32_t n_queued; /* records */
 	int err;	   /* the first that the target refused since this was
 			      last taken */

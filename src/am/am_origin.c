@@ -175,7 +175,6 @@ uint8_t *weft_am_append(struct weft_am_channel *channel,
 	memcpy(at, &head, head_len);
 	if (padded > len)
 		memset(at + head_len + padded - 8, 0, 8);
-	channel->last = channel->len;
 	channel->len += (uint32_t)(head_len + padded);
 	channel->n_queued++;
 	return at + head_len;

@@ -343,20 +343,6 @@ static int update_typed(const struct weft_win_target *target,
 	return err;
 }
 
-/* Arrays of one predefined type on all sides, as many here as there. */
-static inline bool is_plain(const struct weft_win_access *access)
-{
-	const struct weft_type *type = access->type;
-	int64_t n = access->count;
-
-	return type->class_ != WEFT_CLASS_NONE &&
-	       (access->op->builtin == WEFT_OP_NO_OP ||
-		       (access->origin.type == type &&
-			       access->origin.count == n)) &&
-	       (!access->result.type || (access->result.type == type &&
-						access->result.count == n));
-}
-
 static void update_plainly(const struct weft_win_target *target,
 	const struct weft_win_access *access, char *place, uint64_t there)
 {
@@ -409,7 +395,7 @@ int weft_win_accumulate(struct weft_win *win,
 		return err;
 	if (weft_unlikely(target->way != WEFT_WIN_MAPPED))
 		return weft_win_am_accumulate(win, target, access, req_out);
-	if (weft_likely(is_plain(access)))
+	if (weft_likely(weft_win_is_plain(access)))
 		update_plainly(target, access, place, there);
 	else
 		err = update_typed(target, access, place, there);

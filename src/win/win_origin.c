@@ -30,13 +30,44 @@ enum {
 	TAGS = 1 << 30,
 };
 
-/* True if the records of an access may stay in the queue. */
-static bool may_wait(const struct weft_win *win,
-	const struct weft_win_target *target,
-	const struct weft_win_access *access, struct weft_req **req_out)
+/* --- one record ---------------------------------------------------- */
+
+/* Sends one record with len bytes of data. Its answer has data for `to`; NULL:
+ * it has none, and is requested if no operation under way has one. To another
+ * node the record stays in the queue, except the first one since a flush that
+ * few accesses preceded. */
+static int send_one(struct weft_win *win, struct weft_win_target *target,
+	struct weft_wire_am *rec, const void *data, size_t len,
+	const struct weft_win_buf *to)
 {
-	return !req_out && access->type->size * access->count <= KEEP_MAX &&
-	       !weft_win_needs_answer(win, target);
+	bool is_answered = to || weft_win_needs_answer(win, target);
+	bool stays = !to && len <= KEEP_MAX &&
+		     (target->is_in_row || !is_answered) &&
+		     weft_win_may_keep(win, target);
+	struct weft_win_op *op = NULL;
+	uint8_t *place;
+	int err = 0;
+
+	if (is_answered && !stays) {
+		op = weft_win_op_new(win, target, NULL, 1);
+		if (!op)
+			return WEFT_ERR_NOMEM;
+		if (to)
+			weft_win_op_into(op, to);
+		rec->id = op->am.id;
+	}
+	place = weft_win_am_add(target, rec, len, &err);
+	if (place) {
+		if (len)
+			memcpy(place, data, len);
+		/* an answer covers all that was sent before */
+		target->am.is_touched = !op;
+		target->n_in_row += stays;
+		err = stays ? 0 : weft_am_post_queue(&target->am);
+	}
+	if (op)
+		weft_am_op_begun(&op->am, err);
+	return err;
 }
 
 /* --- long data ----------------------------------------------------- */
@@ -207,12 +238,11 @@ static int get_run(void *arg, struct weft_wire_am *rec)
 
 static int move_runs(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_win_whole *whole,
-	bool is_put, struct weft_req **req_out)
+	bool is_put)
 {
 	struct runs runs = {
 		.win = win, .target = target, .access = access, .whole = whole
 	};
-	bool may_stay = may_wait(win, target, access, req_out);
 	bool is_reached = false;
 	int err = 0;
 
@@ -227,11 +257,35 @@ static int move_runs(struct weft_win *win, struct weft_win_target *target,
 				     win, target, access, whole, is_put);
 	err = weft_win_each_run(access, is_put ? put_run : get_run, &runs);
 	if (!err)
-		err = is_put ? weft_win_am_end(win, target, may_stay)
-			     : weft_win_am_leave(win, target, may_stay);
+		err = is_put ? weft_win_am_end(win, target)
+			     : weft_am_post_queue(&target->am);
 	if (runs.op)
 		weft_am_op_begun(&runs.op->am, err);
 	return err;
+}
+
+/* WEFT_AGAIN: it is not one run of short data here and there. */
+static int move_one(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, bool is_put)
+{
+	const struct weft_win_buf *here = &access->origin;
+	const struct weft_type *type = access->type;
+	int64_t len = type->size * access->count;
+	struct weft_wire_am rec = { .disp = access->disp,
+		.at = type->true_lb,
+		.n = (uint64_t)len,
+		.n_runs = 1 };
+
+	if (len <= 0 || len > (int64_t)WEFT_AM_DATA_MAX ||
+		here->type->size * here->count != len ||
+		!weft_type_is_run(type, access->count) ||
+		!weft_type_is_run(here->type, here->count) ||
+		(win->uses_rma && target->way == WEFT_WIN_BY_AM))
+		return WEFT_AGAIN;
+	rec.kind = is_put ? WEFT_WIRE_AM_PUT : WEFT_WIRE_AM_GET;
+	return send_one(win, target, &rec,
+		(char *)here->buf + here->type->true_lb,
+		is_put ? (size_t)len : 0, is_put ? NULL : here);
 }
 
 int weft_win_am_move(struct weft_win *win, struct weft_win_target *target,
@@ -243,11 +297,11 @@ int weft_win_am_move(struct weft_win *win, struct weft_win_target *target,
 
 	weft_vci_lock(win->comm->vci);
 	if (!req_out)
-		err = weft_win_one_move(win, target, access, is_put);
+		err = move_one(win, target, access, is_put);
 	if (err != WEFT_AGAIN)
 		goto out;
 	whole = weft_win_whole_new(req_out);
-	err = whole ? move_runs(win, target, access, whole, is_put, req_out)
+	err = whole ? move_runs(win, target, access, whole, is_put)
 		    : weft_win_no_memory();
 	if (whole)
 		err = weft_win_whole_begun(win, whole, req_out, err);
@@ -268,7 +322,6 @@ struct acc {
 	const struct weft_type *basic;
 	const char *in; /* NULL: NO_OP */
 	bool is_fetching;
-	bool may_stay;	 /* in the queue */
 	int64_t n, done; /* elements */
 	int err;
 };
@@ -431,17 +484,13 @@ static int acc_begin(struct acc *acc)
 	else
 		weft_type_visit(access->type, access->count, acc_visit, acc);
 	err = weft_win_runs_end(&acc->runs, acc->err);
-	return err ? err
-		   : weft_win_am_end(acc->win, acc->target, acc->may_stay);
+	return err ? err : weft_win_am_end(acc->win, acc->target);
 }
 
 static int acc_all(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_req **req_out)
 {
-	struct acc acc = { .win = win,
-		.target = target,
-		.may_stay = may_wait(win, target, access, req_out),
-		.access = access };
+	struct acc acc = { .win = win, .target = target, .access = access };
 	int err;
 
 	acc.whole = weft_win_whole_new(req_out);
@@ -453,6 +502,34 @@ static int acc_all(struct weft_win *win, struct weft_win_target *target,
 	return err;
 }
 
+/* WEFT_AGAIN: it is not one short array of elements without holes. */
+static int acc_one(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access)
+{
+	const struct weft_type *type = access->type;
+	bool has_in = access->op->builtin != WEFT_OP_NO_OP;
+	bool is_fetching = access->result.type;
+	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_ACC,
+		.op = (uint8_t)access->op->builtin,
+		.type = (uint16_t)(type->builtin_index + WEFT_TYPE_FIRST),
+		.disp = access->disp,
+		.n = (uint64_t)access->count,
+		.n_runs = 1 };
+	int64_t len = type->size * access->count;
+	int err;
+
+	if (!weft_win_is_plain(access) || type->size != type->extent ||
+		len <= 0 || len > (int64_t)WEFT_AM_DATA_MAX)
+		return WEFT_AGAIN;
+	err = wait_long_accs(win, target, 1);
+	if (err)
+		return err;
+	if (is_fetching)
+		rec.op |= WEFT_WIRE_AM_FETCHES;
+	return send_one(win, target, &rec, access->origin.buf,
+		has_in ? (size_t)len : 0, is_fetching ? &access->result : NULL);
+}
+
 int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_req **req_out)
 {
@@ -460,52 +537,32 @@ int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
 
 	weft_vci_lock(win->comm->vci);
 	if (!req_out)
-		err = weft_win_one_update(win, target, access);
+		err = acc_one(win, target, access);
 	if (err == WEFT_AGAIN)
 		err = acc_all(win, target, access, req_out);
 	weft_vci_unlock(win->comm->vci);
 	return err;
 }
 
-static int swap_one(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_win_access *access)
-{
-	size_t len = (size_t)access->type->size;
-	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_CAS,
-		.type = (uint16_t)(access->type->builtin_index +
-				   WEFT_TYPE_FIRST),
-		.disp = access->disp };
-	struct weft_win_op *op = NULL;
-	uint8_t *data;
-	int err = wait_long_accs(win, target, 1);
-
-	if (err)
-		return err;
-	op = weft_win_op_new(win, target, NULL, 1);
-	if (!op)
-		return WEFT_ERR_NOMEM;
-	weft_win_op_into(op, &access->result);
-	rec.id = op->am.id;
-	target->am.is_touched = false;
-	data = weft_win_am_add(target, &rec, 2 * len, &err);
-	if (data) {
-		memcpy(data, access->compare, len);
-		memcpy(data + len, access->origin.buf, len);
-		err = weft_am_post_queue(&target->am);
-	}
-	weft_am_op_begun(&op->am, err);
-	return err;
-}
-
 int weft_win_am_compare_and_swap(struct weft_win *win,
 	struct weft_win_target *target, const struct weft_win_access *access)
 {
+	const struct weft_type *type = access->type;
+	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_CAS,
+		.type = (uint16_t)(type->builtin_index + WEFT_TYPE_FIRST),
+		.disp = access->disp,
+		.n_runs = 1 };
+	size_t len = (size_t)type->size;
+	uint8_t data[2 * WEFT_AM_SHORT];
 	int err;
 
+	memcpy(data, access->compare, len);
+	memcpy(data + len, access->origin.buf, len);
 	weft_vci_lock(win->comm->vci);
-	err = weft_win_one_swap(win, target, access);
-	if (err == WEFT_AGAIN)
-		err = swap_one(win, target, access);
+	err = wait_long_accs(win, target, 1);
+	if (!err)
+		err = send_one(
+			win, target, &rec, data, 2 * len, &access->result);
 	weft_vci_unlock(win->comm->vci);
 	return err;
 }

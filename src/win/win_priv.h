@@ -292,13 +292,9 @@ uint8_t *weft_win_am_add(struct weft_win_target *target,
 /* Appends a record without data and posts the queue. */
 int weft_win_am_send(
 	struct weft_win_target *target, const struct weft_wire_am *rec);
-/* After an access's last record: posts the queue, or leaves it for the next
- * message where the access and the target allow that. _end requests an answer
- * first if no operation under way has one. */
-int weft_win_am_leave(
-	struct weft_win *win, struct weft_win_target *target, bool may_wait);
-int weft_win_am_end(
-	struct weft_win *win, struct weft_win_target *target, bool may_wait);
+/* After the last record of an access without an answer of its own: posts the
+ * queue, and requests an answer first if no operation under way has one. */
+int weft_win_am_end(struct weft_win *win, struct weft_win_target *target);
 /* True if an access that ends nothing by itself has to request an answer. */
 bool weft_win_needs_answer(
 	const struct weft_win *win, const struct weft_win_target *target);
@@ -307,16 +303,6 @@ bool weft_win_may_keep(struct weft_win *win, struct weft_win_target *target);
 /* Waits for the lock of the epoch, which is requested first where it was not:
  * the fabric's own accesses do not. */
 int weft_win_am_acquire(struct weft_win *win, struct weft_win_target *target);
-
-/* win_one.c: accesses of some bytes, in messages that are a cache line. These
- * return WEFT_AGAIN, having done nothing, for other accesses. VCI's lock held,
- * given up meanwhile. */
-int weft_win_one_move(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_win_access *access, bool is_put);
-int weft_win_one_update(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_win_access *access);
-int weft_win_one_swap(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_win_access *access);
 
 /* win_runs.c. Called for runs of the target's memory that are alike: at, n,
  * pos, n_runs and stride of a record, which it may change. Several are short,
@@ -461,6 +447,20 @@ static inline bool weft_win_is_array(
 	const struct weft_type *type, const struct weft_type *basic)
 {
 	return type->is_contig && basic->size == basic->extent;
+}
+
+/* Arrays of one predefined type on all sides, as many here as there. */
+static inline bool weft_win_is_plain(const struct weft_win_access *access)
+{
+	const struct weft_type *type = access->type;
+	int64_t n = access->count;
+
+	return type->class_ != WEFT_CLASS_NONE &&
+	       (access->op->builtin == WEFT_OP_NO_OP ||
+		       (access->origin.type == type &&
+			       access->origin.count == n)) &&
+	       (!access->result.type || (access->result.type == type &&
+						access->result.count == n));
 }
 
 /* Long data: of an access it has the tag of its id, of an answer this too, as

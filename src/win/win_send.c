@@ -162,53 +162,20 @@ bool weft_win_may_keep(struct weft_win *win, struct weft_win_target *target)
 	       !weft_win_is_lock_requested(win, target);
 }
 
-/* The last record requests the answer itself if it has none of its own. */
-static bool last_requests(struct weft_am_channel *channel, uint32_t id)
-{
-	uint8_t *last = channel->queue + channel->last;
-	uint8_t kind = last[0] & (uint8_t)~WEFT_WIRE_AM_RUNS;
-	uint8_t op = last[offsetof(struct weft_wire_am, op)];
-	uint8_t *at = last + offsetof(struct weft_wire_am, id);
-	uint32_t its;
-
-	memcpy(&its, at, sizeof(its));
-	if (its || (kind != WEFT_WIRE_AM_PUT && kind != WEFT_WIRE_AM_ACC) ||
-		(kind == WEFT_WIRE_AM_ACC && (op & WEFT_WIRE_AM_FETCHES)))
-		return false;
-	memcpy(at, &id, sizeof(id));
-	return true;
-}
-
-int weft_win_am_leave(
-	struct weft_win *win, struct weft_win_target *target, bool may_wait)
-{
-	return may_wait && weft_win_may_keep(win, target)
-		       ? 0
-		       : weft_am_post_queue(&target->am);
-}
-
-int weft_win_am_end(
-	struct weft_win *win, struct weft_win_target *target, bool may_wait)
+int weft_win_am_end(struct weft_win *win, struct weft_win_target *target)
 {
 	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_FLUSH };
-	struct weft_am_channel *channel = &target->am;
 	struct weft_win_op *op;
-	bool is_touched = channel->is_touched;
 	int err = 0;
 
-	if (!channel->len || !weft_win_needs_answer(win, target)) {
-		err = weft_win_am_leave(win, target, may_wait);
-		/* another thread may have sent FLUSH, in front of this */
-		channel->is_touched |= is_touched;
-		return err;
-	}
+	if (!target->am.len || !weft_win_needs_answer(win, target))
+		return weft_am_post_queue(&target->am);
 	op = weft_win_op_new(win, target, NULL, 1);
 	if (!op)
 		return WEFT_ERR_NOMEM;
 	rec.id = op->am.id;
-	if (!last_requests(channel, rec.id))
-		weft_win_am_add(target, &rec, 0, &err);
-	channel->is_touched = false;
+	if (weft_win_am_add(target, &rec, 0, &err))
+		target->am.is_touched = false;
 	if (!err)
 		err = weft_am_post_queue(&target->am);
 	weft_am_op_begun(&op->am, err);
