@@ -162,15 +162,3 @@ int weft_win_whole_begun(struct weft_win *win, struct weft_win_whole *whole,
 	whole_put(whole);
 	return err;
 }
-
-const char *weft_win_stream_at(
-	const struct weft_win_buf *from, size_t pos, size_t len, void **staging)
-{
-	if (weft_type_is_run(from->type, from->count))
-		return (const char *)from->buf + from->type->true_lb + pos;
-	*staging = malloc(len);
-	if (*staging)
-		weft_pack(
-			from->type, from->count, from->buf, pos, *staging, len);
-	return *staging;
-}

@@ -125,6 +125,24 @@ static int long_recv(struct weft_win_op *op, void *buf, size_t len)
 	return 0;
 }
 
+/* Sends a record and its data: len bytes at out are sent, and as many received
+ * at in. NULL: none. err: the error that stopped it already, or 0. */
+static int send_long(struct weft_win_op *op, struct weft_wire_am *rec,
+	const void *out, void *in, size_t len, int err)
+{
+	op->is_long = true;
+	rec->id = op->am.id;
+	if (!err)
+		err = weft_win_am_send(
+			weft_win_target_of_channel(op->am.channel), rec);
+	if (!err && out)
+		err = long_send(op, out, len);
+	if (!err && in)
+		err = long_recv(op, in, len);
+	weft_am_op_begun(&op->am, err);
+	return err;
+}
+
 static int put_long(struct weft_win *win, struct weft_win_target *target,
 	struct weft_win_whole *whole, const struct weft_win_buf *from,
 	struct weft_wire_am *rec)
@@ -132,19 +150,20 @@ static int put_long(struct weft_win *win, struct weft_win_target *target,
 	struct weft_win_op *op = weft_win_op_new(win, target, whole, 1);
 	size_t len = rec->n * rec->n_runs;
 	const char *data;
-	int err;
 
 	if (!op)
 		return WEFT_ERR_NOMEM;
-	op->is_long = true;
 	rec->kind = WEFT_WIRE_AM_LONG_PUT;
-	rec->id = op->am.id;
-	data = weft_win_stream_at(from, rec->pos, len, &op->staging);
-	err = data ? weft_win_am_send(target, rec) : weft_win_no_memory();
-	if (!err)
-		err = long_send(op, data, len);
-	weft_am_op_begun(&op->am, err);
-	return err;
+	if (weft_type_is_run(from->type, from->count)) {
+		data = (const char *)from->buf + from->type->true_lb + rec->pos;
+	} else {
+		data = op->staging = malloc(len);
+		if (data)
+			weft_pack(from->type, from->count, from->buf, rec->pos,
+				op->staging, len);
+	}
+	return send_long(
+		op, rec, data, NULL, len, data ? 0 : weft_win_no_memory());
 }
 
 static int get_long(struct weft_win *win, struct weft_win_target *target,
@@ -154,13 +173,10 @@ static int get_long(struct weft_win *win, struct weft_win_target *target,
 	struct weft_win_op *op = weft_win_op_new(win, target, whole, 1);
 	size_t len = rec->n * rec->n_runs;
 	char *data;
-	int err;
 
 	if (!op)
 		return WEFT_ERR_NOMEM;
-	op->is_long = true;
 	rec->kind = WEFT_WIRE_AM_LONG_GET;
-	rec->id = op->am.id;
 	op->pos = rec->pos;
 	op->len = len;
 	if (weft_type_is_run(to->type, to->count)) {
@@ -170,11 +186,8 @@ static int get_long(struct weft_win *win, struct weft_win_target *target,
 		op->to = *to;
 		weft_type_get((struct weft_type *)to->type);
 	}
-	err = data ? weft_win_am_send(target, rec) : weft_win_no_memory();
-	if (!err)
-		err = long_recv(op, data, len);
-	weft_am_op_begun(&op->am, err);
-	return err;
+	return send_long(
+		op, rec, NULL, data, len, data ? 0 : weft_win_no_memory());
 }
 
 /* --- put and get --------------------------------------------------- */
@@ -351,7 +364,6 @@ static int acc_long(struct acc *acc, struct weft_wire_am *rec)
 {
 	struct weft_win *win = acc->win;
 	struct weft_win_target *target = acc->target;
-	size_t len = acc_len(acc, rec);
 	struct weft_win_op *op;
 	int err = weft_am_post_queue(&target->am);
 
@@ -365,19 +377,14 @@ static int acc_long(struct acc *acc, struct weft_wire_am *rec)
 	op = weft_win_op_new(win, target, acc->whole, acc->is_fetching ? 2 : 1);
 	if (!op)
 		return WEFT_ERR_NOMEM;
-	op->is_long = op->is_long_acc = true;
+	op->is_long_acc = true;
 	target->n_long_accs++;
 	rec->kind = WEFT_WIRE_AM_LONG_ACC;
-	rec->id = op->am.id;
 	if (acc->is_fetching)
 		rec->op |= WEFT_WIRE_AM_FETCHES;
-	err = weft_win_am_send(target, rec);
-	if (!err && acc->in)
-		err = long_send(op, acc->in + rec->pos, len);
-	if (!err && acc->is_fetching)
-		err = long_recv(op, acc->whole->old + rec->pos, len);
-	weft_am_op_begun(&op->am, err);
-	return err;
+	return send_long(op, rec, acc->in ? acc->in + rec->pos : NULL,
+		acc->is_fetching ? acc->whole->old + rec->pos : NULL,
+		acc_len(acc, rec), 0);
 }
 
 static int acc_short(struct acc *acc, struct weft_wire_am *rec)

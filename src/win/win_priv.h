@@ -347,9 +347,6 @@ void weft_win_op_into(struct weft_win_op *op, const struct weft_win_buf *to);
 int weft_win_op_wait(
 	struct weft_win *win, struct weft_win_target *target, const char *what);
 extern const struct weft_am_ops weft_win_am_ops;
-/* The bytes of a stream from pos on, where they lie, or a copy of them. */
-const char *weft_win_stream_at(const struct weft_win_buf *from, size_t pos,
-	size_t len, void **staging);
 struct weft_type *weft_win_byte_type(void);
 int weft_win_no_memory(void);
 

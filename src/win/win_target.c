@@ -281,7 +281,8 @@ struct arrival {
 	struct weft_link link; /* in its window's arrivals */
 	struct incoming in;    /* its window NULL when that was freed */
 	char *place;
-	char *staging; /* accumulates: elements; puts: of several runs */
+	char *staging; /* accumulates: elements; puts: of several runs; or NULL
+			*/
 	struct weft_win_update update;
 };
 
@@ -353,7 +354,7 @@ static void arrival_end(struct arrival *a, int err)
 	} else if (!err && a->staging) {
 		scatter_runs(rec, a->place, a->staging);
 	}
-	if (a->update.old)
+	if (u.op && (rec->op & WEFT_WIRE_AM_FETCHES))
 		send_old(&a->in, a->update.old,
 			rec->n * rec->n_runs * (uint64_t)u.basic->extent);
 	answer(&a->in, "", 0);
@@ -396,47 +397,52 @@ static void arrival_begin(struct arrival *a, char *to, uint64_t len)
 		data_came(a, req);
 }
 
-static struct arrival *arrival_new(const struct incoming *in)
+/* With so many bytes for the data, and for former elements. NULL with an error
+ * described. */
+static struct arrival *arrival_new(const struct incoming *in, char *place,
+	uint64_t staging_len, uint64_t old_len)
 {
 	struct arrival *a = calloc(1, sizeof(*a));
 
-	if (a) {
-		a->in = *in;
-		a->in.data = NULL;
-		a->in.replies = NULL;
-		weft_list_push_back(&in->win->arrivals, &a->link);
-	} else {
-		weft_err_set(WEFT_ERR_NOMEM, "no memory for what is put");
-	}
+	if (!a)
+		goto fail;
+	a->staging = staging_len ? malloc(staging_len) : NULL;
+	a->update.old = old_len ? calloc(1, old_len) : NULL;
+	if ((staging_len && !a->staging) || (old_len && !a->update.old))
+		goto fail;
+	a->in = *in;
+	a->in.data = NULL;
+	a->in.replies = NULL;
+	a->place = place;
+	weft_list_push_back(&in->win->arrivals, &a->link);
 	return a;
+fail:
+	if (a) {
+		free(a->staging);
+		free(a->update.old);
+	}
+	free(a);
+	weft_err_set(WEFT_ERR_NOMEM, "no memory for data of an access");
+	return NULL;
 }
 
 static bool do_long_put(const struct incoming *in)
 {
 	const struct weft_wire_am *rec = &in->rec;
 	uint64_t len = rec->n * rec->n_runs;
-	struct arrival *a;
+	struct arrival *a = NULL;
 	char *place;
 
 	if (!rec->id || !is_sound_runs(rec, 1))
 		return false;
 	place = runs_place(in->win, rec, rec->n);
-	a = place ? arrival_new(in) : NULL;
-	if (a) {
-		a->place = place;
-		a->staging = rec->n_runs > 1 ? malloc(len) : NULL;
-	}
-	if (a && (a->staging || rec->n_runs == 1)) {
+	if (place)
+		a = arrival_new(in, place, rec->n_runs > 1 ? len : 0, 0);
+	if (a)
 		arrival_begin(a, a->staging ? a->staging : place, len);
-		return true;
-	}
-	if (a) {
-		weft_list_remove(&a->link);
-		free(a);
-		weft_err_set(WEFT_ERR_NOMEM, "no memory for what is put");
-	}
-	long_refuse(
-		in, place ? WEFT_ERR_NOMEM : WEFT_ERR_RMA_RANGE, true, false);
+	else
+		long_refuse(in, place ? WEFT_ERR_NOMEM : WEFT_ERR_RMA_RANGE,
+			true, false);
 	return true;
 }
 
@@ -474,43 +480,32 @@ static bool do_long_get(const struct incoming *in)
 
 static bool do_long_acc(const struct incoming *in)
 {
-	bool is_fetching = in->rec.op & WEFT_WIRE_AM_FETCHES;
-	struct weft_win_update u = { 0 };
-	struct arrival *a;
+	bool is_fetching = in->rec.op & WEFT_WIRE_AM_FETCHES, has_data;
+	const struct weft_redop *op;
+	const struct weft_type *basic;
+	struct arrival *a = NULL;
 	char *place;
 	uint64_t len;
-	bool has_data;
 
-	if (!in->rec.id || !is_sound_update(&in->rec, &u.op, &u.basic))
+	if (!in->rec.id || !is_sound_update(&in->rec, &op, &basic))
 		return false;
-	has_data = u.op->builtin != WEFT_OP_NO_OP;
-	len = in->rec.n * in->rec.n_runs * (uint64_t)u.basic->extent;
-	place = runs_place(in->win, &in->rec, span_of(u.basic, in->rec.n));
-	if (!place) {
-		long_refuse(in, WEFT_ERR_RMA_RANGE, has_data, is_fetching);
+	has_data = op->builtin != WEFT_OP_NO_OP;
+	len = in->rec.n * in->rec.n_runs * (uint64_t)basic->extent;
+	place = runs_place(in->win, &in->rec, span_of(basic, in->rec.n));
+	if (place)
+		a = arrival_new(
+			in, place, has_data ? len : 0, is_fetching ? len : 0);
+	if (!a) {
+		long_refuse(in, place ? WEFT_ERR_NOMEM : WEFT_ERR_RMA_RANGE,
+			has_data, is_fetching);
 		return true;
 	}
-	a = arrival_new(in);
-	if (a) {
-		a->place = place;
-		u.old = is_fetching ? calloc(1, len + 1) : NULL;
-		a->update = u;
-		a->staging = has_data ? malloc(len + 1) : NULL;
-	}
-	if (!a || (has_data && !a->staging) || (is_fetching && !u.old)) {
-		free(u.old);
-		if (a) {
-			weft_list_remove(&a->link);
-			free(a->staging);
-		}
-		free(a);
-		weft_err_set(WEFT_ERR_NOMEM, "no memory for an accumulate");
-		long_refuse(in, WEFT_ERR_NOMEM, has_data, is_fetching);
-	} else if (has_data) {
+	a->update.op = op;
+	a->update.basic = basic;
+	if (has_data)
 		arrival_begin(a, a->staging, len);
-	} else {
+	else
 		arrival_end(a, 0);
-	}
 	return true;
 }
 
