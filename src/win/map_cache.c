@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* map_cache: cache of mappings of other processes' files
+/* map_cache: mappings of other processes' files
  *
- * Only files that last as long as their process are mapped here. Windows are
- * created and freed, and each would map the same file again: mappings that no
- * window uses stay, up to UNUSED_MAX. */
+ * A file that lasts as long as its process is mapped once for all windows, and
+ * up to UNUSED_MAX mappings that no window uses stay. */
 #include "win/node_memory.h"
 
+#include "base/err.h"
 #include "base/map.h"
 #include "shm/share.h"
 
@@ -61,8 +61,29 @@ struct weft_win_mapped *weft_win_mapped_get(
 	return m;
 }
 
+struct weft_win_mapped *weft_win_mapped_once(
+	uint64_t owner, int fd, size_t at, size_t len)
+{
+	struct weft_win_mapped *m = calloc(1, sizeof(*m));
+
+	if (m) {
+		m->len = len;
+		if (!weft_share_map(owner, fd, at, len, &m->base))
+			return m;
+	} else {
+		weft_err_set(WEFT_ERR_PEER, "no memory to map a window's");
+	}
+	free(m);
+	return NULL;
+}
+
 void weft_win_mapped_put(struct weft_win_mapped *m)
 {
+	if (!m->key) {
+		weft_share_unmap(m->base, m->len);
+		free(m);
+		return;
+	}
 	pthread_mutex_lock(&mapped.lock);
 	if (!--m->n_users && ++mapped.n_unused > UNUSED_MAX) {
 		mapped.n_unused--;

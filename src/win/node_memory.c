@@ -40,13 +40,6 @@ static struct {
 } own_states = { .lock = PTHREAD_MUTEX_INITIALIZER,
 	.abandoned = { &own_states.abandoned, &own_states.abandoned } };
 
-/* Another member's data, mapped here in whole pages. */
-struct mapped_data {
-	char *base;
-	size_t len;
-	struct mapped_data *next;
-};
-
 /* A member of this node that accesses my memory until it has left the window,
  * or has died. */
 struct near_one {
@@ -58,13 +51,9 @@ struct near_one {
 struct weft_win_memory {
 	uint32_t slot;
 	bool has_slot;
-	struct weft_share share; /* mine, or the one piece of all */
-	char *whole;		 /* the one piece of all, mapped here */
-	size_t whole_len;
-	void *alone; /* not shared, from mmap */
-	size_t alone_len;
-	struct mapped_data *mapped;
-	void *pooled; /* not NULL: my data, in a file with others' */
+	struct weft_share share; /* mine, or the one piece of all; fd -1: of
+				    this process alone */
+	void *pooled;		 /* not NULL: my data, in a file with others' */
 	struct weft_win_mapped **kept; /* of others: states, and data */
 	uint32_t n_kept;
 	struct near_one *near;
@@ -183,18 +172,17 @@ static int slot_take(struct weft_win *win)
 
 static int alone_open(struct weft_win *win, size_t size, size_t align)
 {
-	struct weft_win_memory *memory = win->memory;
-	char *base;
-
-	align = weft_max(align, 1);
-	memory->alone_len = weft_max(size, 1) + align;
-	base = mmap(NULL, memory->alone_len, PROT_READ | PROT_WRITE,
+	struct weft_share *share = &win->memory->share;
+	size_t len = weft_max(size, 1) + weft_max(align, 1);
+	char *base = mmap(NULL, len, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
 	if (base == MAP_FAILED)
 		return weft_err_set(WEFT_ERR_NOMEM,
 			"no memory for a window of %zu bytes", size);
-	memory->alone = base;
-	win->base = base + (-(uintptr_t)base & (align - 1));
+	share->base = base;
+	share->len = len;
+	win->base = base + (-(uintptr_t)base & (weft_max(align, 1) - 1));
 	return 0;
 }
 
@@ -286,53 +274,39 @@ static bool is_node_local(const struct weft_win *win, uint32_t rank)
 			       weft_group_proc(win->comm->group, rank)));
 }
 
-/* In a file that stays mapped; NULL: there is none. */
-static char *data_map_kept(struct weft_win *win, uint32_t rank,
-	const struct weft_win_record *record)
+/* Keeps a mapping until the window ends. NULL: there is none. */
+static char *keep_mapped(struct weft_win *win, struct weft_win_mapped *m)
 {
-	uint64_t proc = weft_group_proc(win->comm->group, rank);
 	struct weft_win_memory *memory = win->memory;
-	struct weft_win_mapped *m;
 
-	if (record->data_at > record->kept_len ||
-		record->size > record->kept_len - record->data_at)
-		return NULL;
-	m = weft_win_mapped_get(
-		proc, record->owner, record->data_fd, record->kept_len);
 	if (!m)
 		return NULL;
 	memory->kept[memory->n_kept++] = m;
-	return m->base + record->data_at;
-}
-
-static char *data_map_once(
-	struct weft_win *win, const struct weft_win_record *record)
-{
-	struct mapped_data *m = calloc(1, sizeof(*m));
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t in_page = record->data_at % page;
-
-	if (!m)
-		return NULL;
-	m->len = in_page + weft_max(record->size, 1);
-	if (weft_share_map(record->owner, record->data_fd,
-		    record->data_at - in_page, m->len, &m->base)) {
-		weft_log_info("WIN-MAP", "%s; copied by the kernel instead",
-			weft_err_detail_peek(WEFT_ERR_PEER));
-		free(m);
-		return NULL;
-	}
-	m->next = win->memory->mapped;
-	win->memory->mapped = m;
-	return m->base + in_page;
+	return m->base;
 }
 
 static char *data_map(struct weft_win *win, uint32_t rank,
 	const struct weft_win_record *record)
 {
-	char *base = record->kept_len ? data_map_kept(win, rank, record) : NULL;
+	uint64_t proc = weft_group_proc(win->comm->group, rank);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), start = 0;
+	struct weft_win_mapped *m = NULL;
+	char *base;
 
-	return base ? base : data_map_once(win, record);
+	if (record->kept_len && record->data_at <= record->kept_len &&
+		record->size <= record->kept_len - record->data_at)
+		m = weft_win_mapped_get(
+			proc, record->owner, record->data_fd, record->kept_len);
+	if (!m) {
+		start = record->data_at / page * page;
+		m = weft_win_mapped_once(record->owner, record->data_fd, start,
+			record->data_at - start + weft_max(record->size, 1));
+	}
+	if (!m)
+		weft_log_info("WIN-MAP", "%s; copied by the kernel instead",
+			weft_err_detail_peek(WEFT_ERR_PEER));
+	base = keep_mapped(win, m);
+	return base ? base + (record->data_at - start) : NULL;
 }
 
 static bool can_copy(const struct weft_win_record *record)
@@ -348,18 +322,13 @@ static bool can_copy(const struct weft_win_record *record)
 static struct states *reach_states(struct weft_win *win, uint32_t rank,
 	const struct weft_win_record *record)
 {
-	struct weft_win_memory *memory = win->memory;
 	uint64_t proc = weft_group_proc(win->comm->group, rank);
-	struct weft_win_mapped *m;
 
 	if (record->state_fd < 0 || record->slot >= SLOTS)
 		return NULL;
-	m = weft_win_mapped_get(
-		proc, record->owner, record->state_fd, sizeof(struct states));
-	if (!m)
-		return NULL;
-	memory->kept[memory->n_kept++] = m;
-	return (void *)m->base;
+	return (void *)keep_mapped(
+		win, weft_win_mapped_get(proc, record->owner, record->state_fd,
+			     sizeof(struct states)));
 }
 
 int64_t weft_win_message_max(bool shares_cores)
@@ -502,18 +471,15 @@ int weft_win_memory_map(struct weft_win *win,
 	const struct weft_win_config *config,
 	const struct weft_win_record *records, int fd)
 {
-	struct weft_win_memory *memory = win->memory;
 	size_t len = part_at(win, config, records, (uint32_t)win->comm->size);
-	char *base = memory->share.base;
-	int err = 0;
+	char *base = win->memory->share.base;
 
-	if (win->comm->rank) {
-		memory->whole_len = weft_max(len, 1);
-		err = weft_share_map(records[0].owner, fd, 0, memory->whole_len,
-			&memory->whole);
-		base = memory->whole;
-	}
-	for (uint32_t i = 0; i < (uint32_t)win->comm->size && !err; i++) {
+	if (win->comm->rank)
+		base = keep_mapped(win, weft_win_mapped_once(records[0].owner,
+						fd, 0, weft_max(len, 1)));
+	if (!base)
+		return WEFT_ERR_PEER;
+	for (uint32_t i = 0; i < (uint32_t)win->comm->size; i++) {
 		struct weft_win_target *target = weft_win_target_at(win, i);
 
 		target->way = WEFT_WIN_MAPPED;
@@ -526,7 +492,7 @@ int weft_win_memory_map(struct weft_win *win,
 		if (target->is_me)
 			win->base = target->base;
 	}
-	return err;
+	return 0;
 }
 
 void weft_win_memory_settle(struct weft_win *win)
@@ -544,21 +510,6 @@ void weft_win_memory_abandon(struct weft_win *win)
 		win->memory->is_abandoned = true;
 }
 
-static void mappings_end(struct weft_win_memory *memory)
-{
-	while (memory->mapped) {
-		struct mapped_data *m = memory->mapped;
-
-		memory->mapped = m->next;
-		weft_share_unmap(m->base, m->len);
-		free(m);
-	}
-	if (memory->share.base)
-		munmap(memory->share.base, memory->share.len);
-	weft_share_unmap(memory->whole, memory->whole_len);
-	weft_share_unmap(memory->alone, memory->alone_len);
-}
-
 void weft_win_memory_close(struct weft_win *win)
 {
 	struct weft_win_memory *memory = win->memory;
@@ -566,7 +517,7 @@ void weft_win_memory_close(struct weft_win *win)
 	if (!memory)
 		return;
 	weft_win_memory_settle(win);
-	mappings_end(memory);
+	weft_share_unmap(memory->share.base, memory->share.len);
 	pthread_mutex_lock(&own_states.lock);
 	if (memory->has_slot)
 		atomic_fetch_add_explicit(

@@ -68,12 +68,16 @@ struct weft_win_mapped {
 	char *base;
 	/* ---- below: only map_cache.c ---- */
 	size_t len;
-	uint64_t key;
+	uint64_t key; /* 0: is not in the cache */
 	uint64_t owner;
 	uint32_t n_users;
 };
 struct weft_win_mapped *weft_win_mapped_get(
 	uint64_t proc, uint64_t owner, int fd, size_t len);
+/* The same for any file, from a multiple of the page size on: a mapping of its
+ * own. NULL with WEFT_ERR_PEER described. */
+struct weft_win_mapped *weft_win_mapped_once(
+	uint64_t owner, int fd, size_t at, size_t len);
 void weft_win_mapped_put(struct weft_win_mapped *mapped);
 
 #endif
