@@ -336,11 +336,17 @@ static int check_members(struct weft_win *win, const struct weft_group *group)
 	return 0;
 }
 
+static bool is_notified_in_memory(
+	const struct weft_win *win, const struct weft_win_target *target)
+{
+	return win->polls_states || target->is_me;
+}
+
 static int notify_post(struct weft_win *win, struct weft_win_target *target)
 {
-	if (!weft_win_counts_in_memory(win, target))
-		return weft_win_am_call(win, target, WEFT_WIRE_AM_POST, false);
-	weft_win_count_post(win, target);
+	if (!is_notified_in_memory(win, target))
+		return weft_win_am_post(win, target);
+	weft_win_notice_count(win, target, WEFT_WIN_POST);
 	return 0;
 }
 
@@ -349,10 +355,10 @@ static int notify_complete(struct weft_win *win, struct weft_win_target *target)
 {
 	int err;
 
-	if (!weft_win_counts_in_memory(win, target))
+	if (!is_notified_in_memory(win, target))
 		return weft_win_am_complete(win, target);
 	err = flush_target(win, target, false);
-	weft_win_count_complete(win, target);
+	weft_win_notice_count(win, target, WEFT_WIN_COMPLETE);
 	return err;
 }
 
@@ -400,7 +406,8 @@ int weft_win_start(
 		return out_of_turn(win, "end that first");
 	for (uint32_t i = 0;
 		!(asserts & WEFT_WIN_NOCHECK) && i < group->size && !err; i++)
-		err = weft_win_take_post(win, member_at(win, group, i));
+		err = weft_win_notice_take(
+			win, member_at(win, group, i), WEFT_WIN_POST);
 	if (err)
 		return err;
 	win->access = WEFT_WIN_STARTED;
@@ -442,8 +449,8 @@ int weft_win_wait(struct weft_win *win)
 		return out_of_turn(
 			win, "it was not posted: call MPI_Win_post first");
 	for (uint32_t i = 0; i < win->posted->size && !err; i++)
-		err = weft_win_take_complete(
-			win, member_at(win, win->posted, i));
+		err = weft_win_notice_take(
+			win, member_at(win, win->posted, i), WEFT_WIN_COMPLETE);
 	weft_win_sync_threads(win);
 	unexpose(win);
 	return err;
@@ -459,8 +466,8 @@ int weft_win_test(struct weft_win *win, bool *done_out)
 	weft_vci_lock(win->comm->vci);
 	weft_progress_try(win->comm->vci);
 	for (uint32_t i = 0; i < win->posted->size && is_done; i++)
-		is_done = weft_win_has_completed(
-			win, member_at(win, win->posted, i));
+		is_done = weft_win_notice_has(
+			win, member_at(win, win->posted, i), WEFT_WIN_COMPLETE);
 	weft_vci_unlock(win->comm->vci);
 	*done_out = is_done;
 	return is_done ? weft_win_wait(win) : 0;

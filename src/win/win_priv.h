@@ -40,14 +40,16 @@ enum {
 /* Members of a window that poll each other's state, at most. */
 enum { WEFT_WIN_POLLED_MAX = 16 };
 
+enum weft_win_notice { WEFT_WIN_POST, WEFT_WIN_COMPLETE, WEFT_WIN_NOTICES };
+
 /* Of one window at one member; in memory that the node's processes share. */
 struct weft_win_state {
 	_Alignas(WEFT_CACHE_LINE) atomic_uint lock;
 	_Atomic int32_t holder; /* rank + 1 that has it exclusively */
 	atomic_uint n_fences;	/* that this member has begun */
 	/* by member, which alone changes it: its notices to this member */
-	_Alignas(WEFT_CACHE_LINE) atomic_uint n_posts[WEFT_WIN_POLLED_MAX];
-	_Alignas(WEFT_CACHE_LINE) atomic_uint n_completes[WEFT_WIN_POLLED_MAX];
+	_Alignas(WEFT_CACHE_LINE)
+		atomic_uint n_notices[WEFT_WIN_NOTICES][WEFT_WIN_POLLED_MAX];
 	/* the last: freed windows that had this slot; not cleared */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint32_t n_gone;
 };
@@ -66,12 +68,6 @@ struct weft_win_lock_use {
 	uint32_t id;   /* of the last request for it; VCI's lock */
 };
 
-/* Posts and completes of a member. */
-struct weft_win_notices {
-	atomic_uint n_posts, n_completes; /* that arrived by message */
-	uint32_t n_started, n_waited;	  /* that a start, a wait has used */
-};
-
 /* A member, as this process accesses it. Created with the window for members of
  * this node, else on use; destroyed with it. */
 struct weft_win_target {
@@ -86,7 +82,10 @@ struct weft_win_target {
 	int64_t disp_unit;
 	uint32_t open_index; /* is_open: in the window's opened */
 	struct weft_win_lock_use lock;
-	struct weft_win_notices notices;
+	/* its notices that arrived by message; those that a start or a wait has
+	 * used */
+	atomic_uint n_notices[WEFT_WIN_NOTICES];
+	uint32_t n_taken[WEFT_WIN_NOTICES];
 
 	/* members of this node; else NULL */
 	pid_t pid; /* COPIED */
@@ -268,9 +267,7 @@ int weft_win_am_compare_and_swap(struct weft_win *win,
 	struct weft_win_target *target, const struct weft_win_access *access);
 
 /* win_send.c: records leave, locks by message, and the ends of epochs */
-/* Posts one record without data; with is_answered waits for its answer. */
-int weft_win_am_call(struct weft_win *win, struct weft_win_target *target,
-	enum weft_wire_am_kind kind, bool is_answered);
+int weft_win_am_post(struct weft_win *win, struct weft_win_target *target);
 /* Waits until all that was begun so far is answered, and, unless is_local,
  * done. */
 int weft_win_am_flush(
@@ -382,20 +379,15 @@ int weft_win_wait_count(struct weft_win *win,
 /* Then: makes accesses visible that other threads have carried out here. */
 void weft_win_sync_threads(struct weft_win *win);
 
-/* win_notice.c: posts and completes. True if the target is notified in memory;
- * then these do so. */
-bool weft_win_counts_in_memory(
-	const struct weft_win *win, const struct weft_win_target *target);
-void weft_win_count_post(struct weft_win *win, struct weft_win_target *target);
-void weft_win_count_complete(
-	struct weft_win *win, struct weft_win_target *target);
+/* win_notice.c: posts and completes. Notifies a target in memory. */
+void weft_win_notice_count(struct weft_win *win, struct weft_win_target *target,
+	enum weft_win_notice notice);
 /* Waits for one of this member, and takes it. */
-int weft_win_take_post(struct weft_win *win, struct weft_win_target *target);
-int weft_win_take_complete(
-	struct weft_win *win, struct weft_win_target *target);
-/* True if one of its completes has arrived. VCI's lock held. */
-bool weft_win_has_completed(
-	const struct weft_win *win, const struct weft_win_target *target);
+int weft_win_notice_take(struct weft_win *win, struct weft_win_target *target,
+	enum weft_win_notice notice);
+/* True if one has arrived. VCI's lock held. */
+bool weft_win_notice_has(const struct weft_win *win,
+	const struct weft_win_target *target, enum weft_win_notice notice);
 
 /* win_wait.c: a wait is a loop of rounds. VCI's lock held. A round returns the
  * error that ends the wait, or 0. _end follows the last round and returns err,

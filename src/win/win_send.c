@@ -224,36 +224,29 @@ int weft_win_op_wait(
 
 /* --- records without data ------------------------------------------ */
 
-/* Sends a record; `what` is the call that waits for its answer, or NULL for a
- * record without one. */
+/* Sends a record, and waits for its answer; `what` is the call that waits. */
 static int call_locked(struct weft_win *win, struct weft_win_target *target,
 	struct weft_wire_am rec, const char *what)
 {
-	struct weft_win_op *op =
-		what ? weft_win_op_new(win, target, NULL, 1) : NULL;
+	struct weft_win_op *op = weft_win_op_new(win, target, NULL, 1);
 	int err;
 
-	if (what && !op)
+	if (!op)
 		return WEFT_ERR_NOMEM;
-	if (op) {
-		rec.id = op->am.id;
-		target->am.is_touched = false;
-	}
+	rec.id = op->am.id;
+	target->am.is_touched = false;
 	err = weft_win_am_send(target, &rec);
-	if (op)
-		weft_am_op_begun(&op->am, err);
-	return err || !what ? err : weft_win_op_wait(win, target, what);
+	weft_am_op_begun(&op->am, err);
+	return err ? err : weft_win_op_wait(win, target, what);
 }
 
-int weft_win_am_call(struct weft_win *win, struct weft_win_target *target,
-	enum weft_wire_am_kind kind, bool is_answered)
+int weft_win_am_post(struct weft_win *win, struct weft_win_target *target)
 {
-	struct weft_wire_am rec = { .kind = (uint8_t)kind };
+	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_POST };
 	int err;
 
 	weft_vci_lock(win->comm->vci);
-	err = call_locked(
-		win, target, rec, is_answered ? "MPI_Win_flush" : NULL);
+	err = weft_win_am_send(target, &rec);
 	weft_vci_unlock(win->comm->vci);
 	return err;
 }

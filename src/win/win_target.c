@@ -721,10 +721,10 @@ static bool carry_out_one(const struct incoming *in)
 	case WEFT_WIRE_AM_UNLOCK:
 		return do_unlock(in);
 	case WEFT_WIRE_AM_POST:
-		in->from->notices.n_posts++;
+		in->from->n_notices[WEFT_WIN_POST]++;
 		return true;
 	case WEFT_WIRE_AM_COMPLETE:
-		in->from->notices.n_completes++;
+		in->from->n_notices[WEFT_WIN_COMPLETE]++;
 		return true;
 	default:
 		return false;
