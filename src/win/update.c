@@ -184,13 +184,8 @@ void weft_win_update_series(struct weft_win_update *u, char *place,
 
 	for (int64_t i = 0; i < n_runs; i++) {
 		/* of one run the distance may be anything */
-		char *at = place + i * stride;
-		uint64_t from = there + (uint64_t)(i * stride);
-
-		if (is_in_held(hold, u, from))
-			update_plain(u, at, 0, u->n);
-		else
-			weft_win_update_run(u, at, from, hold);
+		weft_win_update_run(u, place + i * stride,
+			there + (uint64_t)(i * stride), hold);
 		u->in = u->in ? u->in + len : NULL;
 		u->old = u->old ? u->old + len : NULL;
 	}

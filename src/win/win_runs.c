@@ -129,14 +129,6 @@ int weft_win_each_run(
 	struct weft_series series;
 	int err = 0;
 
-	if (max == SIZE_MAX && weft_type_is_run(access->type, access->count)) {
-		struct weft_wire_am one = { .disp = access->disp,
-			.at = access->type->true_lb,
-			.n = total,
-			.n_runs = 1 };
-
-		return total ? fn(arg, &one) : 0;
-	}
 	if (weft_type_series(access->type, access->count, &series) &&
 		series.len <= SHORT_RUN && series.stride != series.len)
 		return each_of_series(&all, &series, total);
