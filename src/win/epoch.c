@@ -13,7 +13,6 @@
 #include "transport/progress.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum {
 	FLUSHES_PER_ROUND = 32, /* of progress, where none is needed else */
@@ -60,62 +59,46 @@ static int give_lock(
 
 /* --- open targets ------------------------------------------------- */
 
-static int list_opened(struct weft_win *win, struct weft_win_target *target)
+/* win->spin held. */
+static void list_opened(struct weft_win *win, struct weft_win_target *target)
 {
-	if (win->n_opened == win->n_opened_max) {
-		uint32_t n = weft_max(2 * win->n_opened_max, 16U);
-		void *grown = realloc(win->opened, n * sizeof(*win->opened));
-
-		if (!grown)
-			return weft_err_set(WEFT_ERR_NOMEM,
-				"no memory for an epoch of a window");
-		win->opened = grown;
-		win->n_opened_max = n;
-	}
-	target->open_index = win->n_opened;
-	win->opened[win->n_opened++] = target;
+	weft_list_push_back(&win->opened, &target->opened);
 	__atomic_store_n(&target->is_open, true, __ATOMIC_RELEASE);
-	return 0;
 }
 
 static void unlist_opened(struct weft_win *win, struct weft_win_target *target)
 {
-	struct weft_win_target *last = win->opened[--win->n_opened];
-
-	win->opened[target->open_index] = last;
-	last->open_index = target->open_index;
+	weft_spin_acquire(&win->spin);
+	weft_list_remove(&target->opened);
 	__atomic_store_n(&target->is_open, false, __ATOMIC_RELAXED);
+	weft_spin_release(&win->spin);
 }
 
-/* As others may open more meanwhile; NULL at the end. */
-static struct weft_win_target *opened_at(struct weft_win *win, uint32_t i)
+/* The first one, or the one behind target; NULL at the end. Others may open
+ * more meanwhile. */
+static struct weft_win_target *opened_next(
+	struct weft_win *win, struct weft_win_target *target)
 {
-	struct weft_win_target *target;
+	struct weft_link *link;
 
 	weft_spin_acquire(&win->spin);
-	target = i < win->n_opened ? win->opened[i] : NULL;
+	link = target ? target->opened.next : win->opened.next;
 	weft_spin_release(&win->spin);
-	return target;
+	return link == &win->opened ? NULL
+				    : weft_container_of(link,
+					      struct weft_win_target, opened);
 }
 
-static int list_locked(
+static void list_locked(
 	struct weft_win *win, struct weft_win_target *target, bool has_lock)
 {
-	bool is_second;
-	int err = 0;
-
 	weft_spin_acquire(&win->spin);
-	is_second = target->is_open;
-	if (!is_second)
-		err = list_opened(win, target);
-	if (!is_second && !err) {
+	if (!target->is_open) {
 		target->lock.is_taken = has_lock;
 		target->lock.is_exclusive = false;
+		list_opened(win, target);
 	}
 	weft_spin_release(&win->spin);
-	if (has_lock && err)
-		give_lock(win, target, false);
-	return err;
 }
 
 /* True when this thread is to take the lock; false when another one has. */
@@ -147,7 +130,7 @@ static int open_locked_all(struct weft_win *win, struct weft_win_target *target)
 		return 0;
 	err = take_lock(win, target, false);
 	if (!err)
-		err = list_locked(win, target, true);
+		list_locked(win, target, true);
 	weft_spin_acquire(&win->spin);
 	target->is_opening = false;
 	weft_spin_release(&win->spin);
@@ -158,13 +141,9 @@ int weft_win_target_open(struct weft_win *win, struct weft_win_target *target)
 {
 	if (win->access == WEFT_WIN_FENCED)
 		win->access = WEFT_WIN_USED;
-	switch (win->access) {
-	case WEFT_WIN_USED:
-		return list_locked(win, target, false);
-	case WEFT_WIN_LOCKED_ALL:
-		return win->is_nocheck ? list_locked(win, target, false)
-				       : open_locked_all(win, target);
-	default:
+	if (win->access == WEFT_WIN_LOCKED_ALL && !win->is_nocheck)
+		return open_locked_all(win, target);
+	if (win->access != WEFT_WIN_USED && win->access != WEFT_WIN_LOCKED_ALL)
 		return weft_err_set(WEFT_ERR_RMA_SYNC,
 			"access to rank %u of window \"%s\" in %s%s; begin one "
 			"with MPI_Win_fence, start, lock or lock_all",
@@ -172,7 +151,8 @@ int weft_win_target_open(struct weft_win *win, struct weft_win_target *target)
 			win->access == WEFT_WIN_CLOSED
 				? ""
 				: ", which is not for it");
-	}
+	list_locked(win, target, false);
+	return 0;
 }
 
 /* --- completion ---------------------------------------------------- */
@@ -235,16 +215,14 @@ static int close_target(struct weft_win *win, struct weft_win_target *target)
 
 int weft_win_close_epoch(struct weft_win *win)
 {
+	struct weft_win_target *target;
 	int err = 0;
 
 	atomic_thread_fence(memory_order_seq_cst);
-	while (win->n_opened) {
-		struct weft_win_target *target = win->opened[win->n_opened - 1];
+	while ((target = opened_next(win, NULL)) != NULL) {
 		int one;
 
-		weft_spin_acquire(&win->spin);
 		unlist_opened(win, target);
-		weft_spin_release(&win->spin);
 		one = close_target(win, target);
 		err = err ? err : one;
 	}
@@ -269,8 +247,10 @@ static int flush(struct weft_win *win, int32_t rank, bool is_local)
 			return out_of_turn(win, "and that rank is not locked");
 		return flush_target(win, target, is_local);
 	}
-	for (uint32_t i = 0; win->has_remote && (target = opened_at(win, i));
-		i++) {
+	if (!win->has_remote)
+		return 0;
+	target = NULL;
+	while ((target = opened_next(win, target)) != NULL) {
 		int one = flush_target(win, target, is_local);
 
 		err = err ? err : one;
@@ -412,9 +392,9 @@ int weft_win_start(
 		return err;
 	win->access = WEFT_WIN_STARTED;
 	win->started = weft_group_get((struct weft_group *)group);
-	for (uint32_t i = 0; i < group->size && !err; i++)
-		err = list_locked(win, member_at(win, group, i), false);
-	return err;
+	for (uint32_t i = 0; i < group->size; i++)
+		list_locked(win, member_at(win, group, i), false);
+	return 0;
 }
 
 int weft_win_complete(struct weft_win *win)
@@ -429,9 +409,7 @@ int weft_win_complete(struct weft_win *win)
 		struct weft_win_target *target = member_at(win, group, i);
 		int one;
 
-		weft_spin_acquire(&win->spin);
 		unlist_opened(win, target);
-		weft_spin_release(&win->spin);
 		one = notify_complete(win, target);
 		err = err ? err : one;
 	}
@@ -508,18 +486,14 @@ int weft_win_lock(
 	if (err)
 		return err;
 	weft_spin_acquire(&win->spin);
-	err = list_opened(win, target);
-	if (!err) {
-		win->access = WEFT_WIN_LOCKED;
-		win->n_locks++;
-		target->lock.is_open = true;
-		target->lock.is_taken = has_lock;
-		target->lock.is_exclusive = is_exclusive;
-	}
+	win->access = WEFT_WIN_LOCKED;
+	win->n_locks++;
+	target->lock.is_open = true;
+	target->lock.is_taken = has_lock;
+	target->lock.is_exclusive = is_exclusive;
+	list_opened(win, target);
 	weft_spin_release(&win->spin);
-	if (err && has_lock)
-		give_lock(win, target, is_exclusive);
-	return err;
+	return 0;
 }
 
 int weft_win_unlock(struct weft_win *win, int32_t rank)
@@ -534,9 +508,7 @@ int weft_win_unlock(struct weft_win *win, int32_t rank)
 	if (win->access != WEFT_WIN_LOCKED || !target->lock.is_open)
 		return out_of_turn(win, "and that rank is not locked");
 	atomic_thread_fence(memory_order_seq_cst);
-	weft_spin_acquire(&win->spin);
 	unlist_opened(win, target);
-	weft_spin_release(&win->spin);
 	err = close_target(win, target);
 	weft_spin_acquire(&win->spin);
 	if (!--win->n_locks)

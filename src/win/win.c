@@ -41,7 +41,6 @@ static void win_destroy(struct weft_win *win)
 	weft_group_put(win->posted);
 	weft_map_fini(&win->am.due);
 	free(win->spare);
-	free(win->opened);
 	weft_table_free(&weft_wins, win);
 }
 
@@ -154,6 +153,7 @@ int weft_win_fill(struct weft_win *win, struct weft_comm *comm,
 		((uint32_t)comm->size + WEFT_WIN_PAGE - 1) / WEFT_WIN_PAGE;
 
 	weft_list_init(&win->arrivals);
+	weft_list_init(&win->opened);
 	win->comm = comm;
 	win->am.ops = &weft_win_am_ops;
 	win->am.comm = comm;

@@ -96,11 +96,10 @@ struct weft_win {
 	/* ---- below: only this room; spin guards the epochs ---- */
 	struct weft_win_target ***targets; /* [rank / PAGE][rank % PAGE], made
 					      on use */
-	struct weft_win_target **opened;   /* those with is_open */
-	uint32_t n_opened, n_opened_max;
-	uint8_t access;	   /* enum weft_win_access_epoch */
-	bool is_exposed;   /* between post and wait */
-	bool is_nocheck;   /* LOCK_ALL without locks */
+	struct weft_link opened;	   /* targets with is_open */
+	uint8_t access;			   /* enum weft_win_access_epoch */
+	bool is_exposed;		   /* between post and wait */
+	bool is_nocheck;		   /* LOCK_ALL without locks */
 	bool has_remote;   /* some member is reached by messages */
 	bool is_uniform;   /* all have my size and displacement unit */
 	bool polls_states; /* fences are seen in memory */

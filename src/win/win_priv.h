@@ -80,7 +80,7 @@ struct weft_win_target {
 	uint64_t there; /* base, as the member maps it */
 	size_t size;
 	int64_t disp_unit;
-	uint32_t open_index; /* is_open: in the window's opened */
+	struct weft_link opened; /* is_open: in the window's list */
 	struct weft_win_lock_use lock;
 	/* its notices that arrived by message; those that a start or a wait has
 	 * used */
