@@ -211,8 +211,19 @@ static void measure_columns(
 			weft_min(layout->widths[i], (size_t)WIDTH_MAX);
 }
 
-/* Prints the last cell of a row, which begins in column `begin`. Breaks it at
- * blanks, unless fewer than CELL_MIN columns remain. */
+/* The length of the next line of a text that is longer than `space`: it ends at
+ * a blank or after "|", if possible. */
+static size_t line_part(const char *text, size_t space)
+{
+	size_t len = space;
+
+	while (len && text[len] != ' ' && text[len - 1] != '|')
+		len--;
+	return len ? len : strcspn(text, " ");
+}
+
+/* Prints the last cell of a row, which begins in column `begin`. Continues long
+ * text in that column, with at least CELL_MIN columns. */
 static void print_last_cell(
 	const char *text, size_t begin, size_t line_len, FILE *to)
 {
@@ -220,15 +231,12 @@ static void print_last_cell(
 		line_len > begin + CELL_MIN ? line_len - begin : CELL_MIN;
 
 	while (strlen(text) > space) {
-		const char *blank = memrchr(text, ' ', space + 1);
+		size_t len = line_part(text, space);
 
-		if (!blank)
-			blank = strchr(text, ' ');
-		if (!blank)
-			break;
-		fprintf(to, "%.*s\n%*s", (int)(blank - text), text, (int)begin,
-			"");
-		text = blank + 1;
+		fprintf(to, "%.*s", (int)len, text);
+		text += len + (text[len] == ' ');
+		if (*text)
+			fprintf(to, "\n%*s", (int)begin, "");
 	}
 	fprintf(to, "%s\n", text);
 }

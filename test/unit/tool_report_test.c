@@ -64,12 +64,17 @@ static void test_wrap(void **state)
 	weft_tool_report_text(row, "name", "%s", "x");
 	weft_tool_report_text(row, "meaning", "%s",
 		"one two three four five six seven eight nine ten eleven "
-		"twelve thirteen fourteen fifteen sixteen twenty");
+		"twelve thirteen fourteen fifteen sixteen "
+		"[one_very_long_value_of_many|and_another_value_of_the_same_"
+		"list|"
+		"the_third_value_of_this_long_list|last]");
 	prints(report, weft_tool_report_print,
 		"name  meaning\n"
 		"x     one two three four five six seven eight nine ten eleven "
 		"twelve thirteen fourteen fifteen\n"
-		"      sixteen twenty\n");
+		"      sixteen [one_very_long_value_of_many|"
+		"and_another_value_of_the_same_list|\n"
+		"      the_third_value_of_this_long_list|last]\n");
 }
 
 static void test_plain(void **state)
