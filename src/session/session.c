@@ -172,7 +172,7 @@ static struct weft_child *child_at(struct weft_link *link)
 /* A session's children on one VCI, while the session closes. */
 struct vci_children {
 	struct weft_vci *vci;
-	struct weft_link *children;
+	struct weft_link *list;	 /* in the session */
 	struct weft_link closed; /* children that can be destroyed */
 	struct weft_blocked blocked;
 	bool is_drained;
@@ -180,12 +180,12 @@ struct vci_children {
 
 /* Starts to close all children before waiting for any, so that processes with
  * another order of children cannot deadlock. */
-static int children_start(struct vci_children *vci_children)
+static int children_start(struct vci_children *c)
 {
 	int err = 0;
 
-	weft_disconnect_progress(vci_children->vci);
-	weft_list_for_each(link, next, vci_children->children)
+	weft_disconnect_progress(c->vci);
+	weft_list_for_each(link, next, c->list)
 	{
 		struct weft_child *child = child_at(link);
 		int child_err = child->ops->start_close(child);
@@ -193,26 +193,22 @@ static int children_start(struct vci_children *vci_children)
 		if (child_err && !err)
 			err = child_err;
 	}
-	weft_blocked_begin(&vci_children->blocked);
+	weft_blocked_begin(&c->blocked);
 	return err;
 }
 
 /* True when all children are closed. Each call tests some of them, in turn. */
-static bool children_test(struct vci_children *vci_children)
+static bool children_test(struct vci_children *c)
 {
-	for (int n = 0; n < WEFT_DISCONNECT_SOME &&
-			!weft_list_is_empty(vci_children->children);
-		n++) {
-		struct weft_link *link =
-			weft_list_pop_front(vci_children->children);
+	for (int n = 0;
+		n < WEFT_DISCONNECT_SOME && !weft_list_is_empty(c->list); n++) {
+		struct weft_link *link = weft_list_pop_front(c->list);
 		struct weft_child *child = child_at(link);
 		bool is_closed = child->ops->test_close(child);
 
-		weft_list_push_back(is_closed ? &vci_children->closed
-					      : vci_children->children,
-			link);
+		weft_list_push_back(is_closed ? &c->closed : c->list, link);
 	}
-	return weft_list_is_empty(vci_children->children);
+	return weft_list_is_empty(c->list);
 }
 
 /* One round of the wait until every child is closed. The last session also
@@ -221,35 +217,34 @@ static bool children_test(struct vci_children *vci_children)
  * that have not started to close, except failed members. The wait ends with an
  * error if the watchdog proves that it cannot succeed. Returns true at the end.
  */
-static bool children_drain(struct vci_children *vci_children)
+static bool children_drain(struct vci_children *c)
 {
-	if (vci_children->is_drained)
+	if (c->is_drained)
 		return true;
-	if (!weft_blocked_err(&vci_children->blocked) &&
-		(!children_test(vci_children) ||
-			(vci_children->blocked.is_last &&
-				weft_disconnect_next_cancelled(
-					vci_children->vci, NULL)))) {
-		weft_blocked_round(&vci_children->blocked);
-		weft_disconnect_progress(vci_children->vci);
+	if (!weft_blocked_err(&c->blocked) &&
+		(!children_test(c) ||
+			(c->blocked.is_last && weft_disconnect_next_cancelled(
+						       c->vci, NULL)))) {
+		weft_blocked_round(&c->blocked);
+		weft_disconnect_progress(c->vci);
 		return false;
 	}
-	weft_blocked_end(&vci_children->blocked);
-	vci_children->is_drained = true;
+	weft_blocked_end(&c->blocked);
+	c->is_drained = true;
 	return true;
 }
 
 /* Destroys the children, newest first. A child that is not closed continues to
  * close without a session. */
-static int children_end(struct vci_children *vci_children)
+static int children_end(struct vci_children *c)
 {
 	struct weft_link *closed;
 	int err = 0;
 
-	while ((closed = weft_list_pop_front(&vci_children->closed)) != NULL)
-		weft_list_push_back(vci_children->children, closed);
-	if (weft_blocked_err(&vci_children->blocked))
-		weft_list_for_each(link, next, vci_children->children)
+	while ((closed = weft_list_pop_front(&c->closed)) != NULL)
+		weft_list_push_back(c->list, closed);
+	if (weft_blocked_err(&c->blocked))
+		weft_list_for_each(link, next, c->list)
 		{
 			struct weft_child *child = child_at(link);
 			struct weft_comm *comm = weft_disconnect_comm_of(link);
@@ -257,27 +252,24 @@ static int children_end(struct vci_children *vci_children)
 			if (comm && !child->ops->test_close(child))
 				weft_disconnect_cancel(comm);
 		}
-	while (!weft_list_is_empty(vci_children->children)) {
-		struct weft_child *child =
-			child_at(vci_children->children->prev);
-		struct weft_comm *comm =
-			weft_disconnect_comm_of(vci_children->children->prev);
+	while (!weft_list_is_empty(c->list)) {
+		struct weft_child *child = child_at(c->list->prev);
+		struct weft_comm *comm = weft_disconnect_comm_of(c->list->prev);
 
 		if (comm && !err)
 			err = weft_disconnect_result(comm);
 		child->ops->destroy(child);
 	}
-	return weft_blocked_err(&vci_children->blocked)
-		       ? weft_blocked_raise(&vci_children->blocked)
-		       : err;
+	return weft_blocked_err(&c->blocked) ? weft_blocked_raise(&c->blocked)
+					     : err;
 }
 
-static void children_init(struct vci_children *vci_children,
-	struct weft_session *session, struct weft_vci *vci)
+static void children_init(struct vci_children *c, struct weft_session *session,
+	struct weft_vci *vci)
 {
-	*vci_children = (struct vci_children){
+	*c = (struct vci_children){
 		.vci = vci,
-		.children = &session->children[vci->number],
+		.list = &session->children[vci->number],
 		.blocked = {
 			.kind = session->is_world ? WEFT_BLOCKED_WORLD
 						  : WEFT_BLOCKED_FINALIZE,
@@ -288,31 +280,31 @@ static void children_init(struct vci_children *vci_children,
 				   atomic_load(&weft_proc.n_sessions) == 1,
 		},
 	};
-	weft_list_init(&vci_children->closed);
+	weft_list_init(&c->closed);
 }
 
-/* Runs a step of closing on every part, each under its VCI's lock. Returns the
- * first error. */
-static int for_each_vci(struct vci_children *groups_of_children, int n,
-	int (*step)(struct vci_children *vci_children))
+/* Runs a step of closing for the children of every VCI, under the VCI's lock.
+ * Returns the first error. */
+static int for_each_vci(struct vci_children *children, int n,
+	int (*step)(struct vci_children *c))
 {
 	int err = 0;
 
 	for (int i = 0; i < n; i++) {
 		int step_err;
 
-		weft_vci_lock(groups_of_children[i].vci);
-		step_err = step(&groups_of_children[i]);
-		weft_vci_unlock(groups_of_children[i].vci);
+		weft_vci_lock(children[i].vci);
+		step_err = step(&children[i]);
+		weft_vci_unlock(children[i].vci);
 		if (!err)
 			err = step_err;
 	}
 	return err;
 }
 
-static int children_round(struct vci_children *vci_children)
+static int children_round(struct vci_children *c)
 {
-	return children_drain(vci_children) ? 0 : WEFT_AGAIN;
+	return children_drain(c) ? 0 : WEFT_AGAIN;
 }
 
 /* Waits for the communicators that a session could not close on a VCI that it
@@ -360,17 +352,16 @@ static void drain_vcis(void)
 
 int weft_session_close(struct weft_session *session)
 {
-	struct vci_children groups_of_children[WEFT_VCIS];
+	struct vci_children children[WEFT_VCIS];
 	int n, err, end_err;
 
 	atomic_store(&session->is_closing, true);
 	for (n = 0; n < (int)atomic_load(&session->n_vcis); n++)
-		children_init(
-			&groups_of_children[n], session, session->vcis[n]);
-	err = for_each_vci(groups_of_children, n, children_start);
-	while (for_each_vci(groups_of_children, n, children_round))
+		children_init(&children[n], session, session->vcis[n]);
+	err = for_each_vci(children, n, children_start);
+	while (for_each_vci(children, n, children_round))
 		;
-	end_err = for_each_vci(groups_of_children, n, children_end);
+	end_err = for_each_vci(children, n, children_end);
 	if (!err)
 		err = end_err;
 	if (atomic_load(&weft_proc.n_sessions) == 1)
