@@ -288,7 +288,7 @@ static void case_cancel(struct side *s)
 	rc = weft_net_cancel(s->net, &w.op);
 	claim(s, rc == 0, "a posted receive may be cancelled");
 	claim(s, op_wait(s, &w, "cancel") == WEFT_ERR_CANCELED,
-		"and completes once, as cancelled");
+		"the receive completes once, as cancelled");
 	sync_sides(s);
 }
 

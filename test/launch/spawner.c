@@ -383,7 +383,7 @@ static void parent_names(void)
 	claim(class == MPI_ERR_NAME, "an unpublished name is not found");
 	code = MPI_Unpublish_name("the service", MPI_INFO_NULL, port);
 	MPI_Error_class(code, &class);
-	claim(class == MPI_ERR_SERVICE, "but once");
+	claim(class == MPI_ERR_SERVICE, "a name cannot be unpublished twice");
 }
 
 static int class_of(int code)

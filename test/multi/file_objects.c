@@ -160,12 +160,15 @@ static void hints(void)
 	CHECK(stat(name, &st) == 0 && (st.st_mode & 0777) == 0640,
 		"file_perm: %o", (unsigned)st.st_mode);
 	CHECK(!strcmp(hint(fh, "file_perm"), "0640"), "file_perm is returned");
-	CHECK(!strcmp(hint(fh, "romio_ds_read"), "disable"), "heeded");
+	CHECK(!strcmp(hint(fh, "romio_ds_read"), "disable"),
+		"romio_ds_read is returned");
 	CHECK(!strcmp(hint(fh, "ind_rd_buffer_size"), "524288"),
 		"an invalid value is ignored: %s", value_of);
 	CHECK(!strcmp(hint(fh, "filename"), name), "the name: %s", value_of);
-	CHECK(!strcmp(hint(fh, "no_such_key"), "none"), "not a hint");
-	CHECK(!strcmp(hint(fh, "romio_ds_write"), "automatic"), "told");
+	CHECK(!strcmp(hint(fh, "no_such_key"), "none"),
+		"an unknown key is not returned");
+	CHECK(!strcmp(hint(fh, "romio_ds_write"), "automatic"),
+		"cb_config_list is returned");
 	MPI_Info_set(info, "ind_rd_buffer_size", "65536");
 	MPI_Info_set(info, "file_perm", "0600");
 	OK(MPI_File_set_info(fh, info));
@@ -223,10 +226,12 @@ static void aggregators(void)
 	int size = mtest.size;
 	MPI_File fh = open_with_hints(of_node, 1);
 
-	CHECK(!strcmp(hint(fh, "cb_config_list"), "*:2"), "told");
+	CHECK(!strcmp(hint(fh, "cb_config_list"), "*:2"),
+		"cb_config_list is returned");
 	CHECK(has_aggregators(fh, size < 2 ? size : 2), "two of the node: %s",
 		value_of);
-	CHECK(!strcmp(hint(fh, "romio_no_indep_rw"), "false"), "not said");
+	CHECK(!strcmp(hint(fh, "romio_no_indep_rw"), "false"),
+		"romio_no_indep_rw is false by default");
 	OK(MPI_File_close(&fh));
 	fh = open_with_hints(all, 2);
 	CHECK(atoi(hint(fh, "cb_nodes")) == (size < 3 ? size : 3),
@@ -238,7 +243,8 @@ static void aggregators(void)
 		"named hosts are passed over: %s", value_of);
 	OK(MPI_File_close(&fh));
 	fh = open_with_hints(only, 2);
-	CHECK(!strcmp(hint(fh, "romio_no_indep_rw"), "true"), "told");
+	CHECK(!strcmp(hint(fh, "romio_no_indep_rw"), "true"),
+		"cb_config_list is returned");
 	CHECK(!strcmp(hint(fh, "romio_cb_read"), "enable"),
 		"romio_no_indep_rw enables aggregators: %s", value_of);
 	OK(MPI_File_close(&fh));

@@ -196,7 +196,8 @@ static void created(const char *name)
 		"the layout is the requested one: %u wide of %u",
 		disk.layout.n_wide, disk.layout.len);
 	CHECK(!strcmp(hint_of(fh, "striping_unit"), "131072"), "told");
-	CHECK(!strcmp(hint_of(fh, "striping_factor"), "3"), "and how many");
+	CHECK(!strcmp(hint_of(fh, "striping_factor"), "3"),
+		"striping_factor is the number of stripes");
 	write_records(fh);
 	OK(MPI_File_close(&fh));
 }
@@ -212,7 +213,8 @@ static void there(const char *name)
 	CHECK(disk.n_set == n_set, "an existing file keeps its layout");
 	CHECK(!strcmp(hint_of(fh, "striping_unit"), "131072"),
 		"the file's own");
-	CHECK(!strcmp(hint_of(fh, "striping_factor"), "3"), "and how many");
+	CHECK(!strcmp(hint_of(fh, "striping_factor"), "3"),
+		"striping_factor is the number of stripes");
 	write_records(fh);
 	OK(MPI_File_close(&fh));
 	FAILS(MPI_File_open(MPI_COMM_WORLD, name,
@@ -233,7 +235,7 @@ static void refused(const char *name)
 	CHECK(disk.n_set == (mtest.rank == 0),
 		"the call to set the layout was tried");
 	CHECK(!strcmp(hint_of(fh, "striping_factor"), "none"),
-		"not what is not");
+		"a factor that could not be set is not returned");
 	write_records(fh);
 	OK(MPI_File_close(&fh));
 }
@@ -246,8 +248,10 @@ static void elsewhere(const char *name)
 	disk.is_on = false;
 	disk.n_set = disk.n_got = disk.n_made = 0;
 	fh = opened(name, MPI_MODE_DELETE_ON_CLOSE, "131072", "3");
-	CHECK(!strcmp(hint_of(fh, "striping_factor"), "none"), "none here");
-	CHECK(!strcmp(hint_of(fh, "striping_unit"), "131072"), "of domains");
+	CHECK(!strcmp(hint_of(fh, "striping_factor"), "none"),
+		"a file without stripes has no striping_factor");
+	CHECK(!strcmp(hint_of(fh, "striping_unit"), "131072"),
+		"striping_unit is that of the file domains");
 	write_records(fh);
 	CHECK(!disk.n_set && !disk.n_got && !disk.n_made,
 		"the file system is not asked for a layout");

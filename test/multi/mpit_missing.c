@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 	CHECK(rcs == 8, "each call returns its error, %d of 8", rcs);
 	CHECK(count_words(errors, "MPI_T_pvar_get_num is not") == 1 &&
 			count_words(errors, "MPI_T_cvar_get_num is not") == 1,
-		"each says it once");
+		"each procedure warns once");
 	fclose(errors);
 	return mtest_finish();
 }

@@ -100,7 +100,7 @@ static void misspelt(void)
 	output_restore();
 	CHECK(output_count("SESSION-KEY") == 1 &&
 			output_count("the nearest is weft_finalize") == 1,
-		"the right spelling is told");
+		"the right spelling is reported");
 	session_close(&session);
 }
 

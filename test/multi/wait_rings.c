@@ -179,7 +179,7 @@ static void poll_late(bool is_probe)
 			MPI_STATUS_IGNORE));
 	CHECK(output_count(is_probe ? "MPI-POLL MPI_Iprobe"
 				    : "MPI-POLL MPI_Test") == 1,
-		"who polls says so");
+		"a process that polls reports it");
 	CHECK(output_count("it computes, or is stopped") >= 1,
 		"no call of the other process makes progress");
 }
@@ -197,10 +197,11 @@ static void allreduce_late(void)
 		return;
 	output_restore();
 	CHECK(output_count("MPI-WAIT MPI_Allreduce has waited") == 1,
-		"a collective says that it waits");
+		"the wait of a collective is reported");
 	CHECK(output_count("rank 1 (process 1) is not answering") == 1,
-		"and who has not come");
-	CHECK(output_count("DEADLOCK") == 0, "late is not stuck");
+		"the report names the missing process");
+	CHECK(output_count("DEADLOCK") == 0,
+		"a process that is late is not reported as a deadlock");
 }
 
 int main(int argc, char **argv)
