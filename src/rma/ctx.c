@@ -7,28 +7,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static void on_read(struct weft_op *op, int err, size_t len)
-{
-	struct weft_rma_ctx *ctx =
-		weft_container_of(op, struct weft_rma_ctx, read_op);
-
-	(void)len;
-	ctx->n_reads--;
-	if (err && !ctx->err)
-		ctx->err = err;
-}
-
-static void on_flushed(struct weft_op *op, int err, size_t len)
-{
-	struct weft_rma_ctx *ctx =
-		weft_container_of(op, struct weft_rma_ctx, flush_op);
-
-	(void)len;
-	ctx->n_flushes--;
-	if (err && !ctx->err)
-		ctx->err = err;
-}
-
 /* Its share of the fabric. The default context has the endpoint that peers
  * use as well. */
 static int rma_ctx_open_far(struct weft_rma_ctx *ctx)
@@ -39,8 +17,6 @@ static int rma_ctx_open_far(struct weft_rma_ctx *ctx)
 	ctx->touched = calloc(weft_rma.n_pes, sizeof(*ctx->touched));
 	if (!ctx->states || !ctx->touched)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a context");
-	ctx->read_op.done = on_read;
-	ctx->flush_op.done = on_flushed;
 	ctx->window = WEFT_WINDOW;
 	if (weft_rma.ctx)
 		return weft_rma_fabric_ep(&ctx->ep);
@@ -48,32 +24,36 @@ static int rma_ctx_open_far(struct weft_rma_ctx *ctx)
 	return 0;
 }
 
-/* The fabric may still tell of what it had under way when a PE failed, and the
- * first endpoint stays. */
-static bool is_needed(const struct weft_rma_ctx *ctx)
+/* The fabric may still complete operations that were given up, and the first
+ * endpoint stays. */
+static void due_destroy(
+	const struct weft_rma_ctx *ctx, struct weft_rma_due *due)
 {
-	return ctx->ep == weft_rma_domain_ep(weft_rma_own.domain) &&
-	       (ctx->n_reads || ctx->n_flushes || ctx->failed);
+	struct weft_rma_own *own = &weft_rma_own;
+
+	if (due && due->n && ctx->ep == weft_rma_domain_ep(own->domain)) {
+		due->next = own->given_up;
+		own->given_up = due;
+		return;
+	}
+	free(due);
 }
 
 static void rma_ctx_destroy(struct weft_rma_ctx *ctx)
 {
 	if (ctx->ep) {
 		weft_rma_am_forget(ctx);
-		if (is_needed(ctx)) {
-			weft_list_push_back(&weft_rma_own.left, &ctx->link);
-			return;
-		}
 		if (ctx->ep != weft_rma_domain_ep(weft_rma_own.domain))
 			weft_rma_ep_close(ctx->ep);
 	}
-	while (ctx->failed) {
-		struct weft_awaited *failed = ctx->failed;
+	while (ctx->given_up) {
+		struct weft_rma_due *due = ctx->given_up;
 
-		ctx->failed = failed->failed;
-		free(failed);
+		ctx->given_up = due->next;
+		due_destroy(ctx, due);
 	}
-	free(ctx->awaited);
+	due_destroy(ctx, ctx->waited);
+	due_destroy(ctx, ctx->later);
 	free(ctx->states);
 	free(ctx->touched);
 	free(ctx);

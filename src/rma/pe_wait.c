@@ -89,28 +89,18 @@ bool weft_rma_wait_is_long(uint64_t start_ns, uint64_t now)
 		       (uint64_t)weft_knobs.stall_warn * WEFT_NS_PER_S;
 }
 
-static uint32_t rma_wait_pe_at(uint64_t addr)
-{
-	uint32_t pe = 0;
-
-	while (pe < weft_rma.n_pes - 1 && weft_rma_own.remotes[pe].addr != addr)
-		pe++;
-	return pe;
-}
-
 /* For whoever asks what this process is in. */
 void weft_rma_wait_note(
-	const char *what, uint64_t addr, uint64_t start_ns, uint64_t now)
+	const char *what, uint32_t pe, uint64_t start_ns, uint64_t now)
 {
 	char text[WEFT_WAIT_TEXT];
 
 	if (now - start_ns < NOTE_NS)
 		return;
-	if (addr == WEFT_RMA_ALL)
+	if (pe == WEFT_RMA_ALL)
 		snprintf(text, sizeof(text), "in %.100s", what);
 	else
-		snprintf(text, sizeof(text), "in %.100s PE %u", what,
-			rma_wait_pe_at(addr));
+		snprintf(text, sizeof(text), "in %.100s PE %u", what, pe);
 	weft_wait_note(text, start_ns);
 }
 
@@ -119,9 +109,8 @@ static int rma_wait_say(
 {
 	char where[32] = "";
 
-	if (op_wait->addr != WEFT_RMA_ALL)
-		snprintf(where, sizeof(where), " PE %u",
-			rma_wait_pe_at(op_wait->addr));
+	if (op_wait->pe != WEFT_RMA_ALL)
+		snprintf(where, sizeof(where), " PE %u", op_wait->pe);
 	op_wait->has_said = true;
 	weft_log_warn("RMA-STALL",
 		"this PE has waited %u s for %s%s%s%s (WEFT_STALL_WARN)",
@@ -144,18 +133,15 @@ int weft_rma_op_wait_check(struct weft_rma_op_wait *op_wait, uint32_t n_left)
 	if (weft_likely(!weft_rma_wait_is_time(
 		    &op_wait->n_rounds, &op_wait->start_ns, &now)))
 		return 0;
-	weft_rma_wait_note(
-		op_wait->what, op_wait->addr, op_wait->start_ns, now);
-	if (op_wait->addr != WEFT_RMA_ALL &&
-		weft_rma_pe_has_failed(rma_wait_pe_at(op_wait->addr)))
-		return weft_rma_wait_failed(
-			op_wait->what, rma_wait_pe_at(op_wait->addr));
+	weft_rma_wait_note(op_wait->what, op_wait->pe, op_wait->start_ns, now);
+	if (op_wait->pe != WEFT_RMA_ALL && weft_rma_pe_has_failed(op_wait->pe))
+		return weft_rma_wait_failed(op_wait->what, op_wait->pe);
 	if (n_left != op_wait->n_left || !op_wait->moved_ns) {
 		op_wait->n_left = n_left;
 		op_wait->moved_ns = now;
 	}
 	*failed = 0;
-	if (op_wait->addr == WEFT_RMA_ALL &&
+	if (op_wait->pe == WEFT_RMA_ALL &&
 		now - op_wait->moved_ns > WEFT_RMA_GRACE_NS &&
 		weft_rma_pe_failed(failed, sizeof(failed)))
 		return weft_err_set(WEFT_ERR_PEER, "%s cannot end; failed: %s",
@@ -181,7 +167,7 @@ static uint32_t wait_for_news(char *failed, size_t len)
 	return n;
 }
 
-int weft_rma_fault_at(int err, const char *what, uint64_t addr)
+int weft_rma_fault_at(int err, const char *what, uint32_t pe)
 {
 	char why[160], failed[80] = "";
 
@@ -190,9 +176,9 @@ int weft_rma_fault_at(int err, const char *what, uint64_t addr)
 		snprintf(why, sizeof(why), "%s", weft_err_str(err));
 	if (err == WEFT_ERR_PEER || err == WEFT_ERR_CANCELED)
 		wait_for_news(failed, sizeof(failed));
-	if (addr == WEFT_RMA_ALL)
+	if (pe == WEFT_RMA_ALL)
 		return weft_err_set(err, "%s%s%s", why,
 			*failed ? "; failed: " : "", failed);
-	return weft_err_set(err, "%s PE %u: %s%s%s", what, rma_wait_pe_at(addr),
-		why, *failed ? "; failed: " : "", failed);
+	return weft_err_set(err, "%s PE %u: %s%s%s", what, pe, why,
+		*failed ? "; failed: " : "", failed);
 }

@@ -25,22 +25,28 @@ enum {
 	BURST_NS = 20000, /* about what sending a message costs */
 };
 
-/* A fetching atomic that nobody waits for. */
+/* A fetching atomic that no call waits for, with its operands. */
 struct pending {
 	struct weft_op op;
-	struct weft_rma_ctx *ctx;
+	struct weft_rma_due *due;
 	uint64_t value, cond;
 };
 
-static void remote_on_done(struct weft_op *op, int err, size_t len)
-{
-	struct weft_awaited *awaited =
-		weft_container_of(op, struct weft_awaited, op);
+/* One operation for the fabric. */
+struct post {
+	enum { POST_WRITE, POST_READ, POST_AMO } kind;
+	struct weft_rma_ep_target to;
+	void *buf; /* WRITE, READ */
+	size_t len;
+	const struct weft_rma_ep_amo *amo; /* AMO */
+	uint64_t flags;
+};
 
-	(void)len;
-	awaited->is_done = true;
-	awaited->err = err;
-}
+static const char *const post_names[] = {
+	[POST_WRITE] = "a put to",
+	[POST_READ] = "a get from",
+	[POST_AMO] = "an atomic at",
+};
 
 void weft_remote_progress(struct weft_rma_ctx *ctx)
 {
@@ -57,49 +63,59 @@ void weft_remote_progress(struct weft_rma_ctx *ctx)
 	weft_vci_unlock(vci);
 }
 
-/* The operation that the next post completes, for remote_wait_for(); NULL
- * without memory. */
-static struct weft_op *await(struct weft_rma_ctx *ctx)
-{
-	struct weft_awaited *awaited = ctx->awaited;
+/* --- operations that complete ------------------------------------------- */
 
-	if (weft_unlikely(!awaited)) {
-		awaited = ctx->awaited = calloc(1, sizeof(*awaited));
-		if (!awaited) {
+static void due_end(struct weft_rma_due *due, int err)
+{
+	due->n--;
+	if (err && !due->err)
+		due->err = err;
+}
+
+static void due_on_done(struct weft_op *op, int err, size_t len)
+{
+	(void)len;
+	due_end(weft_container_of(op, struct weft_rma_due, op), err);
+}
+
+/* NULL with an error described. */
+static struct weft_rma_due *due_of(struct weft_rma_due **due)
+{
+	if (weft_unlikely(!*due)) {
+		*due = calloc(1, sizeof(**due));
+		if (!*due) {
 			weft_err_set(WEFT_ERR_NOMEM, "no memory for a wait");
 			return NULL;
 		}
-		awaited->op.done = remote_on_done;
+		(*due)->op.done = due_on_done;
 	}
-	awaited->is_done = false;
-	return &awaited->op;
+	return *due;
 }
 
-/* An awaited operation that is given up: the fabric may still write to it. */
-static void remote_give_up(struct weft_rma_ctx *ctx)
+/* Waits until all of them are complete. If a PE has failed, they are given up:
+ * the fabric may still complete them. */
+static int due_wait(struct weft_rma_ctx *ctx, struct weft_rma_due **due,
+	const char *what, uint32_t pe)
 {
-	ctx->awaited->failed = ctx->failed;
-	ctx->failed = ctx->awaited;
-	ctx->awaited = NULL;
-}
-
-static int remote_wait_for(
-	struct weft_rma_ctx *ctx, const char *what, uint64_t addr)
-{
-	struct weft_rma_op_wait op_wait = { .what = what, .addr = addr };
-	struct weft_awaited *awaited = ctx->awaited;
+	struct weft_rma_op_wait op_wait = { .what = what, .pe = pe };
+	struct weft_rma_due *its = *due;
 	int err = 0;
 
-	while (!awaited->is_done && !err) {
+	if (!its)
+		return 0;
+	while (its->n && !err) {
 		weft_remote_progress(ctx);
-		err = weft_rma_op_wait_check(&op_wait, 1);
+		err = weft_rma_op_wait_check(&op_wait, its->n);
 	}
-	if (!awaited->is_done) {
-		remote_give_up(ctx);
+	if (its->n) {
+		its->next = ctx->given_up;
+		ctx->given_up = its;
+		*due = NULL;
 		return err;
 	}
-	err = awaited->err;
-	return weft_unlikely(err) ? weft_rma_fault_at(err, what, addr) : 0;
+	err = its->err;
+	its->err = 0;
+	return weft_unlikely(err) ? weft_rma_fault_at(err, what, pe) : 0;
 }
 
 /* The first access to a PE's variables asks for their key. Two contexts may
@@ -168,86 +184,74 @@ static int remote_begin(
 
 /* --- posts that wait out back-pressure ----------------------------------- */
 
-/* A refused post must not leave others waiting for it: it is the last of its
- * batch then. */
-static uint64_t last_of_batch(const struct weft_rma_ctx *ctx, uint64_t flags)
+static int post_once(
+	struct weft_rma_ep *ep, const struct post *p, struct weft_op *op)
 {
-	return flags & ~ctx->ep->domain->plan.batch_flags;
-}
-
-/* A round after a refused post. 0: try again. */
-static int refused(struct weft_rma_ctx *ctx, struct weft_rma_op_wait *op_wait)
-{
-	weft_remote_progress(ctx);
-	return weft_rma_op_wait_check(op_wait, 1);
-}
-
-static int remote_posted(int err, const char *what, uint64_t addr)
-{
-	return weft_likely(!err) ? 0 : weft_rma_fault_at(err, what, addr);
-}
-
-static int write_out(struct weft_rma_ctx *ctx,
-	const struct weft_rma_ep_target *to, const void *src, size_t len,
-	uint64_t flags, struct weft_op *op)
-{
-	struct weft_rma_op_wait op_wait = { .what = "a put to",
-		.addr = to->addr };
-	int err = weft_rma_ep_write(ctx->ep, to, src, len, flags, op);
-
-	while (weft_unlikely(err == WEFT_AGAIN)) {
-		err = refused(ctx, &op_wait);
-		if (err)
-			return err;
-		flags = last_of_batch(ctx, flags);
-		err = weft_rma_ep_write(ctx->ep, to, src, len, flags, op);
+	switch (p->kind) {
+	case POST_WRITE:
+		return weft_rma_ep_write(
+			ep, &p->to, p->buf, p->len, p->flags, op);
+	case POST_READ:
+		return weft_rma_ep_read(
+			ep, &p->to, p->buf, p->len, p->flags, op);
+	case POST_AMO:
+		break;
 	}
-	return remote_posted(err, "a put to", to->addr);
+	return weft_rma_ep_amo(ep, &p->to, p->amo, p->flags, op);
 }
 
-static int read_in(struct weft_rma_ctx *ctx,
-	const struct weft_rma_ep_target *from, void *dest, size_t len,
+/* op NULL: completes unseen. A refused post must not leave others waiting for
+ * it: it is the last of its batch then. */
+static int post_op(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
 	struct weft_op *op)
 {
-	struct weft_rma_op_wait op_wait = { .what = "a get from",
-		.addr = from->addr };
-	int err = weft_rma_ep_read(ctx->ep, from, dest, len, 0, op);
+	struct weft_rma_op_wait op_wait = { .what = post_names[p->kind],
+		.pe = pe };
+	int err = post_once(ctx->ep, p, op);
 
 	while (weft_unlikely(err == WEFT_AGAIN)) {
-		err = refused(ctx, &op_wait);
+		weft_remote_progress(ctx);
+		err = weft_rma_op_wait_check(&op_wait, 1);
 		if (err)
 			return err;
-		err = weft_rma_ep_read(ctx->ep, from, dest, len, 0, op);
+		p->flags &= ~ctx->ep->domain->plan.batch_flags;
+		err = post_once(ctx->ep, p, op);
 	}
-	return remote_posted(err, "a get from", from->addr);
+	return weft_likely(!err) ? 0 : weft_rma_fault_at(err, op_wait.what, pe);
 }
 
-static int amo_out(struct weft_rma_ctx *ctx,
-	const struct weft_rma_ep_target *to, const struct weft_rma_ep_amo *amo,
-	uint64_t flags, struct weft_op *op)
+/* As one of those that a wait completes. */
+static int post_due(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
+	struct weft_rma_due **due)
 {
-	struct weft_rma_op_wait op_wait = { .what = "an atomic at",
-		.addr = to->addr };
-	int err = weft_rma_ep_amo(ctx->ep, to, amo, flags, op);
+	struct weft_rma_due *its = due_of(due);
+	int err;
 
-	while (weft_unlikely(err == WEFT_AGAIN)) {
-		err = refused(ctx, &op_wait);
-		if (err)
-			return err;
-		flags = last_of_batch(ctx, flags);
-		err = weft_rma_ep_amo(ctx->ep, to, amo, flags, op);
-	}
-	return remote_posted(err, "an atomic at", to->addr);
+	if (!its)
+		return WEFT_ERR_NOMEM;
+	its->n++;
+	err = post_op(ctx, p, pe, &its->op);
+	if (err)
+		its->n--;
+	return err;
 }
 
-static int flush_out(struct weft_rma_ctx *ctx, uint32_t pe, struct weft_op *op)
+/* Posts one and waits for it. */
+static int post_and_wait(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe)
+{
+	int err = post_due(ctx, p, pe, &ctx->waited);
+
+	return err ? err : due_wait(ctx, &ctx->waited, post_names[p->kind], pe);
+}
+
+static struct post flush_of(const struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	const struct weft_rma_remote *remote = &weft_rma_own.remotes[pe];
-	struct weft_rma_ep_target to = { remote->addr, remote->spans[0].base,
-		remote->spans[0].key };
 
-	return write_out(
-		ctx, &to, NULL, 0, ctx->ep->domain->plan.flush_flags, op);
+	return (struct post){ .kind = POST_WRITE,
+		.to = { remote->addr, remote->spans[0].base,
+			remote->spans[0].key },
+		.flags = ctx->ep->domain->plan.flush_flags };
 }
 
 /* --- holding back -------------------------------------------------------- */
@@ -258,12 +262,15 @@ static int post_held(struct weft_rma_ctx *ctx, uint64_t more)
 	struct weft_rma_ep_amo amo = { .what = op->what,
 		.width = (uint32_t)op->len,
 		.operand = ctx->held.data };
+	struct post p = { .kind = op->is_amo ? POST_AMO : POST_WRITE,
+		.to = op->to,
+		.buf = ctx->held.data,
+		.len = op->len,
+		.amo = &amo,
+		.flags = op->flags | more };
 
 	ctx->held.is_held = false;
-	if (op->is_amo)
-		return amo_out(ctx, &op->to, &amo, op->flags | more, NULL);
-	return write_out(
-		ctx, &op->to, ctx->held.data, op->len, op->flags | more, NULL);
+	return post_op(ctx, &p, op->pe, NULL);
 }
 
 int weft_remote_release(struct weft_rma_ctx *ctx)
@@ -320,16 +327,13 @@ static int remote_hold(struct weft_rma_ctx *ctx,
 
 int weft_remote_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
+	struct post flush = flush_of(ctx, pe);
 	int err = weft_remote_release(ctx);
-	struct weft_op *op = await(ctx);
 
-	if (!op)
-		return WEFT_ERR_NOMEM;
 	if (!err)
-		err = flush_out(ctx, pe, op);
+		err = post_due(ctx, &flush, pe, &ctx->waited);
 	if (!err)
-		err = remote_wait_for(
-			ctx, "what was put to", weft_rma_own.remotes[pe].addr);
+		err = due_wait(ctx, &ctx->waited, "what was put to", pe);
 	ctx->states[pe] &=
 		(uint8_t) ~(WEFT_STATE_WRITTEN | WEFT_STATE_WRITTEN_FENCED);
 	return err;
@@ -348,8 +352,10 @@ static int before_writing(
 	if (weft_unlikely(!err && (state & WEFT_STATE_WRITTEN_FENCED) &&
 			  !weft_rma_own.has_put_order)) {
 		if (fence) {
+			struct post flush = flush_of(ctx, pe);
+
 			*flags |= fence;
-			err = flush_out(ctx, pe, NULL);
+			err = post_op(ctx, &flush, pe, NULL);
 			ctx->states[pe] &= (uint8_t)~WEFT_STATE_WRITTEN_FENCED;
 		} else {
 			err = weft_remote_flush_pe(ctx, pe);
@@ -392,14 +398,11 @@ static int fence_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 static int start_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	uint8_t state = ctx->states[pe];
+	struct post flush = flush_of(ctx, pe);
 	int err = 0, told = 0;
 
-	if (state & WEFT_STATE_WRITTEN) {
-		ctx->n_flushes++;
-		err = flush_out(ctx, pe, &ctx->flush_op);
-		if (err)
-			ctx->n_flushes--;
-	}
+	if (state & WEFT_STATE_WRITTEN)
+		err = post_due(ctx, &flush, pe, &ctx->later);
 	if ((state & WEFT_STATE_AM) && !(state & WEFT_STATE_AM_ONE))
 		told = weft_rma_am_start_flush(ctx, pe);
 	return err ? err : told;
@@ -418,14 +421,19 @@ static int start_flush_all(struct weft_rma_ctx *ctx)
 	return err;
 }
 
+/* Of an operation that ended after its call. */
 static int take_late_error(struct weft_rma_ctx *ctx)
 {
 	int err = ctx->err ? ctx->err : ctx->ep->err;
 
-	ctx->err = 0;
-	ctx->ep->err = 0;
-	return weft_unlikely(err) ? weft_rma_fault_at(err, "", WEFT_RMA_ALL)
-				  : 0;
+	if (!err && ctx->later)
+		err = ctx->later->err;
+	if (weft_likely(!err))
+		return 0;
+	ctx->err = ctx->ep->err = 0;
+	if (ctx->later)
+		ctx->later->err = 0;
+	return weft_rma_fault_at(err, "", WEFT_RMA_ALL);
 }
 
 int weft_remote_fence(struct weft_rma_ctx *ctx)
@@ -442,25 +450,10 @@ int weft_remote_fence(struct weft_rma_ctx *ctx)
 	/* reports errors to a program without quiet as well */
 	if (++ctx->n_fences % FENCES_PER_POLL == 0)
 		weft_rma_ep_poll(ctx->ep);
-	if (weft_unlikely(ctx->err || ctx->ep->err) && !err)
+	if (!err)
 		err = take_late_error(ctx);
 	weft_ctx_drop(ctx);
 	return err;
-}
-
-/* Until no operation is under way, or a PE failed. */
-static int remote_wait_all(struct weft_rma_ctx *ctx)
-{
-	struct weft_rma_op_wait op_wait = { .what = "a quiet",
-		.addr = WEFT_RMA_ALL };
-	int err = 0;
-
-	while ((ctx->n_flushes || ctx->n_reads) && !err) {
-		weft_remote_progress(ctx);
-		err = weft_rma_op_wait_check(
-			&op_wait, ctx->n_flushes + ctx->n_reads);
-	}
-	return ctx->n_flushes || ctx->n_reads ? err : 0;
 }
 
 /* Flushes one PE, or all that were accessed. */
@@ -473,7 +466,7 @@ static int remote_quiet(struct weft_rma_ctx *ctx, const uint32_t *only)
 	err = err ? err : one;
 	one = weft_remote_release(ctx);
 	err = err ? err : one;
-	one = remote_wait_all(ctx);
+	one = due_wait(ctx, &ctx->later, "a quiet", WEFT_RMA_ALL);
 	err = err ? err : one;
 	one = weft_rma_am_wait(ctx);
 	err = err ? err : one;
@@ -586,43 +579,61 @@ static int put_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 	const struct weft_rma_ep_target *to, const void *src, size_t len,
 	uint32_t pe)
 {
-	uint64_t flags = ctx->flags[class] | WEFT_RMA_EP_COPY;
-	struct weft_rma_small op = { .class = class, .to = *to, .len = len };
-	int err = before_writing(ctx, pe, &flags);
+	struct post p = { .kind = POST_WRITE,
+		.to = *to,
+		.buf = (void *)(uintptr_t)src,
+		.len = len,
+		.flags = ctx->flags[class] | WEFT_RMA_EP_COPY };
+	struct weft_rma_small op = {
+		.class = class, .to = *to, .pe = pe, .len = len
+	};
+	int err = before_writing(ctx, pe, &p.flags);
 
-	op.flags = flags;
+	op.flags = p.flags;
 	if (err)
 		return err;
 	if (ctx->is_batching[class] && len <= WEFT_HELD_MAX)
 		return remote_hold(ctx, &op, src);
-	return write_out(ctx, to, src, len, flags, NULL);
+	return post_op(ctx, &p, pe, NULL);
+}
+
+/* The pieces that the fabric takes of a long access. due NULL: they complete
+ * unseen, or (is_waited) are waited for. */
+static int post_pieces(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
+	bool is_waited, struct weft_rma_due **due)
+{
+	size_t max = ctx->ep->domain->plan.rma_max_len;
+	size_t left = p->len;
+	int err = 0;
+
+	while (left && !err) {
+		p->len = weft_min(left, max);
+		err = is_waited ? post_and_wait(ctx, p, pe)
+		      : due	? post_due(ctx, p, pe, due)
+				: post_op(ctx, p, pe, NULL);
+		p->to.remote += p->len;
+		p->buf = (char *)p->buf + p->len;
+		left -= p->len;
+	}
+	return err;
 }
 
 /* The source must stay until the fabric has it; only nbi leaves that to the
  * caller. */
 static int put_large(struct weft_rma_ctx *ctx, uint64_t flags,
-	struct weft_rma_ep_target to, const char *src, size_t len, uint32_t pe,
+	struct weft_rma_ep_target to, const void *src, size_t len, uint32_t pe,
 	bool is_nbi)
 {
-	size_t max = ctx->ep->domain->plan.rma_max_len;
+	struct post p = { .kind = POST_WRITE,
+		.to = to,
+		.buf = (void *)(uintptr_t)src,
+		.len = len,
+		.flags = flags };
 	int err = weft_remote_release(ctx);
 
 	if (!err)
-		err = before_writing(ctx, pe, &flags);
-	while (len && !err) {
-		struct weft_op *op = is_nbi ? NULL : await(ctx);
-		size_t piece = weft_min(len, max);
-
-		if (!is_nbi && !op)
-			return WEFT_ERR_NOMEM;
-		err = write_out(ctx, &to, src, piece, flags, op);
-		if (!err && !is_nbi)
-			err = remote_wait_for(ctx, "a put to", to.addr);
-		to.remote += piece;
-		src += piece;
-		len -= piece;
-	}
-	return err;
+		err = before_writing(ctx, pe, &p.flags);
+	return err ? err : post_pieces(ctx, &p, pe, !is_nbi, NULL);
 }
 
 static int remote_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
@@ -654,37 +665,20 @@ int weft_remote_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	return err;
 }
 
-static int remote_get(struct weft_rma_ctx *ctx, char *dest, const void *src,
+static int remote_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi)
 {
-	size_t max = ctx->ep->domain->plan.rma_max_len;
-	struct weft_rma_ep_target from;
+	struct post p = { .kind = POST_READ, .buf = dest, .len = len };
 	int err;
 
 	if (is_nbi && is_am_word(ctx, src, len, pe))
 		return am_get(ctx, dest, src, len, pe);
-	err = locate(ctx, src, len, pe, &from);
+	err = locate(ctx, src, len, pe, &p.to);
 	if (!err)
 		err = weft_remote_release(ctx);
 	if (!err && !is_nbi)
 		err = before_reading(ctx, pe);
-	while (len && !err) {
-		struct weft_op *op = is_nbi ? &ctx->read_op : await(ctx);
-		size_t piece = weft_min(len, max);
-
-		if (!op)
-			return WEFT_ERR_NOMEM;
-		ctx->n_reads += is_nbi;
-		err = read_in(ctx, &from, dest, piece, op);
-		if (err)
-			ctx->n_reads -= is_nbi;
-		else if (!is_nbi)
-			err = remote_wait_for(ctx, "a get from", from.addr);
-		from.remote += piece;
-		dest += piece;
-		len -= piece;
-	}
-	return err;
+	return err ? err : post_pieces(ctx, &p, pe, !is_nbi, &ctx->later);
 }
 
 int weft_remote_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
@@ -718,23 +712,26 @@ static int fabric_amo(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 {
 	uint64_t flags = ctx->flags[class] | extra | WEFT_RMA_EP_COPY;
 	struct weft_rma_small op = { .class = class,
+		.pe = pe,
 		.len = amo->width,
 		.is_amo = true,
 		.what = whats[amo->op] };
 	struct weft_rma_ep_amo what = { .what = whats[amo->op],
 		.width = amo->width,
 		.operand = &amo->value };
+	struct post p = { .kind = POST_AMO, .amo = &what };
 	int err = locate(ctx, dest, amo->width, pe, &op.to);
 
 	if (!err)
 		err = before_writing(ctx, pe, &flags);
-	op.flags = flags;
+	op.flags = p.flags = flags;
+	p.to = op.to;
 	if (err)
 		return err;
 	if (ctx->is_batching[class])
 		return remote_hold(ctx, &op, &amo->value);
 	err = weft_remote_release(ctx);
-	return err ? err : amo_out(ctx, &op.to, &what, flags, NULL);
+	return err ? err : post_op(ctx, &p, pe, NULL);
 }
 
 static int am_amo(struct weft_rma_ctx *ctx, void *dest,
@@ -781,54 +778,55 @@ int weft_remote_amo(struct weft_rma_ctx *ctx, void *dest,
 static void on_fetched(struct weft_op *op, int err, size_t len)
 {
 	struct pending *pending = weft_container_of(op, struct pending, op);
-	struct weft_rma_ctx *ctx = pending->ctx;
 
 	(void)len;
-	ctx->n_reads--;
-	if (err && !ctx->err)
-		ctx->err = err;
+	due_end(pending->due, err);
 	free(pending);
 }
 
-static struct pending *make_pending(
-	struct weft_rma_ctx *ctx, const struct weft_amo *amo)
+/* The operands stay until the fabric has taken them. */
+static int post_fetch_later(struct weft_rma_ctx *ctx, struct post *p,
+	const struct weft_amo *amo, uint32_t pe)
 {
-	struct pending *pending = malloc(sizeof(*pending));
+	struct weft_rma_due *due = due_of(&ctx->later);
+	struct pending *pending = due ? malloc(sizeof(*pending)) : NULL;
+	struct weft_rma_ep_amo what = *p->amo;
+	int err;
 
-	if (pending)
-		*pending = (struct pending){ .op = { .done = on_fetched },
-			.ctx = ctx,
-			.value = amo->value,
-			.cond = amo->cond };
-	return pending;
+	if (!pending)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a fetch");
+	*pending = (struct pending){ .op = { .done = on_fetched },
+		.due = due,
+		.value = amo->value,
+		.cond = amo->cond };
+	what.operand = &pending->value;
+	what.compare = what.compare ? &pending->cond : NULL;
+	p->amo = &what;
+	due->n++;
+	err = post_op(ctx, p, pe, &pending->op);
+	if (err) {
+		due->n--;
+		free(pending);
+	}
+	return err;
 }
 
 static int fabric_fetch(struct weft_rma_ctx *ctx,
 	const struct weft_rma_ep_target *to, const struct weft_amo *amo,
-	void *fetched, bool is_nbi)
+	void *fetched, uint32_t pe, bool is_nbi)
 {
-	struct pending *pending = is_nbi ? make_pending(ctx, amo) : NULL;
-	struct weft_op *op = pending ? &pending->op : await(ctx);
-	bool has_cond = amo->op == WEFT_AMO_CSWAP;
 	struct weft_rma_ep_amo what = { .what = whats[amo->op],
 		.width = amo->width,
-		.operand = pending ? &pending->value : &amo->value,
-		.compare = !has_cond ? NULL
-			   : pending ? &pending->cond
-				     : &amo->cond,
+		.operand = &amo->value,
+		.compare = amo->op == WEFT_AMO_CSWAP ? &amo->cond : NULL,
 		.result = fetched };
-	int err;
+	struct post p = { .kind = POST_AMO,
+		.to = *to,
+		.amo = &what,
+		.flags = ctx->flags[WEFT_CLASS_FAMO] };
 
-	if ((is_nbi && !pending) || !op)
-		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a fetch");
-	ctx->n_reads += is_nbi;
-	err = amo_out(ctx, to, &what, ctx->flags[WEFT_CLASS_FAMO], op);
-	if (!err)
-		return is_nbi ? 0
-			      : remote_wait_for(ctx, "an atomic at", to->addr);
-	ctx->n_reads -= is_nbi;
-	free(pending);
-	return err;
+	return is_nbi ? post_fetch_later(ctx, &p, amo, pe)
+		      : post_and_wait(ctx, &p, pe);
 }
 
 static int remote_fetch(struct weft_rma_ctx *ctx, void *dest,
@@ -847,7 +845,7 @@ static int remote_fetch(struct weft_rma_ctx *ctx, void *dest,
 		err = before_writing(ctx, pe, &flags);
 	if (!err && flags) /* a fetch bears no fence: wait instead */
 		err = weft_remote_flush_pe(ctx, pe);
-	return err ? err : fabric_fetch(ctx, &to, amo, fetched, is_nbi);
+	return err ? err : fabric_fetch(ctx, &to, amo, fetched, pe, is_nbi);
 }
 
 int weft_remote_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
@@ -922,16 +920,20 @@ static int put_before_signal(struct weft_rma_ctx *ctx,
 	uint64_t more = ctx->is_batching[WEFT_CLASS_PWS]
 				? ctx->ep->domain->plan.batch_flags
 				: 0;
+	struct post p = { .kind = POST_WRITE,
+		.to = *to,
+		.buf = (void *)(uintptr_t)src,
+		.len = len };
 	int err = 0;
 
 	if (ctx->held.is_held && ctx->held.op.class == WEFT_CLASS_PWS)
 		err = post_held(ctx, more);
 	else
 		err = weft_remote_release(ctx);
-	flags |= WEFT_RMA_EP_COPY | more;
+	p.flags = flags | WEFT_RMA_EP_COPY | more;
 	if (!err)
-		err = before_writing(ctx, pe, &flags);
-	return err ? err : write_out(ctx, to, src, len, flags, NULL);
+		err = before_writing(ctx, pe, &p.flags);
+	return err ? err : post_op(ctx, &p, pe, NULL);
 }
 
 /* The fabric updates it: after the data, by a fence or by waiting. */

@@ -186,7 +186,7 @@ static int rma_am_wait(
 {
 	struct weft_rma_ctx *ctx = rma_channel_of(channel)->ctx;
 	struct weft_rma_op_wait op_wait = { .what = "a message to",
-		.addr = weft_rma_own.remotes[channel->rank].addr };
+		.pe = channel->rank };
 	struct weft_vci *vci = &weft_proc.vci;
 	int err;
 
@@ -474,8 +474,7 @@ static bool is_answered(const struct rma_op *op)
  * that of the target in op->am.err. */
 static int rma_op_wait(struct rma_op *op, const char *what, uint32_t pe)
 {
-	struct weft_rma_op_wait op_wait = { .what = what,
-		.addr = weft_rma_own.remotes[pe].addr };
+	struct weft_rma_op_wait op_wait = { .what = what, .pe = pe };
 	struct weft_vci *vci = &weft_proc.vci;
 	int err = 0;
 
@@ -607,7 +606,7 @@ static uint32_t n_due(struct weft_rma_ctx *ctx, int *err)
 int weft_rma_am_wait(struct weft_rma_ctx *ctx)
 {
 	struct weft_rma_op_wait op_wait = { .what = "answers that PEs are done",
-		.addr = WEFT_RMA_ALL };
+		.pe = WEFT_RMA_ALL };
 	uint32_t n;
 	int err = 0;
 

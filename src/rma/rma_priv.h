@@ -45,6 +45,7 @@ enum {
 struct weft_rma_small {
 	enum weft_rma_class class;
 	struct weft_rma_ep_target to;
+	uint32_t pe;
 	size_t len; /* of the data; an atomic's width */
 	bool is_amo;
 	enum weft_rma_ep_what what;
@@ -59,13 +60,13 @@ struct weft_locked {
 	uint8_t data[WEFT_HELD_MAX];
 };
 
-/* An operation that a call waits for; one per context, as the wait holds the
- * context's lock. An operation that was given up stays for the fabric. */
-struct weft_awaited {
-	struct weft_op op;
-	bool is_done;
-	int err;
-	struct weft_awaited *failed; /* the next one given up */
+/* Operations that the fabric completes, and one wait for all of them. Created
+ * by the first, destroyed with the context. Guarded by the context's lock. */
+struct weft_rma_due {
+	struct weft_op op;	   /* of each, unless it has its own */
+	uint32_t n;		   /* not complete */
+	int err;		   /* the first */
+	struct weft_rma_due *next; /* in given_up */
 };
 
 /* Created by weft_rma_ctx_create, destroyed by weft_rma_ctx_destroy. Near PEs
@@ -80,15 +81,12 @@ struct weft_rma_ctx {
 	uint8_t *states;	/* enum weft_rma_state, by PE */
 	uint32_t *touched;	/* PEs that are LISTED */
 	uint32_t n_touched;
-	uint32_t n_reads;   /* under way without anybody waiting */
-	uint32_t n_flushes; /* under way */
 	uint32_t n_fences;
-	uint32_t n_idle;  /* rounds in which nothing came */
-	uint64_t last_ns; /* when something small was sent */
-	struct weft_op read_op;
-	struct weft_op flush_op;
-	struct weft_awaited *awaited;
-	struct weft_awaited *failed;
+	uint32_t n_idle;	       /* rounds in which nothing came */
+	uint64_t last_ns;	       /* when something small was sent */
+	struct weft_rma_due *waited;   /* by a call; or NULL */
+	struct weft_rma_due *later;    /* by the next quiet; or NULL */
+	struct weft_rma_due *given_up; /* since a PE had failed */
 	/* guarded by the VCI's lock */
 	uint32_t n_unanswered; /* replies due that nobody waits for */
 	int am_err;
@@ -129,10 +127,10 @@ struct weft_rma_own {
 	struct weft_rma_domain *domain;	 /* NULL: all PEs are local */
 	struct weft_rma_remote *remotes; /* one per PE; NULL likewise */
 	struct weft_spin ctxs_lock;
-	struct weft_link ctxs;	    /* all contexts */
-	struct weft_link left;	    /* contexts that ended too early */
-	_Atomic uint32_t n_holding; /* contexts that may hold things back */
-	struct weft_am am;	    /* VCI's lock */
+	struct weft_link ctxs;	       /* all contexts */
+	struct weft_rma_due *given_up; /* of contexts that were destroyed */
+	_Atomic uint32_t n_holding;    /* contexts that may hold things back */
+	struct weft_am am;	       /* VCI's lock */
 	struct weft_progress_user user;
 	bool has_helper; /* user is added */
 };
@@ -239,11 +237,11 @@ void weft_rma_am_open(struct weft_comm *comm);
 void weft_rma_am_close(void);
 void weft_rma_am_forget(struct weft_rma_ctx *ctx);
 
-/* pe_wait.c: a wait of this room; zeroed but for what and whom. */
-#define WEFT_RMA_ALL UINT64_MAX
+/* pe_wait.c: a wait of this room; zeroed but for what and pe. */
+#define WEFT_RMA_ALL UINT32_MAX
 struct weft_rma_op_wait {
 	const char *what; /* "a put to"; for several PEs "a quiet" */
-	uint64_t addr;	  /* of the PE; WEFT_RMA_ALL: for several */
+	uint32_t pe;	  /* WEFT_RMA_ALL: several */
 	uint32_t n_rounds;
 	uint32_t n_left;
 	bool has_said;
@@ -260,12 +258,12 @@ bool weft_rma_wait_is_time(
 	uint32_t *n_rounds, uint64_t *start_ns, uint64_t *now_out);
 bool weft_rma_wait_is_long(uint64_t start_ns, uint64_t now);
 void weft_rma_wait_note(
-	const char *what, uint64_t addr, uint64_t start_ns, uint64_t now);
+	const char *what, uint32_t pe, uint64_t start_ns, uint64_t now);
 bool weft_rma_pe_has_failed(uint32_t pe);
 enum { WEFT_RMA_GRACE_NS = 1000000000 }; /* for the living to answer */
 /* Describes an error of the fabric anew, with what failed at which PE, or, for
  * WEFT_RMA_ALL, with who is gone. */
-int weft_rma_fault_at(int err, const char *what, uint64_t addr);
+int weft_rma_fault_at(int err, const char *what, uint32_t pe);
 /* The error of what cannot end because its PE is gone. */
 int weft_rma_wait_failed(const char *what, uint32_t pe);
 

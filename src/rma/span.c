@@ -3,8 +3,7 @@
 #include "rma/rma_priv.h"
 
 struct weft_rma weft_rma;
-struct weft_rma_own weft_rma_own = { .heap_lock = PTHREAD_MUTEX_INITIALIZER,
-	.left = { &weft_rma_own.left, &weft_rma_own.left } };
+struct weft_rma_own weft_rma_own = { .heap_lock = PTHREAD_MUTEX_INITIALIZER };
 
 int weft_rma_span_of(const void *sym, size_t len, size_t *at_out)
 {
