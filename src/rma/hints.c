@@ -30,7 +30,6 @@ struct hints {
 	unsigned hints;
 	bool is_class[WEFT_CLASS_N]; /* that the hints are for */
 	uint64_t flags[WEFT_CLASS_N];
-	bool is_batching[WEFT_CLASS_N];
 	bool is_sending_am[WEFT_CLASS_N];
 	/* the hint being looked at, in words */
 	bool is_applied;
@@ -111,7 +110,7 @@ static void bundle(struct hints *a)
 			continue;
 		if (!apply_to(a, classes[i]))
 			continue;
-		a->is_batching[classes[i]] = has_flag;
+		a->flags[classes[i]] |= a->plan->batch_flags;
 		a->is_sending_am[classes[i]] = !has_flag;
 	}
 	conclude(a);
@@ -230,24 +229,12 @@ void weft_rma_hints_explain(const struct weft_plan *plan, unsigned hints,
 	weigh(&a, a.hints, report, arg);
 }
 
-static bool is_any(const bool flags[WEFT_CLASS_N])
-{
-	bool is = false;
-
-	for (int i = 0; i < WEFT_CLASS_N; i++)
-		is |= flags[i];
-	return is;
-}
-
-/* The context as the hints want it; what it held back was released. */
+/* The context as the hints want it; what it delayed was released. */
 static void adopt(struct weft_rma_ctx *ctx, const struct hints *a)
 {
 	memcpy(ctx->flags, a->flags, sizeof(ctx->flags));
-	memcpy(ctx->is_batching, a->is_batching, sizeof(ctx->is_batching));
 	memcpy(ctx->is_sending_am, a->is_sending_am,
 		sizeof(ctx->is_sending_am));
-	ctx->is_bundling = is_any(a->is_batching) || is_any(a->is_sending_am);
-	weft_ctx_hold(ctx, ctx->is_bundling);
 }
 
 static void rma_hints_release(struct weft_rma_ctx *ctx)

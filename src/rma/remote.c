@@ -4,8 +4,9 @@
  * Puts and gets are the fabric's. Atomics are, where it has its own; elsewhere
  * the target carries them out (rma_am.c), and the two ways to a PE are put into
  * order where a fence asks for it: by the states of the PE. Small operations
- * inside a session may be held back, one at a time, or gathered in messages;
- * over sockets, where each costs a system call, outside of one as well.
+ * inside a session may be posted with the flag that more follow, or gathered in
+ * messages; over sockets, where each costs a system call, outside of one as
+ * well.
  *
  * Everything here waits with the context's lock held and drives its endpoint
  * and the VCI, and through that the endpoint others reach us by. */
@@ -20,6 +21,7 @@
 #include <string.h>
 
 enum {
+	AM_SHORT = 256, /* longer puts are not sent as active messages */
 	LATE_POLLS = 64,
 	FENCES_PER_POLL = 16,
 	BURST_NS = 20000, /* about what sending a message costs */
@@ -200,24 +202,37 @@ static int post_once(
 	return weft_rma_ep_amo(ep, &p->to, p->amo, p->flags, op);
 }
 
-/* op NULL: completes unseen. A refused post must not leave others waiting for
- * it: it is the last of its batch then. */
+/* op NULL: completes unseen. With the flag that more operations follow, the
+ * fabric may delay the operation until one without it is posted. So the last of
+ * a batch has no such flag, nor has one that was refused. */
 static int post_op(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
 	struct weft_op *op)
 {
 	struct weft_rma_op_wait op_wait = { .what = post_names[p->kind],
 		.pe = pe };
-	int err = post_once(ctx->ep, p, op);
+	uint64_t batch = ctx->ep->domain->plan.batch_flags;
+	int err;
 
+	if (weft_unlikely(p->flags & batch) && ++ctx->n_more >= ctx->window)
+		p->flags &= ~batch;
+	err = post_once(ctx->ep, p, op);
 	while (weft_unlikely(err == WEFT_AGAIN)) {
 		weft_remote_progress(ctx);
 		err = weft_rma_op_wait_check(&op_wait, 1);
 		if (err)
 			return err;
-		p->flags &= ~ctx->ep->domain->plan.batch_flags;
+		p->flags &= ~batch;
 		err = post_once(ctx->ep, p, op);
 	}
-	return weft_likely(!err) ? 0 : weft_rma_fault_at(err, op_wait.what, pe);
+	if (weft_unlikely(err))
+		return weft_rma_fault_at(err, op_wait.what, pe);
+	if (weft_likely(!(p->flags & batch))) {
+		ctx->n_more = 0;
+		return 0;
+	}
+	ctx->more_pe = pe;
+	weft_ctx_hold(ctx, true);
+	return 0;
 }
 
 /* As one of those that a wait completes. */
@@ -254,72 +269,19 @@ static struct post flush_of(const struct weft_rma_ctx *ctx, uint32_t pe)
 		.flags = ctx->ep->domain->plan.flush_flags };
 }
 
-/* --- holding back -------------------------------------------------------- */
-
-static int post_held(struct weft_rma_ctx *ctx, uint64_t more)
-{
-	const struct weft_rma_small *op = &ctx->held.op;
-	struct weft_rma_ep_amo amo = { .what = op->what,
-		.width = (uint32_t)op->len,
-		.operand = ctx->held.data };
-	struct post p = { .kind = op->is_amo ? POST_AMO : POST_WRITE,
-		.to = op->to,
-		.buf = ctx->held.data,
-		.len = op->len,
-		.amo = &amo,
-		.flags = op->flags | more };
-
-	ctx->held.is_held = false;
-	return post_op(ctx, &p, op->pe, NULL);
-}
-
 int weft_remote_release(struct weft_rma_ctx *ctx)
 {
-	int err = 0;
+	int err = ctx->n_queued ? weft_rma_am_release(ctx) : 0;
 
-	ctx->n_in_window = 0;
-	if (ctx->held.is_held)
-		err = post_held(ctx, 0);
-	if (ctx->n_queued) {
-		int told = weft_rma_am_release(ctx);
+	if (ctx->n_more) { /* an empty put without the flag ends the batch */
+		struct post end = flush_of(ctx, ctx->more_pe);
+		int one;
 
-		err = err ? err : told;
+		end.flags = 0;
+		one = post_op(ctx, &end, ctx->more_pe, NULL);
+		err = err ? err : one;
 	}
-	weft_ctx_hold(ctx, ctx->is_bundling);
-	return err;
-}
-
-/* Makes room for one more operation of the class in the batch: what is held
- * leaves, saying that more follows. Sets *is_last when the window is full with
- * the one that comes. */
-static int make_room(
-	struct weft_rma_ctx *ctx, enum weft_rma_class class, bool *is_last)
-{
-	uint64_t more = ctx->ep->domain->plan.batch_flags;
-	int err = 0;
-
-	if (ctx->held.is_held && ctx->held.op.class != class)
-		err = weft_remote_release(ctx);
-	else if (ctx->held.is_held)
-		err = post_held(ctx, more);
-	*is_last = ++ctx->n_in_window >= ctx->window;
-	if (*is_last)
-		ctx->n_in_window = 0;
-	return err;
-}
-
-/* Takes an operation of at most WEFT_HELD_MAX bytes into the batch. */
-static int remote_hold(struct weft_rma_ctx *ctx,
-	const struct weft_rma_small *op, const void *data)
-{
-	bool is_last;
-	int err = make_room(ctx, op->class, &is_last);
-
-	ctx->held.op = *op;
-	memcpy(ctx->held.data, data, op->len);
-	ctx->held.is_held = true;
-	if (!err && is_last)
-		err = post_held(ctx, 0);
+	weft_ctx_hold(ctx, false);
 	return err;
 }
 
@@ -328,10 +290,10 @@ static int remote_hold(struct weft_rma_ctx *ctx,
 int weft_remote_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	struct post flush = flush_of(ctx, pe);
-	int err = weft_remote_release(ctx);
+	int err = post_due(ctx, &flush, pe, &ctx->waited);
 
 	if (!err)
-		err = post_due(ctx, &flush, pe, &ctx->waited);
+		err = weft_remote_release(ctx);
 	if (!err)
 		err = due_wait(ctx, &ctx->waited, "what was put to", pe);
 	ctx->states[pe] &=
@@ -460,11 +422,9 @@ int weft_remote_fence(struct weft_rma_ctx *ctx)
 static int remote_quiet(struct weft_rma_ctx *ctx, const uint32_t *only)
 {
 	/* the request for an answer leaves in the same message */
-	int err = ctx->held.is_held ? post_held(ctx, 0) : 0;
-	int one = only ? start_flush_pe(ctx, *only) : start_flush_all(ctx);
+	int err = only ? start_flush_pe(ctx, *only) : start_flush_all(ctx);
+	int one = weft_remote_release(ctx);
 
-	err = err ? err : one;
-	one = weft_remote_release(ctx);
 	err = err ? err : one;
 	one = due_wait(ctx, &ctx->later, "a quiet", WEFT_RMA_ALL);
 	err = err ? err : one;
@@ -522,10 +482,8 @@ static bool is_burst(struct weft_rma_ctx *ctx)
 static int am_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 	struct weft_rma_am *am, uint32_t pe, bool is_nbi)
 {
-	if (ctx->is_sending_am[class] || is_nbi || is_burst(ctx)) {
-		weft_ctx_hold(ctx, true);
+	if (ctx->is_sending_am[class] || is_nbi || is_burst(ctx))
 		return weft_rma_am_add(ctx, pe, am);
-	}
 	return ctx->states[pe] & (uint8_t)~WEFT_STATE_LISTED
 		       ? weft_rma_am_send(ctx, pe, am, 1)
 		       : weft_rma_am_send_one(ctx, pe, am);
@@ -535,7 +493,7 @@ static int am_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
  * ahead of it without a fence, as programs expect of sockets. */
 static bool prefers_am(const struct weft_rma_ctx *ctx, size_t len, uint32_t pe)
 {
-	if (len > WEFT_HELD_MAX || !ctx->ep->domain->plan.has_costly_posts)
+	if (len > AM_SHORT || !ctx->ep->domain->plan.has_costly_posts)
 		return false;
 	return ctx->is_sending_am[WEFT_CLASS_PUT] ||
 	       !(ctx->states[pe] & WEFT_STATE_WRITTEN);
@@ -574,29 +532,6 @@ static int am_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
 
 /* --- put and get --------------------------------------------------------- */
 
-/* A put that the fabric copies, or that a session keeps for a while. */
-static int put_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
-	const struct weft_rma_ep_target *to, const void *src, size_t len,
-	uint32_t pe)
-{
-	struct post p = { .kind = POST_WRITE,
-		.to = *to,
-		.buf = (void *)(uintptr_t)src,
-		.len = len,
-		.flags = ctx->flags[class] | WEFT_RMA_EP_COPY };
-	struct weft_rma_small op = {
-		.class = class, .to = *to, .pe = pe, .len = len
-	};
-	int err = before_writing(ctx, pe, &p.flags);
-
-	op.flags = p.flags;
-	if (err)
-		return err;
-	if (ctx->is_batching[class] && len <= WEFT_HELD_MAX)
-		return remote_hold(ctx, &op, src);
-	return post_op(ctx, &p, pe, NULL);
-}
-
 /* The pieces that the fabric takes of a long access. due NULL: they complete
  * unseen, or (is_waited) are waited for. */
 static int post_pieces(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
@@ -618,22 +553,25 @@ static int post_pieces(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
 	return err;
 }
 
-/* The source must stay until the fabric has it; only nbi leaves that to the
- * caller. */
-static int put_large(struct weft_rma_ctx *ctx, uint64_t flags,
-	struct weft_rma_ep_target to, const void *src, size_t len, uint32_t pe,
-	bool is_nbi)
+/* A short put is copied by the fabric. The source of a long one must stay until
+ * the fabric has it, which only nbi leaves to the caller. */
+static int put_out(struct weft_rma_ctx *ctx, uint64_t flags,
+	const struct weft_rma_ep_target *to, const void *src, size_t len,
+	uint32_t pe, bool is_nbi)
 {
+	const struct weft_plan *plan = &ctx->ep->domain->plan;
+	bool is_short = len <= plan->rma_inject_len;
 	struct post p = { .kind = POST_WRITE,
-		.to = to,
+		.to = *to,
 		.buf = (void *)(uintptr_t)src,
 		.len = len,
-		.flags = flags };
-	int err = weft_remote_release(ctx);
+		.flags = is_short ? flags | WEFT_RMA_EP_COPY
+				  : flags & ~plan->batch_flags };
+	int err = is_short ? 0 : weft_rma_am_release(ctx);
 
 	if (!err)
 		err = before_writing(ctx, pe, &p.flags);
-	return err ? err : post_pieces(ctx, &p, pe, !is_nbi, NULL);
+	return err ? err : post_pieces(ctx, &p, pe, !is_nbi && !is_short, NULL);
 }
 
 static int remote_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
@@ -647,10 +585,8 @@ static int remote_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	err = locate(ctx, dest, len, pe, &to);
 	if (err)
 		return err;
-	if (len <= ctx->ep->domain->plan.rma_inject_len)
-		return put_small(ctx, WEFT_CLASS_PUT, &to, src, len, pe);
-	return put_large(
-		ctx, ctx->flags[WEFT_CLASS_PUT], to, src, len, pe, is_nbi);
+	return put_out(
+		ctx, ctx->flags[WEFT_CLASS_PUT], &to, src, len, pe, is_nbi);
 }
 
 int weft_remote_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
@@ -675,7 +611,7 @@ static int remote_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
 		return am_get(ctx, dest, src, len, pe);
 	err = locate(ctx, src, len, pe, &p.to);
 	if (!err)
-		err = weft_remote_release(ctx);
+		err = weft_rma_am_release(ctx);
 	if (!err && !is_nbi)
 		err = before_reading(ctx, pe);
 	return err ? err : post_pieces(ctx, &p, pe, !is_nbi, &ctx->later);
@@ -706,31 +642,20 @@ static const enum weft_rma_ep_what whats[] = {
 	[WEFT_AMO_CSWAP] = WEFT_RMA_EP_CSWAP,
 };
 
-/* By the fabric, without a result. extra: flags besides the session's. */
-static int fabric_amo(struct weft_rma_ctx *ctx, enum weft_rma_class class,
-	void *dest, const struct weft_amo *amo, uint32_t pe, uint64_t extra)
+/* By the fabric, without a result. */
+static int fabric_amo(struct weft_rma_ctx *ctx, uint64_t flags, void *dest,
+	const struct weft_amo *amo, uint32_t pe)
 {
-	uint64_t flags = ctx->flags[class] | extra | WEFT_RMA_EP_COPY;
-	struct weft_rma_small op = { .class = class,
-		.pe = pe,
-		.len = amo->width,
-		.is_amo = true,
-		.what = whats[amo->op] };
 	struct weft_rma_ep_amo what = { .what = whats[amo->op],
 		.width = amo->width,
 		.operand = &amo->value };
-	struct post p = { .kind = POST_AMO, .amo = &what };
-	int err = locate(ctx, dest, amo->width, pe, &op.to);
+	struct post p = { .kind = POST_AMO,
+		.amo = &what,
+		.flags = flags | WEFT_RMA_EP_COPY };
+	int err = locate(ctx, dest, amo->width, pe, &p.to);
 
 	if (!err)
-		err = before_writing(ctx, pe, &flags);
-	op.flags = p.flags = flags;
-	p.to = op.to;
-	if (err)
-		return err;
-	if (ctx->is_batching[class])
-		return remote_hold(ctx, &op, &amo->value);
-	err = weft_remote_release(ctx);
+		err = before_writing(ctx, pe, &p.flags);
 	return err ? err : post_op(ctx, &p, pe, NULL);
 }
 
@@ -768,7 +693,8 @@ int weft_remote_amo(struct weft_rma_ctx *ctx, void *dest,
 	if (err)
 		return err;
 	if (weft_rma_own.has_fabric_amo)
-		err = fabric_amo(ctx, WEFT_CLASS_AMO, dest, amo, pe, 0);
+		err = fabric_amo(
+			ctx, ctx->flags[WEFT_CLASS_AMO], dest, amo, pe);
 	else
 		err = am_amo(ctx, dest, amo, pe);
 	weft_ctx_drop(ctx);
@@ -838,9 +764,7 @@ static int remote_fetch(struct weft_rma_ctx *ctx, void *dest,
 
 	if (!weft_rma_own.has_fabric_amo)
 		return weft_rma_am_fetch(ctx, dest, amo, fetched, pe, is_nbi);
-	err = weft_remote_release(ctx);
-	if (!err)
-		err = locate(ctx, dest, amo->width, pe, &to);
+	err = locate(ctx, dest, amo->width, pe, &to);
 	if (!err)
 		err = before_writing(ctx, pe, &flags);
 	if (!err && flags) /* a fetch bears no fence: wait instead */
@@ -885,7 +809,6 @@ static int am_both(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	if (ctx->is_sending_am[WEFT_CLASS_PWS] || is_burst(ctx)) {
 		int err = len ? weft_rma_am_add(ctx, pe, &ams[0]) : 0;
 
-		weft_ctx_hold(ctx, true);
 		return err ? err : weft_rma_am_add(ctx, pe, &ams[1]);
 	}
 	if (!len)
@@ -904,36 +827,11 @@ static int signal_by_cpu(struct weft_rma_ctx *ctx, void *dest, const void *src,
 		return am_both(ctx, dest, src, len, sig, amo, pe);
 	err = locate(ctx, dest, len, pe, &to);
 	if (!err)
-		err = put_large(ctx, ctx->flags[WEFT_CLASS_PWS], to, src, len,
+		err = put_out(ctx, ctx->flags[WEFT_CLASS_PWS], &to, src, len,
 			pe, true);
 	if (!err)
 		err = weft_remote_flush_pe(ctx, pe);
 	return err ? err : am_amo(ctx, sig, amo, pe);
-}
-
-/* The data of a pair: what is held makes room, and the signal, which comes
- * next, rings for both. */
-static int put_before_signal(struct weft_rma_ctx *ctx,
-	const struct weft_rma_ep_target *to, const void *src, size_t len,
-	uint64_t flags, uint32_t pe)
-{
-	uint64_t more = ctx->is_batching[WEFT_CLASS_PWS]
-				? ctx->ep->domain->plan.batch_flags
-				: 0;
-	struct post p = { .kind = POST_WRITE,
-		.to = *to,
-		.buf = (void *)(uintptr_t)src,
-		.len = len };
-	int err = 0;
-
-	if (ctx->held.is_held && ctx->held.op.class == WEFT_CLASS_PWS)
-		err = post_held(ctx, more);
-	else
-		err = weft_remote_release(ctx);
-	p.flags = flags | WEFT_RMA_EP_COPY | more;
-	if (!err)
-		err = before_writing(ctx, pe, &p.flags);
-	return err ? err : post_op(ctx, &p, pe, NULL);
 }
 
 /* The fabric updates it: after the data, by a fence or by waiting. */
@@ -948,15 +846,12 @@ static int signal_by_fabric(struct weft_rma_ctx *ctx, void *dest,
 
 	if (err)
 		return err;
-	if (len && len <= plan->rma_inject_len && plan->fence_flags)
-		err = put_before_signal(ctx, &to, src, len, flags, pe);
-	else if (len)
-		err = put_large(ctx, flags, to, src, len, pe, is_nbi);
+	if (len)
+		err = put_out(ctx, flags, &to, src, len, pe, is_nbi);
 	if (!err && !plan->fence_flags)
 		err = weft_remote_flush_pe(ctx, pe);
 	return err ? err
-		   : fabric_amo(ctx, WEFT_CLASS_PWS, sig, amo, pe,
-			     plan->fence_flags | plan->deliver_flags);
+		   : fabric_amo(ctx, flags | plan->fence_flags, sig, amo, pe);
 }
 
 int weft_remote_put_signal(struct weft_rma_ctx *ctx, void *dest,

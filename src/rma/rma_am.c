@@ -363,6 +363,7 @@ int weft_rma_am_add(
 		return err;
 	if (!channel->is_listed) {
 		channel->is_listed = true;
+		weft_ctx_hold(ctx, true);
 		ctx->queued[ctx->n_queued++] = pe;
 	}
 	return channel->am.n_queued >= ctx->window ? channel_post(channel) : 0;
@@ -509,8 +510,6 @@ int weft_rma_am_fetch(struct weft_rma_ctx *ctx, void *dest,
 	if (!op)
 		return WEFT_ERR_NOMEM;
 	am.rec.id = op->am.id;
-	if (is_nbi)
-		weft_ctx_hold(ctx, true);
 	err = is_nbi ? weft_rma_am_add(ctx, pe, &am)
 		     : weft_rma_am_send(ctx, pe, &am, 1);
 	rma_op_begun(op, err);

@@ -36,29 +36,7 @@ enum weft_rma_state {
 	WEFT_STATE_AM_ONE = 32, /* sent once, and asked after at once */
 };
 
-enum {
-	WEFT_HELD_MAX = 256, /* data of a held operation */
-	WEFT_WINDOW = 32,    /* operations held back one by one */
-};
-
-/* A small operation but for its data. */
-struct weft_rma_small {
-	enum weft_rma_class class;
-	struct weft_rma_ep_target to;
-	uint32_t pe;
-	size_t len; /* of the data; an atomic's width */
-	bool is_amo;
-	enum weft_rma_ep_what what;
-	uint64_t flags;
-};
-
-/* The operation a session keeps back, so that the last one of a batch can be
- * sent as the last. */
-struct weft_locked {
-	bool is_held;
-	struct weft_rma_small op;
-	uint8_t data[WEFT_HELD_MAX];
-};
+enum { WEFT_WINDOW = 32 }; /* operations in a batch */
 
 /* Operations that the fabric completes, and one wait for all of them. Created
  * by the first, destroyed with the context. Guarded by the context's lock. */
@@ -94,14 +72,12 @@ struct weft_rma_ctx {
 	/* the session */
 	unsigned hints; /* 0: none */
 	uint64_t flags[WEFT_CLASS_N];
-	bool is_batching[WEFT_CLASS_N];	  /* by holding back */
-	bool is_sending_am[WEFT_CLASS_N]; /* by messages */
-	bool is_bundling;		  /* the session does one of these */
+	bool is_sending_am[WEFT_CLASS_N]; /* as active messages, queued */
 	bool is_holding;		  /* counted in own.n_holding */
 	uint32_t window;		  /* operations in one batch; without a
 					   * session, non-blocking puts */
-	uint32_t n_in_window;
-	struct weft_locked held;
+	uint32_t n_more;  /* posted with the flag that more follow, */
+	uint32_t more_pe; /* and the PE of the last one */
 	/* active messages; own.am's operations are guarded by the VCI's lock */
 	struct weft_rma_channel **channels; /* by PE, made on use */
 	uint32_t *queued; /* PEs whose channel may have a queue */

@@ -241,8 +241,8 @@ static void a_plain_fabric_gets_no_flags(void **state)
 	close_it(ctx);
 }
 
-/* All but the last of a batch have the flag that more follows; the last is
- * delayed. */
+/* Each operation of a batch has the flag that more follows; the flush at its
+ * end does not. */
 static void a_batch_ends_without_more(void **state)
 {
 	struct weft_rma_ctx *ctx = open_on(&cxi);
@@ -251,12 +251,13 @@ static void a_batch_ends_without_more(void **state)
 	start(ctx, WEFT_RMA_BUNDLE);
 	for (uint64_t i = 0; i < 5; i++)
 		put8(ctx, 8 * i, i + 1);
-	assert_int_equal(fab.n_side, 4);
+	assert_int_equal(fab.n_side, 5);
 	assert_int_equal(fab.n_rung, 0);
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < 5; i++)
 		assert_posted(i, "write", COPY | FI_MORE);
 	assert_int_equal(weft_rma_quiet(ctx), 0);
-	assert_posted(4, "write", COPY);
+	assert_posted(5, "write", FI_COMPLETION | FI_FENCE | DC);
+	assert_int_equal(fab.n_side, 6);
 	for (uint64_t i = 0; i < 5; i++)
 		assert_int_equal(there(8 * i), i + 1);
 	close_it(ctx);
@@ -352,11 +353,11 @@ static void release_by_quiet_pe(struct weft_rma_ctx *ctx)
 	assert_int_equal(weft_rma_quiet_pe(ctx, FAR_PE), 0);
 }
 
-/* The held operation and one more of another class. */
+/* One of a class that the session is not for. */
 static void release_by_other_class(struct weft_rma_ctx *ctx)
 {
 	add8(ctx, 512);
-	assert_int_equal(fab.n_rung, 3);
+	assert_int_equal(fab.n_rung, 4);
 }
 
 static void everything_that_waits_releases(void **state)
@@ -371,7 +372,7 @@ static void everything_that_waits_releases(void **state)
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		struct weft_rma_ctx *ctx = open_on(&cxi);
 
-		start(ctx, WEFT_RMA_BUNDLE);
+		start(ctx, WEFT_RMA_BUNDLE | WEFT_RMA_OP_PUT);
 		for (uint64_t k = 0; k < 3; k++)
 			put8(ctx, 8 * k, k + 1);
 		assert_int_equal(fab.n_rung, 0);
@@ -437,7 +438,8 @@ static void pairs_stay_pairs_in_a_batch(void **state)
 	assert_posted(0, "write", COPY | DC | FI_MORE);
 	assert_posted(1, "atomic", signal | FI_MORE);
 	assert_posted(2, "write", COPY | DC | FI_MORE);
-	assert_posted(3, "atomic", signal);
+	assert_posted(3, "atomic", signal | FI_MORE);
+	assert_posted(4, "write", FI_COMPLETION | FI_FENCE | DC);
 	assert_int_equal(there(64), 2);
 	close_it(ctx);
 }
