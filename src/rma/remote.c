@@ -271,7 +271,7 @@ static struct post flush_of(const struct weft_rma_ctx *ctx, uint32_t pe)
 
 int weft_remote_release(struct weft_rma_ctx *ctx)
 {
-	int err = ctx->n_queued ? weft_rma_am_release(ctx) : 0;
+	int err = weft_rma_am_release(ctx);
 
 	if (ctx->n_more) { /* an empty put without the flag ends the batch */
 		struct post end = flush_of(ctx, ctx->more_pe);
@@ -365,7 +365,7 @@ static int start_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 
 	if (state & WEFT_STATE_WRITTEN)
 		err = post_due(ctx, &flush, pe, &ctx->later);
-	if ((state & WEFT_STATE_AM) && !(state & WEFT_STATE_AM_ONE))
+	if (state & WEFT_STATE_AM)
 		told = weft_rma_am_start_flush(ctx, pe);
 	return err ? err : told;
 }
@@ -478,15 +478,47 @@ static bool is_burst(struct weft_rma_ctx *ctx)
 }
 
 /* Queued in a session with BUNDLE, where a quiet must follow anyway (nbi), and
- * in a burst; else sent. */
+ * in a burst; else posted. The first one since a quiet requests its answer
+ * itself, so that a put and a quiet are one message each way. */
 static int am_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 	struct weft_rma_am *am, uint32_t pe, bool is_nbi)
 {
-	if (ctx->is_sending_am[class] || is_nbi || is_burst(ctx))
-		return weft_rma_am_add(ctx, pe, am);
-	return ctx->states[pe] & (uint8_t)~WEFT_STATE_LISTED
-		       ? weft_rma_am_send(ctx, pe, am, 1)
-		       : weft_rma_am_send_one(ctx, pe, am);
+	bool is_queued = ctx->is_sending_am[class] || is_nbi || is_burst(ctx);
+
+	if (!is_queued && !(ctx->states[pe] & WEFT_STATE_AM))
+		am->answers = &ctx->answers;
+	return weft_rma_am_send(ctx, pe, am, is_queued);
+}
+
+static struct weft_rma_am put_am(void *dest, const void *src, size_t len)
+{
+	return (struct weft_rma_am){ .rec = { .kind = WEFT_WIRE_AM_PUT },
+		.data = src,
+		.len = len,
+		.sym = dest };
+}
+
+static struct weft_rma_am amo_am(const void *dest, const struct weft_amo *amo)
+{
+	return (struct weft_rma_am){ .rec = { .kind = WEFT_WIRE_AM_AMO,
+					     .op = (uint8_t)amo->op,
+					     .type = (uint16_t)amo->width },
+		.len = 2 * sizeof(uint64_t),
+		.words = { amo->value, amo->cond },
+		.sym = dest };
+}
+
+static int am_fetch(struct weft_rma_ctx *ctx, const void *dest,
+	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi)
+{
+	struct weft_rma_am am = amo_am(dest, amo);
+
+	am.rec.op |= WEFT_WIRE_AM_FETCHES;
+	am.dest = fetched;
+	am.room = amo->width;
+	am.answers = &ctx->answers;
+	return is_nbi ? weft_rma_am_send(ctx, pe, &am, true)
+		      : weft_rma_am_call(ctx, pe, &am, "an atomic at");
 }
 
 /* True for a small put that is sent as an active message. Earlier puts stay
@@ -499,17 +531,6 @@ static bool prefers_am(const struct weft_rma_ctx *ctx, size_t len, uint32_t pe)
 	       !(ctx->states[pe] & WEFT_STATE_WRITTEN);
 }
 
-static int am_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
-	size_t len, uint32_t pe, bool is_nbi)
-{
-	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_AM_PUT },
-		.data = src,
-		.len = len,
-		.sym = dest };
-
-	return am_small(ctx, WEFT_CLASS_PUT, &am, pe, is_nbi);
-}
-
 /* A non-blocking get of a word can be an active message as well. */
 static bool is_am_word(const struct weft_rma_ctx *ctx, const void *src,
 	size_t len, uint32_t pe)
@@ -518,16 +539,6 @@ static bool is_am_word(const struct weft_rma_ctx *ctx, const void *src,
 	       !weft_rma_own.has_fabric_amo && (len == 4 || len == 8) &&
 	       (uintptr_t)src % len == 0 &&
 	       !(ctx->states[pe] & WEFT_STATE_WRITTEN);
-}
-
-static int am_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
-	size_t len, uint32_t pe)
-{
-	const struct weft_amo amo = { .op = WEFT_AMO_FETCH,
-		.width = (uint32_t)len };
-
-	return weft_rma_am_fetch(
-		ctx, (void *)(uintptr_t)src, &amo, dest, pe, true);
 }
 
 /* --- put and get --------------------------------------------------------- */
@@ -577,11 +588,12 @@ static int put_out(struct weft_rma_ctx *ctx, uint64_t flags,
 static int remote_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi)
 {
+	struct weft_rma_am am = put_am(dest, src, len);
 	struct weft_rma_ep_target to;
 	int err;
 
 	if (prefers_am(ctx, len, pe))
-		return am_put(ctx, dest, src, len, pe, is_nbi);
+		return am_small(ctx, WEFT_CLASS_PUT, &am, pe, is_nbi);
 	err = locate(ctx, dest, len, pe, &to);
 	if (err)
 		return err;
@@ -608,7 +620,10 @@ static int remote_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	int err;
 
 	if (is_nbi && is_am_word(ctx, src, len, pe))
-		return am_get(ctx, dest, src, len, pe);
+		return am_fetch(ctx, src,
+			&(struct weft_amo){
+				.op = WEFT_AMO_FETCH, .width = (uint32_t)len },
+			dest, pe, true);
 	err = locate(ctx, src, len, pe, &p.to);
 	if (!err)
 		err = weft_rma_am_release(ctx);
@@ -659,20 +674,6 @@ static int fabric_amo(struct weft_rma_ctx *ctx, uint64_t flags, void *dest,
 	return err ? err : post_op(ctx, &p, pe, NULL);
 }
 
-static int am_amo(struct weft_rma_ctx *ctx, void *dest,
-	const struct weft_amo *amo, uint32_t pe)
-{
-	uint64_t words[2] = { amo->value, amo->cond };
-	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_AM_AMO,
-					  .op = (uint8_t)amo->op,
-					  .type = (uint16_t)amo->width },
-		.data = words,
-		.len = sizeof(words),
-		.sym = dest };
-
-	return am_small(ctx, WEFT_CLASS_AMO, &am, pe, false);
-}
-
 static int check_amo(const struct weft_amo *amo, const void *dest)
 {
 	if ((amo->width == 4 || amo->width == 8) &&
@@ -686,6 +687,7 @@ static int check_amo(const struct weft_amo *amo, const void *dest)
 int weft_remote_amo(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, uint32_t pe)
 {
+	struct weft_rma_am am = amo_am(dest, amo);
 	int err = check_amo(amo, dest);
 
 	if (!err)
@@ -696,7 +698,7 @@ int weft_remote_amo(struct weft_rma_ctx *ctx, void *dest,
 		err = fabric_amo(
 			ctx, ctx->flags[WEFT_CLASS_AMO], dest, amo, pe);
 	else
-		err = am_amo(ctx, dest, amo, pe);
+		err = am_small(ctx, WEFT_CLASS_AMO, &am, pe, false);
 	weft_ctx_drop(ctx);
 	return err;
 }
@@ -763,7 +765,7 @@ static int remote_fetch(struct weft_rma_ctx *ctx, void *dest,
 	int err;
 
 	if (!weft_rma_own.has_fabric_amo)
-		return weft_rma_am_fetch(ctx, dest, amo, fetched, pe, is_nbi);
+		return am_fetch(ctx, dest, amo, fetched, pe, is_nbi);
 	err = locate(ctx, dest, amo->width, pe, &to);
 	if (!err)
 		err = before_writing(ctx, pe, &flags);
@@ -788,50 +790,27 @@ int weft_remote_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
 
 /* --- put with signal ----------------------------------------------------- */
 
-/* Data and signal in one message. */
-static int am_both(struct weft_rma_ctx *ctx, void *dest, const void *src,
-	size_t len, void *sig, const struct weft_amo *amo, uint32_t pe)
-{
-	uint64_t words[2] = { amo->value, amo->cond };
-	struct weft_rma_am ams[2] = {
-		{ .rec = { .kind = WEFT_WIRE_AM_PUT },
-			.data = src,
-			.len = len,
-			.sym = dest },
-		{ .rec = { .kind = WEFT_WIRE_AM_AMO,
-			  .op = (uint8_t)amo->op,
-			  .type = (uint16_t)amo->width },
-			.data = words,
-			.len = sizeof(words),
-			.sym = sig },
-	};
-
-	if (ctx->is_sending_am[WEFT_CLASS_PWS] || is_burst(ctx)) {
-		int err = len ? weft_rma_am_add(ctx, pe, &ams[0]) : 0;
-
-		return err ? err : weft_rma_am_add(ctx, pe, &ams[1]);
-	}
-	if (!len)
-		return weft_rma_am_send(ctx, pe, &ams[1], 1);
-	return weft_rma_am_send(ctx, pe, ams, 2);
-}
-
-/* The target's CPU updates the signal: it must find the data there. */
+/* The target's CPU updates the signal: it must find the data there. Short data
+ * is in the same message. */
 static int signal_by_cpu(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, void *sig, const struct weft_amo *amo, uint32_t pe)
 {
+	struct weft_rma_am data = put_am(dest, src, len);
+	struct weft_rma_am signal = amo_am(sig, amo);
 	struct weft_rma_ep_target to;
-	int err;
+	int err = 0;
 
-	if (len <= WEFT_AM_MAX / 2)
-		return am_both(ctx, dest, src, len, sig, amo, pe);
-	err = locate(ctx, dest, len, pe, &to);
-	if (!err)
-		err = put_out(ctx, ctx->flags[WEFT_CLASS_PWS], &to, src, len,
-			pe, true);
-	if (!err)
-		err = weft_remote_flush_pe(ctx, pe);
-	return err ? err : am_amo(ctx, sig, amo, pe);
+	if (len && len <= WEFT_AM_MAX / 2) {
+		err = weft_rma_am_send(ctx, pe, &data, true);
+	} else if (len) {
+		err = locate(ctx, dest, len, pe, &to);
+		if (!err)
+			err = put_out(ctx, ctx->flags[WEFT_CLASS_PWS], &to, src,
+				len, pe, true);
+		if (!err)
+			err = weft_remote_flush_pe(ctx, pe);
+	}
+	return err ? err : am_small(ctx, WEFT_CLASS_PWS, &signal, pe, false);
 }
 
 /* The fabric updates it: after the data, by a fence or by waiting. */

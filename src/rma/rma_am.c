@@ -22,15 +22,12 @@
 struct weft_rma_channel {
 	struct weft_am_channel am;
 	struct weft_rma_ctx *ctx;
-	bool is_listed; /* in the context's queued */
 };
 
 /* An active message that is answered. */
-struct rma_op {
+struct weft_rma_am_op {
 	struct weft_am_op am;
-	struct weft_rma_ctx *ctx;
-	bool is_waited; /* lies in the stack frame that waits for it */
-	bool is_done;
+	struct weft_rma_answers *answers; /* that it is one of */
 };
 
 /* --- target; VCI's lock held --------------------------------------------- */
@@ -232,25 +229,21 @@ void weft_rma_am_close(void)
 static struct weft_rma_channel *channel_to(
 	struct weft_rma_ctx *ctx, uint32_t pe)
 {
-	struct weft_rma_channel *channel;
+	struct weft_rma_channel *channel = NULL;
 
-	if (!ctx->channels) {
+	if (!ctx->channels)
 		ctx->channels = calloc(weft_rma.n_pes, sizeof(*ctx->channels));
-		ctx->queued = calloc(weft_rma.n_pes, sizeof(*ctx->queued));
-	}
-	channel = ctx->channels && ctx->queued ? ctx->channels[pe] : NULL;
-	if (weft_likely(channel))
-		return channel;
-	channel = ctx->queued ? calloc(1, sizeof(*channel)) : NULL;
-	if (!channel || !ctx->channels) {
-		free(channel);
+	if (weft_likely(ctx->channels && ctx->channels[pe]))
+		return ctx->channels[pe];
+	if (ctx->channels)
+		channel = ctx->channels[pe] = calloc(1, sizeof(*channel));
+	if (!channel) {
 		weft_err_set(
 			WEFT_ERR_NOMEM, "no memory for messages to PE %u", pe);
 		return NULL;
 	}
 	weft_am_open(&channel->am, &weft_rma_own.am, pe);
 	channel->ctx = ctx;
-	ctx->channels[pe] = channel;
 	return channel;
 }
 
@@ -267,10 +260,8 @@ void weft_rma_am_forget(struct weft_rma_ctx *ctx)
 	}
 	weft_vci_unlock(vci);
 	free(ctx->channels);
-	free(ctx->queued);
 	ctx->channels = NULL;
-	ctx->queued = NULL;
-	ctx->n_queued = 0;
+	ctx->has_queue = false;
 }
 
 static int channel_post(struct weft_rma_channel *channel)
@@ -304,326 +295,217 @@ static int am_locate(struct weft_rma_am *am)
 	return 0;
 }
 
-/* Appends active messages to the queue, all or none. */
 static int channel_append(
-	struct weft_rma_channel *channel, struct weft_rma_am *ams, size_t n)
+	struct weft_rma_channel *channel, const struct weft_rma_am *am)
 {
-	size_t size = 0;
-	int err = 0;
+	int err = weft_am_fits(&channel->am, weft_am_size(&am->rec, am->len))
+			  ? 0
+			  : channel_post(channel);
+	uint8_t *data =
+		err ? NULL : weft_am_append(&channel->am, &am->rec, am->len);
 
-	for (size_t i = 0; i < n && !err; i++) {
-		err = ams[i].sym ? am_locate(&ams[i]) : 0;
-		size += weft_am_size(&ams[i].rec, ams[i].len);
-	}
-	if (!err && !weft_am_fits(&channel->am, size))
-		err = channel_post(channel);
-	for (size_t i = 0; i < n && !err; i++) {
-		uint8_t *data =
-			weft_am_append(&channel->am, &ams[i].rec, ams[i].len);
-
-		err = data ? 0 : WEFT_ERR_NOMEM;
-		if (data)
-			memcpy(data, ams[i].data, ams[i].len);
-	}
-	return err;
+	if (!data)
+		return err ? err : WEFT_ERR_NOMEM;
+	memcpy(data, am->data ? am->data : am->words, am->len);
+	return 0;
 }
 
-/* Puts that a fence follows are visible before what is sent from now on. */
-static int before_sending(struct weft_rma_ctx *ctx, uint32_t pe)
+/* Puts that a fence follows are visible before what is sent from now on; a
+ * record without an address needs no order with them. */
+static int before_sending(
+	struct weft_rma_ctx *ctx, uint32_t pe, struct weft_rma_am *am)
 {
 	int err = 0;
 
-	if (weft_unlikely(ctx->states[pe] & WEFT_STATE_WRITTEN_FENCED))
+	if (am->sym && (ctx->states[pe] & WEFT_STATE_WRITTEN_FENCED))
 		err = weft_remote_flush_pe(ctx, pe);
-	ctx->states[pe] &= (uint8_t)~WEFT_STATE_AM_ONE;
 	weft_ctx_touch(ctx, pe, WEFT_STATE_AM);
-	return err;
+	return err || !am->sym ? err : am_locate(am);
+}
+
+/* --- answers ------------------------------------------------------------- */
+
+static void rma_op_end(struct weft_am_op *am)
+{
+	(void)am;
+}
+
+static void rma_op_release(struct weft_am_op *am)
+{
+	struct weft_rma_am_op *op =
+		weft_container_of(am, struct weft_rma_am_op, am);
+
+	op->answers->n--;
+	if (am->err && !op->answers->err)
+		op->answers->err = am->err;
+	free(op);
+}
+
+/* Begins an operation that is answered. */
+static int rma_op_begin(
+	struct weft_rma_channel *channel, struct weft_rma_am *am)
+{
+	static const struct weft_am_op_ops ops = {
+		.end = rma_op_end,
+		.release = rma_op_release,
+	};
+	struct weft_rma_am_op *op = malloc(sizeof(*op));
+	struct weft_vci *vci = &weft_proc.vci;
+	int err;
+
+	if (!op)
+		return weft_err_set(WEFT_ERR_NOMEM,
+			"no memory for an answer of PE %u", channel->am.rank);
+	*op = (struct weft_rma_am_op){
+		.am = { .ops = &ops, .dest = am->dest, .room = am->room },
+		.answers = am->answers,
+	};
+	weft_vci_lock(vci);
+	err = weft_am_op_begin(&channel->am, &op->am, 1);
+	am->answers->n += !err;
+	weft_vci_unlock(vci);
+	if (err) {
+		free(op);
+		return err;
+	}
+	am->op = op;
+	am->rec.id = op->am.id;
+	return 0;
+}
+
+static void rma_op_begun(struct weft_rma_am_op *op, int err)
+{
+	struct weft_vci *vci = &weft_proc.vci;
+
+	weft_vci_lock(vci);
+	weft_am_op_begun(&op->am, err);
+	weft_vci_unlock(vci);
 }
 
 int weft_rma_am_send(struct weft_rma_ctx *ctx, uint32_t pe,
-	struct weft_rma_am *ams, size_t n)
+	struct weft_rma_am *am, bool is_queued)
 {
 	struct weft_rma_channel *channel = channel_to(ctx, pe);
-	int err = channel ? before_sending(ctx, pe) : WEFT_ERR_NOMEM;
+	int err = channel ? before_sending(ctx, pe, am) : WEFT_ERR_NOMEM;
 
-	if (!err)
-		err = channel_append(channel, ams, n);
-	return err ? err : channel_post(channel);
-}
-
-int weft_rma_am_add(
-	struct weft_rma_ctx *ctx, uint32_t pe, struct weft_rma_am *am)
-{
-	struct weft_rma_channel *channel = channel_to(ctx, pe);
-	int err = channel ? before_sending(ctx, pe) : WEFT_ERR_NOMEM;
-
-	if (!err)
-		err = channel_append(channel, am, 1);
+	if (!err && am->answers)
+		err = rma_op_begin(channel, am);
 	if (err)
 		return err;
-	if (!channel->is_listed) {
-		channel->is_listed = true;
+	/* an answer tells that all before is done as well */
+	channel->am.is_touched = !am->answers;
+	err = channel_append(channel, am);
+	if (!err && (!is_queued || channel->am.n_queued >= ctx->window)) {
+		err = channel_post(channel);
+	} else if (!err) {
+		ctx->has_queue = true;
 		weft_ctx_hold(ctx, true);
-		ctx->queued[ctx->n_queued++] = pe;
 	}
-	return channel->am.n_queued >= ctx->window ? channel_post(channel) : 0;
+	if (am->op)
+		rma_op_begun(am->op, err);
+	return err;
 }
 
 int weft_rma_am_release(struct weft_rma_ctx *ctx)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; i < ctx->n_queued; i++) {
+	if (weft_likely(!ctx->has_queue))
+		return 0;
+	ctx->has_queue = false;
+	for (uint32_t i = 0; i < ctx->n_touched; i++) {
 		struct weft_rma_channel *channel =
-			ctx->channels[ctx->queued[i]];
-		int one = channel_post(channel);
+			ctx->channels[ctx->touched[i]];
+		int one = channel ? channel_post(channel) : 0;
 
-		channel->is_listed = false;
 		err = err ? err : one;
 	}
-	ctx->n_queued = 0;
 	return err;
 }
 
-/* --- answers ------------------------------------------------------------- */
-
-static struct rma_op *rma_op_of(struct weft_am_op *op)
-{
-	return weft_container_of(op, struct rma_op, am);
-}
-
-static void rma_op_end(struct weft_am_op *am)
-{
-	struct rma_op *op = rma_op_of(am);
-
-	op->is_done = true;
-	if (am->err && am->channel)
-		am->channel->err = 0; /* reported by the operation itself */
-}
-
-static void rma_op_release(struct weft_am_op *am)
-{
-	struct rma_op *op = rma_op_of(am);
-	struct weft_rma_ctx *ctx = op->ctx;
-
-	if (op->is_waited)
-		return;
-	ctx->n_unanswered--;
-	if (am->err && !ctx->am_err)
-		ctx->am_err = weft_err_set(
-			WEFT_ERR_ARG, "an atomic was refused by its target");
-	free(op);
-}
-
-/* Begins an operation that is answered; here: where it lies if this frame waits
- * for it, else NULL. NULL with an error described. */
-static struct rma_op *rma_op_begin(struct weft_rma_ctx *ctx, uint32_t pe,
-	void *dest, size_t width, struct rma_op *here)
-{
-	static const struct weft_am_op_ops ops = {
-		.end = rma_op_end,
-		.release = rma_op_release,
-	};
-	struct weft_rma_channel *channel = channel_to(ctx, pe);
-	struct rma_op *op = here ? here : malloc(sizeof(*op));
-	struct weft_vci *vci = &weft_proc.vci;
-	int err = WEFT_ERR_NOMEM;
-
-	if (!channel || !op)
-		goto fail;
-	*op = (struct rma_op){
-		.am = { .ops = &ops, .dest = dest, .room = width },
-		.ctx = ctx,
-		.is_waited = here
-	};
-	weft_vci_lock(vci);
-	err = weft_am_op_begin(&channel->am, &op->am, 1);
-	if (!err && !here)
-		ctx->n_unanswered++;
-	weft_vci_unlock(vci);
-	if (!err)
-		return op;
-fail:
-	if (!here)
-		free(op);
-	weft_err_set(WEFT_ERR_NOMEM, "no memory for an answer of PE %u", pe);
-	return NULL;
-}
-
-static void rma_op_begun(struct rma_op *op, int err)
+static uint32_t n_due(const struct weft_rma_answers *answers)
 {
 	struct weft_vci *vci = &weft_proc.vci;
+	uint32_t n;
 
 	weft_vci_lock(vci);
-	weft_am_op_begun(&op->am, err);
+	n = answers->n;
 	weft_vci_unlock(vci);
+	return n;
 }
 
-/* True when it is answered; the VCI's lock orders that. */
-static bool is_answered(const struct rma_op *op)
-{
-	struct weft_vci *vci = &weft_proc.vci;
-	bool is_done;
-
-	weft_vci_lock(vci);
-	is_done = op->is_done;
-	weft_vci_unlock(vci);
-	return is_done;
-}
-
-/* Waits for an operation of this frame, and ends it. The error of the wait, or
- * that of the target in op->am.err. */
-static int rma_op_wait(struct rma_op *op, const char *what, uint32_t pe)
+/* Waits for all of them. op: the only one, which ends with the wait; or NULL */
+static int answers_wait(struct weft_rma_ctx *ctx,
+	struct weft_rma_answers *answers, struct weft_rma_am_op *op,
+	const char *what, uint32_t pe)
 {
 	struct weft_rma_op_wait op_wait = { .what = what, .pe = pe };
 	struct weft_vci *vci = &weft_proc.vci;
-	int err = 0;
+	int err = weft_remote_release(ctx), refused;
 
-	while (!is_answered(op) && !err) {
-		weft_remote_progress(op->ctx);
-		err = weft_rma_op_wait_check(&op_wait, 1);
+	for (uint32_t n = n_due(answers); n && !err; n = n_due(answers)) {
+		weft_remote_progress(ctx);
+		err = weft_rma_op_wait_check(&op_wait, n);
 	}
 	weft_vci_lock(vci);
-	if (op->is_done)
-		err = 0;
-	else
+	if (op && answers->n)
 		weft_am_op_answered(&op->am, 1, err);
+	refused = answers->n ? 0 : answers->err;
+	answers->err = 0;
 	weft_vci_unlock(vci);
-	return err;
+	if (err || !refused)
+		return err;
+	return pe == WEFT_RMA_ALL
+		       ? weft_err_set(WEFT_ERR_ARG,
+				 "an atomic was refused by its target")
+		       : weft_err_set(refused,
+				 "%s PE %u was refused by its target", what,
+				 pe);
 }
 
-int weft_rma_am_fetch(struct weft_rma_ctx *ctx, void *dest,
-	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi)
+int weft_rma_am_call(struct weft_rma_ctx *ctx, uint32_t pe,
+	struct weft_rma_am *am, const char *what)
 {
-	uint64_t words[2] = { amo->value, amo->cond };
-	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_AM_AMO,
-					  .op = (uint8_t)amo->op |
-						WEFT_WIRE_AM_FETCHES,
-					  .type = (uint16_t)amo->width },
-		.data = words,
-		.len = sizeof(words),
-		.sym = dest };
-	struct rma_op here, *op = rma_op_begin(ctx, pe, fetched, amo->width,
-				    is_nbi ? NULL : &here);
-	int err, wait_err;
+	struct weft_rma_answers here = { 0 };
+	int err;
 
-	if (!op)
-		return WEFT_ERR_NOMEM;
-	am.rec.id = op->am.id;
-	err = is_nbi ? weft_rma_am_add(ctx, pe, &am)
-		     : weft_rma_am_send(ctx, pe, &am, 1);
-	rma_op_begun(op, err);
-	if (err || is_nbi)
-		return err;
-	err = weft_remote_release(ctx); /* to the others */
-	wait_err = rma_op_wait(op, "an atomic at", pe);
-	err = err ? err : wait_err;
-	return err || !op->am.err
-		       ? err
-		       : weft_err_set(WEFT_ERR_ARG,
-				 "an atomic was refused by its target");
+	am->answers = &here;
+	err = weft_rma_am_send(ctx, pe, am, false);
+	return err ? err : answers_wait(ctx, &here, am->op, what, pe);
 }
 
 int weft_rma_am_data_key(
 	struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *key_out)
 {
-	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_REGION };
-	struct weft_vci *vci = &weft_proc.vci;
-	struct rma_op here,
-		*op = rma_op_begin(ctx, pe, key_out, sizeof(*key_out), &here);
-	int err;
+	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_AM_REGION },
+		.dest = key_out,
+		.room = sizeof(*key_out) };
 
-	if (!op)
-		return WEFT_ERR_NOMEM;
-	rec.id = op->am.id;
-	weft_vci_lock(vci);
-	err = weft_am_post(op->am.channel, &rec, WEFT_AM_HEAD);
-	weft_am_op_begun(&op->am, err);
-	weft_vci_unlock(vci);
-	if (!err)
-		err = rma_op_wait(op, "a first access to", pe);
-	return err || !op->am.err
-		       ? err
-		       : weft_err_set(op->am.err,
-				 "PE %u cannot register its variables", pe);
-}
-
-/* Sends an active message that is answered when it and all before is done. */
-static int am_send_answered(
-	struct weft_rma_ctx *ctx, uint32_t pe, struct weft_rma_am *am)
-{
-	struct rma_op *op = rma_op_begin(ctx, pe, NULL, 0, NULL);
-	int err;
-
-	if (!op)
-		return WEFT_ERR_NOMEM;
-	am->rec.id = op->am.id;
-	err = weft_rma_am_send(ctx, pe, am, 1);
-	rma_op_begun(op, err);
-	return err;
+	return weft_rma_am_call(ctx, pe, &am, "a first access to");
 }
 
 int weft_rma_am_start_flush(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_AM_FLUSH },
-		.data = "" };
-	uint8_t fenced = ctx->states[pe] & WEFT_STATE_WRITTEN_FENCED;
-	int err;
+		.answers = &ctx->answers };
 
-	/* the answer says nothing of puts, so it needs no order with them */
-	ctx->states[pe] &= (uint8_t)~WEFT_STATE_WRITTEN_FENCED;
-	err = am_send_answered(ctx, pe, &am);
-	ctx->states[pe] |= fenced;
-	return err;
-}
-
-int weft_rma_am_send_one(
-	struct weft_rma_ctx *ctx, uint32_t pe, struct weft_rma_am *am)
-{
-	int err = am_send_answered(ctx, pe, am);
-
-	if (!err)
-		ctx->states[pe] |= WEFT_STATE_AM_ONE;
-	return err;
-}
-
-static uint32_t n_due(struct weft_rma_ctx *ctx, int *err)
-{
-	struct weft_vci *vci = &weft_proc.vci;
-	uint32_t n;
-
-	weft_vci_lock(vci);
-	n = ctx->n_unanswered;
-	if (!n) {
-		*err = ctx->am_err;
-		ctx->am_err = 0;
-	}
-	weft_vci_unlock(vci);
-	return n;
+	return ctx->channels[pe]->am.is_touched
+		       ? weft_rma_am_send(ctx, pe, &am, false)
+		       : 0;
 }
 
 int weft_rma_am_wait(struct weft_rma_ctx *ctx)
 {
-	struct weft_rma_op_wait op_wait = { .what = "answers that PEs are done",
-		.pe = WEFT_RMA_ALL };
-	uint32_t n;
-	int err = 0;
-
-	while ((n = n_due(ctx, &err)) && !err) {
-		weft_remote_progress(ctx);
-		err = weft_rma_op_wait_check(&op_wait, n);
-	}
-	return err;
+	return answers_wait(ctx, &ctx->answers, NULL,
+		"answers that PEs are done", WEFT_RMA_ALL);
 }
 
 int weft_rma_am_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
-	bool is_asked = ctx->states[pe] & WEFT_STATE_AM_ONE;
-	int err = is_asked ? 0 : weft_rma_am_start_flush(ctx, pe);
+	int err = weft_rma_am_start_flush(ctx, pe);
 
 	if (!err)
 		err = weft_rma_am_wait(ctx);
-	ctx->states[pe] &= (uint8_t) ~(
-		WEFT_STATE_AM | WEFT_STATE_AM_FENCED | WEFT_STATE_AM_ONE);
+	ctx->states[pe] &= (uint8_t) ~(WEFT_STATE_AM | WEFT_STATE_AM_FENCED);
 	return err;
 }

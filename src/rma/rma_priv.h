@@ -33,7 +33,6 @@ enum weft_rma_state {
 	WEFT_STATE_WRITTEN_FENCED = 4,
 	WEFT_STATE_AM_FENCED = 8,
 	WEFT_STATE_LISTED = 16, /* in touched, until all is quiet */
-	WEFT_STATE_AM_ONE = 32, /* sent once, and asked after at once */
 };
 
 enum { WEFT_WINDOW = 32 }; /* operations in a batch */
@@ -45,6 +44,13 @@ struct weft_rma_due {
 	uint32_t n;		   /* not complete */
 	int err;		   /* the first */
 	struct weft_rma_due *next; /* in given_up */
+};
+
+/* Answers to active messages, and one wait for all of them. Guarded by the
+ * VCI's lock. */
+struct weft_rma_answers {
+	uint32_t n; /* due */
+	int err;    /* the first of a target */
 };
 
 /* Created by weft_rma_ctx_create, destroyed by weft_rma_ctx_destroy. Near PEs
@@ -60,14 +66,12 @@ struct weft_rma_ctx {
 	uint32_t *touched;	/* PEs that are LISTED */
 	uint32_t n_touched;
 	uint32_t n_fences;
-	uint32_t n_idle;	       /* rounds in which nothing came */
-	uint64_t last_ns;	       /* when something small was sent */
-	struct weft_rma_due *waited;   /* by a call; or NULL */
-	struct weft_rma_due *later;    /* by the next quiet; or NULL */
-	struct weft_rma_due *given_up; /* since a PE had failed */
-	/* guarded by the VCI's lock */
-	uint32_t n_unanswered; /* replies due that nobody waits for */
-	int am_err;
+	uint32_t n_idle;		 /* rounds in which nothing came */
+	uint64_t last_ns;		 /* when something small was sent */
+	struct weft_rma_due *waited;	 /* by a call; or NULL */
+	struct weft_rma_due *later;	 /* by the next quiet; or NULL */
+	struct weft_rma_due *given_up;	 /* since a PE had failed */
+	struct weft_rma_answers answers; /* for the next quiet */
 
 	/* the session */
 	unsigned hints; /* 0: none */
@@ -80,8 +84,7 @@ struct weft_rma_ctx {
 	uint32_t more_pe; /* and the PE of the last one */
 	/* active messages; own.am's operations are guarded by the VCI's lock */
 	struct weft_rma_channel **channels; /* by PE, made on use */
-	uint32_t *queued; /* PEs whose channel may have a queue */
-	uint32_t n_queued;
+	bool has_queue;			    /* some channel may have one */
 };
 
 /* How the fabric reaches a PE. */
@@ -179,32 +182,34 @@ int weft_remote_release(struct weft_rma_ctx *ctx);
 /* rma_am.c: accesses that the target's CPU carries out, in the order sent. All
  * with the context's lock held, and not the VCI's. */
 struct weft_rma_channel;
+struct weft_rma_am_op;
 struct weft_rma_am {
 	struct weft_wire_am rec; /* kind, op, type; the rest is filled */
-	const void *data;
+	const void *data;	 /* NULL: words */
 	size_t len;
-	const void *sym; /* the address; NULL for FLUSH */
+	uint64_t words[2];
+	const void *sym; /* the address; NULL for FLUSH, REGION */
+	/* the answer, whose data is stored at dest; NULL: not requested */
+	struct weft_rma_answers *answers;
+	void *dest;
+	size_t room;
+	struct weft_rma_am_op *op; /* filled, with answers */
 };
-/* One message with n (1 or 2) active messages. */
+/* Posts the PE's queue with it, or (is_queued) leaves it there until the queue
+ * is full. */
 int weft_rma_am_send(struct weft_rma_ctx *ctx, uint32_t pe,
-	struct weft_rma_am *ams, size_t n);
-/* Into the queue to the PE, which is posted when full. */
-int weft_rma_am_add(
-	struct weft_rma_ctx *ctx, uint32_t pe, struct weft_rma_am *am);
+	struct weft_rma_am *am, bool is_queued);
+/* Posts it and waits for its answer. */
+int weft_rma_am_call(struct weft_rma_ctx *ctx, uint32_t pe,
+	struct weft_rma_am *am, const char *what);
+/* Posts all queues. */
 int weft_rma_am_release(struct weft_rma_ctx *ctx);
-/* An atomic with a result: waits for it, or has it stored (nbi), and then goes
- * into the queue. */
-int weft_rma_am_fetch(struct weft_rma_ctx *ctx, void *dest,
-	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi);
-/* Asks the PE to say when it is done with all it was sent. */
+/* Requests an answer for all that was sent to the PE, unless the last record
+ * has done so. */
 int weft_rma_am_start_flush(struct weft_rma_ctx *ctx, uint32_t pe);
-/* The same behind one active message, which may stay the only one. */
-int weft_rma_am_send_one(
-	struct weft_rma_ctx *ctx, uint32_t pe, struct weft_rma_am *am);
-/* Waits until no reply is due that nobody waits for. */
+/* Waits for the answers that no call waits for. */
 int weft_rma_am_wait(struct weft_rma_ctx *ctx);
-/* Has the PE expose its variables and waits for their key. In no order with
- * other active messages. */
+/* Has the PE expose its variables and waits for their key. */
 int weft_rma_am_data_key(
 	struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *key_out);
 /* ask and wait. */

@@ -150,6 +150,29 @@ static void together(void)
 	shmem_free(all);
 }
 
+/* A put that waits for atomics before a fence, while a fetch to a third PE is
+ * still queued. */
+static void beside_a_queue(void)
+{
+	static long added, fetched, put;
+	static char big[16384];
+	static const char data[sizeof(big)] = "data";
+	int third = (stest.me + 2) % stest.n;
+	long was = -1;
+
+	shmem_barrier_all();
+	shmem_putmem_nbi(big, data, sizeof(big), to);
+	shmem_atomic_add(&added, 1L, to);
+	shmem_fence();
+	shmem_atomic_fetch_add_nbi(&was, &fetched, 1L, third);
+	shmem_long_p(&put, 5, to);
+	shmem_barrier_all();
+	CHECK(added == 1 && fetched == 1 && put == 5 && was == 0 &&
+			!memcmp(big, data, sizeof(big)),
+		"atomics and puts beside a queue: %ld %ld %ld %ld", added,
+		fetched, put, was);
+}
+
 int main(int argc, char **argv)
 {
 	shmem_ctx_t ctx;
@@ -171,6 +194,7 @@ int main(int argc, char **argv)
 	CHECK(!words[0] && !words[2] && !heap[0] && !heap[4],
 		"memory beside the words is unchanged");
 	together();
+	beside_a_queue();
 	shmem_ctx_destroy(ctx);
 	shmem_free(heap);
 	return stest_done();
