@@ -97,29 +97,3 @@ int weft_rma_ctx_destroy(struct weft_rma_ctx *ctx)
 	rma_ctx_destroy(ctx);
 	return err;
 }
-
-/* A thread that waits must not hold back what others wait for. A private
- * context belongs to its thread alone. */
-void weft_rma_release(void)
-{
-	struct weft_rma_own *own = &weft_rma_own;
-
-	if (weft_likely(!atomic_load_explicit(
-		    &own->n_holding, memory_order_relaxed)))
-		return;
-	weft_spin_acquire(&own->ctxs_lock);
-	weft_list_for_each(link, next, &own->ctxs)
-	{
-		struct weft_rma_ctx *ctx =
-			weft_container_of(link, struct weft_rma_ctx, link);
-
-		if (ctx->options & WEFT_RMA_PRIVATE) {
-			if (pthread_equal(ctx->owner, pthread_self()))
-				weft_remote_release(ctx);
-		} else if (weft_spin_try_acquire(&ctx->lock)) {
-			weft_remote_release(ctx);
-			weft_spin_release(&ctx->lock);
-		}
-	}
-	weft_spin_release(&own->ctxs_lock);
-}

@@ -99,7 +99,7 @@ static struct weft_rma_due *due_of(struct weft_rma_due **due)
 static int due_wait(struct weft_rma_ctx *ctx, struct weft_rma_due **due,
 	const char *what, uint32_t pe)
 {
-	struct weft_rma_op_wait op_wait = { .what = what, .pe = pe };
+	struct weft_rma_wait wait = { .fn = what, .from = pe + 1 };
 	struct weft_rma_due *its = *due;
 	int err = 0;
 
@@ -107,7 +107,7 @@ static int due_wait(struct weft_rma_ctx *ctx, struct weft_rma_due **due,
 		return 0;
 	while (its->n && !err) {
 		weft_remote_progress(ctx);
-		err = weft_rma_op_wait_check(&op_wait, its->n);
+		err = weft_rma_op_wait_check(&wait, its->n);
 	}
 	if (its->n) {
 		its->next = ctx->given_up;
@@ -208,8 +208,8 @@ static int post_once(
 static int post_op(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
 	struct weft_op *op)
 {
-	struct weft_rma_op_wait op_wait = { .what = post_names[p->kind],
-		.pe = pe };
+	struct weft_rma_wait wait = { .fn = post_names[p->kind],
+		.from = pe + 1 };
 	uint64_t batch = ctx->ep->domain->plan.batch_flags;
 	int err;
 
@@ -218,14 +218,14 @@ static int post_op(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
 	err = post_once(ctx->ep, p, op);
 	while (weft_unlikely(err == WEFT_AGAIN)) {
 		weft_remote_progress(ctx);
-		err = weft_rma_op_wait_check(&op_wait, 1);
+		err = weft_rma_op_wait_check(&wait, 1);
 		if (err)
 			return err;
 		p->flags &= ~batch;
 		err = post_once(ctx->ep, p, op);
 	}
 	if (weft_unlikely(err))
-		return weft_rma_fault_at(err, op_wait.what, pe);
+		return weft_rma_fault_at(err, wait.fn, pe);
 	if (weft_likely(!(p->flags & batch))) {
 		ctx->n_more = 0;
 		return 0;

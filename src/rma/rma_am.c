@@ -182,15 +182,15 @@ static int rma_am_wait(
 	struct weft_am_channel *channel, weft_am_try_fn *fn, void *arg)
 {
 	struct weft_rma_ctx *ctx = rma_channel_of(channel)->ctx;
-	struct weft_rma_op_wait op_wait = { .what = "a message to",
-		.pe = channel->rank };
+	struct weft_rma_wait wait = { .fn = "a message to",
+		.from = channel->rank + 1 };
 	struct weft_vci *vci = &weft_proc.vci;
 	int err;
 
 	do {
 		weft_vci_unlock(vci);
 		weft_remote_progress(ctx);
-		err = weft_rma_op_wait_check(&op_wait, 1);
+		err = weft_rma_op_wait_check(&wait, 1);
 		weft_vci_lock(vci);
 		err = err ? err : fn(channel, arg);
 	} while (err == WEFT_AGAIN);
@@ -439,13 +439,13 @@ static int answers_wait(struct weft_rma_ctx *ctx,
 	struct weft_rma_answers *answers, struct weft_rma_am_op *op,
 	const char *what, uint32_t pe)
 {
-	struct weft_rma_op_wait op_wait = { .what = what, .pe = pe };
+	struct weft_rma_wait wait = { .fn = what, .from = pe + 1 };
 	struct weft_vci *vci = &weft_proc.vci;
 	int err = weft_remote_release(ctx), refused;
 
 	for (uint32_t n = n_due(answers); n && !err; n = n_due(answers)) {
 		weft_remote_progress(ctx);
-		err = weft_rma_op_wait_check(&op_wait, n);
+		err = weft_rma_op_wait_check(&wait, n);
 	}
 	weft_vci_lock(vci);
 	if (op && answers->n)

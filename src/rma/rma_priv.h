@@ -218,30 +218,19 @@ void weft_rma_am_open(struct weft_comm *comm);
 void weft_rma_am_close(void);
 void weft_rma_am_forget(struct weft_rma_ctx *ctx);
 
-/* pe_wait.c: a wait of this room; zeroed but for what and pe. */
-#define WEFT_RMA_ALL UINT32_MAX
-struct weft_rma_op_wait {
-	const char *what; /* "a put to"; for several PEs "a quiet" */
-	uint32_t pe;	  /* WEFT_RMA_ALL: several */
-	uint32_t n_rounds;
-	uint32_t n_left;
-	bool has_said;
-	uint64_t start_ns, moved_ns;
-};
-/* After a round of progress of the wait; n_left: of what it waits for. 0, or
- * the error that ends it, described: the PE is gone. Says once, after
- * WEFT_STALL_WARN seconds, what is waited for. No VCI's lock held, here and
- * below. */
-int weft_rma_op_wait_check(struct weft_rma_op_wait *op_wait, uint32_t n_left);
-/* For every wait: true when it is time to look, every so many rounds (begins
- * the count); has it taken long; what it is, for whoever asks. */
-bool weft_rma_wait_is_time(
-	uint32_t *n_rounds, uint64_t *start_ns, uint64_t *now_out);
-bool weft_rma_wait_is_long(uint64_t start_ns, uint64_t now);
-void weft_rma_wait_note(
-	const char *what, uint32_t pe, uint64_t start_ns, uint64_t now);
-bool weft_rma_pe_has_failed(uint32_t pe);
-enum { WEFT_RMA_GRACE_NS = 1000000000 }; /* for the living to answer */
+/* rma_wait.c: after a round of progress of a wait for an operation; fn: "a put
+ * to", from: its PE plus 1, 0 for several; n_left: of what it waits for. 0, or
+ * the error that ends it, described: the PE is gone. Warns once, after
+ * WEFT_STALL_WARN seconds. No VCI's lock held, here and below. */
+#define WEFT_RMA_ALL UINT32_MAX /* several PEs; plus 1 it is 0 */
+int weft_rma_op_wait_check(struct weft_rma_wait *wait, uint32_t n_left);
+/* For every wait: true every so many rounds; the first time begins it. Then:
+ * WEFT_ERR_PEER, described, if the wait cannot end; 1 if it is time to warn.
+ * failed: the PEs that are gone, in words. */
+enum { WEFT_RMA_ROUNDS = 64, WEFT_RMA_GONE_TEXT = 80 };
+bool weft_rma_wait_is_time(struct weft_rma_wait *wait, uint64_t *now_out);
+int weft_rma_wait_check(struct weft_rma_wait *wait, uint64_t now,
+	bool has_moved, char failed[WEFT_RMA_GONE_TEXT]);
 /* Describes an error of the fabric anew, with what failed at which PE, or, for
  * WEFT_RMA_ALL, with who is gone. */
 int weft_rma_fault_at(int err, const char *what, uint32_t pe);

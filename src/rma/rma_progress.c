@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma_progress: progress for accesses of others to this process's memory
+/* rma_progress: progress while a thread waits for memory, and for accesses of
+ * others to this process's memory
  *
  * Most fabrics need the target's CPU now and then. Every round of progress of
  * this process polls the endpoint that others use (rma_fabric.c); after a
@@ -9,7 +10,96 @@
 
 #include "base/log.h"
 #include "transport/proc.h"
+#include "transport/progress.h"
 #include "transport/progress_thread.h"
+#include "transport/sleep.h"
+
+/* A thread that waits must not hold back what others wait for. A private
+ * context belongs to its thread alone. */
+void weft_rma_release(void)
+{
+	struct weft_rma_own *own = &weft_rma_own;
+
+	if (weft_likely(!atomic_load_explicit(
+		    &own->n_holding, memory_order_relaxed)))
+		return;
+	weft_spin_acquire(&own->ctxs_lock);
+	weft_list_for_each(link, next, &own->ctxs)
+	{
+		struct weft_rma_ctx *ctx =
+			weft_container_of(link, struct weft_rma_ctx, link);
+
+		if (ctx->options & WEFT_RMA_PRIVATE) {
+			if (pthread_equal(ctx->owner, pthread_self()))
+				weft_remote_release(ctx);
+		} else if (weft_spin_try_acquire(&ctx->lock)) {
+			weft_remote_release(ctx);
+			weft_spin_release(&ctx->lock);
+		}
+	}
+	weft_spin_release(&own->ctxs_lock);
+}
+
+/* --- waits for memory ----------------------------------------------------- */
+
+/* Makes progress; if nothing came, and the caller has polled long enough, gives
+ * up the core for the n-th time. */
+static bool mem_wait_progress(struct weft_vci *vci, bool has_spun, uint64_t n)
+{
+	bool has_come;
+
+	weft_vci_lock(vci);
+	weft_rma_fabric_look(); /* it may come from another node */
+	has_come = weft_progress(vci) > 0;
+	if (has_spun && !has_come)
+		weft_sleep(vci, n, WEFT_SLEEP_WORD);
+	weft_vci_unlock(vci);
+	return has_come;
+}
+
+bool weft_rma_relax(uint32_t round)
+{
+	struct weft_vci *vci = &weft_proc.vci;
+
+	if (round % WEFT_RMA_ROUNDS == 0)
+		weft_rma_release();
+	if (round >= weft_proc.max_spin)
+		return mem_wait_progress(
+			vci, true, round - (uint64_t)weft_proc.max_spin);
+	weft_cpu_pause();
+	if (weft_rma.is_all_local &&
+		round % WEFT_RMA_ROUNDS != WEFT_RMA_ROUNDS - 1)
+		return false;
+	return mem_wait_progress(vci, false, 0);
+}
+
+/* True if something came, or the memory changed, since the last call. */
+static bool has_moved_since(struct weft_rma_wait *wait)
+{
+	const unsigned char *at = wait->watched;
+	bool has = wait->has_moved;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; at && i < wait->len; i++)
+		sum = sum * 31 + __atomic_load_n(&at[i], __ATOMIC_RELAXED);
+	has |= sum != wait->sum;
+	wait->sum = sum;
+	wait->has_moved = false;
+	return has;
+}
+
+int weft_rma_wait_round(struct weft_rma_wait *wait)
+{
+	char failed[WEFT_RMA_GONE_TEXT];
+	uint64_t now;
+
+	wait->has_moved |= weft_rma_relax(wait->n_rounds);
+	if (weft_likely(!weft_rma_wait_is_time(wait, &now)))
+		return 0;
+	return weft_rma_wait_check(wait, now, has_moved_since(wait), failed);
+}
+
+/* --- the progress thread -------------------------------------------------- */
 
 /* The program may make no call for a while. */
 static void rma_progress_tick(void)

@@ -11,7 +11,7 @@ libweft_la_SOURCES += \
 	src/rma/rma_fabric.c src/rma/rma_fabric.h \
 	src/rma/rma_priv.h \
 	src/rma/rma_progress.c \
-	src/rma/pe_wait.c src/rma/mem_wait.c src/rma/span.c \
+	src/rma/rma_wait.c src/rma/span.c \
 	src/rma/rma_am.c
 
 unit_tests += test/unit/heap_test
