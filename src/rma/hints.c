@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hints: what a session's hints become on the fabric there is
+/* hints: the effect of a session's hints on the chosen fabric
  *
- * Hints change the flag words of a context and how its operations are
- * gathered, nothing else, and only as far as the plan has something for them.
- * Started twice, hints add up; each start tells what became of each. */
+ * Hints change the flags of a context's operations and which of them are queued
+ * as active messages, nothing else, and only as far as the plan has something
+ * for them. Hints of several starts add up; each start reports its own. */
 #include "rma/rma_priv.h"
 
 #include "base/knob.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
 	AM_WINDOW =
 		1024, /* active messages of a batch; its length ends it first */
+	PUT = 1 << WEFT_CLASS_PUT,
+	AMO = 1 << WEFT_CLASS_AMO,
+	FAMO = 1 << WEFT_CLASS_FAMO,
+	PWS = 1 << WEFT_CLASS_PWS,
 };
 
 static const char *const class_names[WEFT_CLASS_N] = {
@@ -24,200 +27,161 @@ static const char *const class_names[WEFT_CLASS_N] = {
 	[WEFT_CLASS_PWS] = "puts with signal",
 };
 
-/* The effect of the hints, before a context takes it over. */
-struct hints {
-	const struct weft_plan *plan; /* NULL: all PEs are local */
-	unsigned hints;
-	bool is_class[WEFT_CLASS_N]; /* that the hints are for */
-	uint64_t flags[WEFT_CLASS_N];
-	bool is_sending_am[WEFT_CLASS_N];
-	/* the hint being looked at, in words */
-	bool is_applied;
-	char how[256];
-};
-
-static const struct {
-	unsigned hint;
-	enum weft_rma_class class;
-} selectors[] = {
-	{ WEFT_RMA_OP_PUT, WEFT_CLASS_PUT },
-	{ WEFT_RMA_OP_AMO, WEFT_CLASS_AMO },
-	{ WEFT_RMA_OP_FAMO, WEFT_CLASS_FAMO },
-	{ WEFT_RMA_OP_PWS, WEFT_CLASS_PWS },
-};
-
-/* None named: all are meant. */
-static void select_classes(struct hints *a)
-{
-	bool is_any = false;
-
-	for (int i = 0; i < WEFT_CLASS_N; i++)
-		if (a->hints & selectors[i].hint)
-			is_any = a->is_class[selectors[i].class] = true;
-	for (int i = 0; i < WEFT_CLASS_N && !is_any; i++)
-		a->is_class[i] = true;
-}
-
-static void ignore(struct hints *a, const char *why)
-{
-	a->is_applied = false;
-	snprintf(a->how, sizeof(a->how), "%s", why);
-}
-
-/* Starts the sentence that apply_to() goes on with. */
-static void apply(struct hints *a, const char *how)
-{
-	a->is_applied = false;
-	snprintf(a->how, sizeof(a->how), "%s for", how);
-}
-
-/* One of the classes, if it is among those meant. */
-static bool apply_to(struct hints *a, enum weft_rma_class class)
-{
-	size_t used = strlen(a->how);
-
-	if (!a->is_class[class])
-		return false;
-	snprintf(a->how + used, sizeof(a->how) - used, "%s %s",
-		a->is_applied ? "," : "", class_names[class]);
-	a->is_applied = true;
-	return true;
-}
-
-/* Some class must have been meant that the hint is for. */
-static void conclude(struct hints *a)
-{
-	if (!a->is_applied)
-		ignore(a, "it is not for the classes of operations named");
-}
-
-static void bundle(struct hints *a)
-{
-	static const enum weft_rma_class classes[] = { WEFT_CLASS_PUT,
-		WEFT_CLASS_AMO, WEFT_CLASS_PWS, WEFT_CLASS_FAMO };
-	bool has_flag = a->plan->batch_flags;
-
-	if (!has_flag && !a->plan->has_costly_posts) {
-		ignore(a, "the fabric has no flag for it and sends small "
-			  "operations best one by one");
-		return;
-	}
-	apply(a, has_flag ? "FI_MORE on all but the last of a batch"
-			  : "gathered in messages, carried out by the target,");
-	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
-		/* a result must be asked for by its own operation at once */
-		if (has_flag && classes[i] == WEFT_CLASS_FAMO)
-			continue;
-		if (!apply_to(a, classes[i]))
-			continue;
-		a->flags[classes[i]] |= a->plan->batch_flags;
-		a->is_sending_am[classes[i]] = !has_flag;
-	}
-	conclude(a);
-}
-
-static void high_rate(struct hints *a)
-{
-	uint64_t flags = a->plan->rate_flags;
-
-	if (!flags) {
-		ignore(a, "the fabric has no high-rate puts, or not with its "
-			  "keys and order");
-		return;
-	}
-	if (a->hints & WEFT_RMA_DC) {
-		ignore(a, "DC asks for more than a high-rate put tells");
-		return;
-	}
-	apply(a, "FI_CXI_HRP");
-	if (apply_to(a, WEFT_CLASS_PUT))
-		a->flags[WEFT_CLASS_PUT] |= flags;
-	if ((a->flags[WEFT_CLASS_AMO] & a->plan->once_flags) &&
-		apply_to(a, WEFT_CLASS_AMO))
-		a->flags[WEFT_CLASS_AMO] |= flags;
-	conclude(a);
-}
-
-static void single_transmit(struct hints *a)
-{
-	if (!a->plan->once_flags) {
-		ignore(a, "the fabric has no atomics that are sent only once");
-		return;
-	}
-	if (!weft_knob_is_on(weft_knobs.unreliable)) {
-		ignore(a, "one that is lost ends with an error; "
-			  "WEFT_UNRELIABLE=on permits it");
-		return;
-	}
-	apply(a, "FI_CXI_UNRELIABLE");
-	if (apply_to(a, WEFT_CLASS_AMO))
-		a->flags[WEFT_CLASS_AMO] |= a->plan->once_flags;
-	conclude(a);
-}
-
-static void rma_hints_deliver(struct hints *a)
-{
-	static const enum weft_rma_class classes[] = { WEFT_CLASS_PUT,
-		WEFT_CLASS_AMO, WEFT_CLASS_PWS };
-
-	apply(a, "FI_DELIVERY_COMPLETE");
-	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
-		if (classes[i] == WEFT_CLASS_AMO && !a->plan->has_fabric_amo)
-			continue;
-		if (apply_to(a, classes[i]))
-			a->flags[classes[i]] |= a->plan->deliver_flags;
-	}
-	conclude(a);
-}
-
-static void promise(struct hints *a)
-{
-	ignore(a, a->plan->has_fabric_amo
-			  ? "no fabric has a flag for it, and atomics of the "
-			    "fabric are not mixed with the CPU's"
-			  : "atomics are the CPU's already");
-}
-
-static void select_only(struct hints *a)
-{
-	a->is_applied = true;
-	snprintf(a->how, sizeof(a->how),
-		"the other hints are for this class of operations");
-}
-
 /* In the order in which they depend on each other. */
 static const struct {
 	unsigned bit;
 	const char *name;
-	void (*weigh)(struct hints *a);
-} table[] = {
-	{ WEFT_RMA_OP_PUT, "OP_PUT", select_only },
-	{ WEFT_RMA_OP_AMO, "OP_AMO", select_only },
-	{ WEFT_RMA_OP_FAMO, "OP_FAMO", select_only },
-	{ WEFT_RMA_OP_PWS, "OP_PWS", select_only },
-	{ WEFT_RMA_BUNDLE, "BUNDLE", bundle },
-	{ WEFT_RMA_STAMO, "STAMO", single_transmit },
-	{ WEFT_RMA_HRP, "HRP", high_rate },
-	{ WEFT_RMA_DC, "DC", rma_hints_deliver },
-	{ WEFT_RMA_NO_CNCR_TACCESS, "NO_CNCR_TACCESS", promise },
-	{ WEFT_RMA_UNIFORM_AMO, "UNIFORM_AMO", promise },
+	unsigned selects;
+} hints_known[] = {
+	{ WEFT_RMA_OP_PUT, "OP_PUT", PUT },
+	{ WEFT_RMA_OP_AMO, "OP_AMO", AMO },
+	{ WEFT_RMA_OP_FAMO, "OP_FAMO", FAMO },
+	{ WEFT_RMA_OP_PWS, "OP_PWS", PWS },
+	{ WEFT_RMA_BUNDLE, "BUNDLE", 0 },
+	{ WEFT_RMA_STAMO, "STAMO", 0 },
+	{ WEFT_RMA_HRP, "HRP", 0 },
+	{ WEFT_RMA_DC, "DC", 0 },
+	{ WEFT_RMA_NO_CNCR_TACCESS, "NO_CNCR_TACCESS", 0 },
+	{ WEFT_RMA_UNIFORM_AMO, "UNIFORM_AMO", 0 },
 };
+
+enum { N_HINTS = sizeof(hints_known) / sizeof(*hints_known) };
+
+/* All hints of a session, before a context takes them over. */
+struct hints {
+	const struct weft_plan *plan; /* NULL: all PEs are local */
+	unsigned hints;
+	uint64_t flags[WEFT_CLASS_N];
+	unsigned am_classes;
+};
+
+/* The effect of one hint. */
+struct effect {
+	unsigned classes;    /* that it can be for; 0: no effect */
+	uint64_t flags;	     /* of their operations */
+	bool is_am;	     /* they are queued as active messages */
+	const char *how;     /* in words, before "for" and the classes */
+	const char *ignored; /* the reason why it has none */
+};
+
+static struct effect ignored(const char *why)
+{
+	return (struct effect){ .ignored = why };
+}
+
+static struct effect applied(unsigned classes, uint64_t flags, const char *how)
+{
+	return (struct effect){
+		.classes = classes, .flags = flags, .how = how
+	};
+}
+
+static struct effect high_rate(const struct hints *a)
+{
+	bool is_once = a->flags[WEFT_CLASS_AMO] & a->plan->once_flags;
+
+	if (!a->plan->rate_flags)
+		return ignored("the fabric has no high-rate puts, or not with "
+			       "its keys and order");
+	if (a->hints & WEFT_RMA_DC)
+		return ignored("DC asks for more than a high-rate put reports");
+	return applied(
+		is_once ? PUT | AMO : PUT, a->plan->rate_flags, "FI_CXI_HRP");
+}
+
+static struct effect effect_of(const struct hints *a, unsigned hint)
+{
+	const struct weft_plan *plan = a->plan;
+	struct effect e;
+
+	if (!plan)
+		return ignored("all processes are on this node, where access "
+			       "is by load and store");
+	switch (hint) {
+	case WEFT_RMA_BUNDLE:
+		/* a fetch needs its result: it ends its batch */
+		if (plan->batch_flags)
+			return applied(PUT | AMO | PWS, plan->batch_flags,
+				"FI_MORE on all but the last of a batch");
+		if (!plan->has_costly_posts)
+			return ignored("the fabric has no flag for it and "
+				       "sends small operations best "
+				       "individually");
+		e = applied(PUT | AMO | FAMO | PWS, 0,
+			"gathered in messages, carried out by the target,");
+		e.is_am = true;
+		return e;
+	case WEFT_RMA_STAMO:
+		if (!plan->once_flags)
+			return ignored("the fabric has no atomics that are "
+				       "sent only once");
+		if (!weft_knob_is_on(weft_knobs.unreliable))
+			return ignored("a lost one ends with an error; "
+				       "WEFT_UNRELIABLE=on permits it");
+		return applied(AMO, plan->once_flags, "FI_CXI_UNRELIABLE");
+	case WEFT_RMA_HRP:
+		return high_rate(a);
+	case WEFT_RMA_DC:
+		return applied(
+			plan->has_fabric_amo ? PUT | AMO | PWS : PUT | PWS,
+			plan->deliver_flags, "FI_DELIVERY_COMPLETE");
+	case WEFT_RMA_NO_CNCR_TACCESS:
+	case WEFT_RMA_UNIFORM_AMO:
+		return ignored(plan->has_fabric_amo
+				       ? "no fabric has a flag for it, and "
+					 "atomics of the fabric are not mixed "
+					 "with the CPU's"
+				       : "atomics are the CPU's already");
+	default:
+		return applied(0, 0,
+			"the other hints are for this class of operations");
+	}
+}
+
+static void report_effect(const struct effect *e, const char *name,
+	weft_rma_report_fn *report, void *arg)
+{
+	char how[256];
+	const char *between = " for ";
+	int used = snprintf(
+		how, sizeof(how), "%s", e->ignored ? e->ignored : e->how);
+
+	for (int i = 0; i < WEFT_CLASS_N; i++) {
+		if (!(e->classes & 1u << i))
+			continue;
+		used += snprintf(how + used, sizeof(how) - (size_t)used, "%s%s",
+			between, class_names[i]);
+		between = ", ";
+	}
+	report(arg, name, !e->ignored, how);
+}
 
 /* Weighs all hints; reports those of `fresh`. */
 static void weigh(
 	struct hints *a, unsigned fresh, weft_rma_report_fn *report, void *arg)
 {
-	select_classes(a);
-	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		if (!(a->hints & table[i].bit))
+	unsigned selected = 0;
+
+	for (int i = 0; i < N_HINTS; i++)
+		if (a->hints & hints_known[i].bit)
+			selected |= hints_known[i].selects;
+	for (int i = 0; i < N_HINTS; i++) {
+		unsigned bit = a->hints & hints_known[i].bit;
+		struct effect e = effect_of(a, bit);
+
+		if (!bit)
 			continue;
-		if (a->plan)
-			table[i].weigh(a);
-		else
-			ignore(a, "all processes are on this node, where "
-				  "access is by load and store");
-		if (report && (fresh & table[i].bit))
-			report(arg, table[i].name, a->is_applied, a->how);
+		if (e.classes && selected && !(e.classes & selected))
+			e.ignored = "it is not for the classes of operations "
+				    "named";
+		if (selected)
+			e.classes &= selected;
+		for (int k = 0; k < WEFT_CLASS_N; k++)
+			if (e.classes & 1u << k)
+				a->flags[k] |= e.flags;
+		a->am_classes |= e.is_am ? e.classes : 0;
+		if (report && (fresh & bit))
+			report_effect(&e, hints_known[i].name, report, arg);
 	}
 }
 
@@ -233,8 +197,7 @@ void weft_rma_hints_explain(const struct weft_plan *plan, unsigned hints,
 static void adopt(struct weft_rma_ctx *ctx, const struct hints *a)
 {
 	memcpy(ctx->flags, a->flags, sizeof(ctx->flags));
-	memcpy(ctx->is_sending_am, a->is_sending_am,
-		sizeof(ctx->is_sending_am));
+	ctx->am_classes = a->am_classes;
 }
 
 static void rma_hints_release(struct weft_rma_ctx *ctx)

@@ -477,13 +477,18 @@ static bool is_burst(struct weft_rma_ctx *ctx)
 	return ctx->last_ns - last < BURST_NS;
 }
 
+static bool uses_am(const struct weft_rma_ctx *ctx, enum weft_rma_class class)
+{
+	return ctx->am_classes & 1u << class;
+}
+
 /* Queued in a session with BUNDLE, where a quiet must follow anyway (nbi), and
  * in a burst; else posted. The first one since a quiet requests its answer
  * itself, so that a put and a quiet are one message each way. */
 static int am_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 	struct weft_rma_am *am, uint32_t pe, bool is_nbi)
 {
-	bool is_queued = ctx->is_sending_am[class] || is_nbi || is_burst(ctx);
+	bool is_queued = uses_am(ctx, class) || is_nbi || is_burst(ctx);
 
 	if (!is_queued && !(ctx->states[pe] & WEFT_STATE_AM))
 		am->answers = &ctx->answers;
@@ -527,7 +532,7 @@ static bool prefers_am(const struct weft_rma_ctx *ctx, size_t len, uint32_t pe)
 {
 	if (len > AM_SHORT || !ctx->ep->domain->plan.has_costly_posts)
 		return false;
-	return ctx->is_sending_am[WEFT_CLASS_PUT] ||
+	return uses_am(ctx, WEFT_CLASS_PUT) ||
 	       !(ctx->states[pe] & WEFT_STATE_WRITTEN);
 }
 

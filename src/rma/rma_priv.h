@@ -76,12 +76,12 @@ struct weft_rma_ctx {
 	/* the session */
 	unsigned hints; /* 0: none */
 	uint64_t flags[WEFT_CLASS_N];
-	bool is_sending_am[WEFT_CLASS_N]; /* as active messages, queued */
-	bool is_holding;		  /* counted in own.n_holding */
-	uint32_t window;		  /* operations in one batch; without a
-					   * session, non-blocking puts */
-	uint32_t n_more;  /* posted with the flag that more follow, */
-	uint32_t more_pe; /* and the PE of the last one */
+	unsigned am_classes; /* 1 << class: are queued active messages */
+	bool is_holding;     /* counted in own.n_holding */
+	uint32_t window;     /* operations in one batch; without a
+			      * session, non-blocking puts */
+	uint32_t n_more;     /* posted with the flag that more follow, */
+	uint32_t more_pe;    /* and the PE of the last one */
 	/* active messages; own.am's operations are guarded by the VCI's lock */
 	struct weft_rma_channel **channels; /* by PE, made on use */
 	bool has_queue;			    /* some channel may have one */
