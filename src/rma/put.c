@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* put: put and get, on the node by copying
+/* put: put and get, on the node by copying; fence and quiet
  *
  * Data as long as a basic type is moved by one load and one store
  * (base/word.h): peers wait for such words with plain loads. */
 #include "rma/rma_priv.h"
 
 #include "base/word.h"
+
+#include <stdatomic.h>
 
 int weft_rma_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe)
@@ -107,4 +109,28 @@ int weft_rma_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	weft_word_store(there, src, len, __ATOMIC_RELAXED);
 	/* the update releases what was copied; pairs with the waiter's load */
 	return weft_rma_amo(ctx, sig, &amo, pe);
+}
+
+/* --- order --------------------------------------------------------------- */
+
+int weft_rma_fence(struct weft_rma_ctx *ctx)
+{
+	/* pairs with the acquire of whoever waits for what comes next */
+	atomic_thread_fence(memory_order_release);
+	return weft_likely(weft_rma.is_all_local) ? 0 : weft_remote_fence(ctx);
+}
+
+int weft_rma_quiet(struct weft_rma_ctx *ctx)
+{
+	/* orders earlier stores before later loads */
+	atomic_thread_fence(memory_order_seq_cst);
+	return weft_likely(weft_rma.is_all_local) ? 0 : weft_remote_quiet(ctx);
+}
+
+int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	return weft_likely(weft_rma.is_all_local)
+		       ? 0
+		       : weft_remote_quiet_pe(ctx, pe);
 }

@@ -202,37 +202,48 @@ static int post_once(
 	return weft_rma_ep_amo(ep, &p->to, p->amo, p->flags, op);
 }
 
-/* op NULL: completes unseen. With the flag that more operations follow, the
- * fabric may delay the operation until one without it is posted. So the last of
- * a batch has no such flag, nor has one that was refused. */
-static int post_op(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
+/* A refused post must not delay others: it is the last of its batch. */
+static int post_again(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
 	struct weft_op *op)
 {
 	struct weft_rma_wait wait = { .fn = post_names[p->kind],
 		.from = pe + 1 };
+	int err;
+
+	p->flags &= ~ctx->ep->domain->plan.batch_flags;
+	do {
+		weft_remote_progress(ctx);
+		err = weft_rma_op_wait_check(&wait, 1);
+		if (err)
+			return err;
+		err = post_once(ctx->ep, p, op);
+	} while (err == WEFT_AGAIN);
+	return err ? weft_rma_fault_at(err, wait.fn, pe) : 0;
+}
+
+/* op NULL: completes unseen. With the flag that more operations follow, the
+ * fabric may delay the operation until one without it is posted: the last of a
+ * batch has none. */
+static int post_op(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
+	struct weft_op *op)
+{
 	uint64_t batch = ctx->ep->domain->plan.batch_flags;
 	int err;
 
 	if (weft_unlikely(p->flags & batch) && ++ctx->n_more >= ctx->window)
 		p->flags &= ~batch;
 	err = post_once(ctx->ep, p, op);
-	while (weft_unlikely(err == WEFT_AGAIN)) {
-		weft_remote_progress(ctx);
-		err = weft_rma_op_wait_check(&wait, 1);
-		if (err)
-			return err;
-		p->flags &= ~batch;
-		err = post_once(ctx->ep, p, op);
-	}
 	if (weft_unlikely(err))
-		return weft_rma_fault_at(err, wait.fn, pe);
-	if (weft_likely(!(p->flags & batch))) {
+		err = err == WEFT_AGAIN
+			      ? post_again(ctx, p, pe, op)
+			      : weft_rma_fault_at(err, post_names[p->kind], pe);
+	if (weft_unlikely(p->flags & batch)) {
+		ctx->more_pe = pe;
+		weft_ctx_hold(ctx, true);
+	} else {
 		ctx->n_more = 0;
-		return 0;
 	}
-	ctx->more_pe = pe;
-	weft_ctx_hold(ctx, true);
-	return 0;
+	return err;
 }
 
 /* As one of those that a wait completes. */
@@ -277,6 +288,7 @@ int weft_remote_release(struct weft_rma_ctx *ctx)
 		struct post end = flush_of(ctx, ctx->more_pe);
 		int one;
 
+		ctx->n_more = 0;
 		end.flags = 0;
 		one = post_op(ctx, &end, ctx->more_pe, NULL);
 		err = err ? err : one;
@@ -593,12 +605,14 @@ static int put_out(struct weft_rma_ctx *ctx, uint64_t flags,
 static int remote_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi)
 {
-	struct weft_rma_am am = put_am(dest, src, len);
 	struct weft_rma_ep_target to;
 	int err;
 
-	if (prefers_am(ctx, len, pe))
+	if (prefers_am(ctx, len, pe)) {
+		struct weft_rma_am am = put_am(dest, src, len);
+
 		return am_small(ctx, WEFT_CLASS_PUT, &am, pe, is_nbi);
+	}
 	err = locate(ctx, dest, len, pe, &to);
 	if (err)
 		return err;
@@ -692,18 +706,20 @@ static int check_amo(const struct weft_amo *amo, const void *dest)
 int weft_remote_amo(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, uint32_t pe)
 {
-	struct weft_rma_am am = amo_am(dest, amo);
 	int err = check_amo(amo, dest);
 
 	if (!err)
 		err = remote_begin(ctx, dest, amo->width, pe);
 	if (err)
 		return err;
-	if (weft_rma_own.has_fabric_amo)
+	if (weft_rma_own.has_fabric_amo) {
 		err = fabric_amo(
 			ctx, ctx->flags[WEFT_CLASS_AMO], dest, amo, pe);
-	else
+	} else {
+		struct weft_rma_am am = amo_am(dest, amo);
+
 		err = am_small(ctx, WEFT_CLASS_AMO, &am, pe, false);
+	}
 	weft_ctx_drop(ctx);
 	return err;
 }

@@ -240,8 +240,8 @@ int weft_rma_wait_failed(const char *what, uint32_t pe);
 /* rma_fabric.c: the next round looks at the first endpoint. VCI's lock held. */
 void weft_rma_fabric_look(void);
 
-/* rma_progress.c: progress for others by the progress thread, while this
- * process is busy with something else. */
+/* Progress for others by the progress thread, while this process is busy with
+ * something else. */
 void weft_rma_progress_open(void);
 void weft_rma_progress_close(void);
 

@@ -5,7 +5,6 @@ libweft_la_SOURCES += \
 	src/rma/ctx.c \
 	src/rma/remote.c \
 	src/rma/heap.c src/rma/heap.h \
-	src/rma/order.c \
 	src/rma/put.c \
 	src/rma/rma.c src/rma/rma.h \
 	src/rma/rma_fabric.c src/rma/rma_fabric.h \
