@@ -74,6 +74,20 @@ static inline void *by_cpu(const void *sym, uint32_t pe)
 		       : weft_rma_local(sym, pe);
 }
 
+static int amo_remote(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi)
+{
+	return weft_remote_access(ctx,
+		&(struct weft_rma_access){
+			.class = fetched ? WEFT_CLASS_FAMO : WEFT_CLASS_AMO,
+			.pe = pe,
+			.is_nbi = is_nbi,
+			.sym = dest,
+			.here = fetched,
+			.len = amo->width,
+			.amo = amo });
+}
+
 int weft_rma_amo(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, uint32_t pe)
 {
@@ -81,7 +95,7 @@ int weft_rma_amo(struct weft_rma_ctx *ctx, void *dest,
 	uint64_t old;
 
 	if (weft_unlikely(!there))
-		return weft_remote_amo(ctx, dest, amo, pe);
+		return amo_remote(ctx, dest, amo, NULL, pe, false);
 	return weft_amo_apply(there, amo, &old);
 }
 
@@ -92,8 +106,7 @@ int weft_rma_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
 
 	if (weft_unlikely(!there)) {
 		*fetched = 0;
-		return weft_remote_amo_fetch(
-			ctx, dest, amo, fetched, pe, false);
+		return amo_remote(ctx, dest, amo, fetched, pe, false);
 	}
 	return weft_amo_apply(there, amo, fetched);
 }
@@ -106,7 +119,7 @@ int weft_rma_amo_fetch_nbi(struct weft_rma_ctx *ctx, void *dest,
 	int err;
 
 	if (weft_unlikely(!there))
-		return weft_remote_amo_fetch(ctx, dest, amo, fetched, pe, true);
+		return amo_remote(ctx, dest, amo, fetched, pe, true);
 	err = weft_amo_apply(there, amo, &old);
 	if (!err)
 		memcpy(fetched, &old, amo->width);

@@ -9,90 +9,77 @@
 
 #include <stdatomic.h>
 
+/* Constants decide in each caller what it inlines. */
+static inline int put_or_get(struct weft_rma_ctx *ctx,
+	enum weft_rma_class class, const void *sym, void *here, size_t len,
+	uint32_t pe, bool is_nbi)
+{
+	void *there = weft_rma_local(sym, pe);
+
+	if (weft_unlikely(!there))
+		return weft_remote_access(
+			ctx, &(struct weft_rma_access){ .class = class,
+				     .pe = pe,
+				     .is_nbi = is_nbi,
+				     .sym = sym,
+				     .here = here,
+				     .len = len });
+	if (class == WEFT_CLASS_PUT)
+		weft_word_store(there, here, len, __ATOMIC_RELAXED);
+	else
+		weft_word_load(here, there, len);
+	return 0;
+}
+
 int weft_rma_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe)
 {
-	void *there = weft_rma_local(dest, pe);
-
-	if (weft_unlikely(!there))
-		return weft_remote_put(ctx, dest, src, len, pe, false);
-	weft_word_store(there, src, len, __ATOMIC_RELAXED);
-	return 0;
+	return put_or_get(ctx, WEFT_CLASS_PUT, dest, (void *)(uintptr_t)src,
+		len, pe, false);
 }
 
 int weft_rma_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe)
 {
-	const void *there = weft_rma_local(src, pe);
-
-	if (weft_unlikely(!there))
-		return weft_remote_get(ctx, dest, src, len, pe, false);
-	weft_word_load(dest, there, len);
-	return 0;
+	return put_or_get(ctx, WEFT_CLASS_GET, src, dest, len, pe, false);
 }
 
 int weft_rma_put_nbi(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe)
 {
-	void *there = weft_rma_local(dest, pe);
-
-	if (weft_unlikely(!there))
-		return weft_remote_put(ctx, dest, src, len, pe, true);
-	weft_word_store(there, src, len, __ATOMIC_RELAXED);
-	return 0;
+	return put_or_get(ctx, WEFT_CLASS_PUT, dest, (void *)(uintptr_t)src,
+		len, pe, true);
 }
 
 int weft_rma_get_nbi(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe)
 {
-	const void *there = weft_rma_local(src, pe);
-
-	if (weft_unlikely(!there))
-		return weft_remote_get(ctx, dest, src, len, pe, true);
-	weft_word_load(dest, there, len);
-	return 0;
+	return put_or_get(ctx, WEFT_CLASS_GET, src, dest, len, pe, true);
 }
 
 int weft_rma_iput(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	const struct weft_rma_stride *how, uint32_t pe)
 {
-	void *there = weft_rma_local(dest, pe);
 	int err = 0;
 
-	if (weft_likely(there)) {
-		for (size_t i = 0; i < how->n; i++)
-			weft_word_store(
-				(char *)there + (ptrdiff_t)i * how->dest,
-				(const char *)src + (ptrdiff_t)i * how->src,
-				how->len, __ATOMIC_RELAXED);
-		return 0;
-	}
 	for (size_t i = 0; i < how->n && !err; i++)
-		err = weft_remote_put(ctx,
+		err = put_or_get(ctx, WEFT_CLASS_PUT,
 			(char *)dest + (ptrdiff_t)i * how->dest,
-			(const char *)src + (ptrdiff_t)i * how->src, how->len,
-			pe, false);
+			(char *)(uintptr_t)src + (ptrdiff_t)i * how->src,
+			how->len, pe, false);
 	return err;
 }
 
 int weft_rma_iget(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	const struct weft_rma_stride *how, uint32_t pe)
 {
-	const void *there = weft_rma_local(src, pe);
 	int err = 0;
 
-	if (weft_likely(there)) {
-		for (size_t i = 0; i < how->n; i++)
-			weft_word_load((char *)dest + (ptrdiff_t)i * how->dest,
-				(const char *)there + (ptrdiff_t)i * how->src,
-				how->len);
-		return 0;
-	}
 	for (size_t i = 0; i < how->n && !err; i++)
-		err = weft_remote_get(ctx,
-			(char *)dest + (ptrdiff_t)i * how->dest,
-			(const char *)src + (ptrdiff_t)i * how->src, how->len,
-			pe, false);
+		err = put_or_get(ctx, WEFT_CLASS_GET,
+			(const char *)src + (ptrdiff_t)i * how->src,
+			(char *)dest + (ptrdiff_t)i * how->dest, how->len, pe,
+			false);
 	return err;
 }
 
@@ -104,8 +91,15 @@ int weft_rma_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	void *there = weft_rma_local(dest, pe);
 
 	if (weft_unlikely(weft_rma_own.has_fabric_amo || !there))
-		return weft_remote_put_signal(
-			ctx, dest, src, len, sig, &amo, pe, is_nbi);
+		return weft_remote_access(
+			ctx, &(struct weft_rma_access){ .class = WEFT_CLASS_PWS,
+				     .pe = pe,
+				     .is_nbi = is_nbi,
+				     .sym = dest,
+				     .here = (void *)(uintptr_t)src,
+				     .len = len,
+				     .amo = &amo,
+				     .sig = sig });
 	weft_word_store(there, src, len, __ATOMIC_RELAXED);
 	/* the update releases what was copied; pairs with the waiter's load */
 	return weft_rma_amo(ctx, sig, &amo, pe);
@@ -124,13 +118,14 @@ int weft_rma_quiet(struct weft_rma_ctx *ctx)
 {
 	/* orders earlier stores before later loads */
 	atomic_thread_fence(memory_order_seq_cst);
-	return weft_likely(weft_rma.is_all_local) ? 0 : weft_remote_quiet(ctx);
+	return weft_likely(weft_rma.is_all_local)
+		       ? 0
+		       : weft_remote_quiet(ctx, WEFT_RMA_ALL);
 }
 
 int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	atomic_thread_fence(memory_order_seq_cst);
-	return weft_likely(weft_rma.is_all_local)
-		       ? 0
-		       : weft_remote_quiet_pe(ctx, pe);
+	return weft_likely(weft_rma.is_all_local) ? 0
+						  : weft_remote_quiet(ctx, pe);
 }

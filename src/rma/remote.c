@@ -37,11 +37,12 @@ struct pending {
 /* One operation for the fabric. */
 struct post {
 	enum { POST_WRITE, POST_READ, POST_AMO } kind;
+	uint32_t pe;
 	struct weft_rma_ep_target to;
 	void *buf; /* WRITE, READ */
 	size_t len;
-	const struct weft_rma_ep_amo *amo; /* AMO */
 	uint64_t flags;
+	struct weft_rma_ep_amo amo; /* AMO */
 };
 
 static const char *const post_names[] = {
@@ -151,36 +152,23 @@ static int find_data_key(struct weft_rma_ctx *ctx, uint32_t pe)
 
 /* Where a symmetric address is for the fabric. Context's lock held, if it has
  * an endpoint. */
-static int locate(struct weft_rma_ctx *ctx, const void *sym, size_t len,
-	uint32_t pe, struct weft_rma_ep_target *to_out)
+static int locate(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
+	struct weft_rma_ep_target *to_out)
 {
 	const struct weft_rma_remote *remote;
 	size_t at;
-	int span = weft_rma_span_of(sym, len, &at);
+	int span = weft_rma_span_of(a->sym, a->len, &at), err;
 
 	if (weft_unlikely(span != 0)) {
-		int err = span < 0 ? span : find_data_key(ctx, pe);
-
+		err = span < 0 ? span : find_data_key(ctx, a->pe);
 		if (err)
 			return err;
 	}
 	if (!weft_rma_own.remotes)
 		return weft_err_set(WEFT_ERR_INTERN, "no fabric is open");
-	remote = &weft_rma_own.remotes[pe];
+	remote = &weft_rma_own.remotes[a->pe];
 	*to_out = (struct weft_rma_ep_target){ remote->addr,
 		remote->spans[span].base + at, remote->spans[span].key };
-	return 0;
-}
-
-/* Begins an access to symmetric memory: takes the context, or says why that is
- * to no purpose. */
-static int remote_begin(
-	struct weft_rma_ctx *ctx, const void *sym, size_t len, uint32_t pe)
-{
-	if (weft_unlikely(!ctx->ep))
-		return locate(
-			ctx, sym, len, pe, &(struct weft_rma_ep_target){ 0 });
-	weft_ctx_take(ctx);
 	return 0;
 }
 
@@ -199,15 +187,15 @@ static int post_once(
 	case POST_AMO:
 		break;
 	}
-	return weft_rma_ep_amo(ep, &p->to, p->amo, p->flags, op);
+	return weft_rma_ep_amo(ep, &p->to, &p->amo, p->flags, op);
 }
 
 /* A refused post must not delay others: it is the last of its batch. */
-static int post_again(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
-	struct weft_op *op)
+static int post_again(
+	struct weft_rma_ctx *ctx, struct post *p, struct weft_op *op)
 {
 	struct weft_rma_wait wait = { .fn = post_names[p->kind],
-		.from = pe + 1 };
+		.from = p->pe + 1 };
 	int err;
 
 	p->flags &= ~ctx->ep->domain->plan.batch_flags;
@@ -218,14 +206,13 @@ static int post_again(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
 			return err;
 		err = post_once(ctx->ep, p, op);
 	} while (err == WEFT_AGAIN);
-	return err ? weft_rma_fault_at(err, wait.fn, pe) : 0;
+	return err ? weft_rma_fault_at(err, wait.fn, p->pe) : 0;
 }
 
 /* op NULL: completes unseen. With the flag that more operations follow, the
  * fabric may delay the operation until one without it is posted: the last of a
  * batch has none. */
-static int post_op(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
-	struct weft_op *op)
+static int post_op(struct weft_rma_ctx *ctx, struct post *p, struct weft_op *op)
 {
 	uint64_t batch = ctx->ep->domain->plan.batch_flags;
 	int err;
@@ -233,12 +220,12 @@ static int post_op(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
 	if (weft_unlikely(p->flags & batch) && ++ctx->n_more >= ctx->window)
 		p->flags &= ~batch;
 	err = post_once(ctx->ep, p, op);
-	if (weft_unlikely(err))
-		err = err == WEFT_AGAIN
-			      ? post_again(ctx, p, pe, op)
-			      : weft_rma_fault_at(err, post_names[p->kind], pe);
+	if (weft_unlikely(err == WEFT_AGAIN))
+		err = post_again(ctx, p, op);
+	else if (weft_unlikely(err))
+		err = weft_rma_fault_at(err, post_names[p->kind], p->pe);
 	if (weft_unlikely(p->flags & batch)) {
-		ctx->more_pe = pe;
+		ctx->more_pe = p->pe;
 		weft_ctx_hold(ctx, true);
 	} else {
 		ctx->n_more = 0;
@@ -247,8 +234,8 @@ static int post_op(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
 }
 
 /* As one of those that a wait completes. */
-static int post_due(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
-	struct weft_rma_due **due)
+static int post_due(
+	struct weft_rma_ctx *ctx, struct post *p, struct weft_rma_due **due)
 {
 	struct weft_rma_due *its = due_of(due);
 	int err;
@@ -256,45 +243,49 @@ static int post_due(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
 	if (!its)
 		return WEFT_ERR_NOMEM;
 	its->n++;
-	err = post_op(ctx, p, pe, &its->op);
-	if (err)
-		its->n--;
+	err = post_op(ctx, p, &its->op);
+	its->n -= err != 0;
 	return err;
 }
 
 /* Posts one and waits for it. */
-static int post_and_wait(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe)
+static int post_and_wait(struct weft_rma_ctx *ctx, struct post *p)
 {
-	int err = post_due(ctx, p, pe, &ctx->waited);
+	int err = post_due(ctx, p, &ctx->waited);
 
-	return err ? err : due_wait(ctx, &ctx->waited, post_names[p->kind], pe);
+	return err ? err
+		   : due_wait(ctx, &ctx->waited, post_names[p->kind], p->pe);
 }
 
-static struct post flush_of(const struct weft_rma_ctx *ctx, uint32_t pe)
+/* An empty put. */
+static struct post empty_put(uint32_t pe, uint64_t flags)
 {
 	const struct weft_rma_remote *remote = &weft_rma_own.remotes[pe];
 
 	return (struct post){ .kind = POST_WRITE,
+		.pe = pe,
 		.to = { remote->addr, remote->spans[0].base,
 			remote->spans[0].key },
-		.flags = ctx->ep->domain->plan.flush_flags };
+		.flags = flags };
+}
+
+static struct post flush_of(const struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	return empty_put(pe, ctx->ep->domain->plan.flush_flags);
 }
 
 int weft_remote_release(struct weft_rma_ctx *ctx)
 {
-	int err = weft_rma_am_release(ctx);
+	int err = weft_rma_am_release(ctx), one = 0;
 
-	if (ctx->n_more) { /* an empty put without the flag ends the batch */
-		struct post end = flush_of(ctx, ctx->more_pe);
-		int one;
+	if (ctx->n_more) { /* without the flag: it ends the batch */
+		struct post end = empty_put(ctx->more_pe, 0);
 
 		ctx->n_more = 0;
-		end.flags = 0;
-		one = post_op(ctx, &end, ctx->more_pe, NULL);
-		err = err ? err : one;
+		one = post_op(ctx, &end, NULL);
 	}
 	weft_ctx_hold(ctx, false);
-	return err;
+	return err ? err : one;
 }
 
 /* --- order --------------------------------------------------------------- */
@@ -302,7 +293,7 @@ int weft_remote_release(struct weft_rma_ctx *ctx)
 int weft_remote_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	struct post flush = flush_of(ctx, pe);
-	int err = post_due(ctx, &flush, pe, &ctx->waited);
+	int err = post_due(ctx, &flush, &ctx->waited);
 
 	if (!err)
 		err = weft_remote_release(ctx);
@@ -329,7 +320,7 @@ static int before_writing(
 			struct post flush = flush_of(ctx, pe);
 
 			*flags |= fence;
-			err = post_op(ctx, &flush, pe, NULL);
+			err = post_op(ctx, &flush, NULL);
 			ctx->states[pe] &= (uint8_t)~WEFT_STATE_WRITTEN_FENCED;
 		} else {
 			err = weft_remote_flush_pe(ctx, pe);
@@ -376,23 +367,10 @@ static int start_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 	int err = 0, told = 0;
 
 	if (state & WEFT_STATE_WRITTEN)
-		err = post_due(ctx, &flush, pe, &ctx->later);
+		err = post_due(ctx, &flush, &ctx->later);
 	if (state & WEFT_STATE_AM)
 		told = weft_rma_am_start_flush(ctx, pe);
 	return err ? err : told;
-}
-
-/* Starts to flush every PE; answers are waited for together. */
-static int start_flush_all(struct weft_rma_ctx *ctx)
-{
-	int err = 0;
-
-	for (uint32_t i = 0; i < ctx->n_touched; i++) {
-		int one = start_flush_pe(ctx, ctx->touched[i]);
-
-		err = err ? err : one;
-	}
-	return err;
 }
 
 /* Of an operation that ended after its call. */
@@ -430,13 +408,20 @@ int weft_remote_fence(struct weft_rma_ctx *ctx)
 	return err;
 }
 
-/* Flushes one PE, or all that were accessed. */
-static int remote_quiet(struct weft_rma_ctx *ctx, const uint32_t *only)
+int weft_remote_quiet(struct weft_rma_ctx *ctx, uint32_t only)
 {
-	/* the request for an answer leaves in the same message */
-	int err = only ? start_flush_pe(ctx, *only) : start_flush_all(ctx);
-	int one = weft_remote_release(ctx);
+	int err = 0, one;
 
+	weft_ctx_take(ctx);
+	for (uint32_t i = 0; i < ctx->n_touched; i++) {
+		uint32_t pe = ctx->touched[i];
+
+		one = only == WEFT_RMA_ALL || only == pe
+			      ? start_flush_pe(ctx, pe)
+			      : 0;
+		err = err ? err : one;
+	}
+	one = weft_remote_release(ctx);
 	err = err ? err : one;
 	one = due_wait(ctx, &ctx->later, "a quiet", WEFT_RMA_ALL);
 	err = err ? err : one;
@@ -446,36 +431,16 @@ static int remote_quiet(struct weft_rma_ctx *ctx, const uint32_t *only)
 	 * on some fabrics */
 	for (int i = 0; i < LATE_POLLS && weft_rma_ep_poll(ctx->ep); i++)
 		;
-	if (only)
-		ctx->states[*only] &= WEFT_STATE_LISTED;
-	while (!only && ctx->n_touched)
+	if (only != WEFT_RMA_ALL)
+		ctx->states[only] &= WEFT_STATE_LISTED;
+	while (only == WEFT_RMA_ALL && ctx->n_touched)
 		ctx->states[ctx->touched[--ctx->n_touched]] = 0;
 	one = take_late_error(ctx);
+	weft_ctx_drop(ctx);
 	return err ? err : one;
 }
 
-int weft_remote_quiet(struct weft_rma_ctx *ctx)
-{
-	int err;
-
-	weft_ctx_take(ctx);
-	err = remote_quiet(ctx, NULL);
-	weft_ctx_drop(ctx);
-	return err;
-}
-
-int weft_remote_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe)
-{
-	int err;
-
-	weft_ctx_take(ctx);
-	err = remote_quiet(ctx, &pe);
-	weft_ctx_drop(ctx);
-	return err;
-}
-
-/* --- small operations as active messages
- * ---------------------------------------- */
+/* --- small operations as active messages --------------------------------- */
 
 /* One small operation within BURST_NS of another: more are likely. The progress
  * thread posts the queue later; a process without it queues nothing. */
@@ -494,86 +459,84 @@ static bool uses_am(const struct weft_rma_ctx *ctx, enum weft_rma_class class)
 	return ctx->am_classes & 1u << class;
 }
 
+/* An atomic, else a put. */
+static struct weft_rma_am am_of(const struct weft_rma_access *a)
+{
+	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_AM_PUT },
+		.data = a->here,
+		.len = a->len,
+		.sym = a->sym };
+
+	if (a->amo)
+		am = (struct weft_rma_am){ .rec = { .kind = WEFT_WIRE_AM_AMO,
+						   .op = (uint8_t)a->amo->op,
+						   .type = (uint16_t)a->len },
+			.words = { a->amo->value, a->amo->cond },
+			.len = sizeof(am.words),
+			.sym = a->sym };
+	return am;
+}
+
 /* Queued in a session with BUNDLE, where a quiet must follow anyway (nbi), and
  * in a burst; else posted. The first one since a quiet requests its answer
  * itself, so that a put and a quiet are one message each way. */
-static int am_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
-	struct weft_rma_am *am, uint32_t pe, bool is_nbi)
+static int am_small(struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
-	bool is_queued = uses_am(ctx, class) || is_nbi || is_burst(ctx);
+	bool is_queued = uses_am(ctx, a->class) || a->is_nbi || is_burst(ctx);
+	struct weft_rma_am am = am_of(a);
 
-	if (!is_queued && !(ctx->states[pe] & WEFT_STATE_AM))
-		am->answers = &ctx->answers;
-	return weft_rma_am_send(ctx, pe, am, is_queued);
+	if (!is_queued && !(ctx->states[a->pe] & WEFT_STATE_AM))
+		am.answers = &ctx->answers;
+	return weft_rma_am_send(ctx, a->pe, &am, is_queued);
 }
 
-static struct weft_rma_am put_am(void *dest, const void *src, size_t len)
+static int am_fetch(struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
-	return (struct weft_rma_am){ .rec = { .kind = WEFT_WIRE_AM_PUT },
-		.data = src,
-		.len = len,
-		.sym = dest };
-}
-
-static struct weft_rma_am amo_am(const void *dest, const struct weft_amo *amo)
-{
-	return (struct weft_rma_am){ .rec = { .kind = WEFT_WIRE_AM_AMO,
-					     .op = (uint8_t)amo->op,
-					     .type = (uint16_t)amo->width },
-		.len = 2 * sizeof(uint64_t),
-		.words = { amo->value, amo->cond },
-		.sym = dest };
-}
-
-static int am_fetch(struct weft_rma_ctx *ctx, const void *dest,
-	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi)
-{
-	struct weft_rma_am am = amo_am(dest, amo);
+	struct weft_rma_am am = am_of(a);
 
 	am.rec.op |= WEFT_WIRE_AM_FETCHES;
-	am.dest = fetched;
-	am.room = amo->width;
+	am.dest = a->here;
+	am.room = a->len;
 	am.answers = &ctx->answers;
-	return is_nbi ? weft_rma_am_send(ctx, pe, &am, true)
-		      : weft_rma_am_call(ctx, pe, &am, "an atomic at");
+	return a->is_nbi ? weft_rma_am_send(ctx, a->pe, &am, true)
+			 : weft_rma_am_call(ctx, a->pe, &am, "an atomic at");
 }
 
 /* True for a small put that is sent as an active message. Earlier puts stay
  * ahead of it without a fence, as programs expect of sockets. */
-static bool prefers_am(const struct weft_rma_ctx *ctx, size_t len, uint32_t pe)
+static bool prefers_am(
+	const struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
-	if (len > AM_SHORT || !ctx->ep->domain->plan.has_costly_posts)
-		return false;
-	return uses_am(ctx, WEFT_CLASS_PUT) ||
-	       !(ctx->states[pe] & WEFT_STATE_WRITTEN);
+	return a->len <= AM_SHORT && ctx->ep->domain->plan.has_costly_posts &&
+	       (uses_am(ctx, WEFT_CLASS_PUT) ||
+		       !(ctx->states[a->pe] & WEFT_STATE_WRITTEN));
 }
 
 /* A non-blocking get of a word can be an active message as well. */
-static bool is_am_word(const struct weft_rma_ctx *ctx, const void *src,
-	size_t len, uint32_t pe)
+static bool is_am_word(
+	const struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
-	return ctx->ep->domain->plan.has_costly_posts &&
-	       !weft_rma_own.has_fabric_amo && (len == 4 || len == 8) &&
-	       (uintptr_t)src % len == 0 &&
-	       !(ctx->states[pe] & WEFT_STATE_WRITTEN);
+	return a->is_nbi && ctx->ep->domain->plan.has_costly_posts &&
+	       !weft_rma_own.has_fabric_amo && (a->len == 4 || a->len == 8) &&
+	       (uintptr_t)a->sym % a->len == 0 &&
+	       !(ctx->states[a->pe] & WEFT_STATE_WRITTEN);
 }
 
 /* --- put and get --------------------------------------------------------- */
 
 /* The pieces that the fabric takes of a long access. due NULL: they complete
  * unseen, or (is_waited) are waited for. */
-static int post_pieces(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
-	bool is_waited, struct weft_rma_due **due)
+static int post_pieces(struct weft_rma_ctx *ctx, struct post *p, bool is_waited,
+	struct weft_rma_due **due)
 {
-	size_t max = ctx->ep->domain->plan.rma_max_len;
-	size_t left = p->len;
+	size_t max = ctx->ep->domain->plan.rma_max_len, left = p->len;
 	int err = 0;
 
 	while (left && !err) {
 		p->len = weft_min(left, max);
-		err = is_waited ? post_and_wait(ctx, p, pe)
-		      : due	? post_due(ctx, p, pe, due)
-				: post_op(ctx, p, pe, NULL);
+		err = is_waited ? post_and_wait(ctx, p)
+		      : due	? post_due(ctx, p, due)
+				: post_op(ctx, p, NULL);
 		p->to.remote += p->len;
 		p->buf = (char *)p->buf + p->len;
 		left -= p->len;
@@ -583,84 +546,54 @@ static int post_pieces(struct weft_rma_ctx *ctx, struct post *p, uint32_t pe,
 
 /* A short put is copied by the fabric. The source of a long one must stay until
  * the fabric has it, which only nbi leaves to the caller. */
-static int put_out(struct weft_rma_ctx *ctx, uint64_t flags,
-	const struct weft_rma_ep_target *to, const void *src, size_t len,
-	uint32_t pe, bool is_nbi)
+static int fabric_put(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
+	uint64_t flags)
 {
 	const struct weft_plan *plan = &ctx->ep->domain->plan;
-	bool is_short = len <= plan->rma_inject_len;
+	bool is_short = a->len <= plan->rma_inject_len;
 	struct post p = { .kind = POST_WRITE,
-		.to = *to,
-		.buf = (void *)(uintptr_t)src,
-		.len = len,
-		.flags = is_short ? flags | WEFT_RMA_EP_COPY
-				  : flags & ~plan->batch_flags };
-	int err = is_short ? 0 : weft_rma_am_release(ctx);
+		.pe = a->pe,
+		.buf = a->here,
+		.len = a->len,
+		.flags = ctx->flags[a->class] | flags };
+	int err = locate(ctx, a, &p.to);
 
+	if (is_short)
+		p.flags |= WEFT_RMA_EP_COPY;
+	else
+		p.flags &= ~plan->batch_flags;
+	if (!err && !is_short)
+		err = weft_rma_am_release(ctx);
 	if (!err)
-		err = before_writing(ctx, pe, &p.flags);
-	return err ? err : post_pieces(ctx, &p, pe, !is_nbi && !is_short, NULL);
+		err = before_writing(ctx, a->pe, &p.flags);
+	return err ? err : post_pieces(ctx, &p, !a->is_nbi && !is_short, NULL);
 }
 
-static int remote_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
-	size_t len, uint32_t pe, bool is_nbi)
+static int remote_put(struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
-	struct weft_rma_ep_target to;
+	return prefers_am(ctx, a) ? am_small(ctx, a) : fabric_put(ctx, a, 0);
+}
+
+static int remote_get(struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
+{
+	const struct weft_amo fetch = { .op = WEFT_AMO_FETCH,
+		.width = (uint32_t)a->len };
+	struct weft_rma_access word = *a;
+	struct post p = {
+		.kind = POST_READ, .pe = a->pe, .buf = a->here, .len = a->len
+	};
 	int err;
 
-	if (prefers_am(ctx, len, pe)) {
-		struct weft_rma_am am = put_am(dest, src, len);
-
-		return am_small(ctx, WEFT_CLASS_PUT, &am, pe, is_nbi);
+	if (is_am_word(ctx, a)) {
+		word.amo = &fetch;
+		return am_fetch(ctx, &word);
 	}
-	err = locate(ctx, dest, len, pe, &to);
-	if (err)
-		return err;
-	return put_out(
-		ctx, ctx->flags[WEFT_CLASS_PUT], &to, src, len, pe, is_nbi);
-}
-
-int weft_remote_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
-	size_t len, uint32_t pe, bool is_nbi)
-{
-	int err = len ? remote_begin(ctx, dest, len, pe) : 0;
-
-	if (err || !len)
-		return err;
-	err = remote_put(ctx, dest, src, len, pe, is_nbi);
-	weft_ctx_drop(ctx);
-	return err;
-}
-
-static int remote_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
-	size_t len, uint32_t pe, bool is_nbi)
-{
-	struct post p = { .kind = POST_READ, .buf = dest, .len = len };
-	int err;
-
-	if (is_nbi && is_am_word(ctx, src, len, pe))
-		return am_fetch(ctx, src,
-			&(struct weft_amo){
-				.op = WEFT_AMO_FETCH, .width = (uint32_t)len },
-			dest, pe, true);
-	err = locate(ctx, src, len, pe, &p.to);
+	err = locate(ctx, a, &p.to);
 	if (!err)
 		err = weft_rma_am_release(ctx);
-	if (!err && !is_nbi)
-		err = before_reading(ctx, pe);
-	return err ? err : post_pieces(ctx, &p, pe, !is_nbi, &ctx->later);
-}
-
-int weft_remote_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
-	size_t len, uint32_t pe, bool is_nbi)
-{
-	int err = len ? remote_begin(ctx, src, len, pe) : 0;
-
-	if (err || !len)
-		return err;
-	err = remote_get(ctx, dest, src, len, pe, is_nbi);
-	weft_ctx_drop(ctx);
-	return err;
+	if (!err && !a->is_nbi)
+		err = before_reading(ctx, a->pe);
+	return err ? err : post_pieces(ctx, &p, !a->is_nbi, &ctx->later);
 }
 
 /* --- atomics ------------------------------------------------------------- */
@@ -676,52 +609,34 @@ static const enum weft_rma_ep_what whats[] = {
 	[WEFT_AMO_CSWAP] = WEFT_RMA_EP_CSWAP,
 };
 
+static struct post amo_post(
+	const struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
+{
+	return (struct post){ .kind = POST_AMO,
+		.pe = a->pe,
+		.flags = ctx->flags[a->class],
+		.amo = { .what = whats[a->amo->op],
+			.width = a->amo->width,
+			.operand = &a->amo->value } };
+}
+
 /* By the fabric, without a result. */
-static int fabric_amo(struct weft_rma_ctx *ctx, uint64_t flags, void *dest,
-	const struct weft_amo *amo, uint32_t pe)
+static int fabric_amo(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
+	uint64_t flags)
 {
-	struct weft_rma_ep_amo what = { .what = whats[amo->op],
-		.width = amo->width,
-		.operand = &amo->value };
-	struct post p = { .kind = POST_AMO,
-		.amo = &what,
-		.flags = flags | WEFT_RMA_EP_COPY };
-	int err = locate(ctx, dest, amo->width, pe, &p.to);
+	struct post p = amo_post(ctx, a);
+	int err = locate(ctx, a, &p.to);
 
+	p.flags |= flags | WEFT_RMA_EP_COPY;
 	if (!err)
-		err = before_writing(ctx, pe, &p.flags);
-	return err ? err : post_op(ctx, &p, pe, NULL);
+		err = before_writing(ctx, a->pe, &p.flags);
+	return err ? err : post_op(ctx, &p, NULL);
 }
 
-static int check_amo(const struct weft_amo *amo, const void *dest)
+static int remote_amo(struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
-	if ((amo->width == 4 || amo->width == 8) &&
-		(uintptr_t)dest % amo->width == 0 && amo->op <= WEFT_AMO_CSWAP)
-		return 0;
-	return weft_err_set(WEFT_ERR_ARG,
-		"no such atomic: operation %d on %u bytes at %p", amo->op,
-		amo->width, dest);
-}
-
-int weft_remote_amo(struct weft_rma_ctx *ctx, void *dest,
-	const struct weft_amo *amo, uint32_t pe)
-{
-	int err = check_amo(amo, dest);
-
-	if (!err)
-		err = remote_begin(ctx, dest, amo->width, pe);
-	if (err)
-		return err;
-	if (weft_rma_own.has_fabric_amo) {
-		err = fabric_amo(
-			ctx, ctx->flags[WEFT_CLASS_AMO], dest, amo, pe);
-	} else {
-		struct weft_rma_am am = amo_am(dest, amo);
-
-		err = am_small(ctx, WEFT_CLASS_AMO, &am, pe, false);
-	}
-	weft_ctx_drop(ctx);
-	return err;
+	return weft_rma_own.has_fabric_amo ? fabric_amo(ctx, a, 0)
+					   : am_small(ctx, a);
 }
 
 static void on_fetched(struct weft_op *op, int err, size_t len)
@@ -734,25 +649,21 @@ static void on_fetched(struct weft_op *op, int err, size_t len)
 }
 
 /* The operands stay until the fabric has taken them. */
-static int post_fetch_later(struct weft_rma_ctx *ctx, struct post *p,
-	const struct weft_amo *amo, uint32_t pe)
+static int post_fetch_later(
+	struct weft_rma_ctx *ctx, struct post *p, const struct weft_amo *amo)
 {
 	struct weft_rma_due *due = due_of(&ctx->later);
 	struct pending *pending = due ? malloc(sizeof(*pending)) : NULL;
-	struct weft_rma_ep_amo what = *p->amo;
 	int err;
 
 	if (!pending)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a fetch");
-	*pending = (struct pending){ .op = { .done = on_fetched },
-		.due = due,
-		.value = amo->value,
-		.cond = amo->cond };
-	what.operand = &pending->value;
-	what.compare = what.compare ? &pending->cond : NULL;
-	p->amo = &what;
+	*pending = (struct pending){ { .done = on_fetched }, due, amo->value,
+		amo->cond };
+	p->amo.operand = &pending->value;
+	p->amo.compare = p->amo.compare ? &pending->cond : NULL;
 	due->n++;
-	err = post_op(ctx, p, pe, &pending->op);
+	err = post_op(ctx, p, &pending->op);
 	if (err) {
 		due->n--;
 		free(pending);
@@ -760,121 +671,110 @@ static int post_fetch_later(struct weft_rma_ctx *ctx, struct post *p,
 	return err;
 }
 
-static int fabric_fetch(struct weft_rma_ctx *ctx,
-	const struct weft_rma_ep_target *to, const struct weft_amo *amo,
-	void *fetched, uint32_t pe, bool is_nbi)
+static int remote_fetch(
+	struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
-	struct weft_rma_ep_amo what = { .what = whats[amo->op],
-		.width = amo->width,
-		.operand = &amo->value,
-		.compare = amo->op == WEFT_AMO_CSWAP ? &amo->cond : NULL,
-		.result = fetched };
-	struct post p = { .kind = POST_AMO,
-		.to = *to,
-		.amo = &what,
-		.flags = ctx->flags[WEFT_CLASS_FAMO] };
-
-	return is_nbi ? post_fetch_later(ctx, &p, amo, pe)
-		      : post_and_wait(ctx, &p, pe);
-}
-
-static int remote_fetch(struct weft_rma_ctx *ctx, void *dest,
-	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi)
-{
+	struct post p = amo_post(ctx, a);
 	uint64_t flags = 0;
-	struct weft_rma_ep_target to;
 	int err;
 
 	if (!weft_rma_own.has_fabric_amo)
-		return am_fetch(ctx, dest, amo, fetched, pe, is_nbi);
-	err = locate(ctx, dest, amo->width, pe, &to);
+		return am_fetch(ctx, a);
+	p.amo.result = a->here;
+	if (a->amo->op == WEFT_AMO_CSWAP)
+		p.amo.compare = &a->amo->cond;
+	err = locate(ctx, a, &p.to);
 	if (!err)
-		err = before_writing(ctx, pe, &flags);
+		err = before_writing(ctx, a->pe, &flags);
 	if (!err && flags) /* a fetch bears no fence: wait instead */
-		err = weft_remote_flush_pe(ctx, pe);
-	return err ? err : fabric_fetch(ctx, &to, amo, fetched, pe, is_nbi);
-}
-
-int weft_remote_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
-	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi)
-{
-	int err = check_amo(amo, dest);
-
-	if (!err)
-		err = remote_begin(ctx, dest, amo->width, pe);
+		err = weft_remote_flush_pe(ctx, a->pe);
 	if (err)
 		return err;
-	err = remote_fetch(ctx, dest, amo, fetched, pe, is_nbi);
-	weft_ctx_drop(ctx);
-	return err;
+	return a->is_nbi ? post_fetch_later(ctx, &p, a->amo)
+			 : post_and_wait(ctx, &p);
 }
 
 /* --- put with signal ----------------------------------------------------- */
 
-/* The target's CPU updates the signal: it must find the data there. Short data
- * is in the same message. */
-static int signal_by_cpu(struct weft_rma_ctx *ctx, void *dest, const void *src,
-	size_t len, void *sig, const struct weft_amo *amo, uint32_t pe)
-{
-	struct weft_rma_am data = put_am(dest, src, len);
-	struct weft_rma_am signal = amo_am(sig, amo);
-	struct weft_rma_ep_target to;
-	int err = 0;
-
-	if (len && len <= WEFT_AM_MAX / 2) {
-		err = weft_rma_am_send(ctx, pe, &data, true);
-	} else if (len) {
-		err = locate(ctx, dest, len, pe, &to);
-		if (!err)
-			err = put_out(ctx, ctx->flags[WEFT_CLASS_PWS], &to, src,
-				len, pe, true);
-		if (!err)
-			err = weft_remote_flush_pe(ctx, pe);
-	}
-	return err ? err : am_small(ctx, WEFT_CLASS_PWS, &signal, pe, false);
-}
-
-/* The fabric updates it: after the data, by a fence or by waiting. */
-static int signal_by_fabric(struct weft_rma_ctx *ctx, void *dest,
-	const void *src, size_t len, void *sig, const struct weft_amo *amo,
-	uint32_t pe, bool is_nbi)
+/* The target must find the data when it sees the signal. */
+static int remote_put_signal(
+	struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
 	const struct weft_plan *plan = &ctx->ep->domain->plan;
-	uint64_t flags = ctx->flags[WEFT_CLASS_PWS] | plan->deliver_flags;
-	struct weft_rma_ep_target to;
-	int err = len ? locate(ctx, dest, len, pe, &to) : 0;
+	bool has_amo = weft_rma_own.has_fabric_amo;
+	bool is_flushed = !has_amo || !plan->fence_flags;
+	uint64_t flags = has_amo ? plan->deliver_flags : 0;
+	void *there = weft_rma_local(a->sym, a->pe);
+	struct weft_rma_access signal = *a, data = *a;
+	int err = 0;
 
+	signal.sym = a->sig;
+	signal.len = a->amo->width;
+	signal.is_nbi = false;
+	data.amo = NULL;
+	data.is_nbi |= is_flushed;
+	if (there) {
+		memcpy(there, a->here, a->len);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	} else if (a->len && !has_amo && a->len <= WEFT_AM_MAX / 2) {
+		struct weft_rma_am am = am_of(&data);
+
+		/* in the same message as the signal */
+		err = weft_rma_am_send(ctx, a->pe, &am, true);
+	} else if (a->len) {
+		err = fabric_put(ctx, &data, flags);
+		if (!err && is_flushed)
+			err = weft_remote_flush_pe(ctx, a->pe);
+	}
 	if (err)
 		return err;
-	if (len)
-		err = put_out(ctx, flags, &to, src, len, pe, is_nbi);
-	if (!err && !plan->fence_flags)
-		err = weft_remote_flush_pe(ctx, pe);
-	return err ? err
-		   : fabric_amo(ctx, flags | plan->fence_flags, sig, amo, pe);
+	return has_amo ? fabric_amo(ctx, &signal, flags | plan->fence_flags)
+		       : am_small(ctx, &signal);
 }
 
-int weft_remote_put_signal(struct weft_rma_ctx *ctx, void *dest,
-	const void *src, size_t len, uint64_t *sig, const struct weft_amo *amo,
-	uint32_t pe, bool is_nbi)
-{
-	void *there = weft_rma_local(dest, pe);
-	int err = check_amo(amo, sig);
+/* --- all ----------------------------------------------------------------- */
 
-	if (!err)
-		err = remote_begin(ctx, dest, len, pe);
-	if (err)
-		return err;
-	if (there) {
-		memcpy(there, src, len);
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		len = 0;
+static int check_amo(const struct weft_rma_access *a)
+{
+	const struct weft_amo *amo = a->amo;
+	const void *at = a->class == WEFT_CLASS_PWS ? a->sig : a->sym;
+
+	if ((amo->width == 4 || amo->width == 8) &&
+		(uintptr_t)at % amo->width == 0 && amo->op <= WEFT_AMO_CSWAP)
+		return 0;
+	return weft_err_set(WEFT_ERR_ARG,
+		"no such atomic: operation %d on %u bytes at %p", amo->op,
+		amo->width, at);
+}
+
+static int remote_access(
+	struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
+{
+	switch (a->class) {
+	case WEFT_CLASS_PUT:
+		return remote_put(ctx, a);
+	case WEFT_CLASS_AMO:
+		return remote_amo(ctx, a);
+	case WEFT_CLASS_FAMO:
+		return remote_fetch(ctx, a);
+	case WEFT_CLASS_PWS:
+		return remote_put_signal(ctx, a);
+	default:
+		return remote_get(ctx, a);
 	}
-	if (weft_rma_own.has_fabric_amo)
-		err = signal_by_fabric(
-			ctx, dest, src, len, sig, amo, pe, is_nbi);
-	else
-		err = signal_by_cpu(ctx, dest, src, len, sig, amo, pe);
+}
+
+int weft_remote_access(
+	struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
+{
+	int err = a->amo ? check_amo(a) : 0;
+
+	if (err || (!a->len && !a->amo))
+		return err;
+	if (weft_unlikely(!ctx->ep))
+		return locate(ctx, a, &(struct weft_rma_ep_target){ 0 });
+	weft_ctx_take(ctx);
+	err = remote_access(ctx, a);
 	weft_ctx_drop(ctx);
 	return err;
 }

@@ -22,6 +22,7 @@ enum weft_rma_class {
 	WEFT_CLASS_AMO,	 /* without a result */
 	WEFT_CLASS_FAMO, /* fetching, not blocking */
 	WEFT_CLASS_PWS,	 /* put with signal */
+	WEFT_CLASS_GET,	 /* no hint is for it */
 	WEFT_CLASS_N,
 };
 
@@ -150,22 +151,24 @@ static inline void weft_ctx_touch(
  * when it is none that we know; *old_out is untouched then. */
 int weft_amo_apply(void *at, const struct weft_amo *amo, uint64_t *old_out);
 
-/* remote.c: the same as in rma.h, for PEs that only a fabric reaches and for
- * what must go through it in any case. */
-int weft_remote_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
-	size_t len, uint32_t pe, bool is_nbi);
-int weft_remote_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
-	size_t len, uint32_t pe, bool is_nbi);
-int weft_remote_put_signal(struct weft_rma_ctx *ctx, void *dest,
-	const void *src, size_t len, uint64_t *sig, const struct weft_amo *amo,
-	uint32_t pe, bool is_nbi);
-int weft_remote_amo(struct weft_rma_ctx *ctx, void *dest,
-	const struct weft_amo *amo, uint32_t pe);
-int weft_remote_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
-	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi);
+/* An access to symmetric memory. */
+struct weft_rma_access {
+	enum weft_rma_class class;
+	uint32_t pe;
+	bool is_nbi;	 /* GET, FAMO: complete at the next quiet */
+	const void *sym; /* its address, as the caller has it */
+	void *here;	 /* source, destination, or place of the result */
+	size_t len;	 /* of the data; of AMO, FAMO the width */
+	const struct weft_amo *amo; /* AMO, FAMO, PWS; else NULL */
+	uint64_t *sig;		    /* PWS */
+};
+
+/* remote.c: through a fabric: to PEs that nothing else reaches, and atomics
+ * where they are the fabric's. only: a PE, or WEFT_RMA_ALL. */
+int weft_remote_access(
+	struct weft_rma_ctx *ctx, const struct weft_rma_access *access);
 int weft_remote_fence(struct weft_rma_ctx *ctx);
-int weft_remote_quiet(struct weft_rma_ctx *ctx);
-int weft_remote_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe);
+int weft_remote_quiet(struct weft_rma_ctx *ctx, uint32_t only);
 
 /* remote.c: one round of whatever may help an operation of this context on; its
  * lock held. Releases nothing. */

@@ -20,8 +20,7 @@ void weft_rma_release(void)
 {
 	struct weft_rma_own *own = &weft_rma_own;
 
-	if (weft_likely(!atomic_load_explicit(
-		    &own->n_holding, memory_order_relaxed)))
+	if (weft_likely(weft_rma.is_all_local))
 		return;
 	weft_spin_acquire(&own->ctxs_lock);
 	weft_list_for_each(link, next, &own->ctxs)
