@@ -8,8 +8,7 @@
 #include <string.h>
 
 #define APPLY(type)                                                            \
-	static uint64_t apply_##type(                                          \
-		type *at, const struct weft_amo *amo, bool *is_known)          \
+	static uint64_t apply_##type(type *at, const struct weft_amo *amo)     \
 	{                                                                      \
 		type value = (type)amo->value, cond = (type)amo->cond;         \
                                                                                \
@@ -29,40 +28,41 @@
 		case WEFT_AMO_XOR:                                             \
 			return __atomic_fetch_xor(                             \
 				at, value, __ATOMIC_SEQ_CST);                  \
-		case WEFT_AMO_FETCH:                                           \
-			return __atomic_load_n(at, __ATOMIC_SEQ_CST);          \
 		case WEFT_AMO_CSWAP:                                           \
 			__atomic_compare_exchange_n(at, &cond, value, 0,       \
 				__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);           \
 			return cond;                                           \
+		case WEFT_AMO_FETCH:                                           \
+			break;                                                 \
 		}                                                              \
-		*is_known = false;                                             \
-		return 0;                                                      \
+		return __atomic_load_n(at, __ATOMIC_SEQ_CST);                  \
 	}
 
 APPLY(uint32_t)
 APPLY(uint64_t)
 
+int weft_amo_check(const struct weft_amo *amo, const void *at)
+{
+	if (weft_likely((amo->width == 8 || amo->width == 4) &&
+			(uintptr_t)at % amo->width == 0 &&
+			amo->op <= WEFT_AMO_CSWAP))
+		return 0;
+	return weft_err_set(WEFT_ERR_ARG,
+		"no such atomic: operation %d on %u bytes at %p", amo->op,
+		amo->width, at);
+}
+
 int weft_amo_apply(void *at, const struct weft_amo *amo, uint64_t *old_out)
 {
-	bool is_known = true;
-	uint64_t old = 0;
-
-	if ((uintptr_t)at % amo->width)
-		return weft_err_set(WEFT_ERR_ARG,
-			"atomic access to %p, which is not aligned to %u", at,
-			amo->width);
+	if (weft_unlikely(
+		    amo->op > WEFT_AMO_CSWAP || (uintptr_t)at % amo->width))
+		return weft_amo_check(amo, at);
 	if (amo->width == 8)
-		old = apply_uint64_t(at, amo, &is_known);
+		*old_out = apply_uint64_t(at, amo);
 	else if (amo->width == 4)
-		old = apply_uint32_t(at, amo, &is_known);
+		*old_out = apply_uint32_t(at, amo);
 	else
-		is_known = false;
-	if (!is_known)
-		return weft_err_set(WEFT_ERR_ARG,
-			"no such atomic: operation %d on %u bytes", amo->op,
-			amo->width);
-	*old_out = old;
+		return weft_amo_check(amo, at);
 	return 0;
 }
 

@@ -4,7 +4,6 @@
 #include "rma/rma_fabric.h"
 #include "rma/rma_priv.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 /* Its share of the fabric. The default context has the endpoint that peers

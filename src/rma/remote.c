@@ -10,6 +10,7 @@
  *
  * Everything here waits with the context's lock held and drives its endpoint
  * and the VCI, and through that the endpoint others reach us by. */
+#include "rma/rma_fabric.h"
 #include "rma/rma_priv.h"
 
 #include "base/clock.h"
@@ -22,7 +23,6 @@
 
 enum {
 	AM_SHORT = 256, /* longer puts are not sent as active messages */
-	LATE_POLLS = 64,
 	FENCES_PER_POLL = 16,
 	BURST_NS = 20000, /* about what sending a message costs */
 };
@@ -129,13 +129,16 @@ static int find_data_key(struct weft_rma_ctx *ctx, uint32_t pe)
 		weft_rma_own.remotes ? &weft_rma_own.remotes[pe] : NULL;
 	struct weft_vci *vci = &weft_proc.vci;
 	uint64_t key;
+	const struct weft_rma_access ask = {
+		.pe = pe, .here = &key, .len = sizeof(key)
+	};
 	int err;
 
 	/* pairs with the release below */
 	if (!remote || atomic_load_explicit(
 			       &remote->has_data_key, memory_order_acquire))
 		return 0;
-	err = weft_rma_am_data_key(ctx, pe, &key);
+	err = weft_rma_am_call(ctx, &ask, "a first access to");
 	if (err)
 		return err;
 	weft_vci_lock(vci);
@@ -224,12 +227,9 @@ static int post_op(struct weft_rma_ctx *ctx, struct post *p, struct weft_op *op)
 		err = post_again(ctx, p, op);
 	else if (weft_unlikely(err))
 		err = weft_rma_fault_at(err, post_names[p->kind], p->pe);
-	if (weft_unlikely(p->flags & batch)) {
-		ctx->more_pe = p->pe;
-		weft_ctx_hold(ctx, true);
-	} else {
+	if (weft_likely(!(p->flags & batch)))
 		ctx->n_more = 0;
-	}
+	ctx->more_pe = p->pe;
 	return err;
 }
 
@@ -284,7 +284,6 @@ int weft_remote_release(struct weft_rma_ctx *ctx)
 		ctx->n_more = 0;
 		one = post_op(ctx, &end, NULL);
 	}
-	weft_ctx_hold(ctx, false);
 	return err ? err : one;
 }
 
@@ -427,10 +426,7 @@ int weft_remote_quiet(struct weft_rma_ctx *ctx, uint32_t only)
 	err = err ? err : one;
 	one = weft_rma_am_wait(ctx);
 	err = err ? err : one;
-	/* errors of what nobody waited for come after the last of the flushes
-	 * on some fabrics */
-	for (int i = 0; i < LATE_POLLS && weft_rma_ep_poll(ctx->ep); i++)
-		;
+	weft_rma_fabric_drain(ctx->ep);
 	if (only != WEFT_RMA_ALL)
 		ctx->states[only] &= WEFT_STATE_LISTED;
 	while (only == WEFT_RMA_ALL && ctx->n_touched)
@@ -459,47 +455,22 @@ static bool uses_am(const struct weft_rma_ctx *ctx, enum weft_rma_class class)
 	return ctx->am_classes & 1u << class;
 }
 
-/* An atomic, else a put. */
-static struct weft_rma_am am_of(const struct weft_rma_access *a)
-{
-	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_AM_PUT },
-		.data = a->here,
-		.len = a->len,
-		.sym = a->sym };
-
-	if (a->amo)
-		am = (struct weft_rma_am){ .rec = { .kind = WEFT_WIRE_AM_AMO,
-						   .op = (uint8_t)a->amo->op,
-						   .type = (uint16_t)a->len },
-			.words = { a->amo->value, a->amo->cond },
-			.len = sizeof(am.words),
-			.sym = a->sym };
-	return am;
-}
-
 /* Queued in a session with BUNDLE, where a quiet must follow anyway (nbi), and
  * in a burst; else posted. The first one since a quiet requests its answer
  * itself, so that a put and a quiet are one message each way. */
 static int am_small(struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
 	bool is_queued = uses_am(ctx, a->class) || a->is_nbi || is_burst(ctx);
-	struct weft_rma_am am = am_of(a);
+	bool is_first = !is_queued && !(ctx->states[a->pe] & WEFT_STATE_AM);
 
-	if (!is_queued && !(ctx->states[a->pe] & WEFT_STATE_AM))
-		am.answers = &ctx->answers;
-	return weft_rma_am_send(ctx, a->pe, &am, is_queued);
+	return weft_rma_am_send(
+		ctx, a, is_first ? &ctx->answers : NULL, is_queued);
 }
 
 static int am_fetch(struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
-	struct weft_rma_am am = am_of(a);
-
-	am.rec.op |= WEFT_WIRE_AM_FETCHES;
-	am.dest = a->here;
-	am.room = a->len;
-	am.answers = &ctx->answers;
-	return a->is_nbi ? weft_rma_am_send(ctx, a->pe, &am, true)
-			 : weft_rma_am_call(ctx, a->pe, &am, "an atomic at");
+	return a->is_nbi ? weft_rma_am_send(ctx, a, &ctx->answers, true)
+			 : weft_rma_am_call(ctx, a, "an atomic at");
 }
 
 /* True for a small put that is sent as an active message. Earlier puts stay
@@ -709,6 +680,7 @@ static int remote_put_signal(
 	int err = 0;
 
 	signal.sym = a->sig;
+	signal.here = NULL;
 	signal.len = a->amo->width;
 	signal.is_nbi = false;
 	data.amo = NULL;
@@ -717,10 +689,8 @@ static int remote_put_signal(
 		memcpy(there, a->here, a->len);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	} else if (a->len && !has_amo && a->len <= WEFT_AM_MAX / 2) {
-		struct weft_rma_am am = am_of(&data);
-
 		/* in the same message as the signal */
-		err = weft_rma_am_send(ctx, a->pe, &am, true);
+		err = weft_rma_am_send(ctx, &data, NULL, true);
 	} else if (a->len) {
 		err = fabric_put(ctx, &data, flags);
 		if (!err && is_flushed)
@@ -733,19 +703,6 @@ static int remote_put_signal(
 }
 
 /* --- all ----------------------------------------------------------------- */
-
-static int check_amo(const struct weft_rma_access *a)
-{
-	const struct weft_amo *amo = a->amo;
-	const void *at = a->class == WEFT_CLASS_PWS ? a->sig : a->sym;
-
-	if ((amo->width == 4 || amo->width == 8) &&
-		(uintptr_t)at % amo->width == 0 && amo->op <= WEFT_AMO_CSWAP)
-		return 0;
-	return weft_err_set(WEFT_ERR_ARG,
-		"no such atomic: operation %d on %u bytes at %p", amo->op,
-		amo->width, at);
-}
 
 static int remote_access(
 	struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
@@ -767,7 +724,8 @@ static int remote_access(
 int weft_remote_access(
 	struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
-	int err = a->amo ? check_amo(a) : 0;
+	const void *at = a->sig ? a->sig : a->sym;
+	int err = a->amo ? weft_amo_check(a->amo, at) : 0;
 
 	if (err || (!a->len && !a->amo))
 		return err;

@@ -45,7 +45,6 @@ struct weft_rma_region {
 struct weft_rma_pe {
 	char *heap; /* its spans here; NULL when it is not local */
 	char *data;
-	struct weft_rma_remote *remote; /* how the fabric reaches it */
 };
 
 /* One per process; constant between open and close. n_pes is 0 while closed,

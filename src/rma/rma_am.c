@@ -277,50 +277,67 @@ static int channel_post(struct weft_rma_channel *channel)
 	return err;
 }
 
-/* Fills where in the target's memory it is. */
-static int am_locate(struct weft_rma_am *am)
+/* The record of an access. Without an address: the request for a key, or for an
+ * answer. */
+static int am_record(const struct weft_rma_access *a, struct weft_wire_am *rec)
 {
-	bool is_put = am->rec.kind == WEFT_WIRE_AM_PUT;
 	size_t at;
-	int span =
-		weft_rma_span_of(am->sym, is_put ? am->len : am->rec.type, &at);
+	int span;
 
+	*rec = (struct weft_wire_am){ .n = 1, .n_runs = 1 };
+	if (!a->sym) {
+		rec->kind = a->here ? WEFT_WIRE_AM_REGION : WEFT_WIRE_AM_FLUSH;
+		return 0;
+	}
+	span = weft_rma_span_of(a->sym, a->len, &at);
 	if (span < 0)
 		return span;
-	am->rec.disp = (int64_t)at;
-	am->rec.n = is_put ? am->len : 1;
-	am->rec.n_runs = 1;
-	if (span)
-		am->rec.op |= WEFT_WIRE_AM_VARIABLES;
+	rec->disp = (int64_t)at;
+	if (a->amo) {
+		rec->kind = WEFT_WIRE_AM_AMO;
+		rec->type = (uint16_t)a->len;
+		rec->op = (uint8_t)a->amo->op;
+		rec->op |= a->here ? WEFT_WIRE_AM_FETCHES : 0;
+	} else {
+		rec->kind = WEFT_WIRE_AM_PUT;
+		rec->n = a->len;
+	}
+	rec->op |= span ? WEFT_WIRE_AM_VARIABLES : 0;
 	return 0;
 }
 
-static int channel_append(
-	struct weft_rma_channel *channel, const struct weft_rma_am *am)
+static int channel_append(struct weft_rma_channel *channel,
+	const struct weft_wire_am *rec, const struct weft_rma_access *a)
 {
-	int err = weft_am_fits(&channel->am, weft_am_size(&am->rec, am->len))
-			  ? 0
-			  : channel_post(channel);
-	uint8_t *data =
-		err ? NULL : weft_am_append(&channel->am, &am->rec, am->len);
+	uint64_t words[2] = { 0 };
+	size_t len = !a->sym ? 0 : a->amo ? sizeof(words) : a->len;
+	uint8_t *data;
+	int err = 0;
 
+	if (!weft_am_fits(&channel->am, weft_am_size(rec, len)))
+		err = channel_post(channel);
+	data = err ? NULL : weft_am_append(&channel->am, rec, len);
 	if (!data)
 		return err ? err : WEFT_ERR_NOMEM;
-	memcpy(data, am->data ? am->data : am->words, am->len);
+	if (a->amo) {
+		words[0] = a->amo->value;
+		words[1] = a->amo->cond;
+	}
+	memcpy(data, a->amo ? words : a->here, len);
 	return 0;
 }
 
 /* Puts that a fence follows are visible before what is sent from now on; a
  * record without an address needs no order with them. */
 static int before_sending(
-	struct weft_rma_ctx *ctx, uint32_t pe, struct weft_rma_am *am)
+	struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
 	int err = 0;
 
-	if (am->sym && (ctx->states[pe] & WEFT_STATE_WRITTEN_FENCED))
-		err = weft_remote_flush_pe(ctx, pe);
-	weft_ctx_touch(ctx, pe, WEFT_STATE_AM);
-	return err || !am->sym ? err : am_locate(am);
+	if (a->sym && (ctx->states[a->pe] & WEFT_STATE_WRITTEN_FENCED))
+		err = weft_remote_flush_pe(ctx, a->pe);
+	weft_ctx_touch(ctx, a->pe, WEFT_STATE_AM);
+	return err;
 }
 
 /* --- answers ------------------------------------------------------------- */
@@ -341,9 +358,9 @@ static void rma_op_release(struct weft_am_op *am)
 	free(op);
 }
 
-/* Begins an operation that is answered. */
-static int rma_op_begin(
-	struct weft_rma_channel *channel, struct weft_rma_am *am)
+/* Begins an operation that is answered. NULL with an error described. */
+static struct weft_rma_am_op *rma_op_begin(struct weft_rma_channel *channel,
+	const struct weft_rma_access *a, struct weft_rma_answers *answers)
 {
 	static const struct weft_am_op_ops ops = {
 		.end = rma_op_end,
@@ -353,24 +370,25 @@ static int rma_op_begin(
 	struct weft_vci *vci = &weft_proc.vci;
 	int err;
 
-	if (!op)
-		return weft_err_set(WEFT_ERR_NOMEM,
-			"no memory for an answer of PE %u", channel->am.rank);
-	*op = (struct weft_rma_am_op){
-		.am = { .ops = &ops, .dest = am->dest, .room = am->room },
-		.answers = am->answers,
-	};
+	if (!op) {
+		weft_err_set(WEFT_ERR_NOMEM, "no memory for an answer of PE %u",
+			a->pe);
+		return NULL;
+	}
+	*op = (struct weft_rma_am_op){ .am.ops = &ops, .answers = answers };
+	if (!a->sym || a->amo) {
+		op->am.dest = a->here;
+		op->am.room = a->here ? a->len : 0;
+	}
 	weft_vci_lock(vci);
 	err = weft_am_op_begin(&channel->am, &op->am, 1);
-	am->answers->n += !err;
+	answers->n += !err;
+	answers->last = op;
 	weft_vci_unlock(vci);
-	if (err) {
-		free(op);
-		return err;
-	}
-	am->op = op;
-	am->rec.id = op->am.id;
-	return 0;
+	if (!err)
+		return op;
+	free(op);
+	return NULL;
 }
 
 static void rma_op_begun(struct weft_rma_am_op *op, int err)
@@ -382,27 +400,32 @@ static void rma_op_begun(struct weft_rma_am_op *op, int err)
 	weft_vci_unlock(vci);
 }
 
-int weft_rma_am_send(struct weft_rma_ctx *ctx, uint32_t pe,
-	struct weft_rma_am *am, bool is_queued)
+int weft_rma_am_send(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
+	struct weft_rma_answers *answers, bool is_queued)
 {
-	struct weft_rma_channel *channel = channel_to(ctx, pe);
-	int err = channel ? before_sending(ctx, pe, am) : WEFT_ERR_NOMEM;
+	struct weft_rma_channel *channel = channel_to(ctx, a->pe);
+	struct weft_rma_am_op *op = NULL;
+	struct weft_wire_am rec;
+	int err = channel ? am_record(a, &rec) : WEFT_ERR_NOMEM;
 
-	if (!err && am->answers)
-		err = rma_op_begin(channel, am);
+	if (!err)
+		err = before_sending(ctx, a);
+	if (!err && answers) {
+		op = rma_op_begin(channel, a, answers);
+		err = op ? 0 : WEFT_ERR_NOMEM;
+	}
 	if (err)
 		return err;
+	rec.id = op ? op->am.id : 0;
 	/* an answer tells that all before is done as well */
-	channel->am.is_touched = !am->answers;
-	err = channel_append(channel, am);
-	if (!err && (!is_queued || channel->am.n_queued >= ctx->window)) {
+	channel->am.is_touched = !op;
+	err = channel_append(channel, &rec, a);
+	if (!err && (!is_queued || channel->am.n_queued >= ctx->window))
 		err = channel_post(channel);
-	} else if (!err) {
+	else
 		ctx->has_queue = true;
-		weft_ctx_hold(ctx, true);
-	}
-	if (am->op)
-		rma_op_begun(am->op, err);
+	if (op)
+		rma_op_begun(op, err);
 	return err;
 }
 
@@ -434,10 +457,9 @@ static uint32_t n_due(const struct weft_rma_answers *answers)
 	return n;
 }
 
-/* Waits for all of them. op: the only one, which ends with the wait; or NULL */
+/* Waits for all of them. Those of one call end with it. */
 static int answers_wait(struct weft_rma_ctx *ctx,
-	struct weft_rma_answers *answers, struct weft_rma_am_op *op,
-	const char *what, uint32_t pe)
+	struct weft_rma_answers *answers, const char *what, uint32_t pe)
 {
 	struct weft_rma_wait wait = { .fn = what, .from = pe + 1 };
 	struct weft_vci *vci = &weft_proc.vci;
@@ -448,8 +470,8 @@ static int answers_wait(struct weft_rma_ctx *ctx,
 		err = weft_rma_op_wait_check(&wait, n);
 	}
 	weft_vci_lock(vci);
-	if (op && answers->n)
-		weft_am_op_answered(&op->am, 1, err);
+	if (answers->n && answers != &ctx->answers)
+		weft_am_op_answered(&answers->last->am, 1, err);
 	refused = answers->n ? 0 : answers->err;
 	answers->err = 0;
 	weft_vci_unlock(vci);
@@ -463,41 +485,28 @@ static int answers_wait(struct weft_rma_ctx *ctx,
 				 pe);
 }
 
-int weft_rma_am_call(struct weft_rma_ctx *ctx, uint32_t pe,
-	struct weft_rma_am *am, const char *what)
+int weft_rma_am_call(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
+	const char *what)
 {
 	struct weft_rma_answers here = { 0 };
-	int err;
+	int err = weft_rma_am_send(ctx, a, &here, false);
 
-	am->answers = &here;
-	err = weft_rma_am_send(ctx, pe, am, false);
-	return err ? err : answers_wait(ctx, &here, am->op, what, pe);
-}
-
-int weft_rma_am_data_key(
-	struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *key_out)
-{
-	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_AM_REGION },
-		.dest = key_out,
-		.room = sizeof(*key_out) };
-
-	return weft_rma_am_call(ctx, pe, &am, "a first access to");
+	return err ? err : answers_wait(ctx, &here, what, a->pe);
 }
 
 int weft_rma_am_start_flush(struct weft_rma_ctx *ctx, uint32_t pe)
 {
-	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_AM_FLUSH },
-		.answers = &ctx->answers };
+	const struct weft_rma_access flush = { .pe = pe };
 
 	return ctx->channels[pe]->am.is_touched
-		       ? weft_rma_am_send(ctx, pe, &am, false)
+		       ? weft_rma_am_send(ctx, &flush, &ctx->answers, false)
 		       : 0;
 }
 
 int weft_rma_am_wait(struct weft_rma_ctx *ctx)
 {
-	return answers_wait(ctx, &ctx->answers, NULL,
-		"answers that PEs are done", WEFT_RMA_ALL);
+	return answers_wait(
+		ctx, &ctx->answers, "answers that PEs are done", WEFT_RMA_ALL);
 }
 
 int weft_rma_am_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)

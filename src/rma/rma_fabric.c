@@ -19,7 +19,10 @@ static struct {
 	struct weft_progress_hook hook; /* likewise */
 } fabric = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-enum { SKIP = 16 }; /* rounds between expensive ones that found nothing */
+enum {
+	SKIP = 16, /* rounds between expensive ones that found nothing */
+	LATE_POLLS = 64,
+};
 
 /* Progress for what others do to our memory. */
 static void rma_fabric_poll(struct weft_progress_hook *hook)
@@ -96,6 +99,12 @@ int weft_rma_fabric_ep(struct weft_rma_ep **ep_out)
 	weft_thread_check_end(began);
 	pthread_mutex_unlock(&fabric.lock);
 	return err;
+}
+
+void weft_rma_fabric_drain(struct weft_rma_ep *ep)
+{
+	for (int i = 0; i < LATE_POLLS && weft_rma_ep_poll(ep); i++)
+		;
 }
 
 void weft_rma_fabric_release(void)

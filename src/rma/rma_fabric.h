@@ -21,6 +21,10 @@ void weft_rma_fabric_release(void);
 /* One more endpoint, of whoever closes it. The domain is open. */
 int weft_rma_fabric_ep(struct weft_rma_ep **ep_out);
 
+/* After a flush: receives the errors of operations without a completion, which
+ * some fabrics report after it. */
+void weft_rma_fabric_drain(struct weft_rma_ep *ep);
+
 /* The process ends; the default VCI's lock is no longer needed. */
 void weft_rma_fabric_close(void);
 

@@ -49,9 +49,11 @@ struct weft_rma_due {
 
 /* Answers to active messages, and one wait for all of them. Guarded by the
  * VCI's lock. */
+struct weft_rma_am_op;
 struct weft_rma_answers {
 	uint32_t n; /* due */
 	int err;    /* the first of a target */
+	struct weft_rma_am_op *last;
 };
 
 /* Created by weft_rma_ctx_create, destroyed by weft_rma_ctx_destroy. Near PEs
@@ -78,7 +80,6 @@ struct weft_rma_ctx {
 	unsigned hints; /* 0: none */
 	uint64_t flags[WEFT_CLASS_N];
 	unsigned am_classes; /* 1 << class: are queued active messages */
-	bool is_holding;     /* counted in own.n_holding */
 	uint32_t window;     /* operations in one batch; without a
 			      * session, non-blocking puts */
 	uint32_t n_more;     /* posted with the flag that more follow, */
@@ -109,7 +110,6 @@ struct weft_rma_own {
 	struct weft_spin ctxs_lock;
 	struct weft_link ctxs;	       /* all contexts */
 	struct weft_rma_due *given_up; /* of contexts that were destroyed */
-	_Atomic uint32_t n_holding;    /* contexts that may hold things back */
 	struct weft_am am;	       /* VCI's lock */
 	struct weft_progress_user user;
 	bool has_helper; /* user is added */
@@ -129,15 +129,6 @@ static inline void weft_ctx_drop(struct weft_rma_ctx *ctx)
 		weft_spin_release(&ctx->lock);
 }
 
-/* Says that the context may hold something back, or does not. */
-static inline void weft_ctx_hold(struct weft_rma_ctx *ctx, bool is_holding)
-{
-	if (ctx->is_holding != is_holding)
-		atomic_fetch_add_explicit(&weft_rma_own.n_holding,
-			is_holding ? 1 : (uint32_t)-1, memory_order_relaxed);
-	ctx->is_holding = is_holding;
-}
-
 /* Notes that something went to a PE. */
 static inline void weft_ctx_touch(
 	struct weft_rma_ctx *ctx, uint32_t pe, enum weft_rma_state how)
@@ -150,6 +141,8 @@ static inline void weft_ctx_touch(
 /* amo.c: one atomic operation by this CPU. WEFT_ERR_ARG with a description
  * when it is none that we know; *old_out is untouched then. */
 int weft_amo_apply(void *at, const struct weft_amo *amo, uint64_t *old_out);
+/* WEFT_ERR_ARG, described, for an operation, width or address that is none. */
+int weft_amo_check(const struct weft_amo *amo, const void *at);
 
 /* An access to symmetric memory. */
 struct weft_rma_access {
@@ -183,28 +176,17 @@ int weft_remote_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 int weft_remote_release(struct weft_rma_ctx *ctx);
 
 /* rma_am.c: accesses that the target's CPU carries out, in the order sent. All
- * with the context's lock held, and not the VCI's. */
+ * with the context's lock held, and not the VCI's.
+ * Posts the PE's queue with the access (an atomic, else a put), or (is_queued)
+ * leaves it there until the queue is full. An access without sym requests the
+ * key of the PE's variables, to be stored at here. answers: the answer to it is
+ * one of these; NULL: none is requested, which a fetch needs. */
 struct weft_rma_channel;
-struct weft_rma_am_op;
-struct weft_rma_am {
-	struct weft_wire_am rec; /* kind, op, type; the rest is filled */
-	const void *data;	 /* NULL: words */
-	size_t len;
-	uint64_t words[2];
-	const void *sym; /* the address; NULL for FLUSH, REGION */
-	/* the answer, whose data is stored at dest; NULL: not requested */
-	struct weft_rma_answers *answers;
-	void *dest;
-	size_t room;
-	struct weft_rma_am_op *op; /* filled, with answers */
-};
-/* Posts the PE's queue with it, or (is_queued) leaves it there until the queue
- * is full. */
-int weft_rma_am_send(struct weft_rma_ctx *ctx, uint32_t pe,
-	struct weft_rma_am *am, bool is_queued);
+int weft_rma_am_send(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
+	struct weft_rma_answers *answers, bool is_queued);
 /* Posts it and waits for its answer. */
-int weft_rma_am_call(struct weft_rma_ctx *ctx, uint32_t pe,
-	struct weft_rma_am *am, const char *what);
+int weft_rma_am_call(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
+	const char *what);
 /* Posts all queues. */
 int weft_rma_am_release(struct weft_rma_ctx *ctx);
 /* Requests an answer for all that was sent to the PE, unless the last record
@@ -212,10 +194,7 @@ int weft_rma_am_release(struct weft_rma_ctx *ctx);
 int weft_rma_am_start_flush(struct weft_rma_ctx *ctx, uint32_t pe);
 /* Waits for the answers that no call waits for. */
 int weft_rma_am_wait(struct weft_rma_ctx *ctx);
-/* Has the PE expose its variables and waits for their key. */
-int weft_rma_am_data_key(
-	struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *key_out);
-/* ask and wait. */
+/* Requests it and waits. */
 int weft_rma_am_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 void weft_rma_am_open(struct weft_comm *comm);
 void weft_rma_am_close(void);
@@ -243,8 +222,8 @@ int weft_rma_wait_failed(const char *what, uint32_t pe);
 /* rma_fabric.c: the next round looks at the first endpoint. VCI's lock held. */
 void weft_rma_fabric_look(void);
 
-/* Progress for others by the progress thread, while this process is busy with
- * something else. */
+/* rma_progress.c: progress for others by the progress thread, while this
+ * process is busy with something else. */
 void weft_rma_progress_open(void);
 void weft_rma_progress_close(void);
 

@@ -3,7 +3,8 @@
 #include "rma/rma_priv.h"
 
 struct weft_rma weft_rma;
-struct weft_rma_own weft_rma_own = { .heap_lock = PTHREAD_MUTEX_INITIALIZER };
+struct weft_rma_own weft_rma_own = { .heap_lock = PTHREAD_MUTEX_INITIALIZER,
+	.ctxs = { &weft_rma_own.ctxs, &weft_rma_own.ctxs } };
 
 int weft_rma_span_of(const void *sym, size_t len, size_t *at_out)
 {

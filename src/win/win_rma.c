@@ -23,7 +23,6 @@
 #include <string.h>
 
 enum {
-	LATE_POLLS = 64,
 	RUNS = 64,     /* each an operation of its own; more by messages, */
 	RUN_LEN = 512, /* unless they are long */
 };
@@ -282,47 +281,44 @@ static void rma_begun(struct weft_win_op *op, int err)
 	weft_am_op_begun(&op->am, 0);
 }
 
-/* op NULL: completes unseen. */
-static int rma_post(struct weft_win *win, struct weft_win_target *target,
-	bool is_put, uint64_t at, char *buf, size_t len, uint64_t flags,
-	struct weft_win_op *op)
-{
-	struct weft_win_wait wait = {
-		.win = win, .target = target, .what = "an access"
-	};
-	struct weft_rma_ep_target to = target->remote->at;
-	struct weft_op *done = op ? &op->fabric : NULL;
-	int err;
-
-	to.remote += at;
-	do {
-		err = is_put ? weft_rma_ep_write(
-				       win_rma.ep, &to, buf, len, flags, done)
-			     : weft_rma_ep_read(
-				       win_rma.ep, &to, buf, len, flags, done);
-		if (!err && op)
-			op->am.n_left++;
-		if (err == WEFT_AGAIN) {
-			int wait_err = weft_win_wait_round(&wait);
-
-			err = wait_err ? wait_err : err;
-		}
-	} while (err == WEFT_AGAIN);
-	err = weft_win_wait_end(&wait, err);
-	return rma_fault(win->comm, target->am.rank, err);
-}
-
-/* --- put and get --------------------------------------------------- */
-
+/* An access that is posted. */
 struct move {
 	struct weft_win *win;
 	struct weft_win_target *target;
 	struct weft_win_whole *whole;
 	bool is_put;
-	uint64_t at; /* of the access, from the window's base */
-	char *data;  /* the origin's bytes in a row */
-	struct weft_win_op *op;
+	uint64_t at;		/* of the access, from the window's base */
+	char *data;		/* the origin's bytes in a row */
+	struct weft_win_op *op; /* of its parts; NULL: none has a completion */
 };
+
+/* op NULL: completes unseen. */
+static int rma_post(const struct move *m, uint64_t at, char *buf, size_t len,
+	uint64_t flags, struct weft_win_op *op)
+{
+	struct weft_win_wait wait = {
+		.win = m->win, .target = m->target, .what = "an access"
+	};
+	struct weft_rma_ep_target to = m->target->remote->at;
+	struct weft_op *done = op ? &op->fabric : NULL;
+	int err, wait_err = 0;
+
+	to.remote += at;
+	do {
+		err = m->is_put ? weft_rma_ep_write(win_rma.ep, &to, buf, len,
+					  flags, done)
+				: weft_rma_ep_read(win_rma.ep, &to, buf, len,
+					  flags, done);
+		if (err == WEFT_AGAIN)
+			wait_err = weft_win_wait_round(&wait);
+	} while (err == WEFT_AGAIN && !wait_err);
+	if (!err && op)
+		op->am.n_left++;
+	err = weft_win_wait_end(&wait, wait_err ? wait_err : err);
+	return rma_fault(m->win->comm, m->target->am.rank, err);
+}
+
+/* --- put and get --------------------------------------------------- */
 
 /* A short put behind others is copied and has no completion of its own. */
 static int post_run(struct move *m, uint64_t at, char *data, size_t len)
@@ -336,15 +332,14 @@ static int post_run(struct move *m, uint64_t at, char *data, size_t len)
 		if (!remote->is_written)
 			remote->n_faults = win_rma.n_faults;
 		remote->is_written = true;
-		return rma_post(m->win, m->target, true, at, data, len,
-			WEFT_RMA_EP_COPY, NULL);
+		return rma_post(m, at, data, len, WEFT_RMA_EP_COPY, NULL);
 	}
 	if (!m->op)
 		m->op = fabric_op(m->win, m->target, m->whole);
 	if (!m->op)
 		return WEFT_ERR_NOMEM;
-	return rma_post(m->win, m->target, m->is_put, at, data, len,
-		m->is_put ? plan->deliver_flags : 0, m->op);
+	return rma_post(
+		m, at, data, len, m->is_put ? plan->deliver_flags : 0, m->op);
 }
 
 static int move_run(void *arg, struct weft_wire_am *rec)
@@ -430,7 +425,7 @@ int weft_win_rma_move(struct weft_win *win, struct weft_win_target *target,
 int weft_win_rma_flush(struct weft_win *win, struct weft_win_target *target)
 {
 	struct weft_win_remote *remote = target->remote;
-	struct weft_win_op *op;
+	struct move flush = { .win = win, .target = target, .is_put = true };
 	int err;
 
 	if (!remote)
@@ -438,18 +433,17 @@ int weft_win_rma_flush(struct weft_win *win, struct weft_win_target *target)
 	remote->is_used = false;
 	if (!remote->is_written)
 		return 0;
-	op = fabric_op(win, target, NULL);
-	if (!op)
+	flush.op = fabric_op(win, target, NULL);
+	if (!flush.op)
 		return WEFT_ERR_NOMEM;
 	remote->is_written = false;
-	err = rma_post(win, target, true, 0, NULL, 0,
-		win_rma.ep->domain->plan.flush_flags, op);
-	rma_begun(op, err);
+	err = rma_post(&flush, 0, NULL, 0, win_rma.ep->domain->plan.flush_flags,
+		flush.op);
+	rma_begun(flush.op, err);
 	if (!err)
 		err = weft_win_op_wait(win, target, "MPI_Win_flush");
 	/* errors of puts without a completion may arrive last */
-	for (int i = 0; i < LATE_POLLS && weft_rma_ep_poll(win_rma.ep); i++)
-		;
+	weft_rma_fabric_drain(win_rma.ep);
 	win_rma_poll(NULL);
 	if (err || remote->n_faults == win_rma.n_faults)
 		return err;
