@@ -15,6 +15,7 @@ mpiexec_SOURCES = \
 	src/tools/run_io.c src/tools/run_io.h \
 	src/tools/run_opt.c src/tools/run_opt.h \
 	src/tools/run_proc.c src/tools/run_proc.h \
+	src/tools/run_profile.c src/tools/run_profile.h $(profile_report) \
 	src/tools/run_repeat.c src/tools/run_repeat.h \
 	src/tools/run_spawn.c src/tools/run_spawn.h \
 	src/tools/run_state.c src/tools/run_state.h \
@@ -25,7 +26,9 @@ mpiexec_SOURCES = \
 	src/boot/liveness.c src/boot/liveness.h \
 	src/base/err.c src/base/input.c src/base/knob.c src/base/log.c \
 	src/base/memfd.c src/base/plain.c src/base/suggest.c
-mpiexec_CPPFLAGS = $(AM_CPPFLAGS) -DWEFT_VERSION='"$(VERSION)"'
+nodist_mpiexec_SOURCES = src/profile/profile_names.c
+mpiexec_CPPFLAGS = $(AM_CPPFLAGS) -DWEFT_VERSION='"$(VERSION)"' \
+	-DWEFT_LIBDIR='"$(libdir)"'
 mpiexec_CFLAGS = $(AM_CFLAGS)
 mpiexec_LDADD = $(PMIX_LIBS) $(HWLOC_LIBS)
 mpiexec_LDFLAGS = $(MODE_CFLAGS)
@@ -75,11 +78,14 @@ contrib/weft.pc contrib/mpi.pc contrib/openshmem.pc: %.pc: $(top_srcdir)/%.pc.in
 
 bin_PROGRAMS += weft-info
 weft_info_SOURCES = src/tools/tool_info.c src/tools/tool_report.c src/tools/tool_report.h \
-	src/tools/tool_coll.c src/tools/tool_coll.h
-nodist_weft_info_SOURCES = src/mpi/api_list.h src/shmem/api_shmem_list.h
+	src/tools/tool_coll.c src/tools/tool_coll.h \
+	src/tools/tool_profile.c src/tools/tool_profile.h $(profile_report)
+nodist_weft_info_SOURCES = src/mpi/api_list.h src/shmem/api_shmem_list.h \
+	src/profile/profile_names.c
 weft_info_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/src/mpi \
 	-I$(top_builddir)/src/shmem \
-	-DWEFT_VERSION='"$(VERSION)"' -DWEFT_PREFIX='"$(prefix)"' \
+	-DWEFT_VERSION='"$(VERSION)"' -DWEFT_LIBDIR='"$(libdir)"' \
+	-DWEFT_PREFIX='"$(prefix)"' \
 	-DWEFT_BUILT_CFLAGS='"$(CFLAGS)"' \
 	-DWEFT_BUILT_FORTRAN='"$(FORTRAN_WHY)"' \
 	-DWEFT_BUILT_FABRIC='"$(FABRIC_VERSION)"' \

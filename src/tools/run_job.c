@@ -434,9 +434,11 @@ static int tool_run_make_env(
 	struct weft_run_job *run, struct weft_run_proc *proc, char ***env)
 {
 	char liveness[96], parent[WEFT_RUN_PARENT_MAX + 16];
+	char profile[sizeof(run->dir) + 32];
 	int err;
 
 	snprintf(parent, sizeof(parent), "WEFT_PARENT=%s", run->parent);
+	snprintf(profile, sizeof(profile), "WEFT_PROFILE_DIR=%s", run->dir);
 	weft_liveness_print(run->liveness_fd, liveness, sizeof(liveness));
 	*env = weft_run_env_make(&run->opt, proc->app);
 	err = *env ? weft_run_env_set(env, run->mark) : WEFT_ERR_NOMEM;
@@ -444,6 +446,8 @@ static int tool_run_make_env(
 		err = weft_run_env_set(env, liveness);
 	if (!err && *run->parent)
 		err = weft_run_env_set(env, parent);
+	if (!err && run->opt.profile)
+		err = weft_run_env_set(env, profile);
 	if (!err)
 		err = weft_serve_env(run->serve, proc->rank, env);
 	return err;

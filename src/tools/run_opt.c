@@ -55,6 +55,7 @@ enum opt_id {
 	OPT_OVERSUBSCRIBE,
 	OPT_UNIVERSE,
 	OPT_REPORT,
+	OPT_PROFILE,
 	OPT_IGNORE,
 	OPT_VERBOSE,
 	OPT_HELP,
@@ -114,6 +115,7 @@ static const struct opt_name opt_names[] = {
 	{ "universe-size", OPT_UNIVERSE, true },
 	{ "usize", OPT_UNIVERSE, true },
 	{ "report-bindings", OPT_REPORT, false },
+	{ "profile", OPT_PROFILE, false }, /* or with =FILE */
 	{ "allow-run-as-root", OPT_IGNORE, false },
 	{ "q", OPT_IGNORE, false },
 	{ "quiet", OPT_IGNORE, false },
@@ -154,6 +156,8 @@ static const char help_text[] =
 	"                          hwthread in turn, with N cores each\n"
 	"  --cpus-per-proc N       bind each process to N cores\n"
 	"  --report-bindings       print the processors of each process\n"
+	"  --profile[=FILE.json]   print the time in MPI at the end, or write "
+	"FILE, too\n"
 	"  --oversubscribe         allow more processes than cores (always "
 	"allowed here)\n"
 	"  --tag-output            start each line with [rank]<stream>:\n"
@@ -428,6 +432,9 @@ static int job_option(struct weft_run_opt *opt, const struct opt_name *name,
 	case OPT_REPORT:
 		opt->report_bindings = true;
 		return 0;
+	case OPT_PROFILE:
+		opt->profile = value ? value : "on";
+		return 0;
 	case OPT_VERBOSE:
 		opt->is_verbose = true;
 		return 0;
@@ -585,7 +592,7 @@ static int option(struct weft_run_opt *opt, struct weft_run_app *app,
 		return x_option(
 			opt, app, word[len] ? word + len + 1 : NULL, argv, at);
 	}
-	if (word[len] && !name->has_value)
+	if (word[len] && !name->has_value && name->id != OPT_PROFILE)
 		return weft_err_set(WEFT_ERR_ARG, "option -%s accepts no value",
 			name->name);
 	(*at)++;
@@ -610,6 +617,11 @@ static int option(struct weft_run_opt *opt, struct weft_run_app *app,
 		err = job_option(opt, name, value);
 	*at += used;
 	return err;
+}
+
+int weft_run_opt_setenv(struct weft_run_opt *opt, const char *pair)
+{
+	return env_push_take(&opt->env, strdup(pair));
 }
 
 /* Parses an app context from argv[*at] to ":" or the end. */

@@ -63,6 +63,7 @@ struct weft_run_opt {
 	bool needs_no_finalize; /* exit with 0 without finalizing is success */
 	bool oversubscribe;	/* for srun and prterun */
 	bool report_bindings;
+	const char *profile; /* "on", a file, or NULL */
 	bool is_verbose;
 	char **file_argv; /* of -configfile, or NULL */
 	char *file_text;
@@ -75,6 +76,9 @@ struct weft_run_opt {
 int weft_run_opt_parse(struct weft_run_opt *opt, int argc, char **argv);
 
 void weft_run_opt_fini(struct weft_run_opt *opt);
+
+/* Sets "NAME=VALUE" for all processes. 0 or WEFT_ERR_NOMEM. */
+int weft_run_opt_setenv(struct weft_run_opt *opt, const char *pair);
 
 /* True if PATH has a program of this name. */
 bool weft_run_has_program(const char *name);

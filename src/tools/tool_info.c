@@ -16,6 +16,7 @@
 #include "session/pset.h"
 #include "session/session.h"
 #include "tools/tool_coll.h"
+#include "tools/tool_profile.h"
 #include "tools/tool_report.h"
 #include "topo/allowance.h"
 #include "topo/nic.h"
@@ -85,6 +86,7 @@ static struct {
 	bool is_brief;
 	bool is_json;
 	struct weft_tool_coll coll;
+	const char *profile; /* directory of records */
 } options;
 
 static int tool_info_fail(const char *what, int err)
@@ -587,7 +589,9 @@ static int usage(void)
 	printf("usage: weft-info [topic...] [--json] [--provider NAME] "
 	       "[--iface NAME] [--brief]\n"
 	       "       weft-info --coll OPERATION [--size BYTES] [--procs N] "
-	       "[--per-node N] [--fabric NAME]\n");
+	       "[--per-node N] [--fabric NAME]\n"
+	       "       weft-info --profile DIRECTORY [--json]\n"
+	       "       weft-info --profile-library\n");
 	for (size_t i = 0; i < N_TOPICS; i++)
 		printf("  %-12s %s\n", topics[i].option, topics[i].sentence);
 	printf("  --all        all topics except --api, --shmem and --coll\n"
@@ -636,7 +640,8 @@ static bool tool_info_read_option(const char *option, const char *value)
 		{ "--size", &options.coll.size },
 		{ "--procs", &options.coll.procs },
 		{ "--per-node", &options.coll.per_node },
-		{ "--fabric", &options.coll.fabric } };
+		{ "--fabric", &options.coll.fabric },
+		{ "--profile", &options.profile } };
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (strcmp(option, table[i].option) == 0) {
@@ -669,10 +674,15 @@ int main(int argc, char **argv)
 			options.is_json = true;
 		else if (strcmp(argv[i], "--help") == 0)
 			return usage();
+		else if (strcmp(argv[i], "--profile-library") == 0)
+			return weft_tool_profile_library();
 		else if (strcmp(argv[i], "--coll") == 0 ||
 			 !tool_info_choose(argv[i], chosen))
 			return tool_info_refuse(argv[i]);
 	}
+	if (options.profile)
+		return weft_tool_profile_print(
+			options.profile, options.is_json);
 	weft_knob_load();
 	if (!is_any)
 		tool_info_choose(

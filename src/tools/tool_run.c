@@ -16,6 +16,7 @@
 #include "tools/run_io.h"
 #include "tools/run_job.h"
 #include "tools/run_proc.h"
+#include "tools/run_profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -701,6 +702,9 @@ static int tool_run_launch(struct weft_run_job *run)
 	} else {
 		loop(run);
 		report_unjoined(run);
+		if (run->opt.profile)
+			weft_run_profile_print(
+				run->opt.profile, run->dir, run->n);
 	}
 	tear_down(run);
 	return run->status;
@@ -730,8 +734,12 @@ int main(int argc, char **argv)
 		puts("mpiexec (Weft) " WEFT_VERSION);
 	} else {
 		weft_knob_load();
-		status = weft_run_delegate(&run.opt);
-		if (status == WEFT_RUN_DELEGATE_NONE)
+		err = weft_run_profile_set_up(&run.opt);
+		if (err)
+			status = tool_run_fail("--profile", err);
+		else
+			status = weft_run_delegate(&run.opt);
+		if (!err && status == WEFT_RUN_DELEGATE_NONE)
 			status = tool_run_launch(&run);
 	}
 	weft_run_opt_fini(&run.opt);

@@ -37,3 +37,18 @@ test_launch_twin_CPPFLAGS = $(mpi_prog_cppflags)
 test_launch_twin_LDADD = $(mpi_prog_ldadd)
 TESTS += test/launch/intruder.test
 EXTRA_DIST += test/launch/intruder.test
+check_PROGRAMS += test/launch/profiled
+test_launch_profiled_CPPFLAGS = $(mpi_prog_cppflags)
+test_launch_profiled_LDADD = $(mpi_prog_ldadd)
+check_PROGRAMS += test/launch/profiled_sma
+test_launch_profiled_sma_CPPFLAGS = $(mpi_prog_cppflags)
+test_launch_profiled_sma_LDADD = libsma.la
+TESTS += test/launch/profile.test
+EXTRA_DIST += test/launch/profile.test
+# a tool of another maker: libtool builds it shared because of -rpath
+check_LTLIBRARIES += test/launch/tool_sends.la
+test_launch_tool_sends_la_SOURCES = test/launch/tool_sends.c
+test_launch_tool_sends_la_CPPFLAGS = $(mpi_prog_cppflags)
+test_launch_tool_sends_la_LDFLAGS = $(MODE_CFLAGS) -module -avoid-version \
+	-shared -rpath /nowhere
+test_launch_tool_sends_la_LIBADD = libmpi_abi.la

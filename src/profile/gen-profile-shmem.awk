@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# gen-profile-shmem: the wrappers of OpenSHMEM's procedures, from pshmem.h
+
+function shmem_passed(args,    n, i, word, list)
+{
+	n = args == "void" ? 0 : split(args, word, /, */)
+	for (i = 1; i <= n; i++) {
+		sub(/^.*[ *]/, "", word[i])
+		list = list (i > 1 ? ", " : "") word[i]
+	}
+	return list
+}
+
+# The bytes of one item. Typed procedures have a pointer to the type; the names
+# of the others have the bits.
+function shmem_item(name, args)
+{
+	if (match(name, /(put|get|collect|alltoalls?|broadcast)[0-9]+/)) {
+		name = substr(name, RSTART, RLENGTH)
+		gsub(/[^0-9]/, "", name)
+		return name / 8
+	}
+	if (args ~ /void \*(dest|source)/)
+		return 1
+	if (args ~ / \*?dest/)
+		return "sizeof(*dest)"
+	return args ~ /\*source/ ? "sizeof(*source)" : 0
+}
+
+# The bytes that the call passes; "" if it passes none.
+function shmem_bytes(name, args)
+{
+	if (args ~ /nelems/)
+		return "(uint64_t)nelems * " shmem_item(name, args)
+	if (args ~ /nreduce/)
+		return "(uint64_t)nreduce * " shmem_item(name, args)
+	if (name ~ /(_p|_g|_atomic_.*|_finc|_fadd|_cswap|_swap|_add|_inc)$/ &&
+	    args ~ /int pe$/)
+		return shmem_item(name, args)
+	return ""
+}
+
+function shmem_waits(name)
+{
+	return name ~ /wait|barrier|sync|quiet|broadcast|collect|alltoall|reduce|_to_all|set_lock|_get|_g$|fetch|swap/ &&
+		name !~ /_nbi$|sync_size/
+}
+
+function shmem_wrapper(result, name, args,    value, n_bytes)
+{
+	value = result != "void "
+	n_bytes = shmem_bytes(name, args)
+	printf "\t%s(*f_%s)(%s);\n", result, name, args > shmem_next
+	shmem_slots = shmem_slots sprintf("\t{ \"%s\", &shmem_next.f_%s },\n", name, name)
+	# in brackets: shmem.h has macros of some names
+	printf "\n%s(%s)(%s)\n{\n\tuint64_t began = weft_profile_now();\n", result,
+		name, args > shmem_calls
+	printf "\t%sshmem_next.f_%s(%s);\n", value ? result "value_ = " : "", name,
+		shmem_passed(args) > shmem_calls
+	printf "\tstruct weft_profile_site *site = weft_profile_add(%d,\n" \
+		"\t\t__builtin_frame_address(0), began);\n\n", ++n_names > shmem_calls
+	if (n_bytes != "" && args ~ /int pe$|int pe,/)
+		printf "\tweft_profile_pe(site, pe, %s);\n", n_bytes > shmem_calls
+	else if (n_bytes != "")
+		printf "\tweft_profile_bytes(site, %s);\n", n_bytes > shmem_calls
+	else
+		print "\t(void)site;" > shmem_calls
+	print (value ? "\treturn value_;\n" : "") "}" > shmem_calls
+	printf "\t{ \"%s\", %s, false },\n", name, shmem_waits(name) ? "true" : "false" > names
+}
+
+BEGIN {
+	shmem_calls = new "/profile_shmem.c"
+	shmem_next = new "/profile_shmem_next.h"
+	print "/* made by gen-profile */\n#include \"profile/profile_record.h\"\n\n" \
+		"#include <shmem.h>\n#include \"profile_shmem_next.h\"\n\n" \
+		"#pragma GCC diagnostic ignored \"-Wdeprecated-declarations\"\n" \
+		"#pragma GCC visibility push(default)" > shmem_calls
+	print "/* made by gen-profile */\nstatic struct {" > shmem_next
+}
+
+# Names that begin with shmem_, have no "...", return, and are worth a call.
+/^WEFT_SHMEM_API .*pshmem_[a-z0-9_]*\(.*\);$/ && !/\.\.\./ &&
+!/pshmem_(my_pe|n_pes|pe_accessible|addr_accessible|ptr|query_[a-z]*|info_[a-z_]*|team_my_pe|team_n_pes)\(/ {
+	line = substr($0, length("WEFT_SHMEM_API ") + 1)
+	at = index(line, "(")
+	head = substr(line, 1, at - 1)
+	args = substr(line, at + 1)
+	sub(/\);$/, "", args)
+	at = match(head, /pshmem_[a-z0-9_]*$/)
+	shmem_wrapper(substr(head, 1, at - 1), substr(head, at + 1), args)
+}
+
+END {
+	printf "} shmem_next;\n\nstatic const struct weft_profile_slot " \
+		"shmem_slots[] = {\n%s};\n", shmem_slots > shmem_next
+	print "\n#pragma GCC visibility pop" > shmem_calls
+	print "\n__attribute__((constructor)) static void find_shmem(void)\n{" \
+		"\n\tweft_profile_find_next(\n\t\tshmem_slots, " \
+		"sizeof(shmem_slots) / sizeof(*shmem_slots));\n}" > shmem_calls
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* profile: the record of a process, as the profile library writes it
+ *
+ * A record is a head and one table per thread, in this order, in a file that
+ * the process maps. A process that ends in any way leaves the file complete up
+ * to its last call. A file belongs to one build: the head has the size of its
+ * parts, and a reader refuses other sizes. */
+#ifndef WEFT_PROFILE_H
+#define WEFT_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+	WEFT_PROFILE_SITES = 1024, /* per thread; a power of 2 */
+	WEFT_PROFILE_PEERS = 1024, /* per thread; a power of 2 */
+	WEFT_PROFILE_OBJECTS = 64, /* programs and libraries that call */
+	WEFT_PROFILE_SIZES = 48,   /* classes of message sizes */
+	WEFT_PROFILE_THREADS = 1024,
+	WEFT_PROFILE_EVENTS = 65536, /* per thread, with a timeline */
+};
+
+/* Process number of "all others", when the table of peers is full. */
+#define WEFT_PROFILE_OTHERS UINT64_MAX
+
+/* A call site: a return address and a procedure. */
+struct weft_profile_site {
+	uint64_t address; /* 0: free; 1: all sites beyond the table's space */
+	uint32_t procedure;
+	uint32_t object; /* index in the head */
+	uint64_t offset; /* of the call in the object's file */
+	uint64_t calls;
+	uint64_t ticks, shortest, longest; /* of calls */
+	uint64_t bytes;
+	char algorithm[24]; /* of a collective, seen last; "" if unknown */
+	/* calls by bytes: [0] none, [i] less than 2^i */
+	uint64_t sizes[WEFT_PROFILE_SIZES];
+};
+
+/* A process that this one sends to or receives from. */
+struct weft_profile_peer {
+	uint64_t proc;		  /* process number + 1; 0: free */
+	uint64_t messages, bytes; /* sent, put or got by this process */
+	uint64_t waits;		  /* ticks in blocking receives from it */
+};
+
+/* A call in a timeline, and the ends of messages in it. Ranks are those of the
+ * communicator. */
+struct weft_profile_event {
+	uint64_t start, end; /* ticks */
+	uint64_t context;    /* of the communicator */
+	uint64_t bytes;
+	uint32_t procedure;
+	int32_t me, to, to_tag, from, from_tag;
+	bool sends, receives; /* which of these are valid */
+};
+
+/* Files have holes, so an unused part takes no space. */
+struct weft_profile_table {
+	uint64_t first, last; /* ticks at the begin and end of its calls */
+	uint32_t n_sites, n_peers;
+	uint32_t n_events, max_events; /* max_events 0: no timeline */
+	uint64_t n_dropped;	       /* calls beyond max_events */
+	struct weft_profile_site sites[WEFT_PROFILE_SITES];
+	struct weft_profile_peer peers[WEFT_PROFILE_PEERS];
+	struct weft_profile_event events[WEFT_PROFILE_EVENTS];
+};
+
+struct weft_profile_head {
+	char magic[8];
+	uint64_t head_len, table_len;
+	uint64_t proc;	/* process number: job in the upper half, rank */
+	double tick_s;	/* seconds per tick */
+	double epoch_s; /* time of day at epoch_ticks */
+	uint64_t epoch_ticks;
+	uint32_t pid;
+	uint32_t n_tables;
+	uint32_t n_objects;
+	char host[256];
+	char program[256];
+	char objects[WEFT_PROFILE_OBJECTS][256]; /* paths */
+};
+
+#define WEFT_PROFILE_MAGIC "weftprf1"
+
+/* A procedure of the interface. */
+struct weft_profile_name {
+	const char *name;
+	bool waits;	/* blocks until another process does its part */
+	bool completes; /* completes nonblocking receives */
+};
+
+/* True if the value of WEFT_PROFILE asks for a timeline. */
+static inline bool weft_profile_is_trace(const char *value)
+{
+	size_t len = strlen(value);
+
+	return len >= 10 && !strcmp(value + len - 10, "trace.json");
+}
+
+/* Generated: the procedures by number. */
+extern const struct weft_profile_name weft_profile_names[];
+extern const uint32_t weft_profile_n_names;
+
+#endif
