@@ -15,9 +15,20 @@ static void (*const hand_needs_build)(enum weft_log_level level, const char *id,
 
 /* ---- environment ---- */
 
+__attribute__((weak)) void mpi_init_(int *ierror)
+{
+	weft_f_return(ierror, MPI_Init(NULL, NULL));
+}
+
 void pmpi_init_(int *ierror)
 {
 	weft_f_return(ierror, PMPI_Init(NULL, NULL));
+}
+
+__attribute__((weak)) void mpi_init_thread_(
+	const int *required, int *provided, int *ierror)
+{
+	weft_f_return(ierror, MPI_Init_thread(NULL, NULL, *required, provided));
 }
 
 void pmpi_init_thread_(const int *required, int *provided, int *ierror)
@@ -154,12 +165,26 @@ static int fortran_hand_some(some_fn *call, const int *incount, int *requests,
 	return rc;
 }
 
+__attribute__((weak)) void mpi_waitsome_(const int *incount, int *requests,
+	int *outcount, int *indices, void *statuses, int *ierror)
+{
+	weft_f_return(ierror, fortran_hand_some(MPI_Waitsome, incount, requests,
+				      outcount, indices, statuses, false));
+}
+
 void pmpi_waitsome_(const int *incount, int *requests, int *outcount,
 	int *indices, void *statuses, int *ierror)
 {
 	weft_f_return(
 		ierror, fortran_hand_some(PMPI_Waitsome, incount, requests,
 				outcount, indices, statuses, false));
+}
+
+__attribute__((weak)) void mpi_testsome_(const int *incount, int *requests,
+	int *outcount, int *indices, void *statuses, int *ierror)
+{
+	weft_f_return(ierror, fortran_hand_some(MPI_Testsome, incount, requests,
+				      outcount, indices, statuses, false));
 }
 
 void pmpi_testsome_(const int *incount, int *requests, int *outcount,

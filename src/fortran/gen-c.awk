@@ -139,35 +139,71 @@ function c_after(file,    i, x)
 	}
 }
 
-function c_names(file, low,    tail)
+# The further names, which begin with prefix, of the function <of><low>_.
+function c_more_names(file, prefix, of, low)
 {
-	tail = choice ? "" : "_f08"
-	printf "WEFT_F_ALIAS(mpi_%s_, pmpi_%s_)\n", low, low > file
-	if (gives_address() && low !~ /_c$/) {
-		printf "WEFT_F_ALIAS(mpi_%s_cptr_, pmpi_%s_)\n", low, low > file
-		printf "WEFT_F_ALIAS(pmpi_%s_cptr_, pmpi_%s_)\n", low, low > file
-	}
-	if (!choice && !has(flags, "f77")) {
-		printf "WEFT_F_ALIAS(pmpi_%s_f08_, pmpi_%s_)\n", low, low > file
-		printf "WEFT_F_ALIAS(mpi_%s_f08_, pmpi_%s_)\n", low, low > file
-	}
+	if (gives_address() && low !~ /_c$/)
+		printf "WEFT_F_ALIAS(%s%s_cptr_, %s%s_)\n", prefix, low, of,
+			low > file
+	if (!choice && !has(flags, "f77"))
+		printf "WEFT_F_ALIAS(%s%s_f08_, %s%s_)\n", prefix, low, of,
+			low > file
 }
 
-function c_shim(low,    i, call)
+# All names of a procedure that is one function, pmpi_<low>_.
+function c_names(file, low)
 {
-	printf "\nvoid pmpi_%s_(%s);\nvoid pmpi_%s_(%s)\n{\n", low, c_params(0),
-		low, c_params(0) > shims
+	printf "WEFT_F_ALIAS(mpi_%s_, pmpi_%s_)\n", low, low > file
+	c_more_names(file, "mpi_", "pmpi_", low)
+	c_more_names(file, "pmpi_", "pmpi_", low)
+}
+
+# The names of a procedure in fortran_hand.c, where some have both functions.
+function c_hand_names(low)
+{
+	if (name !~ /^(Init|Init_thread|Waitsome|Testsome)$/) {
+		c_names(hand_names, low)
+		return
+	}
+	c_more_names(hand_names, "mpi_", "mpi_", low)
+	c_more_names(hand_names, "pmpi_", "pmpi_", low)
+}
+
+# The head of the function of the MPI_ or PMPI_ name. That of the MPI_ name is
+# static and has weak names, so that calls within the library reach it although
+# a tool replaces the names.
+function c_head(prefix, low, params)
+{
+	if (prefix == "mpi_")
+		printf "\nstatic void f_mpi_%s(%s)\n{\n", low, params > shims
+	else
+		printf "\nvoid %s%s(%s);\nvoid %s%s(%s)\n{\n", prefix, low, params,
+			prefix, low, params > shims
+}
+
+function c_tail(prefix, low)
+{
+	print "\tweft_f_return(ierror, rc);\n}" > shims
+	if (prefix == "mpi_")
+		printf "WEFT_F_ALIAS(mpi_%s, f_mpi_%s)\n", low, low > shims
+}
+
+# The function of the MPI_ name, or of the PMPI_ name.
+function c_shim(prefix, low,    i, call, c_name)
+{
+	c_name = toupper(prefix) name
+	c_head(prefix, low "_", c_params(0))
 	c_before(shims)
 	for (i = 1; i <= n_args; i++)
 		call = call (i > 1 ? ", " : "") c_pass(i)
 	if (ready == "")
-		printf "\tint rc = PMPI_%s(%s);\n\n", name, call > shims
+		printf "\tint rc = %s(%s);\n\n", c_name, call > shims
 	else
-		printf "\tint rc = MPI_ERR_NO_MEM;\n\n\tif (%s)\n\t\trc = PMPI_%s(%s);\n",
-			ready, name, call > shims
+		printf "\tint rc = MPI_ERR_NO_MEM;\n\n\tif (%s)\n\t\trc = %s(%s);\n",
+			ready, c_name, call > shims
 	c_after(shims)
-	print "\tweft_f_return(ierror, rc);\n}" > shims
-	c_names(shims, low)
+	c_tail(prefix, low "_")
+	c_more_names(shims, prefix, prefix == "mpi_" ? "f_mpi_" : prefix, low)
 }
 
 # True if argument i is data of a nonblocking call whose count and type are the
@@ -194,10 +230,9 @@ function errh_comm(    i)
 }
 
 # The form for mpi_f08: converts array sections, then calls the form above.
-function c_shim_f08(low,    i, x, call, tail, how)
+function c_shim_f08(prefix, low,    i, x, call, tail, how)
 {
-	printf "\nvoid pmpi_%s_f08ts_(%s);\nvoid pmpi_%s_f08ts_(%s)\n{\n", low,
-		c_params(1), low, c_params(1) > shims
+	c_head(prefix, low "_f08ts_", c_params(1))
 	for (i = 1; i <= n_args; i++)
 		if (type[i] ~ /^(buf|loc)$/)
 			printf "\tstruct weft_f_array %s_a;\n", arg[i] > shims
@@ -227,13 +262,12 @@ function c_shim_f08(low,    i, x, call, tail, how)
 			call = call x ", "
 		}
 	}
-	printf "\tif (rc == MPI_SUCCESS)\n\t\tpmpi_%s_(%s&rc%s);\n", low, call,
-		tail > shims
+	printf "\tif (rc == MPI_SUCCESS)\n\t\t%s%s_(%s&rc%s);\n",
+		prefix == "mpi_" ? "f_mpi_" : prefix, low, call, tail > shims
 	for (i = 1; i <= n_args; i++)
 		if (type[i] ~ /^(buf|loc)$/)
 			printf "\tweft_f_array_finish(&%s_a);\n", arg[i] > shims
-	print "\tweft_f_return(ierror, rc);\n}" > shims
-	printf "WEFT_F_ALIAS(mpi_%s_f08ts_, pmpi_%s_f08ts_)\n", low, low > shims
+	c_tail(prefix, low "_f08ts_")
 }
 
 function make_c(    low)
@@ -246,10 +280,13 @@ function make_c(    low)
 	if (has(flags, "hand")) {
 		if (flags !~ /double|MPI_Aint/ && arg[1] !~ /^buffer_addr/ && \
 				arg[2] !~ /^buffer_addr/ && name != "Pcontrol")
-			c_names(hand_names, low)
+			c_hand_names(low)
 		return
 	}
-	c_shim(low)
-	if (choice)
-		c_shim_f08(low)
+	c_shim("mpi_", low)
+	c_shim("pmpi_", low)
+	if (choice) {
+		c_shim_f08("mpi_", low)
+		c_shim_f08("pmpi_", low)
+	}
 }

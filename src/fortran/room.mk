@@ -34,9 +34,10 @@ libweft_fortran_la_SOURCES = src/fortran/fortran.h \
 nodist_libweft_fortran_la_SOURCES = src/fortran/f_shims.c
 libweft_fortran_la_CPPFLAGS = $(AM_CPPFLAGS) $(mpi_cppflags) \
 	-I$(top_srcdir)/src/fortran -I$(top_builddir)/src
-# nothing in C calls these functions, so no header declares them
+# nothing in C calls these functions, so no header declares them; the profile
+# library finds the caller by the frame pointer
 libweft_fortran_la_CFLAGS = $(AM_CFLAGS) -Wno-missing-prototypes \
-	-Wno-deprecated-declarations
+	-Wno-deprecated-declarations -fno-omit-frame-pointer
 libweft_fortran_la_LDFLAGS = $(MODE_CFLAGS) $(NO_UNDEFINED) \
 	-version-info 0:0:0 \
 	-Wl,--version-script=src/fortran/libweft_fortran.map
