@@ -129,7 +129,6 @@ int weft_sched_run(enum weft_coll_kind kind, const struct weft_coll *args,
 	b.sched = (struct weft_sched){
 		.add = blocking_add,
 		.ctx_offset = args->ctx_offset,
-		.is_blocking = true,
 		.tag = weft_coll_tag(comm, args->ctx_offset, kind) | marks,
 		.vci = comm->vci,
 		.room = room,

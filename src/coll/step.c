@@ -159,7 +159,6 @@ struct weft_req *weft_step_start(
 		.tag = sched->tag,
 		.ctx_offset = sched->ctx_offset,
 		.mode = sched->send_mode,
-		.is_waited = sched->is_blocking,
 	};
 	struct weft_req *req;
 	int32_t met;

@@ -62,7 +62,6 @@ struct weft_req_send {
 	bool is_asked;	   /* a cancel was sent; its answer is pending */
 	bool in_fabric;	   /* op completes when the data has left */
 	bool is_announced; /* announced on this node, and counted there */
-	bool is_waited;	   /* its caller makes progress until it completes */
 	uint16_t number;   /* is_eager: number of the message at the peer */
 };
 

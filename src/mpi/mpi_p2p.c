@@ -73,7 +73,6 @@ static inline __attribute__((always_inline)) int fill_send(
 
 	msg->comm = NULL;
 	msg->mode = mode;
-	msg->is_waited = false;
 	err = mpi_p2p_fill(msg, a);
 	if (!err)
 		err = weft_check_dest(msg->comm, a->rank);
@@ -428,7 +427,6 @@ static int sendrecv(const char *func, const struct args *s,
 	if (weft_unlikely(smsg.comm != rmsg.comm))
 		return weft_mpi_end(smsg.comm, func,
 			sendrecv_two_vcis(func, &smsg, &rmsg, status));
-	smsg.is_waited = true;
 	vci = smsg.comm->vci;
 	weft_vci_lock(vci);
 	err = weft_irecv_locked(&rmsg, &rreq);

@@ -27,7 +27,6 @@ struct weft_message {
 	int32_t tag;
 	bool is_rts;	 /* data is still at the sender */
 	bool is_last;	 /* is_rts: its sender will not cancel it */
-	bool is_waited;	 /* is_rts: its data may be sent in fragments */
 	bool is_failed;	 /* is_rts: an error in place of a message; sreq is the
 			    error, data its text */
 	uint16_t number; /* eager: for cancelling */

@@ -35,7 +35,6 @@ struct weft_msg {
 	int32_t tag;
 	enum weft_ctx_offset ctx_offset;
 	enum weft_send_mode mode;
-	bool is_waited; /* a send: the caller makes progress until it is over */
 };
 
 /* Blocking. */

@@ -86,10 +86,8 @@ static inline struct weft_req *weft_p2p_new(
 	if (weft_unlikely(!req))
 		return NULL;
 	weft_p2p_fill(req, msg);
-	if (kind == WEFT_REQ_SEND) {
+	if (kind == WEFT_REQ_SEND)
 		req->send.mode = (uint8_t)msg->mode;
-		req->send.is_waited = msg->is_waited;
-	}
 	return req;
 }
 
@@ -338,7 +336,6 @@ int weft_rndv_announce(struct weft_req *req);
 struct weft_rndv_announced {
 	uint64_t sreq, addr;
 	size_t len;
-	bool is_waited; /* may arrive in fragments although addr is known */
 };
 
 /* Starts moving the data of a rendezvous into a matched receive. */

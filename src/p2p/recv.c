@@ -171,7 +171,7 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (req) {
 		struct weft_rndv_announced announced = { rts.sreq, rts.addr,
-			rts.len, head->flags & WEFT_WIRE_IS_WAITED };
+			rts.len };
 
 		req->peer = peer;
 		req->status.err = matched(&req->status, req->len, head->ctx,
@@ -195,7 +195,6 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 	}
 	message->is_rts = true;
 	message->is_last = head->flags & WEFT_WIRE_IS_LAST;
-	message->is_waited = head->flags & WEFT_WIRE_IS_WAITED;
 	message->len = rts.len;
 	message->sreq = rts.sreq;
 	message->addr = rts.addr;
@@ -267,7 +266,7 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 		message->tag, message->len);
 	if (message->is_rts) {
 		struct weft_rndv_announced announced = { message->sreq,
-			message->addr, message->len, message->is_waited };
+			message->addr, message->len };
 
 		weft_message_free(message);
 		req->status.err = err;

@@ -9,10 +9,9 @@
  *   writes pieces of it
  *   HELPED, if it did      ------>
  *                          <------     FIN
- *                                   b) same node, and one of: the kernel
- *                                      forbids reads; the data is scattered at
- *                                      the sender and has no address; the
- *                                      sender waits (peer->shm_frags)
+ *                                   b) same node, and the kernel forbids
+ *                                      reads, or the data is scattered at the
+ *                                      sender and has no address
  *                          <------     CTS
  *   FRAG, FRAG, ...        ------>     completes with the last byte
  *                                   c) fabric: posts tagged receives
@@ -60,9 +59,6 @@ int weft_rndv_announce(struct weft_req *req)
 
 	if (!run && is_read)
 		return WEFT_ERR_NOMEM;
-	if (req->peer->is_shm && req->send.is_waited &&
-		req->len <= req->peer->shm_frags)
-		head.flags |= WEFT_WIRE_IS_WAITED;
 	err = weft_departed_receiver(req->comm, req->src);
 	if (err)
 		return err;
@@ -204,8 +200,7 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer,
 	if (peer->state != WEFT_PEER_READY) {
 		err = pull_later(req, announced);
 	} else if (peer->is_self ||
-		   (peer->is_shm && peer->can_read && announced->addr &&
-			   !announced->is_waited)) {
+		   (peer->is_shm && peer->can_read && announced->addr)) {
 		err = weft_rndv_copy(req,
 			peer->is_self ? WEFT_RNDV_FROM_HERE
 				      : WEFT_RNDV_FROM_PEER,

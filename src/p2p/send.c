@@ -313,7 +313,6 @@ static inline __attribute__((always_inline)) int isend(
 	}
 	weft_p2p_fill(req, msg);
 	req->send.mode = (uint8_t)msg->mode;
-	req->send.is_waited = msg->is_waited;
 	err = weft_send_start(req);
 	if (weft_unlikely(err)) {
 		weft_req_put(req);
@@ -352,7 +351,6 @@ static __attribute__((noinline)) int send_slow(const struct weft_msg *msg)
 
 	if (!req)
 		return WEFT_ERR_NOMEM;
-	req->send.is_waited = true;
 	err = send_begin(req, true);
 	if (!err) {
 		weft_req_wait(msg->comm->vci, req);

@@ -426,7 +426,6 @@ static int show_node(struct weft_tool_report *at)
 				   : "all");
 	weft_tool_report_number(at, "ring", plan.ring_len, "B");
 	weft_tool_report_number(at, "eager", plan.eager_len, "B");
-	weft_tool_report_number(at, "near_fragments", plan.frags_len, "B");
 	weft_tool_report_number(at, "window_messages",
 		(uint64_t)weft_win_message_max(plan.shares_cores), "B");
 	weft_tool_report_text(at, "near_stores", "%s",

@@ -37,8 +37,6 @@ static void node_plan_lens(struct weft_node_plan *plan, unsigned long n_here)
 	plan->eager_len = weft_knobs.shm_eager
 				  ? (size_t)weft_knobs.shm_eager
 				  : weft_min(eager, plan->ring_len / 4);
-	/* a sender that shares its core would wait for it at each full ring */
-	plan->frags_len = plan->shares_cores ? 0 : (size_t)weft_knobs.shm_frags;
 }
 
 void weft_node_plan_make(struct weft_node_plan *plan, unsigned long n_here)

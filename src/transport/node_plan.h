@@ -20,8 +20,6 @@ struct weft_node_plan {
 	size_t ring_len;    /* payload bytes of one ring; WEFT_SHM_RING */
 	size_t eager_len;   /* longest message copied through a ring that has
 			       room for two; WEFT_SHM_EAGER */
-	size_t frags_len;   /* longest message that a near sender that waits
-			       sends in fragments; 0: none; WEFT_SHM_FRAGS */
 	char near[WEFT_NODE_PLAN_CPUS]; /* processors that share my cache */
 };
 

@@ -140,15 +140,12 @@ static void choose_ways(struct weft_peer *peer, bool is_near)
 
 	peer->shm_eager = (uint32_t)weft_min(
 		plan->eager_len, (size_t)peer->tx.buf_len / 2);
-	peer->shm_frags = is_near ? plan->frags_len : 0;
 	peer->tx.stores_past = weft_node_plan_stores_past(plan, is_near);
 	weft_log_debug("SHM-PAIR",
-		"process %u %s a cache: messages above %u B %s, and data is "
-		"stored %s",
+		"process %u %s a cache: messages of up to %u B are copied "
+		"through the ring, and data is stored %s",
 		(uint32_t)peer->proc, is_near ? "shares" : "does not share",
 		peer->shm_eager,
-		peer->shm_frags ? "from a sender that waits come in fragments"
-				: "are read by the receiver",
 		peer->tx.stores_past ? "past the caches" : "as usual");
 }
 

@@ -49,7 +49,6 @@ struct weft_peer {
 	int err;
 	char *why; /* FAILED: what is known of the process, or NULL; owned */
 	uint32_t shm_eager;  /* longest message copied through its ring */
-	size_t shm_frags;    /* longest one in fragments, if its sender waits */
 	int64_t credit;	     /* eager bytes that may be sent to it */
 	int64_t credit_owed; /* eager bytes of credit to return to it */
 	struct weft_ring_tx tx;

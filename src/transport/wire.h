@@ -67,11 +67,9 @@ enum weft_wire_op {
 
 enum weft_wire_flag {
 	WEFT_WIRE_IS_EAGER = 1,
-	WEFT_WIRE_IS_LAST = 2,	 /* RTS: will not be cancelled. CANCEL: does not
-				    cancel, but states that this send will not be,
-				    because the sender is in disconnect */
-	WEFT_WIRE_IS_WAITED = 4, /* RTS: its data is sent in fragments although
-				    it can be read (shared memory) */
+	WEFT_WIRE_IS_LAST = 2, /* RTS: will not be cancelled. CANCEL: does not
+				  cancel, but states that this send will not be,
+				  because the sender is in disconnect */
 };
 
 /* Status of a FIN. */

@@ -8,7 +8,6 @@
  * how=0 it helps; all data is right    how=1 it may not write there
  * how=2 it is in no call               how=3 it dies with a piece
  * how=4 the receiver dies meanwhile    how=5 several threads at both ends
- * how=6 where reading is slow a sender that waits is seldom read from
  */
 #define _GNU_SOURCE /* process_vm_writev */
 #include "cma.h"
@@ -27,7 +26,7 @@ static const int lens[] = { 49151, 49152, 65536, 65537, 131072, 524287, 524289,
 enum { LENS = sizeof(lens) / sizeof(lens[0]) };
 
 static int how;
-static atomic_int n_writes, n_reads;
+static atomic_int n_writes;
 static MPI_Comm comm;
 
 ssize_t process_vm_writev(pid_t pid, const struct iovec *local,
@@ -44,19 +43,6 @@ ssize_t process_vm_writev(pid_t pid, const struct iovec *local,
 	if (how == 4)
 		kill(pid, SIGKILL); /* the receiver, a process of this test */
 	return syscall(SYS_process_vm_writev, pid, local, n_local, remote,
-		n_remote, flags);
-}
-
-ssize_t process_vm_readv(pid_t pid, const struct iovec *local,
-	unsigned long n_local, const struct iovec *remote,
-	unsigned long n_remote, unsigned long flags)
-{
-	const struct timespec slow = { .tv_nsec = 50000000 };
-
-	atomic_fetch_add(&n_reads, 1);
-	if (how == 6)
-		nanosleep(&slow, NULL);
-	return syscall(SYS_process_vm_readv, pid, local, n_local, remote,
 		n_remote, flags);
 }
 
@@ -174,37 +160,6 @@ static void away(char *buf, int len)
 	}
 }
 
-/* In both directions, in collectives too. Both ways are tried a few times, and
- * rarely compared again. */
-static void through_ring(char *buf)
-{
-	char *got = mtest_alloc(2 * (size_t)lens[0]);
-	int before = atomic_load(&n_reads), seldom = ROUNDS / 4;
-
-	all_lengths(buf, TAG);
-	if (mtest.rank == 1)
-		CHECK(atomic_load(&n_reads) > before,
-			"the longest message is read by its receiver");
-	before = atomic_load(&n_reads);
-	for (int i = 0; i < ROUNDS; i++) {
-		memset(got, 0, (size_t)lens[0]);
-		OK(MPI_Sendrecv(buf, lens[0], MPI_BYTE, !mtest.rank, TAG, got,
-			lens[0], MPI_BYTE, !mtest.rank, TAG, comm,
-			MPI_STATUS_IGNORE));
-		CHECK(mtest_same(got, (size_t)lens[0], 3),
-			"the message arrived, round %d", i);
-		OK(MPI_Allgather(
-			buf, lens[0], MPI_BYTE, got, lens[0], MPI_BYTE, comm));
-		CHECK(mtest_same(got, (size_t)lens[0], 3) &&
-				mtest_same(got + lens[0], (size_t)lens[0], 3),
-			"all messages arrived, round %d", i);
-	}
-	CHECK(atomic_load(&n_reads) - before <= seldom,
-		"%d of %d were read, not more than %d",
-		atomic_load(&n_reads) - before, 2 * ROUNDS, seldom);
-	free(got);
-}
-
 static void lost(char *buf)
 {
 	double end = mtest_now() + MTEST_SOON_S;
@@ -268,8 +223,6 @@ int main(int argc, char **argv)
 		away(buf, LONGEST);
 	} else if (how == 5) {
 		threads();
-	} else if (how == 6) {
-		through_ring(buf);
 	} else {
 		lost(buf);
 	}
