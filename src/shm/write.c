@@ -40,24 +40,10 @@ static void write_past_caches(char *to, const char *from, size_t len)
 
 #endif
 
-/* Some versions of the C library copy more than a piece with one instruction,
- * which is slow where lines are in another core's cache. */
-static void write_in_pieces(char *to, const char *from, size_t len)
-{
-	enum { PIECE = 2048 };
-
-	for (; len > PIECE; len -= PIECE) {
-		memcpy(to, from, PIECE);
-		to += PIECE;
-		from += PIECE;
-	}
-	memcpy(to, from, len);
-}
-
 void weft_write_long(bool is_past, void *to, const void *from, size_t len)
 {
 	if (is_past)
 		write_past_caches(to, from, len);
 	else
-		write_in_pieces(to, from, len);
+		memcpy(to, from, len);
 }
