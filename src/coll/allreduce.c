@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* allreduce: recursive doubling, halving and doubling (Rabenseifner), ring */
+/* allreduce: recursive doubling; halving and doubling (Rabenseifner); a tree */
 #include "coll/fold.h"
 
 /* Copies the operand to the result buffer, unless the algorithm reads the
@@ -66,43 +66,6 @@ void weft_allreduce_rabenseifner(struct weft_sched *sched,
 		weft_sched_fence(sched);
 	}
 	weft_fold_out(sched, view, &f, d.acc);
-}
-
-static struct weft_span allreduce_slice(
-	struct weft_span span, int64_t i, int32_t n)
-{
-	i = (i + 2 * n) % n;
-	return weft_slices(span, i, i + 1, n);
-}
-
-/* A ring reduces each slice, and a second one distributes it. */
-void weft_allreduce_ring(struct weft_sched *sched,
-	const struct weft_coll_view *view, const struct weft_coll *args)
-{
-	const int32_t n = view->n, me = view->me;
-	struct weft_fold_data d = allreduce_data(sched, args, n > 1);
-	const int32_t next = (me + 1) % n, before = (me - 1 + n) % n;
-	const bool is_elsewhere = d.mine.buf != d.acc.buf;
-
-	for (int32_t i = 0; i < n - 1; i++) {
-		struct weft_span part = allreduce_slice(d.acc, me - i - 1, n);
-		struct weft_span own = allreduce_slice(d.mine, me - i - 1, n);
-		struct weft_span in = allreduce_slice(d.in, me - i - 1, n);
-
-		weft_sched_recv(sched, view, is_elsewhere ? part : in, before);
-		weft_sched_send(sched, view,
-			allreduce_slice(i ? d.acc : d.mine, me - i, n), next);
-		weft_sched_fence(sched);
-		weft_sched_reduce(
-			sched, args->op, is_elsewhere ? own.buf : in.buf, part);
-	}
-	for (int32_t i = 0; i < n - 1; i++) {
-		weft_sched_recv(
-			sched, view, allreduce_slice(d.acc, me - i, n), before);
-		weft_sched_send(sched, view,
-			allreduce_slice(d.acc, me - i + 1, n), next);
-		weft_sched_fence(sched);
-	}
 }
 
 /* A reduction to place 0 and a broadcast: for any operation. */

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* alltoall: all forms of alltoall
  *
- * Linear and pairwise: one message per pair, 32 or one in flight, each member
- * beginning with its next neighbour. Bruck's algorithm: log2(n) rounds of
- * packed bytes, for short blocks of one length. */
+ * Linear: one message per pair, 32 in flight, each member beginning with its
+ * next neighbour. Bruck's algorithm: log2(n) rounds of packed bytes, for short
+ * blocks of one length. */
 #include "coll/coll_priv.h"
 
-enum {
-	WINDOW = 32,
-	LONG = 16384,	  /* bytes of a block, see mode_of() */
-	CACHED = 4 << 20, /* bytes of all blocks of a node in the caches */
-};
+enum { WINDOW = 32 }; /* messages in flight */
 
 /* The blocks to send. In place: packed copies, made before any receive is
  * posted. */
@@ -50,38 +46,14 @@ static struct sources sources_of(struct weft_sched *sched,
 	return from;
 }
 
-/* Where processes share cores, the copies of many long blocks would leave the
- * caches before they are read. A synchronous send lets the receiver read the
- * sender's memory instead. */
-static enum weft_send_mode mode_of(
+void weft_alltoall_linear(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
-{
-	const struct weft_blocks *blocks =
-		args->is_in_place ? &args->recv : &args->send;
-	int64_t len = 0;
-
-	if (!view->nodes || view->nodes->n > 1 || !view->nodes->shares_cores)
-		return WEFT_SEND_STANDARD;
-	for (int32_t i = 0; i < view->n; i++) {
-		struct weft_span block = weft_block(blocks, i);
-
-		len += block.count * block.type->size;
-	}
-	return len > (int64_t)view->n * LONG && len > CACHED / view->n
-		       ? WEFT_SEND_SYNC
-		       : WEFT_SEND_STANDARD;
-}
-
-static void in_windows(struct weft_sched *sched,
-	const struct weft_coll_view *view, const struct weft_coll *args,
-	int32_t window)
 {
 	const int32_t n = view->n, me = view->me;
 	struct sources from = sources_of(sched, view, args);
 
-	sched->send_mode = mode_of(view, args);
-	for (int32_t first = 1; first < n; first += window) {
-		int32_t end = first + window < n ? first + window : n;
+	for (int32_t first = 1; first < n; first += WINDOW) {
+		int32_t end = first + WINDOW < n ? first + WINDOW : n;
 
 		for (int32_t i = first; i < end; i++)
 			weft_sched_recv(sched, view,
@@ -101,18 +73,6 @@ static void in_windows(struct weft_sched *sched,
 	if (!args->is_in_place)
 		weft_sched_copy(sched, weft_block(&args->send, me),
 			weft_block(&args->recv, me));
-}
-
-void weft_alltoall_linear(struct weft_sched *sched,
-	const struct weft_coll_view *view, const struct weft_coll *args)
-{
-	in_windows(sched, view, args, WINDOW);
-}
-
-void weft_alltoall_pairwise(struct weft_sched *sched,
-	const struct weft_coll_view *view, const struct weft_coll *args)
-{
-	in_windows(sched, view, args, 1);
 }
 
 /* The block for place me + i is at all + i * len. Round `bit` sends the blocks

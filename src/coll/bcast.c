@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bcast: trees; scatter and allgather; a chain
+/* bcast: a binomial tree; scatter and allgather
  *
  * Members may describe the same data by different types, so data is cut in
  * bytes. Data that is not contiguous is packed first. */
@@ -7,48 +7,32 @@
 
 #include "dt/pack.h"
 
-enum { CHAIN_LEN = 32768, CHAIN_PIECES = 256 };
-
-/* Places are counted from the root. The parent of a place is its number in base
- * k with the lowest digit that is not 0 set to 0. */
-static void bcast_knomial(struct weft_sched *sched,
-	const struct weft_coll_view *view, struct weft_span span, int32_t root,
-	int32_t k)
+/* Places are counted from the root. The parent of a place is its number without
+ * the lowest bit that is set. */
+void weft_bcast_tree(struct weft_sched *sched,
+	const struct weft_coll_view *view, struct weft_span span, int32_t root)
 {
 	const int32_t n = view->n, me = (view->me - root + n) % n;
 	int64_t dist = 1;
 
-	while (dist < n && me % (dist * k) == 0)
-		dist *= k;
+	while (dist < n && me % (dist * 2) == 0)
+		dist *= 2;
 	if (me != 0) {
-		int32_t parent = (int32_t)(me - me % (dist * k));
-
-		weft_sched_recv(sched, view, span, (parent + root) % n);
+		weft_sched_recv(
+			sched, view, span, (int32_t)((me - dist + root) % n));
 		weft_sched_fence(sched);
 	}
-	for (dist /= k; dist > 0; dist /= k)
-		for (int64_t i = 1; i < k && me + i * dist < n; i++)
+	for (dist /= 2; dist > 0; dist /= 2)
+		if (me + dist < n)
 			weft_sched_send(sched, view, span,
-				(int32_t)((me + i * dist + root) % n));
+				(int32_t)((me + dist + root) % n));
 	weft_sched_fence(sched);
-}
-
-void weft_bcast_tree(struct weft_sched *sched,
-	const struct weft_coll_view *view, struct weft_span span, int32_t root)
-{
-	bcast_knomial(sched, view, span, root, 2);
 }
 
 void weft_bcast_binomial(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
-	bcast_knomial(sched, view, weft_block(&args->recv, 0), args->root, 2);
-}
-
-void weft_bcast_knomial(struct weft_sched *sched,
-	const struct weft_coll_view *view, const struct weft_coll *args)
-{
-	bcast_knomial(sched, view, weft_block(&args->recv, 0), args->root, 4);
+	weft_bcast_tree(sched, view, weft_block(&args->recv, 0), args->root);
 }
 
 struct weft_span weft_bcast_bytes(
@@ -96,38 +80,6 @@ void weft_bcast_scatter(struct weft_sched *sched,
 		if (me != n - 1)
 			weft_sched_send(sched, view,
 				weft_slices(bytes, out, out + 1, n),
-				(view->me + 1) % n);
-		weft_sched_fence(sched);
-	}
-	weft_bcast_unpack(sched, bytes, span, me == 0);
-}
-
-/* Pieces are sent from place to place: a place receives the next piece while it
- * sends the last one. */
-void weft_bcast_chain(struct weft_sched *sched,
-	const struct weft_coll_view *view, const struct weft_coll *args)
-{
-	struct weft_span span = weft_block(&args->recv, 0);
-	const int32_t n = view->n, root = args->root;
-	const int32_t me = (view->me - root + n) % n;
-	struct weft_span bytes = weft_bcast_bytes(sched, span, me == 0);
-	int64_t len = bytes.count / CHAIN_PIECES;
-
-	if (len < CHAIN_LEN)
-		len = CHAIN_LEN;
-	for (int64_t at = me ? -len : 0; at < bytes.count; at += len) {
-		int64_t mid = at + len, end = mid + len;
-
-		if (mid > bytes.count)
-			mid = bytes.count;
-		if (end > bytes.count)
-			end = bytes.count;
-		if (me != 0 && mid < end)
-			weft_sched_recv(sched, view,
-				weft_slice(bytes, mid, end),
-				(view->me - 1 + n) % n);
-		if (me != n - 1 && at >= 0)
-			weft_sched_send(sched, view, weft_slice(bytes, at, mid),
 				(view->me + 1) % n);
 		weft_sched_fence(sched);
 	}

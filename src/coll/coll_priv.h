@@ -12,16 +12,14 @@ typedef void weft_coll_fn(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args);
 
 weft_coll_fn weft_barrier_dissemination, weft_bcast_binomial,
-	weft_bcast_knomial, weft_bcast_scatter, weft_bcast_chain,
-	weft_gather_binomial, weft_gather_linear, weft_scatter_binomial,
-	weft_scatter_linear, weft_allgather_bruck, weft_allgather_ring,
-	weft_allgather_linear, weft_alltoall_bruck, weft_alltoall_pairwise,
+	weft_bcast_scatter, weft_gather_binomial, weft_gather_linear,
+	weft_scatter_binomial, weft_scatter_linear, weft_allgather_bruck,
+	weft_allgather_ring, weft_allgather_linear, weft_alltoall_bruck,
 	weft_alltoall_linear, weft_reduce_binomial, weft_reduce_rabenseifner,
 	weft_allreduce_doubling, weft_allreduce_rabenseifner,
-	weft_allreduce_ring, weft_allreduce_tree, weft_reduce_scatter_tree,
-	weft_reduce_scatter_halving, weft_reduce_scatter_pairwise,
-	weft_scan_doubling, weft_exscan_doubling, weft_scan_chain,
-	weft_exscan_chain, weft_neighbor_linear;
+	weft_allreduce_tree, weft_reduce_scatter_tree,
+	weft_reduce_scatter_halving, weft_scan_doubling, weft_exscan_doubling,
+	weft_scan_chain, weft_exscan_chain, weft_neighbor_linear;
 
 /* In parts, within nodes and between nodes. */
 weft_coll_fn weft_barrier_nodes, weft_bcast_nodes, weft_reduce_nodes,

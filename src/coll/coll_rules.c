@@ -356,7 +356,7 @@ static void read_file(const char *path)
 	table.n_read = table.n;
 }
 
-/* "allreduce:ring,bcast:chain" */
+/* "allreduce:doubling,bcast:binomial" */
 static void read_forced(const char *text)
 {
 	char why[LINE_LEN], name[64];

@@ -158,35 +158,6 @@ static void *input_of(const struct weft_coll *args)
 	return args->is_in_place ? args->recv.buf : args->send.buf;
 }
 
-void weft_reduce_scatter_pairwise(struct weft_sched *sched,
-	const struct weft_coll_view *view, const struct weft_coll *args)
-{
-	void *input = input_of(args);
-	int32_t n = view->n, me = view->me;
-	struct weft_span mine = parts(args, input, me, 1);
-	struct weft_span acc = mine, in = mine;
-
-	acc.buf = args->recv.buf;
-	if (args->is_in_place)
-		acc.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
-	if (n > 2)
-		in.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
-	if (n == 1)
-		weft_sched_copy(sched, mine, acc);
-	for (int32_t i = 1; i < n; i++) {
-		int32_t to = (me + i) % n;
-
-		weft_sched_recv(
-			sched, view, i == 1 ? acc : in, (me - i + n) % n);
-		weft_sched_send(sched, view, parts(args, input, to, 1), to);
-		weft_sched_fence(sched);
-		weft_sched_reduce(
-			sched, args->op, i == 1 ? mine.buf : in.buf, acc);
-	}
-	if (args->is_in_place)
-		copy_own_part(sched, args, acc);
-}
-
 /* The first items of n ranges, and the end of the last one. The first `rest`
  * ranges have two parts each, the others one. NULL after an error. */
 static int64_t *part_starts(struct weft_sched *sched,

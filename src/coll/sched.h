@@ -54,7 +54,6 @@ struct weft_sched {
 		const struct weft_coll_view *view,
 		const struct weft_coll *args);
 	enum weft_ctx_offset ctx_offset;
-	enum weft_send_mode send_mode; /* SYNC: all sends use rendezvous */
 	int32_t tag;
 	int err;	      /* the first error */
 	struct weft_vci *vci; /* caches long scratch memory; NULL: no cache */

@@ -158,7 +158,6 @@ struct weft_req *weft_step_start(
 		.rank = step->rank,
 		.tag = sched->tag,
 		.ctx_offset = sched->ctx_offset,
-		.mode = sched->send_mode,
 	};
 	struct weft_req *req;
 	int32_t met;

@@ -337,11 +337,6 @@ static void run_long(
 static void test_long(void **state)
 {
 	const struct weft_coll_algo *algo;
-	struct setup s = { .kind = WEFT_COLL_BCAST,
-		.n = 3,
-		.root = 1,
-		.count = 1100001,
-		.items = &item_kinds[DOUBLE_SUM] };
 
 	(void)state;
 	for (size_t i = 0; (algo = weft_coll_algo_at(i)) != NULL; i++)
@@ -352,12 +347,6 @@ static void test_long(void **state)
 	for (int k = 0; k < WEFT_COLL_N; k++)
 		if (is_moved_or_reduced((enum weft_coll_kind)k))
 			run_long(NULL, (enum weft_coll_kind)k, DEALT);
-	for (size_t i = 0; (algo = weft_coll_algo_at(i)) != NULL; i++)
-		if (algo->kind == s.kind && !strcmp(algo->name, "chain")) {
-			s.algo = algo;
-			run_case(&s);
-		}
-	assert_non_null(s.algo);
 }
 
 /* ---- barriers ---- */
