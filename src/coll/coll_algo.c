@@ -260,33 +260,6 @@ void weft_coll_case_of_job(struct weft_coll_case *c, enum weft_coll_kind kind,
 	c->fabric = fabric;
 }
 
-/* ---- the choice ---- */
-
-/* Programs repeat their calls, so the last choices are cached. The case of a
- * neighbourhood has more fields and is not. */
-static const struct weft_coll_algo *choose_again(
-	struct weft_comm_coll *coll, const struct weft_coll_case *c)
-{
-	struct weft_coll_choice *kept = &coll->choices[c->kind % 4];
-	const uint8_t flags =
-		(uint8_t)(c->is_commutative | c->is_regular << 1 |
-			  (c->count >= c->n) << 2 | (c->n_nodes > 0) << 3);
-
-	if (c->kind >= WEFT_COLL_NEIGHBOR_ALLGATHER)
-		return weft_coll_choose(c, NULL);
-	if (weft_likely(kept->algo && kept->bytes == c->bytes &&
-			kept->kind == c->kind && kept->n == c->n &&
-			kept->flags == flags && kept->nodes == coll->nodes))
-		return kept->algo;
-	*kept = (struct weft_coll_choice){ .algo = weft_coll_choose(c, NULL),
-		.nodes = coll->nodes,
-		.bytes = c->bytes,
-		.n = c->n,
-		.kind = (uint8_t)c->kind,
-		.flags = flags };
-	return kept->algo;
-}
-
 void weft_coll_write_among(struct weft_sched *sched, enum weft_coll_kind kind,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
@@ -299,7 +272,7 @@ void weft_coll_write_among(struct weft_sched *sched, enum weft_coll_kind kind,
 		return;
 	if (kind == WEFT_COLL_ALLTOALL && c.is_regular && c.bytes == 0)
 		return;
-	algo = choose_again(&view->comm->coll, &c);
+	algo = weft_coll_choose(&c, NULL);
 	/* a view of all members, whose nodes are known */
 	if (view->nodes && view->me == 0)
 		weft_coll_warn_forced(&c, algo);

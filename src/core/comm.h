@@ -41,20 +41,10 @@ enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
  * weft_comm_destroy() frees its allocated parts. It is embedded, because every
  * message or collective reads it. */
 
-/* A chosen algorithm, valid for this node layout; only coll_algo.c. */
-struct weft_coll_choice {
-	const struct weft_coll_algo *algo;
-	const struct weft_nodes *nodes;
-	int64_t bytes;
-	int32_t n;
-	uint8_t kind, flags;
-};
-
-struct weft_comm_coll { /* src/coll */
-	uint32_t seq;	/* number of the next collective, which is its tag */
-	struct weft_coll_choice choices[4]; /* by kind % 4, the latest */
-	bool is_settled;		    /* nodes and segment are known */
-	struct weft_nodes *nodes;	    /* one block, or NULL */
+struct weft_comm_coll {	 /* src/coll */
+	uint32_t seq;	 /* number of the next collective, which is its tag */
+	bool is_settled; /* nodes and segment are known */
+	struct weft_nodes *nodes;      /* one block, or NULL */
 	bool is_edges_settled;	       /* neighbours on other nodes are known */
 	struct weft_coll_edges *edges; /* one block, or NULL */
 	struct weft_coll_shm *shm; /* this node's segment; one block, or NULL */
