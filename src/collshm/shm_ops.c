@@ -81,11 +81,7 @@ static void stage_data(struct weft_coll_round *r, struct weft_span from)
 {
 	uint8_t *to = weft_coll_data_of(r, r->shm->me);
 
-	if (r->err)
-		return;
-	if (weft_likely(r->len == 8 && weft_type_is_run(from.type, from.count)))
-		memcpy(to, (char *)from.buf + from.type->true_lb + r->skip, 8);
-	else
+	if (!r->err)
 		copy_out(r, from, to, r->len);
 }
 
