@@ -10,18 +10,34 @@
 #include <stdio.h>
 #include <string.h>
 
+#define COUNTER_DESC(                                                \
+	name_, class_, verbosity_, unit_, object_, room_, sentence_) \
+	{ .name = #name_,                                            \
+		.unit = unit_,                                       \
+		.object = #object_,                                  \
+		.room = #room_,                                      \
+		.sentence = sentence_,                               \
+		.class = WEFT_CLASS_##class_,                        \
+		.verbosity = WEFT_VERBOSITY_##verbosity_ },
+
 static const struct weft_counter_desc counter_descs[] = {
-#define COUNTER(name_, unit_, object_, room_, sentence_) \
-	{ .name = #name_,                                \
-		.unit = unit_,                           \
-		.object = #object_,                      \
-		.room = #room_,                          \
-		.sentence = sentence_ },
+#define COUNTER(name, class, verbosity, unit, object, room, sentence) \
+	COUNTER_DESC(name, class, verbosity, unit, object, room, sentence)
 #include "base/counter.def"
-#undef COUNTER
 };
 
-enum { N_COUNTERS = sizeof(counter_descs) / sizeof(counter_descs[0]) };
+static const struct weft_counter_desc object_counter_descs[] = {
+#define OBJECT_COUNTER(                                              \
+	object, field, name, class, verbosity, unit, room, sentence) \
+	COUNTER_DESC(name, class, verbosity, unit, object, room, sentence)
+#include "base/counter.def"
+};
+
+enum {
+	N_COUNTERS = sizeof(counter_descs) / sizeof(counter_descs[0]),
+	N_OBJECT_COUNTERS =
+		sizeof(object_counter_descs) / sizeof(object_counter_descs[0])
+};
 static_assert(
 	offsetof(struct weft_counters, owner) == N_COUNTERS * sizeof(uint64_t),
 	"counters are an array");
@@ -59,7 +75,8 @@ void weft_counters_close(struct weft_counters *counters)
 	pthread_mutex_lock(&counters_all.lock);
 	weft_list_remove(&counters->link);
 	for (size_t i = 0; i < N_COUNTERS; i++)
-		closed[i] += counter_value(counters, i);
+		if (counter_descs[i].class != WEFT_CLASS_LEVEL)
+			closed[i] += counter_value(counters, i);
 	pthread_mutex_unlock(&counters_all.lock);
 	*counters = (struct weft_counters){ 0 };
 }
@@ -74,22 +91,39 @@ const struct weft_counter_desc *weft_counter_desc(size_t i)
 	return i < N_COUNTERS ? &counter_descs[i] : NULL;
 }
 
-uint64_t weft_counter_read(size_t i, uint8_t owner)
+const struct weft_counter_desc *weft_object_counter_desc(size_t i)
 {
-	uint64_t sum;
+	return i < N_OBJECT_COUNTERS ? &object_counter_descs[i] : NULL;
+}
+
+/* The sum of counter i over the owners from first to last. */
+static uint64_t counter_sum(size_t i, uint8_t first, uint8_t last)
+{
+	uint64_t sum = 0;
 
 	pthread_mutex_lock(&counters_all.lock);
-	sum = counters_all.closed[owner][i];
+	for (uint8_t owner = first; owner <= last; owner++)
+		sum += counters_all.closed[owner][i];
 	weft_list_for_each(link, next, &counters_all.open)
 	{
 		const struct weft_counters *counters =
 			weft_container_of(link, struct weft_counters, link);
 
-		if (counters->owner == owner)
+		if (counters->owner >= first && counters->owner <= last)
 			sum += counter_value(counters, i);
 	}
 	pthread_mutex_unlock(&counters_all.lock);
 	return sum;
+}
+
+uint64_t weft_counter_read(size_t i, uint8_t owner)
+{
+	return counter_sum(i, owner, owner);
+}
+
+uint64_t weft_counter_total(size_t i)
+{
+	return counter_sum(i, 0, WEFT_COUNTER_OWNERS - 1);
 }
 
 void weft_counters_print_one(

@@ -5,7 +5,8 @@
  * weft_counters and increments its fields under the object's own lock: a plain
  * addition. Several objects may count for one VCI (its rings, its fabric, its
  * rails); a reader gets their sum. When an object closes, its values stay in
- * the sum, so that counters never go down while the process lives. */
+ * the sum, so that counters never go down while the process lives. A LEVEL of a
+ * closed object is gone. */
 #ifndef WEFT_COUNTER_H
 #define WEFT_COUNTER_H
 
@@ -21,20 +22,39 @@ enum {
 
 /* The counters are the first weft_counter_count() words. */
 struct weft_counters {
-#define COUNTER(name, unit, object, room, sentence) uint64_t name;
+#define COUNTER(name, class, verbosity, unit, object, room, sentence) \
+	uint64_t name;
 #include "base/counter.def"
-#undef COUNTER
 	/* below: only counter.c */
 	uint8_t owner;
 	struct weft_link link;
 };
 
+/* Classes of performance variables, MPI-5.0 15.3.7. */
+enum weft_counter_class {
+	WEFT_CLASS_LEVEL,
+	WEFT_CLASS_HIGHWATERMARK,
+	WEFT_CLASS_COUNTER,
+	WEFT_CLASS_AGGREGATE,
+	WEFT_CLASS_TIMER,
+};
+
+/* The audience of a counter. */
+enum weft_counter_verbosity {
+	WEFT_VERBOSITY_USER,
+	WEFT_VERBOSITY_TUNER,
+	WEFT_VERBOSITY_MPIDEV,
+};
+
 struct weft_counter_desc {
 	const char *name;
 	const char *unit;
-	const char *object; /* "VCI", "process" or "file" */
+	const char
+		*object; /* "VCI", "process" or "file"; "comm" and the like */
 	const char *room;
 	const char *sentence;
+	enum weft_counter_class class;
+	enum weft_counter_verbosity verbosity;
 };
 
 /* Adds to a counter that several threads increment. */
@@ -55,9 +75,16 @@ void weft_counters_close(struct weft_counters *counters);
 size_t weft_counter_count(void);
 const struct weft_counter_desc *weft_counter_desc(size_t i);
 
+/* The same for the counters that objects of other rooms have as fields. NULL
+ * from the first i that does not exist. */
+const struct weft_counter_desc *weft_object_counter_desc(size_t i);
+
 /* The sum of counter i over the objects of an owner, open and closed. An
  * increment that happens concurrently may be missing. Any thread. */
 uint64_t weft_counter_read(size_t i, uint8_t owner);
+
+/* The sum of counter i over all owners. Any thread. */
+uint64_t weft_counter_total(size_t i);
 
 /* Prints the counters that are not 0, in lines that begin with the name of
  * their owner, at every WEFT_LOG level. */

@@ -2,16 +2,22 @@
 # counter.sed: the list of counters that weft(7) contains, from counter.def
 #
 # sed -n -f counter.sed counter.def. Fails at a line of another form.
-/^COUNTER(/!d
+/^COUNTER(/!{
+	/^OBJECT_COUNTER(/!d
+}
 :join
 /")$/!{
 	N
 	b join
 }
 s/\n[[:space:]]*/ /g
-s/^COUNTER(\([^,]*\), "\([^"]*\)", \([^,]*\), [^,]*, "\(.*\)")$/.TP\
+s/^COUNTER(\([^,]*\), [^,]*, [^,]*, "\([^"]*\)", \([^,]*\), [^,]*, "\(.*\)")$/.TP\
 .B \1\
 \4.\
 In \2, per \3./
-/^COUNTER(/q 1
+s/^OBJECT_COUNTER(\([^,]*\), [^,]*, \([^,]*\), \([^,]*\), [^,]*, "\([^"]*\)", [^,]*, "\(.*\)")$/.TP\
+.BR \2 " (\3)"\
+\5.\
+In \4, per \1, in the tool interface only./
+/^\(OBJECT_\)*COUNTER(/q 1
 p

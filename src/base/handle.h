@@ -32,6 +32,7 @@ enum weft_kind {
 	WEFT_KIND_FILE,
 	WEFT_KIND_SHMEM_CTX,
 	WEFT_KIND_SHMEM_TEAM,
+	WEFT_KIND_TOOL, /* all handles of the tool interface */
 };
 
 enum {

@@ -2,6 +2,7 @@
 /* knob: parses WEFT_* once and refuses bad values with a warning */
 #include "base/knob.h"
 #include "base/bits.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "base/suggest.h"
 
@@ -26,6 +27,13 @@ struct weft_knobs weft_knobs = {
 
 static bool knobs_read;
 static char *knob_folder;
+
+/* Texts that knobs have or had. They are never freed, because any thread may
+ * still read one. */
+static struct knob_text {
+	struct knob_text *next;
+	char text[];
+} * knob_texts;
 
 struct knob_range {
 	void *where;
@@ -131,25 +139,54 @@ static void knob_refuse(struct weft_knob_desc *desc, const char *text,
 			desc->name, text, desc->values, desc->def);
 }
 
-static void set_knob(size_t i, const char *text)
+/* The stored text that equals this one; NULL if out of memory. */
+static const char *keep_text(const char *text)
+{
+	struct knob_text *kept = knob_texts;
+
+	while (kept && strcmp(kept->text, text) != 0)
+		kept = kept->next;
+	if (!kept) {
+		kept = malloc(sizeof(*kept) + strlen(text) + 1);
+		if (!kept)
+			return NULL;
+		memcpy(kept->text, text, strlen(text) + 1);
+		kept->next = knob_texts;
+		knob_texts = kept;
+	}
+	return kept->text;
+}
+
+/* Gives a knob a value, which is in the list or in the range. */
+static int knob_assign(size_t i, const char *text)
 {
 	const struct knob_range *range = &ranges[i];
 	int64_t v;
 
 	if (!descs[i].unit) {
-		if (descs[i].values[0] && !is_in_list(descs[i].values, text)) {
-			knob_refuse(&descs[i], text, range);
-			return;
-		}
-		*(const char **)range->where = strdup(text);
-	} else {
-		if (parse_num(text, &v) || v < range->min || v > range->max) {
-			knob_refuse(&descs[i], text, range);
-			return;
-		}
-		*(int64_t *)range->where = v;
+		if (descs[i].values[0] && !is_in_list(descs[i].values, text))
+			return WEFT_ERR_ARG;
+		text = keep_text(text);
+		if (!text)
+			return WEFT_ERR_NOMEM;
+		__atomic_store_n(
+			(const char **)range->where, text, __ATOMIC_RELEASE);
+		if (range->where == &weft_knobs.log)
+			weft_log_set_level(text);
+		return 0;
 	}
-	descs[i].source = WEFT_KNOB_ENV;
+	if (parse_num(text, &v) || v < range->min || v > range->max)
+		return WEFT_ERR_ARG;
+	__atomic_store_n((int64_t *)range->where, v, __ATOMIC_RELAXED);
+	return 0;
+}
+
+int weft_knob_set(size_t i, const char *text)
+{
+	int err = knob_assign(i, text);
+
+	descs[i].is_written |= !err;
+	return err;
 }
 
 static void knob_warn_unknown(const char *name, size_t len)
@@ -183,7 +220,9 @@ static void knob_load_one(const char *entry)
 	for (size_t i = 0; i < N_KNOBS; i++) {
 		if (strncmp(descs[i].name, name, (size_t)(eq - name)) == 0 &&
 			!descs[i].name[eq - name]) {
-			set_knob(i, eq + 1);
+			descs[i].source = WEFT_KNOB_ENV;
+			if (knob_assign(i, eq + 1) == WEFT_ERR_ARG)
+				knob_refuse(&descs[i], eq + 1, &ranges[i]);
 			return;
 		}
 	}
@@ -216,17 +255,30 @@ bool weft_knob_is_set(const void *value)
 {
 	for (size_t i = 0; i < N_KNOBS; i++)
 		if (ranges[i].where == value)
-			return descs[i].source == WEFT_KNOB_ENV;
+			return descs[i].source == WEFT_KNOB_ENV ||
+			       descs[i].is_written;
 	return false;
+}
+
+void weft_knob_range(size_t i, int64_t *min_out, int64_t *max_out)
+{
+	*min_out = ranges[i].min;
+	*max_out = ranges[i].max;
+}
+
+int64_t weft_knob_number(size_t i)
+{
+	return __atomic_load_n((int64_t *)ranges[i].where, __ATOMIC_RELAXED);
 }
 
 const char *weft_knob_value(size_t i, char *buf, size_t len)
 {
 	if (i >= N_KNOBS)
 		return "";
-	if (!descs[i].unit)
-		return *(const char **)ranges[i].where;
-	snprintf(buf, len, "%lld", (long long)*(int64_t *)ranges[i].where);
+	if (!descs[i].unit) /* pairs with the release in weft_knob_set */
+		return __atomic_load_n(
+			(const char **)ranges[i].where, __ATOMIC_ACQUIRE);
+	snprintf(buf, len, "%lld", (long long)weft_knob_number(i));
 	return buf;
 }
 

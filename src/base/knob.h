@@ -34,6 +34,7 @@ struct weft_knob_desc {
 	const char *def; /* default, as text */
 	bool is_debug;	 /* for tests and debugging, or set by the launcher */
 	enum weft_knob_source source;
+	bool is_written; /* weft_knob_set() changed it later */
 };
 
 /* Reads the environment; later calls do nothing. An invalid value is refused
@@ -45,11 +46,20 @@ void weft_knob_load(void);
 size_t weft_knob_count(void);
 const struct weft_knob_desc *weft_knob_desc(size_t i);
 
-/* The current value of knob i as text, valid until the next call. */
+/* Gives knob i a value, as text. WEFT_ERR_ARG, without description, if the
+ * value is not one of the list or not in the range. Not thread safe, as above;
+ * other threads may read the knob meanwhile. */
+int weft_knob_set(size_t i, const char *text);
+
+/* The limits and the current value of a number. */
+void weft_knob_range(size_t i, int64_t *min_out, int64_t *max_out);
+int64_t weft_knob_number(size_t i);
+
+/* The current value of knob i as text: buf, or a string that stays valid. */
 const char *weft_knob_value(size_t i, char *buf, size_t len);
 
-/* True if the environment sets a knob; `value` is the address of its field in
- * weft_knobs. */
+/* True if the environment or weft_knob_set() set a knob; `value` is the address
+ * of its field in weft_knobs. */
 bool weft_knob_is_set(const void *value);
 
 /* True if an "on|off" knob is "on". */

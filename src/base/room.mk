@@ -3,6 +3,7 @@ libweft_la_SOURCES += \
 	src/base/bits.h \
 	src/base/clock.h \
 	src/base/counter.c src/base/counter.h src/base/counter.def \
+	src/base/event.c src/base/event.h src/base/event.def \
 	src/base/err.c src/base/err.h src/base/err.def \
 	src/base/handle.c src/base/handle.h \
 	src/base/hash.c src/base/hash.h \

@@ -5,6 +5,7 @@
 #include "coll/edges.h"
 #include "collshm/shm_coll.h"
 
+#include "base/event.h"
 #include "transport/vci.h"
 
 /* The one algorithm of each operation on intercommunicators. */
@@ -76,8 +77,12 @@ int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args)
 
 	if (weft_likely(comm->coll.shm && is_user)) {
 		err = weft_shm_coll_try(kind, args);
-		if (weft_likely(!err))
+		if (weft_likely(!err)) {
+			weft_event_raise(WEFT_EVENT_coll_algorithm,
+				WEFT_COUNTER_PROCESS, false, kind, -1,
+				args->recv.count, comm->size);
 			return 0;
+		}
 		if (err != WEFT_AGAIN) {
 			weft_vci_lock(comm->vci);
 			comm->coll_err = err;

@@ -4,6 +4,7 @@
 #include "coll/edges.h"
 #include "collshm/shm_coll.h"
 
+#include "base/event.h"
 #include "base/knob.h"
 
 #include <string.h>
@@ -273,6 +274,8 @@ void weft_coll_write_among(struct weft_sched *sched, enum weft_coll_kind kind,
 	if (kind == WEFT_COLL_ALLTOALL && c.is_regular && c.bytes == 0)
 		return;
 	algo = weft_coll_choose(&c, NULL);
+	weft_event_raise(WEFT_EVENT_coll_algorithm, view->comm->vci->number,
+		true, kind, algo - algos, c.bytes, c.n);
 	/* a view of all members, whose nodes are known */
 	if (view->nodes && view->me == 0)
 		weft_coll_warn_forced(&c, algo);

@@ -4,6 +4,7 @@
 #include "core/comm.h"
 
 #include "base/err.h"
+#include "base/event.h"
 #include "transport/dispatch.h"
 #include "transport/proc.h"
 #include "shm/share.h"
@@ -182,6 +183,8 @@ int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	*comm_out = comm;
 	if (weft_unlikely(vci->n_failed))
 		note_earlier_failures(comm);
+	weft_event_raise(WEFT_EVENT_comm_created, vci->number, true,
+		(int64_t)ctx, comm->rank, comm->size);
 	weft_dispatch_replay(vci, ctx);
 	return 0;
 }
@@ -199,6 +202,8 @@ void weft_comm_close(struct weft_comm *comm)
 void weft_comm_destroy(struct weft_comm *comm)
 {
 	weft_comm_close(comm);
+	weft_event_raise(WEFT_EVENT_comm_freed, comm->vci->number, true,
+		(int64_t)comm->ctx);
 	if (comm->local)
 		weft_comm_put(comm->local);
 	for (uint32_t i = 0; comm->peers && i < n_chunks(comm); i++)

@@ -25,6 +25,8 @@ struct weft_match {
 	uint32_t n_posted;
 	uint32_t n_wild;
 	uint32_t n_unexpected;
+	uint32_t most_unexpected; /* since the tool interface reset it */
+	uint64_t n_compared;	  /* entries, in the slow paths */
 };
 
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# gen-api: writes aliases, missing procedures, lists and the export map from the rows
+# gen-api: writes aliases, lists and the export map from the rows
 
 function die(why)
 {
@@ -30,33 +30,10 @@ function alias(file, name, prefix)
 		prefix, name, prefix, name, prefix, name > file
 }
 
-# The result of a procedure that is not implemented.
-function nothing(type)
-{
-	if (type ~ /^(double|MPI_Aint|MPI_Fint)$/)
-		return "0"
-	return toupper(type) "_NULL"
-}
-
-function missing(file, name)
-{
-	printf "\n%s PMPI_%s(%s)\n{\n", $8, name, $9 > file
-	if ($8 == "int")
-		printf "\treturn weft_mpi_missing(\"MPI_%s\");\n", name > file
-	else
-		printf "\tweft_mpi_missing(\"MPI_%s\");\n\treturn %s;\n",
-			name, nothing($8) > file
-	print "}" > file
-	alias(file, name, "MPI")
-}
-
 BEGIN {
-	miss = new "/api_missing.c"
 	list = new "/api_list.h"
 	map = new "/mpi_abi.map"
 	profile = new "/mpi_profile.h"
-	print "/* made by gen-api */\n#include \"mpi/mpi_map.h\"\n\n" \
-		"#pragma GCC diagnostic ignored \"-Wunused-parameter\"" > miss
 	print "/* made by gen-api */" > list
 	print "/* made by gen-api; included by mpi.h */" > profile
 	print "{\nglobal:" > map
@@ -89,21 +66,19 @@ $1 == "MPIX" {
 	if (prototype[name] != text)
 		die("mpi.h and mpi_api.def differ:\n\t" prototype[name] "\n\t" text)
 	seen[name] = 1
-	if ($5 == "-") {
-		missing(miss, name)
-	} else {
-		if (has($7, "widen"))
-			widen_pair(file_of($5), name)
-		else if (has($7, "checked"))
-			checked(file_of($5), "int PMPI_" name "(" $9 ")",
-				"\"MPI_" name "\"")
-		alias(file_of($5), name, "MPI")
-	}
+	if ($5 == "-")
+		die("MPI_" name " has no file that implements it")
+	if (has($7, "widen"))
+		widen_pair(file_of($5), name)
+	else if (has($7, "checked"))
+		checked(file_of($5), "int PMPI_" name "(" $9 ")",
+			"\"MPI_" name "\"")
+	alias(file_of($5), name, "MPI")
 	if ($8 == "MPI_Fint" || $9 ~ /MPI_Fint|MPI_F08_status/)
 		beyond_abi = beyond_abi $8 " PMPI_" name "(" $9 ");\n"
 	else
 		printf "%s PMPI_%s(%s);\n", $8, name, $9 > profile
-	printf "{ \"MPI_%s\", \"%s\", %d },\n", name, $6, $5 != "-" > list
+	printf "{ \"MPI_%s\", \"%s\", 1 },\n", name, $6 > list
 	printf "\tMPI_%s;\n\tPMPI_%s;\n", name, name > map
 }
 

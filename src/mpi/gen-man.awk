@@ -219,11 +219,6 @@ function description(    form)
 {
 	form = $3
 	print ".SH DESCRIPTION" > page
-	if ($5 == "-")
-		print "Not implemented in this version: a call " \
-			($1 ~ /^T_/ ? "returns\n.BR MPI_T_ERR_NOT_SUPPORTED ." \
-			: "raises\n.BR MPI_ERR_UNSUPPORTED_OPERATION .") \
-			"\n.PP" > page
 	print $11 > page
 	if (form ~ /^start/)
 		print ".PP\nThis form returns immediately. The operation is complete when\n" \
@@ -257,6 +252,54 @@ function handler(    n, i, word)
 	return "error handler of\n.B MPI_COMM_SELF"
 }
 
+# One code of the tool interface, once a page.
+function tool_error(code, text)
+{
+	if (code in tool_done)
+		return
+	tool_done[code] = 1
+	printf ".TP\n.B MPI_T_ERR_%s\n%s\n", code, text > page
+}
+
+function tool_errors(    n, i, word)
+{
+	split("", tool_done)
+	print "Returns\n.B MPI_SUCCESS\nor one of these codes. No error handler is called." > page
+	if ($1 != "T_init_thread")
+		tool_error("NOT_INITIALIZED", "The tool interface is not initialized.")
+	n = $10 == "-" ? 0 : split($10, word, " ")
+	for (i = 1; i <= n; i++) {
+		split_argument(word[i])
+		if (w_mode == ">")
+			continue
+		if (w_type == "T_pvar_session")
+			tool_error("INVALID_SESSION", "There is no such session.")
+		else if (w_type ~ /^T_/ && w_type != "T_cb_safety" || w_type == "opaque" && $1 ~ /^T_pvar/)
+			tool_error("INVALID_HANDLE", "There is no such handle, or its object is gone.")
+		else if (w_name ~ /index$/)
+			tool_error("INVALID_INDEX", "The index is out of range.")
+		else if (w_type == "str" || w_type == "key")
+			tool_error("INVALID_NAME", "Nothing has this name.")
+	}
+	if ($1 ~ /handle_alloc$/)
+		tool_error("OUT_OF_HANDLES", "There are too many handles.")
+	if ($1 ~ /session_create$/)
+		tool_error("OUT_OF_SESSIONS", "There are too many sessions.")
+	if ($1 == "T_cvar_write") {
+		tool_error("CVAR_SET_NOT_NOW", "The variable can be set until the first session is opened.")
+		tool_error("CVAR_SET_NEVER", "The variable cannot be set.")
+		tool_error("NOT_ACCESSIBLE", "The caller is a callback that may not set variables.")
+	}
+	if ($1 ~ /^T_pvar_(start|stop)$/)
+		tool_error("PVAR_NO_STARTSTOP", "The variable is always active.")
+	if ($1 ~ /^T_pvar_(write|reset)$/)
+		tool_error("PVAR_NO_WRITE", "The variable cannot be set.")
+	if ($1 == "T_pvar_readreset")
+		tool_error("PVAR_NO_ATOMIC", "The variable cannot be reset.")
+	if (n)
+		tool_error("INVALID", "Another argument is wrong, or a place for a result is missing.")
+}
+
 function errors(    n, i, word, done)
 {
 	print ".SH ERRORS" > page
@@ -265,8 +308,7 @@ function errors(    n, i, word, done)
 		return
 	}
 	if ($4 == "tool") {
-		print "Returns\n.B MPI_SUCCESS\nor a code of the tool interface; " \
-			"no error handler is called." > page
+		tool_errors()
 		return
 	}
 	print "Returns\n.BR MPI_SUCCESS ,\nor calls the\n" handler() \

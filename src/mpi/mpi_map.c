@@ -539,36 +539,3 @@ int weft_mpi_raise_obj(enum weft_kind kind, void *handle,
 
 	return raise_error(&r);
 }
-
-enum { MISSING_MAX = 64 }; /* procedures that cause a warning */
-
-/* The procedures that have caused a warning, by the address of their name. */
-static const char *_Atomic missing_warned[MISSING_MAX];
-
-static bool is_first_warning(const char *func)
-{
-	for (int i = 0; i < MISSING_MAX; i++) {
-		const char *was = NULL;
-
-		if (atomic_compare_exchange_strong(
-			    &missing_warned[i], &was, func))
-			return true;
-		if (was == func)
-			return false;
-	}
-	return false;
-}
-
-int weft_mpi_missing(const char *func)
-{
-	if (!strncmp(func, "MPI_T_",
-		    6)) { /* the tool interface calls no handler */
-		if (is_first_warning(func))
-			weft_log_warn("MPI-MISSING",
-				"%s is not implemented in this version", func);
-		return MPI_T_ERR_NOT_SUPPORTED;
-	}
-	return weft_mpi_raise_none(
-		func, weft_err_set(WEFT_ERR_UNSUPPORTED,
-			      "%s is not implemented in this version", func));
-}

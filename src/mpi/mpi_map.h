@@ -264,12 +264,6 @@ static inline int weft_mpi_end_file(
 				 : weft_mpi_raise_file(file, func, err);
 }
 
-/* The result of procedures that are not implemented: an error that is raised
- * without an object. Those of the tool interface return their own code (MPI-4.1
- * 15.3.10). Each procedure causes one warning. func is the procedure's own
- * string. */
-int weft_mpi_missing(const char *func);
-
 /* ---- status ---- */
 
 /* Our layout of MPI_internal. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # gen-api writes these from the procedure table and the header, in the build
 # directory; src/mpi/api_<chapter>.h is included by mpi_<chapter>.c.
-api_made = src/mpi/api_rows src/mpi/api_list.h src/mpi/api_missing.c \
+api_made = src/mpi/api_rows src/mpi/api_list.h \
 	src/mpi/api_coll.c src/mpi/mpi_abi.map
 api_gen = src/mpi/gen-api src/mpi/gen-api.awk src/mpi/gen-widen.awk \
 	src/mpi/gen-checked.awk src/mpi/gen-rows src/mpi/gen-coll
@@ -61,7 +61,7 @@ libmpi_abi_la_SOURCES += \
 	src/mpi/mpi_win.c src/mpi/mpi_rma.c src/mpi/mpi_epoch.c \
 	src/mpi/mpi_file.c src/mpi/mpi_transfer.c \
 	src/mpi/mpi_topo.c src/mpi/mpi_topo.h src/mpi/mpi_world.c
-nodist_libmpi_abi_la_SOURCES += src/mpi/api_missing.c src/mpi/api_coll.c
+nodist_libmpi_abi_la_SOURCES += src/mpi/api_coll.c
 libmpi_abi_la_SOURCES += src/mpi/mpi_envelope.c src/mpi/mpi_op.c
 libmpi_abi_la_SOURCES += src/mpi/mpi_pack.c src/mpi/mpi_type.c
 libmpi_abi_la_SOURCES += src/mpi/mpi_collarg.c src/mpi/mpi_collarg.h \

@@ -116,6 +116,7 @@ static void on_buf(struct weft_inside *in, struct weft_recv_buf *buf,
 	in->n_bad_bufs = 0;
 	if (!is_multi || (e->flags & FI_RECV)) {
 		in->net.counters.net_received++;
+		in->net.counters.net_received_bytes += e->len;
 		in->recv(in->arg, is_multi ? e->buf : buf->mem, e->len);
 	}
 	if (is_multi && in->net.plan.releases_early && e->flags & FI_RECV)

@@ -418,6 +418,7 @@ static int send_copied(struct weft_inside *in, uint64_t addr,
 		return weft_net_fault(&in->net, "fi_send", rc);
 	}
 	in->net.counters.net_sent++;
+	in->net.counters.net_sent_bytes += len;
 	return 0;
 }
 
@@ -436,6 +437,8 @@ int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
 		rc = fi_sendv(net->ep, iov, NULL, n_iov, addr, op);
 	if (weft_likely(rc == 0)) {
 		net->counters.net_sent++;
+		for (size_t i = 0; i < n_iov; i++)
+			net->counters.net_sent_bytes += iov[i].iov_len;
 		return 0;
 	}
 	return weft_net_fault(net, "fi_send", rc);
@@ -466,6 +469,7 @@ int weft_net_inject_counted(
 	if (rc)
 		return weft_net_fault(net, "fi_sendmsg", rc);
 	net->counters.net_sent++;
+	net->counters.net_sent_bytes += len;
 	net->n_unsent++;
 	return 0;
 }

@@ -145,6 +145,7 @@ static inline int weft_net_inject(
 	rc = fi_inject(net->ep, buf, len, addr);
 	if (weft_likely(rc == 0)) {
 		net->counters.net_sent++;
+		net->counters.net_sent_bytes += len;
 		return 0;
 	}
 	return weft_net_fault(net, "fi_inject", rc);

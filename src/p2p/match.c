@@ -36,7 +36,7 @@ int weft_match_post_slow(struct weft_match *match, struct weft_req *req)
 }
 
 /* The earliest receive in a list that accepts the message, or NULL. */
-static struct weft_req *first_posted(
+static struct weft_req *first_posted(struct weft_match *match,
 	struct weft_link *list, uint64_t ctx, int32_t src, int32_t tag)
 {
 	for (struct weft_link *link = list->next; link != list;
@@ -44,6 +44,7 @@ static struct weft_req *first_posted(
 		struct weft_req *req =
 			weft_container_of(link, struct weft_req, link);
 
+		match->n_compared++;
 		if (req->ctx == ctx && accepts(req->src, req->tag, src, tag))
 			return req;
 	}
@@ -56,12 +57,12 @@ struct weft_req *weft_match_arrive_slow(
 	struct weft_req *req = NULL;
 
 	if (match->posted)
-		req = first_posted(
+		req = first_posted(match,
 			&match->posted[weft_match_bin(ctx, src, tag)], ctx, src,
 			tag);
 	if (weft_unlikely(match->n_wild)) {
 		struct weft_req *wild =
-			first_posted(&match->wild, ctx, src, tag);
+			first_posted(match, &match->wild, ctx, src, tag);
 
 		if (!req || (wild && wild->recv.order < req->recv.order))
 			req = wild;
@@ -83,6 +84,11 @@ int weft_match_queue(struct weft_match *match, struct weft_message *message)
 		&message->bin);
 	weft_list_push_back(&match->arrived, &message->arrived);
 	match->n_unexpected++;
+	/* the tool interface may write it at the same time */
+	if (match->n_unexpected >
+		__atomic_load_n(&match->most_unexpected, __ATOMIC_RELAXED))
+		__atomic_store_n(&match->most_unexpected, match->n_unexpected,
+			__ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -103,6 +109,7 @@ struct weft_message *weft_match_find_slow(
 				      link, struct weft_message, arrived)
 			    : weft_container_of(link, struct weft_message, bin);
 
+		match->n_compared++;
 		if (message->ctx == ctx &&
 			accepts(src, tag, message->src, message->tag))
 			return message;

@@ -51,6 +51,7 @@ struct weft_message *weft_message_queue(struct weft_comm *comm,
 	}
 	if (len)
 		memcpy(message->data, data, len);
+	comm->vci->counters.unexpected++;
 	return message;
 }
 

@@ -2,6 +2,7 @@
 /* recv: the whole receive path: post, arrive, deliver, complete */
 #include "p2p/p2p_priv.h"
 
+#include "base/event.h"
 #include "base/log.h"
 #include "transport/progress.h"
 
@@ -65,6 +66,13 @@ static inline void put_data(void *buf, int64_t count,
 		weft_unpack(type, count, buf, 0, data, (size_t)len);
 }
 
+static void raise_unexpected(const struct weft_comm *comm,
+	const struct weft_wire_head *head, uint64_t len)
+{
+	weft_event_raise(WEFT_EVENT_unexpected_queued, comm->vci->number, true,
+		(int64_t)head->ctx, head->src, head->tag, (int64_t)len);
+}
+
 static int queue_eager(struct weft_comm *comm, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
@@ -72,6 +80,7 @@ static int queue_eager(struct weft_comm *comm, struct weft_peer *peer,
 		weft_p2p_return_credit(peer, len);
 		return 0;
 	}
+	raise_unexpected(comm, head, len);
 	return weft_message_queue(comm, peer, head, payload, len)
 		       ? 0
 		       : WEFT_ERR_NOMEM;
@@ -193,6 +202,7 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 		weft_control_fin(peer, rts.sreq, WEFT_WIRE_DATA_FAILED);
 		return;
 	}
+	raise_unexpected(comm, head, rts.len);
 	message->is_rts = true;
 	message->is_last = head->flags & WEFT_WIRE_IS_LAST;
 	message->len = rts.len;

@@ -27,6 +27,7 @@
  * handles; each handle is checked for its generation and its peer. */
 #include "p2p/p2p_priv.h"
 
+#include "base/event.h"
 #include "base/log.h"
 #include "net/net.h"
 #include "transport/proc.h"
@@ -70,6 +71,9 @@ int weft_rndv_announce(struct weft_req *req)
 	if (!err) {
 		req->vci->counters.rndv_sent++;
 		req->vci->counters.rndv_sent_bytes += req->len;
+		weft_event_raise(WEFT_EVENT_rndv_started, req->vci->number,
+			true, (int64_t)req->ctx, req->src, req->tag,
+			(int64_t)req->len);
 	}
 	if (!err && !req->peer->is_shm)
 		weft_p2p_peer_of(req->peer)->n_net_sent++;
@@ -256,6 +260,8 @@ static int push_frags(struct weft_peer *peer, struct weft_out *out)
 		*head = (struct weft_wire_head){ .op = WEFT_WIRE_FRAG };
 		weft_peer_stamp(peer, head);
 		weft_ring_commit(&peer->tx, sizeof(frag) + len);
+		peer->vci->counters.shm_sent++;
+		peer->vci->counters.shm_sent_bytes += sizeof(frag) + len;
 		req->rndv.n_moved += len;
 	}
 	weft_send_finish(req, err);

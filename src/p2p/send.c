@@ -43,8 +43,8 @@ struct weft_wire_head weft_send_head(const struct weft_req *req)
 /* Writes an eager message into the ring, with the next number, and takes its
  * credit. False: the ring has no room. */
 static inline __attribute__((always_inline)) bool eager_ring(
-	struct weft_peer *peer, const struct weft_msg *msg, size_t len,
-	bool is_run)
+	struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_msg *msg, size_t len, bool is_run)
 {
 	void *place = weft_ring_reserve(&peer->tx, len);
 	struct weft_wire_head *head;
@@ -67,6 +67,8 @@ static inline __attribute__((always_inline)) bool eager_ring(
 	};
 	weft_peer_stamp(peer, head);
 	weft_ring_commit(&peer->tx, len);
+	vci->counters.shm_sent++;
+	vci->counters.shm_sent_bytes += len;
 	peer->credit -= (int64_t)(len + WEFT_EAGER_OVERHEAD);
 	return true;
 }
@@ -82,7 +84,7 @@ static int eager_ring_req(struct weft_req *req)
 		.ctx_offset = weft_p2p_offset_of(req->comm, req->ctx),
 	};
 
-	return eager_ring(req->peer, &msg, req->len,
+	return eager_ring(req->vci, req->peer, &msg, req->len,
 		       weft_type_is_run(req->type, req->count))
 		       ? 0
 		       : WEFT_AGAIN;
@@ -265,7 +267,7 @@ int weft_send_start(struct weft_req *req)
 /* Sends a short, contiguous message to a process of this node that has credit
  * and ring space, without a request. False if one of these conditions fails. */
 static inline __attribute__((always_inline)) bool send_fast(
-	const struct weft_msg *msg)
+	struct weft_vci *vci, const struct weft_msg *msg)
 {
 	size_t len = (size_t)(msg->count * msg->type->size);
 	struct weft_comm *comm = msg->comm;
@@ -279,7 +281,7 @@ static inline __attribute__((always_inline)) bool send_fast(
 		!weft_peer_is_clear(peer) ||
 		peer->credit < (int64_t)(len + WEFT_EAGER_OVERHEAD))
 		return false;
-	return eager_ring(peer, msg, len, true);
+	return eager_ring(vci, peer, msg, len, true);
 }
 
 /* Fills the request of a message that has left with the fields that cancel
@@ -298,15 +300,15 @@ static inline void fill_sent(struct weft_req *req, const struct weft_msg *msg)
 	req->is_done = true;
 }
 
-static inline __attribute__((always_inline)) int isend(
+static inline __attribute__((always_inline)) int isend(struct weft_vci *vci,
 	const struct weft_msg *msg, struct weft_req **req_out)
 {
-	struct weft_req *req = weft_req_new(msg->comm->vci, WEFT_REQ_SEND);
+	struct weft_req *req = weft_req_new(vci, WEFT_REQ_SEND);
 	int err;
 
 	if (weft_unlikely(!req))
 		return WEFT_ERR_NOMEM;
-	if (weft_likely(send_fast(msg))) {
+	if (weft_likely(send_fast(vci, msg))) {
 		fill_sent(req, msg);
 		*req_out = req;
 		return 0;
@@ -324,12 +326,12 @@ static inline __attribute__((always_inline)) int isend(
 
 int weft_isend_locked(const struct weft_msg *msg, struct weft_req **req_out)
 {
-	return isend(msg, req_out);
+	return isend(msg->comm->vci, msg, req_out);
 }
 
 bool weft_send_try_locked(const struct weft_msg *msg)
 {
-	return send_fast(msg);
+	return send_fast(msg->comm->vci, msg);
 }
 
 int weft_isend(const struct weft_msg *msg, struct weft_req **req_out)
@@ -338,7 +340,7 @@ int weft_isend(const struct weft_msg *msg, struct weft_req **req_out)
 	int err;
 
 	weft_vci_lock(vci);
-	err = isend(msg, req_out);
+	err = isend(vci, msg, req_out);
 	weft_vci_unlock(vci);
 	return err;
 }
@@ -368,7 +370,7 @@ int weft_send(const struct weft_msg *msg)
 	int err = 0;
 
 	weft_vci_lock(vci);
-	if (weft_unlikely(!send_fast(msg)))
+	if (weft_unlikely(!send_fast(vci, msg)))
 		err = send_slow(msg);
 	weft_vci_unlock(vci);
 	return err;

@@ -2,7 +2,9 @@
 /* session: opens and closes sessions */
 #include "session/session.h"
 
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/event.h"
 #include "base/knob.h"
 #include "coll/coll_algo.h"
 #include "base/log.h"
@@ -125,6 +127,7 @@ static void session_destroy(struct weft_session *session)
 int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	struct weft_session **session_out)
 {
+	const uint64_t begun_ns = weft_now_ns();
 	struct weft_session *session;
 	int err;
 
@@ -160,6 +163,8 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	weft_errh_set(&session->errh, errh);
 	if (session->level == WEFT_THREAD_MULTIPLE)
 		weft_lock_enable_mt();
+	weft_event_raise(WEFT_EVENT_session_opened, WEFT_COUNTER_PROCESS, false,
+		session->number, (int64_t)(weft_now_ns() - begun_ns));
 	*session_out = session;
 	return 0;
 }
@@ -352,6 +357,7 @@ static void drain_vcis(void)
 
 int weft_session_close(struct weft_session *session)
 {
+	const uint32_t number = session->number;
 	struct vci_children children[WEFT_VCIS];
 	int n, err, end_err;
 
@@ -369,6 +375,8 @@ int weft_session_close(struct weft_session *session)
 	if (!err)
 		err = weft_leak_raise(&session->leak);
 	session_destroy(session);
+	weft_event_raise(
+		WEFT_EVENT_session_closed, WEFT_COUNTER_PROCESS, false, number);
 	return err;
 }
 

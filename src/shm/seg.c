@@ -409,15 +409,6 @@ static int poll_ring(struct weft_shm *shm, struct weft_ring_rx *rx)
 	return n;
 }
 
-uint64_t weft_shm_n_received(const struct weft_shm *shm)
-{
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < shm->n_active; i++)
-		n += shm->active[i].n;
-	return n;
-}
-
 int weft_shm_poll(struct weft_shm *shm)
 {
 	/* pairs with the release in announce */

@@ -74,7 +74,4 @@ void weft_ring_detach(struct weft_ring_tx *tx);
  * Returns the number of messages. */
 int weft_shm_poll(struct weft_shm *shm);
 
-/* How many messages weft_shm_poll() has read since the segment was opened. */
-uint64_t weft_shm_n_received(const struct weft_shm *shm);
-
 #endif

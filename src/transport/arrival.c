@@ -67,6 +67,8 @@ void weft_arrival_ring(void *arg, struct weft_ring_rx *rx, const void *head,
 				      (uint32_t)peer->proc));
 		return;
 	}
+	vci->counters.shm_received++;
+	vci->counters.shm_received_bytes += len;
 	memcpy(&copy, head, sizeof(copy));
 	weft_dispatch(vci, peer, &copy, payload, len);
 }

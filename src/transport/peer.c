@@ -3,6 +3,7 @@
 #include "transport/peer.h"
 
 #include "base/clock.h"
+#include "base/event.h"
 #include "base/hash.h"
 #include "base/knob.h"
 #include "base/log.h"
@@ -312,6 +313,8 @@ static void end_resolving(struct weft_peer *peer, int err)
 	}
 	peer->state = WEFT_PEER_READY;
 	peer->vci->counters.peers_connected++;
+	weft_event_raise(WEFT_EVENT_peer_connected, peer->vci->number, true,
+		(int64_t)peer->proc, peer->is_shm);
 	weft_log_debug("CORE-PEER",
 		"process %u reached through %s, single copy %s, VCI %u",
 		(uint32_t)peer->proc,
@@ -625,6 +628,8 @@ void weft_peer_fail(struct weft_peer *peer, int err)
 	peer->why = strdup(weft_err_detail_peek(err));
 	peer->vci->n_failed++;
 	peer->vci->counters.peers_failed++;
+	weft_event_raise(WEFT_EVENT_peer_failed, peer->vci->number, true,
+		(int64_t)peer->proc);
 	peer->vci->on_failed(peer);
 	if (peer->vci->on_win_failed)
 		peer->vci->on_win_failed(peer);
@@ -800,6 +805,8 @@ int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
 	place_payload(place, payload, len);
 	place_head(weft_ring_head(&peer->tx), head);
 	weft_ring_commit(&peer->tx, len);
+	peer->vci->counters.shm_sent++;
+	peer->vci->counters.shm_sent_bytes += len;
 	return 0;
 }
 

@@ -117,6 +117,17 @@ void weft_proc_read_knobs(void)
 	pthread_mutex_unlock(&weft_proc.lock);
 }
 
+int weft_proc_set_knob(size_t i, const char *text, bool is_live)
+{
+	int err = WEFT_ERR_OTHER;
+
+	pthread_mutex_lock(&weft_proc.lock);
+	if (is_live || !weft_proc.is_open)
+		err = weft_knob_set(i, text);
+	pthread_mutex_unlock(&weft_proc.lock);
+	return err;
+}
+
 int weft_proc_status(int code)
 {
 	return code && !(code & 0xff) ? 1 : code;

@@ -73,6 +73,12 @@ extern struct weft_proc weft_proc;
  * process lock. */
 void weft_proc_read_knobs(void);
 
+/* Gives a knob a value. If is_live is false, only the first session reads the
+ * knob, and WEFT_ERR_OTHER is returned once it was opened. WEFT_ERR_ARG if the
+ * value is refused. No error is described. Any thread; takes the process lock.
+ */
+int weft_proc_set_knob(size_t i, const char *text, bool is_live);
+
 /* Counts a session. The first one opens the process manager and the default
  * VCI, for which it calls on_open. Any thread, at any time. 0 or a described
  * error. */

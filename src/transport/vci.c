@@ -192,29 +192,11 @@ void weft_vci_wake(struct weft_vci *vci)
 	weft_wakeup_signal(vci->wakeup.wr);
 }
 
-/* Sets the VCI's counters of ring messages. The rings count by their positions,
- * so that a message costs nothing more. */
-static void vci_count_rings(struct weft_vci *vci)
-{
-	size_t pos = 0;
-	struct weft_map_entry *entry;
-
-	vci->counters.shm_sent = 0;
-	while ((entry = weft_map_next(&vci->peers, &pos)) != NULL) {
-		const struct weft_peer *peer = entry->value;
-
-		vci->counters.shm_sent += peer->tx.n;
-	}
-	vci->counters.shm_received =
-		vci->shm ? weft_shm_n_received(vci->shm) : 0;
-}
-
 void weft_vci_close(struct weft_vci *vci)
 {
 	size_t pos = 0;
 	struct weft_map_entry *entry;
 
-	vci_count_rings(vci);
 	weft_counters_close(&vci->counters);
 	weft_rail_close(vci);
 	weft_net_close(vci->net);

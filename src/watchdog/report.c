@@ -3,6 +3,7 @@
 #include "watchdog/report.h"
 
 #include "base/clock.h"
+#include "base/event.h"
 #include "base/knob.h"
 #include "base/log.h"
 #include "transport/vci.h"
@@ -153,6 +154,8 @@ void weft_report_wait(struct weft_wait *wait)
 		is_explained(wait->view))
 		return;
 	wait->has_reported = true;
+	weft_event_raise(WEFT_EVENT_wait_reported, WEFT_COUNTER_PROCESS, true,
+		(int64_t)(weft_now_ns() - wait->begun_ns));
 	wait->ops->name(wait, call, sizeof(call));
 	if (wait->view->n_needs > SHOWN)
 		report_many(wait, call);

@@ -383,6 +383,12 @@ int weft_wait_round(struct weft_wait *wait)
 
 void weft_wait_end(struct weft_wait *wait)
 {
+	struct weft_counters *counters = &wait->vci->counters;
+
+	if (!wait->is_poll) {
+		counters->long_waits++;
+		counters->long_waits_time += weft_now_ns() - wait->begun_ns;
+	}
 	weft_resolve_end(wait);
 	free(wait->view);
 	wait->view = NULL;

@@ -52,3 +52,13 @@ test_launch_tool_sends_la_CPPFLAGS = $(mpi_prog_cppflags)
 test_launch_tool_sends_la_LDFLAGS = $(MODE_CFLAGS) -module -avoid-version \
 	-shared -rpath /nowhere
 test_launch_tool_sends_la_LIBADD = libmpi_abi.la
+check_PROGRAMS += test/launch/unaware
+test_launch_unaware_CPPFLAGS = $(mpi_prog_cppflags)
+test_launch_unaware_LDADD = $(mpi_prog_ldadd)
+check_LTLIBRARIES += test/launch/mpit_tool.la
+test_launch_mpit_tool_la_SOURCES = test/launch/mpit_tool.c
+test_launch_mpit_tool_la_CPPFLAGS = $(mpi_prog_cppflags)
+test_launch_mpit_tool_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+test_launch_mpit_tool_la_LIBADD = libmpi_abi.la
+TESTS += test/launch/tool.test
+EXTRA_DIST += test/launch/tool.test

@@ -38,6 +38,28 @@ static void each_counter_is_described(void **state)
 	assert_null(weft_counter_desc(weft_counter_count()));
 }
 
+/* src/mpit/pvar.c takes the starting value of a high watermark from the line
+ * before it. */
+static void high_watermarks_follow_their_level(void **state)
+{
+	const struct weft_counter_desc *d, *last = NULL;
+
+	(void)state;
+	for (size_t i = 0; (d = weft_object_counter_desc(i)) != NULL; i++) {
+		assert_true(*d->name && *d->unit && *d->room && *d->sentence);
+		if (d->class == WEFT_CLASS_HIGHWATERMARK) {
+			assert_int_equal(last->class, WEFT_CLASS_LEVEL);
+			assert_string_equal(last->name, d->name);
+			assert_string_equal(last->object, d->object);
+		}
+		last = d;
+	}
+	assert_non_null(last);
+	for (size_t i = 0; i < weft_counter_count(); i++)
+		assert_true(weft_counter_desc(i)->class !=
+			    WEFT_CLASS_HIGHWATERMARK);
+}
+
 static void objects_of_one_owner_are_summed(void **state)
 {
 	struct weft_counters a = { 0 }, b = { 0 }, other = { 0 };
@@ -52,6 +74,7 @@ static void objects_of_one_owner_are_summed(void **state)
 	other.net_sent = 100;
 	assert_int_equal(weft_counter_read(sent, 1), 7);
 	assert_int_equal(weft_counter_read(sent, 2), 100);
+	assert_int_equal(weft_counter_total(sent), 107);
 	assert_int_equal(weft_counter_read(dropped, 1), 0);
 	weft_counters_close(&a);
 	weft_counters_close(&a); /* again: not counted twice */
@@ -122,6 +145,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_counter_is_described),
+		cmocka_unit_test(high_watermarks_follow_their_level),
 		cmocka_unit_test(objects_of_one_owner_are_summed),
 		cmocka_unit_test(counters_never_opened_may_be_closed),
 		cmocka_unit_test(nonzero_counters_are_printed),

@@ -4,6 +4,7 @@
  * The environment is read once in a process, so each case is a child process
  * that starts with the environment it needs and reports through its standard
  * error, which the parent reads. */
+#include "base/err.h"
 #include "base/knob.h"
 #include "base/log.h"
 #include "test/unit/capture.h"
@@ -204,6 +205,41 @@ static void foreign_reads_any_name(void **state)
 	assert_null(weft_knob_getenv("FI_TEST_ONLY"));
 }
 
+/* Sets a knob of this process; returns its value afterwards. */
+static const char *set_to(const char *name, const char *text, int want)
+{
+	static char buf[32];
+
+	for (size_t i = 0; i < weft_knob_count(); i++)
+		if (!strcmp(weft_knob_desc(i)->name, name)) {
+			assert_int_equal(weft_knob_set(i, text), want);
+			return weft_knob_value(i, buf, sizeof(buf));
+		}
+	fail_msg("no knob %s", name);
+	return NULL;
+}
+
+static void knobs_are_set_and_refused(void **state)
+{
+	const char *first = set_to("DEADLOCK", "error", 0);
+
+	(void)state;
+	assert_string_equal(first, "error");
+	assert_string_equal(set_to("DEADLOCK", "never", WEFT_ERR_ARG), "error");
+	assert_string_equal(set_to("DEADLOCK", "report", 0), "report");
+	assert_string_equal(first, "error"); /* texts stay valid */
+	assert_ptr_equal(set_to("DEADLOCK", "error", 0), first);
+	set_to("DEADLOCK", "report", 0);
+	assert_string_equal(set_to("STRIPE", "3", 0), "3");
+	assert_string_equal(set_to("STRIPE", "9", WEFT_ERR_ARG), "3");
+	assert_string_equal(set_to("STRIPE", "x", WEFT_ERR_ARG), "3");
+	assert_true(weft_knob_is_set(&weft_knobs.stripe));
+	set_to("STRIPE", "1", 0);
+	set_to("LOG", "error", 0);
+	assert_int_equal(weft_log_level, WEFT_LOG_ERROR);
+	set_to("LOG", "warn", 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +254,7 @@ int main(void)
 		cmocka_unit_test(every_knob_is_described),
 		cmocka_unit_test(knobs_are_of_two_kinds),
 		cmocka_unit_test(foreign_reads_any_name),
+		cmocka_unit_test(knobs_are_set_and_refused),
 	};
 
 	return cmocka_run_group_tests_name("knob", tests, NULL, NULL);

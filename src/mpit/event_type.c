@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* event_type: sources of events, and the types of events of base/event.def
+ *
+ * Sources 0 to 15 are the VCIs. A VCI's events are delivered under its lock, so
+ * they are in order of time. The last source is the process, whose events
+ * several threads may raise at the same time. */
+#include "mpit_priv.h"
+
+#include "base/clock.h"
+#include "base/event.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SOURCE_NAME_MAX = 16, SOURCE_DESC_MAX = 100 };
+
+const char *weft_event_type_room(int index)
+{
+	const struct weft_event_desc *desc = weft_event_desc((size_t)index);
+
+	return desc ? desc->room : NULL;
+}
+
+static bool is_source(int index)
+{
+	return index >= 0 && index < WEFT_COUNTER_OWNERS;
+}
+
+/* Returns a new info object without keys through an argument that may be NULL.
+ */
+static int put_info(MPI_Info *info)
+{
+	struct weft_info *made;
+
+	if (!info)
+		return MPI_SUCCESS;
+	made = weft_info_create();
+	if (!made)
+		return MPI_T_ERR_MEMORY;
+	*info = weft_mpi_info_handle(made);
+	return MPI_SUCCESS;
+}
+
+int PMPI_T_source_get_num(int *num_sources)
+{
+	if (!weft_mpit_enter())
+		return MPI_T_ERR_NOT_INITIALIZED;
+	if (!num_sources)
+		return weft_mpit_leave(MPI_T_ERR_INVALID);
+	*num_sources = WEFT_COUNTER_OWNERS;
+	return weft_mpit_leave(MPI_SUCCESS);
+}
+
+int PMPI_T_source_get_info(int source_index, char *name, int *name_len,
+	char *desc, int *desc_len, MPI_T_source_order *ordering,
+	MPI_Count *ticks_per_second, MPI_Count *max_ticks, MPI_Info *info)
+{
+	char text[SOURCE_DESC_MAX];
+	bool is_vci = source_index != WEFT_COUNTER_PROCESS;
+	int code;
+
+	if (!weft_mpit_enter())
+		return MPI_T_ERR_NOT_INITIALIZED;
+	if (!is_source(source_index))
+		return weft_mpit_leave(MPI_T_ERR_INVALID_INDEX);
+	code = put_info(info);
+	if (code)
+		return weft_mpit_leave(code);
+	snprintf(text, SOURCE_NAME_MAX, is_vci ? "vci%d" : "process",
+		source_index);
+	weft_mpit_string(text, name, name_len);
+	snprintf(text, sizeof(text),
+		is_vci ? "Virtual communication interface %d."
+		       : "The process: sessions, and what belongs to no VCI.",
+		source_index);
+	weft_mpit_string(text, desc, desc_len);
+	weft_mpit_put(ordering,
+		is_vci ? MPI_T_SOURCE_ORDERED : MPI_T_SOURCE_UNORDERED);
+	weft_mpit_put(ticks_per_second, (MPI_Count)WEFT_NS_PER_S);
+	weft_mpit_put(max_ticks, INT64_MAX);
+	return weft_mpit_leave(MPI_SUCCESS);
+}
+
+int PMPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp)
+{
+	if (!weft_mpit_enter())
+		return MPI_T_ERR_NOT_INITIALIZED;
+	if (!is_source(source_index))
+		return weft_mpit_leave(MPI_T_ERR_INVALID_INDEX);
+	if (!timestamp)
+		return weft_mpit_leave(MPI_T_ERR_INVALID);
+	*timestamp = (MPI_Count)weft_now_ns();
+	return weft_mpit_leave(MPI_SUCCESS);
+}
+
+int PMPI_T_event_get_num(int *num_events)
+{
+	if (!weft_mpit_enter())
+		return MPI_T_ERR_NOT_INITIALIZED;
+	if (!num_events)
+		return weft_mpit_leave(MPI_T_ERR_INVALID);
+	*num_events = WEFT_EVENT_END;
+	return weft_mpit_leave(MPI_SUCCESS);
+}
+
+/* All elements are 64-bit integers, one after the other. */
+static void put_elements(const struct weft_event_desc *event,
+	MPI_Datatype types[], MPI_Aint displacements[], int *num_elements)
+{
+	int n = weft_mpit_list_count(event->elements);
+
+	if (!num_elements)
+		return;
+	for (int i = 0; i < n && i < *num_elements; i++) {
+		if (types)
+			types[i] = MPI_COUNT;
+		if (displacements)
+			displacements[i] = i * (MPI_Aint)sizeof(MPI_Count);
+	}
+	*num_elements = n;
+}
+
+int PMPI_T_event_get_info(int event_index, char *name, int *name_len,
+	int *verbosity, MPI_Datatype array_of_datatypes[],
+	MPI_Aint array_of_displacements[], int *num_elements,
+	MPI_T_enum *enumtype, MPI_Info *info, char *desc, int *desc_len,
+	int *bind)
+{
+	const struct weft_event_desc *event;
+	int code;
+
+	if (!weft_mpit_enter())
+		return MPI_T_ERR_NOT_INITIALIZED;
+	event = weft_event_desc((size_t)event_index);
+	if (!event)
+		return weft_mpit_leave(MPI_T_ERR_INVALID_INDEX);
+	code = put_info(info);
+	if (code)
+		return weft_mpit_leave(code);
+	weft_mpit_string(event->name, name, name_len);
+	weft_mpit_string(event->sentence, desc, desc_len);
+	put_elements(event, array_of_datatypes, array_of_displacements,
+		num_elements);
+	weft_mpit_put(verbosity, weft_mpit_verbosity(event->verbosity));
+	weft_mpit_put(enumtype, weft_mpit_event_enum((size_t)event_index));
+	weft_mpit_put(bind, MPI_T_BIND_NO_OBJECT);
+	return weft_mpit_leave(MPI_SUCCESS);
+}
+
+int PMPI_T_event_get_index(const char *name, int *event_index)
+{
+	if (!weft_mpit_enter())
+		return MPI_T_ERR_NOT_INITIALIZED;
+	if (!name || !event_index)
+		return weft_mpit_leave(MPI_T_ERR_INVALID);
+	for (int i = 0; i < WEFT_EVENT_END; i++)
+		if (!strcmp(weft_event_desc((size_t)i)->name, name)) {
+			*event_index = i;
+			return weft_mpit_leave(MPI_SUCCESS);
+		}
+	return weft_mpit_leave(MPI_T_ERR_INVALID_NAME);
+}
+
+#include "api_event_type.h"

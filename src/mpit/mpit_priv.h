@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpit: what the files of the tool interface share
+ *
+ * Every procedure of the interface begins with weft_mpit_enter() and ends with
+ * weft_mpit_leave(). In between it holds one lock, which guards the handles and
+ * sessions of all tools. No function of the library is called with this lock
+ * held that calls back or waits: a procedure may be called from an event
+ * callback, with a VCI's lock held. */
+#ifndef WEFT_MPIT_PRIV_H
+#define WEFT_MPIT_PRIV_H
+
+#include "base/counter.h"
+#include "base/handle.h"
+#include "mpi/mpi_map.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct weft_mpit {
+	pthread_mutex_t lock; /* guards what follows, and all tool handles */
+	uint32_t n_inits;     /* of MPI_T_init_thread without MPI_T_finalize */
+};
+
+extern struct weft_mpit weft_mpit;
+
+/* Takes the lock. False, without the lock, if the interface is not initialized:
+ * the procedure then returns MPI_T_ERR_NOT_INITIALIZED. */
+bool weft_mpit_enter(void);
+
+/* Releases the lock; returns code. */
+int weft_mpit_leave(int code);
+
+/* Returns a text as section 15.3.3 requires: at most *len_inout bytes with the
+ * NUL, and the length of the whole. Either pointer may be NULL. */
+void weft_mpit_string(const char *text, char *buf, int *len_inout);
+
+/* Writes an output argument that may be NULL. */
+#define weft_mpit_put(where, value) \
+	((where) ? (void)(*(where) = (value)) : (void)0)
+
+/* The enumeration of a control variable, which has a list of values, and that
+ * of the elements of an event. */
+MPI_T_enum weft_mpit_knob_enum(size_t knob);
+MPI_T_enum weft_mpit_event_enum(size_t event);
+
+int weft_mpit_verbosity(enum weft_counter_verbosity verbosity);
+
+/* The number of items in a list such as "on|off", and item i of it: its start
+ * and its length. */
+int weft_mpit_list_count(const char *list);
+const char *weft_mpit_list_item(const char *list, int i, size_t *len_out);
+
+/* Frees all handles of control variables. Lock held, as below. */
+void weft_cvar_free_all(void);
+
+/* The room of a performance variable; NULL: none. */
+const char *weft_pvar_room(int index);
+
+/* Frees all sessions of performance variables and their handles. */
+void weft_pvar_free_all(void);
+
+/* The room of an event; NULL: none. */
+const char *weft_event_type_room(int index);
+
+/* True inside a callback that may not call all of the library. */
+bool weft_registration_is_inside(void);
+
+/* Frees all registrations. Callbacks that other threads run go on. */
+void weft_registration_free_all(void);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpit_events: events of sessions, communicators and messages reach callbacks,
+ * with their elements, sources and times; dropped events; registrations that
+ * are freed inside their callback */
+#include "mtest.h"
+
+enum { LONG = 1 << 20, TAG = 77, ELEMENTS = 4 };
+
+/* What the callbacks of one registration saw. */
+struct seen {
+	int n;
+	MPI_Count last[ELEMENTS];
+	MPI_Count time;
+	int source;
+	MPI_T_cb_safety safety;
+	bool is_late; /* times did not go up */
+	MPI_Count n_dropped;
+	int n_freed;
+	bool frees_itself;
+};
+
+static MPI_T_event_instance last_instance;
+
+static void on_freed(
+	MPI_T_event_registration reg, MPI_T_cb_safety safety, void *user_data)
+{
+	struct seen *seen = user_data;
+
+	(void)reg;
+	(void)safety;
+	seen->n_freed++;
+}
+
+static void on_event(MPI_T_event_instance ev, MPI_T_event_registration reg,
+	MPI_T_cb_safety safety, void *user_data)
+{
+	struct seen *seen = user_data;
+	MPI_Count all[ELEMENTS], one, before = seen->time;
+	int n;
+
+	seen->n++;
+	seen->safety = safety;
+	last_instance = ev;
+	OK(MPI_T_event_get_timestamp(ev, &seen->time));
+	seen->is_late |= seen->time < before;
+	OK(MPI_T_event_get_source(ev, &seen->source));
+	OK(MPI_T_event_copy(ev, all));
+	for (n = 0; n < ELEMENTS && MPI_T_event_read(ev, n, &one) == 0; n++) {
+		CHECK(one == all[n], "element %d is in the copy", n);
+		seen->last[n] = one;
+	}
+	CHECK(n > 0, "there is an element");
+	CHECK(MPI_T_event_read(ev, n, &one) == MPI_T_ERR_INVALID_INDEX ||
+			n == ELEMENTS,
+		"no element %d", n);
+	CHECK(MPI_T_event_read(ev, -1, &one) == MPI_T_ERR_INVALID_INDEX,
+		"no element -1");
+	CHECK(MPI_T_event_read(ev, 0, NULL) == MPI_T_ERR_INVALID,
+		"no place for an element");
+	if (seen->frees_itself) {
+		OK(MPI_T_event_handle_free(reg, seen, on_freed));
+		CHECK(seen->n_freed == 0, "not before its callback returns");
+	}
+}
+
+static void on_dropped(MPI_Count count, MPI_T_event_registration reg,
+	int source, MPI_T_cb_safety safety, void *user_data)
+{
+	struct seen *seen = user_data;
+
+	(void)reg;
+	(void)source;
+	(void)safety;
+	seen->n_dropped += count;
+}
+
+static MPI_T_event_registration listen(
+	const char *name, MPI_T_cb_safety safety, struct seen *seen)
+{
+	MPI_T_event_registration reg;
+	int index = -1;
+
+	memset(seen, 0, sizeof(*seen));
+	OK(MPI_T_event_get_index(name, &index));
+	OK(MPI_T_event_handle_alloc(index, NULL, MPI_INFO_NULL, &reg));
+	OK(MPI_T_event_register_callback(
+		reg, safety, MPI_INFO_NULL, seen, on_event));
+	return reg;
+}
+
+static void stop(MPI_T_event_registration reg, struct seen *seen)
+{
+	OK(MPI_T_event_handle_free(reg, seen, on_freed));
+	CHECK(seen->n_freed == 1, "the free callback ran");
+	CHECK(MPI_T_event_handle_free(reg, seen, on_freed) ==
+			MPI_T_ERR_INVALID_HANDLE,
+		"a registration is freed once");
+}
+
+/* Sessions. The level THREAD_SAFE is needed, because a session permits threads
+ * unless its info asks for less. */
+static void watch_sessions(void)
+{
+	struct seen opened, closed;
+	MPI_T_event_registration regs[2];
+	MPI_Session session;
+	MPI_Count now;
+
+	regs[0] =
+		listen("session_opened", MPI_T_CB_REQUIRE_THREAD_SAFE, &opened);
+	regs[1] =
+		listen("session_closed", MPI_T_CB_REQUIRE_THREAD_SAFE, &closed);
+	OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+	CHECK(opened.n == 1 && closed.n == 0, "one opened");
+	CHECK(opened.last[1] > 0, "in %lld ns", (long long)opened.last[1]);
+	OK(MPI_T_source_get_timestamp(opened.source, &now));
+	CHECK(opened.time <= now && now - opened.time < 60000000000,
+		"its time is that of its source");
+	OK(MPI_Session_finalize(&session));
+	CHECK(opened.n == 1 && closed.n == 1, "one closed");
+	CHECK(opened.last[0] == closed.last[0], "the same one");
+	stop(regs[0], &opened);
+	OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+	CHECK(opened.n == 1, "none after the registration was freed");
+	OK(MPI_Session_finalize(&session));
+	stop(regs[1], &closed);
+}
+
+static void watch_comms(void)
+{
+	struct seen made, freed;
+	MPI_T_event_registration regs[2];
+	MPI_Comm comm;
+
+	regs[0] = listen(
+		"comm_created", MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, &made);
+	regs[1] = listen("comm_freed", MPI_T_CB_REQUIRE_THREAD_SAFE, &freed);
+	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+	CHECK(made.n == 1, "one created, %d", made.n);
+	CHECK(made.last[1] == mtest.rank && made.last[2] == mtest.size,
+		"with rank and size");
+	CHECK(made.safety != MPI_T_CB_REQUIRE_NONE, "under a lock");
+	OK(MPI_Comm_disconnect(&comm));
+	CHECK(freed.n == 1 && freed.last[0] == made.last[0],
+		"the same one freed");
+	stop(regs[0], &made);
+	stop(regs[1], &freed);
+}
+
+/* Rank 1 sends before rank 0 receives: a short and a long message. */
+static void watch_messages(void)
+{
+	struct seen queued, rndv;
+	MPI_T_event_registration regs[2];
+	char *buf = mtest_alloc(LONG);
+	MPI_Request req;
+	int flag = 0;
+
+	regs[0] = listen("unexpected_queued",
+		MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, &queued);
+	regs[1] = listen(
+		"rndv_started", MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, &rndv);
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	if (mtest.rank == 1) {
+		OK(MPI_Send(buf, 5, MPI_CHAR, 0, TAG, MPI_COMM_WORLD));
+		OK(MPI_Issend(
+			buf, LONG, MPI_CHAR, 0, TAG + 1, MPI_COMM_WORLD, &req));
+		OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+		CHECK(rndv.n == 1 && rndv.last[1] == 0 &&
+				rndv.last[2] == TAG + 1 && rndv.last[3] == LONG,
+			"rendezvous with rank, tag and length");
+	} else if (mtest.rank == 0) {
+		OK(MPI_Probe(1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+		CHECK(queued.n >= 1, "a message was unexpected");
+		while (!flag)
+			OK(MPI_Iprobe(1, TAG + 1, MPI_COMM_WORLD, &flag,
+				MPI_STATUS_IGNORE));
+		CHECK(queued.last[1] == 1 && queued.last[2] == TAG + 1 &&
+				queued.last[3] == LONG,
+			"and the long one, with its length");
+		CHECK(!queued.is_late && queued.source < 16,
+			"events of a VCI are in order");
+		OK(MPI_Recv(buf, 5, MPI_CHAR, 1, TAG, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE));
+		OK(MPI_Recv(buf, LONG, MPI_CHAR, 1, TAG + 1, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE));
+	}
+	stop(regs[0], &queued);
+	stop(regs[1], &rndv);
+	free(buf);
+}
+
+static void watch_collectives(void)
+{
+	struct seen seen;
+	MPI_T_event_registration reg =
+		listen("coll_algorithm", MPI_T_CB_REQUIRE_THREAD_SAFE, &seen);
+
+	for (int i = 0; i < 10; i++)
+		OK(MPI_Barrier(MPI_COMM_WORLD));
+	CHECK(seen.n >= 10, "each barrier has an algorithm, %d", seen.n);
+	CHECK(seen.last[3] == mtest.size, "among the members");
+	stop(reg, &seen);
+}
+
+/* Events under a lock are dropped where only a callback for level NONE exists,
+ * and reported before the next event of the source. */
+static void drop(void)
+{
+	struct seen seen;
+	MPI_T_event_registration reg =
+		listen("comm_created", MPI_T_CB_REQUIRE_NONE, &seen);
+	MPI_Comm comms[3];
+
+	OK(MPI_Comm_dup(MPI_COMM_SELF, &comms[0]));
+	CHECK(seen.n == 0, "the level does not suffice");
+	OK(MPI_T_event_set_dropped_handler(reg, on_dropped));
+	OK(MPI_Comm_dup(MPI_COMM_SELF, &comms[1]));
+	CHECK(seen.n == 0 && seen.n_dropped == 0, "not reported yet");
+	OK(MPI_T_event_register_callback(reg,
+		MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, MPI_INFO_NULL, &seen,
+		on_event));
+	OK(MPI_Comm_dup(MPI_COMM_SELF, &comms[2]));
+	CHECK(seen.n_dropped == 1, "one drop since the handler was set, %lld",
+		(long long)seen.n_dropped);
+	CHECK(seen.n == 1, "then the next event");
+	OK(MPI_T_event_register_callback(reg,
+		MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, MPI_INFO_NULL, &seen,
+		NULL));
+	OK(MPI_Comm_free(&comms[0]));
+	OK(MPI_Comm_dup(MPI_COMM_SELF, &comms[0]));
+	OK(MPI_Comm_free(&comms[1]));
+	stop(reg, &seen);
+	CHECK(seen.n == 1 && seen.n_dropped == 2,
+		"the last drop is reported when the registration is freed");
+	OK(MPI_Comm_free(&comms[0]));
+	OK(MPI_Comm_free(&comms[2]));
+}
+
+static void free_inside(void)
+{
+	struct seen seen;
+	MPI_T_event_registration reg =
+		listen("session_opened", MPI_T_CB_REQUIRE_THREAD_SAFE, &seen);
+	MPI_Session session;
+	MPI_Count count;
+
+	seen.frees_itself = true;
+	OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+	OK(MPI_Session_finalize(&session));
+	CHECK(seen.n == 1 && seen.n_freed == 1, "freed by its callback");
+	CHECK(MPI_T_event_handle_free(reg, NULL, NULL) ==
+			MPI_T_ERR_INVALID_HANDLE,
+		"and gone");
+	CHECK(MPI_T_event_read(last_instance, 0, &count) ==
+			MPI_T_ERR_INVALID_HANDLE,
+		"an event exists inside its callback only");
+}
+
+/* Hints are stored, by registration and callback. */
+static void hint(void)
+{
+	struct seen seen;
+	MPI_T_event_registration reg =
+		listen("comm_freed", MPI_T_CB_REQUIRE_NONE, &seen);
+	MPI_Info info, used;
+	int n;
+
+	OK(MPI_Info_create(&info));
+	OK(MPI_Info_set(info, "colour", "red"));
+	OK(MPI_T_event_handle_set_info(reg, info));
+	OK(MPI_T_event_handle_get_info(reg, &used));
+	OK(MPI_Info_get_nkeys(used, &n));
+	CHECK(n == 1, "the registration has the hint");
+	OK(MPI_Info_free(&used));
+	OK(MPI_T_event_callback_get_info(reg, MPI_T_CB_REQUIRE_NONE, &used));
+	OK(MPI_Info_get_nkeys(used, &n));
+	CHECK(n == 0, "its callback has none");
+	OK(MPI_Info_free(&used));
+	OK(MPI_T_event_callback_set_info(reg, MPI_T_CB_REQUIRE_NONE, info));
+	OK(MPI_T_event_callback_get_info(reg, MPI_T_CB_REQUIRE_NONE, &used));
+	OK(MPI_Info_get_nkeys(used, &n));
+	CHECK(n == 1, "now it has");
+	OK(MPI_Info_free(&used));
+	OK(MPI_Info_free(&info));
+	stop(reg, &seen);
+}
+
+int main(int argc, char **argv)
+{
+	struct seen left;
+	int provided;
+
+	mtest_start(argv[0]);
+	OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+	listen("peer_connected", MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, &left);
+	mtest_init(&argc, &argv);
+	mtest_need(2);
+	watch_sessions();
+	watch_comms();
+	watch_messages();
+	CHECK(left.n >= 1, "a process was connected");
+	watch_collectives();
+	drop();
+	free_inside();
+	hint();
+	OK(MPI_T_finalize()); /* with a registration that is left */
+	return mtest_finish();
+}

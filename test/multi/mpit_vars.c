@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpit_vars: the values of control and performance variables, their isolation
+ * by handle, bound objects that were freed, categories, several threads */
+#include "mtest.h"
+
+#include <pthread.h>
+
+enum { N = 10, TAG = 5, THREADS = 4, ROUNDS = 200, TEXT = 2048 };
+
+typedef unsigned long long value_t;
+
+static MPI_T_pvar_handle pvar_open(
+	MPI_T_pvar_session session, const char *name, int class, void *object)
+{
+	MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
+	int index = -1, count = 0;
+
+	OK(MPI_T_pvar_get_index(name, class, &index));
+	OK(MPI_T_pvar_handle_alloc(session, index, object, &handle, &count));
+	CHECK(count == 1, "one value");
+	return handle;
+}
+
+static value_t pvar_value(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
+{
+	value_t value = 4711;
+
+	OK(MPI_T_pvar_read(session, handle, &value));
+	return value;
+}
+
+static MPI_T_cvar_handle cvar_open(const char *name, int *count)
+{
+	MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
+	int index = -1;
+
+	OK(MPI_T_cvar_get_index(name, &index));
+	OK(MPI_T_cvar_handle_alloc(index, NULL, &handle, count));
+	return handle;
+}
+
+/* Before the first session every number can be set, afterwards a few. */
+static void set_cvars(bool is_before)
+{
+	MPI_T_cvar_handle handle;
+	MPI_Count number, was = 0;
+	char text[TEXT], bad[] = "nonsense";
+	int count, item;
+
+	handle = cvar_open("WEFT_STALL_WARN", &count);
+	CHECK(count == 1, "a number");
+	OK(MPI_T_cvar_read(handle, &was));
+	number = 77;
+	OK(MPI_T_cvar_write(handle, &number));
+	number = 0;
+	OK(MPI_T_cvar_read(handle, &number));
+	CHECK(number == 77, "it has the value written");
+	number = -1;
+	CHECK(MPI_T_cvar_write(handle, &number) == MPI_T_ERR_INVALID,
+		"out of range");
+	OK(MPI_T_cvar_read(handle, &number));
+	CHECK(number == 77, "a refused value changes nothing");
+	OK(MPI_T_cvar_write(handle, &was));
+	OK(MPI_T_cvar_handle_free(&handle));
+
+	handle = cvar_open("WEFT_LOG", &count);
+	CHECK(count > 8 && count <= TEXT, "a text");
+	strcpy(text, "error");
+	OK(MPI_T_cvar_write(handle, text));
+	CHECK(MPI_T_cvar_write(handle, bad) == MPI_T_ERR_INVALID,
+		"not in the list");
+	OK(MPI_T_cvar_read(handle, text));
+	CHECK(!strcmp(text, "error"), "it has the value written");
+	OK(MPI_T_cvar_write(handle, "warn"));
+	OK(MPI_T_cvar_handle_free(&handle));
+
+	handle = cvar_open("WEFT_NET_LINGER", &count);
+	OK(MPI_T_cvar_read(handle, &number));
+	CHECK(MPI_T_cvar_write(handle, &number) ==
+			(is_before ? MPI_SUCCESS : MPI_T_ERR_CVAR_SET_NOT_NOW),
+		"only the first session reads it");
+	OK(MPI_T_cvar_handle_free(&handle));
+
+	handle = cvar_open("WEFT_WAIT", &count);
+	OK(MPI_T_cvar_read(handle, &item));
+	CHECK(item == 0 || item == 1, "an item of its enumeration");
+	CHECK(MPI_T_cvar_write(handle, &item) == MPI_T_ERR_CVAR_SET_NEVER,
+		"the environment sets it");
+	OK(MPI_T_cvar_handle_free(&handle));
+}
+
+/* The environment's value, its enumeration, and texts that are cut. */
+static void describe_cvar(void)
+{
+	int index, verbosity, bind, scope, n, value;
+	int name_len = 6, desc_len = 0, item_len;
+	char name[64] = "", item[64];
+	MPI_Datatype type;
+	MPI_T_enum items;
+
+	OK(MPI_T_cvar_get_index("WEFT_WAIT", &index));
+	OK(MPI_T_cvar_get_info(index, name, &name_len, &verbosity, &type,
+		&items, NULL, &desc_len, &bind, &scope));
+	CHECK(!strcmp(name, "WEFT_"), "the name is cut, \"%s\"", name);
+	CHECK(name_len == sizeof("WEFT_WAIT"), "its whole length returned");
+	CHECK(desc_len > 100, "there is a description");
+	CHECK(type == MPI_INT && items != MPI_T_ENUM_NULL, "an enumeration");
+	CHECK(bind == MPI_T_BIND_NO_OBJECT && scope == MPI_T_SCOPE_CONSTANT,
+		"of the process, constant");
+	item_len = sizeof(item);
+	OK(MPI_T_enum_get_info(items, &n, item, &item_len));
+	CHECK(n == 2 && !strcmp(item, "WAIT"), "two items");
+	item_len = sizeof(item);
+	OK(MPI_T_enum_get_item(items, 1, &value, item, &item_len));
+	CHECK(value == 1 && !strcmp(item, "block"), "the second is block");
+	CHECK(MPI_T_enum_get_item(items, 2, &value, item, &item_len) ==
+			MPI_T_ERR_INVALID_INDEX,
+		"no third");
+}
+
+/* Two handles of one counter are independent. */
+static void count_sessions(void)
+{
+	MPI_T_pvar_session sessions[2];
+	MPI_T_pvar_handle handles[2];
+	MPI_Session session;
+	value_t value;
+
+	for (int i = 0; i < 2; i++) {
+		OK(MPI_T_pvar_session_create(&sessions[i]));
+		handles[i] = pvar_open(sessions[i], "sessions",
+			MPI_T_PVAR_CLASS_COUNTER, NULL);
+		CHECK(pvar_value(sessions[i], handles[i]) == 0, "starts at 0");
+	}
+	OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+	OK(MPI_Session_finalize(&session));
+	CHECK(pvar_value(sessions[0], handles[0]) == 1, "one session");
+	OK(MPI_T_pvar_readreset(sessions[0], handles[0], &value));
+	CHECK(value == 1 && pvar_value(sessions[0], handles[0]) == 0,
+		"read and reset");
+	CHECK(pvar_value(sessions[1], handles[1]) == 1,
+		"the other handle keeps its value");
+	value = 100;
+	OK(MPI_T_pvar_write(sessions[1], handles[1], &value));
+	OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+	OK(MPI_Session_finalize(&session));
+	CHECK(pvar_value(sessions[1], handles[1]) == 101, "counts from there");
+	OK(MPI_T_pvar_reset(sessions[1], MPI_T_PVAR_ALL_HANDLES));
+	CHECK(pvar_value(sessions[1], handles[1]) == 0, "all reset");
+	CHECK(pvar_value(sessions[0], handles[0]) == 1, "in one session");
+	CHECK(MPI_T_pvar_start(sessions[0], handles[0]) ==
+			MPI_T_ERR_PVAR_NO_STARTSTOP,
+		"always active");
+	OK(MPI_T_pvar_start(sessions[0], MPI_T_PVAR_ALL_HANDLES));
+	OK(MPI_T_pvar_stop(sessions[0], MPI_T_PVAR_ALL_HANDLES));
+	CHECK(MPI_T_pvar_read(sessions[0], handles[1], &value) ==
+			MPI_T_ERR_INVALID_HANDLE,
+		"a handle of another session");
+	CHECK(MPI_T_pvar_read(sessions[0], MPI_T_PVAR_ALL_HANDLES, &value) ==
+			MPI_T_ERR_INVALID_HANDLE,
+		"all handles cannot be read");
+	for (int i = 0; i < 2; i++)
+		OK(MPI_T_pvar_session_free(&sessions[i]));
+}
+
+/* Receives posted and messages unexpected on one communicator, which is freed
+ * under the handles. */
+static void watch_queues(void)
+{
+	MPI_T_pvar_handle posted, unexpected;
+	MPI_T_pvar_session session;
+	MPI_Request reqs[N];
+	MPI_Comm comm, other;
+	value_t value = 0;
+	int bytes[N], flag;
+
+	OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+	OK(MPI_T_pvar_session_create(&session));
+	posted = pvar_open(
+		session, "posted_receives", MPI_T_PVAR_CLASS_LEVEL, &comm);
+	unexpected = pvar_open(
+		session, "unexpected_messages", MPI_T_PVAR_CLASS_LEVEL, &comm);
+	for (int i = 0; i < N; i++)
+		OK(MPI_Irecv(&bytes[i], 1, MPI_INT, 0, TAG, comm, &reqs[i]));
+	CHECK(pvar_value(session, posted) == N, "receives are posted");
+	for (int i = 0; i < N; i++)
+		OK(MPI_Send(&i, 1, MPI_INT, 0, TAG, comm));
+	OK(MPI_Waitall(N, reqs, MPI_STATUSES_IGNORE));
+	CHECK(pvar_value(session, posted) == 0, "none is left");
+	for (int i = 0; i < 3; i++)
+		OK(MPI_Send(&i, 1, MPI_INT, 0, TAG, comm));
+	OK(MPI_Iprobe(0, TAG, comm, &flag, MPI_STATUS_IGNORE));
+	CHECK(pvar_value(session, unexpected) == 3, "messages are unexpected");
+	CHECK(MPI_T_pvar_write(session, unexpected, &value) ==
+				MPI_T_ERR_PVAR_NO_WRITE &&
+			MPI_T_pvar_reset(session, unexpected) ==
+				MPI_T_ERR_PVAR_NO_WRITE &&
+			MPI_T_pvar_readreset(session, unexpected, &value) ==
+				MPI_T_ERR_PVAR_NO_ATOMIC,
+		"a level is read-only");
+	for (int i = 0; i < 3; i++)
+		OK(MPI_Recv(
+			bytes, 1, MPI_INT, 0, TAG, comm, MPI_STATUS_IGNORE));
+	OK(MPI_Comm_free(&comm));
+	CHECK(MPI_T_pvar_read(session, unexpected, &value) ==
+			MPI_T_ERR_INVALID_HANDLE,
+		"the communicator is gone");
+	OK(MPI_Comm_dup(MPI_COMM_SELF, &other));
+	CHECK(MPI_T_pvar_read(session, posted, &value) ==
+			MPI_T_ERR_INVALID_HANDLE,
+		"another one does not take its place");
+	OK(MPI_T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES));
+	OK(MPI_T_pvar_handle_free(session, &posted));
+	OK(MPI_Comm_free(&other));
+	OK(MPI_T_pvar_session_free(&session));
+}
+
+/* Objects that a variable cannot be bound to. */
+static void bind_wrongly(void)
+{
+	MPI_T_pvar_session session;
+	MPI_T_pvar_handle handle;
+	MPI_Comm comm = MPI_COMM_NULL, freed;
+	int index, count;
+
+	OK(MPI_T_pvar_session_create(&session));
+	OK(MPI_T_pvar_get_index(
+		"posted_receives", MPI_T_PVAR_CLASS_LEVEL, &index));
+	CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) ==
+			MPI_T_ERR_INVALID_HANDLE,
+		"no object");
+	CHECK(MPI_T_pvar_handle_alloc(session, index, (void *)MPI_COMM_WORLD,
+		      &handle, &count) == MPI_T_ERR_INVALID_HANDLE,
+		"a handle in place of its address");
+	CHECK(MPI_T_pvar_handle_alloc(session, index, &comm, &handle, &count) ==
+			MPI_T_ERR_INVALID_HANDLE,
+		"the null communicator");
+	OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+	freed = comm;
+	OK(MPI_Comm_free(&comm));
+	CHECK(MPI_T_pvar_handle_alloc(session, index, &freed, &handle,
+		      &count) == MPI_T_ERR_INVALID_HANDLE,
+		"a communicator that was freed");
+	OK(MPI_T_pvar_session_free(&session));
+}
+
+/* Every variable and event is in exactly one category. */
+static void sum_categories(void)
+{
+	int n_cat, n_cvars, n_pvars, n_subs, n_events, stamp, again;
+	int cvars = 0, pvars = 0, events = 0, n, index, len;
+	char name[64], desc[TEXT];
+	int members[500];
+
+	OK(MPI_T_category_changed(&stamp));
+	OK(MPI_T_category_get_num(&n_cat));
+	for (int i = 0; i < n_cat; i++) {
+		int name_len = sizeof(name), desc_len = sizeof(desc);
+
+		OK(MPI_T_category_get_info(i, name, &name_len, desc, &desc_len,
+			&n_cvars, &n_pvars, &n_subs));
+		CHECK(*name && *desc, "a name and a description");
+		OK(MPI_T_category_get_index(name, &index));
+		CHECK(index == i, "found by name");
+		OK(MPI_T_category_get_num_events(i, &n_events));
+		CHECK(i == 0 ? n_subs == n_cat - 1 : n_subs == 0,
+			"the first contains the others");
+		cvars += n_cvars;
+		pvars += n_pvars;
+		events += n_events;
+		len = n_cvars ? 1 : 0;
+		members[0] = members[1] = -1;
+		OK(MPI_T_category_get_cvars(i, len, members));
+		CHECK((members[0] >= 0) == (len == 1) && members[1] == -1,
+			"at most len members");
+		OK(MPI_T_category_get_pvars(i, 500, members));
+		OK(MPI_T_category_get_events(i, 500, members));
+		OK(MPI_T_category_get_categories(i, 500, members));
+	}
+	OK(MPI_T_cvar_get_num(&n));
+	CHECK(cvars == n, "%d of %d control variables", cvars, n);
+	OK(MPI_T_pvar_get_num(&n));
+	CHECK(pvars == n, "%d of %d performance variables", pvars, n);
+	OK(MPI_T_event_get_num(&n));
+	CHECK(events == n, "%d of %d events", events, n);
+	OK(MPI_T_category_changed(&again));
+	CHECK(stamp == again, "categories are constant");
+}
+
+/* Reads every variable that needs no object. */
+static void read_all(void)
+{
+	MPI_T_pvar_session session;
+	MPI_T_pvar_handle handle;
+	int n, bind, class, count, index;
+	char name[128], text[TEXT];
+	union {
+		value_t number;
+		double seconds;
+	} value;
+
+	OK(MPI_T_pvar_session_create(&session));
+	OK(MPI_T_pvar_get_num(&n));
+	for (int i = 0; i < n; i++) {
+		int name_len = sizeof(name), len = sizeof(text);
+
+		OK(MPI_T_pvar_get_info(i, name, &name_len, NULL, &class, NULL,
+			NULL, text, &len, &bind, NULL, NULL, NULL));
+		CHECK(len > 10 && len < TEXT, "%s is described", name);
+		OK(MPI_T_pvar_get_index(name, class, &index));
+		CHECK(index == i, "%s is unique in its class", name);
+		if (bind != MPI_T_BIND_NO_OBJECT)
+			continue;
+		OK(MPI_T_pvar_handle_alloc(session, i, NULL, &handle, &count));
+		OK(MPI_T_pvar_read(session, handle, &value));
+	}
+	OK(MPI_T_pvar_session_free(&session));
+}
+
+static void *run_thread(void *arg)
+{
+	MPI_T_pvar_session session;
+	MPI_T_pvar_handle handle;
+	int provided, index, count, errs = 0;
+	value_t value;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		MPI_Comm comm =
+			__atomic_load_n((MPI_Comm *)arg, __ATOMIC_RELAXED);
+
+		errs += MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
+		errs += MPI_T_pvar_session_create(&session);
+		errs += MPI_T_pvar_get_index(
+			"posted_receives", MPI_T_PVAR_CLASS_LEVEL, &index);
+		if (!MPI_T_pvar_handle_alloc(
+			    session, index, &comm, &handle, &count))
+			MPI_T_pvar_read(session, handle, &value);
+		errs += MPI_T_pvar_session_free(&session);
+		errs += MPI_T_finalize();
+	}
+	return (void *)(intptr_t)errs;
+}
+
+/* Threads read variables of a communicator that this one frees meanwhile. */
+static void use_threads(void)
+{
+	pthread_t threads[THREADS];
+	MPI_Comm comm = MPI_COMM_SELF;
+	void *errs;
+
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, run_thread, &comm);
+	for (int i = 0; i < ROUNDS; i++) {
+		MPI_Comm dup;
+
+		OK(MPI_Comm_dup(MPI_COMM_SELF, &dup));
+		__atomic_store_n(&comm, dup, __ATOMIC_RELAXED);
+		OK(MPI_Comm_free(&dup));
+	}
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], &errs);
+		CHECK(!errs, "no error in a thread");
+	}
+}
+
+/* Messages between two processes are counted. */
+static void count_messages(void)
+{
+	MPI_T_pvar_session session;
+	MPI_T_pvar_handle shm, net;
+	int word = 0;
+
+	OK(MPI_T_pvar_session_create(&session));
+	shm = pvar_open(session, "shm_sent", MPI_T_PVAR_CLASS_COUNTER, NULL);
+	net = pvar_open(session, "net_sent", MPI_T_PVAR_CLASS_COUNTER, NULL);
+	for (int i = 0; i < N; i++) {
+		OK(MPI_Sendrecv_replace(&word, 1, MPI_INT, !mtest.rank, TAG,
+			!mtest.rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	}
+	CHECK(pvar_value(session, shm) + pvar_value(session, net) >= N,
+		"%llu by shared memory, %llu by the fabric",
+		pvar_value(session, shm), pvar_value(session, net));
+	OK(MPI_T_pvar_session_free(&session));
+}
+
+int main(int argc, char **argv)
+{
+	int provided;
+
+	mtest_start(argv[0]);
+	OK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided));
+	read_all();
+	set_cvars(true);
+	OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	MPI_Comm_rank(MPI_COMM_WORLD, &mtest.rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &mtest.size);
+	set_cvars(false);
+	describe_cvar();
+	count_sessions();
+	watch_queues();
+	bind_wrongly();
+	sum_categories();
+	read_all();
+	use_threads();
+	if (mtest.size > 1 && mtest.rank < 2)
+		count_messages();
+	OK(MPI_Finalize());
+	read_all();
+	OK(MPI_T_finalize());
+	return mtest_done();
+}
