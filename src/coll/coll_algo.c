@@ -274,6 +274,7 @@ void weft_coll_write_among(struct weft_sched *sched, enum weft_coll_kind kind,
 	if (kind == WEFT_COLL_ALLTOALL && c.is_regular && c.bytes == 0)
 		return;
 	algo = weft_coll_choose(&c, NULL);
+	view->comm->coll.algo = algo;
 	weft_event_raise(WEFT_EVENT_coll_algorithm, view->comm->vci->number,
 		true, kind, algo - algos, c.bytes, c.n);
 	/* a view of all members, whose nodes are known */

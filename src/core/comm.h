@@ -50,6 +50,8 @@ struct weft_comm_coll {	 /* src/coll */
 	struct weft_coll_shm *shm; /* this node's segment; one block, or NULL */
 	char *map;		   /* where the segment is mapped */
 	size_t map_len;
+	const struct weft_coll_algo *algo; /* of the latest collective that was
+					      sent as messages, or NULL */
 };
 
 struct weft_comm_ctl { /* src/comm, on the control context */

@@ -545,7 +545,7 @@ static enum weft_coll_kind kind_of(const char *name)
 void weft_profile_collective(struct weft_profile_site *site, MPI_Comm comm)
 {
 	const struct weft_comm *object;
-	const struct weft_coll_choice *choice;
+	const struct weft_coll_algo *algo;
 	enum weft_coll_kind kind;
 
 	if (!site || site->calls & (site->calls - 1))
@@ -554,8 +554,8 @@ void weft_profile_collective(struct weft_profile_site *site, MPI_Comm comm)
 	kind = kind_of(weft_profile_names[site->procedure].name);
 	if (!object || kind == WEFT_COLL_N)
 		return;
-	choice = &object->coll.choices[kind % 4];
-	if (choice->algo && choice->kind == kind)
+	algo = object->coll.algo;
+	if (algo && algo->kind == kind)
 		snprintf(site->algorithm, sizeof(site->algorithm), "%s",
-			choice->algo->name);
+			algo->name);
 }
