@@ -6,7 +6,7 @@
 
 enum { LONG = 1 << 20, TAG = 77, ELEMENTS = 4 };
 
-/* What the callbacks of one registration saw. */
+/* Recorded by the callbacks of one registration. */
 struct seen {
 	int n;
 	MPI_Count last[ELEMENTS];
