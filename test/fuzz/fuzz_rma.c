@@ -72,7 +72,7 @@ static void begin(void)
 static void end_rma(void)
 {
 	weft_rma_am_forget(w.ctx);
-	FUZZ_CHECK(w.ctx->n_unanswered == 0);
+	FUZZ_CHECK(w.ctx->answers.n == 0);
 	FUZZ_CHECK(weft_rma_own.am.due.n_used == 0);
 	weft_rma_am_close();
 	free(w.ctx->states);
@@ -94,7 +94,7 @@ static void end(struct weft_vci *vci)
 
 	for (uint32_t i = 0; i < w.n_asked; i++)
 		n_due += w.asked[i].is_due;
-	FUZZ_CHECK(w.ctx->n_unanswered == n_due);
+	FUZZ_CHECK(w.ctx->answers.n == n_due);
 	FUZZ_CHECK(weft_rma_own.am.due.n_used == n_due);
 	job_fail();
 	weft_vci_unlock(vci);
@@ -220,6 +220,14 @@ static void step_request(struct fuzz_in *in)
 	uint8_t how = fuzz_u8(in);
 	struct weft_amo amo = { .op = WEFT_AMO_FETCH + how % 3,
 		.width = how & 8 ? 8 : 4 };
+	struct weft_rma_access access = {
+		.class = WEFT_CLASS_FAMO,
+		.pe = k,
+		.is_nbi = true,
+		.sym = weft_rma.heap.base,
+		.len = amo.width,
+		.amo = &amo,
+	};
 	struct asked asked = { .pe = k, .width = amo.width, .is_due = true };
 	int err;
 
@@ -227,10 +235,11 @@ static void step_request(struct fuzz_in *in)
 		return;
 	drain(k);
 	asked.dest = malloc(amo.width);
+	access.here = asked.dest;
 	weft_vci_unlock(&weft_proc.vci);
-	err = how & 128 ? weft_rma_am_start_flush(w.ctx, k)
-			: weft_rma_am_fetch(w.ctx, weft_rma.heap.base, &amo,
-				  asked.dest, k, true);
+	if (how & 128) /* only requests an answer */
+		access = (struct weft_rma_access){ .pe = k };
+	err = weft_rma_am_send(w.ctx, &access, &w.ctx->answers, true);
 	weft_vci_lock(&weft_proc.vci);
 	FUZZ_CHECK(!err);
 	asked.id = weft_rma_own.am.last_id;
