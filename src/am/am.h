@@ -141,10 +141,6 @@ static inline bool weft_am_fits(
 }
 /* Posts the queue, if there is any. */
 int weft_am_post_queue(struct weft_am_channel *channel);
-/* Posts one message behind the queue. Records without RUNS, whose data may end
- * without padding. */
-int weft_am_post(
-	struct weft_am_channel *channel, const void *bytes, size_t len);
 
 /* A message of answers. channel: of the target, or NULL where it has several.
  * False: it makes no sense. */

@@ -256,15 +256,6 @@ int weft_am_post_queue(struct weft_am_channel *channel)
 	return err;
 }
 
-int weft_am_post(struct weft_am_channel *channel, const void *bytes, size_t len)
-{
-	int err = am_wait_turn(channel);
-
-	if (weft_unlikely(channel->len) && !err)
-		err = weft_am_post_queue(channel);
-	return err ? err : am_post_now(channel, bytes, len);
-}
-
 /* --- answers --------------------------------------------------------- */
 
 /* Stores the data of an answer. False: there is no such place. */
