@@ -31,6 +31,7 @@ static const struct category {
 	{ "rma", "Symmetric memory of OpenSHMEM." },
 	{ "session", "Sessions, connections between jobs." },
 	{ "mpi", "The MPI interface: checks and error handlers." },
+	{ "profile", "The profile of time in MPI." },
 	{ "tools", "Launchers." },
 };
 
