@@ -115,7 +115,7 @@ static void fault(const char *kind)
 		shmem_ctx_quiet((shmem_ctx_t)&local);
 	if (!strcmp(kind, "team"))
 		shmem_team_sync((shmem_team_t)&local);
-	if (!strcmp(kind, "SHMEM is finalized"))
+	if (!strcmp(kind, "closed"))
 		shmem_finalize(), shmem_barrier_all();
 	CHECK(false, "%s is an error, but the program continues", kind);
 	shmem_finalize();
