@@ -101,7 +101,7 @@ static void prov_cxi_tune(struct weft_plan *plan, const struct fi_info *info)
 	plan->eager_len = EAGER_LEN;
 	plan->in_order_len = EAGER_LEN;
 	plan->n_keys = plan->has_prov_key ? 0 : WEFT_CXI_OPTIMIZED_KEYS;
-	plan->has_rdma = info->caps & FI_RMA;
+	plan->has_rdma = true;
 	plan->has_fabric_amo = info->caps & FI_ATOMIC;
 	plan->flush_flags |= info->caps & FI_FENCE;
 	plan->fence_flags = info->caps & FI_FENCE;

@@ -201,8 +201,7 @@ static int cq_on_error(struct weft_inside *in)
 	cq_report(in, &e);
 	op = e.op_context;
 	if (!op) {
-		in->net.counters.net_undelivered +=
-			!(e.flags & (FI_RECV | FI_RMA | FI_ATOMIC));
+		in->net.counters.net_undelivered += !(e.flags & FI_RECV);
 		return 1;
 	}
 	if (op->done == weft_ep_buf_done) {

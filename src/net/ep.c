@@ -101,8 +101,8 @@ static int post_bufs(struct weft_inside *in)
 	if (rc)
 		return rc;
 	if (in->net.plan.needs_local_mr)
-		rc = weft_mr_get(&in->net, in->buf_mem, in->buf_mem_len,
-			WEFT_MR_LOCAL, &in->buf_mr);
+		rc = weft_mr_get(
+			&in->net, in->buf_mem, in->buf_mem_len, &in->buf_mr);
 	for (size_t i = 0; i < in->n_bufs && !rc; i++) {
 		in->bufs[i].op.done = weft_ep_buf_done;
 		in->bufs[i].mem = in->buf_mem + i * in->buf_len;
@@ -354,7 +354,7 @@ static int carrier_data(struct weft_carrier *c)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a copy");
 	if (!net->plan.needs_local_mr || c->data_mr)
 		return 0;
-	return weft_mr_get(net, c->data, len, WEFT_MR_LOCAL, &c->data_mr);
+	return weft_mr_get(net, c->data, len, &c->data_mr);
 }
 
 static void copied_done(struct weft_op *op, int err, size_t len)
@@ -475,24 +475,17 @@ int weft_net_inject_counted(
 }
 
 /* A bulk operation in either direction; only the fi_ call differs. */
-enum bulk_kind {
-	BULK_TSEND,
-	BULK_TSEND_DELIVERED,
-	BULK_TRECV,
-	BULK_READ,
-	BULK_WRITE
-};
+enum bulk_kind { BULK_TSEND, BULK_TSEND_DELIVERED, BULK_TRECV };
 
-static const char *const bulk_calls[] = { "fi_tsend", "fi_tsendmsg", "fi_trecv",
-	"fi_read", "fi_write" };
+static const char *const bulk_calls[] = { "fi_tsend", "fi_tsendmsg",
+	"fi_trecv" };
 
 struct bulk {
 	enum bulk_kind kind;
 	uint64_t addr;
 	void *buf;
 	size_t len;
-	uint64_t tag; /* or the remote address */
-	uint64_t key; /* of the remote memory */
+	uint64_t tag;
 };
 
 /* A send that completes when the receive has the data. */
@@ -512,25 +505,6 @@ static ssize_t post_delivered(
 	return fi_tsendmsg(ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE);
 }
 
-/* A write completes when the data is in the target's memory. */
-static ssize_t post_write(
-	struct fid_ep *ep, const struct bulk *b, void *desc, void *context)
-{
-	struct iovec iov = { b->buf, b->len };
-	struct fi_rma_iov there = { b->tag, b->len, b->key };
-	struct fi_msg_rma msg = {
-		.msg_iov = &iov,
-		.desc = &desc,
-		.iov_count = 1,
-		.addr = b->addr,
-		.rma_iov = &there,
-		.rma_iov_count = 1,
-		.context = context,
-	};
-
-	return fi_writemsg(ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE);
-}
-
 static ssize_t post_bulk(
 	struct fid_ep *ep, const struct bulk *b, void *desc, void *context)
 {
@@ -543,11 +517,6 @@ static ssize_t post_bulk(
 	case BULK_TRECV:
 		return fi_trecv(ep, b->buf, b->len, desc, FI_ADDR_UNSPEC,
 			b->tag, 0, context);
-	case BULK_READ:
-		return fi_read(ep, b->buf, b->len, desc, b->addr, b->tag,
-			b->key, context);
-	case BULK_WRITE:
-		return post_write(ep, b, desc, context);
 	}
 	return -FI_EINVAL;
 }
@@ -572,7 +541,7 @@ static int bulk_registered(
 		in->net.counters.net_refused++;
 		return WEFT_AGAIN;
 	}
-	err = weft_mr_get(&in->net, b->buf, b->len, WEFT_MR_LOCAL, &c->mr);
+	err = weft_mr_get(&in->net, b->buf, b->len, &c->mr);
 	if (err) {
 		carrier_drop(c);
 		if (err != WEFT_ERR_NOMEM || !has_registered(in))
@@ -601,12 +570,11 @@ static int bulk_as_is(
 
 static int bulk(struct weft_net *net, const struct bulk *b, struct weft_op *op)
 {
-	bool is_read = b->kind <= BULK_TSEND_DELIVERED || b->kind == BULK_WRITE;
 	int err = bulk_as_is(net, b, op);
 	struct weft_copied *copied;
 	struct bulk copy = *b;
 
-	if (weft_likely(err != WEFT_ERR_BUFFER || !is_read))
+	if (weft_likely(err != WEFT_ERR_BUFFER || b->kind == BULK_TRECV))
 		return err;
 	copied = weft_copied_create(op, NULL, b->buf, b->len);
 	if (!copied)
@@ -621,7 +589,7 @@ static int bulk(struct weft_net *net, const struct bulk *b, struct weft_op *op)
 int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
 	size_t len, uint64_t tag, struct weft_op *op)
 {
-	struct bulk b = { BULK_TSEND, addr, (void *)buf, len, tag, 0 };
+	struct bulk b = { BULK_TSEND, addr, (void *)buf, len, tag };
 
 	return bulk(net, &b, op);
 }
@@ -629,8 +597,7 @@ int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
 int weft_net_tsend_delivered(struct weft_net *net, uint64_t addr,
 	const void *buf, size_t len, uint64_t tag, struct weft_op *op)
 {
-	struct bulk b = { BULK_TSEND_DELIVERED, addr, (void *)buf, len, tag,
-		0 };
+	struct bulk b = { BULK_TSEND_DELIVERED, addr, (void *)buf, len, tag };
 
 	return bulk(net, &b, op);
 }
@@ -638,23 +605,7 @@ int weft_net_tsend_delivered(struct weft_net *net, uint64_t addr,
 int weft_net_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,
 	uint64_t tag, struct weft_op *op)
 {
-	struct bulk b = { BULK_TRECV, addr, buf, len, tag, 0 };
-
-	return bulk(net, &b, op);
-}
-
-int weft_net_read(struct weft_net *net, uint64_t addr, void *buf, size_t len,
-	uint64_t remote, uint64_t key, struct weft_op *op)
-{
-	struct bulk b = { BULK_READ, addr, buf, len, remote, key };
-
-	return bulk(net, &b, op);
-}
-
-int weft_net_write(struct weft_net *net, uint64_t addr, const void *buf,
-	size_t len, uint64_t remote, uint64_t key, struct weft_op *op)
-{
-	struct bulk b = { BULK_WRITE, addr, (void *)buf, len, remote, key };
+	struct bulk b = { BULK_TRECV, addr, buf, len, tag };
 
 	return bulk(net, &b, op);
 }

@@ -165,8 +165,6 @@ static bool fabric_is_named(const struct criteria *w,
 static void want_messages(struct fi_info *h, int level)
 {
 	h->caps = FI_MSG | FI_TAGGED;
-	if (level < 3)
-		h->caps |= FI_RMA;
 	if (level < 2)
 		h->caps |= FI_MULTI_RECV;
 	h->mode = FI_CONTEXT | FI_CONTEXT2;
@@ -208,10 +206,10 @@ static struct fi_info *request(const struct criteria *w,
 	return h;
 }
 
-enum { N_LEVELS = 4 };
+enum { N_LEVELS = 3 };
 
 /* Requests all features, then fewer: local memory registered by this library,
- * plain receive buffers, no one-sided access. */
+ * plain receive buffers. */
 static int query(const struct criteria *w, const struct weft_prov *prov,
 	const char *form, struct fi_info **list_out)
 {

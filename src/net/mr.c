@@ -13,24 +13,12 @@
 #include <string.h>
 #include <sys/random.h>
 
-static uint64_t fi_access(const struct weft_inside *in, unsigned access)
-{
-	uint64_t bits = FI_SEND | FI_RECV;
-
-	if (in->net.plan.has_rma)
-		bits |= FI_READ | FI_WRITE;
-	if (access & WEFT_MR_REMOTE)
-		bits |= FI_REMOTE_READ | FI_REMOTE_WRITE;
-	return bits;
-}
-
 static struct weft_mr *mr_find(
-	struct weft_inside *in, uintptr_t start, size_t len, uint64_t access)
+	struct weft_inside *in, uintptr_t start, size_t len)
 {
 	for (struct weft_mr *mr = in->mrs; mr; mr = mr->next)
 		if (start >= mr->start && start - mr->start <= mr->len &&
-			len <= mr->len - (start - mr->start) &&
-			(access & ~mr->access) == 0)
+			len <= mr->len - (start - mr->start))
 			return mr;
 	return NULL;
 }
@@ -81,8 +69,8 @@ static int enable(struct weft_inside *in, struct fid_mr *fid)
 	return rc ? rc : fi_mr_enable(fid);
 }
 
-static int reg(struct weft_inside *in, void *buf, size_t len, uint64_t access,
-	struct fid_mr **fid_out)
+static int reg(
+	struct weft_inside *in, void *buf, size_t len, struct fid_mr **fid_out)
 {
 	struct fid_mr *fid;
 	uint64_t key;
@@ -90,7 +78,8 @@ static int reg(struct weft_inside *in, void *buf, size_t len, uint64_t access,
 
 	if (rc)
 		return rc;
-	rc = fi_mr_reg(in->dom.domain, buf, len, access, 0, key, 0, &fid, NULL);
+	rc = fi_mr_reg(in->dom.domain, buf, len, FI_SEND | FI_RECV, 0, key, 0,
+		&fid, NULL);
 	if (rc)
 		return weft_net_fault(&in->net, "fi_mr_reg", rc);
 	rc = enable(in, fid);
@@ -102,16 +91,13 @@ static int reg(struct weft_inside *in, void *buf, size_t len, uint64_t access,
 	return 0;
 }
 
-int weft_mr_get(struct weft_net *net, void *buf, size_t len, unsigned access,
-	struct weft_mr **mr_out)
+int weft_mr_get(
+	struct weft_net *net, void *buf, size_t len, struct weft_mr **mr_out)
 {
 	struct weft_inside *in = weft_net_inside(net);
-	uint64_t bits = fi_access(in, access);
-	struct weft_mr *mr = NULL;
+	struct weft_mr *mr = mr_find(in, (uintptr_t)buf, len);
 	int rc;
 
-	if (!(access & WEFT_MR_REMOTE))
-		mr = mr_find(in, (uintptr_t)buf, len, bits);
 	if (mr) {
 		mr->n_refs++;
 		net->counters.mr_reused++;
@@ -121,17 +107,15 @@ int weft_mr_get(struct weft_net *net, void *buf, size_t len, unsigned access,
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory to register");
-	rc = reg(in, buf, len, bits, &mr->fid);
+	rc = reg(in, buf, len, &mr->fid);
 	if (rc) {
 		free(mr);
 		return rc;
 	}
 	mr->key = fi_mr_key(mr->fid);
 	mr->desc = fi_mr_desc(mr->fid);
-	mr->base = net->plan.has_virt_addr ? (uintptr_t)buf : 0;
 	mr->start = (uintptr_t)buf;
 	mr->len = len;
-	mr->access = bits;
 	mr->n_refs = 1;
 	mr->next = in->mrs;
 	in->mrs = mr;

@@ -3,15 +3,14 @@
  *
  * A net is an endpoint with its fabric, domain, address table, completion
  * queue and receive buffers. It carries untagged messages (small, matched by
- * the library), tagged messages (the data of a rendezvous) and one-sided
- * access.
+ * the library) and tagged messages (the data of a rendezvous).
  *
  * Threads: not thread safe; the VCI's lock guards the whole struct and must be
  * held in each call below. Two nets share nothing.
  *
  * Order: two untagged messages to the same peer arrive in the order sent, and
  * so do two tagged ones. Tagged and untagged messages have no order between
- * them, nor has one-sided access, except with plan.has_rma_order.
+ * them.
  *
  * Back-pressure: a post that the provider cannot accept now returns WEFT_AGAIN
  * and has no effect; the caller queues it. This room never spins.
@@ -30,7 +29,6 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
-#include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
 #include <stdbool.h>
@@ -178,39 +176,24 @@ int weft_net_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,
  * WEFT_ERR_CANCELED, or with the message if that arrived first. */
 int weft_net_cancel(struct weft_net *net, struct weft_op *op);
 
-/* Registered memory. A peer needs base and key. */
+/* Memory registered for local sends and receives. */
 struct weft_mr {
-	uint64_t key;
-	uint64_t base; /* add the offset: the remote address of a byte */
-	void *desc;    /* for local posts */
+	void *desc; /* for local posts */
 	/* below: only mr.c */
+	uint64_t key;
 	struct fid_mr *fid;
 	uintptr_t start;
 	size_t len;
-	uint64_t access;
 	uint32_t n_refs;
 	struct weft_mr *next;
-};
-
-enum weft_mr_access {
-	WEFT_MR_LOCAL = 1,  /* local sends, receives, reads and writes */
-	WEFT_MR_REMOTE = 2, /* peers may read and write */
 };
 
 /* Registers memory, or takes a reference on a registration of the same memory.
  * weft_mr_put() drops it, before the memory is unmapped. May take long (pins
  * pages). */
-int weft_mr_get(struct weft_net *net, void *buf, size_t len, unsigned access,
-	struct weft_mr **mr_out);
+int weft_mr_get(
+	struct weft_net *net, void *buf, size_t len, struct weft_mr **mr_out);
 void weft_mr_put(struct weft_net *net, struct weft_mr *mr);
-
-/* One-sided access to len <= plan.rma_max_len bytes at mr.base + offset of the
- * peer's registration. Local memory is registered as needed. done is called
- * when the data is in the target's memory (write) or here (read). */
-int weft_net_read(struct weft_net *net, uint64_t addr, void *buf, size_t len,
-	uint64_t remote, uint64_t key, struct weft_op *op);
-int weft_net_write(struct weft_net *net, uint64_t addr, const void *buf,
-	size_t len, uint64_t remote, uint64_t key, struct weft_op *op);
 
 /* A candidate and its verdict. Lent for the call. */
 struct weft_net_candidate {

@@ -61,19 +61,14 @@ static void init_rma(struct weft_plan *plan, const struct fi_info *info)
 {
 	int mr_mode = info->domain_attr->mr_mode;
 
-	plan->has_rma = info->caps & FI_RMA;
 	plan->has_virt_addr = mr_mode & FI_MR_VIRT_ADDR;
 	plan->has_prov_key = mr_mode & FI_MR_PROV_KEY;
 	plan->has_mr_endpoint = mr_mode & FI_MR_ENDPOINT;
-	plan->has_rma_order = info->tx_attr->msg_order &
-			      info->rx_attr->msg_order & FI_ORDER_SAW;
 	plan->rma_inject_len = info->tx_attr->inject_size;
 	plan->rma_max_len = info->ep_attr->max_msg_size;
 	plan->key_mask = key_mask(info->domain_attr->mr_key_size);
 	plan->flush_flags = FI_DELIVERY_COMPLETE;
 	plan->deliver_flags = FI_DELIVERY_COMPLETE;
-	if (!plan->has_rma)
-		weft_plan_add_lost(plan, "one-sided access");
 }
 
 void weft_plan_init(struct weft_plan *plan, const struct fi_info *info)
@@ -199,9 +194,7 @@ size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
 		plan->n_recv_bufs, plan->recv_buf_len);
 	plan_put(&w, "tx_len %zu\nrx_len %zu\ncq_len %zu\n", plan->tx_len,
 		plan->rx_len, plan->cq_len);
-	plan_put(&w, "rma %s\nrma_order %s\nrma_inject_len %zu B\n",
-		yes_no(plan->has_rma), yes_no(plan->has_rma_order),
-		plan->rma_inject_len);
+	plan_put(&w, "rma_inject_len %zu B\n", plan->rma_inject_len);
 	plan_put(&w, "remote_address %s\nkeys %s, %d bits, cheap %" PRIu64 "\n",
 		plan->has_virt_addr ? "pointer" : "offset",
 		plan->has_prov_key ? "provider's" : "ours",

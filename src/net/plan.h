@@ -54,12 +54,9 @@ struct weft_plan {
 	size_t cq_len;
 
 	/* one-sided */
-	bool has_rma;
 	bool has_virt_addr;   /* remote addresses are pointers, not offsets */
 	bool has_prov_key;    /* the provider chooses keys */
 	bool has_mr_endpoint; /* registrations are bound to the endpoint */
-	bool has_rma_order;   /* a message posted after a write arrives after
-			       * it */
 	size_t rma_inject_len;
 	size_t rma_max_len;
 	uint64_t key_mask;	/* bits of keys that the library chooses */

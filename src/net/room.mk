@@ -28,8 +28,7 @@ test_unit_fabric_test_LDADD = $(LDADD) $(FABRIC_LIBS)
 conform_sources = test/conform/net_conform.c test/conform/conform.h \
 	test/conform/alone.c test/conform/bench.c test/conform/cases.c \
 	test/conform/hook.h test/conform/side.c
-limit_sources = test/conform/hook.c test/conform/limits.c \
-	test/conform/mr_cache.h
+limit_sources = test/conform/hook.c test/conform/limits.c
 
 # One suite, built for each provider: nothing to install but libfabric.
 conform_tests = \
@@ -66,6 +65,7 @@ test_conform_net_verbs_SOURCES = $(conform_sources) $(limit_sources)
 test_conform_net_verbs_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DNET_PROVIDER='"verbs;ofi_rxm"'
 test_conform_net_verbs_LDADD = libweft.la $(FABRIC_LIBS)
+side_sources = test/conform/side_conform.c test/conform/mr_cache.h
 side_tests = \
 	test/conform/side_cxi \
 	test/conform/side_tcp \
@@ -76,19 +76,19 @@ if HAVE_CMOCKA
 check_PROGRAMS += $(side_tests)
 TESTS += $(side_tests)
 endif
-test_conform_side_cxi_SOURCES = test/conform/side_conform.c
+test_conform_side_cxi_SOURCES = $(side_sources)
 test_conform_side_cxi_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"cxi"'
 test_conform_side_cxi_LDADD = $(LDADD) $(FABRIC_LIBS)
-test_conform_side_tcp_SOURCES = test/conform/side_conform.c
+test_conform_side_tcp_SOURCES = $(side_sources)
 test_conform_side_tcp_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"tcp"'
 test_conform_side_tcp_LDADD = $(LDADD) $(FABRIC_LIBS)
-test_conform_side_rxm_SOURCES = test/conform/side_conform.c
+test_conform_side_rxm_SOURCES = $(side_sources)
 test_conform_side_rxm_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"tcp;ofi_rxm"'
 test_conform_side_rxm_LDADD = $(LDADD) $(FABRIC_LIBS)
-test_conform_side_sockets_SOURCES = test/conform/side_conform.c
+test_conform_side_sockets_SOURCES = $(side_sources)
 test_conform_side_sockets_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"sockets"'
 test_conform_side_sockets_LDADD = $(LDADD) $(FABRIC_LIBS)
-test_conform_side_verbs_SOURCES = test/conform/side_conform.c
+test_conform_side_verbs_SOURCES = $(side_sources)
 test_conform_side_verbs_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DNET_PROVIDER='"verbs;ofi_rxm"'
 test_conform_side_verbs_LDADD = $(LDADD) $(FABRIC_LIBS)

@@ -292,55 +292,6 @@ static void case_cancel(struct side *s)
 	sync_sides(s);
 }
 
-struct window {
-	uint64_t key;
-	uint64_t base;
-};
-
-static void case_rma(struct side *s)
-{
-	enum { LEN = 1 << 20 };
-	unsigned char *mine = calloc(1, LEN);
-	unsigned char *local = malloc(LEN);
-	struct window w;
-	struct window theirs;
-	struct weft_mr *mr = NULL;
-	struct wait_op op;
-	int bad = 0;
-
-	if (weft_mr_get(s->net, mine, LEN, WEFT_MR_LOCAL | WEFT_MR_REMOTE, &mr))
-		die(s, "register");
-	w.key = mr->key;
-	w.base = mr->base;
-	swap_bytes(s, &w, &theirs, sizeof(w));
-	fill(local, LEN, 5 + (uint64_t)s->rank);
-	for (size_t len = 1; len <= LEN; len *= 32) {
-		op_init(&op);
-		while ((bad = weft_net_write(s->net, s->peer, local, len,
-				theirs.base, theirs.key, &op.op)) == WEFT_AGAIN)
-			weft_net_poll(s->net);
-		bad = bad || op_wait(s, &op, "write");
-		claim(s, !bad, "one-sided write is accepted");
-	}
-	sync_sides(s);
-	claim(s, is_filled(mine, LEN, 5 + (uint64_t)!s->rank),
-		"written data is in memory when the writer is notified");
-	memset(local, 0, LEN);
-	op_init(&op);
-	while ((bad = weft_net_read(s->net, s->peer, local + 100, LEN - 100,
-			theirs.base + 100, theirs.key, &op.op)) == WEFT_AGAIN)
-		weft_net_poll(s->net);
-	bad = bad || op_wait(s, &op, "read");
-	claim(s,
-		!bad && memcmp(local, "\0\0\0\0", 4) == 0 &&
-			local[100] == pattern(100, 5 + (uint64_t)s->rank),
-		"a one-sided read returns the data of the target");
-	sync_sides(s);
-	weft_mr_put(s->net, mr);
-	free(mine);
-	free(local);
-}
-
 static void case_names(struct side *s)
 {
 	unsigned char name[WEFT_NET_NAME_MAX];
@@ -383,7 +334,5 @@ void run_cases(struct side *s)
 	if (s->net->plan.n_near_segs)
 		case_delivered(s);
 	case_cancel(s);
-	if (s->net->plan.has_rma)
-		case_rma(s);
 	case_truncate(s); /* last: it may cost the connection */
 }

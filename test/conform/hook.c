@@ -19,7 +19,6 @@ struct hook {
 	struct hook_limits limits;
 	struct fi_ops_msg *msg, msg_ours;
 	struct fi_ops_tagged *tagged, tagged_ours;
-	struct fi_ops_rma *rma, rma_ours;
 	struct fi_ops_cq *cq, cq_ours;
 	struct fi_ops_av *av, av_ours;
 	struct fi_ops_mr *mr, mr_ours;
@@ -173,24 +172,6 @@ static ssize_t hook_trecv(struct fid_ep *ep, void *buf, size_t len, void *desc,
 			ep, buf, len, desc, from, tag, ignore, context));
 }
 
-static ssize_t hook_read(struct fid_ep *ep, void *buf, size_t len, void *desc,
-	fi_addr_t from, uint64_t addr, uint64_t key, void *context)
-{
-	struct hook *h = of_ep(ep);
-
-	POST(h, HOOK_READ, len, 0, context,
-		h->rma->read(ep, buf, len, desc, from, addr, key, context));
-}
-
-static ssize_t hook_writemsg(
-	struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
-{
-	struct hook *h = of_ep(ep);
-
-	POST(h, HOOK_WRITE, total(msg->msg_iov, msg->iov_count), flags,
-		msg->context, h->rma->writemsg(ep, msg, flags));
-}
-
 static ssize_t hook_cq_read(struct fid_cq *cq, void *buf, size_t n)
 {
 	struct hook *h = of_cq(cq);
@@ -265,13 +246,6 @@ static void stand_in(struct hook *h)
 	h->tagged_ours.send = hook_tsend;
 	h->tagged_ours.recv = hook_trecv;
 	ep->tagged = &h->tagged_ours;
-	h->rma = ep->rma;
-	if (h->rma) {
-		h->rma_ours = *ep->rma;
-		h->rma_ours.read = hook_read;
-		h->rma_ours.writemsg = hook_writemsg;
-		ep->rma = &h->rma_ours;
-	}
 	h->cq = in->cq->ops;
 	h->cq_ours = *in->cq->ops;
 	h->cq_ours.read = hook_cq_read;
@@ -312,7 +286,6 @@ void hook_off(struct hook *h)
 
 	ep->msg = h->msg;
 	ep->tagged = h->tagged;
-	ep->rma = h->rma;
 	h->in->cq->ops = h->cq;
 	h->in->dom.av->ops = h->av;
 	h->in->dom.domain->mr = h->mr;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* limits: full tables, invalid keys, and the recorder
+/* limits: full tables, and the recorder
  *
  * Two nets in one process, both polled. */
 #include "test/conform/conform.h"
 #include "test/conform/hook.h"
-#include "test/conform/mr_cache.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MEM_LEN = 8192, WRITTEN = 64 };
+enum { MEM_LEN = 8192 };
 
 struct two {
 	struct side a, b;
@@ -123,101 +122,22 @@ static void case_full_registrations(const char *provider)
 
 	open_two(&t, provider);
 	t.hook = hook_on(t.a.net, &limits);
-	rc = weft_mr_get(t.a.net, mem[0], MEM_LEN, WEFT_MR_REMOTE, &mrs[0]);
+	rc = weft_mr_get(t.a.net, mem[0], MEM_LEN, &mrs[0]);
 	if (!rc)
 		claim(&t.a,
-			weft_mr_get(t.a.net, mem[1], MEM_LEN, WEFT_MR_REMOTE,
-				&mrs[1]) == WEFT_ERR_NOMEM,
+			weft_mr_get(t.a.net, mem[1], MEM_LEN, &mrs[1]) ==
+				WEFT_ERR_NOMEM,
 			"exhausted registrations are reported as lack of "
 			"memory");
 	if (!rc)
 		weft_mr_put(t.a.net, mrs[0]);
-	rc = rc ? rc
-		: weft_mr_get(
-			  t.a.net, mem[1], MEM_LEN, WEFT_MR_REMOTE, &mrs[1]);
+	rc = rc ? rc : weft_mr_get(t.a.net, mem[1], MEM_LEN, &mrs[1]);
 	claim(&t.a, rc == 0, "a released registration can be acquired again");
 	if (!rc)
 		weft_mr_put(t.a.net, mrs[1]);
 	claim(&t.a, talks(&t), "messages still arrive");
 	close_two(&t);
 }
-
-/* ---- keys ---- */
-
-enum wrong { KEY, RANGE, STALE, N_WRONG };
-
-static const char *const wrong_claims[][2] = {
-	[KEY] = { "a write by a key that names nothing writes nothing",
-		"a read by a key that names nothing reads nothing" },
-	[RANGE] = { "a write past the end writes nothing",
-		"a read past the end reads nothing" },
-	[STALE] = { "a write by a key given back writes nothing",
-		"a read by a key given back reads nothing" },
-};
-
-static bool is_all(const unsigned char *mem, size_t len, unsigned char value)
-{
-	while (len--)
-		if (mem[len] != value)
-			return false;
-	return true;
-}
-
-/* The waiting process gets an error or never returns. It never gets a success,
- * except where the plan states that such errors are lost. Then no data is
- * written either. */
-static void case_wrong(const char *provider, enum wrong wrong, bool is_read)
-{
-	static unsigned char theirs[2 * MEM_LEN], mine[WRITTEN];
-	struct weft_mr *mr = NULL;
-	struct wait_op w;
-	struct two t;
-	uint64_t key, to, start = weft_now_ns();
-	bool tells, keeps;
-	int rc;
-
-	memset(theirs, 1, sizeof(theirs));
-	memset(mine, 2, sizeof(mine));
-	open_two(&t, provider);
-	if (!talks(&t) || weft_mr_get(t.b.net, theirs, MEM_LEN,
-				  WEFT_MR_LOCAL | WEFT_MR_REMOTE, &mr))
-		die(&t.a, "register for a wrong key");
-	key = mr->key + (wrong == KEY ? 12345 : 0);
-	to = mr->base + (wrong == RANGE ? MEM_LEN - 8 : 0);
-	if (wrong == STALE)
-		weft_mr_put(t.b.net, mr);
-	op_init(&w);
-	while ((rc = is_read ? weft_net_read(t.a.net, t.a.peer, mine, WRITTEN,
-				       to, key, &w.op)
-			     : weft_net_write(t.a.net, t.a.peer, mine, WRITTEN,
-				       to, key, &w.op)) == WEFT_AGAIN &&
-		weft_now_ns() - start < WEFT_NS_PER_S)
-		turn(&t);
-	for (start = weft_now_ns();
-		!w.n_done && !rc && weft_now_ns() - start < WEFT_NS_PER_S / 5;)
-		turn(&t);
-	printf("# %s\n", rc		 ? "refused at once"
-			 : w.n_done == 0 ? "not told"
-			 : w.err	 ? "told"
-					 : "told that it went well");
-	tells = !strstr(t.a.net->plan.lost, "errors of one-sided access");
-	keeps = mr_cache_keeps(t.a.net->plan.provider);
-	if (wrong == STALE && keeps)
-		claim_not(&t.a, wrong_claims[wrong][is_read],
-			"libfabric's cache keeps what was registered");
-	else if (is_read && !tells)
-		claim_not(&t.a, wrong_claims[wrong][true],
-			"the plan says that this provider loses such errors");
-	else
-		claim(&t.a,
-			is_all(theirs, sizeof(theirs), 1) &&
-				is_all(mine, WRITTEN, 2) &&
-				(rc || !w.n_done || w.err || !tells),
-			wrong_claims[wrong][is_read]);
-	close_two(&t);
-}
-
-/* ---- the recorder ---- */
 
 static void case_recorder(const char *provider)
 {
@@ -254,21 +174,7 @@ static void case_recorder(const char *provider)
 
 void run_limits(const char *provider)
 {
-	struct side one;
-	bool has_rma;
-
-	open_one(&one, provider);
-	has_rma = one.net->plan.has_rma;
-	weft_net_close(one.net);
 	case_recorder(provider);
 	case_full_addresses(provider);
-	if (!has_rma) {
-		printf("# no one-sided access here: no keys to be wrong\n");
-		return;
-	}
 	case_full_registrations(provider);
-	for (int wrong = 0; wrong < N_WRONG; wrong++) {
-		case_wrong(provider, (enum wrong)wrong, false);
-		case_wrong(provider, (enum wrong)wrong, true);
-	}
 }

@@ -23,6 +23,8 @@ enum {
 	MEM_LEN = 1 << 20,
 	DEADLINE_S = 60,
 	N_SMALL = 3000,
+	N_MANY = 1000,
+	PAGE = 4096,
 };
 
 struct pair {
@@ -446,31 +448,70 @@ static void a_wrong_key_adds_nothing(void **state)
 	in_vain(&w);
 }
 
-/* Also where the memory is exposed again, as something else. */
-static void what_is_withdrawn_is_not_written(void **state)
+/* Withdraws b's memory and exposes other memory instead; pair.to becomes the
+ * target of an access to the withdrawn memory. */
+static char *replace_exposed(void)
 {
-	struct weft_rma_ep_target old;
 	struct weft_rma_ep_key key;
 	char *other;
 
-	(void)state;
 	again();
 	if (mr_cache_keeps(pair.a->plan.provider)) {
 		print_message("# libfabric's cache keeps what was exposed\n");
 		skip();
 	}
-	other = aligned_alloc(4096, MEM_LEN);
+	other = aligned_alloc(PAGE, MEM_LEN);
 	memset(other, 0, MEM_LEN);
-	old = pair.to;
 	weft_rma_domain_withdraw(pair.b, pair.mr);
 	assert_int_equal(
 		weft_rma_domain_expose(pair.b, other, MEM_LEN, &key, &pair.mr),
 		0);
-	wrong_write(old);
+	return other;
+}
+
+static void what_is_withdrawn_is_not_written(void **state)
+{
+	char *other = replace_exposed();
+
+	(void)state;
+	wrong_write(pair.to);
 	for (size_t i = 0; i < MEM_LEN; i++)
 		assert_int_equal(other[i], 0);
 	free(pair.mem);
 	pair.mem = other;
+}
+
+static void what_is_withdrawn_is_not_read(void **state)
+{
+	char *other = replace_exposed();
+
+	(void)state;
+	wrong_read(pair.to);
+	free(pair.mem);
+	pair.mem = other;
+}
+
+/* The provider may refuse registrations; then the ones before remain valid. */
+static void many_regions_are_exposed_or_refused(void **state)
+{
+	static struct weft_rma_mr *mrs[N_MANY];
+	struct weft_rma_ep_key key;
+	char *memory = aligned_alloc(PAGE, (size_t)N_MANY * PAGE);
+	int n = 0;
+
+	(void)state;
+	again();
+	while (n < N_MANY &&
+		!weft_rma_domain_expose(
+			pair.b, memory + (size_t)n * PAGE, PAGE, &key, &mrs[n]))
+		n++;
+	print_message("# %d regions\n", n);
+	assert_true(n > 0);
+	small_puts(weft_rma_domain_ep(pair.a), 8);
+	for (int i = 0; i < n; i++)
+		weft_rma_domain_withdraw(pair.b, mrs[i]);
+	small_puts(weft_rma_domain_ep(pair.a), 9);
+	free(memory);
 }
 
 int main(void)
@@ -490,6 +531,8 @@ int main(void)
 		cmocka_unit_test(nothing_is_read_past_the_end),
 		cmocka_unit_test(a_wrong_key_adds_nothing),
 		cmocka_unit_test(what_is_withdrawn_is_not_written),
+		cmocka_unit_test(what_is_withdrawn_is_not_read),
+		cmocka_unit_test(many_regions_are_exposed_or_refused),
 	};
 
 	stand_find(NET_PROVIDER);

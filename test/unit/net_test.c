@@ -532,9 +532,7 @@ static void take_keys(struct fixture *f, uint64_t *keys)
 	struct weft_mr *mrs[64];
 
 	for (int i = 0; i < 64; i++) {
-		assert_int_equal(weft_mr_get(f->net, mem[i], 64, WEFT_MR_REMOTE,
-					 &mrs[i]),
-			0);
+		assert_int_equal(weft_mr_get(f->net, mem[i], 64, &mrs[i]), 0);
 		assert_int_equal(mrs[i]->key, f->fab.last_key);
 		keys[i] = mrs[i]->key;
 	}
@@ -588,8 +586,8 @@ static void one_buffer_is_registered_once(void **state)
 	char mem[64];
 
 	(void)state;
-	weft_mr_get(f->net, mem, 64, WEFT_MR_LOCAL, &a);
-	weft_mr_get(f->net, mem + 8, 16, WEFT_MR_LOCAL, &b);
+	weft_mr_get(f->net, mem, 64, &a);
+	weft_mr_get(f->net, mem + 8, 16, &b);
 	assert_ptr_equal(a, b);
 	assert_int_equal(f->fab.n_mr_live, 1);
 	weft_mr_put(f->net, a);
@@ -703,13 +701,12 @@ static void the_plan_prints_itself(void **state)
 	size_t n;
 
 	(void)state;
-	info->caps &= ~FI_RMA;
 	weft_plan_init(&plan, info);
 	weft_plan_add_lost(&plan, "sleep");
 	n = weft_plan_print(&plan, all, sizeof(all));
 	assert_int_equal(n, strlen(all));
 	assert_non_null(strstr(all, "provider fake\n"));
-	assert_non_null(strstr(all, "lost one-sided access; sleep\n"));
+	assert_non_null(strstr(all, "lost sleep\n"));
 	assert_int_equal(weft_plan_print(&plan, small, sizeof(small)), n);
 	assert_int_equal(strlen(small), sizeof(small) - 1);
 	assert_int_equal(weft_plan_print(&plan, NULL, 0), n);
