@@ -323,7 +323,8 @@ static int channel_append(struct weft_rma_channel *channel,
 		words[0] = a->amo->value;
 		words[1] = a->amo->cond;
 	}
-	memcpy(data, a->amo ? words : a->here, len);
+	if (len)
+		memcpy(data, a->amo ? words : a->here, len);
 	return 0;
 }
 
