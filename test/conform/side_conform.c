@@ -496,11 +496,12 @@ static void many_regions_are_exposed_or_refused(void **state)
 {
 	static struct weft_rma_mr *mrs[N_MANY];
 	struct weft_rma_ep_key key;
-	char *memory = aligned_alloc(PAGE, (size_t)N_MANY * PAGE);
+	char *memory;
 	int n = 0;
 
 	(void)state;
 	again();
+	memory = aligned_alloc(PAGE, (size_t)N_MANY * PAGE);
 	while (n < N_MANY &&
 		!weft_rma_domain_expose(
 			pair.b, memory + (size_t)n * PAGE, PAGE, &key, &mrs[n]))
