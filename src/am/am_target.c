@@ -84,6 +84,14 @@ static size_t am_data_len(const struct weft_wire_am *rec)
 	}
 }
 
+/* One run, or several of RUNS_MAX bytes or elements together. */
+static bool am_has_sound_runs(const struct weft_wire_am *rec)
+{
+	return rec->n_runs == 1 ||
+	       (rec->n && rec->n_runs &&
+		       rec->n_runs <= WEFT_WIRE_AM_RUNS_MAX / rec->n);
+}
+
 bool weft_am_next(struct weft_wire_am *rec, const uint8_t **data_out,
 	size_t *data_len, const uint8_t **at, size_t *len)
 {
@@ -104,7 +112,7 @@ bool weft_am_next(struct weft_wire_am *rec, const uint8_t **data_out,
 		rec->pos = 0;
 		rec->n_runs = 1;
 	}
-	size = am_data_len(rec);
+	size = am_has_sound_runs(rec) ? am_data_len(rec) : SIZE_MAX;
 	if (size > *len - head_len)
 		return false;
 	*data_out = *at + head_len;

@@ -64,16 +64,6 @@ static void refuse(const struct incoming *in, uint32_t id, int err)
 
 /* --- short ones ---------------------------------------------------- */
 
-/* True for one run, or for several of RUNS_MAX bytes at most; unit: bytes of
- * what n counts. */
-static bool is_sound_runs(const struct weft_wire_am *rec, uint64_t unit)
-{
-	uint64_t max = WEFT_WIRE_AM_RUNS_MAX / unit;
-
-	return rec->n_runs == 1 ||
-	       (rec->n && rec->n_runs && rec->n_runs <= max / rec->n);
-}
-
 /* NULL with an error described; the k-th run of len bytes. */
 static char *place_of_run(const struct weft_win *win,
 	const struct weft_wire_am *rec, uint64_t k, uint64_t len)
@@ -148,8 +138,7 @@ static bool do_get(const struct incoming *in)
 	const struct weft_wire_am *rec = &in->rec;
 	char bytes[WEFT_AM_DATA_MAX], *place;
 
-	if (!rec->id || !is_sound_runs(rec, 1) ||
-		rec->n * rec->n_runs > sizeof(bytes))
+	if (!rec->id || rec->n * rec->n_runs > sizeof(bytes))
 		return false;
 	place = place_of(in, rec->n);
 	if (place && rec->n_runs > 1) {
@@ -190,8 +179,7 @@ static bool is_sound_update(const struct weft_wire_am *rec,
 	*op = weft_redop_builtin(which);
 	*type = weft_type_builtin(rec->type);
 	return is_sound_op(which, *op, *type) &&
-	       rec->n <= (uint64_t)INT32_MAX / (uint64_t)(*type)->extent &&
-	       is_sound_runs(rec, (uint64_t)(*type)->extent);
+	       rec->n <= (uint64_t)INT32_MAX / (uint64_t)(*type)->extent;
 }
 
 /* Bytes of n elements in a row, without the padding behind the last. */
@@ -260,7 +248,7 @@ static bool do_cas(const struct incoming *in)
 	size_t len = in->len / 2;
 	char *place;
 
-	if (!in->rec.id)
+	if (!in->rec.id || in->rec.n_runs != 1)
 		return false;
 	place = place_of(in, len);
 	if (!place)
@@ -433,7 +421,7 @@ static bool do_long_put(const struct incoming *in)
 	struct arrival *a = NULL;
 	char *place;
 
-	if (!rec->id || !is_sound_runs(rec, 1))
+	if (!rec->id)
 		return false;
 	place = runs_place(in->win, rec, rec->n);
 	if (place)
@@ -455,7 +443,7 @@ static bool do_long_get(const struct incoming *in)
 	char *place, *bytes = NULL;
 	int err = WEFT_ERR_RMA_RANGE;
 
-	if (!rec->id || !is_sound_runs(rec, 1))
+	if (!rec->id)
 		return false;
 	place = runs_place(in->win, rec, rec->n);
 	if (place && rec->n_runs > 1) {
