@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_crowd: all processes send to one, longer messages in each round
+ * p2p_crowd: all processes send to rank 0 at the same time, up to 128 KiB each
  *
- * The messages exceed its receive buffers, so that connections wait for free
- * space. If the provider forgets a connection, the program hangs.
+ * The messages exceed the receive buffers of rank 0, so that the provider stops
+ * reading connections until a buffer is free. If it does not resume reading one
+ * of them, the program hangs.
  */
 #include "mtest.h"
 

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_cycle: orders of finalizing that can never end are errors, not hangs
+ * ses_cycle: processes that finalize in orders that wait for each other get
+ * errors and do not hang
  *
- * Needs WEFT_STALL_WARN=1. By the definition S63 these processes wait for each
- * other without end. Each gets an error from its call. When all have continued,
- * the communicators that they could not disconnect are disconnected.
+ * Needs WEFT_STALL_WARN=1. By rule S63, these processes wait for each other
+ * without end. Each gets an error from its call. The communicators that it
+ * could not disconnect are disconnected after all processes have continued.
  *
- * ex=9   S76: example 11.9 with equal tags; order=0: (a,b | a,b), order=1:
- *        (b,a | b,a)
- * ex=3   S86: X, Y, Z; Y finalizes A then B, Z finalizes B then A
+ * ex=9   S76: example 11.9 of the standard with equal string tags. Both
+ *        processes finalize session a before b (order=0), or b before a
+ *        (order=1)
+ * ex=3   S86: three processes. Rank 1 finalizes session a before b, rank 2
+ *        finalizes b before a
  * ex=10  two processes disconnect two communicators in opposite orders
  * ex=4   all processes in a ring of finalizes
- * ex=1   T1: example 11.9 to the letter: the third communicator has the string
- *        tag "foobar3" here and "foobar2" there; who waits for it is told both
- *        tags, and may go on with the right one
+ * ex=1   T1: example 11.9 as printed. For the third communicator, rank 0
+ *        passes the string tag "foobar3" and rank 1 "foobar2". Rank 1 gets an
+ *        error and repeats the call with "foobar3"
  */
 #include "session.h"
 
@@ -76,7 +79,9 @@ static void example_xyz(void)
 	make(a, "communicator_1");
 	make(mtest.rank ? b : a, "communicator_2");
 	if (mtest.rank == 0) {
-		finalize(&a); /* it waits for both others, which may continue */
+		/* Ranks 1 and 2 may leave their cycle before or after this
+		 * process is part of it, so an error is not certain. */
+		finalize(&a);
 		return;
 	}
 	first = finalize(mtest.rank == 1 ? &a : &b);
@@ -96,8 +101,8 @@ static void disconnect_crossed(void)
 	OK(MPI_Session_finalize(&a));
 }
 
-/* communicator i joins processes i and i + 1; each process first disconnects
- * the one that its other member disconnects second */
+/* Communicator i has the members i and i + 1. Member i disconnects it first,
+ * with session a; member i + 1 disconnects it second, with session b. */
 static void ring(void)
 {
 	MPI_Group world = session_group(a, "mpi://WORLD");

@@ -87,8 +87,8 @@ static void inherited(void)
 	OK(MPI_Mprobe(mtest.rank, 4, comms[4], &message, MPI_STATUS_IGNORE));
 	rc = MPI_Session_finalize(&first);
 	CHECK(mtest_class(rc) == MPI_ERR_PENDING,
-		"S35, S43: the session of a message, found through five "
-		"communicators, %s",
+		"S35, S43: finalize reports a message that was received on a "
+		"communicator derived five times, %s",
 		mtest_error(rc));
 	for (int i = 0; i < 5; i++)
 		CHECK(refused(MPI_Comm_rank(comms[i], &rank)),
@@ -157,11 +157,13 @@ static void attributes(void)
 			OK(MPI_Comm_free(&comm));
 		if (how == 1)
 			OK(MPI_Comm_disconnect(&comm));
-		CHECK(callbacks == (how < 2), "S45: way %d runs %d", how,
-			callbacks);
+		CHECK(callbacks == (how < 2),
+			"S45: free and disconnect run the callback once: "
+			"%d calls in case %d",
+			callbacks, how);
 		session_close(&session);
 		CHECK(callbacks == (how < 2),
-			"S45: finalize runs no callback, way %d", how);
+			"S45: finalize runs no callback, case %d", how);
 	}
 	OK(MPI_Comm_free_keyval(&key));
 }
