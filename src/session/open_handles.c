@@ -27,7 +27,8 @@ static void open_handles_describe(struct weft_link *link, char *buf, size_t len)
 			comm->tag, comm->rank, comm->size);
 }
 
-/* Appends the children on one VCI, as many as fit. Returns their number. */
+/* Appends descriptions of the children on one VCI, as many as fit into len.
+ * Returns the number of all these children. */
 static uint32_t list_vci(struct weft_session *session, struct weft_vci *vci,
 	char *list, size_t len)
 {
@@ -44,7 +45,7 @@ static uint32_t list_vci(struct weft_session *session, struct weft_vci *vci,
 		const struct weft_comm *comm = weft_disconnect_comm_of(link);
 
 		if (comm && comm->spread_of)
-			continue; /* closes with the one it belongs to */
+			continue; /* closes with the communicator spread_of */
 		open_handles_describe(link, text, sizeof(text));
 		if (at + strlen(text) + 3 <= len)
 			at += (size_t)snprintf(list + at, len - at, "%s%s",
