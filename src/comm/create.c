@@ -19,7 +19,7 @@
 #include "comm/comm_init.h"
 #include "comm/blocked.h"
 #include "comm/disconnect.h"
-#include "comm/failed.h"
+#include "core/failed.h"
 #include "core/hint.h"
 #include "comm/ep_exchange.h"
 

@@ -28,7 +28,7 @@
 #include "comm/agree.h"
 #include "comm/leak.h"
 #include "comm/blocked.h"
-#include "comm/failed.h"
+#include "core/failed.h"
 #include "core/session_data.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "core/info.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
-#include "comm/failed.h"
+#include "core/failed.h"
 #include "session/pset_watch.h"
 
 #include <stdio.h>

@@ -16,7 +16,6 @@
 #include "comm/blocked.h"
 #include "comm/create.h"
 #include "comm/disconnect.h"
-#include "comm/failed.h"
 #include "comm/leak.h"
 #include "io/cb_cache.h"
 #include "session/exit.h"

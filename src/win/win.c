@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "comm/create.h"
 #include "comm/disconnect.h"
-#include "comm/failed.h"
+#include "core/failed.h"
 #include "core/attr.h"
 #include "core/errh.h"
 #include "core/info.h"

@@ -9,7 +9,7 @@
 #include "base/bits.h"
 #include "base/err.h"
 #include "coll/coll.h"
-#include "comm/failed.h"
+#include "core/failed.h"
 #include "core/comm.h"
 #include "transport/proc.h"
 

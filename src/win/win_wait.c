@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/knob.h"
-#include "comm/failed.h"
+#include "core/failed.h"
 #include "core/comm.h"
 #include "core/vci_core.h"
 #include "p2p/p2p.h"

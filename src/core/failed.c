@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* failed: processes known to have failed */
-#include "comm/failed.h"
+#include "core/failed.h"
 
 #include "base/lock.h"
 #include "transport/proc.h"
