@@ -29,7 +29,7 @@ static void prov_shm_tune(struct weft_plan *plan, const struct fi_info *info)
 
 const struct weft_prov weft_prov_shm = {
 	.name = "shm",
-	.note = "tests the fabric path on one machine",
+	.note = "only by name (WEFT_PROVIDER), to test on one machine",
 	.use = WEFT_PROV_ON_DEMAND,
 	.is_one_host = true,
 	.forms = { "shm" },

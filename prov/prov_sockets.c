@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prov_sockets: libfabric's old all-in-one socket provider
  *
- * Slow and no longer developed upstream, but complete; ranked after tcp, for
- * installations without another provider. */
+ * Slow and no longer developed upstream. A process that receives noise from a
+ * stranger crashes in it (libfabric 1.17), so only the user chooses it. */
 #include "prov/prov_all.h"
 
 #include <rdma/fabric.h>
@@ -22,8 +22,8 @@ static void prov_sockets_tune(
 
 const struct weft_prov weft_prov_sockets = {
 	.name = "sockets",
-	.note = "nothing better is offered",
-	.use = WEFT_PROV_AUTO,
+	.note = "only by name (WEFT_PROVIDER): strangers can crash it",
+	.use = WEFT_PROV_ON_DEMAND,
 	.has_iface = true,
 	.iface_env = "FI_SOCKETS_IFACE",
 	.forms = { "sockets" },

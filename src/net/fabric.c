@@ -443,7 +443,7 @@ static const char *gate(const struct criteria *w, const struct weft_prov *prov,
 	if (prov->is_one_host && !w->is_one_host)
 		return "reaches processes of this host only";
 	if (prov->use == WEFT_PROV_ON_DEMAND && !named)
-		return "taken only when named (WEFT_PROVIDER)";
+		return prov->note;
 	if (prov->use == WEFT_PROV_MULTI && w->is_one_host && !named &&
 		!*w->iface)
 		return "not needed on one host (WEFT_PROVIDER takes it)";

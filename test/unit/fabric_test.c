@@ -463,7 +463,7 @@ static void nothing_names_every_candidate(void **state)
 	assert_int_equal(rc, WEFT_ERR_NOPROV);
 	assert_null(net);
 	assert_non_null(strstr(text, "cxi, verbs;ofi_rxm, tcp, net, "
-				     "tcp;ofi_rxm, sockets: "
+				     "tcp;ofi_rxm: "
 				     "libfabric does not offer it"));
 }
 
@@ -505,7 +505,7 @@ static void explaining_opens_nothing(void **state)
 	assert_non_null(strstr(text, "cxi: not needed on one host"));
 	assert_non_null(strstr(text, "net: chosen, on lo"));
 	assert_non_null(strstr(text, "tcp;ofi_rxm: usable, on lo"));
-	assert_non_null(strstr(text, "shm: taken only when named"));
+	assert_non_null(strstr(text, "shm: only by name (WEFT_PROVIDER)"));
 	assert_string_equal(opened, "");
 	assert_int_equal(weft_net_explain(&one_host, small, sizeof(small)), n);
 	assert_int_equal(strlen(small), sizeof(small) - 1);
