@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stranger: a foreign process connects to a running job
  *
- *   mpiexec -n 3 stranger      (WEFT_SHM=off)
+ *   mpiexec -n 3 stranger [MESSAGES [CONNECTIONS]]      (WEFT_SHM=off)
  *
  * Rank 0 and rank 1 exchange messages during the whole test. Rank 2 opens a
  * second endpoint and sends messages to rank 0 as a process outside the job
  * could: noise, fragments, wrong versions, names of other jobs and members
- * without the key, repeated messages. It also connects to the port and sends
- * invalid data. The library drops and counts all of them, and the exchange
- * continues. */
+ * without the key, repeated messages. It also connects to the port: in silence,
+ * with noise, and with the greeting of libfabric, whole, truncated or altered.
+ * The library drops and counts all messages, and the exchange continues. */
 #include "base/clock.h"
 #include "transport/bc.h"
 #include "transport/proc.h"
@@ -17,6 +17,7 @@
 
 #include <mpi.h>
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,9 @@ enum {
 	TAG_WORK = 1,
 	TAG_END = 2,
 	TAG_EVIL = 99,
-	N_NOISE = 500,
+	N_NOISE = 500, /* messages, unless the command line has a number */
+	N_OPEN = 32,   /* connections that stay open */
+	GREETING_MAX = 512,
 	DEADLINE_S = 60,
 	PREFIX_LEN = 8, /* of a fabric name */
 };
@@ -125,46 +128,170 @@ static void send_each_kind(const struct weft_wire_net *good)
 	send_wire(&wire);
 }
 
-static void send_noise(void)
+static uint64_t next_random(void)
 {
-	uint64_t noise[8], x = 88172645463325252ull;
+	static uint64_t x = 88172645463325252ull;
 
-	for (int i = 0; i < N_NOISE; i++) {
-		for (int k = 0; k < 8; k++) {
-			x ^= x << 13;
-			x ^= x >> 7;
-			x ^= x << 17;
-			noise[k] = x;
-		}
-		send_bytes(noise, x % (sizeof(noise) + 1));
-	}
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return x;
 }
 
-/* At the port, below libfabric. */
-static void knock(void)
+static void fill_random(void *to, size_t len)
 {
-	char text[700];
-	struct sockaddr_in to;
+	unsigned char *bytes = to;
 
-	memcpy(&to, bc.name + PREFIX_LEN, sizeof(to));
-	if (to.sin_family != AF_INET)
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = (unsigned char)(next_random() >> 24);
+}
+
+/* An invalid message of a random kind. */
+static void send_one(const struct weft_wire_net *good)
+{
+	struct weft_wire_net wire = *good;
+	unsigned char noise[64];
+	size_t len = sizeof(wire);
+
+	switch (next_random() % 6) {
+	case 0:
+		len = next_random() % (sizeof(noise) + 1);
+		fill_random(noise, len);
+		send_bytes(noise, len);
 		return;
-	for (size_t i = 0; i < sizeof(text); i++)
-		text[i] = (char)(i * 37);
-	for (size_t k = 0; k < 8; k++) {
-		int fd = socket(AF_INET, SOCK_STREAM, 0);
+	case 1: /* truncated */
+		len = next_random() % sizeof(wire);
+		break;
+	case 2: /* replayed */
+		break;
+	case 3: /* in the name of another member */
+		wire.src_proc -= 1 + next_random() % 2;
+		break;
+	case 4:
+		wire.src_proc = next_random();
+		break;
+	default:
+		wire.cookie ^= 1ull << next_random() % 64;
+	}
+	send_bytes(&wire, len);
+}
 
-		if (fd < 0 || connect(fd, (void *)&to, sizeof(to)))
-			break;
-		if (k && send(fd, text, k * 90, MSG_NOSIGNAL) < 0)
-			break;
-		if (k % 2)
-			close(fd); /* the other connections stay open and send
-				      no more */
+/* ---- at the port, below libfabric ---- */
+
+static struct sockaddr_in port_of(const unsigned char *name)
+{
+	struct sockaddr_in at;
+
+	memcpy(&at, name + PREFIX_LEN, sizeof(at));
+	return at;
+}
+
+/* The first bytes that libfabric sends over a new connection; 0 if there are
+ * none. */
+static size_t learn_greeting(unsigned char *greeting)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S, addr;
+	int in = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), fd = -1;
+	socklen_t len = sizeof(at);
+	ssize_t n = -1;
+
+	if (bind(in, (void *)&at, sizeof(at)) || listen(in, 1) ||
+		getsockname(in, (void *)&at, &len))
+		goto out;
+	memcpy(bc.name + PREFIX_LEN, &at, sizeof(at));
+	if (weft_net_peer_add(net, bc.name, bc.name_len, &addr))
+		goto out;
+	weft_net_inject(net, addr, "", 0);
+	while (n <= 0 && weft_now_ns() < end) {
+		weft_net_poll(net);
+		if (fd < 0)
+			fd = accept(in, NULL, NULL);
+		if (fd >= 0)
+			n = recv(fd, greeting, GREETING_MAX, MSG_DONTWAIT);
+	}
+	close(fd);
+out:
+	close(in);
+	return n > 0 ? (size_t)n : 0;
+}
+
+static bool is_reset(void)
+{
+	return next_random() % 16 != 0;
+}
+
+/* A connection that ends is mostly reset, because each of the others holds a
+ * port number for a minute. */
+static void hang_up(int fd)
+{
+	struct linger linger = { .l_onoff = is_reset() };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+	close(fd);
+}
+
+static size_t choose_bytes(
+	unsigned char *to, const unsigned char *greeting, size_t len)
+{
+	size_t more = next_random() % 700;
+
+	memcpy(to, greeting, len);
+	switch (next_random() % 6) {
+	case 0: /* silence */
+		return 0;
+	case 1:
+		fill_random(to, more);
+		return more;
+	case 2: /* truncated */
+		return len ? next_random() % len : 0;
+	case 3: /* altered */
+		if (len)
+			to[next_random() % len] ^= 1 << next_random() % 8;
+		return len;
+	case 4: /* noise on a valid connection */
+		fill_random(to + len, more);
+		return len + more;
+	default:
+		return len;
 	}
 }
 
-static void be_stranger(MPI_Comm comm)
+/* The number of connections that were accepted. */
+static long knock(struct sockaddr_in to, long n_connections)
+{
+	unsigned char greeting[GREETING_MAX], bytes[GREETING_MAX + 700];
+	int open[N_OPEN];
+	long n = 0;
+	size_t len = learn_greeting(greeting);
+
+	claim(len > 0, "libfabric's greeting is known");
+	memset(open, -1, sizeof(open));
+	for (; n < n_connections; n++) {
+		int fd = socket(AF_INET, SOCK_STREAM, 0), *slot;
+		size_t n_bytes;
+
+		if (fd < 0 || connect(fd, (void *)&to, sizeof(to))) {
+			printf("# connection %ld: %s\n", n, strerror(errno));
+			break;
+		}
+		n_bytes = choose_bytes(bytes, greeting, len);
+		/* an error: the other side has closed the connection */
+		if (n_bytes)
+			(void)!send(fd, bytes, n_bytes, MSG_NOSIGNAL);
+		slot = &open[next_random() % N_OPEN];
+		if (*slot >= 0)
+			hang_up(*slot);
+		*slot = fd;
+	}
+	for (int i = 0; i < N_OPEN; i++)
+		if (open[i] >= 0)
+			close(open[i]);
+	return n;
+}
+
+static void be_stranger(MPI_Comm comm, long n_messages, long n_connections)
 {
 	struct weft_peer *peer;
 	struct weft_wire_net good;
@@ -187,9 +314,12 @@ static void be_stranger(MPI_Comm comm)
 				.tag = TAG_EVIL },
 		};
 		send_each_kind(&good);
-		send_noise();
-		if (getenv("STRANGER_KNOCKS"))
-			knock();
+		for (long i = 0; i < n_messages; i++)
+			send_one(&good);
+		if (n_connections)
+			claim(knock(port_of(bc.name), n_connections) ==
+					n_connections,
+				"all connections are accepted");
 	}
 	n = (long)n_evil;
 	MPI_Send(&n, 1, MPI_LONG, 1, TAG_END, comm);
@@ -235,7 +365,9 @@ static long work(MPI_Comm comm, int rank)
 	return n;
 }
 
-static void judge(MPI_Comm comm, long n)
+/* A greeting that is repeated may replace the foreign process's connection, so
+ * that messages are lost. */
+static void judge(MPI_Comm comm, long n, bool is_lossy)
 {
 	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
 	struct weft_vci *vci = &weft_proc.vci;
@@ -243,9 +375,11 @@ static void judge(MPI_Comm comm, long n)
 
 	do
 		MPI_Iprobe(2, TAG_EVIL, comm, &flag, MPI_STATUS_IGNORE);
-	while (vci->counters.dropped < (uint64_t)n && weft_now_ns() < end);
+	while (!is_lossy && vci->counters.dropped < (uint64_t)n &&
+		weft_now_ns() < end);
 	claim(!flag, "no message of the foreign process arrived");
-	claim(n > N_NOISE && vci->counters.dropped == (uint64_t)n,
+	claim(is_lossy ? vci->counters.dropped > 0
+		       : vci->counters.dropped == (uint64_t)n,
 		"each message of the foreign process is dropped and counted");
 	printf("# %llu dropped of %ld\n",
 		(unsigned long long)vci->counters.dropped, n);
@@ -255,10 +389,12 @@ int main(int argc, char **argv)
 {
 	MPI_Comm comm = MPI_COMM_WORLD;
 	MPI_Request end;
+	long n, n_messages, n_connections;
 	int rank, word = 0;
-	long n;
 
 	MPI_Init(&argc, &argv);
+	n_messages = argc > 1 ? atol(argv[1]) : N_NOISE;
+	n_connections = argc > 2 ? atol(argv[2]) : 0;
 	MPI_Comm_rank(comm, &rank);
 	if (rank == 2)
 		MPI_Send(&word, 1, MPI_INT, 0, TAG_WORK, comm);
@@ -266,11 +402,11 @@ int main(int argc, char **argv)
 		MPI_Recv(&word, 1, MPI_INT, 2, TAG_WORK, comm,
 			MPI_STATUS_IGNORE);
 	if (rank == 2) {
-		be_stranger(comm);
+		be_stranger(comm, n_messages, n_connections);
 	} else {
 		n = work(comm, rank);
 		if (rank == 0)
-			judge(comm, n);
+			judge(comm, n, n_connections > 0);
 		MPI_Ibarrier(comm, &end);
 		MPI_Wait(&end, MPI_STATUS_IGNORE);
 	}
