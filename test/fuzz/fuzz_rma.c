@@ -111,16 +111,15 @@ static size_t write_rec(struct fuzz_in *in, uint8_t *to)
 	static const uint8_t kinds[] = { WEFT_WIRE_AM_PUT, WEFT_WIRE_AM_AMO,
 		WEFT_WIRE_AM_AMO, WEFT_WIRE_AM_FLUSH, WEFT_WIRE_AM_REGION };
 	uint8_t how = fuzz_u8(in), kind = fuzz_u8(in);
-	struct weft_wire_am rec = {
-		.kind = kinds[kind % sizeof(kinds)],
-		.op = fuzz_u8(in) % 10,
-		.disp = fuzz_u16(in) % (HEAP + 64),
-		.id = fuzz_u8(in) % 4,
-		.n_runs = 1,
-	};
+	struct weft_wire_am rec = { .kind = kinds[kind % sizeof(kinds)],
+		.n_runs = 1 };
 	size_t room = rec.kind == WEFT_WIRE_AM_AMO ? 16 : 0;
 	size_t head = WEFT_AM_HEAD;
 
+	/* in statements: initializers have no order */
+	rec.op = fuzz_u8(in) % 10;
+	rec.disp = fuzz_u16(in) % (HEAP + 64);
+	rec.id = fuzz_u8(in) % 4;
 	rec.type = rec.kind == WEFT_WIRE_AM_PUT ? fuzz_u8(in)
 						: fuzz_u8(in) % 3 * 4;
 	if (rec.kind == WEFT_WIRE_AM_PUT)
