@@ -95,7 +95,7 @@ static bool am_has_sound_runs(const struct weft_wire_am *rec)
 bool weft_am_next(struct weft_wire_am *rec, const uint8_t **data_out,
 	size_t *data_len, const uint8_t **at, size_t *len)
 {
-	size_t head_len = WEFT_AM_HEAD, size;
+	size_t head_len = WEFT_AM_HEAD, size, padded;
 
 	if (*len < head_len)
 		return false;
@@ -113,12 +113,14 @@ bool weft_am_next(struct weft_wire_am *rec, const uint8_t **data_out,
 		rec->n_runs = 1;
 	}
 	size = am_has_sound_runs(rec) ? am_data_len(rec) : SIZE_MAX;
-	if (size > *len - head_len)
+	if (size > WEFT_AM_MAX)
+		return false;
+	padded = head_len + weft_round_up(size, 8);
+	if (padded > *len)
 		return false;
 	*data_out = *at + head_len;
 	*data_len = size;
-	size = weft_min(head_len + weft_round_up(size, 8), *len);
-	*at += size;
-	*len -= size;
+	*at += padded;
+	*len -= padded;
 	return true;
 }
