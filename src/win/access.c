@@ -109,7 +109,7 @@ static inline int access_place(struct weft_win *win,
 		*there_out = (uintptr_t)*place_out;
 		return err;
 	}
-	err = weft_win_target_range(win, target, access, &at);
+	err = weft_win_target_range(target, access, &at);
 	if (err)
 		return err;
 	/* in integers: by message there is no base */

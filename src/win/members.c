@@ -123,13 +123,11 @@ static __attribute__((cold)) int out_of_range(
 		target->am.rank);
 }
 
-int weft_win_target_range(const struct weft_win *win,
-	const struct weft_win_target *target,
+int weft_win_target_range(const struct weft_win_target *target,
 	const struct weft_win_access *access, int64_t *at_out)
 {
 	int64_t at, first, len, start;
 
-	(void)win;
 	/* pairs with the release in win_rma.c */
 	if (!__atomic_load_n(&target->is_known, __ATOMIC_ACQUIRE)) {
 		/* the target checks it */

@@ -186,8 +186,7 @@ void weft_win_detach_all(struct weft_win *win);
 int weft_win_target_open(struct weft_win *win, struct weft_win_target *target);
 /* Byte offset of an access from the target's base; WEFT_ERR_RMA_RANGE outside
  * its memory. */
-int weft_win_target_range(const struct weft_win *win,
-	const struct weft_win_target *target,
+int weft_win_target_range(const struct weft_win_target *target,
 	const struct weft_win_access *access, int64_t *at_out);
 /* Adds the member and the window to an error. */
 int weft_win_of_target(const struct weft_win *win,

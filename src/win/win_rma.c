@@ -407,7 +407,7 @@ int weft_win_rma_move(struct weft_win *win, struct weft_win_target *target,
 		.win = win, .target = target, .whole = whole, .is_put = is_put
 	};
 	int64_t at;
-	int err = weft_win_target_range(win, target, access, &at);
+	int err = weft_win_target_range(target, access, &at);
 
 	if (err || !access->count || !access->type->size)
 		return err;
