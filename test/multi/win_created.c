@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_told: accesses to another process's own memory on a node
+/* win_created: accesses to another process's own memory on a node
  *
  * The kernel copies long puts and gets, also while the target is stopped. Short
  * ones and updates may wait until the target continues. Results, order and
