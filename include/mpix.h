@@ -60,6 +60,39 @@ typedef void MPIX_Session_pset_function(MPI_Session session, const char *pset_na
 int MPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_function *pset_fn, void *extra_state);
 int PMPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_function *pset_fn, void *extra_state);
 
+/* ---- process failures: User Level Failure Mitigation of the MPI Forum ----
+ *
+ * The error classes are not part of the standard ABI. Compare classes
+ * (MPI_Error_class), not codes. A process of the operation has failed; a receive
+ * from any source waits although a member has failed, and may still complete;
+ * the communicator is revoked. */
+#define MPIX_HAVE_FT 1
+#define MPIX_ERR_PROC_FAILED 101
+#define MPIX_ERR_PROC_FAILED_PENDING 102
+#define MPIX_ERR_REVOKED 103
+
+/* Names of the next version of the standard. */
+#define MPI_ERR_PROC_FAILED MPIX_ERR_PROC_FAILED
+#define MPI_ERR_PROC_FAILED_PENDING MPIX_ERR_PROC_FAILED_PENDING
+#define MPI_ERR_REVOKED MPIX_ERR_REVOKED
+#define MPI_Comm_get_failed MPIX_Comm_get_failed
+#define PMPI_Comm_get_failed PMPIX_Comm_get_failed
+#define MPI_Comm_ack_failed MPIX_Comm_ack_failed
+#define PMPI_Comm_ack_failed PMPIX_Comm_ack_failed
+
+/* The failed members that this process knows, in an order that does not change;
+ * and their acknowledgement, of the first num_to_ack of them. */
+int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int PMPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+
+/* The earlier form of the same. */
+int MPIX_Comm_failure_ack(MPI_Comm comm);
+int PMPIX_Comm_failure_ack(MPI_Comm comm);
+int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+
 /* clang-format on */
 
 #ifdef __cplusplus

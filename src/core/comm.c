@@ -8,6 +8,7 @@
 #include "transport/dispatch.h"
 #include "transport/proc.h"
 #include "shm/share.h"
+#include "core/failed.h"
 #include "core/vci_core.h"
 
 #include <stdio.h>
@@ -24,10 +25,12 @@ static uint32_t n_chunks(const struct weft_comm *comm)
 
 bool weft_comm_record_failed(struct weft_comm *comm, uint64_t proc)
 {
-	if (!comm->failed &&
-		(weft_group_rank_of(comm->group, proc) >= 0 ||
-			weft_group_rank_of(comm->remote, proc) >= 0))
-		comm->failed = proc + 1;
+	if (weft_group_rank_of(comm->group, proc) >= 0 ||
+		weft_group_rank_of(comm->remote, proc) >= 0) {
+		weft_failed_add(proc);
+		if (!comm->failed)
+			comm->failed = proc + 1;
+	}
 	if (comm->local && !comm->local->failed)
 		comm->local->failed = comm->failed;
 	return comm->failed != 0;

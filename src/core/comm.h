@@ -100,7 +100,9 @@ struct weft_comm {
 	struct weft_comm_coll coll;
 	struct weft_comm_ctl ctl;
 	uint32_t refs;
-	uint64_t failed; /* process number of a failed member, + 1 */
+	uint64_t failed;  /* process number of a failed member, + 1 */
+	uint32_t n_acked; /* failed members that the program has acknowledged;
+			     see core/failed.h */
 	int coll_err; /* error of a collective here, or 0; messages of the other
 			 members for it and for later ones may be unmatched */
 	struct weft_child child;  /* in its session's list */
@@ -155,8 +157,8 @@ static inline void weft_comm_put(struct weft_comm *comm)
 }
 
 /* Records a failed process if it is a member of either group, also in the local
- * communicator. Returns true if the communicator has a failed member. VCI's
- * lock held. */
+ * communicator and the list of core/failed.h. Returns true if the communicator
+ * has a failed member. VCI's lock held. */
 bool weft_comm_record_failed(struct weft_comm *comm, uint64_t proc);
 
 /* Label of a communicator in messages: its name, else its string tag, else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* failed: processes known to have failed */
+/* failed: the processes that are known to have failed */
 #include "core/failed.h"
 
 #include "base/lock.h"
@@ -14,23 +14,40 @@ static struct {
 	atomic_uint n;
 } failed;
 
-void weft_failed_event(const struct weft_boot_event *event)
+/* The lock is held. */
+static bool failed_has(uint64_t proc)
+{
+	uint32_t n = atomic_load_explicit(&failed.n, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (failed.procs[i] == proc)
+			return true;
+	return false;
+}
+
+void weft_failed_add(uint64_t proc)
 {
 	uint64_t *procs;
 	uint32_t n;
 
-	if (event->kind != WEFT_BOOT_PEER_DIED)
-		return;
 	weft_spin_acquire(&failed.spin);
 	n = atomic_load_explicit(&failed.n, memory_order_relaxed);
-	procs = realloc(failed.procs, (n + 1) * sizeof(*procs));
+	procs = failed_has(proc)
+			? NULL
+			: realloc(failed.procs, (n + 1) * sizeof(*procs));
 	if (procs) {
 		failed.procs = procs;
-		procs[n] =
-			(weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
+		procs[n] = proc;
 		atomic_store_explicit(&failed.n, n + 1, memory_order_relaxed);
 	}
 	weft_spin_release(&failed.spin);
+}
+
+void weft_failed_event(const struct weft_boot_event *event)
+{
+	if (event->kind == WEFT_BOOT_PEER_DIED)
+		weft_failed_add(
+			(weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank);
 }
 
 int32_t weft_failed_first(const struct weft_group *group)
@@ -46,13 +63,12 @@ int32_t weft_failed_first(const struct weft_group *group)
 
 bool weft_failed_is(uint64_t proc)
 {
-	bool is_failed = false;
+	bool is_failed;
 
 	if (!atomic_load_explicit(&failed.n, memory_order_relaxed))
 		return false;
 	weft_spin_acquire(&failed.spin);
-	for (uint32_t i = 0; i < failed.n && !is_failed; i++)
-		is_failed = failed.procs[i] == proc;
+	is_failed = failed_has(proc);
 	weft_spin_release(&failed.spin);
 	return is_failed;
 }
@@ -61,4 +77,64 @@ bool weft_failed_in(const struct weft_group *group)
 {
 	return atomic_load_explicit(&failed.n, memory_order_relaxed) &&
 	       weft_failed_first(group) != WEFT_UNDEFINED;
+}
+
+/* Writes the failed members of a communicator, max at most, to procs, which may
+ * be NULL, and returns their number. */
+static uint32_t failed_members(
+	const struct weft_comm *comm, uint64_t *procs, uint32_t max)
+{
+	uint32_t n = 0;
+
+	weft_spin_acquire(&failed.spin);
+	for (uint32_t i = 0; i < failed.n && n < max; i++) {
+		uint64_t proc = failed.procs[i];
+
+		if (weft_group_rank_of(comm->group, proc) < 0 &&
+			weft_group_rank_of(comm->remote, proc) < 0)
+			continue;
+		if (procs)
+			procs[n] = proc;
+		n++;
+	}
+	weft_spin_release(&failed.spin);
+	return n;
+}
+
+int weft_failed_group(
+	const struct weft_comm *comm, uint32_t n, struct weft_group **group_out)
+{
+	uint32_t n_known = failed_members(comm, NULL, UINT32_MAX);
+	uint64_t *procs;
+	int err;
+
+	n = n < n_known ? n : n_known;
+	procs = malloc((n ? n : 1) * sizeof(*procs));
+	if (!procs)
+		return WEFT_ERR_NOMEM;
+	n = failed_members(comm, procs, n);
+	err = weft_group_create(procs, n, group_out);
+	free(procs);
+	if (!err && n) {
+		(*group_out)->session = comm->group->session;
+		(*group_out)->session_handle = comm->group->session_handle;
+	}
+	return err;
+}
+
+uint32_t weft_failed_ack(struct weft_comm *comm, uint32_t n)
+{
+	uint32_t n_known = failed_members(comm, NULL, UINT32_MAX), n_acked = 0;
+
+	n = n < n_known ? n : n_known;
+	for (uint32_t i = 0; i == 0 || i < comm->n_spread; i++) {
+		struct weft_comm *on = i ? comm->spread[i] : comm;
+
+		weft_vci_lock(on->vci);
+		if (on->n_acked < n)
+			on->n_acked = n;
+		n_acked = on->n_acked;
+		weft_vci_unlock(on->vci);
+	}
+	return n_acked;
 }

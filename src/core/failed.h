@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* failed: processes known to have failed */
+/* failed: the processes that are known to have failed
+ *
+ * One list of the process, in the order of the reports. It only grows. */
 #ifndef WEFT_FAILED_H
 #define WEFT_FAILED_H
 
 #include "boot/boot.h"
-#include "core/group.h"
+#include "core/comm.h"
 
 #include <stdbool.h>
+
+/* Adds a process to the list, unless the list has it. Any thread. */
+void weft_failed_add(uint64_t proc);
 
 /* Records a death that the process manager reports. */
 void weft_failed_event(const struct weft_boot_event *event);
@@ -21,5 +26,17 @@ bool weft_failed_is(uint64_t proc);
 /* The rank of the member whose failure was reported first, or WEFT_UNDEFINED.
  */
 int32_t weft_failed_first(const struct weft_group *group);
+
+/* Creates the group of the first n failed members of a communicator, or of all
+ * of them if there are fewer, in the order of the list. Later groups of the
+ * same communicator begin with the same members. 0 or WEFT_ERR_NOMEM. Any
+ * thread. */
+int weft_failed_group(const struct weft_comm *comm, uint32_t n,
+	struct weft_group **group_out);
+
+/* Acknowledges the first n failed members of a communicator, or all of them if
+ * there are fewer. Returns how many are acknowledged now. Takes the lock of
+ * each VCI of the communicator. */
+uint32_t weft_failed_ack(struct weft_comm *comm, uint32_t n);
 
 #endif

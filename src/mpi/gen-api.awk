@@ -51,10 +51,16 @@ FNR == NR {
 
 $1 == "chapter" { next }
 
-# Extensions, whose prototypes are in mpix.h.
+# Extensions, whose prototypes are in mpix.h. Those without arguments in the
+# table are in mpi_mpix.c.
 $1 == "MPIX" {
-	alias(file_of("mpix"), $2, "MPIX")
-	printf "\tMPIX_%s;\n\tPMPIX_%s;\n", $2, $2 > map
+	sub(/^MPIX\t/, "")
+	file = NF > 1 ? $5 : "mpix"
+	if (NF > 1 && has($7, "checked"))
+		checked(file_of(file), "int PMPIX_" $1 "(" $9 ")",
+			"\"MPIX_" $1 "\"")
+	alias(file_of(file), $1, "MPIX")
+	printf "\tMPIX_%s;\n\tPMPIX_%s;\n", $1, $1 > map
 	next
 }
 

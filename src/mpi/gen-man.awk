@@ -99,8 +99,8 @@ function put_code(text, indent,    at)
 
 function synopsis_c()
 {
-	print ".SS C\n.nf\n#include <mpi.h>\n" > page
-	put_code($8 " MPI_" $1 "(" $9 ");", "        ")
+	printf ".SS C\n.nf\n#include <%s>\n\n", prefix == "MPI_" ? "mpi.h" : "mpix.h" > page
+	put_code($8 " " prefix $1 "(" $9 ");", "        ")
 	print ".fi" > page
 }
 
@@ -336,21 +336,21 @@ function see_also(    n, i, word, text)
 	n = split(forms[$2], word, " ")
 	for (i = 1; i <= n; i++)
 		if (word[i] != $1)
-			text = text ".BR MPI_" word[i] " (3),\n"
+			text = text ".BR " prefix word[i] " (3),\n"
 	printf ".SH SEE ALSO\n%s.BR weft (7)\n", text > page
 }
 
 function one_page(    phrase)
 {
 	read_arguments()
-	page = out "/MPI_" name ".3"
+	page = out "/" prefix name ".3"
 	phrase = $11
 	sub(/\.( .*)?$/, "", phrase)
-	printf ".\\\" made by gen-man\n.TH MPI_%s 3 \"\" \"weft\" \"MPI\"\n" \
-		".SH NAME\nMPI_%s \\- %s%s\n.SH SYNOPSIS\n", name, name,
-		tolower(substr(phrase, 1, 1)), substr(phrase, 2) > page
+	printf ".\\\" made by gen-man\n.TH %s%s 3 \"\" \"weft\" \"MPI\"\n" \
+		".SH NAME\n%s%s \\- %s%s\n.SH SYNOPSIS\n", prefix, name, prefix,
+		name, tolower(substr(phrase, 1, 1)), substr(phrase, 2) > page
 	synopsis_c()
-	if (!has(flags, "conly") || has(flags, "fortran")) {
+	if (prefix == "MPI_" && (!has(flags, "conly") || has(flags, "fortran"))) {
 		if (!has(flags, "f77"))
 			synopsis_f08()
 		synopsis_f77()
@@ -358,11 +358,17 @@ function one_page(    phrase)
 	arguments_section()
 	description()
 	errors()
-	printf ".SH STANDARD\nMPI 5.0, %s %s.\n", $6 ~ /\./ ? "section" : "chapter", $6 > page
+	if (prefix == "MPI_")
+		printf ".SH STANDARD\nMPI 5.0, %s %s.\n", $6 ~ /\./ ? "section" : "chapter", $6 > page
+	else
+		print ".SH STANDARD\nNot in MPI 5.0: User Level Failure Mitigation of the MPI Forum." > page
 	see_also()
 	close(page)
 }
 
-$1 == "chapter" || $1 == "MPIX" { next }
+$1 == "chapter" { next }
+{ prefix = "MPI_" }
+$1 == "MPIX" && NF == 2 { next } # has a page of its own
+sub(/^MPIX\t/, "") { prefix = "MPIX_" }
 NR == FNR { forms[$2] = forms[$2] " " $1; next }
 { one_page() }

@@ -7,6 +7,7 @@
 #include "transport/proc.h"
 #include "session/abort.h"
 
+#include <mpix.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,7 +90,7 @@ int weft_mpi_code(int err)
 	return code ? code : MPI_ERR_OTHER;
 }
 
-/* Name and text of the standard's classes. */
+/* Name and text of the classes of the standard and of mpix.h. */
 static const struct {
 	const char *name;
 	const char *sentence;
@@ -175,6 +176,12 @@ static const struct {
 	[MPI_ERR_ERRHANDLER] = { "MPI_ERR_ERRHANDLER",
 		"invalid error handler" },
 	[MPI_ERR_ABI] = { "MPI_ERR_ABI", "ABI mismatch" },
+	[MPIX_ERR_PROC_FAILED] = { "MPIX_ERR_PROC_FAILED",
+		"a process of the operation has failed" },
+	[MPIX_ERR_PROC_FAILED_PENDING] = { "MPIX_ERR_PROC_FAILED_PENDING",
+		"a member has failed; the receive is still active" },
+	[MPIX_ERR_REVOKED] = { "MPIX_ERR_REVOKED",
+		"the communicator is revoked" },
 };
 
 bool weft_mpi_class_string(int code, char *buf)

@@ -34,10 +34,10 @@ CLEANFILES += src/mpi/man.stamp
 
 install-data-local: src/mpi/man.stamp
 	$(MKDIR_P) "$(DESTDIR)$(man3dir)"
-	$(INSTALL_DATA) src/mpi/man3/MPI_*.3 "$(DESTDIR)$(man3dir)"
+	$(INSTALL_DATA) src/mpi/man3/MPI*_*.3 "$(DESTDIR)$(man3dir)"
 
 uninstall-local: src/mpi/man.stamp
-	cd src/mpi/man3 && for page in MPI_*.3; do \
+	cd src/mpi/man3 && for page in MPI*_*.3; do \
 		rm -f "$(DESTDIR)$(man3dir)/$$page"; done
 
 clean-local:
@@ -56,7 +56,7 @@ libmpi_abi_la_SOURCES += \
 	src/mpi/mpi_status.c src/mpi/mpi_grequest.c \
 	src/mpi/mpi_abi.c src/mpi/mpi_dynamic.c src/mpi/mpi_attr.c \
 	src/mpi/mpi_attr.h src/mpi/mpi_comm.c src/mpi/mpi_env.c \
-	src/mpi/mpi_errh.c src/mpi/mpi_group.c src/mpi/mpi_info.c \
+	src/mpi/mpi_errh.c src/mpi/mpi_ft.c src/mpi/mpi_group.c src/mpi/mpi_info.c \
 	src/mpi/mpi_level.h src/mpi/mpi_session.c \
 	src/mpi/mpi_win.c src/mpi/mpi_rma.c src/mpi/mpi_epoch.c \
 	src/mpi/mpi_file.c src/mpi/mpi_transfer.c \

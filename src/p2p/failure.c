@@ -20,6 +20,9 @@
  * messages announced to this process are refused, and its own are cancelled. */
 #include "p2p/p2p_priv.h"
 
+#include "core/failed.h"
+#include "transport/proc.h"
+
 /* True if the receive may wait for a message from this peer. */
 static bool waits_for(struct weft_req *req, struct weft_peer *peer)
 {
@@ -137,7 +140,10 @@ static void end_departed_waits(const struct weft_vci *vci)
 
 void weft_failure_record(struct weft_comm *comm, uint64_t failed)
 {
-	if (!failed || comm->failed)
+	if (!failed)
+		return;
+	weft_failed_add(failed - 1);
+	if (comm->failed)
 		return;
 	comm->failed = failed;
 	if (comm->local && !comm->local->failed)
@@ -151,6 +157,8 @@ static void failure_record(struct weft_peer *peer)
 	struct weft_map_entry *entry;
 	size_t pos = 0;
 
+	if (weft_proc_is_member(peer->proc))
+		weft_failed_add(peer->proc);
 	while ((entry = weft_map_next(&peer->vci->core->comms, &pos)) != NULL)
 		weft_comm_record_failed(entry->value, peer->proc);
 	pos = 0;
