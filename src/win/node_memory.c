@@ -3,7 +3,6 @@
 #include "win/node_memory.h"
 
 #include "base/knob.h"
-#include "base/pid.h"
 #include "core/comm.h"
 #include "shm/copy.h"
 #include "shm/share.h"
@@ -18,7 +17,6 @@
 enum {
 	SLOTS = 65536,
 	POOLED = 16384, /* bytes of data that get no file of their own */
-	REUSED = 8,	/* at abandoned windows, for each that is made */
 };
 
 /* The shared piece. */
@@ -34,19 +32,8 @@ static struct {
 	struct states *states; /* share's, or private without shared memory */
 	uint8_t *is_used;      /* by slot */
 	uint32_t n_used, next;
-	pid_t pid;		    /* mine */
-	struct weft_link abandoned; /* freed, but members may access them */
-	uint32_t n_abandoned;
-} own_states = { .lock = PTHREAD_MUTEX_INITIALIZER,
-	.abandoned = { &own_states.abandoned, &own_states.abandoned } };
-
-/* A member of this node that accesses my memory until it has left the window,
- * or has died. */
-struct near_one {
-	pid_t pid;
-	uint32_t was;
-	const _Atomic uint32_t *n_gone; /* of its place; NULL: is not mapped */
-};
+	pid_t pid; /* mine */
+} own_states = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 struct weft_win_memory {
 	uint32_t slot;
@@ -56,11 +43,7 @@ struct weft_win_memory {
 	void *pooled;		 /* not NULL: my data, in a file with others' */
 	struct weft_win_mapped **kept; /* of others: states, and data */
 	uint32_t n_kept;
-	struct near_one *near;
-	uint32_t n_near;
-	bool is_reached;       /* so near are all of them */
-	bool is_abandoned;     /* members were not waited for */
-	struct weft_link link; /* in own_states.abandoned */
+	bool is_abandoned; /* members were not waited for */
 };
 
 /* --- states -------------------------------------------------------- */
@@ -98,52 +81,6 @@ static int states_open(void)
 	return 0;
 }
 
-/* Releases memory for other windows. own_states.lock held, here and below. */
-static void memory_release(struct weft_win_memory *memory)
-{
-	for (uint32_t i = 0; i < memory->n_kept; i++)
-		weft_win_mapped_put(memory->kept[i]);
-	if (memory->pooled)
-		weft_win_mem_free(memory->pooled);
-	if (memory->has_slot) {
-		own_states.is_used[memory->slot] = 0;
-		if (!--own_states.n_used)
-			own_states.next = 0;
-	}
-	free(memory->kept);
-	free(memory->near);
-	free(memory);
-}
-
-static bool is_gone(const struct near_one *one)
-{
-	/* pairs with the release in weft_win_memory_close() */
-	return (one->n_gone && atomic_load_explicit(one->n_gone,
-				       memory_order_acquire) != one->was) ||
-	       weft_pid_has_ended(one->pid, 0);
-}
-
-/* Releases abandoned memory that no member uses; checks each at most once, and
- * so many in all. */
-static void abandoned_reuse(uint32_t most)
-{
-	for (most = weft_min(most, own_states.n_abandoned); most; most--) {
-		struct weft_link *link =
-			weft_list_pop_front(&own_states.abandoned);
-		struct weft_win_memory *m =
-			weft_container_of(link, struct weft_win_memory, link);
-
-		while (m->n_near && is_gone(&m->near[m->n_near - 1]))
-			m->n_near--;
-		if (m->n_near) {
-			weft_list_push_back(&own_states.abandoned, &m->link);
-		} else {
-			own_states.n_abandoned--;
-			memory_release(m);
-		}
-	}
-}
-
 static int slot_take(struct weft_win *win)
 {
 	int err = states_open();
@@ -151,7 +88,6 @@ static int slot_take(struct weft_win *win)
 
 	if (err)
 		return err;
-	abandoned_reuse(own_states.n_used == SLOTS ? UINT32_MAX : REUSED);
 	i = own_states.next;
 	if (own_states.n_used == SLOTS)
 		return weft_err_set(WEFT_ERR_NOMEM,
@@ -164,8 +100,17 @@ static int slot_take(struct weft_win *win)
 	win->memory->slot = i;
 	win->memory->has_slot = true;
 	win->state = &own_states.states->slots[i];
-	memset(win->state, 0, offsetof(struct weft_win_state, n_gone));
+	memset(win->state, 0, sizeof(*win->state));
 	return 0;
+}
+
+static void slot_drop(uint32_t slot)
+{
+	pthread_mutex_lock(&own_states.lock);
+	own_states.is_used[slot] = 0;
+	if (!--own_states.n_used)
+		own_states.next = 0;
+	pthread_mutex_unlock(&own_states.lock);
 }
 
 /* --- my own memory ------------------------------------------------- */
@@ -357,8 +302,6 @@ static int reach(struct weft_win *win, uint32_t rank,
 	const struct weft_win_record *record)
 {
 	struct weft_win_target *target = weft_win_target_of(win, rank);
-	struct weft_win_memory *memory = win->memory;
-	struct near_one *one;
 	struct states *states;
 
 	if (!target)
@@ -374,15 +317,11 @@ static int reach(struct weft_win *win, uint32_t rank,
 		target->stripes = weft_win_my_stripes();
 		return 0;
 	}
-	one = &memory->near[memory->n_near++];
-	one->pid = record->pid;
 	states = reach_states(win, rank, record);
 	if (!states)
 		return 0;
 	target->state = &states->slots[record->slot];
 	target->stripes = &states->stripes;
-	one->n_gone = &target->state->n_gone;
-	one->was = atomic_load_explicit(one->n_gone, memory_order_relaxed);
 	reach_data(win, target, record);
 	return 0;
 }
@@ -397,8 +336,7 @@ int weft_win_memory_reach(
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size; i++)
 		n += is_node_local(win, i);
 	memory->kept = calloc(2 * (size_t)n, sizeof(*memory->kept));
-	memory->near = calloc(n, sizeof(*memory->near));
-	if (!memory->kept || !memory->near)
+	if (!memory->kept)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
 	win->is_uniform = win->flavor != WEFT_WIN_DYNAMIC;
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size && !err; i++) {
@@ -418,7 +356,6 @@ int weft_win_memory_reach(
 				  t->way != WEFT_WIN_MAPPED))
 			win->has_remote = true;
 	}
-	memory->is_reached = !err;
 	return err;
 }
 
@@ -518,22 +455,13 @@ void weft_win_memory_close(struct weft_win *win)
 		return;
 	weft_win_memory_settle(win);
 	weft_share_unmap(memory->share.base, memory->share.len);
-	pthread_mutex_lock(&own_states.lock);
-	if (memory->has_slot)
-		atomic_fetch_add_explicit(
-			&win->state->n_gone, 1, memory_order_release);
-	if (memory->is_abandoned && !memory->is_reached) {
-		memory->has_slot = false; /* the members that have mapped it are
-					     not known */
-		memory->pooled = NULL;
-	}
-	if (memory->is_abandoned) {
-		weft_list_push_back(&own_states.abandoned, &memory->link);
-		own_states.n_abandoned++;
-		abandoned_reuse(REUSED);
-	} else {
-		memory_release(memory);
-	}
-	pthread_mutex_unlock(&own_states.lock);
+	for (uint32_t i = 0; i < memory->n_kept; i++)
+		weft_win_mapped_put(memory->kept[i]);
+	if (!memory->is_abandoned)
+		weft_win_mem_free(memory->pooled);
+	if (!memory->is_abandoned && memory->has_slot)
+		slot_drop(memory->slot);
+	free(memory->kept);
+	free(memory);
 	win->memory = NULL;
 }

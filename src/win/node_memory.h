@@ -50,8 +50,8 @@ int weft_win_memory_map(struct weft_win *win,
 /* All members have mapped my data: closes its file. */
 void weft_win_memory_settle(struct weft_win *win);
 
-/* Members may still access the memory, as they were not waited for. It is
- * reused once those of this node have left the window or have died. */
+/* Members may still access the memory, as they were not waited for. No other
+ * window of this process uses it. */
 void weft_win_memory_abandon(struct weft_win *win);
 
 void weft_win_memory_close(struct weft_win *win);

@@ -50,8 +50,6 @@ struct weft_win_state {
 	/* by member, which alone changes it: its notices to this member */
 	_Alignas(WEFT_CACHE_LINE)
 		atomic_uint n_notices[WEFT_WIN_NOTICES][WEFT_WIN_POLLED_MAX];
-	/* the last: freed windows that had this slot; not cleared */
-	_Alignas(WEFT_CACHE_LINE) _Atomic uint32_t n_gone;
 };
 
 /* Locks by address, of which each update takes one; in shared memory. A taken

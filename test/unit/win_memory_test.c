@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_memory_test: the slot of a window is released when the processes of the
- * node that were not waited for have left it or have failed; attached memory is
- * found until it is detached */
+/* win_memory_test: no window has the slot of another one whose members were not
+ * waited for; attached memory is found until it is detached */
 #include "win/node_memory.h"
 
 #include "base/err.h"
 #include "core/comm.h"
 #include "core/group.h"
-#include "shm/share.h"
 #include "transport/proc.h"
 #include "transport/vci.h"
 
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 enum { PLACES = 65536 };
@@ -59,10 +54,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The other one, a process that has this one's places, is at one of them; NULL:
- * at the same. */
-static int open_window(struct weft_win *win, pid_t pid,
-	const struct weft_win_record *its, struct weft_win_record *mine_out)
+/* The other member has this process's memory. */
+static int open_window(struct weft_win *win, struct weft_win_record *mine_out)
 {
 	struct weft_win_record records[2] = { { .data_fd = -1 } };
 	int err;
@@ -74,9 +67,7 @@ static int open_window(struct weft_win *win, pid_t pid,
 	win->targets = calloc(1, sizeof(*win->targets));
 	assert_non_null(win->targets);
 	err = weft_win_memory_open(win, &config, &records[0]);
-	records[1] = its ? *its : records[0];
-	records[1].pid = pid;
-	records[1].owner = (uint64_t)weft_share_domain() << 32 | (uint32_t)pid;
+	records[1] = records[0];
 	*mine_out = records[0];
 	return err ? err : weft_win_memory_reach(win, records);
 }
@@ -89,43 +80,18 @@ static void close_window(struct weft_win *win, bool is_waited_for)
 	weft_win_memory_close(win);
 }
 
-static void a_survivor_keeps_the_slot_until_the_failure(void **state)
+static void no_window_has_the_slot_of_a_failed_one(void **state)
 {
-	struct weft_win_record mine;
+	struct weft_win_record failed, mine;
 	struct weft_win win;
-	pid_t child;
 
 	(void)state;
-	assert_int_equal(open_window(&win, getpid(), NULL, &mine), 0);
-	child = fork(); /* has the file */
-	assert_true(child >= 0);
-	if (!child)
-		for (;;)
-			pause();
-	close_window(&win, true);
+	assert_int_equal(open_window(&win, &failed), 0);
+	close_window(&win, false);
 	for (int i = 0; i < PLACES; i++) {
-		assert_int_equal(open_window(&win, child, NULL, &mine), 0);
-		close_window(&win, false);
-	}
-	assert_int_equal(open_window(&win, child, NULL, &mine), WEFT_ERR_NOMEM);
-	close_window(&win, true);
-	assert_int_equal(kill(child, SIGKILL), 0);
-	assert_int_equal(waitpid(child, NULL, 0), child);
-	assert_int_equal(open_window(&win, child, NULL, &mine), 0);
-	close_window(&win, true);
-}
-
-static void a_departed_process_keeps_no_slot(void **state)
-{
-	struct weft_win_record its, mine;
-	struct weft_win win, other;
-
-	(void)state;
-	for (int i = 0; i < PLACES + 99; i++) {
-		assert_int_equal(open_window(&other, getpid(), NULL, &its), 0);
-		assert_int_equal(open_window(&win, getpid(), &its, &mine), 0);
-		close_window(&win, false);
-		close_window(&other, true);
+		assert_int_equal(open_window(&win, &mine), 0);
+		assert_int_not_equal(mine.slot, failed.slot);
+		close_window(&win, true);
 	}
 }
 
@@ -162,8 +128,7 @@ static void attached_memory_is_found_until_detached(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_survivor_keeps_the_slot_until_the_failure),
-		cmocka_unit_test(a_departed_process_keeps_no_slot),
+		cmocka_unit_test(no_window_has_the_slot_of_a_failed_one),
 		cmocka_unit_test(attached_memory_is_found_until_detached),
 	};
 
