@@ -11,6 +11,27 @@ bool weft_profile_is_file(const char *profile)
 	return strcmp(profile, "on") && strcmp(profile, "1");
 }
 
+void weft_profile_job_file(
+	char *buf, size_t len, const char *profile, const char *job)
+{
+	size_t end = strlen(profile);
+
+	if (weft_profile_is_trace(profile))
+		end -= strlen("trace.json");
+	else if (weft_profile_is_file(profile) && end > strlen(".json"))
+		end -= strlen(".json");
+	else
+		job = "";
+	if (*job && !weft_profile_is_trace(profile))
+		snprintf(buf, len, "%.*s.%s%s", (int)end, profile, job,
+			profile + end);
+	else if (*job)
+		snprintf(buf, len, "%.*s%s.%s", (int)end, profile, job,
+			profile + end);
+	else
+		snprintf(buf, len, "%s", profile);
+}
+
 /* A file that cannot be written is a warning, because the job is done. */
 static void output_file(const struct weft_profile_report *report,
 	const char *name, const char *program)

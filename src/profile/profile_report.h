@@ -84,6 +84,12 @@ void weft_profile_library(char *path, size_t len);
 /* True if the value of WEFT_PROFILE names a file: it is neither on nor 1. */
 bool weft_profile_is_file(const char *profile);
 
+/* The value of WEFT_PROFILE for a spawned job: the name of a file contains the
+ * job's name, so that it is another file than that of the first job. job "":
+ * the value itself. */
+void weft_profile_job_file(
+	char *buf, size_t len, const char *profile, const char *job);
+
 /* Prints the page on standard error, and writes the file if WEFT_PROFILE, with
  * the value `profile`, names one. program is the name in warnings. */
 void weft_profile_output(struct weft_profile_report *report,

@@ -80,19 +80,25 @@ int weft_run_profile_set_up(struct weft_run_opt *opt)
 	if (!err && !is_set)
 		err = weft_run_opt_setenv(opt, pair);
 	snprintf(pair, sizeof(pair), "WEFT_PROFILE=%s", opt->profile);
+	/* the launchers of spawned jobs inherit it */
+	if (!err && setenv("WEFT_PROFILE", opt->profile, 1))
+		err = WEFT_ERR_NOMEM;
 	return err ? err : weft_run_opt_setenv(opt, pair);
 }
 
-void weft_run_profile_print(const char *profile, const char *dir, uint32_t n)
+void weft_run_profile_print(
+	const char *profile, const char *job, const char *dir, uint32_t n)
 {
 	struct weft_profile_report report;
+	char file[PATH_MAX];
 
+	weft_profile_job_file(file, sizeof(file), profile, job);
 	if (weft_profile_report_make(&report, dir, n)) {
 		fputs("mpiexec: no memory for the profile\n", stderr);
 		return;
 	}
 	if (report.n_recorded) {
-		weft_profile_output(&report, profile, "mpiexec");
+		weft_profile_output(&report, file, "mpiexec");
 	} else {
 		fputs("mpiexec: no profile: no process has called MPI of this "
 		      "library\n",

@@ -12,7 +12,8 @@ struct weft_run_opt;
 int weft_run_profile_set_up(struct weft_run_opt *opt);
 
 /* Prints the page of a job of n processes that has ended, from their records in
- * dir. */
-void weft_run_profile_print(const char *profile, const char *dir, uint32_t n);
+ * dir. job is the name of a spawned job, else "". */
+void weft_run_profile_print(
+	const char *profile, const char *job, const char *dir, uint32_t n);
 
 #endif

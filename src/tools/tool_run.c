@@ -703,8 +703,9 @@ static int tool_run_launch(struct weft_run_job *run)
 		loop(run);
 		report_unjoined(run);
 		if (run->opt.profile)
-			weft_run_profile_print(
-				run->opt.profile, run->dir, run->n);
+			weft_run_profile_print(run->opt.profile,
+				*run->parent ? run->name : "", run->dir,
+				run->n);
 	}
 	tear_down(run);
 	return run->status;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* profiled: known calls, for the tests of mpiexec --profile
  *
- * usage: profiled calls | late | threads | session | abort | crash */
+ * usage: profiled calls | late | threads | session | abort | crash |
+ *	spawn */
 #include <mpi.h>
 
 #include <pthread.h>
@@ -95,6 +96,27 @@ static int in_session(void)
 	return 0;
 }
 
+/* A job of one process makes 3 sends to itself. */
+static void spawn_one(char *program, MPI_Comm parent)
+{
+	char *argv[] = { (char[]){ "spawn" }, NULL };
+	MPI_Request request;
+	MPI_Comm child;
+	int in, out = 1;
+
+	for (int i = 0; i < 3 && parent != MPI_COMM_NULL; i++) {
+		MPI_Irecv(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request);
+		MPI_Send(&out, 1, MPI_INT, 0, 0, MPI_COMM_SELF);
+		MPI_Wait(&request, MPI_STATUS_IGNORE);
+	}
+	if (parent == MPI_COMM_NULL)
+		MPI_Comm_spawn(program, argv, 1, MPI_INFO_NULL, 0,
+			MPI_COMM_WORLD, &child, MPI_ERRCODES_IGNORE);
+	else
+		child = parent;
+	MPI_Comm_disconnect(&child);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -109,7 +131,12 @@ int main(int argc, char **argv)
 		be_late();
 	else if (!strcmp(mode, "threads"))
 		start_threads();
-	else
+	else if (!strcmp(mode, "spawn")) {
+		MPI_Comm parent;
+
+		MPI_Comm_get_parent(&parent);
+		spawn_one(argv[0], parent);
+	} else
 		make_calls(MPI_COMM_WORLD);
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (!strcmp(mode, "abort") && rank == 0)
