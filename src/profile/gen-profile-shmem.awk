@@ -46,27 +46,44 @@ function shmem_waits(name)
 		name !~ /_nbi$|sync_size/
 }
 
-function shmem_wrapper(result, name, args,    value, n_bytes)
+# The wrapper. Calls with the same number of elements and PE as the last one are
+# counted only, as in gen-profile.awk.
+function shmem_wrapper(result, name, args,    is_void, n_bytes, pe, n, call, number)
 {
-	value = result != "void "
+	is_void = result == "void "
 	n_bytes = shmem_bytes(name, args)
+	n = args ~ /nelems/ ? "nelems" : args ~ /nreduce/ ? "nreduce" : ""
+	pe = n_bytes != "" && args ~ /int pe$|int pe,/
+	call = "shmem_next.f_" name "(" shmem_passed(args) ")"
+	number = ++n_names
 	printf "\t%s(*f_%s)(%s);\n", result, name, args > shmem_next
 	shmem_slots = shmem_slots sprintf("\t{ \"%s\", &shmem_next.f_%s },\n", name, name)
-	# in brackets: shmem.h has macros of some names
-	printf "\n%s(%s)(%s)\n{\n\tuint64_t began = weft_profile_now();\n", result,
-		name, args > shmem_calls
-	printf "\t%sshmem_next.f_%s(%s);\n", value ? result "value_ = " : "", name,
-		shmem_passed(args) > shmem_calls
-	printf "\tstruct weft_profile_site *site = weft_profile_add(%d,\n" \
-		"\t\t__builtin_frame_address(0), began);\n\n", ++n_names > shmem_calls
-	if (n_bytes != "" && args ~ /int pe$|int pe,/)
-		printf "\tweft_profile_pe(site, pe, %s);\n", n_bytes > shmem_calls
+	printf "\n__attribute__((noinline)) static %sslow_%s(%s)\n{\n", result, name,
+		args > shmem_calls
+	print "\tstruct weft_profile_call call_;\n" > shmem_calls
+	printf "\tweft_profile_begin(&call_, %d, __builtin_frame_address(0), false);\n",
+		number > shmem_calls
+	printf "\t%s%s;\n", is_void ? "" : result "value_ = ", call > shmem_calls
+	print "\n\tweft_profile_end(&call_);" > shmem_calls
+	if (pe)
+		printf "\tweft_profile_pe(&call_, pe, %s);\n", n_bytes > shmem_calls
 	else if (n_bytes != "")
-		printf "\tweft_profile_bytes(site, %s);\n", n_bytes > shmem_calls
-	else
-		print "\t(void)site;" > shmem_calls
-	print (value ? "\treturn value_;\n" : "") "}" > shmem_calls
-	printf "\t{ \"%s\", %s, false },\n", name, shmem_waits(name) ? "true" : "false" > names
+		printf "\tweft_profile_bytes(&call_, %s);\n", n_bytes > shmem_calls
+	if (n != "" || pe)
+		printf "\tweft_profile_key(&call_, %s, %s, 0, 0);\n",
+			n != "" ? "(uint64_t)" n : "0", pe ? "(uint64_t)pe" : "0" > shmem_calls
+	print (is_void ? "" : "\treturn value_;\n") "}" > shmem_calls
+	# in brackets: shmem.h has macros of some names
+	printf "\n%s(%s)(%s)\n{\n", result, name, args > shmem_calls
+	print "\tstruct weft_profile_site *site_ = weft_profile_latest(" > shmem_calls
+	printf "\t\t%d, __builtin_return_address(0));\n\n\tif (weft_likely(site_%s%s)) {\n",
+		number, n != "" ? " && site_->key[0] == (uint64_t)" n : "",
+		pe ? " && site_->key[1] == (uint64_t)pe" : "" > shmem_calls
+	printf "\t\tweft_profile_pass(site_);\n\t\t%s%s;\n%s\t}\n", is_void ? "" : "return ", call,
+		is_void ? "\t\treturn;\n" : "" > shmem_calls
+	printf "\t%sslow_%s(%s);\n}\n", is_void ? "" : "return ", name,
+		shmem_passed(args) > shmem_calls
+	printf "\t{ \"%s\", %s, false, false },\n", name, shmem_waits(name) ? "true" : "false" > names
 }
 
 BEGIN {

@@ -29,12 +29,17 @@ function passed(    n, i, word, list)
 	return list
 }
 
-# An expression for the bytes that the call passes, "" if unknown. The root
-# scatters what the others receive, so there the receiver's numbers count.
-function bytes(    sides, n, i, side, word, text)
+# An expression for the bytes that the call passes, "" if unknown: those that
+# the process sends. The root scatters what the others receive, so there the
+# receiver's numbers count. Sets keys, the arguments that decide it; "" if these
+# are arrays.
+function bytes(    sides, n, i, side, word, text, place, times)
 {
-	if ($3 ~ /^init/)
-		return ""
+	keys = ""
+	if ($2 ~ /^(Fetch_and_op|Compare_and_swap)$/) {
+		keys = "datatype"
+		return "weft_profile_size(datatype)"
+	}
 	sides = "send/sendcount/sendtype -/count/datatype -/recvcount/datatype " \
 		"origin_/origin_count/origin_datatype"
 	if ($2 ~ /Scatterv?$/)
@@ -46,13 +51,55 @@ function bytes(    sides, n, i, side, word, text)
 		    has[word[2]] ~ /\(/ || has[word[3]] ~ /\(/)
 			continue
 		text = "(uint64_t)" word[2] " * weft_profile_size(" word[3] ")"
-		if ((word[1] "buf") in has)
-			text = word[1] "buf == MPI_IN_PLACE ? 0 : " text
+		keys = word[2] " " word[3]
+		place = word[1] "buf"
+		if ($4 != "coll" || !(place in has))
+			place = ""
+		if ($2 ~ /^Alltoall$/)
+			times = "members"
+		else if ($2 ~ /^Neighbor_/)
+			times = "neighbors"
+		if (place != "" && "recvcount" in has && has["recvcount"] !~ /\(/ &&
+		    place == "sendbuf")
+			text = "(sendbuf == MPI_IN_PLACE ? (uint64_t)recvcount * " \
+				"weft_profile_size(recvtype) : " text ")"
+		else if (place != "")
+			text = "(" place " == MPI_IN_PLACE ? 0 : " text ")"
+		if (place != "")
+			keys = place == "sendbuf" && "recvcount" in has &&
+				has["recvcount"] !~ /\(/ ? \
+				"(sendbuf!=MPI_IN_PLACE?sendcount:recvcount) " \
+				"(sendbuf!=MPI_IN_PLACE?sendtype:recvtype)" : \
+				keys " (" place "==MPI_IN_PLACE)"
+		if (times != "") {
+			text = text " * weft_profile_" times "(comm)"
+			keys = keys " comm"
+		} else if ("partitions" in has) {
+			text = text " * (uint64_t)partitions"
+		}
 		return text
 	}
-	if ($2 ~ /^(Fetch_and_op|Compare_and_swap)$/)
-		return "weft_profile_size(datatype)"
+	keys = ""
+	if ("sendtypes" in has)
+		return "weft_profile_sum(" (is_large() ? "true" : "false") \
+			", " members() ", sendbuf == MPI_IN_PLACE ? NULL : sendcounts, sendtypes, NULL)"
+	if ("sendcounts" in has && "sendtype" in has)
+		return "weft_profile_sum(" (is_large() ? "true" : "false") \
+			", " members() ", sendbuf == MPI_IN_PLACE ? NULL : sendcounts, NULL, sendtype)"
+	if ("recvcounts" in has && "datatype" in has)
+		return "weft_profile_sum(" (is_large() ? "true" : "false") \
+			", " members() ", recvcounts, NULL, datatype)"
 	return ""
+}
+
+function is_large()
+{
+	return $1 ~ /_c$/
+}
+
+function members()
+{
+	return "weft_profile_" ($2 ~ /^Neighbor_/ ? "neighbors" : "members") "(comm)"
 }
 
 # True if another process must do its part before the call ends.
@@ -64,38 +111,105 @@ function waits()
 		$1 ~ /^Win_(fence|start|complete|wait|lock|lock_all|unlock|unlock_all|flush|flush_all)$/
 }
 
-function wrapper(    n_bytes)
+# True if it waits for a message of one rank.
+function receives()
 {
-	n_bytes = bytes()
-	printf "\nint MPI_%s(%s)\n{\n", $1, $9 > calls
-	print "\tuint64_t start = weft_profile_now();" > calls
-	printf "\tint rc = next.%s(%s);\n", $1, passed() > calls
-	printf "\tstruct weft_profile_site *site = weft_profile_add(%d,\n" \
-		"\t\t__builtin_frame_address(0), start);\n\n", ++n_names > calls
-	if ("dest" in has && "comm" in has && n_bytes != "")
-		printf "\tweft_profile_sent(site, comm, dest, %s, %s);\n",
+	return waits() && "source" in has && "comm" in has
+}
+
+# The call of the next MPI_X.
+function next_call()
+{
+	return sprintf("next.%s(%s)", $1, passed())
+}
+
+# The call that is not like the last one.
+function slow(n_bytes,    init)
+{
+	init = $3 ~ /^init/ || $1 ~ /^P(send|recv)_init$/
+	printf "\n__attribute__((noinline)) static int slow_%s(%s)\n{\n", $1, $9 > calls
+	print "\tstruct weft_profile_call call;\n\tint rc;\n" > calls
+	printf "\tweft_profile_begin(&call, %d, __builtin_frame_address(0), %s);\n",
+		n_names, receives() ? "source < 0" : "false" > calls
+	if (receives())
+		print "\tweft_profile_source(comm, source);" > calls
+	if ($1 == "Request_free")
+		print "\tweft_profile_forget(request);" > calls
+	printf "\trc = %s;\n\tweft_profile_end(&call);\n", next_call() > calls
+	if ($1 ~ /^Start(all)?$/)
+		printf "\tweft_profile_start(&call, %s);\n",
+			$1 == "Start" ? "1, request" : "count, array_of_requests" > calls
+	if (init) {
+		if (n_bytes != "" && !("source" in has))
+			printf "\tif (!rc)\n\t\tweft_profile_init(*request, comm, %s, %s);\n",
+				"dest" in has ? "dest" : "MPI_PROC_NULL", n_bytes > calls
+	} else if ("dest" in has && "comm" in has && n_bytes != "")
+		printf "\tweft_profile_sent(&call, comm, dest, %s, %s);\n",
 			"tag" in has ? "tag" : "sendtag", n_bytes > calls
 	else if ("target_rank" in has && "win" in has && n_bytes != "")
-		printf "\tweft_profile_put(site, win, target_rank, %s);\n",
+		printf "\tweft_profile_put(&call, win, target_rank, %s);\n",
 			n_bytes > calls
 	else if (n_bytes != "" && !("source" in has))
-		printf "\tweft_profile_bytes(site, %s);\n", n_bytes > calls
-	else
-		print "\t(void)site;" > calls
+		printf "\tweft_profile_bytes(&call, %s);\n", n_bytes > calls
 	if ($4 == "coll" && $3 ~ /^run/ && "comm" in has)
-		print "\tweft_profile_collective(site, comm);" > calls
-	if (!("source" in has) || !("comm" in has) || $3 ~ /^init/)
+		print "\tweft_profile_collective(&call, comm);" > calls
+	if (!("source" in has) || !("comm" in has) || init)
 		;
 	else if ("buf" in has || "recvbuf" in has)
-		printf "\tweft_profile_received(comm, source, %s, %s, %s);\n",
+		printf "\tweft_profile_received(&call, comm, source, %s, %s, %s);\n",
 			"tag" in has ? "tag" : "recvtag",
 			"status" in has ? "rc ? NULL : status" : "NULL",
-			waits() ? "start" : "0" > calls
+			waits() ? "true" : "false" > calls
 	else if (waits())
-		print "\tweft_profile_waited(comm, source, start);" > calls
+		print "\tweft_profile_waited(&call, comm, source);" > calls
+	if (n_keys)
+		printf "\tweft_profile_key(&call, %s);\n", key_list() > calls
 	print "\treturn rc;\n}" > calls
-	printf "\t{ \"MPI_%s\", %s, %s },\n", $1, waits() ? "true" : "false",
-		$1 ~ /^(Wait|Test)(all|any|some)?$/ ? "true" : "false" > names
+}
+
+function key_list(    i, list)
+{
+	for (i = 1; i <= 4; i++)
+		list = list (i > 1 ? ", " : "") (i <= n_keys ? "(uint64_t)" key[i] : "0")
+	return list
+}
+
+# The MPI_X: a call like the last one of its site is counted, and goes on to the
+# next MPI_X. Calls without such a form are those with arrays of counts, and
+# those that start persistent requests.
+function wrapper(    n_bytes, i)
+{
+	n_bytes = bytes()
+	n_names++
+	if ($3 ~ /^init/ || "source" in has && !("dest" in has) || $1 ~ /^P(send|recv)_init$/)
+		keys = ""
+	else if ("dest" in has && "comm" in has && keys != "")
+		keys = keys " dest comm"
+	else if ("target_rank" in has && "win" in has && keys != "")
+		keys = keys " target_rank win"
+	else if ($1 == "Start")
+		keys = "(request?*request:MPI_REQUEST_NULL)"
+	n_keys = split(keys, key, " ")
+	slow(n_bytes)
+	printf "\nint MPI_%s(%s)\n{\n", $1, $9 > calls
+	if ($3 !~ /^init/ && $1 !~ /^(Startall|Request_free|Psend_init|Precv_init)$/ &&
+	    (n_bytes == "" || "source" in has && !("dest" in has) || n_keys)) {
+		print "\tstruct weft_profile_site *site = weft_profile_latest(" > calls
+		printf "\t\t%d, __builtin_return_address(0));\n\n", n_names > calls
+		printf "\tif (weft_likely(site" > calls
+		for (i = 1; i <= n_keys; i++)
+			printf " &&\n\t\t    site->key[%d] == (uint64_t)%s", i - 1, key[i] > calls
+		if (receives())
+			printf " && source >= 0" > calls
+		print ")) {\n\t\tweft_profile_pass(site);" > calls
+		if (receives())
+			print "\t\tweft_profile_source(comm, source);" > calls
+		printf "\t\treturn %s;\n\t}\n", next_call() > calls
+	}
+	printf "\treturn slow_%s(%s);\n}\n", $1, passed() > calls
+	printf "\t{ \"MPI_%s\", %s, %s, %s },\n", $1, waits() ? "true" : "false",
+		$1 ~ /^(Wait|Test)(all|any|some)?$/ ? "true" : "false",
+		receives() ? "true" : "false" > names
 }
 
 # The pointer to the next MPI_X.
@@ -117,7 +231,7 @@ BEGIN {
 		"#pragma GCC visibility push(default)" > calls
 	print "/* made by gen-profile */\n#include \"profile/profile.h\"\n\n" \
 		"const struct weft_profile_name weft_profile_names[] = {\n" \
-		"\t{ \"other call sites\", false, false }," > names
+		"\t{ \"other call sites\", false, false, false }," > names
 }
 
 FILENAME == ARGV[2] && ($1 == "chapter" || $1 == "MPIX" || $8 != "int" || $4 ~ /^(convert|tool)$/ || $9 ~ /\.\.\./) { next }

@@ -19,21 +19,44 @@ enum {
 	WEFT_PROFILE_OBJECTS = 64, /* programs and libraries that call */
 	WEFT_PROFILE_SIZES = 48,   /* classes of message sizes */
 	WEFT_PROFILE_THREADS = 1024,
-	WEFT_PROFILE_EVENTS = 65536, /* per thread, with a timeline */
+	WEFT_PROFILE_EVENTS = 65536,	/* per thread, with a timeline */
+	WEFT_PROFILE_PROCEDURES = 4096, /* more than there are */
+	WEFT_PROFILE_KEYS = 4,
 };
+
+/* Index of a site or a peer: none. */
+#define WEFT_PROFILE_NONE UINT32_MAX
 
 /* Process number of "all others", when the table of peers is full. */
 #define WEFT_PROFILE_OTHERS UINT64_MAX
 
-/* A call site: a return address and a procedure. */
+/* A call site: a return address and a procedure.
+ *
+ * Calls that pass the same as the call before only decrement `left`. These are
+ * pending: mark - left calls are not yet in the numbers below. Every reader
+ * first adds them, by weft_profile_site_settle(). */
 struct weft_profile_site {
+	/* the first cache line: of a call like the one before */
 	uint64_t address; /* 0: free; 1: all sites beyond the table's space */
+	uint32_t left;	  /* calls before the next one that is timed */
+	uint32_t mark;	  /* left when pending calls were added last */
+	uint64_t key[WEFT_PROFILE_KEYS]; /* the arguments that decide what a
+					    call passes */
+	uint64_t key_bytes;
+	uint32_t key_size; /* class of key_bytes; WEFT_PROFILE_SIZES: the call
+			      passes nothing */
+	uint32_t key_peer; /* index in the table, or WEFT_PROFILE_NONE */
+
 	uint32_t procedure;
 	uint32_t object; /* index in the head */
 	uint64_t offset; /* of the call in the object's file */
 	uint64_t calls;
-	uint64_t ticks, shortest, longest; /* of calls */
+	uint64_t ticks; /* of all calls, estimated for those not timed */
+	uint64_t shortest, longest;
 	uint64_t bytes;
+	uint32_t period;  /* left after the last timed call */
+	uint32_t n_short; /* timed calls since the last long one */
+	uint32_t n_timed;
 	char algorithm[24]; /* of a collective, seen last; "" if unknown */
 	/* calls by bytes: [0] none, [i] less than 2^i */
 	uint64_t sizes[WEFT_PROFILE_SIZES];
@@ -59,6 +82,9 @@ struct weft_profile_event {
 
 /* Files have holes, so an unused part takes no space. */
 struct weft_profile_table {
+	struct weft_profile_site none; /* zeroed, offset 0 */
+	/* by procedure: offset in the table of the site that was used last */
+	uint32_t latest[WEFT_PROFILE_PROCEDURES];
 	uint64_t first, last; /* ticks at the begin and end of its calls */
 	uint32_t n_sites, n_peers;
 	uint32_t n_events, max_events; /* max_events 0: no timeline */
@@ -83,14 +109,41 @@ struct weft_profile_head {
 	char objects[WEFT_PROFILE_OBJECTS][256]; /* paths */
 };
 
-#define WEFT_PROFILE_MAGIC "weftprf1"
+#define WEFT_PROFILE_MAGIC "weftprf2"
+
+/* The time of day of this process's clock. */
+static inline double weft_profile_seconds(
+	const struct weft_profile_head *head, uint64_t ticks)
+{
+	return head->epoch_s +
+	       (double)(int64_t)(ticks - head->epoch_ticks) * head->tick_s;
+}
 
 /* A procedure of the interface. */
 struct weft_profile_name {
 	const char *name;
 	bool waits;	/* blocks until another process does its part */
 	bool completes; /* completes nonblocking receives */
+	bool receives;	/* waits for a message of one rank */
 };
+
+/* Adds the pending calls of a site to its numbers and to those of the peer. */
+static inline void weft_profile_site_settle(
+	struct weft_profile_table *table, struct weft_profile_site *site)
+{
+	uint64_t n = site->mark - site->left;
+
+	site->mark = site->left;
+	site->calls += n;
+	if (site->key_size == WEFT_PROFILE_SIZES)
+		return;
+	site->bytes += n * site->key_bytes;
+	site->sizes[site->key_size] += n;
+	if (site->key_peer == WEFT_PROFILE_NONE)
+		return;
+	table->peers[site->key_peer].messages += n;
+	table->peers[site->key_peer].bytes += n * site->key_bytes;
+}
 
 /* True if the value of WEFT_PROFILE asks for a timeline. */
 static inline bool weft_profile_is_trace(const char *value)

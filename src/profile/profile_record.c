@@ -10,12 +10,15 @@
 #include "base/log.h"
 #include "coll/coll_algo.h"
 #include "profile/profile_finish.h"
+#include "profile/profile_report.h"
 #include "transport/proc.h"
+#include "transport/sleep.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,7 +30,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SITE_OTHERS = 1, CALIBRATE_NS = 1000000, FRAME_MAX = 16384 };
+enum {
+	SITE_OTHERS = 1,
+	CALIBRATE_NS = 1000000,
+	FRAME_MAX = 16384,
+	/* Long calls may vary, short ones hardly do. A prime number of calls
+	 * is not in step with a loop over neighbors. */
+	SHORT_NS = 1000,
+	SHORT_RUN = 64,
+	SAMPLE = 60,
+};
 
 /* The record of this process. Guarded by lock, except is_off. */
 static struct {
@@ -40,15 +52,17 @@ static struct {
 	struct weft_profile_head *head; /* NULL: not opened yet */
 	struct weft_profile_table *free[WEFT_PROFILE_THREADS];
 	uint32_t n_free;
-	pthread_key_t key; /* its destructor frees the table of a thread */
-	/* code of libweft_fortran, whose callers are the call sites */
-	uintptr_t fortran;
-	size_t fortran_len;
+	pthread_key_t key;    /* its destructor frees the table of a thread */
+	uint64_t short_ticks; /* SHORT_NS */
+	/* code of libweft_fortran and of this library: the call sites are the
+	 * callers of both */
+	struct {
+		uintptr_t address;
+		size_t len;
+	} skipped[2];
 } recorder = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* The table of this thread. NULL: none yet, or the recorder is off. */
-static __thread struct weft_profile_table *my_table
-	__attribute__((tls_model("initial-exec")));
+__thread struct weft_profile_thread weft_profile_thread;
 
 /* The entry of this thread's table that was used last. */
 static __thread struct {
@@ -58,6 +72,8 @@ static __thread struct {
 } my_peer __attribute__((tls_model("initial-exec")));
 
 /* ---- opening ---- */
+
+static weft_slept_fn add_sleep;
 
 /* One warning per node. */
 static void recorder_fail(const char *what, const char *name)
@@ -76,24 +92,28 @@ static void table_release(void *table)
 	pthread_mutex_lock(&recorder.lock);
 	recorder.free[recorder.n_free++] = table;
 	pthread_mutex_unlock(&recorder.lock);
-	my_table = NULL;
+	weft_profile_thread.table = NULL;
+	weft_profile_thread.site = NULL;
 	my_peer.entry = NULL;
 }
 
-static int find_fortran(struct dl_phdr_info *info, size_t len, void *unused)
+static int find_skipped(struct dl_phdr_info *info, size_t len, void *unused)
 {
+	int i = strstr(info->dlpi_name, "libweft_fortran.")   ? 0
+		: strstr(info->dlpi_name, "libweft_profile.") ? 1
+							      : -1;
+
 	(void)len;
 	(void)unused;
-	if (!strstr(info->dlpi_name, "libweft_fortran."))
-		return 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		if (info->dlpi_phdr[i].p_type != PT_LOAD ||
-			!(info->dlpi_phdr[i].p_flags & PF_X))
+	for (int p = 0; i >= 0 && p < info->dlpi_phnum; p++) {
+		if (info->dlpi_phdr[p].p_type != PT_LOAD ||
+			!(info->dlpi_phdr[p].p_flags & PF_X))
 			continue;
-		recorder.fortran = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-		recorder.fortran_len = info->dlpi_phdr[i].p_memsz;
+		recorder.skipped[i].address =
+			info->dlpi_addr + info->dlpi_phdr[p].p_vaddr;
+		recorder.skipped[i].len = info->dlpi_phdr[p].p_memsz;
 	}
-	return 1;
+	return 0;
 }
 
 /* Seconds of one tick, measured for a millisecond. */
@@ -124,6 +144,35 @@ static void head_fill(struct weft_profile_head *head)
 	head->pid = (uint32_t)getpid();
 	head->program[len > 0 ? len : 0] = '\0';
 	snprintf(head->host, sizeof(head->host), "%s", weft_proc.facts.host);
+	if (weft_knobs.nodes > 1) { /* as the process manager splits the node */
+		uint64_t node = (uint64_t)weft_proc.facts.rank *
+				weft_min((uint64_t)weft_knobs.nodes,
+					weft_proc.facts.size) /
+				weft_proc.facts.size;
+
+		snprintf(head->host, sizeof(head->host), "%.240s/%u",
+			weft_proc.facts.host, (unsigned)node);
+	}
+}
+
+/* The name of this job as a file name. Returns buf. */
+static const char *job_name(char buf[WEFT_BOOT_JOB_MAX])
+{
+	snprintf(buf, WEFT_BOOT_JOB_MAX, "%s", weft_proc.facts.job);
+	for (char *c = buf; *c; c++)
+		if (*c == '/')
+			*c = '_';
+	return buf;
+}
+
+/* The same for a spawned job, else "". mpiexec itself separates the jobs. */
+static const char *spawned_name(char buf[WEFT_BOOT_JOB_MAX])
+{
+	const char *parent = weft_knob_getenv("WEFT_PARENT");
+
+	return parent && *parent && strcmp(weft_proc.facts.manager, "mpiexec")
+		       ? job_name(buf)
+		       : "";
 }
 
 /* The directory of the records. Without one, a directory of this job in the
@@ -131,18 +180,17 @@ static void head_fill(struct weft_profile_head *head)
 static void find_dir(void)
 {
 	char job[WEFT_BOOT_JOB_MAX];
+	const char *spawned = spawned_name(job);
 
 	if (*weft_knobs.profile_dir) {
-		snprintf(recorder.dir, sizeof(recorder.dir), "%s",
-			weft_knobs.profile_dir);
+		snprintf(recorder.dir, sizeof(recorder.dir), "%s%s%s",
+			weft_knobs.profile_dir, *spawned ? "/" : "", spawned);
+		if (*spawned)
+			mkdir(recorder.dir, 0700);
 		return;
 	}
-	snprintf(job, sizeof(job), "%s", weft_proc.facts.job);
-	for (char *c = job; *c; c++)
-		if (*c == '/')
-			*c = '_';
 	snprintf(recorder.dir, sizeof(recorder.dir), "%s/weft-profile.%s",
-		weft_knob_folder() ? weft_knob_folder() : ".", job);
+		weft_knob_folder() ? weft_knob_folder() : ".", job_name(job));
 	mkdir(recorder.dir, 0700);
 	recorder.is_temporary = true;
 }
@@ -174,23 +222,29 @@ static void recorder_open(void)
 		recorder_fail("map", path);
 		return;
 	}
-	dl_iterate_phdr(find_fortran, NULL);
+	dl_iterate_phdr(find_skipped, NULL);
 	head_fill(head);
 	recorder.is_traced = weft_profile_is_trace(weft_knobs.profile);
 	recorder.head = head;
+	recorder.short_ticks =
+		(uint64_t)(SHORT_NS * 1e-9 / recorder.head->tick_s);
+	weft_sleep_on_slept(add_sleep);
 }
 
 /* When the process exits. Weft's mpiexec reads the records itself. */
 __attribute__((destructor)) static void recorder_close(void)
 {
+	char job[WEFT_BOOT_JOB_MAX], file[PATH_MAX];
+
 	if (!recorder.head || recorder.head->pid != (uint32_t)getpid() ||
 		!strcmp(weft_proc.facts.manager, "mpiexec"))
 		return;
 	atomic_store_explicit(&recorder.is_off, true, memory_order_relaxed);
 	fsync(recorder.fd);
-	weft_profile_finish(weft_knobs.profile, recorder.dir,
-		weft_proc.facts.rank, weft_proc.facts.size,
-		recorder.is_temporary);
+	weft_profile_job_file(
+		file, sizeof(file), weft_knobs.profile, spawned_name(job));
+	weft_profile_finish(file, recorder.dir, weft_proc.facts.rank,
+		weft_proc.facts.size, recorder.is_temporary);
 }
 
 /* Lock held. NULL: no space. */
@@ -217,7 +271,7 @@ static struct weft_profile_table *table_map(void)
 	return table;
 }
 
-/* The table of a thread that has none; it sets my_table. */
+/* The table of a thread that has none. */
 static struct weft_profile_table *table_take(uint64_t start)
 {
 	struct weft_profile_table *table = NULL;
@@ -237,7 +291,7 @@ static struct weft_profile_table *table_take(uint64_t start)
 	if (table)
 		pthread_setspecific(recorder.key, table);
 	pthread_mutex_unlock(&recorder.lock);
-	my_table = table;
+	weft_profile_thread.table = table;
 	return table;
 }
 
@@ -288,6 +342,8 @@ static void site_create(struct weft_profile_table *table,
 	site->object = WEFT_PROFILE_OBJECTS;
 	site->offset = address;
 	site->shortest = UINT64_MAX;
+	site->key_size = WEFT_PROFILE_SIZES;
+	site->key_peer = WEFT_PROFILE_NONE;
 	if (address != SITE_OTHERS &&
 		dladdr1((void *)(uintptr_t)address, &info, (void **)&map,
 			RTLD_DL_LINKMAP) &&
@@ -322,12 +378,20 @@ static struct weft_profile_site *site_find(
 	}
 }
 
-/* The return address beyond the frames of the Fortran library. A frame that
- * does not lie closely above the one before ends the search. */
+static bool is_skipped(void *address)
+{
+	for (int i = 0; i < 2; i++)
+		if ((uintptr_t)address - recorder.skipped[i].address <
+			recorder.skipped[i].len)
+			return true;
+	return false;
+}
+
+/* The return address beyond the frames of the Fortran library and of this one.
+ * A frame that does not lie closely above the one before ends the search. */
 static uint64_t call_address(void *const *frame)
 {
-	while (weft_unlikely((uintptr_t)frame[1] - recorder.fortran <
-			     recorder.fortran_len)) {
+	while (weft_unlikely(is_skipped(frame[1]))) {
 		void *const *next = *frame;
 
 		if ((uintptr_t)next - (uintptr_t)frame - 1 >= FRAME_MAX ||
@@ -338,65 +402,118 @@ static uint64_t call_address(void *const *frame)
 	return (uintptr_t)frame[1];
 }
 
-static void event_append(struct weft_profile_table *table, uint32_t procedure,
-	uint64_t start, uint64_t end)
+/* ---- calls ---- */
+
+/* NULL: no space. */
+static struct weft_profile_event *event_append(struct weft_profile_table *table,
+	uint32_t procedure, uint64_t start, uint64_t end)
 {
 	struct weft_profile_event *event = &table->events[table->n_events];
 
 	if (table->n_events == table->max_events) {
 		table->n_dropped++;
-		return;
+		return NULL;
 	}
 	event->start = start;
 	event->end = end;
 	event->procedure = procedure;
 	table->n_events++;
+	return event;
 }
 
-/* The event of the call that was added last; NULL: there is none. */
-static struct weft_profile_event *event_last(void)
+/* The site of a call, which is the latest one of its procedure now. */
+static struct weft_profile_site *call_site(const struct weft_profile_call *call)
 {
-	if (!my_table || !my_table->n_events || my_table->n_dropped)
-		return NULL;
-	return &my_table->events[my_table->n_events - 1];
-}
-
-struct weft_profile_site *weft_profile_add(
-	uint32_t procedure, void *const *frame, uint64_t start)
-{
-	uint64_t end = weft_profile_now(), ticks = end - start;
-	struct weft_profile_table *table = my_table;
+	struct weft_profile_table *table = weft_profile_thread.table;
 	struct weft_profile_site *site;
 
-	if (weft_unlikely(!table)) {
-		table = table_take(start);
-		if (!table)
-			return NULL;
-	}
-	table->last = end;
-	site = site_find(table, procedure, call_address(frame));
-	site->calls++;
-	site->ticks += ticks;
+	site = site_find(table, call->procedure, call_address(call->frame));
+	weft_profile_site_settle(table, site);
+	site->key_size = WEFT_PROFILE_SIZES;
+	table->latest[call->procedure] =
+		(uint32_t)((char *)site - (char *)table);
+	return site;
+}
+
+void weft_profile_begin(struct weft_profile_call *call, uint32_t procedure,
+	void *const *frame, bool must_time)
+{
+	call->procedure = procedure;
+	call->frame = frame;
+	call->event = NULL;
+	call->site = NULL;
+	call->outer = weft_profile_thread.site;
+	call->waits = 0;
+	if (weft_likely(weft_profile_thread.table))
+		call->site = call_site(call);
+	call->is_timed = must_time || !call->site || !call->site->left;
+	weft_profile_thread.site = call->site;
+	weft_profile_thread.slept = 0;
+	call->start = call->is_timed ? weft_profile_now() : 0;
+}
+
+/* Adds the time of a timed call, which stands for the calls since the last
+ * timed one, and decides how many calls may pass before the next. */
+static void add_time(struct weft_profile_site *site, uint64_t ticks)
+{
+	uint64_t awake = ticks - weft_profile_thread.slept;
+
+	site->ticks += awake * (1 + site->period - site->left);
 	if (ticks < site->shortest)
 		site->shortest = ticks;
 	if (ticks > site->longest)
 		site->longest = ticks;
-	if (weft_unlikely(table->max_events))
-		event_append(table, procedure, start, end);
-	return site;
+	site->n_timed++;
+	site->n_short = ticks < recorder.short_ticks ? site->n_short + 1 : 0;
+	site->period =
+		site->n_short >= SHORT_RUN && !recorder.is_traced ? SAMPLE : 0;
+	site->left = site->mark = site->period;
+}
+
+void weft_profile_end(struct weft_profile_call *call)
+{
+	uint64_t end = call->is_timed ? weft_profile_now() : 0;
+	struct weft_profile_site *site = call->site;
+	struct weft_profile_table *table = weft_profile_thread.table;
+
+	if (weft_unlikely(!site)) {
+		if (!table)
+			table = table_take(call->start);
+		if (!table)
+			return;
+		site = call->site = call_site(call);
+	}
+	site->calls++;
+	if (call->is_timed) {
+		table->last = end;
+		call->waits = end - call->start - weft_profile_thread.slept;
+		call->waits *= 1 + site->period - site->left;
+		add_time(site, end - call->start);
+		if (weft_unlikely(table->max_events))
+			call->event = event_append(
+				table, call->procedure, call->start, end);
+	} else {
+		site->mark = --site->left;
+	}
+	weft_profile_thread.site = call->outer;
 }
 
 /* ---- messages ---- */
 
-void weft_profile_bytes(struct weft_profile_site *site, uint64_t bytes)
+void weft_profile_bytes(struct weft_profile_call *call, uint64_t bytes)
 {
 	uint32_t class = bytes ? 64 - (uint32_t)__builtin_clzll(bytes) : 0;
+	struct weft_profile_site *site = call->site;
 
 	if (!site)
 		return;
+	if (class >= WEFT_PROFILE_SIZES)
+		class = WEFT_PROFILE_SIZES - 1;
 	site->bytes += bytes;
-	site->sizes
-		[class < WEFT_PROFILE_SIZES ? class : WEFT_PROFILE_SIZES - 1]++;
+	site->sizes[class]++;
+	site->key_bytes = bytes;
+	site->key_size = class;
+	site->key_peer = WEFT_PROFILE_NONE;
 }
 
 /* The entry of a process; that of all others if the table is full. */
@@ -426,10 +543,11 @@ static struct weft_profile_peer *peer_find(
 /* The entry of a rank that messages on comm go to; NULL: there is none. */
 static struct weft_profile_peer *peer_of(const struct weft_comm *comm, int rank)
 {
-	if (!my_table || !comm || rank < 0 || rank >= comm->remote_size)
+	if (!weft_profile_thread.table || !comm || rank < 0 ||
+		rank >= comm->remote_size)
 		return NULL;
-	return peer_find(
-		my_table, weft_group_proc(comm->remote, (uint32_t)rank) + 1);
+	return peer_find(weft_profile_thread.table,
+		weft_group_proc(comm->remote, (uint32_t)rank) + 1);
 }
 
 /* The same for a handle; the last answer is kept. A handle never stands for
@@ -445,23 +563,57 @@ static struct weft_profile_peer *peer_at(MPI_Comm comm, int rank)
 	return my_peer.entry;
 }
 
-static void count_message(struct weft_profile_site *site,
+/* The library slept in the call of this thread. A sleep within a call that is
+ * not timed ends the sampling. */
+static void add_sleep(uint64_t ns)
+{
+	struct weft_profile_thread *me = &weft_profile_thread;
+	struct weft_profile_site *site = me->site;
+	struct weft_profile_peer *peer;
+	uint64_t ticks;
+
+	if (!me->table || !site)
+		return;
+	ticks = (uint64_t)((double)ns * 1e-9 / recorder.head->tick_s);
+	if (site->left) {
+		weft_profile_site_settle(me->table, site);
+		site->period -= site->left;
+		site->left = site->mark = 0;
+		me->slept = 0;
+	}
+	site->n_short = 0;
+	site->ticks += ticks;
+	me->slept += ticks;
+	if (me->slept > site->longest)
+		site->longest = me->slept;
+	if (!weft_profile_names[site->procedure].receives)
+		return;
+	peer = peer_at(me->comm, me->source);
+	if (peer)
+		peer->waits += ticks;
+}
+
+static void count_message(struct weft_profile_call *call,
 	struct weft_profile_peer *peer, uint64_t bytes)
 {
-	weft_profile_bytes(site, bytes);
+	weft_profile_bytes(call, bytes);
 	if (!peer)
 		return;
 	peer->messages++;
 	peer->bytes += bytes;
+	call->site->key_peer =
+		(uint32_t)(peer - weft_profile_thread.table->peers);
 }
 
-void weft_profile_sent(struct weft_profile_site *site, MPI_Comm comm, int rank,
+void weft_profile_sent(struct weft_profile_call *call, MPI_Comm comm, int rank,
 	int tag, uint64_t bytes)
 {
+	struct weft_profile_event *event = call->event;
 	const struct weft_comm *object;
-	struct weft_profile_event *event = event_last();
 
-	count_message(site, peer_at(comm, rank), bytes);
+	if (!call->site)
+		return;
+	count_message(call, peer_at(comm, rank), bytes);
 	if (weft_likely(!event) || rank < 0)
 		return;
 	object = weft_mpi_comm(comm);
@@ -476,43 +628,51 @@ void weft_profile_sent(struct weft_profile_site *site, MPI_Comm comm, int rank,
 }
 
 void weft_profile_put(
-	struct weft_profile_site *site, MPI_Win win, int rank, uint64_t bytes)
+	struct weft_profile_call *call, MPI_Win win, int rank, uint64_t bytes)
 {
 	struct weft_win *window = weft_mpi_win(win);
 
-	count_message(site, peer_of(window ? window->comm : NULL, rank), bytes);
+	if (call->site)
+		count_message(call, peer_of(window ? window->comm : NULL, rank),
+			bytes);
 }
 
 /* The PEs are the processes of the job. */
-void weft_profile_pe(struct weft_profile_site *site, int pe, uint64_t bytes)
+void weft_profile_pe(struct weft_profile_call *call, int pe, uint64_t bytes)
 {
 	uint64_t first = weft_proc_number((uint32_t)(weft_proc.proc >> 32), 0);
 
-	if (my_table && pe >= 0)
-		count_message(site,
-			peer_find(my_table, first + (uint32_t)pe + 1), bytes);
+	if (call->site && pe >= 0)
+		count_message(call,
+			peer_find(weft_profile_thread.table,
+				first + (uint32_t)pe + 1),
+			bytes);
 }
 
-void weft_profile_waited(MPI_Comm comm, int rank, uint64_t start)
+void weft_profile_waited(
+	struct weft_profile_call *call, MPI_Comm comm, int rank)
 {
-	struct weft_profile_peer *peer = peer_at(comm, rank);
+	struct weft_profile_peer *peer =
+		call->site ? peer_at(comm, rank) : NULL;
 
 	if (peer)
-		peer->waits += my_table->last - start;
+		peer->waits += call->waits;
 }
 
-void weft_profile_received(MPI_Comm comm, int rank, int tag,
-	const MPI_Status *status, uint64_t start)
+void weft_profile_received(struct weft_profile_call *call, MPI_Comm comm,
+	int rank, int tag, const MPI_Status *status, bool waits)
 {
+	struct weft_profile_event *event = call->event;
 	const struct weft_comm *object;
-	struct weft_profile_event *event = event_last();
 
 	if (status != MPI_STATUS_IGNORE) {
+		if (rank < 0) /* sleeps have no rank yet */
+			call->waits += weft_profile_thread.slept;
 		rank = status->MPI_SOURCE;
 		tag = status->MPI_TAG;
 	}
-	if (start)
-		weft_profile_waited(comm, rank, start);
+	if (waits)
+		weft_profile_waited(call, comm, rank);
 	if (weft_likely(!event) || rank < 0 || tag < 0)
 		return;
 	object = weft_mpi_comm(comm);
@@ -525,7 +685,49 @@ void weft_profile_received(MPI_Comm comm, int rank, int tag,
 	event->from_tag = tag;
 }
 
+uint64_t weft_profile_members(MPI_Comm comm)
+{
+	const struct weft_comm *object = weft_mpi_comm(comm);
+
+	return object ? (uint64_t)object->remote_size : 0;
+}
+
 /* ---- collectives ---- */
+
+uint64_t weft_profile_neighbors(MPI_Comm comm)
+{
+	int kind = MPI_UNDEFINED, n = 0, n_in, is_weighted, rank;
+
+	if (!weft_mpi_comm(comm) || PMPI_Topo_test(comm, &kind))
+		return 0;
+	switch (kind) {
+	case MPI_CART:
+		PMPI_Cartdim_get(comm, &n);
+		return 2 * (uint64_t)n;
+	case MPI_GRAPH:
+		PMPI_Comm_rank(comm, &rank);
+		PMPI_Graph_neighbors_count(comm, rank, &n);
+		return (uint64_t)n;
+	case MPI_DIST_GRAPH:
+		PMPI_Dist_graph_neighbors_count(comm, &n_in, &n, &is_weighted);
+		return (uint64_t)n;
+	default:
+		return 0;
+	}
+}
+
+uint64_t weft_profile_sum(bool is_large, uint64_t n, const void *counts,
+	const MPI_Datatype *types, MPI_Datatype type)
+{
+	const MPI_Count *large = counts;
+	const int *small = counts;
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; counts && i < n; i++)
+		sum += (uint64_t)(is_large ? large[i] : small[i]) *
+		       weft_profile_size(types ? types[i] : type);
+	return sum;
+}
 
 /* The operation of MPI_Allgatherv_c in the rules: "allgather". */
 static enum weft_coll_kind kind_of(const char *name)
@@ -542,13 +744,14 @@ static enum weft_coll_kind kind_of(const char *name)
 	return kind == WEFT_COLL_N ? weft_coll_kind_of(word, len - 1) : kind;
 }
 
-void weft_profile_collective(struct weft_profile_site *site, MPI_Comm comm)
+void weft_profile_collective(struct weft_profile_call *call, MPI_Comm comm)
 {
+	struct weft_profile_site *site = call->site;
 	const struct weft_comm *object;
 	const struct weft_coll_algo *algo;
 	enum weft_coll_kind kind;
 
-	if (!site || site->calls & (site->calls - 1))
+	if (!site || !call->is_timed || site->n_timed & (site->n_timed - 1))
 		return;
 	object = weft_mpi_comm(comm);
 	kind = kind_of(weft_profile_names[site->procedure].name);

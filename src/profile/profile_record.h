@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* profile_record: what the wrappers call
+/* profile_record: the functions that the wrappers call
  *
- * Each thread adds to a table of its own, without locks. */
+ * Each thread adds to a table of its own, without locks. A wrapper first
+ * compares the call with the one before at the same site:
+ *
+ *	site = weft_profile_latest(procedure, return address);
+ *	if (site && site->key[0] == ...)     as before
+ *		weft_profile_pass(site);     then calls the next MPI_X
+ *	else                                 anything else
+ *		weft_profile_begin(); next MPI_X; weft_profile_end();
+ *
+ * Only calls of the second kind read the clock. If the last SHORT_RUN timed
+ * calls of a site were short, SAMPLE calls follow of which none is timed. The
+ * next timed call counts for them, too. Sleeps of the library
+ * (transport/sleep.h) are always timed. */
 #ifndef WEFT_PROFILE_RECORD_H
 #define WEFT_PROFILE_RECORD_H
 
@@ -23,38 +35,124 @@ static inline uint64_t weft_profile_now(void)
 #endif
 }
 
-/* Adds a call that began at `start` and ends now. frame is the frame address of
- * the wrapper, which has a frame pointer. Returns the call's site, or NULL if
- * nothing is recorded. */
-struct weft_profile_site *weft_profile_add(
-	uint32_t procedure, void *const *frame, uint64_t start);
+/* This thread. */
+struct weft_profile_thread {
+	struct weft_profile_table *table; /* NULL: none yet, or nothing is
+					     recorded */
+	struct weft_profile_site *site;	  /* of the call in progress */
+	uint64_t slept;			  /* ticks that this call slept */
+	/* of a call that waits for a message of one rank */
+	MPI_Comm comm;
+	int source;
+};
 
-/* Adds the bytes that a call at this site passed. */
-void weft_profile_bytes(struct weft_profile_site *site, uint64_t bytes);
+extern __thread struct weft_profile_thread weft_profile_thread
+	__attribute__((tls_model("initial-exec")));
+
+/* A call between _begin and _end; only for profile_record.c, except site. */
+struct weft_profile_call {
+	struct weft_profile_site *site;	  /* after _end: NULL if nothing is
+					     recorded */
+	struct weft_profile_site *outer;  /* call that contains this one */
+	struct weft_profile_event *event; /* NULL: no timeline */
+	void *const *frame;
+	uint64_t start;
+	uint64_t waits; /* ticks that are not in the table yet */
+	uint32_t procedure;
+	bool is_timed;
+};
+
+/* The site of the procedure's last call in this thread if that call had the
+ * same return address and this call need not be timed; else NULL. */
+static inline struct weft_profile_site *weft_profile_latest(
+	uint32_t procedure, const void *address)
+{
+	struct weft_profile_table *table = weft_profile_thread.table;
+	struct weft_profile_site *site;
+
+	if (weft_unlikely(!table))
+		return NULL;
+	site = (void *)((char *)table + table->latest[procedure]);
+	return weft_likely(site->address == (uintptr_t)address && site->left)
+		       ? site
+		       : NULL;
+}
+
+/* Adds a call that passes the same as the last one at this site. */
+static inline void weft_profile_pass(struct weft_profile_site *site)
+{
+	site->left--;
+	weft_profile_thread.site = site;
+}
+
+/* Begins any other call. frame is the frame address of the wrapper, which has a
+ * frame pointer. must_time: the call's time must not be estimated. */
+void weft_profile_begin(struct weft_profile_call *call, uint32_t procedure,
+	void *const *frame, bool must_time);
+
+/* Ends it. */
+void weft_profile_end(struct weft_profile_call *call);
+
+/* Adds the bytes that the call passed. */
+void weft_profile_bytes(struct weft_profile_call *call, uint64_t bytes);
 
 /* Adds a message to a rank of the communicator, or an access to a rank of the
  * window's group. */
-void weft_profile_sent(struct weft_profile_site *site, MPI_Comm comm, int rank,
+void weft_profile_sent(struct weft_profile_call *call, MPI_Comm comm, int rank,
 	int tag, uint64_t bytes);
 void weft_profile_put(
-	struct weft_profile_site *site, MPI_Win win, int rank, uint64_t bytes);
+	struct weft_profile_call *call, MPI_Win win, int rank, uint64_t bytes);
 
 /* Adds an access to a PE of OpenSHMEM. */
-void weft_profile_pe(struct weft_profile_site *site, int pe, uint64_t bytes);
+void weft_profile_pe(struct weft_profile_call *call, int pe, uint64_t bytes);
 
-/* Notes the algorithm of a collective on comm, at calls 1, 2, 4, 8, ... of the
- * site. */
-void weft_profile_collective(struct weft_profile_site *site, MPI_Comm comm);
+/* Notes the algorithm of a collective on comm, at the timed calls 1, 2, 4, 8,
+ * ... of the site. */
+void weft_profile_collective(struct weft_profile_call *call, MPI_Comm comm);
 
-/* Adds the time of the call that was added last, from `start`, to the waits for
- * a rank of the communicator. A wildcard is ignored. */
-void weft_profile_waited(MPI_Comm comm, int rank, uint64_t start);
+/* Adds the call's time to the waits for a rank of the communicator. A wildcard
+ * is ignored. */
+void weft_profile_waited(
+	struct weft_profile_call *call, MPI_Comm comm, int rank);
 
-/* Adds a receive to the timeline, and the time since `start` to the waits;
- * start 0: the call does not wait. status: the source and tag if they were
- * wildcards, or MPI_STATUS_IGNORE. */
-void weft_profile_received(MPI_Comm comm, int rank, int tag,
-	const MPI_Status *status, uint64_t start);
+/* Adds a receive to the timeline, and if it waits, its time to the waits.
+ * status: the source and tag if they were wildcards, or MPI_STATUS_IGNORE. */
+void weft_profile_received(struct weft_profile_call *call, MPI_Comm comm,
+	int rank, int tag, const MPI_Status *status, bool waits);
+
+/* Notes that the call waits for a message of this rank. Before the call, so
+ * that sleeps are added to the rank's waits. */
+static inline void weft_profile_source(MPI_Comm comm, int rank)
+{
+	weft_profile_thread.comm = comm;
+	weft_profile_thread.source = rank;
+}
+
+/* The arguments that decide what a call passes. Later calls with the same ones
+ * are counted as this one. */
+static inline void weft_profile_key(const struct weft_profile_call *call,
+	uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	if (!call->site)
+		return;
+	call->site->key[0] = a;
+	call->site->key[1] = b;
+	call->site->key[2] = c;
+	call->site->key[3] = d;
+}
+
+/* A persistent or partitioned request that sends n bytes at each start; to a
+ * rank of the communicator, or rank < 0. In profile_request.c, as the next two.
+ */
+void weft_profile_init(
+	MPI_Request request, MPI_Comm comm, int rank, uint64_t bytes);
+
+/* Adds what these requests send. */
+void weft_profile_start(
+	struct weft_profile_call *call, int n, const MPI_Request *started);
+
+/* The request is freed. */
+void weft_profile_forget(const MPI_Request *request);
 
 /* Where a wrapper finds the function that it calls. */
 struct weft_profile_slot {
@@ -73,5 +171,15 @@ static inline uint64_t weft_profile_size(MPI_Datatype datatype)
 
 	return type ? (uint64_t)type->size : 0;
 }
+
+/* Members of the communicator that messages go to; the neighbours that this
+ * process sends to in its topology. 0 for an invalid communicator. */
+uint64_t weft_profile_members(MPI_Comm comm);
+uint64_t weft_profile_neighbors(MPI_Comm comm);
+
+/* Bytes of n blocks. counts: an array of MPI_Count (is_large) or int, or NULL:
+ * 0 bytes. types: an array, or NULL: all have this type. */
+uint64_t weft_profile_sum(bool is_large, uint64_t n, const void *counts,
+	const MPI_Datatype *types, MPI_Datatype type);
 
 #endif

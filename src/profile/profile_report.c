@@ -38,8 +38,8 @@ static void record_load(
 	if (fd < 0)
 		return;
 	if (!fstat(fd, &st) && st.st_size > 0) {
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd,
-			0);
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE, fd, 0);
 		if (map != MAP_FAILED && is_record(map, (size_t)st.st_size)) {
 			rank->head = map;
 			rank->len = (size_t)st.st_size;
@@ -115,6 +115,31 @@ static void entry_add(
 		to->shortest = entry->shortest;
 	if (entry->longest > to->longest)
 		to->longest = entry->longest;
+}
+
+/* True unless the record is damaged. */
+static bool can_settle(const struct weft_profile_site *site)
+{
+	return site->mark >= site->left &&
+	       site->key_size <= WEFT_PROFILE_SIZES &&
+	       (site->key_peer < WEFT_PROFILE_PEERS ||
+		       site->key_peer == WEFT_PROFILE_NONE);
+}
+
+/* Adds the calls that were pending when the process ended. The maps are
+ * private, so files do not change. */
+static void settle_rank(struct weft_profile_rank *rank)
+{
+	for (uint32_t t = 0; t < rank->n_threads; t++) {
+		struct weft_profile_table *table =
+			(void *)(uintptr_t)weft_profile_table_at(rank, t);
+
+		for (int i = 0; i < WEFT_PROFILE_SITES; i++)
+			if (table->sites[i].address &&
+				can_settle(&table->sites[i]))
+				weft_profile_site_settle(
+					table, &table->sites[i]);
+	}
 }
 
 /* All sites in use, in order, one entry per site and rank. */
@@ -373,6 +398,7 @@ int weft_profile_report_make(
 		if (report->ranks[r].head)
 			report->ranks[r].n_threads =
 				report->ranks[r].head->n_tables;
+		settle_rank(&report->ranks[r]);
 	}
 	err = collect_entries(report);
 	if (!err)

@@ -19,6 +19,7 @@ $(profile_made): src/profile/profile.stamp ;
 lib_LTLIBRARIES += libweft_profile.la
 libweft_profile_la_SOURCES = $(profile_report) \
 	src/profile/profile_record.c src/profile/profile_record.h \
+	src/profile/profile_request.c \
 	src/profile/profile_finish.c src/profile/profile_finish.h
 nodist_libweft_profile_la_SOURCES = src/profile/profile_calls.c \
 	src/profile/profile_shmem.c src/profile/profile_names.c
@@ -27,7 +28,7 @@ libweft_profile_la_CPPFLAGS = $(AM_CPPFLAGS) $(mpi_cppflags) \
 	-I$(top_builddir)/src/profile
 # The recorder reads the frames of the wrappers and of libweft_fortran.
 libweft_profile_la_CFLAGS = $(AM_CFLAGS) -fno-omit-frame-pointer \
-	-fno-optimize-sibling-calls -fvisibility=hidden
+	-fvisibility=hidden
 libweft_profile_la_LDFLAGS = $(MODE_CFLAGS) $(NO_UNDEFINED) -avoid-version \
 	-shared
 libweft_profile_la_LIBADD = libmpi_abi.la libweft.la

@@ -32,6 +32,7 @@
 #include "transport/vci.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
+#include "base/clock.h"
 #include "base/yield.h"
 #include "net/net.h"
 #include "shm/seg.h"
@@ -50,6 +51,8 @@ enum {
 	LONG_NS = 10000000,   /* WEFT_WAIT=block */
 	LONG_MT_NS = 5000000, /* another thread may end the wait */
 };
+
+static _Atomic(weft_slept_fn *) on_slept;
 
 /* Requests a wake-up from the processes in whose rings messages wait for space.
  * False if a pending message waits for something else. */
@@ -186,7 +189,8 @@ static bool sleep_yield(struct weft_vci *vci)
 	return has_yielded;
 }
 
-void weft_sleep(struct weft_vci *vci, uint64_t n, enum weft_sleep_kind kind)
+static void sleep_round(
+	struct weft_vci *vci, uint64_t n, enum weft_sleep_kind kind)
 {
 	bool may_yield = kind == WEFT_SLEEP_TRY ||
 			 (!weft_proc.sleeps && kind != WEFT_SLEEP_ALWAYS);
@@ -196,4 +200,24 @@ void weft_sleep(struct weft_vci *vci, uint64_t n, enum weft_sleep_kind kind)
 	if (n == 0)
 		vci->vain_wakes = 0;
 	sleep_once(vci, n, kind);
+}
+
+void weft_sleep(struct weft_vci *vci, uint64_t n, enum weft_sleep_kind kind)
+{
+	weft_slept_fn *fn =
+		atomic_load_explicit(&on_slept, memory_order_relaxed);
+	uint64_t start;
+
+	if (weft_likely(!fn)) {
+		sleep_round(vci, n, kind);
+		return;
+	}
+	start = weft_now_ns();
+	sleep_round(vci, n, kind);
+	fn(weft_now_ns() - start);
+}
+
+void weft_sleep_on_slept(weft_slept_fn *fn)
+{
+	atomic_store_explicit(&on_slept, fn, memory_order_relaxed);
 }

@@ -31,4 +31,9 @@ enum weft_sleep_kind {
  * VCI's lock is held before and after, and released during the sleep. */
 void weft_sleep(struct weft_vci *vci, uint64_t n, enum weft_sleep_kind kind);
 
+/* Sets a function that the sleeping thread calls after each weft_sleep(), with
+ * its duration, or NULL. The VCI's lock is held. The profile uses it. */
+typedef void weft_slept_fn(uint64_t ns);
+void weft_sleep_on_slept(weft_slept_fn *fn);
+
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* profiled: known calls, for the tests of mpiexec --profile
  *
- * usage: profiled calls | late | threads | session | abort | crash |
- *	spawn */
+ * usage: profiled calls | late | threads | session | abort | crash | many |
+ *	requests | arrays | spawn */
 #include <mpi.h>
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 10, N_THREADS = 4 };
+enum { ROUNDS = 10, N_THREADS = 4, MANY = 6000 };
 
 static int rank, size;
 
@@ -96,6 +96,93 @@ static int in_session(void)
 	return 0;
 }
 
+/* Rank 0 sends MANY short messages to rank 1 at one site, of 8 and of 16 bytes
+ * in runs of 1000. Then it is late for one of them, and both end without
+ * another call. */
+static void send_many(void)
+{
+	double data[2] = { 0 }, until;
+
+	for (int i = 0; i < MANY; i++) {
+		int n = i / 1000 % 2 + 1;
+
+		if (rank == 0 && i == MANY - 10) {
+			until = MPI_Wtime() + 0.3;
+			while (MPI_Wtime() < until)
+				;
+		}
+		if (rank == 0)
+			MPI_Send(data, n, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);
+		else if (rank == 1)
+			MPI_Recv(data, 2, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD,
+				MPI_STATUS_IGNORE);
+	}
+	raise(SIGKILL);
+}
+
+/* To the next rank, 3 times: 8 bytes of a persistent send, and 4 partitions of
+ * 16 bytes; and a persistent reduction of 24 bytes. */
+static void start_requests(void)
+{
+	int next = (rank + 1) % size, last = (rank + size - 1) % size;
+	double in[8], out[8] = { 0 }, sum[3];
+	MPI_Request r[5], other;
+
+	MPI_Send_init(out, 1, MPI_DOUBLE, next, 0, MPI_COMM_WORLD, &r[0]);
+	MPI_Recv_init(in, 1, MPI_DOUBLE, last, 0, MPI_COMM_WORLD, &r[1]);
+	MPI_Psend_init(out, 4, 2, MPI_DOUBLE, next, 1, MPI_COMM_WORLD,
+		MPI_INFO_NULL, &r[2]);
+	MPI_Precv_init(in, 4, 2, MPI_DOUBLE, last, 1, MPI_COMM_WORLD,
+		MPI_INFO_NULL, &r[3]);
+	MPI_Allreduce_init(out, sum, 3, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
+		MPI_INFO_NULL, &r[4]);
+	MPI_Send_init(out, 1, MPI_DOUBLE, next, 0, MPI_COMM_WORLD, &other);
+	MPI_Request_free(&other);
+	for (int i = 0; i < 3; i++) {
+		MPI_Startall(2, r);
+		MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+		MPI_Start(&r[3]);
+		MPI_Start(&r[2]);
+		MPI_Pready_range(0, 3, r[2]);
+		MPI_Waitall(2, &r[2], MPI_STATUSES_IGNORE);
+		MPI_Start(&r[4]);
+		MPI_Wait(&r[4], MPI_STATUS_IGNORE);
+	}
+	for (int i = 0; i < 5; i++)
+		MPI_Request_free(&r[i]);
+}
+
+/* Collectives with arrays of counts, and with neighbours: 4 bytes to each. */
+static void pass_arrays(void)
+{
+	int *ints = calloc(6 * (size_t)size, sizeof(int)), dim = size;
+	int *counts = ints, *displs = ints + size, *out = ints + 2 * size,
+	    *in = ints + 4 * size, periods = 1;
+	MPI_Datatype *types = calloc((size_t)size, sizeof(*types));
+	MPI_Comm ring;
+
+	for (int i = 0; i < size; i++) {
+		counts[i] = 1;
+		displs[i] = i;
+		types[i] = MPI_INT;
+	}
+	MPI_Alltoall(out, 1, MPI_INT, in, 1, MPI_INT, MPI_COMM_WORLD);
+	MPI_Alltoallv(out, counts, displs, MPI_INT, in, counts, displs, MPI_INT,
+		MPI_COMM_WORLD);
+	for (int i = 0; i < size; i++)
+		displs[i] = 4 * i;
+	MPI_Alltoallw(out, counts, displs, types, in, counts, displs, types,
+		MPI_COMM_WORLD);
+	MPI_Reduce_scatter(out, in, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	MPI_Cart_create(MPI_COMM_WORLD, 1, &dim, &periods, 0, &ring);
+	MPI_Neighbor_allgather(out, 1, MPI_INT, in, 1, MPI_INT, ring);
+	MPI_Neighbor_alltoallv(out, counts, displs, MPI_INT, in, counts, displs,
+		MPI_INT, ring);
+	MPI_Comm_free(&ring);
+	free(types);
+	free(ints);
+}
+
 /* A job of one process makes 3 sends to itself. */
 static void spawn_one(char *program, MPI_Comm parent)
 {
@@ -131,12 +218,18 @@ int main(int argc, char **argv)
 		be_late();
 	else if (!strcmp(mode, "threads"))
 		start_threads();
+	else if (!strcmp(mode, "many"))
+		send_many();
+	else if (!strcmp(mode, "requests"))
+		start_requests();
 	else if (!strcmp(mode, "spawn")) {
 		MPI_Comm parent;
 
 		MPI_Comm_get_parent(&parent);
 		spawn_one(argv[0], parent);
-	} else
+	} else if (!strcmp(mode, "arrays"))
+		pass_arrays();
+	else
 		make_calls(MPI_COMM_WORLD);
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (!strcmp(mode, "abort") && rank == 0)
