@@ -129,6 +129,8 @@ function slow(n_bytes,    init)
 	init = $3 ~ /^init/ || $1 ~ /^P(send|recv)_init$/
 	printf "\n__attribute__((noinline)) static int slow_%s(%s)\n{\n", $1, $9 > calls
 	print "\tstruct weft_profile_call call;\n\tint rc;\n" > calls
+	if ($1 == "Finalize")
+		print "\tweft_profile_clock_end();" > calls
 	printf "\tweft_profile_begin(&call, %d, __builtin_frame_address(0), %s);\n",
 		n_names, receives() ? "source < 0" : "false" > calls
 	if (receives())
@@ -136,6 +138,8 @@ function slow(n_bytes,    init)
 	if ($1 == "Request_free")
 		print "\tweft_profile_forget(request);" > calls
 	printf "\trc = %s;\n\tweft_profile_end(&call);\n", next_call() > calls
+	if ($1 ~ /^Init(_thread)?$/)
+		print "\tif (!rc)\n\t\tweft_profile_clock_begin();" > calls
 	if ($1 ~ /^Start(all)?$/)
 		printf "\tweft_profile_start(&call, %s);\n",
 			$1 == "Start" ? "1, request" : "count, array_of_requests" > calls

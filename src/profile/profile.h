@@ -104,6 +104,13 @@ struct weft_profile_head {
 	uint32_t pid;
 	uint32_t n_tables;
 	uint32_t n_objects;
+	/* of the lowest rank of a node: its clock compared with rank 0's, at
+	 * the begin and the end */
+	uint32_t n_clocks;
+	struct {
+		double at_s;	 /* time of this clock */
+		double offset_s; /* this clock minus that of rank 0 */
+	} clocks[2];
 	char host[256];
 	char program[256];
 	char objects[WEFT_PROFILE_OBJECTS][256]; /* paths */

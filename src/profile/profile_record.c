@@ -295,6 +295,11 @@ static struct weft_profile_table *table_take(uint64_t start)
 	return table;
 }
 
+struct weft_profile_head *weft_profile_traced(void)
+{
+	return recorder.is_traced ? recorder.head : NULL;
+}
+
 void weft_profile_find_next(const struct weft_profile_slot *slots, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

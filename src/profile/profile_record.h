@@ -141,6 +141,14 @@ static inline void weft_profile_key(const struct weft_profile_call *call,
 	call->site->key[3] = d;
 }
 
+/* The head of the record if there is a timeline, else NULL. */
+struct weft_profile_head *weft_profile_traced(void);
+
+/* Compares the clocks of the nodes: after MPI_Init and before MPI_Finalize,
+ * with a timeline only. Collective. In profile_clock.c. */
+void weft_profile_clock_begin(void);
+void weft_profile_clock_end(void);
+
 /* A persistent or partitioned request that sends n bytes at each start; to a
  * rank of the communicator, or rank < 0. In profile_request.c, as the next two.
  */

@@ -30,11 +30,18 @@ struct trace {
 	size_t n_sends, n_receives;
 };
 
-/* Ranks of one node have one clock; nodes are aligned by their time of day. */
+/* Ranks of one node have one clock. It is compared with that of rank 0 at the
+ * begin and at the end of the job; without that, its time of day counts. */
 static double seconds_at(const struct weft_profile_head *head, uint64_t ticks)
 {
-	return head->epoch_s +
-	       (double)(int64_t)(ticks - head->epoch_ticks) * head->tick_s;
+	double s = weft_profile_seconds(head, ticks);
+	double offset = head->clocks[0].offset_s;
+	double span = head->clocks[1].at_s - head->clocks[0].at_s;
+
+	if (head->n_clocks == 2 && span > 0)
+		offset += (head->clocks[1].offset_s - offset) *
+			  (s - head->clocks[0].at_s) / span;
+	return head->n_clocks ? s - offset : s;
 }
 
 static double us_at(const struct trace *trace, uint32_t rank, uint64_t ticks)

@@ -19,7 +19,7 @@ $(profile_made): src/profile/profile.stamp ;
 lib_LTLIBRARIES += libweft_profile.la
 libweft_profile_la_SOURCES = $(profile_report) \
 	src/profile/profile_record.c src/profile/profile_record.h \
-	src/profile/profile_request.c \
+	src/profile/profile_request.c src/profile/profile_clock.c \
 	src/profile/profile_finish.c src/profile/profile_finish.h
 nodist_libweft_profile_la_SOURCES = src/profile/profile_calls.c \
 	src/profile/profile_shmem.c src/profile/profile_names.c

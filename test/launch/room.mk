@@ -52,6 +52,10 @@ test_launch_tool_sends_la_CPPFLAGS = $(mpi_prog_cppflags)
 test_launch_tool_sends_la_LDFLAGS = $(MODE_CFLAGS) -module -avoid-version \
 	-shared -rpath /nowhere
 test_launch_tool_sends_la_LIBADD = libmpi_abi.la
+check_LTLIBRARIES += test/launch/skewed_clock.la
+test_launch_skewed_clock_la_SOURCES = test/launch/skewed_clock.c
+test_launch_skewed_clock_la_LDFLAGS = $(MODE_CFLAGS) -module -avoid-version \
+	-shared -rpath /nowhere
 check_PROGRAMS += test/launch/unaware
 test_launch_unaware_CPPFLAGS = $(mpi_prog_cppflags)
 test_launch_unaware_LDADD = $(mpi_prog_ldadd)

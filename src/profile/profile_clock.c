@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* profile_clock: the clocks of the nodes of a timeline
+ *
+ * A node's clock is that of its lowest rank, its leader. In MPI_Init and
+ * MPI_Finalize, rank 0 exchanges a few messages with each leader. The fastest
+ * exchange shows how far the clocks differ: the leader's time belongs to the
+ * middle between the two times of rank 0. The messages pass a communicator of
+ * their own. */
+#include "profile/profile_record.h"
+
+#include "transport/proc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXCHANGES = 20 };
+
+/* MPI_COMM_NULL: the job needs none. Only the threads of MPI_Init and
+ * MPI_Finalize use it. */
+static MPI_Comm clock_comm = MPI_COMM_NULL;
+
+static double head_now(const struct weft_profile_head *head)
+{
+	return weft_profile_seconds(head, weft_profile_now());
+}
+
+/* Rank 0's part: the leader's clock minus that of rank 0. */
+static void clock_ask(const struct weft_profile_head *head, int leader)
+{
+	double best = 1e300, offset = 0;
+
+	for (int i = 0; i < EXCHANGES; i++) {
+		double start = head_now(head), theirs, end;
+
+		if (PMPI_Sendrecv(&start, 1, MPI_DOUBLE, leader, 0, &theirs, 1,
+			    MPI_DOUBLE, leader, 0, clock_comm,
+			    MPI_STATUS_IGNORE))
+			return;
+		end = head_now(head);
+		if (end - start >= best)
+			continue;
+		best = end - start;
+		offset = theirs - (start + end) / 2;
+	}
+	PMPI_Send(&offset, 1, MPI_DOUBLE, leader, 0, clock_comm);
+}
+
+static void clock_answer(struct weft_profile_head *head)
+{
+	double theirs, mine, offset;
+
+	for (int i = 0; i < EXCHANGES; i++) {
+		if (PMPI_Recv(&theirs, 1, MPI_DOUBLE, 0, 0, clock_comm,
+			    MPI_STATUS_IGNORE))
+			return;
+		mine = head_now(head);
+		PMPI_Send(&mine, 1, MPI_DOUBLE, 0, 0, clock_comm);
+	}
+	if (PMPI_Recv(&offset, 1, MPI_DOUBLE, 0, 0, clock_comm,
+		    MPI_STATUS_IGNORE))
+		return;
+	head->clocks[head->n_clocks].at_s = head_now(head);
+	head->clocks[head->n_clocks++].offset_s = offset;
+}
+
+/* True for the lowest rank of a node other than that of rank 0. */
+static bool is_clock_leader(const uint64_t *nodes, int rank)
+{
+	int first = 0;
+
+	while (nodes[first] != nodes[rank])
+		first++;
+	return first == rank && rank;
+}
+
+static void clock_compare(struct weft_profile_head *head)
+{
+	uint64_t node = 0xcbf29ce484222325ull, *nodes;
+	int rank, size;
+
+	PMPI_Comm_rank(clock_comm, &rank);
+	PMPI_Comm_size(clock_comm, &size);
+	for (const char *c = head->host; *c; c++)
+		node = (node ^ (unsigned char)*c) * 0x100000001b3ull;
+	nodes = calloc((size_t)size, sizeof(*nodes));
+	if (!nodes)
+		PMPI_Abort(clock_comm, 1); /* the others wait for this one */
+	if (!PMPI_Allgather(&node, 1, MPI_UINT64_T, nodes, 1, MPI_UINT64_T,
+		    clock_comm)) {
+		for (int r = 1; r < size && !rank; r++)
+			if (is_clock_leader(nodes, r))
+				clock_ask(head, r);
+		if (is_clock_leader(nodes, rank))
+			clock_answer(head);
+	}
+	free(nodes);
+}
+
+void weft_profile_clock_begin(void)
+{
+	struct weft_profile_head *head = weft_profile_traced();
+
+	if (!head || weft_proc.facts.size < 2 ||
+		PMPI_Comm_dup(MPI_COMM_WORLD, &clock_comm))
+		return;
+	PMPI_Comm_set_errhandler(clock_comm, MPI_ERRORS_RETURN);
+	clock_compare(head);
+}
+
+void weft_profile_clock_end(void)
+{
+	struct weft_profile_head *head = weft_profile_traced();
+
+	if (!head || clock_comm == MPI_COMM_NULL)
+		return;
+	clock_compare(head);
+	PMPI_Comm_free(&clock_comm);
+}
