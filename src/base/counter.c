@@ -81,6 +81,12 @@ void weft_counters_close(struct weft_counters *counters)
 	*counters = (struct weft_counters){ 0 };
 }
 
+struct weft_counters_root weft_counters_root(void)
+{
+	return (struct weft_counters_root){ &counters_all.open,
+		counters_all.closed[0] };
+}
+
 size_t weft_counter_count(void)
 {
 	return N_COUNTERS;

@@ -83,6 +83,14 @@ const struct weft_counter_desc *weft_object_counter_desc(size_t i);
  * increment that happens concurrently may be missing. Any thread. */
 uint64_t weft_counter_read(size_t i, uint8_t owner);
 
+/* Where the counters are, for a reader of this process's memory. */
+struct weft_counters_root {
+	const struct weft_link *open; /* head of the list of open counters */
+	/* [WEFT_COUNTER_OWNERS][weft_counter_count()]: sums of closed ones */
+	const uint64_t *closed;
+};
+struct weft_counters_root weft_counters_root(void);
+
 /* The sum of counter i over all owners. Any thread. */
 uint64_t weft_counter_total(size_t i);
 

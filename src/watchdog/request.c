@@ -174,6 +174,27 @@ static void request_describe(
 	snprintf(buf, len, "in %.60s %.90s", call, what);
 }
 
+static void request_locate(
+	const struct weft_wait *wait, struct weft_wait_facts *facts)
+{
+	const struct weft_request_loop *loop = loop_of(wait);
+	const struct weft_req *req = only_of(loop);
+	const struct weft_comm *comm = req ? req->comm : loop->comm;
+
+	if (comm)
+		snprintf(facts->object, sizeof(facts->object), "%.31s",
+			weft_comm_label(comm));
+	if (req && !(is_message(req) &&
+			   request_plane_of(req) == WEFT_CTX_OFFSET_P2P))
+		return;
+	if (!req && (!loop->comm || loop->is_missing))
+		return;
+	facts->peer = req ? req->src : loop->rank;
+	facts->tag = req ? req->tag : loop->tag;
+	facts->peer = facts->peer < 0 ? WEFT_WAIT_ANY : facts->peer;
+	facts->tag = facts->tag < 0 ? WEFT_WAIT_ANY : facts->tag;
+}
+
 /* ---- needs ---- */
 
 /* Needs of requests that are waited for together. */
@@ -459,6 +480,7 @@ static const struct weft_wait_ops ops = {
 	.is_message = true,
 	.name = request_name,
 	.describe = request_describe,
+	.locate = request_locate,
 	.needs = request_needs,
 	.pulse = pulse,
 };
@@ -469,6 +491,7 @@ static const struct weft_wait_ops shmem_ops = {
 	.is_message = true,
 	.name = request_name,
 	.describe = request_describe,
+	.locate = request_locate,
 	.needs = request_needs,
 	.pulse = pulse,
 };
@@ -479,6 +502,7 @@ static const struct weft_wait_ops poll_ops = {
 	.is_message = true,
 	.name = request_name,
 	.describe = request_describe,
+	.locate = request_locate,
 	.needs = request_needs,
 };
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += src/watchdog/graph.c src/watchdog/graph.h \
+	src/watchdog/monitor.c src/watchdog/monitor.h \
 	src/watchdog/query.c src/watchdog/query.h \
 	src/watchdog/report.c src/watchdog/report.h \
 	src/watchdog/resolve.c src/watchdog/resolve.h \

@@ -10,6 +10,7 @@
 #include "transport/thread_check.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
+#include "watchdog/monitor.h"
 #include "watchdog/query.h"
 #include "watchdog/report.h"
 #include "watchdog/resolve.h"
@@ -24,21 +25,33 @@ enum {
 	PULSE_NS = 250000000,  /* between readings of the pulse */
 };
 
-static struct {
-	struct weft_spin spin;
-	struct weft_link waits;
-	uint64_t epoch;
-	char note[WEFT_WAIT_TEXT];
-	uint64_t note_since_ns, noted_ns;
-} registry = { .waits = { &registry.waits, &registry.waits } };
+static struct weft_wait_registry registry = { .waits = { &registry.waits,
+						      &registry.waits } };
+
+const struct weft_wait_registry *weft_wait_registry(void)
+{
+	return &registry;
+}
+
+static void wait_count_change(void)
+{
+	atomic_store_explicit(&registry.changes,
+		atomic_load_explicit(&registry.changes, memory_order_relaxed) +
+			1,
+		memory_order_release);
+}
 
 void weft_wait_lock(void)
 {
 	weft_spin_acquire(&registry.spin);
+	wait_count_change();
+	/* the odd number before all changes; weft-top reads it after them */
+	atomic_thread_fence(memory_order_release);
 }
 
 void weft_wait_unlock(void)
 {
+	wait_count_change();
 	weft_spin_release(&registry.spin);
 }
 
@@ -151,12 +164,31 @@ static void copy_answers(
 	}
 }
 
+/* Fills in the call of a wait, without the missing processes. */
+static void wait_fill_facts(struct weft_wait *wait)
+{
+	struct weft_wait_facts facts = { .peer = WEFT_WAIT_NONE,
+		.tag = WEFT_WAIT_NONE };
+
+	wait->ops->name(wait, facts.call, sizeof(facts.call));
+	if (wait->ops->locate)
+		wait->ops->locate(wait, &facts);
+	weft_wait_lock();
+	facts.n_missing = wait->facts.n_missing;
+	facts.missing = wait->facts.missing;
+	if (!facts.object[0])
+		memcpy(facts.object, wait->facts.object, sizeof(facts.object));
+	wait->facts = facts;
+	weft_wait_unlock();
+}
+
 void weft_wait_refresh(struct weft_wait *wait)
 {
 	struct weft_wait_view *old = wait->view;
 	char text[WEFT_WAIT_TEXT];
 
 	wait->ops->describe(wait, text, sizeof(text));
+	wait_fill_facts(wait);
 	weft_wait_lock();
 	memcpy(wait->text, text, sizeof(text));
 	weft_wait_unlock();
@@ -247,6 +279,28 @@ static void collect_edges(struct weft_wait *wait)
 	collect_clause(wait, 0);
 }
 
+/* Counts the processes for which the wait waits, and which do not wait
+ * themselves. */
+static void collect_missing(struct weft_wait *wait)
+{
+	const struct weft_wait_view *view = wait->view;
+	struct weft_wait_facts *facts = &wait->facts;
+
+	facts->n_missing = 0;
+	for (uint32_t i = 0; i < view->n_procs; i++) {
+		const struct weft_wait_proc *o = &view->procs[i];
+
+		if ((o->has_answered && o->met == WEFT_WIRE_MET) ||
+			wait_is_waiting(o))
+			continue;
+		if (!facts->n_missing++)
+			facts->missing = o->proc;
+	}
+	if (!facts->object[0] && view->n_needs)
+		memcpy(facts->object, view->needs[0].label,
+			sizeof(facts->object));
+}
+
 /* Publishes the edges of the wait for other processes. */
 static void wait_publish_edges(struct weft_wait *wait)
 {
@@ -261,6 +315,8 @@ static void wait_publish_edges(struct weft_wait *wait)
 	wait->n_edges = 0;
 	if (wait->view && wait->edges)
 		collect_edges(wait);
+	if (wait->view)
+		collect_missing(wait);
 	wait->is_sure = is_single_call && !wait->has_unasked;
 	wait->edges_ns = weft_now_ns();
 	weft_wait_unlock();
@@ -278,6 +334,7 @@ void weft_wait_begin(struct weft_wait *wait)
 	wait->due_ns = wait->begun_ns +
 		       (uint64_t)weft_knobs.stall_warn * WEFT_NS_PER_S;
 	wait->ops->describe(wait, wait->text, sizeof(wait->text));
+	wait_fill_facts(wait);
 	weft_wait_lock();
 	while ((w = weft_wait_next(w)) != NULL)
 		if (w->call && w->call == wait->call)
@@ -303,7 +360,8 @@ static bool has_answers(struct weft_wait *wait, uint64_t now)
 {
 	if (!weft_query_is_over(wait, now))
 		return false;
-	weft_query_check_silent(wait);
+	if (!wait->is_asking_for_monitor)
+		weft_query_check_silent(wait);
 	weft_wait_refresh(wait);
 	if (wait->has_asked_again || !weft_query_ask(wait, true))
 		return true;
@@ -317,16 +375,20 @@ static bool has_answers(struct weft_wait *wait, uint64_t now)
 static void wait_check_due(struct weft_wait *wait, uint64_t now)
 {
 	bool is_due = weft_knobs.stall_warn && now >= wait->due_ns;
+	bool is_watched =
+		!wait->is_poll && weft_monitor_watched_ns() > wait->asked_ns;
 
 	if (is_due) {
 		wait->due_ns = now + (now - wait->begun_ns);
 		wait->has_come_due = true;
 	}
-	if (!wait->is_asking &&
-		(is_due || (weft_resolve_is_asked(wait) &&
+	is_due = is_due || (weft_resolve_is_asked(wait) &&
 				   now - wait->asked_ns >
-					   FRESH_MS * (WEFT_NS_PER_S / 1000))))
+					   FRESH_MS * (WEFT_NS_PER_S / 1000));
+	if (!wait->is_asking && (is_due || is_watched)) {
 		wait_ask(wait, now);
+		wait->is_asking_for_monitor = !is_due;
+	}
 	if (wait->is_asking && has_answers(wait, now)) {
 		wait->is_asking = false;
 		wait_publish_edges(wait);

@@ -9,6 +9,7 @@
 #define WEFT_WAIT_H
 
 #include "base/list.h"
+#include "base/lock.h"
 #include "transport/wire.h"
 
 #include <stdatomic.h>
@@ -42,6 +43,21 @@ struct weft_need {
 	uint32_t n_all;		       /* processes, queried or not */
 };
 
+/* A rank or tag of a wait that is no number. */
+enum { WEFT_WAIT_ANY = -1, WEFT_WAIT_NONE = -2 };
+
+/* The call of a wait, for weft-top. */
+struct weft_wait_facts {
+	char call[64];		      /* "MPI_Recv" */
+	char object[WEFT_WIRE_LABEL]; /* communicator or window, or "" */
+	int32_t peer;		      /* rank in it */
+	int32_t tag;
+	/* Needed processes that had not met the need and did not wait at
+	 * edges_ns, and the first of them. */
+	uint32_t n_missing;
+	uint64_t missing;
+};
+
 struct weft_wait_ops {
 	const char *id;	  /* of the report */
 	const char *noun; /* plural of the objects of needs: "communicators" */
@@ -52,6 +68,10 @@ struct weft_wait_ops {
 	/* Describes the call to other processes: "in MPI_Finalize, closing
 	 * "x"". */
 	void (*describe)(const struct weft_wait *wait, char *buf, size_t len);
+	/* Sets the object, the rank and the tag that the call waits for. NULL:
+	 * only the object is known, from the first need. */
+	void (*locate)(
+		const struct weft_wait *wait, struct weft_wait_facts *facts);
 	/* Adds each need by weft_wait_add_need() and weft_wait_add_proc().
 	 * NULL: none. */
 	void (*needs)(struct weft_wait *wait);
@@ -78,6 +98,7 @@ struct weft_wait {
 	struct weft_link link;	      /* marked */
 	uint64_t epoch;		      /* marked; waits of one call share it */
 	char text[WEFT_WAIT_TEXT];    /* marked */
+	struct weft_wait_facts facts; /* marked */
 	atomic_bool is_notified;      /* a message for it has arrived */
 	struct weft_wire_edge *edges; /* marked: published edges, an array of
 					 WEFT_WIRE_EDGES; or NULL */
@@ -89,12 +110,13 @@ struct weft_wait {
 	uint16_t n_gathers;
 	uint64_t checked_ns; /* marked */
 	uint32_t n_rounds;
-	uint64_t due_ns;	  /* time of the next queries */
-	uint64_t pulse, pulse_ns; /* the last pulse, and its time */
-	uint64_t asked_ns;	  /* time of the last queries */
-	bool is_asking;		  /* answers are due */
-	bool has_asked_again;	  /* also of processes that answers named */
-	bool has_come_due;	  /* report and gather after the answers */
+	uint64_t due_ns;	    /* time of the next queries */
+	uint64_t pulse, pulse_ns;   /* the last pulse, and its time */
+	uint64_t asked_ns;	    /* time of the last queries */
+	bool is_asking;		    /* answers are due */
+	bool is_asking_for_monitor; /* likewise; only weft-top needs them */
+	bool has_asked_again;	    /* also of processes that answers named */
+	bool has_come_due;	    /* report and gather after the answers */
 	bool has_reported, has_reported_ring;
 	bool has_unasked;    /* a need about which no process was queried */
 	uint64_t verdict_ns; /* time of the verdict's report */
@@ -165,6 +187,18 @@ struct weft_wait_view {
 	struct weft_need needs[WEFT_VIEW_NEEDS];
 	struct weft_wait_proc procs[WEFT_VIEW_PROCS];
 };
+
+/* The waits of this process. weft-top reads it from outside: if `changes` was
+ * the same even number before and after a read, no thread held the lock. */
+struct weft_wait_registry {
+	struct weft_spin spin;
+	_Atomic uint32_t changes; /* odd while the lock is held */
+	struct weft_link waits;
+	uint64_t epoch;
+	char note[WEFT_WAIT_TEXT];
+	uint64_t note_since_ns, noted_ns;
+};
+const struct weft_wait_registry *weft_wait_registry(void);
 
 /* The registry's lock may be acquired with any VCI's lock held, and is held
  * briefly. With it, weft_wait_next() lists the waits in the order of their

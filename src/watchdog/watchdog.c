@@ -3,6 +3,8 @@
 #include "watchdog/watchdog.h"
 
 #include "core/req.h"
+#include "transport/proc.h"
+#include "watchdog/monitor.h"
 #include "watchdog/query.h"
 #include "watchdog/request.h"
 #include "watchdog/resolve.h"
@@ -13,4 +15,6 @@ void weft_watchdog_open(struct weft_vci *vci)
 	weft_dispatch_set(vci, WEFT_WIRE_ANSWER, weft_query_on_answer);
 	weft_dispatch_set(vci, WEFT_WIRE_GRAPH, weft_resolve_on_graph);
 	weft_req_on_wait(weft_request_wait);
+	if (vci == &weft_proc.vci)
+		weft_monitor_open();
 }
