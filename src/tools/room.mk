@@ -98,6 +98,16 @@ test_unit_tool_report_test_SOURCES = test/unit/tool_report_test.c src/tools/tool
 test_unit_tool_report_test_CPPFLAGS = $(AM_CPPFLAGS)
 weft_info_LDFLAGS = $(tool_ldflags)
 
+# Reads the processes of a job from outside, with the structs of the library.
+bin_PROGRAMS += weft-top
+weft_top_SOURCES = src/tools/tool_top.c src/tools/top_read.c src/tools/top_read.h \
+	src/tools/top_verdict.c src/tools/top_verdict.h \
+	src/tools/top_print.c src/tools/top_print.h \
+	src/tools/tool_report.c src/tools/tool_report.h
+weft_top_LDADD = libweft.la
+dist_man_MANS += contrib/man/weft-top.1
+weft_top_LDFLAGS = $(tool_ldflags)
+
 # weft(7) and mpiio(7) contain the tables of variables, counters and info keys of
 # this build.
 dist_man_MANS += contrib/man/weft-info.1

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* top_verdict: whether a job moves, waits for a process, or cannot end */
+#ifndef WEFT_TOP_VERDICT_H
+#define WEFT_TOP_VERDICT_H
+
+#include "tools/top_read.h"
+#include "watchdog/graph.h"
+
+enum weft_top_state {
+	WEFT_TOP_MOVES,
+	WEFT_TOP_WAITS, /* for processes that do not wait themselves */
+	WEFT_TOP_STUCK, /* a cycle of waits */
+};
+
+enum { WEFT_TOP_SENTENCE = 600, WEFT_TOP_STEPS = 8, WEFT_TOP_STEP = 300 };
+
+struct weft_top_verdict {
+	enum weft_top_state state;
+	char sentence[WEFT_TOP_SENTENCE];
+	uint32_t n_waiting; /* ranks that wait for a second or longer */
+	uint32_t n_ranks;   /* of the cycle, or those waited for */
+	char steps[WEFT_TOP_STEPS][WEFT_TOP_STEP]; /* of the cycle */
+	uint32_t n_steps;
+	uint32_t ranks[WEFT_GRAPH_NODES];
+};
+
+/* Judges the last reading of a job. */
+void weft_top_judge(
+	const struct weft_top_job *job, struct weft_top_verdict *verdict);
+
+/* True if the needs of all waits are known since `since_ns`, so that a cycle
+ * is complete. */
+bool weft_top_is_known(const struct weft_top_job *job, uint64_t since_ns);
+
+/* The rate of a number between the last two readings, per second. */
+uint64_t weft_top_rate(
+	const struct weft_top_proc *proc, uint64_t before, uint64_t now);
+
+#endif

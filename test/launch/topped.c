@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * topped: a job for weft-top that never ends. hung: each rank receives from the
+ * next one before it sends. slow: the last rank sleeps between barriers.
+ * healthy: ranks exchange 64 KiB with their neighbours
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void hang(int rank, int size)
+{
+	int word = rank;
+
+	MPI_Recv(&word, 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD,
+		MPI_STATUS_IGNORE);
+	MPI_Send(
+		&word, 1, MPI_INT, (rank + size - 1) % size, 7, MPI_COMM_WORLD);
+}
+
+static void be_slow(int rank, int size)
+{
+	for (;;) {
+		if (rank == size - 1)
+			sleep(20);
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
+}
+
+static void be_healthy(int rank, int size)
+{
+	static char out[65536], in[65536];
+	int sum;
+
+	for (;;) {
+		MPI_Sendrecv(out, sizeof(out), MPI_CHAR, (rank + 1) % size, 3,
+			in, sizeof(in), MPI_CHAR, (rank + size - 1) % size, 3,
+			MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+		usleep(1000);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "healthy";
+	int rank, size;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	MPI_Barrier(MPI_COMM_WORLD);
+	printf("up %d\n", rank);
+	fflush(stdout);
+	if (!strcmp(how, "hung"))
+		hang(rank, size);
+	else if (!strcmp(how, "slow"))
+		be_slow(rank, size);
+	else
+		be_healthy(rank, size);
+	MPI_Finalize();
+	return 0;
+}
