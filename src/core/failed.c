@@ -11,43 +11,79 @@
 static struct {
 	struct weft_spin spin;
 	uint64_t *procs;
+	bool *was_aborted; /* by MPI_Abort; of each in procs */
 	atomic_uint n;
 } failed;
 
-/* The lock is held. */
-static bool failed_has(uint64_t proc)
+/* The index of a process, or the number of processes if the list lacks it. The
+ * lock is held. */
+static uint32_t failed_index(uint64_t proc)
 {
 	uint32_t n = atomic_load_explicit(&failed.n, memory_order_relaxed);
+	uint32_t i = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		if (failed.procs[i] == proc)
-			return true;
-	return false;
+	while (i < n && failed.procs[i] != proc)
+		i++;
+	return i;
 }
 
-void weft_failed_add(uint64_t proc)
+/* Makes room for one more process. The lock is held. */
+static bool failed_grow(uint32_t n)
 {
-	uint64_t *procs;
-	uint32_t n;
+	uint64_t *procs = realloc(failed.procs, (n + 1) * sizeof(*procs));
+	bool *was_aborted;
+
+	if (!procs)
+		return false;
+	failed.procs = procs;
+	was_aborted =
+		realloc(failed.was_aborted, (n + 1) * sizeof(*was_aborted));
+	if (!was_aborted)
+		return false;
+	failed.was_aborted = was_aborted;
+	return true;
+}
+
+static void failed_put(uint64_t proc, bool was_aborted)
+{
+	uint32_t n, i;
 
 	weft_spin_acquire(&failed.spin);
 	n = atomic_load_explicit(&failed.n, memory_order_relaxed);
-	procs = failed_has(proc)
-			? NULL
-			: realloc(failed.procs, (n + 1) * sizeof(*procs));
-	if (procs) {
-		failed.procs = procs;
-		procs[n] = proc;
+	i = failed_index(proc);
+	if (i < n) {
+		failed.was_aborted[i] |= was_aborted;
+	} else if (failed_grow(n)) {
+		failed.procs[n] = proc;
+		failed.was_aborted[n] = was_aborted;
 		atomic_store_explicit(&failed.n, n + 1, memory_order_relaxed);
 	}
 	weft_spin_release(&failed.spin);
 }
 
+void weft_failed_add(uint64_t proc)
+{
+	failed_put(proc, false);
+}
+
 void weft_failed_event(const struct weft_boot_event *event)
 {
 	if (event->kind == WEFT_BOOT_PEER_DIED)
-		weft_failed_add(
-			(weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank);
+		failed_put(
+			(weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank,
+			event->end == WEFT_BOOT_END_ABORTED);
+}
+
+bool weft_failed_was_aborted(uint64_t proc)
+{
+	uint32_t i;
+	bool was_aborted;
+
+	weft_spin_acquire(&failed.spin);
+	i = failed_index(proc);
+	was_aborted = i < failed.n && failed.was_aborted[i];
+	weft_spin_release(&failed.spin);
+	return was_aborted;
 }
 
 int32_t weft_failed_first(const struct weft_group *group)
@@ -68,7 +104,7 @@ bool weft_failed_is(uint64_t proc)
 	if (!atomic_load_explicit(&failed.n, memory_order_relaxed))
 		return false;
 	weft_spin_acquire(&failed.spin);
-	is_failed = failed_has(proc);
+	is_failed = failed_index(proc) < failed.n;
 	weft_spin_release(&failed.spin);
 	return is_failed;
 }

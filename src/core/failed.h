@@ -23,6 +23,10 @@ bool weft_failed_in(const struct weft_group *group);
 /* True if the process proc has failed. */
 bool weft_failed_is(uint64_t proc);
 
+/* True if the process proc has failed and called MPI_Abort, or was ended by it.
+ */
+bool weft_failed_was_aborted(uint64_t proc);
+
 /* The rank of the member whose failure was reported first, or WEFT_UNDEFINED.
  */
 int32_t weft_failed_first(const struct weft_group *group);

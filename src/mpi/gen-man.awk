@@ -326,7 +326,7 @@ function errors(    n, i, word, done)
 		print ".TP\n.B MPI_ERR_ARG\nAnother argument is invalid, or the address of a result is NULL." > page
 	further_errors()
 	if ($4 ~ /^(p2p|coll|comm|session|rma)$/)
-		print ".TP\n.B MPI_ERR_PROC_ABORTED\nThe call needs a process that has ended." > page
+		print ".TP\n.B MPIX_ERR_PROC_FAILED\nThe call needs a process that has ended." > page
 	print ".PP\nThe text of the error code describes the error and the remedy:\n" \
 		".BR MPI_Error_string (3)." > page
 }

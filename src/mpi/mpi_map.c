@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "core/errcode.h"
+#include "core/failed.h"
 #include "transport/proc.h"
 #include "session/abort.h"
 
@@ -73,10 +74,18 @@ static const short classes[WEFT_ERR_END_ - WEFT_ERR_FIRST_] = {
 	AT(NOTFOUND) = MPI_ERR_ARG,
 	AT(UNSUPPORTED) = MPI_ERR_UNSUPPORTED_OPERATION,
 	AT(NOT_SAME) = MPI_ERR_NOT_SAME,
-	AT(PEER) = MPI_ERR_PROC_ABORTED,
+	AT(PEER) = MPIX_ERR_PROC_FAILED,
 	AT(VALUE_TOO_LARGE) = MPI_ERR_VALUE_TOO_LARGE,
 	AT(ABI) = MPI_ERR_ABI,
 };
+
+/* True if the failure that was described last is of an aborted process. */
+static bool is_of_abort(void)
+{
+	uint64_t failed = weft_err_failed(WEFT_ERR_PEER);
+
+	return failed && weft_failed_was_aborted(failed - 1);
+}
 
 int weft_mpi_code(int err)
 {
@@ -86,6 +95,8 @@ int weft_mpi_code(int err)
 		return err;
 	if (err <= WEFT_ERR_FIRST_ || err >= WEFT_ERR_END_)
 		return MPI_ERR_INTERN;
+	if (err == WEFT_ERR_PEER && is_of_abort())
+		return MPI_ERR_PROC_ABORTED;
 	code = classes[err - WEFT_ERR_FIRST_];
 	return code ? code : MPI_ERR_OTHER;
 }
@@ -169,7 +180,7 @@ static const struct {
 	[MPI_ERR_RMA_FLAVOR] = { "MPI_ERR_RMA_FLAVOR",
 		"wrong flavor of window" },
 	[MPI_ERR_PROC_ABORTED] = { "MPI_ERR_PROC_ABORTED",
-		"a peer process has failed" },
+		"a peer process was aborted" },
 	[MPI_ERR_VALUE_TOO_LARGE] = { "MPI_ERR_VALUE_TOO_LARGE",
 		"value does not fit the result type" },
 	[MPI_ERR_SESSION] = { "MPI_ERR_SESSION", "invalid session" },
@@ -382,9 +393,9 @@ static int raise_error(struct raised *r)
 	enum weft_errh_action action =
 		r->errh ? r->errh->action : WEFT_ERRH_FATAL;
 
-	r->code = r->as ? r->as : weft_mpi_code(r->err);
 	if (r->comm)
 		weft_comm_explain(r->comm, r->err);
+	r->code = r->as ? r->as : weft_mpi_code(r->err);
 	if (action == WEFT_ERRH_FATAL || action == WEFT_ERRH_ABORT)
 		end_fatal(r);
 	store_raised(r);

@@ -466,7 +466,7 @@ static int is_of_death(const struct round *r, int rc)
 {
 	int class = mtest_class(rc);
 
-	return class == MPI_SUCCESS || class == MPI_ERR_PROC_ABORTED ||
+	return class == MPI_SUCCESS || class == MPIX_ERR_PROC_FAILED ||
 	       (class == MPI_ERR_PENDING && r->kind == CHAIN);
 }
 
@@ -662,7 +662,7 @@ int main(int argc, char **argv)
 	if (k.comm != MPI_COMM_NULL)
 		OK(MPI_Comm_disconnect(&k.comm));
 	rc = MPI_Session_finalize(&k.session);
-	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPIX_ERR_PROC_FAILED,
 		"finalize, %s", mtest_error(rc));
 	printf("# rank %d: %d right, %d errors\n", mtest.rank, k.n_right,
 		k.n_errors);

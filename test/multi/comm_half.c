@@ -19,7 +19,7 @@ static void wait_for(int rank)
 {
 	int rc = MPI_Recv(NULL, 0, MPI_INT, rank, TAG, all, MPI_STATUS_IGNORE);
 
-	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPIX_ERR_PROC_FAILED,
 		"the receive succeeds or reports a failed process, %s",
 		mtest_error(rc));
 }
@@ -34,7 +34,7 @@ static void use(MPI_Session session, int len)
 	rc = MPI_Bcast(buf, len, MPI_BYTE, 0, half);
 	if (!rc) /* all of it may be sent immediately */
 		rc = MPI_Barrier(half);
-	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
 		"a broadcast without its other members ends with an error, %s",
 		mtest_error(rc));
 	OK(MPI_Send(NULL, 0, MPI_INT, 2, TAG, all));
@@ -70,11 +70,11 @@ static void alone(MPI_Session session, int how)
 	if (how == 2)
 		return;
 	rc = MPI_Recv(&x, 1, MPI_INT, 1, TAG, half, MPI_STATUS_IGNORE);
-	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
 		"a receive from a member that exited fails, %s",
 		mtest_error(rc));
 	rc = MPI_Barrier(half);
-	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
 		"a collective with a member that exited fails, %s",
 		mtest_error(rc));
 }
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 	if (all != MPI_COMM_NULL)
 		OK(MPI_Comm_free(&all));
 	rc = MPI_Session_finalize(&session);
-	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPIX_ERR_PROC_FAILED,
 		"finalize, %s", mtest_error(rc));
 	return mtest_done();
 }

@@ -858,7 +858,7 @@ static void check_error(
 	if (c->text[0])
 		snprintf(text, sizeof(text), "%s", c->text);
 	c->text[0] = 0;
-	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED, "%s %s: got %s",
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED, "%s %s: got %s",
 		call->name, when, rc ? mtest_error(rc) : "success");
 	if (!rc)
 		return;
@@ -947,7 +947,7 @@ int main(int argc, char **argv)
 		round_end(&crews[i]);
 	free(crews);
 	rc = MPI_Finalize();
-	CHECK(!rc || mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+	CHECK(!rc || mtest_class(rc) == MPIX_ERR_PROC_FAILED,
 		"MPI_Finalize succeeds or reports a failed process, got class "
 		"%d",
 		mtest_class(rc));

@@ -116,7 +116,7 @@ static int is_of_death(int rc)
 {
 	int class = mtest_class(rc);
 
-	return class == MPI_SUCCESS || class == MPI_ERR_PROC_ABORTED ||
+	return class == MPI_SUCCESS || class == MPIX_ERR_PROC_FAILED ||
 	       class == MPI_ERR_SPAWN || class == MPI_ERR_PORT ||
 	       class == MPI_ERR_SESSION;
 }

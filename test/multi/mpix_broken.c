@@ -36,7 +36,7 @@ static void wait_broken(MPI_Session session, const char *set)
 			OK(MPI_Group_free(&group));
 		mtest_linger(1);
 	}
-	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED, "'%s': %s", set,
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED, "'%s': %s", set,
 		mtest_error(rc));
 }
 
@@ -46,12 +46,12 @@ static void broken(MPI_Session session, const char *set)
 	MPI_Info info;
 
 	FAILS(MPI_Group_from_session_pset(session, set, &group),
-		MPI_ERR_PROC_ABORTED);
+		MPIX_ERR_PROC_FAILED);
 	CHECK(group == MPI_GROUP_NULL, "'%s': no group", set);
 	FAILS(MPI_Session_get_pset_info(session, set, &info),
-		MPI_ERR_PROC_ABORTED);
+		MPIX_ERR_PROC_FAILED);
 	FAILS(MPIX_Session_pset_union(session, set, "part", "new"),
-		MPI_ERR_PROC_ABORTED);
+		MPIX_ERR_PROC_FAILED);
 }
 
 int main(int argc, char **argv)

@@ -23,6 +23,14 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The class of calls that need a process which has failed. */
+#if __has_include(<mpix.h>)
+#include <mpix.h>
+#endif
+#ifndef MPIX_ERR_PROC_FAILED
+#define MPIX_ERR_PROC_FAILED MPI_ERR_PROC_ABORTED
+#endif
+
 enum {
 	MTEST_SKIP = 77,
 	MTEST_LATE = 124,

@@ -35,7 +35,7 @@ static bool arrived(int i, int rc)
 	int mine = rc == MPI_SUCCESS, both;
 
 	CHECK(mine || mtest_class(rc) == MPI_ERR_OTHER ||
-			mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+			mtest_class(rc) == MPIX_ERR_PROC_FAILED,
 		"message %d: %s", i, mtest_error(rc));
 	OK(MPI_Allreduce(&mine, &both, 1, MPI_INT, MPI_SUM, comm));
 	CHECK(both == 0 || both == 2, "message %d succeeds for both", i);

@@ -170,7 +170,7 @@ static void lost(char *buf)
 			     ? MPI_Recv(buf, LONGEST, MPI_BYTE, 0, TAG, comm,
 				       MPI_STATUS_IGNORE)
 			     : MPI_Send(buf, LONGEST, MPI_BYTE, 1, TAG, comm);
-	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
 		"a receive from a failed process fails: %s", mtest_error(rc));
 }
 
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
 	if (how == 3 || how == 4) {
 		rc = MPI_Session_finalize(&session);
 		CHECK(rc == MPI_SUCCESS ||
-				mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+				mtest_class(rc) == MPIX_ERR_PROC_FAILED,
 			"finalize, %s", mtest_error(rc));
 		return mtest_done();
 	}

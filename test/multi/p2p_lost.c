@@ -42,14 +42,14 @@ int main(int argc, char **argv)
 	if (mtest.rank == victim)
 		die(&request);
 	rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
-	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPIX_ERR_PROC_FAILED,
 		"the pending send succeeds or fails, %s", mtest_error(rc));
 	if (mtest.rank == 0) /* nothing was sent with this tag */
 		CHECK(mtest_class(MPI_Recv(buf, 1, MPI_BYTE, 1, TAG + 1, comm,
-			      MPI_STATUS_IGNORE)) == MPI_ERR_PROC_ABORTED,
+			      MPI_STATUS_IGNORE)) == MPIX_ERR_PROC_FAILED,
 			"a later receive fails");
 	rc = MPI_Session_finalize(&session);
-	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPIX_ERR_PROC_FAILED,
 		"finalize succeeds or reports a failed process, %s",
 		mtest_error(rc));
 	free(buf);

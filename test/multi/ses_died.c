@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 		rc = MPI_Iprobe(
 			MPI_ANY_SOURCE, 1, comm, &flag, MPI_STATUS_IGNORE);
 		CHECK(rc == MPI_SUCCESS ||
-				mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+				mtest_class(rc) == MPIX_ERR_PROC_FAILED,
 			"S93: a receive from the failed process ends, %s",
 			mtest_error(rc));
 		output_read();
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 	}
 	rc = MPI_Session_finalize(&session);
 	output_restore();
-	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED || rc == MPI_SUCCESS,
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED || rc == MPI_SUCCESS,
 		"S93: finalize ends without the failed process, %s",
 		mtest_error(rc));
 	CHECK(output_count("CORE-DIED") == 1 && output_count(words[kind]) == 1,

@@ -257,7 +257,7 @@ static void check_error(
 
 	if (!rc && may_succeed(w, c))
 		return;
-	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
 		"%s: the wait ends because its member failed, got %s", c->name,
 		mtest_error(rc));
 	if (c->wait == rgets_wait || c->wait == lock_left)
@@ -285,7 +285,7 @@ static void died_run(const struct died_case *c, MPI_Comm comm)
 		OK(MPI_Recv(NULL, 0, MPI_BYTE, 0, 0, comm, MPI_STATUS_IGNORE));
 	OK(MPI_Group_free(&w.last));
 	rc = MPI_Win_free(&w.win);
-	CHECK((!rc || mtest_class(rc) == MPI_ERR_PROC_ABORTED) &&
+	CHECK((!rc || mtest_class(rc) == MPIX_ERR_PROC_FAILED) &&
 			w.win == MPI_WIN_NULL,
 		"%s: the window is freed, got %s", c->name, mtest_error(rc));
 }
