@@ -7,17 +7,30 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* A file of /dev/shm, with its space: the file system may be small, and a
+ * process that writes beyond its end gets SIGBUS. */
+static int open_file(unsigned flags, size_t len)
+{
+	int fd = open("/dev/shm",
+		O_TMPFILE | O_RDWR | (flags & MFD_CLOEXEC ? O_CLOEXEC : 0),
+		0600);
+	int err = fd < 0 || !len ? 0 : posix_fallocate(fd, 0, (off_t)len);
+
+	if (!err)
+		return fd;
+	close(fd);
+	errno = err;
+	return -1;
+}
+
 int weft_memfd_open(const char *name, unsigned flags, size_t len)
 {
 	int fd = memfd_create(name, flags), reason = errno;
 
 	if (fd < 0)
-		fd = open("/dev/shm",
-			O_TMPFILE | O_RDWR |
-				(flags & MFD_CLOEXEC ? O_CLOEXEC : 0),
-			0600);
+		fd = open_file(flags, len);
 	if (fd < 0) {
-		errno = reason;
+		errno = errno == ENOSPC ? ENOSPC : reason;
 		return -1;
 	}
 	if (!ftruncate(fd, (off_t)len))
