@@ -155,6 +155,7 @@ multi_programs += test/multi/win_created
 multi_programs += test/multi/win_rma
 multi_programs += test/multi/win_rows
 multi_programs += test/multi/stats
+multi_programs += test/multi/storm
 multi_programs += test/multi/win_misuse
 multi_programs += test/multi/win_objects
 multi_programs += test/multi/win_ops
@@ -166,7 +167,7 @@ EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/output.h test/
 	test/multi/dt_case.h test/multi/dt_coll.h test/multi/dt_file.h \
 	test/multi/dt_map.h test/multi/dt_win.h \
 	test/multi/list \
-	test/run-multi test/README.md test/conformance/README.md \
+	test/run-multi test/storm test/README.md test/conformance/README.md \
 	test/conformance/mpich.known \
 	test/conformance/rules.tsv test/conformance/run-mpich
 CLEANFILES += $(multi_programs) test/multi/err_walk_calls.h

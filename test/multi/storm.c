@@ -80,7 +80,7 @@ __attribute__((format(printf, 1, 2))) static _Noreturn void wrong(
 	_exit(WRONG);
 }
 
-/* ---- what the seed implies ---- */
+/* ---- choices of the seed ---- */
 
 static uint64_t mix(uint64_t x)
 {
