@@ -374,7 +374,7 @@ static int acc_long(struct acc *acc, struct weft_wire_am *rec)
 				: 1);
 	if (err)
 		return err;
-	op = weft_win_op_new(win, target, acc->whole, acc->is_fetching ? 2 : 1);
+	op = weft_win_op_new(win, target, acc->whole, 1);
 	if (!op)
 		return WEFT_ERR_NOMEM;
 	op->is_long_acc = true;

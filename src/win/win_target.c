@@ -62,7 +62,7 @@ static void refuse(const struct incoming *in, uint32_t id, int err)
 	answer_id(in, id, err, why, strlen(why));
 }
 
-/* --- short ones ---------------------------------------------------- */
+/* --- the memory of a record ---------------------------------------- */
 
 /* NULL with an error described; the k-th run of len bytes. */
 static char *place_of_run(const struct weft_win *win,
@@ -96,13 +96,59 @@ static char *runs_place(const struct weft_win *win,
 	return first;
 }
 
-static char *place_of(const struct incoming *in, uint64_t len)
-{
-	char *place = runs_place(in->win, &in->rec, len);
+/* --- put, get, accumulate ------------------------------------------ */
 
-	if (!place)
-		refuse(in, in->rec.id, WEFT_ERR_RMA_RANGE);
-	return place;
+/* An access that a record describes: the data that it brings (put, accumulate),
+ * and the former content that it returns (get, fetching accumulate). */
+struct work {
+	const struct weft_redop *op; /* NULL: bytes are stored or read */
+	const struct weft_type *basic;
+	bool brings, returns;
+	uint64_t len; /* of the data of all runs */
+	char *place;  /* of the first; NULL: refused, the error is described */
+};
+
+/* The elements are predefined, and the operation fits them. */
+static bool is_sound_op(const struct weft_wire_am *rec, struct work *w)
+{
+	unsigned which = rec->op & ~(unsigned)WEFT_WIRE_AM_FETCHES;
+
+	w->op = weft_redop_builtin(which);
+	w->basic = weft_type_builtin(rec->type);
+	w->brings = which != WEFT_OP_NO_OP;
+	w->returns = rec->op & WEFT_WIRE_AM_FETCHES;
+	return w->op && w->basic && w->basic->size > 0 &&
+	       which != WEFT_OP_NULL &&
+	       (which == WEFT_OP_NO_OP || which == WEFT_OP_REPLACE ||
+		       weft_redop_is_defined(w->op, w->basic));
+}
+
+/* False: the record makes no sense. */
+static bool work_of(const struct incoming *in, struct work *w)
+{
+	const struct weft_wire_am *rec = &in->rec;
+	uint64_t unit = 1, last = 1; /* bytes of an element, and of the last */
+
+	*w = (struct work){ 0 };
+	if (rec->kind == WEFT_WIRE_AM_ACC ||
+		rec->kind == WEFT_WIRE_AM_LONG_ACC) {
+		if (!is_sound_op(rec, w))
+			return false;
+		unit = (uint64_t)w->basic->extent;
+		last = (uint64_t)w->basic->true_extent;
+		if (rec->n > INT32_MAX / unit)
+			return false;
+	} else {
+		w->returns = rec->kind == WEFT_WIRE_AM_GET ||
+			     rec->kind == WEFT_WIRE_AM_LONG_GET;
+		w->brings = !w->returns;
+	}
+	if (w->returns && !rec->id)
+		return false;
+	w->len = rec->n * rec->n_runs * unit;
+	w->place = runs_place(
+		in->win, rec, rec->n ? (rec->n - 1) * unit + last : 0);
+	return true;
 }
 
 static void scatter_runs(
@@ -121,32 +167,89 @@ static void gather_runs(
 			place + (int64_t)k * rec->stride, rec->n);
 }
 
-static bool do_put(const struct incoming *in)
+static void update_runs(const struct weft_wire_am *rec, const struct work *w,
+	const char *from, char *old)
+{
+	struct weft_win_hold hold = { .stripes = weft_win_my_stripes() };
+	struct weft_win_update u = { .op = w->op,
+		.basic = w->basic,
+		.in = w->brings ? from : NULL,
+		.old = w->returns ? old : NULL,
+		.n = (int64_t)rec->n,
+		.kernel = weft_redop_kernel(w->op, w->basic) };
+	uint64_t there = (uintptr_t)w->place;
+
+	if (rec->n == 1 && rec->n_runs == 1) {
+		weft_win_update(&u, w->place, there, hold.stripes);
+		return;
+	}
+	weft_win_update_series(
+		&u, w->place, there, (int64_t)rec->n_runs, rec->stride, &hold);
+	weft_win_hold_drop(&hold);
+}
+
+/* from: the data that it brings; old: where the former content is stored. */
+static void work_do(const struct weft_wire_am *rec, const struct work *w,
+	const char *from, char *old)
+{
+	if (w->op)
+		update_runs(rec, w, from, old);
+	else if (w->brings)
+		scatter_runs(rec, w->place, from);
+	else
+		gather_runs(rec, w->place, old);
+}
+
+static bool do_short(const struct incoming *in)
 {
 	const struct weft_wire_am *rec = &in->rec;
-	char *place = place_of(in, rec->n);
+	_Alignas(16) char bytes[2][WEFT_AM_DATA_MAX];
+	const char *from = (const char *)in->data;
+	char *old = bytes[1];
+	struct work w;
 
-	if (place)
-		scatter_runs(rec, place, (const char *)in->data);
-	if (place && rec->id)
-		answer(in, "", 0);
+	if (!work_of(in, &w) || w.len > sizeof(bytes[0]))
+		return false;
+	if (!w.place) {
+		refuse(in, rec->id, WEFT_ERR_RMA_RANGE);
+		return true;
+	}
+	if (w.op && w.brings) { /* elements are aligned */
+		weft_word_load(bytes[0], in->data, in->len);
+		from = bytes[0];
+	}
+	if (w.op && w.returns && w.basic->size != w.basic->extent)
+		memset(old, 0, w.len); /* padding */
+	if (w.returns && !w.op && rec->n_runs == 1)
+		old = w.place;
+	else
+		work_do(rec, &w, from, old);
+	if (rec->id)
+		answer(in, old, w.returns ? w.len : 0);
 	return true;
 }
 
-static bool do_get(const struct incoming *in)
-{
-	const struct weft_wire_am *rec = &in->rec;
-	char bytes[WEFT_AM_DATA_MAX], *place;
+/* --- compare and swap, registration -------------------------------- */
 
-	if (!rec->id || rec->n * rec->n_runs > sizeof(bytes))
+static bool do_cas(const struct incoming *in)
+{
+	const struct weft_type *type = weft_type_builtin(in->rec.type);
+	_Alignas(16) uint8_t bytes[3][WEFT_AM_SHORT];
+	size_t len = in->len / 2;
+	char *place;
+
+	if (!in->rec.id || in->rec.n_runs != 1)
 		return false;
-	place = place_of(in, rec->n);
-	if (place && rec->n_runs > 1) {
-		gather_runs(rec, place, bytes);
-		place = bytes;
+	place = runs_place(in->win, &in->rec, len);
+	if (!place) {
+		refuse(in, in->rec.id, WEFT_ERR_RMA_RANGE);
+		return true;
 	}
-	if (place)
-		answer(in, place, rec->n * rec->n_runs);
+	memcpy(bytes[0], in->data, len);
+	memcpy(bytes[1], in->data + len, len);
+	weft_win_swap(type, bytes[0], bytes[1], bytes[2], place,
+		(uintptr_t)place, weft_win_my_stripes());
+	answer(in, bytes[2], len);
 	return true;
 }
 
@@ -161,117 +264,17 @@ static bool do_region(const struct incoming *in)
 	return true;
 }
 
-static bool is_sound_op(unsigned which, const struct weft_redop *op,
-	const struct weft_type *type)
-{
-	return op && type && type->size > 0 && which != WEFT_OP_NULL &&
-	       (which == WEFT_OP_NO_OP || which == WEFT_OP_REPLACE ||
-		       weft_redop_is_defined(op, type));
-}
-
-/* The elements are predefined, the operation fits them, and so many bytes are
- * no nonsense. */
-static bool is_sound_update(const struct weft_wire_am *rec,
-	const struct weft_redop **op, const struct weft_type **type)
-{
-	unsigned which = rec->op & ~(unsigned)WEFT_WIRE_AM_FETCHES;
-
-	*op = weft_redop_builtin(which);
-	*type = weft_type_builtin(rec->type);
-	return is_sound_op(which, *op, *type) &&
-	       rec->n <= (uint64_t)INT32_MAX / (uint64_t)(*type)->extent;
-}
-
-/* Bytes of n elements in a row, without the padding behind the last. */
-static uint64_t span_of(const struct weft_type *type, uint64_t n)
-{
-	return n ? (n - 1) * (uint64_t)type->extent +
-			       (uint64_t)type->true_extent
-		 : 0;
-}
-
-static void update_one(struct weft_win_update *u, char *place)
-{
-	u->n = 1;
-	u->kernel = weft_redop_kernel(u->op, u->basic);
-	weft_win_update(u, place, (uintptr_t)place, weft_win_my_stripes());
-}
-
-static void update_here(
-	const struct weft_wire_am *rec, struct weft_win_update *u, char *place)
-{
-	struct weft_win_hold hold = { .stripes = weft_win_my_stripes() };
-
-	u->n = (int64_t)rec->n;
-	u->kernel = weft_redop_kernel(u->op, u->basic);
-	weft_win_update_series(u, place, (uintptr_t)place, (int64_t)rec->n_runs,
-		rec->stride, &hold);
-	weft_win_hold_drop(&hold);
-}
-
-static bool do_acc(const struct incoming *in)
-{
-	bool is_fetching = in->rec.op & WEFT_WIRE_AM_FETCHES;
-	_Alignas(16) char bytes[2][WEFT_AM_DATA_MAX];
-	struct weft_win_update u = { .in = bytes[0],
-		.old = is_fetching ? bytes[1] : NULL };
-	char *place;
-	size_t len;
-
-	if (!is_sound_update(&in->rec, &u.op, &u.basic) ||
-		(is_fetching && !in->rec.id))
-		return false;
-	len = in->rec.n * in->rec.n_runs * (uint64_t)u.basic->extent;
-	if (len > sizeof(bytes[0]))
-		return false;
-	if (u.op->builtin == WEFT_OP_NO_OP)
-		u.in = NULL;
-	place = place_of(in, span_of(u.basic, in->rec.n));
-	if (!place)
-		return true;
-	weft_word_load(bytes[0], in->data, in->len);
-	if (is_fetching && u.basic->size != u.basic->extent)
-		memset(bytes[1], 0, len); /* padding */
-	if (in->rec.n == 1 && in->rec.n_runs == 1)
-		update_one(&u, place);
-	else
-		update_here(&in->rec, &u, place);
-	if (in->rec.id)
-		answer(in, bytes[1], is_fetching ? len : 0);
-	return true;
-}
-
-static bool do_cas(const struct incoming *in)
-{
-	const struct weft_type *type = weft_type_builtin(in->rec.type);
-	_Alignas(16) uint8_t bytes[3][WEFT_AM_SHORT];
-	size_t len = in->len / 2;
-	char *place;
-
-	if (!in->rec.id || in->rec.n_runs != 1)
-		return false;
-	place = place_of(in, len);
-	if (!place)
-		return true;
-	memcpy(bytes[0], in->data, len);
-	memcpy(bytes[1], in->data + len, len);
-	weft_win_swap(type, bytes[0], bytes[1], bytes[2], place,
-		(uintptr_t)place, weft_win_my_stripes());
-	answer(in, bytes[2], len);
-	return true;
-}
-
 /* --- long ones ----------------------------------------------------- */
 
-/* Data on its way. Created when it is announced, destroyed when it is here and
- * done with. */
+/* A long access. Its data arrives as a message of its own, or is sent as one,
+ * tagged with the record's id. Created by the record, destroyed when it is
+ * carried out. */
 struct arrival {
 	struct weft_link link; /* in its window's arrivals */
 	struct incoming in;    /* its window NULL when that was freed */
-	char *place;
-	char *staging; /* accumulates: elements; puts: of several runs; or NULL
-			*/
-	struct weft_win_update update;
+	struct work work;
+	char *staging; /* of what it brings; NULL: a put of one run */
+	char *old;     /* of what it returns; NULL: a get of one run */
 };
 
 static struct weft_msg arrival_message(
@@ -287,68 +290,65 @@ static struct weft_msg arrival_message(
 		.mode = WEFT_SEND_STANDARD };
 }
 
-/* Drops the data that was announced, and sends an empty message in place of the
- * elements that were requested. */
-static void long_refuse(
-	const struct incoming *in, int err, bool has_data, bool is_answered)
+static void old_sent(void *owned, struct weft_req *req)
 {
-	struct weft_msg msg = arrival_message(in, NULL, 0);
-	struct weft_req *req;
-
-	if (has_data)
-		weft_recv_drop_locked(&msg);
-	msg.tag |= WEFT_WIN_REPLY_TAG;
-	if (is_answered && !weft_isend_locked(&msg, &req))
-		weft_req_detach(req);
-	refuse(in, in->rec.id, err);
-}
-
-/* Former elements were sent: frees their copy. */
-static void old_left(void *arg, struct weft_req *req)
-{
-	free(arg);
+	free(owned);
 	weft_req_put(req);
 }
 
-static void send_old(const struct incoming *in, char *old, uint64_t len)
+/* Sends what the access returns; owned: is freed then, or NULL. */
+static void send_old(
+	const struct incoming *in, char *old, uint64_t len, char *owned)
 {
 	struct weft_msg msg = arrival_message(in, old, len);
 	struct weft_req *req;
 
 	msg.tag |= WEFT_WIN_REPLY_TAG;
 	if (weft_isend_locked(&msg, &req)) {
-		free(old);
+		free(owned);
 		return;
 	}
-	req->on_done = old_left;
-	req->on_done_arg = old;
+	req->on_done = old_sent;
+	req->on_done_arg = owned;
 	if (req->is_done)
-		old_left(old, req);
+		old_sent(owned, req);
+}
+
+/* Drops the data that was announced. The message that was requested ends the
+ * access at the origin, else the error does. */
+static void long_refuse(
+	const struct incoming *in, const struct work *w, int err)
+{
+	struct weft_msg msg = arrival_message(in, NULL, 0);
+
+	if (w->brings)
+		weft_recv_drop_locked(&msg);
+	refuse(in, w->returns ? 0 : in->rec.id, err);
+	if (w->returns)
+		send_old(in, NULL, 0, NULL);
+}
+
+static void arrival_free(struct arrival *a)
+{
+	free(a->staging);
+	free(a->old);
+	free(a);
 }
 
 static void arrival_end(struct arrival *a, int err)
 {
-	const struct weft_wire_am *rec = &a->in.rec;
-	struct weft_win_update u = a->update;
+	const struct work *w = &a->work;
 
 	weft_list_remove(&a->link);
-	if (!a->in.win) {
-		free(u.old);
-		goto out;
+	if (a->in.win && !err && (a->staging || a->old))
+		work_do(&a->in.rec, w, a->staging, a->old);
+	if (a->in.win && w->returns) {
+		send_old(&a->in, a->old ? a->old : w->place, w->len, a->old);
+		a->old = NULL;
+	} else if (a->in.win) {
+		answer(&a->in, "", 0);
 	}
-	if (!err && u.op) {
-		u.in = a->staging;
-		update_here(rec, &u, a->place);
-	} else if (!err && a->staging) {
-		scatter_runs(rec, a->place, a->staging);
-	}
-	if (u.op && (rec->op & WEFT_WIRE_AM_FETCHES))
-		send_old(&a->in, a->update.old,
-			rec->n * rec->n_runs * (uint64_t)u.basic->extent);
-	answer(&a->in, "", 0);
-out:
-	free(a->staging);
-	free(a);
+	arrival_free(a);
 }
 
 void weft_win_arrivals_forget(struct weft_win *win)
@@ -359,7 +359,7 @@ void weft_win_arrivals_forget(struct weft_win *win)
 		weft_container_of(link, struct arrival, link)->in.win = NULL;
 }
 
-static void data_came(void *arg, struct weft_req *req)
+static void data_arrived(void *arg, struct weft_req *req)
 {
 	struct arrival *a = arg;
 	int err = req->status.err;
@@ -369,9 +369,10 @@ static void data_came(void *arg, struct weft_req *req)
 }
 
 /* Receives the data; its buffers are allocated. */
-static void arrival_begin(struct arrival *a, char *to, uint64_t len)
+static void arrival_begin(struct arrival *a)
 {
-	struct weft_msg msg = arrival_message(&a->in, to, len);
+	struct weft_msg msg = arrival_message(
+		&a->in, a->staging ? a->staging : a->work.place, a->work.len);
 	struct weft_req *req;
 	int err = weft_irecv_locked(&msg, &req);
 
@@ -379,119 +380,52 @@ static void arrival_begin(struct arrival *a, char *to, uint64_t len)
 		arrival_end(a, err);
 		return;
 	}
-	req->on_done = data_came;
+	req->on_done = data_arrived;
 	req->on_done_arg = a;
 	if (req->is_done)
-		data_came(a, req);
+		data_arrived(a, req);
 }
 
-/* With so many bytes for the data, and for former elements. NULL with an error
- * described. */
-static struct arrival *arrival_new(const struct incoming *in, char *place,
-	uint64_t staging_len, uint64_t old_len)
+/* NULL with an error described. */
+static struct arrival *arrival_new(
+	const struct incoming *in, const struct work *w)
 {
+	bool is_staged = w->op || in->rec.n_runs > 1;
 	struct arrival *a = calloc(1, sizeof(*a));
 
-	if (!a)
-		goto fail;
-	a->staging = staging_len ? malloc(staging_len) : NULL;
-	a->update.old = old_len ? calloc(1, old_len) : NULL;
-	if ((staging_len && !a->staging) || (old_len && !a->update.old))
-		goto fail;
+	if (a && is_staged && w->brings)
+		a->staging = malloc(w->len + 1);
+	if (a && is_staged && w->returns)
+		a->old = calloc(1, w->len + 1);
+	if (!a || (is_staged && ((w->brings && !a->staging) ||
+					(w->returns && !a->old)))) {
+		if (a)
+			arrival_free(a);
+		weft_err_set(WEFT_ERR_NOMEM, "no memory for data of an access");
+		return NULL;
+	}
 	a->in = *in;
 	a->in.data = NULL;
 	a->in.replies = NULL;
-	a->place = place;
+	a->work = *w;
 	weft_list_push_back(&in->win->arrivals, &a->link);
 	return a;
-fail:
-	if (a) {
-		free(a->staging);
-		free(a->update.old);
-	}
-	free(a);
-	weft_err_set(WEFT_ERR_NOMEM, "no memory for data of an access");
-	return NULL;
 }
 
-static bool do_long_put(const struct incoming *in)
+static bool do_long(const struct incoming *in)
 {
-	const struct weft_wire_am *rec = &in->rec;
-	uint64_t len = rec->n * rec->n_runs;
 	struct arrival *a = NULL;
-	char *place;
+	struct work w;
 
-	if (!rec->id)
+	if (!in->rec.id || !work_of(in, &w))
 		return false;
-	place = runs_place(in->win, rec, rec->n);
-	if (place)
-		a = arrival_new(in, place, rec->n_runs > 1 ? len : 0, 0);
-	if (a)
-		arrival_begin(a, a->staging ? a->staging : place, len);
-	else
-		long_refuse(in, place ? WEFT_ERR_NOMEM : WEFT_ERR_RMA_RANGE,
-			true, false);
-	return true;
-}
-
-static bool do_long_get(const struct incoming *in)
-{
-	const struct weft_wire_am *rec = &in->rec;
-	uint64_t len = rec->n * rec->n_runs;
-	struct weft_msg msg;
-	struct weft_req *req;
-	char *place, *bytes = NULL;
-	int err = WEFT_ERR_RMA_RANGE;
-
-	if (!rec->id)
-		return false;
-	place = runs_place(in->win, rec, rec->n);
-	if (place && rec->n_runs > 1) {
-		bytes = malloc(len);
-		if (bytes) {
-			gather_runs(rec, place, bytes);
-			send_old(in, bytes, len);
-			return true;
-		}
-		place = NULL;
-		err = weft_err_set(WEFT_ERR_NOMEM, "no memory for what is got");
-	}
-	if (!place) /* the message ends the operation */
-		refuse(in, 0, err);
-	msg = arrival_message(in, place, place ? len : 0);
-	msg.tag |= WEFT_WIN_REPLY_TAG;
-	err = weft_isend_locked(&msg, &req);
-	if (!err)
-		weft_req_detach(req);
-	return true;
-}
-
-static bool do_long_acc(const struct incoming *in)
-{
-	bool is_fetching = in->rec.op & WEFT_WIRE_AM_FETCHES, has_data;
-	const struct weft_redop *op;
-	const struct weft_type *basic;
-	struct arrival *a = NULL;
-	char *place;
-	uint64_t len;
-
-	if (!in->rec.id || !is_sound_update(&in->rec, &op, &basic))
-		return false;
-	has_data = op->builtin != WEFT_OP_NO_OP;
-	len = in->rec.n * in->rec.n_runs * (uint64_t)basic->extent;
-	place = runs_place(in->win, &in->rec, span_of(basic, in->rec.n));
-	if (place)
-		a = arrival_new(
-			in, place, has_data ? len : 0, is_fetching ? len : 0);
-	if (!a) {
-		long_refuse(in, place ? WEFT_ERR_NOMEM : WEFT_ERR_RMA_RANGE,
-			has_data, is_fetching);
-		return true;
-	}
-	a->update.op = op;
-	a->update.basic = basic;
-	if (has_data)
-		arrival_begin(a, a->staging, len);
+	if (w.place)
+		a = arrival_new(in, &w);
+	if (!a)
+		long_refuse(
+			in, &w, w.place ? WEFT_ERR_NOMEM : WEFT_ERR_RMA_RANGE);
+	else if (w.brings)
+		arrival_begin(a);
 	else
 		arrival_end(a, 0);
 	return true;
@@ -684,19 +618,15 @@ static bool carry_out_one(const struct incoming *in)
 {
 	switch (in->rec.kind) {
 	case WEFT_WIRE_AM_PUT:
-		return do_put(in);
 	case WEFT_WIRE_AM_GET:
-		return do_get(in);
 	case WEFT_WIRE_AM_ACC:
-		return do_acc(in);
+		return do_short(in);
 	case WEFT_WIRE_AM_CAS:
 		return do_cas(in);
 	case WEFT_WIRE_AM_LONG_PUT:
-		return do_long_put(in);
 	case WEFT_WIRE_AM_LONG_GET:
-		return do_long_get(in);
 	case WEFT_WIRE_AM_LONG_ACC:
-		return do_long_acc(in);
+		return do_long(in);
 	case WEFT_WIRE_AM_FLUSH:
 		if (!in->rec.id)
 			return false;
