@@ -273,11 +273,11 @@ function c_shim_f08(prefix, low,    i, x, call, tail, how)
 function make_c(    low)
 {
 	low = tolower(name)
-	if (has(flags, "call")) {
+	if (has(flags, "callback")) {
 		c_names(call_names, low)
 		return
 	}
-	if (has(flags, "hand")) {
+	if (has(flags, "handwritten")) {
 		if (flags !~ /double|MPI_Aint/ && arg[1] !~ /^buffer_addr/ && \
 				arg[2] !~ /^buffer_addr/ && name != "Pcontrol")
 			c_hand_names(low)

@@ -63,7 +63,7 @@ function f08_declare(file, i,    t)
 function mpi_declare(file, i, as_pointer,    t)
 {
 	t = type[i]
-	if (t ~ /^(buf|loc)$/ || (t == "cptr" && has(flags, "hand"))) {
+	if (t ~ /^(buf|loc)$/ || (t == "cptr" && has(flags, "handwritten"))) {
 		printf "\t!GCC$ ATTRIBUTES NO_ARG_CHECK :: %s\n", arg[i] > file
 		printf "\ttype(*) :: %s(*)\n", arg[i] > file
 	} else if (t == "cptr") {

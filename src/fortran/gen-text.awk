@@ -119,7 +119,7 @@ function read_arguments(    n, i, word)
 function gives_address(    i)
 {
 	for (i = 1; i <= n_args; i++)
-		if (type[i] == "cptr" && !has(flags, "hand"))
+		if (type[i] == "cptr" && !has(flags, "handwritten"))
 			return 1
 	return 0
 }
