@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* err: sentences, and the per-thread description of the last fault */
+/* err: the sentence of each code, and each thread's description of its last
+ * fault */
 #include "base/err.h"
 #include "base/plain.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* handle: chunks of objects, and a list of the free ones */
+/* handle: a table allocates objects in chunks, and lists the free ones */
 #include "base/handle.h"
 
 #include <stdlib.h>

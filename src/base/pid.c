@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pid: other processes of this machine */
+/* pid: tests whether a process has ended; identifies the processes that may
+ * open each other's descriptors */
 #include "base/pid.h"
 
 #include "base/hash.h"

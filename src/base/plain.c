@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* plain: control characters made visible */
+/* plain: replaces control characters in a text by escape sequences */
 #include "base/plain.h"
 
 #include "base/bits.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* suggest: "did you mean" */
+/* suggest: the edit distance of two words, for "did you mean" */
 #include "base/suggest.h"
 
 #include "base/bits.h"

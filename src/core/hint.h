@@ -77,8 +77,8 @@ bool weft_hint_is(
 int64_t weft_hint_number(
 	const struct weft_info *info, enum weft_hint hint, int64_t otherwise);
 
-/* Copies the keys that an object accepts, with valid values, from asked to
- * info. asked may be NULL. is_new: the object is being created. Warns about
+/* Copies the keys that an object accepts, with valid values, from requested to
+ * info. requested may be NULL. is_new: the object is being created. Warns about
  * unknown keys that begin with weft_. 0 or WEFT_ERR_NOMEM. */
 int weft_hint_accept(enum weft_hint_object object, bool is_new,
 	const struct weft_info *requested, struct weft_info *info);
@@ -91,13 +91,13 @@ int weft_hint_in_effect(enum weft_hint_object object,
 	const struct weft_info *set, const struct weft_session *session,
 	struct weft_info **info_out);
 
-/* Checks the values of all keys of the object in asked, which may be NULL.
+/* Checks the values of all keys of the object in requested, which may be NULL.
  * WEFT_ERR_INFO_VALUE names the key, its invalid value and the valid ones. */
 int weft_hint_check_values(
 	enum weft_hint_object object, const struct weft_info *requested);
 
-/* Warns about each key of asked that begins with weft_ and is not in the table,
- * and names the nearest key. asked may be NULL. */
+/* Warns about each key of requested that begins with weft_ and is not in the
+ * table, and names the nearest key. requested may be NULL. */
 void weft_hint_warn_unknown(const struct weft_info *requested);
 
 /* True if the object accepts the key. */
@@ -108,7 +108,8 @@ bool weft_hint_is_accepted(enum weft_hint_object object, const char *key);
  * separated by colons. */
 bool weft_hint_is_kind(const char *kind);
 
-/* Creates an info object with the keys of asked that a communicator accepts. */
+/* Creates an info object with the keys of requested that a communicator accepts.
+ */
 int weft_hint_comm(
 	const struct weft_info *requested, struct weft_info **info_out);
 

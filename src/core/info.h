@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* info: ordered keys with values
  *
- * Info objects exist independently of sessions and before any session. Any
- * thread; each object has its own lock. Keys keep the order in which they were
- * first set. */
+ * Info objects exist independently of sessions and before any session. All
+ * functions may be called by any thread; each object has its own lock. Keys
+ * keep the order in which they were first set. */
 #ifndef WEFT_INFO_H
 #define WEFT_INFO_H
 
@@ -62,7 +62,7 @@ int weft_info_key(const struct weft_info *info, uint32_t i, char *buf);
 
 /* Copies at most len - 1 characters of the value and a NUL into buf, unless len
  * is 0. Returns the length of the whole value, or -1 when the key is not set.
- * info may be NULL: no keys. */
+ * info may be NULL, which has no keys. */
 long weft_info_value(
 	const struct weft_info *info, const char *key, char *buf, size_t len);
 
