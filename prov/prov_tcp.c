@@ -26,10 +26,10 @@ static void prov_tcp_hints(struct fi_info *h)
 	h->rx_attr->size = QUEUE_LEN;
 }
 
-/* Above 64 KiB the round trip of a rendezvous, 8 us or more, takes less time
- * than the copy out of the receive buffer. One stream keeps all messages in
- * order, but the layered form has a rendezvous of its own, which later messages
- * overtake. */
+/* Above 64 KiB, a rendezvous is faster than the copy out of the receive buffer,
+ * although its round trip takes 8 us or more. The native form keeps all
+ * messages in order, because it has one stream. The layered form has a
+ * rendezvous of its own, and later messages overtake it. */
 static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	plan->eager_len = EAGER_LEN;
@@ -38,26 +38,29 @@ static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 	if (strstr(info->fabric_attr->prov_name, "ofi_rxm")) {
 		plan->in_order_len = RXM_EAGER_LEN;
 	} else {
-		/* The provider reuses the object of a closed connection with
-		 * the process id of its old peer. If two connects cross then,
-		 * it takes the accepted one for an older one and closes it,
-		 * with the messages on it (1.17 to 2.6, xnet_alloc_conn). */
+		/* When a connection closes, the provider reuses its object,
+		 * which still has the process id of the old peer. If two
+		 * processes then connect to each other at the same time, the
+		 * provider can mistake the accepted connection for an older
+		 * one. It closes that connection and loses its messages (1.17
+		 * to 2.6, xnet_alloc_conn). */
 		plan->connects_one_way = true;
-		/* a message gets its place when its first bytes arrive, and one
-		 * of another connection may be complete before it */
+		/* space is assigned when the first bytes of a message arrive; a
+		 * later message of another connection may be complete before */
 		plan->releases_early = true;
-		/* Before 1.19 a buffer posted after all were full wakes only
-		 * one connection that waits for space, even if the buffer has
-		 * space for more: the others would wait without end. With one
-		 * message a buffer each buffer wakes one connection. */
+		/* If all buffers are full, connections wait for space. Before
+		 * 1.19, a new buffer wakes only one of them, even if it has
+		 * space for more. The others would wait without end. With one
+		 * message per buffer, each buffer wakes one connection, which
+		 * is enough. */
 		if (FI_VERSION_LT(fi_version(), FI_VERSION(1, 19)))
 			plan->has_multi_recv = false;
-		/* the processor writes and reads all buffers in turn, so all of
-		 * them should fit into its cache */
+		/* all buffers together should fit into the processor's cache,
+		 * because they are used in turn */
 		plan->recv_buf_len = BUF_LEN;
-		/* between two processes of a host the kernel would buffer
-		 * megabytes, which leave the caches, before the first byte is
-		 * read */
+		/* Between two processes of a host, the kernel would buffer
+		 * megabytes before the first byte is read. These would no
+		 * longer be in the caches. */
 		plan->seg_len = SEG_LEN;
 		plan->n_near_segs = NEAR_SEGS;
 	}

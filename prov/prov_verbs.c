@@ -19,8 +19,9 @@ enum {
 	NODE_RNIC = 4, /* the kernel's node type of an iWARP card */
 };
 
-/* Up to this length the layer copies, and keeps the order. Longer messages are
- * cut or use a rendezvous of its own, which later messages overtake. */
+/* Up to this length, the layer copies messages and keeps their order. Longer
+ * messages are cut, or the layer uses a rendezvous of its own, which later
+ * messages overtake. */
 static size_t layer_buffer(void)
 {
 	const char *text = weft_knob_getenv("FI_OFI_RXM_BUFFER_SIZE");

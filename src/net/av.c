@@ -81,8 +81,10 @@ static int check_network(
 		theirs, plan->network_id);
 }
 
-/* libfabric takes the length of all addresses of a table from the family of the
- * first one, so a wrong first one would exclude all others. */
+/* libfabric determines the length of all addresses in a table from the family
+ * of the first one. If that is invalid, libfabric refuses all other addresses.
+ *
+ * True if the name is a socket address with a valid family. */
 static bool is_socket_name(uint32_t format, const unsigned char *at, size_t len)
 {
 	sa_family_t family;

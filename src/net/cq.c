@@ -79,8 +79,9 @@ static void release_held(struct weft_inside *in, struct weft_recv_buf *buf)
 	weft_ep_buf_released(in, buf);
 }
 
-/* A full buffer is not posted again before all its messages have been received.
- * A message of a broken connection never is, so some buffers are never held. */
+/* Holds a full buffer until all its messages are received. A message of a
+ * broken connection is never complete, so not all buffers may be held: if they
+ * were, releases the oldest one. */
 static void hold(struct weft_inside *in, struct weft_recv_buf *buf)
 {
 	struct weft_recv_buf **at = &in->held;

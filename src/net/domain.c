@@ -43,7 +43,7 @@ void weft_domain_close(struct weft_domain *dom)
 	fi_freeinfo(dom->info);
 }
 
-/* Asking for no entries only drives progress. */
+/* Polls for 0 entries, which makes progress and returns no completion. */
 uint32_t weft_domain_poll_ns(struct fid_cq *cq)
 {
 	uint64_t best = UINT32_MAX;

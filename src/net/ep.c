@@ -529,7 +529,8 @@ static bool has_registered(const struct weft_inside *in)
 	return false;
 }
 
-/* The registration failed. If others exist, it may succeed when they end. */
+/* Registers the memory of an operation and posts it. WEFT_AGAIN if there are
+ * too many registrations: the caller repeats the call when some have ended. */
 static int bulk_registered(
 	struct weft_inside *in, const struct bulk *b, struct weft_op *op)
 {

@@ -573,7 +573,7 @@ struct opening {
 	void *arg;
 	struct weft_net *net;
 	struct weft_rma_domain
-		*domain; /* instead of net, when that is wanted */
+		*domain; /* set instead of net for one-sided access */
 	int err;
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mr: registrations, shared while they are open
  *
- * A registration closes with its last reference. A registration that outlived
- * its memory would have to watch munmap(), and providers that pin pages do that
- * in a cache of their own. Operations that use the same buffer at the same time
- * share a registration. */
+ * A registration closes with its last reference. A cache of unused
+ * registrations would have to watch munmap(). Providers that pin pages have
+ * such a cache. Operations that use the same buffer at the same time share a
+ * registration. */
 #include "net/net_priv.h"
 #include "base/log.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* plan: from fi_info and knobs to numbers and flags */
+/* plan: the limits and modes of a fabric, derived from its fi_info and knobs */
 #include "net/plan.h"
 #include "base/bits.h"
 #include "base/knob.h"

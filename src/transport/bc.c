@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bc: fill, measure, check */
+/* bc: fills the business card of this process, and checks those of others */
 #include "transport/bc.h"
 
 #include "base/err.h"

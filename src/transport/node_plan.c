@@ -12,11 +12,11 @@ enum { KIB = 1 << 10, MIB = 1 << 20, LEAST_RING = 128 * KIB };
 
 static const char cpu_root[] = "/sys/devices/system/cpu";
 
-/* Where each process has a second-level cache, rings twice as long as that
- * cache suffice (shm/ring.h), and messages that are copied twice pay only while
- * they are short. Where processes share cores, long rings and messages without
- * an answer save changes of processes, until the rings in use fill the caches.
- * A ring takes memory only where it has been written. */
+/* If each process has a second-level cache, rings of twice its size suffice
+ * (shm/ring.h), and a second copy is cheap only for short messages. If
+ * processes share cores, long rings and messages without an answer save context
+ * switches, as long as the rings in use fit into the caches. A ring takes
+ * memory only where it has been written. */
 static void node_plan_lens(struct weft_node_plan *plan, unsigned long n_here)
 {
 	size_t all = 0, most = LEAST_RING, eager = 16 * KIB, ring;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* peer: resolve on first use, post, queue while a transport accepts nothing */
+/* peer: resolves a peer on first use, posts messages to it, and queues them
+ * while its transport accepts none */
 #include "transport/peer.h"
 
 #include "base/clock.h"
@@ -188,8 +189,9 @@ static void warn_lacks_shm(const struct weft_peer *peer, const char *why)
 		(uint32_t)peer->proc, why);
 }
 
-/* Asks the process, which has no fabric open, to open one and to send_own_bc
- * itself there to this one. WEFT_AGAIN: it was asked. */
+/* Calls a process that has no fabric open, by the process manager, with this
+ * process's business card. That process then opens a fabric and sends its card
+ * (send_own_bc()). WEFT_AGAIN: it was called. */
 static int peer_call(struct weft_peer *peer)
 {
 	struct weft_vci *vci = peer->vci;
@@ -383,8 +385,8 @@ static void peer_on_bc(void *arg, int err, const void *data, size_t len)
 	peer_use_bc(peer, err, &bc);
 }
 
-/* Reaches the process over the fabric: it has sent its business card there, or
- * it calls because it cannot send at all. */
+/* Reaches a process over the fabric, after its business card has arrived there
+ * or by a call (peer_call()). */
 static void peer_answer(struct weft_peer *peer, const struct weft_bc *bc)
 {
 	int err;
@@ -818,7 +820,7 @@ static void drop_controls(struct weft_peer *peer)
 			weft_container_of(link, struct weft_out, link);
 
 		if (out->push != push_control)
-			continue; /* belongs to a request */
+			continue; /* the request owns the operation */
 		weft_list_remove(link);
 		free(weft_container_of(out, struct out_control, out));
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* proc: the process-wide object, its context ids, its end */
+/* proc: what all VCIs of the process share: context ids, knobs, locality,
+ * abort */
 #include "transport/proc.h"
 
 #include "base/hash.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* progress: rings, pending work, the fabric, the process manager */
+/* progress: one round polls the rings and the fabric, sends pending messages,
+ * and polls the process manager */
 #include "transport/progress.h"
 
 #include "transport/vci.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rail: open, swap names, poll, close */
+/* rail: opens, connects, polls and closes the endpoints of further devices */
 #include "transport/rail.h"
 
 #include "base/knob.h"

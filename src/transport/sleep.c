@@ -44,9 +44,9 @@
 #include <unistd.h>
 
 enum {
-	VAIN_WAKES = 16, /* by the fabric without a message, before its
-			    descriptor is no longer used */
-	/* if every event wakes the thread: */
+	VAIN_WAKES = 16, /* wake-ups by the fabric without a message, after
+			  * which its descriptor is not used any more */
+	/* limits of one sleep if every event wakes the thread: */
 	WOKEN_NS = 1000000,
 	LONG_NS = 10000000,   /* WEFT_WAIT=block */
 	LONG_MT_NS = 5000000, /* another thread may end the wait */

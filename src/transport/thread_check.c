@@ -25,8 +25,8 @@ struct task {
 	unsigned long long started; /* clock ticks since boot */
 };
 
-/* The helpers. Written while the library opens something, by one thread at a
- * time. */
+/* The helper threads. One thread at a time writes this, while it opens a fabric
+ * or the process manager. */
 static struct {
 	struct task tasks[MAX_TASKS];
 	int n;
