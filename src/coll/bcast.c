@@ -72,7 +72,7 @@ void weft_bcast_scatter(struct weft_sched *sched,
 	for (int32_t i = 0; i < n - 1; i++) {
 		int32_t out = (me - i + n) % n, in = (me - i - 1 + 2 * n) % n;
 
-		/* the root has all slices */
+		/* the root has all slices and receives none */
 		if (me != 0)
 			weft_sched_recv(sched, view,
 				weft_slices(bytes, in, in + 1, n),

@@ -210,7 +210,7 @@ void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 	c->bytes = case_bytes(c, view, args);
 	if (is_reduction(kind) && weft_knobs.coll_reproducible)
 		return;
-	/* also for a part of the members */
+	/* also in a view of some members */
 	c->shares_cores =
 		view->comm->coll.nodes && view->comm->coll.nodes->shares_cores;
 	if (!nodes)

@@ -2,8 +2,9 @@
 /* inter: collectives between the two groups of an intercommunicator
  *
  * Most operations have three parts: in my own group (comm->local), between the
- * two leaders (rank 0 of each group), and again in my own group. Where each
- * process has data for each remote one, messages are direct. */
+ * two leaders (rank 0 of each group), and again in my own group. If each
+ * process has different data for each remote process, they exchange messages
+ * directly. */
 #include "coll/coll_priv.h"
 
 static bool is_leader(const struct weft_coll *args)

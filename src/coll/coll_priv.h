@@ -21,7 +21,7 @@ weft_coll_fn weft_barrier_dissemination, weft_bcast_binomial,
 	weft_reduce_scatter_halving, weft_scan_doubling, weft_exscan_doubling,
 	weft_scan_chain, weft_exscan_chain, weft_neighbor_linear;
 
-/* In parts, within nodes and between nodes. */
+/* Collectives that consist of parts within nodes and parts between nodes. */
 weft_coll_fn weft_barrier_nodes, weft_bcast_nodes, weft_reduce_nodes,
 	weft_allreduce_nodes, weft_allgather_nodes, weft_alltoall_nodes,
 	weft_neighbor_nodes, weft_bcast_slices, weft_allreduce_slices,

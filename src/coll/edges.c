@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* edges: rows, and the edges of a leader */
+/* edges: the rows of the members of a node, and the edges of its leader */
 #include "coll/edges.h"
 
 #include <stdlib.h>

@@ -10,10 +10,13 @@
 #include "coll/coll_algo.h"
 
 /* Exchanges messages with all neighbours, or only with those on my node (`of`:
- * the node of each rank). On a grid with a periodic dimension of one or two
- * processes, both neighbours are one process, and its upward block is my block
- * from below. Messages between two processes match in order, and downward
- * blocks are sent first; so blocks from above are received first. */
+ * the node of each rank).
+ *
+ * If a dimension is periodic and has one or two processes, the lower and the
+ * upper neighbour are the same process. The block that it sends upwards is the
+ * one that I receive from below. Two processes match messages in order, and
+ * each sends its downward block first. So the block from above is received
+ * first. */
 static void neighbor_messages(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	const int32_t *of)
@@ -83,8 +86,8 @@ static size_t first_of_row(
 						   : (size_t)row->first[m];
 }
 
-/* Moves the rows of all members to the leader, or back. My row is at `row`; at
- * the leader it is inside `rows`. */
+/* Sends the rows of all members to the leader, or returns them. My row is at
+ * `row`; at the leader it is inside `rows`. */
 static void move_own_rows(struct weft_sched *sched, const struct bundles *b,
 	const struct weft_coll_row *dir, char *rows, char *row, size_t n)
 {

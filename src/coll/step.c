@@ -225,7 +225,8 @@ static void end_messages(const struct weft_watch *watch)
 	struct weft_req *req;
 	uint32_t pos = 0;
 
-	if (watch->req) /* it may complete here, which frees the schedule */
+	if (watch->req) /* the request may complete here, which would free the
+			 * schedule */
 		weft_req_get(watch->req);
 	while ((req = weft_req_next(watch->comm->vci, &pos)) != NULL)
 		if (req->refs && !req->is_done && req->on_done &&

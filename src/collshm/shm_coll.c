@@ -144,10 +144,10 @@ static uint32_t age_of(const struct weft_coll_area *area, uint32_t number,
 	return age;
 }
 
-/* The parts for the next data. In a small area: the uppermost parts that all
- * members have read, known from a later exchange among all, so that few parts
- * are in use. In a large area, or if there are none: the parts below the last
- * ones. */
+/* Chooses the parts of the area for the next data. In a small area, takes the
+ * uppermost parts that were last used before round last_all: all members have
+ * read them. So few parts are in use. In a large area, or if there are no such
+ * parts, takes the parts below the last ones. */
 static uint32_t next_parts(const struct weft_coll_round *r,
 	const struct weft_coll_area *area, uint32_t n_parts)
 {
@@ -161,9 +161,9 @@ static uint32_t next_parts(const struct weft_coll_round *r,
 	return (part < n_parts ? area->n_parts : part) - n_parts;
 }
 
-/* Short data lies within one part, below the previous data, so that the
- * hardware prefetcher of a reader does not fetch the lines that are written
- * next. Longer data has whole parts. */
+/* Short data lies within one part, below the previous data. A hardware
+ * prefetcher reads ahead upwards, so it does not fetch the lines that are
+ * written next. Longer data has whole parts. */
 static void shm_coll_place(struct weft_coll_round *r)
 {
 	struct weft_coll_area *area = area_of(r);
@@ -248,8 +248,8 @@ static int error_of(const struct weft_coll_round *r, int32_t rank)
 	return weft_err_set(err, "%s", text);
 }
 
-/* An error if the slot of an awaited member has a word of a later round, or of
- * another collective. */
+/* Returns an error if the slot of an awaited member has a word of a later
+ * round, or of another collective. */
 static int error_in_slot(struct weft_coll_round *r, int32_t rank)
 {
 	uint64_t word = atomic_load_explicit(
@@ -258,14 +258,15 @@ static int error_in_slot(struct weft_coll_round *r, int32_t rank)
 
 	if (word == r->word || !word || is_before(number, r->number) ||
 		is_before(last_start(r->shm, rank), number))
-		return 0; /* the last condition: a stale word */
+		return 0; /* the last comparison excludes a word of an earlier
+			   * use of the slot */
 	if (number == r->number && word & WEFT_COLL_WORD_ERR)
 		return error_of(r, rank);
 	return report_mismatch(r, rank, number == r->number ? word : NO_KIND);
 }
 
-/* An error if a member without a word in its slot has begun another collective
- * in this round, or a later round. */
+/* Returns an error if a member has no word in its slot, but has begun another
+ * collective in this round, or a later round. */
 static int error_in_start(struct weft_coll_round *r, int32_t rank)
 {
 	uint64_t word = start_of(r->shm, rank, r->number);
@@ -432,12 +433,12 @@ void weft_coll_wait_space(struct weft_coll_round *r)
 
 	if (r->len > WEFT_COLL_INLINE) {
 		before = area_of(r)->before;
-		/* rounds older than all slots are complete */
+		/* rounds that no slot holds any more are complete */
 		if (r->number - before < shm->n_slots)
 			until = before + 1;
 	}
-	/* a member that has to wait waits for half of the slots or parts, so
-	 * that it need not wait in the next round */
+	/* if a wait is needed, waits until half of the slots or parts are free,
+	 * so that the next rounds need no wait */
 	if (weft_unlikely(is_before(shm->reached, until)))
 		wait_reached(r, until + (r->number - until) / 2);
 }

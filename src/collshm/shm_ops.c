@@ -391,9 +391,9 @@ static void shm_reduce_scatter(
 }
 
 /* Members form groups of eight. A member reads the operands below it in its
- * group, and the prefix that the last member of the group below publishes.
- * Where cores are shared, the total work counts and not the longest chain:
- * every member publishes its prefix, and reads one. */
+ * group, and the prefix that the last member of the group below publishes. If
+ * members share cores, the total work decides and not the longest chain. Then
+ * every member publishes its prefix and reads one prefix. */
 static int32_t place_in_group(const struct weft_coll_round *r)
 {
 	return r->shm->shares_cores ? 0 : r->shm->me % DEGREE;
