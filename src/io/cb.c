@@ -14,8 +14,7 @@
 #include <unistd.h>
 
 enum {
-	/* bytes of a slot, which fit into a core's cache; at least this many
-	 * blocks of the file system */
+	/* bytes of a slot, which fits into a core's cache */
 	LEN_DEFAULT = 1 << 20,
 	LEN_BLOCKS = 4,
 };

@@ -168,9 +168,9 @@ int weft_file_set_hints(
 int weft_file_size(struct weft_file *file, int64_t *size_out);
 
 /* Collective; err as above. disp is WEFT_FILE_CURRENT if and only if the file
- * is sequential. *has_hints says whether the caller will call
- * weft_file_set_hints(). Afterwards it is true if any member will, so that all
- * members call it. */
+ * is sequential. *has_hints is true if the caller will call
+ * weft_file_set_hints(). On return it is true if any member will, and then all
+ * members must call it. */
 int weft_file_set_view(struct weft_file *file,
 	const struct weft_view_config *config, int err, bool *has_hints);
 

@@ -177,7 +177,7 @@ int weft_file_hint_in_effect(
 
 	if (err)
 		return err;
-	/* only the file system knows what it made of this one */
+	/* the file system may have chosen another number than this hint */
 	(void)weft_info_delete(
 		info, weft_hint_desc(WEFT_HINT_STRIPING_FACTOR)->key);
 	err = add_agreed(file, info);

@@ -10,11 +10,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 
-/* The announcements: writers that lock hold LOCKING, writers that do not hold
- * UNLOCKED. Each inode has these two bytes in the file's directory and in
- * /dev/null, not in the file, so that a program can lock the whole file. All
- * containers that share the directory see the first. The second is found after
- * the file was moved to another directory. */
+/* A writer announces itself by a lock on one byte: LOCKING if it locks its
+ * ranges, UNLOCKED if it does not. Each inode has these two bytes in two files:
+ * its directory and /dev/null. They are not in the file itself, so that a
+ * program can lock the whole file. All containers that share the directory see
+ * the bytes there. The bytes in /dev/null are found after the file was moved to
+ * another directory. */
 enum range_byte { LOCKING, UNLOCKED };
 
 static int64_t byte_place(const struct weft_file *file, enum range_byte byte)

@@ -175,7 +175,7 @@ void weft_failure_peer(struct weft_peer *peer)
 	struct weft_req *req;
 	uint32_t pos = 0;
 
-	/* first: the notifications below report the death too */
+	/* before the notifications below, which report the death, too */
 	failure_record(peer);
 	weft_peer_send_pending(peer);
 	while ((req = weft_req_next(peer->vci, &pos)) != NULL) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* match: bins by (context, source, tag), one list for wildcards */
+/* match: posted receives in bins by context, source and tag; those with
+ * wildcards in one list */
 #include "p2p/match_priv.h"
 
 #include "base/err.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* message: unexpected messages: create, queue, free */
+/* message: creates, queues and frees unexpected messages */
 #include "p2p/p2p_priv.h"
 
 #include <stddef.h>

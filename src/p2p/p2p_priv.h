@@ -241,7 +241,8 @@ typedef void weft_rndv_copied_fn(struct weft_req *req, uint64_t sreq, int err);
 int weft_rndv_copy(struct weft_req *req, enum weft_rndv_from from,
 	uint64_t addr, size_t len, uint64_t sreq, weft_rndv_copied_fn *copied);
 
-/* The receiver has all data of this send, which is_copying: cancels its help.
+/* The receiver has all data of this send, for which this process writes pieces
+ * (is_copying). Cancels the remaining pieces.
  */
 void weft_rndv_drop_help(struct weft_req *req);
 

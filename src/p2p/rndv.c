@@ -46,7 +46,7 @@ int weft_rndv_announce(struct weft_req *req)
 		.ctx = req->ctx,
 		.tag = req->tag,
 	};
-	/* scattered data is packed fragment by fragment, while the receiver
+	/* the data has gaps: the sender packs a fragment while the receiver
 	 * unpacks the fragment before */
 	bool is_read =
 		!req->peer->is_shm || weft_type_is_run(req->type, req->count);
@@ -122,8 +122,9 @@ static int pull_frags(struct weft_req *req, uint64_t sreq, size_t len)
 	return weft_control_cts(req, sreq, len);
 }
 
-/* The sender may have given up its rights, or its first thread may have ended,
- * since it could be read; it still has the data. */
+/* The receiver could not read the data. The sender may have changed its user or
+ * capabilities, or its first thread may have ended, since a read succeeded. It
+ * still has the data. */
 static void pulled_by_reading(struct weft_req *req, uint64_t sreq, int err)
 {
 	struct weft_peer *peer = req->peer;

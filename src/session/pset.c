@@ -250,7 +250,7 @@ enum kind {
 	KIND_HOST,
 	KIND_HARDWARE, /* *level_out is the hardware level */
 	KIND_APPLICATION,
-	KIND_MANAGER, /* or no such set */
+	KIND_MANAGER, /* of the process manager, or unknown */
 };
 
 static enum kind pset_kind_of(

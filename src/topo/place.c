@@ -198,9 +198,10 @@ int weft_place_assign(
 /* Jobs of at most so many processes are bound to cores, as in Open MPI. */
 enum { BOUND_TO_CORES = 2 };
 
-/* Core k, and in *around_out the object that its process is bound to. With
- * n_nodes 0 that is the core. Otherwise cores are taken from n_nodes NUMA nodes
- * in turn, and it is the core's node. NULL if that node has too few cores. */
+/* Returns core k, and in *around_out the object that its process is bound to.
+ * With n_nodes 0, that object is the core. Otherwise cores are taken from
+ * n_nodes NUMA nodes in turn, and the object is the node of the core. NULL if
+ * that node has too few cores. */
 static hwloc_obj_t nth_core(hwloc_topology_t machine, uint32_t n_nodes,
 	uint32_t k, hwloc_obj_t *around_out)
 {
