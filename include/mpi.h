@@ -11,7 +11,7 @@
  * callback types and its procedures; one procedure a line, because the build
  * reads this file to make the export list.  The name in a section's title is
  * the chapter's name in src/mpi/mpi_api.def.  At the end: the PMPI_ names,
- * and what is not part of the ABI but C programs ask for.
+ * and names that are not part of the ABI but that C programs use.
  */
 #ifndef WEFT_MPI_H
 #define WEFT_MPI_H
@@ -60,7 +60,7 @@ typedef struct MPI_Status {
 	int MPI_SOURCE;
 	int MPI_TAG;
 	int MPI_ERROR;
-	int MPI_internal[5]; /* the library's own */
+	int MPI_internal[5]; /* private to the library */
 } MPI_Status;
 
 /* ---- env: Environment, memory, the ABI itself ---- */
@@ -497,7 +497,7 @@ int MPI_Group_free(MPI_Group *group);
 
 #define MPI_DATATYPE_NULL	((MPI_Datatype)0x200)
 
-/* MPI's own */
+/* types that MPI defines */
 #define MPI_AINT	((MPI_Datatype)0x201)
 #define MPI_COUNT	((MPI_Datatype)0x202)
 #define MPI_OFFSET	((MPI_Datatype)0x203)
@@ -581,8 +581,8 @@ int MPI_Group_free(MPI_Group *group);
 #define MPI_COMPLEX16		((MPI_Datatype)0x2e3)
 #define MPI_COMPLEX32		((MPI_Datatype)0x2eb)
 
-/* beyond the standard, named as elsewhere: _Float16, and the upper half of a
- * float */
+/* Not in the standard, with the names of other libraries: _Float16, and the
+ * upper half of a float. */
 #define MPIX_C_FLOAT16		((MPI_Datatype)0x24a)
 #define MPIX_BFLOAT16		((MPI_Datatype)0x24c)
 
@@ -871,8 +871,8 @@ int MPI_Remove_error_string(int errorcode);
 #define MPI_GRAPH	212
 #define MPI_DIST_GRAPH	213
 
-/* Weights are declared as pointers: to arrays that compilers know to have an
- * element these were an error. */
+/* Weights are declared as pointers and not as arrays. If a parameter is an
+ * array of at least one element, compilers report these values as errors. */
 #define MPI_UNWEIGHTED		((int *)10)
 #define MPI_WEIGHTS_EMPTY	((int *)11)
 

@@ -78,9 +78,9 @@ static inline int weft_check_type(
 	return 0;
 }
 
-/* A message without data may have MPI_DATATYPE_NULL: then *type_out is the type
- * of bytes. Otherwise as weft_check_type_ready(), which calls this when it
- * fails. */
+/* Checks a type that weft_check_type_ready() refused. A message without data
+ * may have MPI_DATATYPE_NULL: then *type_out is the type of bytes. Otherwise as
+ * weft_check_type_ready(). */
 int weft_check_no_type(MPI_Datatype handle, MPI_Count count,
 	struct weft_type **type_out) __attribute__((cold));
 

@@ -2,8 +2,8 @@
 /* mpi_widen: widens numbers of the int form of a procedure for the body that it
  * shares with the large-count form
  *
- * Called by what gen-api generates for entries with the flag "widen". NULL is
- * passed through, so that the body reports it. */
+ * The code that gen-api generates for entries with the flag "widen" calls it.
+ * NULL is passed through, so that the body reports it. */
 #ifndef WEFT_MPI_WIDEN_H
 #define WEFT_MPI_WIDEN_H
 
