@@ -11,7 +11,8 @@
 
 state=${TMPDIR:-/tmp}/weft-lane-$lane
 
-# these settings for tests on the host would separate the nodes
+# The tests on the host set these for the loopback interface and mpiexec. The
+# nodes have interfaces and launchers of their own.
 unset FI_TCP_IFACE MPIEXEC
 
 say() { echo "lane $lane: $*"; }
@@ -189,10 +190,10 @@ lane_suite() {
 	n_failed=$((n_failed + bad))
 }
 
-# lane_multi BUILD LAUNCHER LEFT-OUT: the multi-process suite. It omits lines
-# with options of Weft's mpiexec, and lines about the exit status of a job that
-# a process left or aborted in part, which depends on the manager. It also omits
-# lines that match the extended regular expression LEFT-OUT.
+# lane_multi BUILD LAUNCHER LEFT-OUT: the multi-process suite without
+# - lines with options of Weft's mpiexec,
+# - world_exit and mpix_abort, whose exit status depends on the manager,
+# - lines that match the extended regular expression LEFT-OUT.
 lane_multi() {
 	few=
 	[ -n "${quick:-}" ] && few="p2p_modes p2p_order coll_moves comm_make
@@ -203,13 +204,12 @@ lane_multi() {
 	lane_suite "$1" "$2" multi $few
 }
 
-# lane_shmem BUILD LAUNCHER: OpenSHMEM with some local and some remote PEs, so
-# that both kinds of access use the same address. Runs of one PE and runs about
-# the setup of the program are omitted, and so is exit=, which depends on the
-# manager.
+# lane_shmem BUILD LAUNCHER: the OpenSHMEM suite. A PE accesses some PEs through
+# shared memory and others through the fabric. Omitted are runs of one PE, runs
+# about the setup of the program, and exit=, which depends on the manager.
 lane_shmem() {
 	left='^[a-z_]* 1( |$)|^sma_(setup|tool|cxx) |launch=|exit='
-	# in turn they take a minute
+	# runs of two PEs and of these programs take a minute altogether
 	[ -n "${quick:-}" ] && left="$left|^[a-z_]* 2|^sma_(sweep|mpi|heap|thr) "
 	grep -vE "$left" "$here/../../test/shmem/list" >"$state/list"
 	lane_suite "$1" "$2" shmem
