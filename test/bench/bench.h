@@ -28,19 +28,19 @@ struct bench {
 	bool pin;     /* one process per core, by rank */
 	bool rt;      /* real-time priority while measuring */
 	bool cold;    /* measure cold session cycles too */
-	int level;    /* of threads, that MPI is asked for */
-	int n_lens;   /* sizes asked for; 0: the workload's own */
+	int level;    /* requested thread level */
+	int n_lens;   /* requested sizes; 0: the sizes of the workload */
 	size_t lens[BENCH_MAX_LENS]; /* bytes */
 	char *send_buf;		     /* BENCH_MAX_LEN bytes per peer */
 	char *recv_buf;
 	double *t_call;		     /* scratch of the session workload */
-	struct bench_window *window; /* of the rma workloads */
+	struct bench_window *window; /* of the window workloads */
 };
 
 /* Runs n_iters of a workload on every rank; returns the seconds of rank 0. */
 typedef double (*bench_run_fn)(struct bench *b, size_t len, long n_iters);
 
-/* One subcommand.  run() is collective; world: wants MPI_Init done. */
+/* A subcommand. run() is collective. world: it needs MPI_Init. */
 struct bench_cmd {
 	const char *name;
 	const char *what;
@@ -52,7 +52,7 @@ struct bench_cmd {
 /* Seconds of a monotonic clock, independent of the MPI under test. */
 double bench_now(void);
 
-/* Median of the n values at v, which it sorts. */
+/* Sorts the n values at v and returns their median. */
 double bench_median(double *v, int n);
 
 /*
@@ -66,22 +66,23 @@ double bench_measure(struct bench *b, bench_run_fn run, size_t len);
 void bench_report(const struct bench *b, const char *name, double value,
 	const char *unit);
 
-/* As bench_report(), naming the result "name_len". */
+/* The same with the name "name_len". */
 void bench_report_len(const struct bench *b, const char *name, size_t len,
 	double value, const char *unit);
 
-/* Shows what is being measured now; nothing unless live and rank 0. */
+/* Shows the current workload if b->live is set. Rank 0 only. */
 void bench_progress(const struct bench *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Pins the calling process and raises its priority as b asks. */
+/* Binds the process to a core and raises its priority, as b requests. */
 void bench_settle(const struct bench *b);
 
-/* The sizes to run: those the user gave, else the defaults; returns count. */
+/* The sizes to run: those of the user, otherwise the defaults. Returns their
+ * number. */
 int bench_lens(const struct bench *b, const size_t *defaults, int n_defaults,
 	size_t *lens_out);
 
-/* Stops the job with a sentence if an MPI call failed outside World. */
+/* Ends the job with a message if an MPI call failed outside the World Model. */
 void bench_check(int rc, const char *call);
 
 /* pt2pt workloads that the table subcommand reuses */

@@ -27,7 +27,8 @@ static double run_allreduce(struct bench *b, size_t len, long n_iters)
 	return bench_now() - start;
 }
 
-/* The barrier at the end includes the work that the root has not finished. */
+/* The barrier at the end adds the time in which other ranks still forward the
+ * last broadcasts. */
 static double run_bcast(struct bench *b, size_t len, long n_iters)
 {
 	double start = bench_now();
@@ -91,7 +92,8 @@ static double run_scatter(struct bench *b, size_t len, long n_iters)
 	return bench_now() - start;
 }
 
-/* len: of what each member gives, one number for each member at least. */
+/* len: bytes that each member contributes, at least one number for each
+ * member. */
 static double run_reduce_scatter(struct bench *b, size_t len, long n_iters)
 {
 	int count = (int)(len / 8) / b->n_ranks;

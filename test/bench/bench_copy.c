@@ -13,7 +13,7 @@ static double run_copy(struct bench *b, size_t len, long n_iters)
 
 	for (long i = 0; i < n_iters && b->rank == 0; i++) {
 		memcpy(b->recv_buf, b->send_buf, len);
-		/* the next one is not known to do the same */
+		/* keeps the compiler from removing repeated copies */
 		__asm__ volatile("" : : "r"(b->recv_buf) : "memory");
 	}
 	return bench_now() - start;

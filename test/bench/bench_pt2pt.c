@@ -93,7 +93,7 @@ static void post_window(
 	}
 }
 
-/* Receives of windows of messages that are already here. */
+/* Receives windows of messages that have already arrived. */
 static double run_unexpected(struct bench *b, size_t len, long n_iters)
 {
 	MPI_Request requests[BENCH_WINDOW];

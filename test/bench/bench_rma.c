@@ -12,17 +12,17 @@
 #include <string.h>
 
 enum {
-	MANY_BYTES = 1 << 22, /* between two flushes, of long accesses */
-	BUSY_MS = 20,	      /* that a target computes */
+	MANY_BYTES = 1 << 22, /* bytes between two flushes, for long accesses */
+	BUSY_MS = 20,	      /* time for which the target computes */
 	LENS_MAX = 8,
 };
 
-/* The window under test, and what an access to it moves.  Lives in
+/* The window under test, and the data of one access to it. Lives in
  * run_loads(). */
 struct bench_window {
 	MPI_Win win;
 	char *base;
-	MPI_Group other; /* of two ranks that play ping-pong */
+	MPI_Group other; /* the partner of a ping-pong */
 	MPI_Datatype type;
 	int count;
 	int n_many; /* accesses between two flushes */
@@ -32,7 +32,8 @@ enum rma_data {
 	BYTES,
 	LONGS,
 	DOUBLES,
-	GAPS, /* doubles, each followed by a gap, at both ends */
+	GAPS, /* doubles, each followed by a gap, at the origin and the
+	       * target */
 };
 
 /* One metric on an open window. */
@@ -43,12 +44,12 @@ struct rma_load {
 	enum rma_data data;
 	bool is_passive;       /* inside lock_all */
 	bool is_many;	       /* accesses in a row, then a flush */
-	size_t lens[LENS_MAX]; /* up to a 0 */
+	size_t lens[LENS_MAX]; /* the list ends at the first 0 */
 };
 
 /* ---- rank 0's accesses to rank 1, each or many of them and a flush ---- */
 
-/* The k-th since the last flush. */
+/* Starts the k-th access since the last flush. */
 typedef void (*rma_access)(struct bench *b, int k);
 
 static inline __attribute__((always_inline)) double access_loop(
@@ -118,7 +119,8 @@ static void do_swap(struct bench *b, int k)
 		MPI_INT64_T, 1, 0, b->window->win);
 }
 
-/* A loop of its own for each: nothing is called but what is measured. */
+/* Each workload has its own loop, so that the measured procedure is the only
+ * call in it. */
 #define ACCESS_RUN(what)                                                    \
 	static double run_##what(struct bench *b, size_t len, long n_iters) \
 	{                                                                   \
@@ -168,7 +170,7 @@ static void be_target(const struct bench_window *w)
 	MPI_Win_wait(w->win);
 }
 
-/* Ping-pong: an iteration is both ways. */
+/* Ping-pong: one iteration is an epoch in each direction. */
 static double run_pscw(struct bench *b, size_t len, long n_iters)
 {
 	double start = bench_now();
@@ -237,7 +239,7 @@ static double run_all_fetch_op(struct bench *b, size_t len, long n_iters)
 	return bench_now() - start;
 }
 
-/* To the next rank, in a lock_all that each opens and closes. */
+/* Puts to the next rank. Each iteration opens and closes a lock_all epoch. */
 static double run_all_puts(struct bench *b, size_t len, long n_iters)
 {
 	MPI_Win win = b->window->win;
@@ -277,7 +279,7 @@ static const struct rma_load latency_loads[] = {
 	{ "fetch_op", "us", run_fetch_op, LONGS, true, false, { 8 } },
 };
 
-/* By itself: there are libraries that it ends. */
+/* A table of its own: some MPI libraries end the job in this workload. */
 static const struct rma_load swap_loads[] = {
 	{ "compare_swap", "us", run_swap, LONGS, true, false, { 8 } },
 };

@@ -44,8 +44,8 @@ static double run_once(
 	return run(b, len, n_iters);
 }
 
-/* First contacts and fresh pages are none of its speed, nor a pipe that fills:
- * again, as long as that makes it clearly faster. */
+/* Connections, page faults and a pipe that fills must not count as the speed of
+ * the workload. Repeats it while each repetition is clearly faster. */
 static void warm_up(struct bench *b, bench_run_fn run, size_t len)
 {
 	double best = run_once(b, run, len, WARM_ITERS), seconds;

@@ -21,16 +21,17 @@
 
 enum { MAX_THREADS = 2, WARM_ROUNDS = 200 };
 
-/* Threads begin on one core; in less, much of the time they share it. */
+/* All threads start on one core. In shorter runs they would share it for much
+ * of the time. */
 static const double LEAST_S = 0.1;
 
 struct vci {
 	pthread_t thread;
 	pthread_barrier_t *gate;
 	const char *kind;
-	MPI_Comm spread; /* all threads', or MPI_COMM_NULL */
-	int number;	 /* and tag */
-	double seconds;	 /* to run for */
+	MPI_Comm spread; /* the communicator of all threads, or MPI_COMM_NULL */
+	int number;	 /* of the thread, and its tag */
+	double seconds;	 /* duration of a run */
 	double rate;	 /* messages per second */
 	double waits;	 /* per message; < 0: unknown */
 };

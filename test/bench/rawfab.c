@@ -224,7 +224,8 @@ static void post_send(struct side *s, size_t len, struct fi_context *context)
 	check(rc, "send");
 }
 
-/* Small messages leave by inject: no completion, counted here. */
+/* Posts a small message by inject. It has no completion, so it is counted
+ * here. */
 static void post_small(struct side *s, size_t len, struct fi_context *context)
 {
 	ssize_t rc;
@@ -447,7 +448,8 @@ static void run_rma(struct side *s)
 		t = measure(s, access_run, len, plan[i / 2].n_single);
 		report(s, s->is_read ? "alloc_get" : "alloc_put", len, t * 1e6,
 			"us");
-		/* as many in a row as the workloads of windows have */
+		/* the same number between two flushes as in the window
+		 * workloads */
 		s->n_many =
 			len * WINDOW > MAX_LEN ? (int)(MAX_LEN / len) : WINDOW;
 		t = measure(s, access_run, len, plan[i / 2].n_many);
@@ -481,7 +483,7 @@ static void side(struct side *s, const char *provider, const char *source,
 	} else {
 		run_all(s);
 	}
-	/* neither leaves before the other has its last answer */
+	/* no side closes before both have received all answers */
 	swap("", &(char){ 0 }, 1, in, out);
 	close_side(s);
 }

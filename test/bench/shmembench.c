@@ -22,7 +22,8 @@
 enum { WINDOW = 64, BYTES_MAX = 1 << 20, REPS_MAX = 99, WORDS_MAX = 8192 };
 
 struct load {
-	const char *name, *unit; /* "us": time of one; else so much a second */
+	const char *name, *unit; /* "us": time of one operation; otherwise
+				  * operations or bytes per second */
 	void (*op)(const struct load *load, long n);
 	size_t len;
 };
@@ -30,14 +31,17 @@ struct load {
 static struct {
 	int me, n_pes, reps;
 	double time_s;
-	long seq;	     /* of the ping-pong, the same on both */
-	char *near, *far;    /* symmetric: what is read, what is written */
+	long seq;	     /* sequence number of the ping-pong, equal on both
+			      * PEs */
+	char *near, *far;    /* symmetric: source, target */
 	long *word, *flag;   /* symmetric */
-	long *plan;	     /* symmetric: how often */
-	long *from, *to;     /* symmetric: of reductions and broadcasts */
-	volatile long *peer; /* PE 1's word, where it can be reached so */
+	long *plan;	     /* symmetric: number of iterations */
+	long *from, *to;     /* symmetric: source and target of reductions and
+			      * broadcasts */
+	volatile long *peer; /* address of PE 1's word for plain loads and
+			      * stores, or NULL */
 	long *line;	     /* symmetric: two words that share a cache line */
-	volatile long *peer_line; /* PE 1's */
+	volatile long *peer_line; /* address of PE 1's line */
 	volatile long sink;
 } b;
 
@@ -94,7 +98,7 @@ static void hold_on(volatile long *word, long value)
 			sched_yield();
 }
 
-/* PE 1's part in all of them. */
+/* The part of PE 1 in these workloads. */
 static void answer(long n)
 {
 	volatile long *line = b.line;
@@ -182,7 +186,7 @@ static void get_nbi(const struct load *load, long n)
 	}
 }
 
-/* The same puts in a session with the hint that there will be many. */
+/* The same puts in a session with the hint that many will follow. */
 static void put_batch(const struct load *load, long n)
 {
 #ifdef SHMEM_CTX_SESSION_BATCH
@@ -295,7 +299,7 @@ static const struct load loads[] = {
 	{ "sum_65536", "us", sum, 65536 },
 };
 
-/* PE 0's number, on all. */
+/* Distributes PE 0's number to all PEs. */
 static long agree(long n)
 {
 	for (int pe = 0; !b.me && pe < b.n_pes; pe++)
@@ -318,7 +322,7 @@ static double timed(const struct load *load, long n)
 	return begin;
 }
 
-/* As many as fill the time of one repetition. */
+/* Finds the number of iterations that fill the time of one repetition. */
 static long calibrate(const struct load *load)
 {
 	for (long n = 1;;) {

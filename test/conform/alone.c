@@ -90,7 +90,8 @@ static void case_reopen(const struct side *s)
 	claim(s, true, "opening and closing 20 times");
 }
 
-/* A second child that dies, or closes, in the middle of traffic. */
+/* A second process, a child that dies or closes while messages are in
+ * flight. */
 
 struct meeting {
 	pid_t pid;
@@ -184,7 +185,7 @@ static void judge_post(struct fate *f, int rc)
 		printf("# post said %s\n", weft_err_detail_peek(rc));
 }
 
-/* Before the end: what it will die of is under way. */
+/* Starts the operations that are in flight when the child ends. */
 static void send_long(
 	struct side *s, char *buf, struct wait_op *w, struct fate *f)
 {

@@ -38,7 +38,8 @@ static double ping_untagged(
 	for (int i = 0; i < n; i++) {
 		if (s->rank == 0)
 			one_untagged(s, buf, len);
-		s->n_pings++; /* the next may already be here */
+		s->n_pings++; /* before the loop: the next message may already
+			       * have arrived */
 		while (s->n_got < s->n_pings)
 			weft_net_poll(s->net);
 		if (s->rank == 1)
@@ -85,7 +86,8 @@ static double bandwidth(struct side *s, unsigned char *buf, size_t len)
 	       1000;
 }
 
-/* One side per core, so that the scheduler is not what is measured. */
+/* Binds each side to a core, so that the scheduler does not affect the
+ * result. */
 static void pin(const struct side *s)
 {
 	cpu_set_t set;

@@ -49,7 +49,8 @@ static void case_send_sizes(struct side *s, bool in_two)
 			bad += post_send(s, buf, len, in_two ? len / 3 : 0,
 				       &w) != 0;
 			bad += op_wait(s, &w, "send of one size") != 0;
-			memset(buf, 0xee, len); /* it is ours again */
+			memset(buf, 0xee, len); /* the send is complete, so the
+						 * buffer may be overwritten */
 			bad += w.n_done != 1;
 		}
 	}
@@ -74,7 +75,8 @@ static void case_flood(struct side *s)
 			send_inject(s, buf, 8);
 		}
 	} else {
-		usleep(200000); /* let the sender meet back-pressure */
+		usleep(200000); /* until the sender gets "again" from its
+				 * posts */
 		wait_got(s, n, "flood");
 	}
 	claim(s, s->n_bad == 0, "20000 small messages keep their order");
@@ -175,7 +177,8 @@ static void case_tagged(struct side *s, bool is_late)
 			if (is_late)
 				sync_sides(s);
 			bad += op_wait(s, &w, "tagged send") != 0;
-			memset(buf, 0xee, real); /* it is ours again */
+			memset(buf, 0xee, real); /* the send is complete, so the
+						  * buffer may be overwritten */
 		} else {
 			memset(buf, 0, real);
 			if (is_late)
@@ -204,7 +207,8 @@ static void case_tagged_swap(struct side *s)
 	struct wait_op rx[N];
 	int bad = 0;
 
-	/* Receives in the opposite order: tags decide, not time. */
+	/* Receives in the opposite order: messages match by tag and not by
+	 * time. */
 	for (size_t i = N; i-- > 0;)
 		bad += post_trecv(s, in + i * LEN, LEN, 50 + i, &rx[i]) != 0;
 	for (size_t i = 0; i < N; i++) {
@@ -222,7 +226,7 @@ static void case_tagged_swap(struct side *s)
 	sync_sides(s);
 }
 
-/* Long enough for more than a socket would take along. */
+/* The message is longer than the buffers of a socket. */
 static void case_delivered(struct side *s)
 {
 	unsigned char *buf = malloc(BIG);
@@ -307,7 +311,7 @@ static void case_names(struct side *s)
 	claim(s, weft_net_peer_add(s->net, name, len, &addr) == WEFT_ERR_PEER,
 		"a name of another fabric is refused");
 	name[0] ^= 0x55;
-	if (len == 8 + 16) /* a socket's: no family */
+	if (len == 8 + 16) /* the address of a socket: removes its family */
 		name[8] = name[9] = 0;
 	claim(s,
 		len != 8 + 16 || weft_net_peer_add(s->net, name, len, &addr) ==
@@ -334,5 +338,5 @@ void run_cases(struct side *s)
 	if (s->net->plan.n_near_segs)
 		case_delivered(s);
 	case_cancel(s);
-	case_truncate(s); /* last: it may cost the connection */
+	case_truncate(s); /* last: the provider may close the connection */
 }

@@ -22,12 +22,13 @@ enum {
 /* The running case checks untagged messages that arrive. */
 struct side {
 	int rank;
-	int fd; /* to the other side */
+	int fd; /* socket to the other side */
 	struct weft_net *net;
 	uint64_t peer;
 	const char *provider;
 	uint64_t n_got;
-	uint64_t n_pings; /* of these, waited for by the bench */
+	uint64_t n_pings; /* messages for which the bench waits; part of
+			   * n_got */
 	uint64_t n_bad;
 	size_t want_len;
 	size_t last_len;
@@ -44,31 +45,32 @@ struct wait_op {
 extern int n_tests;
 extern int n_failed;
 
-/* One line of TAP, by side 0; the other speaks up only when it does not hold.
+/* Prints one line of TAP at side 0. Side 1 prints one only for a failure.
  */
 void claim(const struct side *s, bool ok, const char *sentence);
 
-/* Left out here, with the reason. */
+/* Reports a claim that is skipped, with the reason. */
 void claim_not(const struct side *s, const char *sentence, const char *why);
 
 void die(const struct side *s, const char *what) __attribute__((noreturn));
 
-/* One turn of a wait that began at start; dies when its deadline passes. */
+/* One round of a wait that began at start. Ends the process after the
+ * deadline. */
 void tick(const struct side *s, uint64_t start, const char *what);
 
 void op_init(struct wait_op *w);
 int op_wait(const struct side *s, struct wait_op *w, const char *what);
 void wait_got(const struct side *s, uint64_t n, const char *what);
 
-/* Both sides reach the same point; the fabric is served meanwhile. */
+/* Barrier of both sides, which makes progress on the fabric meanwhile. */
 void sync_sides(const struct side *s);
 void swap_bytes(
 	const struct side *s, const void *mine, void *theirs, size_t len);
 
-/* Counts from zero; len SIZE_MAX: messages of any length. */
+/* Resets the counters. Messages must have len bytes; SIZE_MAX: any length. */
 void expect(struct side *s, size_t len);
 
-/* expect() of both sides, at the start of a case. */
+/* Calls expect() on both sides, at the start of a case. */
 void begin(struct side *s, size_t len);
 
 /* Bytes that depend on their place and seed. */
@@ -77,7 +79,7 @@ void fill(unsigned char *buf, size_t len, uint64_t seed);
 bool is_filled(const unsigned char *buf, size_t len, uint64_t seed);
 void make_msg(unsigned char *buf, size_t len, uint64_t seq);
 
-/* Of every net of the suite; arg is its struct side. */
+/* The receive function of every net of the suite; arg is its struct side. */
 void on_recv(void *arg, const void *data, size_t len);
 
 /* Posts that retry on back-pressure. cut: length of the first of two pieces; 0:
@@ -97,16 +99,17 @@ int post_trecv(const struct side *s, void *buf, size_t len, uint64_t tag,
  * that forks runs in a process of its own. */
 int apart(int (*fn)(void *arg), void *arg);
 
-/* cases.c: between the two sides, in step. */
+/* cases.c: cases between the two sides, which run them in the same order. */
 void run_cases(struct side *s);
 
-/* alone.c: one process, or one and a doomed child. */
+/* alone.c: cases with one process, or with one process and a child that
+ * ends. */
 void run_alone(const struct side *s);
 
-/* limits.c: two nets in one process, and too little of something. */
+/* limits.c: two nets in one process, with exhausted tables. */
 void run_limits(const char *provider);
 
-/* bench.c: figures. */
+/* bench.c: prints latency and bandwidth. */
 void bench(struct side *s);
 
 #endif

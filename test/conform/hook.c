@@ -65,7 +65,7 @@ static bool is_full(const struct hook *h)
 	return h->limits.n_tx && h->n_tx >= h->limits.n_tx;
 }
 
-/* Before the post: its completion may be read by another hook's poll. */
+/* before the post: the poll of another hook may read its completion */
 static void leave(struct hook *h, void *context)
 {
 	if (h->n_tx < N_TX)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hook: what passes between a net and its provider, recorded and limited
+/* hook: records and limits the calls from a net to its provider
  *
  * Replaces the operations of an open endpoint of any provider. Limits have the
  * same effect as in a provider: a full transmit queue returns "again", and a
@@ -11,9 +11,9 @@
 
 /* 0: no limit. */
 struct hook_limits {
-	uint32_t n_tx; /* operations under way, injections apart */
-	uint32_t n_av; /* addresses, from now on */
-	uint32_t n_mr; /* open registrations, from now on */
+	uint32_t n_tx; /* operations in flight, without injections */
+	uint32_t n_av; /* further addresses */
+	uint32_t n_mr; /* further open registrations */
 };
 
 enum hook_call {
@@ -43,17 +43,19 @@ struct hook *hook_on(struct weft_net *net, const struct hook_limits *limits);
 /* Before the net is closed. */
 void hook_off(struct hook *hook);
 
-/* How often a call was made, and refused by provider or limit. */
+/* The number of calls of a kind, and how many of them the provider or a limit
+ * refused. */
 uint64_t hook_count(const struct hook *hook, enum hook_call call);
 uint64_t hook_refused(const struct hook *hook, enum hook_call call);
 
 /* The highest number of active operations. */
 uint32_t hook_most(const struct hook *hook);
 
-/* The i-th last call, 0 the last; NULL: so many are not kept. */
+/* The record of the i-th last call; 0 is the last one. NULL: not recorded any
+ * more. */
 const struct hook_record *hook_last(const struct hook *hook, size_t i);
 
-/* One line of TAP's comments with all counts. */
+/* Prints all counts as one comment line of TAP. */
 void hook_print(const struct hook *hook);
 
 #endif

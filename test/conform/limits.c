@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* limits: full tables, and the recorder
+/* limits: full tables of a provider, and the calls that hook.c records
  *
  * Two nets in one process, both polled. */
 #include "test/conform/conform.h"
@@ -13,7 +13,7 @@ enum { MEM_LEN = 8192 };
 
 struct two {
 	struct side a, b;
-	struct hook *hook; /* of a */
+	struct hook *hook; /* on the endpoint of a */
 };
 
 static void name_to(const struct side *of, struct side *to)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A key that was given up still opens the memory. */
+/* True if a key still permits access after its registration was closed. */
 static inline bool mr_cache_keeps(const char *provider)
 {
 	const char *monitor = weft_knob_getenv("FI_MR_CACHE_MONITOR");

@@ -93,7 +93,7 @@ struct pair {
 	bool is_bench;
 };
 
-/* SKIP, or 0 when both sides ended well. */
+/* Runs both sides. SKIP, or 0 if both sides passed. */
 static int run_pair(void *arg)
 {
 	const struct pair *pair = arg;

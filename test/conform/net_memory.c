@@ -26,7 +26,8 @@
 #include <cmocka.h>
 
 enum {
-	LEN = 512 << 10, /* a rendezvous, and registered where that is done */
+	LEN = 512 << 10, /* uses a rendezvous, and a registration if the
+			  * provider needs one */
 	N_TURNS = 20,
 	DEADLINE_S = 60,
 };
@@ -118,7 +119,7 @@ static void finish(struct wait *w)
 	assert_int_equal(w->err, 0);
 }
 
-/* From the first end to the second. */
+/* Sends from the first endpoint to the second. */
 static void move(const void *from, void *to, size_t len, uint64_t tag)
 {
 	struct wait tx = { .op = { .done = on_done } };

@@ -208,8 +208,9 @@ static int many_addresses(const char *provider)
 static const struct {
 	const char *claim;
 	int (*run)(const char *provider);
-	const char *not_for; /* a provider that cannot, or NULL */
-	uint32_t since;	     /* this libfabric */
+	const char *not_for; /* provider that does not support the case, or
+			      * NULL */
+	uint32_t since;	     /* first version of libfabric that supports it */
 	const char *why;
 } cases[] = {
 	{ "opens again after there were no descriptors", no_descriptors,

@@ -23,7 +23,7 @@ enum kind { MESSAGE, READ_ME, DONE };
 /* Payload that a ring does not interpret. */
 struct head {
 	uint32_t kind;
-	int32_t err; /* DONE */
+	int32_t err; /* of a DONE */
 	uint64_t tag;
 	uint64_t id; /* of the sender's operation */
 };
@@ -31,7 +31,7 @@ _Static_assert(sizeof(struct head) == WEFT_RING_HEAD, "a ring's head");
 
 struct read_me {
 	uint64_t addr, len;
-	int32_t pid, fd; /* whose */
+	int32_t pid, fd; /* of the sender */
 };
 
 struct name {
@@ -123,7 +123,7 @@ static bool answer(struct own *own, struct slot *slot)
 		if (own->peers[i].bc.pid == slot->from.pid &&
 			own->peers[i].bc.fd == slot->from.fd)
 			return put(own, i, &head, NULL, 0) == 0;
-	return true; /* a stranger's */
+	return true; /* a process that is no peer: nothing to answer */
 }
 
 static void copy(

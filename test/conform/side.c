@@ -79,7 +79,7 @@ void wait_got(const struct side *s, uint64_t n, const char *what)
 		tick(s, start, what);
 }
 
-/* Both sides reach the same point; the fabric is served meanwhile. */
+/* Barrier of both sides, which makes progress on the fabric meanwhile. */
 void sync_sides(const struct side *s)
 {
 	uint64_t start = weft_now_ns();
@@ -134,8 +134,8 @@ bool is_filled(const unsigned char *buf, size_t len, uint64_t seed)
 	return true;
 }
 
-/* A message is any length; from 8 bytes on it starts with a sequence number
- * that also seeds the rest. */
+/* A message has any length. From 8 bytes on, it starts with a sequence number,
+ * which is also the seed of the remaining bytes. */
 void on_recv(void *arg, const void *data, size_t len)
 {
 	struct side *s = arg;
@@ -163,9 +163,9 @@ void expect(struct side *s, size_t len)
 	s->next_seq = 0;
 }
 
-/* Of a case: nothing may be sent before the other side counts from zero. The
- * way out of a meeting of both sides still serves the fabric, so the meeting
- * before a case is not enough. */
+/* Starts a case. No message may be sent before the other side has reset its
+ * counters. A side may still receive messages while it leaves a barrier, so one
+ * barrier is not enough. */
 void begin(struct side *s, size_t len)
 {
 	expect(s, len);
@@ -261,7 +261,7 @@ int apart(int (*fn)(void *arg), void *arg)
 		n_failed = out.n_failed;
 	}
 	close(fds[0]);
-	/* a leak is found at its exit */
+	/* LeakSanitizer reports leaks in the child's exit status */
 	if (waitpid(pid, &status, 0) != pid || (status && !out.rc))
 		return 1;
 	return out.rc;

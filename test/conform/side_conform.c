@@ -257,7 +257,8 @@ static uint64_t word_at(size_t offset, uint32_t width)
 	return value;
 }
 
-/* One atomic on the first word; what was there before, where that is fetched.
+/* Executes one atomic operation on the first word. Returns the former value if
+ * the operation fetches it.
  */
 static uint64_t one_amo(enum weft_rma_ep_what what, uint32_t width,
 	uint64_t operand, const uint64_t *compare, bool is_fetching)

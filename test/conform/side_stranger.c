@@ -31,7 +31,7 @@ enum {
 
 #define SECRET 0x7365637265740a21u
 
-/* The stranger knows all but the keys. */
+/* The facts that the stranger gets: all but the keys. */
 struct known {
 	uint64_t base[2];
 	uint64_t n_keys;
@@ -128,7 +128,8 @@ static int be_stranger(const char *provider, int fd)
 static struct weft_rma_domain *owner, *friend;
 static uint64_t *mem[2];
 static struct weft_rma_ep_key keys[2];
-static char *cheap; /* memory registered under the keys that are not random */
+static char *cheap; /* memory that is registered under keys that are not
+		     * random */
 
 static int own_memory(const char *provider, struct known *known)
 {
@@ -197,7 +198,7 @@ static int run_case(const char *provider)
 	alarm(DEADLINE_S);
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
 		return 1;
-	pid = fork(); /* before anything is open */
+	pid = fork(); /* before this process opens a provider */
 	if (!pid) {
 		close(ends[0]);
 		alarm(DEADLINE_S);
