@@ -14,7 +14,7 @@ struct fakeboot_counts {
 	unsigned n_put, n_commit, n_get, n_fence, n_pset;
 };
 
-/* The job the next weft_proc_get() will find itself in. */
+/* Sets the job that the next weft_proc_get() opens. */
 void fakeboot_set_job(uint32_t rank, uint32_t size, uint32_t local_size);
 
 /* For weft_proc.open_boot. */

@@ -20,7 +20,8 @@ static int opening(struct fakefab *fab)
 	return 0;
 }
 
-/* One close for all; which object it was does not matter, only how many. */
+/* One close function for all objects: tests check only the number of closed
+ * objects. */
 static struct fakefab *owner_of(struct fid *fid)
 {
 	return fid->context;
@@ -77,7 +78,8 @@ static void drop_front(struct fakefab_post *list, size_t *n, size_t at)
 	(*n)--;
 }
 
-/* Into the first posted buffer; a long one serves again while enough is left.
+/* Delivers to the first posted buffer. A long buffer is reused while enough
+ * space is left.
  */
 static ssize_t deliver(struct fakefab *fab, const void *buf, size_t len)
 {

@@ -17,7 +17,7 @@
 enum {
 	FAKEFAB_QUEUE = 256,
 	FAKEFAB_ADDR_LEN = 16,
-	FAKEFAB_SIDE = 256, /* one-sided operations remembered */
+	FAKEFAB_SIDE = 256, /* recorded one-sided operations */
 };
 
 /* A one-sided operation as it was posted. Those with FI_MORE wait until one
@@ -49,12 +49,12 @@ struct fakefab {
 	int fail_call; /* the n-th opening call fails, counted from 1; 0: none
 			*/
 	int fail_code;
-	int n_refuse_sends; /* so many posts answer -FI_EAGAIN */
+	int n_refuse_sends; /* number of posts to refuse with -FI_EAGAIN */
 	int n_refuse_recvs;
-	bool is_held;	 /* completions wait */
+	bool is_held;	 /* completions are not reported while it is set */
 	int refuse_side; /* the n-th one-sided post from now is refused */
 	int fail_side;	 /* the n-th one-sided operation from now fails */
-	/* memory that is refused with -FI_EFAULT as what is sent or put */
+	/* memory that sends and puts refuse with -FI_EFAULT */
 	const void *readonly;
 	size_t min_multi; /* set by FI_OPT_MIN_MULTI_RECV */
 
@@ -69,8 +69,8 @@ struct fakefab {
 	const void *last_buf;
 	void *canceled;
 	struct fakefab_side side[FAKEFAB_SIDE];
-	size_t n_side; /* posted */
-	size_t n_rung; /* done, of these */
+	size_t n_side; /* one-sided operations posted */
+	size_t n_rung; /* of these, executed */
 
 	/* below: only fakefab.c */
 	struct fid_fabric fabric;
@@ -83,7 +83,8 @@ struct fakefab {
 	struct fakefab_post trecvs[FAKEFAB_QUEUE];
 	size_t n_trecvs;
 	struct fi_cq_tagged_entry done[FAKEFAB_QUEUE];
-	size_t entry_len; /* in the format asked for, a prefix of these */
+	size_t entry_len; /* in the requested format, a prefix of these
+			   * entries */
 	size_t n_done;
 	struct fi_cq_err_entry errs[FAKEFAB_QUEUE];
 	size_t n_errs;
@@ -91,13 +92,13 @@ struct fakefab {
 	char last_addr[FAKEFAB_ADDR_LEN];
 };
 
-/* A zeroed struct becomes a fabric. */
+/* Makes a fabric of a zeroed struct. */
 void fakefab_init(struct fakefab *fab);
 
-/* A fresh description of it, for weft_ep_open_take() to take. */
+/* Creates a description of the fabric, which weft_ep_open_take() owns. */
 struct fi_info *fakefab_info(void);
 
-/* The next error entry of the completion queue. */
+/* Sets the next error entry of the completion queue. */
 void fakefab_break(struct fakefab *fab, void *context, int err, uint64_t flags);
 
 #endif

@@ -150,14 +150,15 @@ static void act(struct story *s, struct fuzz_in *in)
 		read_output(s);
 		break;
 	case 6:
-		s->io->streams[proc].last_ns = 0; /* has waited long */
+		s->io->streams[proc].last_ns = 0; /* the line has waited for
+						   * long */
 		break;
 	default:
 		hang_up(s, proc);
 	}
 }
 
-/* Which stream a marked line is of, and where its text begins. */
+/* Returns the stream that wrote a marked line, and the start of its text. */
 static size_t whose(
 	const char *line, size_t len, int sink, bool is_long, const char **text)
 {

@@ -21,7 +21,8 @@
 
 enum {
 	JOB = 4,
-	UNKNOWN = 3, /* never resolved: answers to it wait */
+	UNKNOWN = 3, /* a process whose address is never resolved: messages to
+		      * it stay queued */
 	RING_BUF = 16384,
 };
 
@@ -53,7 +54,7 @@ static struct weft_peer *peer_of(uint32_t k)
 	return peer;
 }
 
-/* The other side of the ring has read all. */
+/* Acts for the reader of the ring: marks all messages as read. */
 static void drain(uint32_t k)
 {
 	struct weft_ring_tx *tx = &peer_of(k)->tx;

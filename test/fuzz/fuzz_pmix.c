@@ -128,7 +128,8 @@ pmix_status_t PMIx_Finalize(const pmix_info_t info[], size_t n)
 	return PMIX_SUCCESS;
 }
 
-/* The size is one that can be: everything else follows from it. */
+/* The answer for the size of the job is always a valid size, because all other
+ * answers depend on it. */
 pmix_status_t PMIx_Get(const pmix_proc_t *proc, const char key[],
 	const pmix_info_t info[], size_t n, pmix_value_t **value_out)
 {

@@ -22,7 +22,7 @@ static struct {
 	uint8_t *map; /* the segment, as another process sees it */
 	size_t map_len;
 	uint64_t n_said[WRITERS], n_heard[WRITERS];
-	bool is_honest; /* nothing was written over yet */
+	bool is_honest; /* its ring was not overwritten */
 } w;
 
 static void on_message(void *arg, struct weft_ring_rx *rx, const void *head,
@@ -81,8 +81,8 @@ static void say(struct fuzz_in *in, uint32_t writer)
 	w.n_said[writer]++;
 }
 
-/* The next slot of a ring, filled by a writer that violates the rules; or any
- * other place. */
+/* Overwrites the next slot of a ring, as a writer that violates the rules does,
+ * or any other place. */
 static void scribble(struct fuzz_in *in, uint32_t writer)
 {
 	uint8_t how = fuzz_u8(in);
@@ -116,7 +116,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* With large buffers, which long payloads walk through. */
+/* is_large: large buffers, which long payloads use from start to end. */
 static void begin(bool is_large)
 {
 	const size_t ring_len = is_large ? WEFT_RING_LARGE : RING_LEN;

@@ -20,7 +20,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* Numbers with a meaning occur more often than by chance. */
+/* Numbers with a meaning are drawn more often than others. */
 static struct weft_run read_run(struct fuzz_in *in)
 {
 	uint8_t how = fuzz_u8(in);

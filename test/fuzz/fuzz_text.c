@@ -24,7 +24,8 @@ static char *as_text(struct fuzz_in *in)
 	return fuzz_exact(in, in->len + 1);
 }
 
-/* Millions of ranks are right, and slow to list. */
+/* True for lists of millions of ranks, which are valid and take long to
+ * expand. */
 static int is_slow(const char *text)
 {
 	while (*text) {
@@ -86,7 +87,7 @@ static void job_names(struct fuzz_in *in)
 	FUZZ_CHECK(name[WEFT_RUN_NAME_MAX] == 'x');
 }
 
-/* A name that a process has opened nothing under. */
+/* Parses the name of a port that this process has not opened. */
 static void port(struct fuzz_in *in)
 {
 	char *text = as_text(in);

@@ -37,7 +37,7 @@ enum {
 	REQS = 24,
 	PIECES = 32,
 	STEPS = 48,
-	KNOWN = 5, /* numbers put into one message */
+	KNOWN = 5, /* numbers in one message that are replaced by known ones */
 	RING_BUF = 16384,
 };
 
@@ -60,10 +60,10 @@ static struct {
 	struct weft_blocked_create wait_create;
 	bool is_waiting;
 	uint32_t n_started;
-	struct weft_comm *made; /* the last of them */
+	struct weft_comm *made; /* the last communicator created */
 	weft_boot_get_fn *bc_fn;
 	void *bc_arg;
-	int fd; /* a segment that another process could have */
+	int fd; /* a segment that another process could offer */
 	char port[WEFT_PORT_NAME_MAX];
 } w;
 
@@ -124,7 +124,8 @@ static ssize_t hold_tsend(struct fid_ep *ep, const void *buf, size_t len,
 	(void)desc;
 	(void)addr;
 	(void)tag;
-	for (size_t i = 0; i < len; i++) /* must be ours to read */
+	for (size_t i = 0; i < len; i++) /* this process must be able to read
+					  * all of it */
 		sum = (uint8_t)(sum + ((const uint8_t *)buf)[i]);
 	return hold(context, FI_SEND | FI_TAGGED);
 }
@@ -137,11 +138,12 @@ static ssize_t hold_trecv(struct fid_ep *ep, void *buf, size_t len, void *desc,
 	(void)addr;
 	(void)tag;
 	(void)ignore;
-	memset(buf, 0x5a, len); /* must be ours to write */
+	memset(buf, 0x5a, len); /* this process must be able to write all of
+				 * it */
 	return hold(context, FI_RECV | FI_TAGGED);
 }
 
-/* The k-th piece ends, well or not. */
+/* Completes the k-th piece, with success or an error. */
 static void end_piece(size_t k, bool is_good)
 {
 	void *context = pieces[k].context;
@@ -385,7 +387,8 @@ static void end(struct weft_vci *vci)
 
 /* ---- messages of other processes ---- */
 
-/* A port, opened when it is first meant; its name gives its number away. */
+/* The number of a port, which is opened at its first use. The name of the port
+ * contains it. */
 static uint64_t port_number(struct weft_vci *vci)
 {
 	const char *at = w.port + strlen("weft-port-1:") + 16;
@@ -431,7 +434,7 @@ static void put_known(struct fuzz_in *in, uint8_t *payload, size_t len)
 		memcpy(payload + at, &v, sizeof(v));
 }
 
-/* The name of what start_create() waits for. */
+/* Writes the identity of the creation that start_create() started. */
 static void put_creation(uint8_t *payload, size_t len)
 {
 	static const uint8_t key[16] = "weft create tag";
@@ -450,7 +453,8 @@ static void put_creation(uint8_t *payload, size_t len)
 	memcpy(payload + sizeof(create), "ab", 2);
 }
 
-/* A part of a graph of waits that fits its length, about the wait here. */
+/* Writes a valid part of a graph of waits that contains the wait of this
+ * process. */
 static void put_graph(uint8_t *payload, size_t len)
 {
 	struct weft_wire_graph g;
@@ -543,7 +547,7 @@ static void step_message(struct fuzz_in *in)
 	size_t len = fuzz_u8(in);
 	uint8_t *payload;
 
-	if (len >= 240) /* up to the eager limit, and beyond */
+	if (len >= 240) /* long payloads: up to the eager limit and beyond */
 		len = (len - 240) * 32;
 	payload = fuzz_exact(in, len);
 	if (head.op == WEFT_WIRE_CREATE && fuzz_u8(in) % 2)
@@ -578,7 +582,8 @@ static void step_noise(struct fuzz_in *in)
 		wire.version = WEFT_WIRE_VERSION;
 		if (how > 1)
 			wire.src_proc = weft_proc.proc + how - 2;
-		if (how == 2) /* as if from this very process */
+		if (how == 2) /* a message that claims to be from this process
+			       * itself */
 			wire.cookie = vci->self->cookie_in;
 		memcpy(data, &wire, sizeof(wire));
 	}

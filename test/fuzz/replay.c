@@ -75,5 +75,6 @@ int main(int argc, char **argv)
 	printf("%s 1 - %s: %u inputs break nothing\n1..1\n",
 		n_run ? "ok" : "not ok", name, n_run);
 	fflush(NULL);
-	_exit(n_run == 0); /* the job it belongs to does not exist */
+	_exit(n_run == 0); /* without finalizing: the process manager of the job
+			    * does not exist */
 }

@@ -59,7 +59,8 @@ enum {
 	(FI_INJECT | FI_COMPLETION | FI_MORE | FI_FENCE | STAND_LEVELS)
 #define STAND_TX_FLAGS (STAND_WRITE_FLAGS | FI_REMOTE_CQ_DATA)
 
-/* The address, 8 bytes; "nic" is the port of the endpoint's socket. */
+/* The address of an endpoint, 8 bytes; "nic" is the port of the endpoint's
+ * socket. */
 struct stand_addr {
 	uint32_t pid : 12;
 	uint32_t nic : 20;
@@ -76,7 +77,7 @@ struct stand_env {
 	unsigned cqerr;	   /* one remote access in so many fails */
 	unsigned cqerr_msg;
 	unsigned lose;	   /* one unreliable atomic in so many is lost */
-	unsigned lose_msg; /* one rendezvous in so many is */
+	unsigned lose_msg; /* one rendezvous in so many is lost */
 	unsigned devices;
 	unsigned pcie_amo;   /* fetch-and-add over PCIe is switched on */
 	unsigned no_service; /* the site has switched the open service off */
@@ -92,7 +93,7 @@ struct stand_fab {
 
 struct stand_profile {
 	uint32_t tclass;
-	char type; /* default, restricted, hrp */
+	char type; /* packet type: default, restricted or hrp */
 };
 
 struct stand_dom {
@@ -201,8 +202,8 @@ struct stand_op {
 	struct stand_op *next;
 	struct stand_nic *nic;
 	struct stand_frame frame;
-	const void *data; /* frame.len bytes, here or at the user's */
-	void *copy;	  /* of these, to free */
+	const void *data; /* frame.len bytes, in copy or in the user's buffer */
+	void *copy;	  /* an owned copy of the data, or NULL */
 	void *result;
 	void *context;
 	fi_addr_t peer;
@@ -249,7 +250,7 @@ struct stand_conn {
 	uint64_t last_due; /* of its ordered writes */
 };
 
-/* A message that arrived. */
+/* A message that has arrived and has no receive yet. */
 struct stand_arrival {
 	struct stand_arrival *next;
 	struct stand_frame frame;
@@ -335,9 +336,10 @@ struct stand_nic {
 
 	struct stand_mr *mrs;
 	struct stand_pending *pending; /* by due */
-	atomic_bool has_due;	       /* something happens by itself soon */
+	atomic_bool has_due;	       /* a pending write becomes visible
+					* without another call */
 	struct stand_arrival *arrived, **arrived_tail;
-	size_t inbox_len; /* bytes arrived and not taken */
+	size_t inbox_len; /* bytes that arrived and were not received */
 	struct stand_arrival
 		*early[STAND_KINDS]; /* arrived before a receive was posted */
 	struct stand_recv *posted[STAND_KINDS];
@@ -367,7 +369,7 @@ uint64_t stand_now_us(void);
 bool stand_chance(struct stand_nic *nic, unsigned n);
 unsigned stand_random(struct stand_nic *nic);
 
-/* auth.c: the key a domain works under: 0 or a negative libfabric code. */
+/* auth.c: the key that a domain uses. 0 or a negative libfabric code. */
 int stand_auth(const char *device, const void *key, size_t len,
 	struct weft_cxi_auth_key *auth_out);
 bool stand_has_device(const char *device);
@@ -383,8 +385,8 @@ int stand_no_bind(struct fid *fid, struct fid *with, uint64_t flags);
 int stand_no_control(struct fid *fid, int command, void *arg);
 int stand_no_open(struct fid *fid, const char *name, uint64_t flags, void **ops,
 	void *context);
-/* A communication profile for the class: 0, or -FI_ENOSPC when the hardware
- * has no more. */
+/* Allocates a communication profile of the class. 0, or -FI_ENOSPC if the
+ * hardware has none left. */
 int stand_profile(struct stand_dom *dom, uint32_t tclass, char type);
 
 /* av.c */
@@ -405,15 +407,15 @@ int stand_cntr_open(struct fid_domain *dom, struct fi_cntr_attr *attr,
 	struct fid_cntr **out, void *context);
 void stand_cntr_bind(struct stand_cntr *cntr, struct stand_nic *nic);
 void stand_cntr_unbind(struct stand_cntr *cntr, struct stand_nic *nic);
-/* One operation of that kind is complete. */
+/* Counts a complete operation of that kind. */
 void stand_count(struct stand_nic *nic, enum stand_count what, bool is_error);
 void stand_cntr_step(struct stand_cntr *cntr, bool is_error);
 
 /* mr.c */
 extern struct fi_ops_mr stand_mr_ops;
-/* True when writes with the key may take the quick path. */
+/* True if writes with the key may use the fast path. */
 bool stand_key_is_optimized(const struct stand_dom *dom, uint64_t key);
-/* The registration for an access; NULL with the reason in *status. */
+/* Finds the registration for an access. NULL, and the reason in *status. */
 struct stand_mr *stand_mr_find(struct stand_nic *nic,
 	const struct stand_frame *f, size_t len, int *status);
 
@@ -421,10 +423,10 @@ struct stand_mr *stand_mr_find(struct stand_nic *nic,
 int stand_ep_open(struct fid_domain *dom, struct fi_info *info,
 	struct fid_ep **out, void *context);
 
-/* tx.c: posting. The op is taken, also on failure. */
+/* tx.c: posting. The functions own the op from now on, also after a failure. */
 struct stand_op *stand_op_new(struct stand_ep *ep, fi_addr_t peer,
 	uint64_t flags, void *context, enum stand_type type);
-/* Its payload: copied when the flags say inject. */
+/* Sets the payload of an op. Copies it if the flags contain FI_INJECT. */
 int stand_op_data(struct stand_op *op, const void *buf, size_t len);
 ssize_t stand_post(struct stand_ep *ep, struct stand_op *op);
 void stand_op_free(struct stand_op *op);
@@ -432,7 +434,7 @@ void stand_op_complete(struct stand_op *op, int status);
 void stand_ring(struct stand_nic *nic);
 void stand_list_init(struct stand_op_list *list);
 void stand_list_add(struct stand_op_list *list, struct stand_op *op);
-/* The flags of calls that have no flags argument. */
+/* The flags for calls without a flags argument. */
 uint64_t stand_call_flags(const struct stand_ep *ep);
 
 /* wire.c: sockets; nic.lock is held. */
@@ -440,24 +442,25 @@ int stand_wire_open(struct stand_nic *nic);
 void stand_wire_close(struct stand_nic *nic);
 void stand_wire_pump(struct stand_nic *nic);
 struct stand_conn *stand_wire_peer(struct stand_nic *nic, fi_addr_t peer);
-/* Starts what may start on the connection. */
+/* Starts all operations that the connection permits. */
 void stand_wire_push(struct stand_conn *conn);
-/* Answers a request; data is taken. */
+/* Answers a request. Owns data from now on. */
 void stand_wire_ack(struct stand_conn *conn, const struct stand_frame *request,
 	int status, void *data, size_t len);
 void stand_wire_resume(struct stand_nic *nic);
 
-/* target.c: what others do to our memory; nic.lock is held. */
+/* target.c: accesses of other processes to this process's memory; nic.lock is
+ * held. */
 void stand_target(struct stand_conn *conn, char *data);
-/* Makes visible what is due; or everything from that connection or to that
- * registration (NULL: any). */
+/* Make writes visible: the first function those whose time has come, the second
+ * all writes of a connection or to a registration (NULL: any). */
 void stand_target_settle(struct stand_nic *nic);
 void stand_target_flush(
 	struct stand_nic *nic, struct stand_conn *conn, struct stand_mr *mr);
 /* A connection closes; messages that arrived over it stay. */
 void stand_target_forget(struct stand_nic *nic, struct stand_conn *conn);
 
-/* rx.c: receiving; nic.lock is held unless it says otherwise. */
+/* rx.c: receiving; nic.lock is held unless a comment states otherwise. */
 void stand_rx_arrive(struct stand_conn *conn, char *data);
 void stand_rx_progress(struct stand_nic *nic);
 void stand_rx_forget(struct stand_nic *nic, struct stand_conn *conn);
@@ -479,7 +482,7 @@ size_t stand_type_len(enum fi_datatype type);
 bool stand_can_amo(enum fi_datatype type, enum fi_op op);
 bool stand_can_fetch(enum fi_datatype type, enum fi_op op);
 bool stand_can_compare(enum fi_datatype type, enum fi_op op);
-/* Carries an atomic out; old gets what was there. */
+/* Executes an atomic operation; stores the former value to old. */
 void stand_amo(enum fi_datatype type, enum fi_op op, void *at,
 	const void *operand, const void *compare, void *old);
 /* Stores bytes so that a process that polls the last one sees all of them. */

@@ -274,8 +274,8 @@ static struct value logic(enum fi_op op, struct value a, struct value b)
 	return a;
 }
 
-/* Whether the conditional swap happens: the comparison is of the operand
- * "compare" against memory. */
+/* True if a conditional swap takes place: compares the operand "compare" with
+ * the memory. */
 static bool swaps(enum fi_datatype type, enum fi_op op, const void *memory,
 	const void *compare)
 {
@@ -300,7 +300,8 @@ static bool swaps(enum fi_datatype type, enum fi_op op, const void *memory,
 	}
 }
 
-/* The new contents of memory, from old; false: it stays. */
+/* Computes the new contents of the memory from old. False: they do not
+ * change. */
 static bool compute(enum fi_datatype type, enum fi_op op, const void *old,
 	const void *operand, const void *compare, void *fresh)
 {

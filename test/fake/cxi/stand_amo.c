@@ -54,7 +54,7 @@ static const char *path_of(const struct stand_ep *ep, const struct amo *a)
 	return "restricted";
 }
 
-/* Checks that only the path of small commands makes. */
+/* The checks of small commands only. */
 static int check_small(const struct stand_ep *ep, const struct amo *a)
 {
 	bool is_unreliable = a->flags & WEFT_CXI_UNRELIABLE;
@@ -103,7 +103,8 @@ static void record(const struct stand_ep *ep, const struct amo *a, int rc)
 		rc ? fi_strerror(-rc) : "");
 }
 
-/* Operands are small and leave with the command. */
+/* Posts an atomic operation. Its operands are small and are part of the
+ * command. */
 static ssize_t amo(struct stand_ep *ep, const struct amo *a)
 {
 	size_t len = stand_type_len(a->type);
@@ -138,7 +139,7 @@ static ssize_t amo(struct stand_ep *ep, const struct amo *a)
 	return stand_post(ep, op);
 }
 
-/* Of the calls with a flags argument: one element, one place. */
+/* Reads the arguments of a call with flags: one element at one address. */
 static int from_msg(struct stand_ep *ep, struct amo *a,
 	const struct fi_msg_atomic *msg, uint64_t allowed)
 {
@@ -210,7 +211,7 @@ static ssize_t amo_inject(struct fid_ep *ep, const void *buf, size_t count,
 	return count == 1 ? amo(ep_of(ep), &a) : -FI_EINVAL;
 }
 
-/* An endpoint's level of completion has no place in a fetch. */
+/* A fetch ignores the completion level of the endpoint. */
 static uint64_t fetch_flags(struct fid_ep *ep)
 {
 	return stand_call_flags(ep_of(ep)) &

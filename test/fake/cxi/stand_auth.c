@@ -69,7 +69,7 @@ bool stand_has_device(const char *device)
 	       (!named || index_in(named, device) >= 0);
 }
 
-/* The auth key of a process that names none. */
+/* The key of a process that passes no key. */
 static struct weft_cxi_auth_key by_itself(const char *device)
 {
 	const char *vnis = text_of("SLINGSHOT_VNIS");

@@ -40,7 +40,7 @@ fi_addr_t stand_av_find(struct stand_av *av, struct stand_addr addr)
 	return found;
 }
 
-/* One more place at the end; numbers are not used twice. */
+/* Appends an address. Numbers are not reused. */
 static int insert_one(struct stand_av *av, const void *addr, fi_addr_t *out)
 {
 	if (av->n == av->n_max) {

@@ -13,7 +13,7 @@
 		FI_SOURCE_ERR | FI_RMA_EVENT | FI_MULTI_RECV | FI_FENCE | \
 		FI_TRIGGER | FI_LOCAL_COMM | FI_REMOTE_COMM)
 
-/* Taken when no capability is named. */
+/* Capabilities of a request that names none. */
 #define SECONDARY (FI_LOCAL_COMM | FI_REMOTE_COMM)
 
 /* The variable part of one answer. */
@@ -101,7 +101,7 @@ static const char *wrong(const struct fi_info *h)
 	return why ? why : wrong_queues(h);
 }
 
-/* Whether an answer of this shape fits the request. */
+/* True if an answer of this shape meets the request. */
 static bool fits(const struct fi_info *h, const struct shape *s)
 {
 	if (!h)
@@ -118,7 +118,7 @@ static bool fits(const struct fi_info *h, const struct shape *s)
 	       !(h->tx_attr->msg_order & FI_ORDER_SAS);
 }
 
-/* The description of a device is an object with a life of its own. */
+/* The description of a device is a libfabric object that its user closes. */
 
 static int nic_close(struct fid *fid)
 {

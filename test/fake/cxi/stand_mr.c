@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stand_mr: registrations: bound to one endpoint, then enabled
  *
- * Addresses are offsets. A client's key has 32 bits and is quick below 100; a
- * provider's has bit 63 set. Whether writes become visible in order is decided
- * when the registration is enabled, from the endpoint's receive side. */
+ * Addresses are offsets. A key that the client chooses has 32 bits, and is
+ * optimized below WEFT_CXI_OPTIMIZED_KEYS. A key that the provider chooses has
+ * bit 63 set. Whether writes become visible in order is decided when the
+ * registration is enabled, from the endpoint's receive side. */
 #include "stand.h"
 
 #include <stdlib.h>

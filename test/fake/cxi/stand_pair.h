@@ -24,7 +24,7 @@ enum {
 	PAIR_SLOW_KEY = 100,
 };
 
-/* One side: everything down to an enabled endpoint. */
+/* One side, with all objects from the fabric to an enabled endpoint. */
 struct side {
 	struct fi_info *info;
 	struct fid_fabric *fabric;
@@ -35,7 +35,7 @@ struct side {
 	struct fid_ep *ep;
 };
 
-/* Two of them; b's memory is open to a under both keys. */
+/* Two sides. b's memory is registered under two keys, which a knows. */
 struct pair {
 	struct side a, b;
 	fi_addr_t to_b, to_a;
@@ -58,22 +58,22 @@ struct pair_wish {
 /* Hints for a side. */
 struct fi_info *pair_hints(const struct pair_wish *wish, int which);
 
-/* End the process with a message where they fail. */
+/* Both end the process with a message if they fail. */
 void pair_open(struct pair *pair, const struct pair_wish *wish);
 void pair_close(struct pair *pair);
 
-/* The counter reaches so many, errors included, within a deadline. */
+/* Waits until the counter, errors included, is n. False after a deadline. */
 bool pair_wait(struct fid_cntr *cntr, uint64_t n);
 
 /* The next completion, of either kind, within a deadline: 0 and its context,
  * or the error. */
 int pair_next(struct side *side, void **context_out);
 
-/* A write of one value at an index of uint64_t. */
+/* Writes one value at an index of uint64_t. */
 ssize_t pair_put(struct pair *pair, size_t at, uint64_t value, uint64_t flags);
-/* An empty one. */
+/* Posts an empty write. */
 ssize_t pair_flush(struct pair *pair, uint64_t flags);
-/* b's memory as values. */
+/* b's memory as an array of values. */
 uint64_t pair_see(const struct pair *pair, size_t at);
 
 /* stand_test_amo.c */
@@ -82,12 +82,12 @@ void case_atomic_tables(void);
 
 /* TAP */
 void claim(bool ok, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Of all processes of the test; see score_open(). */
+/* Counts of all processes of the test; see score_open(). */
 struct score {
 	int n_claims, n_wrong;
 };
 extern struct score *score;
-/* Before the first fork. */
+/* Called before the first fork. */
 void score_open(void);
 
 #endif

@@ -74,7 +74,7 @@ static ssize_t put(struct stand_ep *ep, const struct put *p)
 		stand_op_free(op);
 		return -FI_ENOMEM;
 	}
-	/* order asked for travels with the request */
+	/* order that the caller requested is part of the request */
 	if (ep->order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW))
 		op->frame.flags |= FI_ORDER_WAW;
 	record(ep, p);
@@ -164,7 +164,7 @@ static ssize_t get(struct stand_ep *ep, const struct put *p)
 	return stand_post(ep, op);
 }
 
-/* Injection and its completion level mean nothing to a get. */
+/* A get ignores the flags for injection. */
 static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t peer, uint64_t addr, uint64_t key, void *context)
 {

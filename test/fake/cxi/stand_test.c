@@ -190,23 +190,23 @@ static void case_flags(void)
 			-FI_EMSGSIZE,
 		"193 bytes are not injected");
 	claim(fi_inject_write(p.a.ep, buf, 192, p.to_b, 0, PAIR_KEY) == 0,
-		"192 are");
+		"192 bytes are injected");
 	n++;
 	claim(fi_writedata(p.a.ep, buf, 8, NULL, 1, p.to_b, 0, PAIR_KEY,
 		      NULL) == -FI_ENOSYS,
-		"no puts with data");
+		"puts with data are refused");
 	claim(fi_atomic(p.a.ep, buf, 2, NULL, p.to_b, 0, PAIR_KEY, FI_INT64,
 		      FI_SUM, NULL) == -FI_EINVAL,
 		"atomics have one element");
 	claim(fi_atomic(p.a.ep, buf, 1, NULL, p.to_b, 0, PAIR_KEY, FI_INT64,
 		      FI_PROD, NULL) == -FI_EOPNOTSUPP,
-		"no products");
+		"products are refused");
 	claim(fi_tinject(p.a.ep, buf, 1, p.to_b, 1ull << 48) == -FI_EINVAL,
 		"a tag of 49 bits is refused");
 	claim(fi_tinject(p.a.ep, buf, 1, p.to_b, (1ull << 48) - 1) == 0,
 		"a tag of 48 bits is accepted");
 	claim(pair_wait(p.a.writes, n) && fi_cntr_readerr(p.a.writes) == 0,
-		"all accepted ones complete");
+		"all accepted operations complete");
 	pair_close(&p);
 }
 
@@ -254,7 +254,7 @@ static void case_mr(void)
 		"a registration cannot be enabled before it is bound");
 	claim(!fi_mr_bind(mr, &p.b.ep->fid, 0) && !fi_mr_enable(mr) &&
 			fi_mr_key(mr) == 9,
-		"bound and enabled it has");
+		"a bound and enabled registration has a key");
 	claim(write_with(&p, 0, 8) == FI_ENOKEY, "an unknown key is an error");
 	claim(write_with(&p, 0, 9) == FI_EACCES,
 		"an access without permission is an error");
@@ -262,7 +262,8 @@ static void case_mr(void)
 		"an access beyond the end is an error");
 	claim(write_with(&p, (uintptr_t)p.mem, PAIR_KEY) == FI_EINVAL,
 		"addresses are offsets");
-	claim(fi_cntr_readerr(p.a.writes) == 4, "the counter knows of them");
+	claim(fi_cntr_readerr(p.a.writes) == 4,
+		"the counter counts the errors");
 	claim(fi_close(&p.b.ep->fid) == -FI_EBUSY,
 		"an endpoint with registrations cannot be closed");
 	fi_close(&mr->fid);
@@ -372,7 +373,7 @@ static void case_order(void)
 {
 	claim(overtakes(0) > 0, "writes without an order overtake each other");
 	claim(overtakes(FI_ORDER_RMA_WAW | FI_ORDER_WAW) == 0,
-		"writes in order do not");
+		"writes in order do not overtake each other");
 }
 
 /* Messages */
@@ -463,7 +464,7 @@ static void case_extensions(void)
 	}
 	claim(fi_open_ops(&p.a.domain->fid, "dom_ops_v7", 0, &ops, NULL) ==
 			-FI_EINVAL,
-		"dom_ops_v7 is not");
+		"dom_ops_v7 cannot be opened");
 	claim(!fi_open_ops(&p.a.writes->fid, "cxi_counter_ops", 0, &counter_ops,
 		      NULL) &&
 			counter_ops,
@@ -547,7 +548,7 @@ static void case_vni(void)
 
 	pair_open(&p, &w);
 	claim(p.a.info->domain_attr->auth_key_size == 8,
-		"the key given is kept");
+		"the key that the caller passes is kept");
 	pair_put(&p, 0, 1, FI_COMPLETION);
 	claim(pair_next(&p.a, &context) == 0, "one network: reachable");
 	pair_close(&p);
@@ -584,7 +585,7 @@ static void case_no_service(void)
 		return;
 	fi_fabric(got->fabric_attr, &fabric, NULL);
 	claim(fi_domain(fabric, got, &domain, NULL) == -FI_EINVAL,
-		"but it does not open");
+		"the device does not open");
 	fi_close(&fabric->fid);
 	fi_freeinfo(got);
 	fi_freeinfo(h);

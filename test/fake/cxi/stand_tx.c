@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUEUED_MAX = 4 * STAND_TX_LEN }; /* commands; also without an event */
+enum {
+	QUEUED_MAX = 4 * STAND_TX_LEN
+}; /* commands in the queue, those without
+    * an event included */
 
 void stand_list_init(struct stand_op_list *list)
 {

@@ -24,7 +24,7 @@ enum {
 	EVENTS = 32,
 	PIECES = 32,
 	BUF_LEN = 65536,
-	READS_MAX = 64, /* of one connection in a row */
+	READS_MAX = 64, /* reads of one connection in a row */
 	/* a process that polled in this time will poll again */
 	RECENT_US = 300,
 	IDLE_MS = 20,
@@ -259,7 +259,7 @@ static void on_hello(struct stand_conn *c)
 		stand_log("target refused a peer with vni=%u", c->addr.vni);
 }
 
-/* A frame is complete. */
+/* Handles a complete frame. */
 static void on_frame(struct stand_conn *c)
 {
 	char *data = c->in_data;
@@ -285,8 +285,8 @@ static void on_frame(struct stand_conn *c)
 	}
 }
 
-/* More bytes: straight to where they belong when they are many. Returns what
- * recv() does. */
+/* Reads more bytes: many bytes directly to their destination, few through the
+ * buffer. Returns the result of recv(). */
 static ssize_t fetch(struct stand_conn *c, void *to, size_t len, bool *direct)
 {
 	ssize_t n;
@@ -303,7 +303,7 @@ static ssize_t fetch(struct stand_conn *c, void *to, size_t len, bool *direct)
 	return n;
 }
 
-/* One step: some bytes to the frame or its payload. False: nothing there. */
+/* Reads some bytes of the frame or its payload. False if none are available. */
 static bool step(struct stand_conn *c, int *reads)
 {
 	bool in_head = c->n_in < sizeof(c->in);
