@@ -35,12 +35,13 @@ enum {
 
 struct host {
 	int rank;
-	int fd; /* to the other */
+	int fd; /* socket to the other host */
 	struct weft_net *net;
 	uint64_t peer;
 	unsigned n_came;
 	unsigned n_bad;
-	unsigned char name[WEFT_NET_NAME_MAX]; /* the other's */
+	unsigned char name[WEFT_NET_NAME_MAX]; /* process id of the other
+						* host */
 	size_t name_len;
 };
 
@@ -74,7 +75,7 @@ static void must(struct host *h, bool is_true, const char *what)
 	_exit(1);
 }
 
-/* In step with the other host. */
+/* Barrier of both hosts. */
 static void meet(struct host *h)
 {
 	char c = 0;
@@ -108,10 +109,10 @@ static void send_number(struct host *h, unsigned number)
 static void receive_numbers(struct host *h, unsigned n)
 {
 	while (h->n_came < n)
-		weft_net_poll(h->net); /* alarm() ends it */
+		weft_net_poll(h->net); /* alarm() limits the time */
 }
 
-/* Messages there and back. */
+/* Sends messages in both directions. */
 static void talk(struct host *h)
 {
 	unsigned first = h->n_came;
@@ -164,7 +165,8 @@ static void address(struct host *h, const char *iface, int network)
 		"an interface is set up");
 }
 
-/* A bridge for containers, with one running: the same address everywhere. */
+/* Each host has a bridge for containers, as with a running container engine. It
+ * has the same address on both hosts. */
 static void with_bridge(struct host *h)
 {
 	must(h,
@@ -180,7 +182,7 @@ static void with_bridge(struct host *h)
 	talk(h);
 }
 
-/* The better name and the first place, but no cable. */
+/* An interface without a carrier, although its name sorts first. */
 static void with_dead(struct host *h)
 {
 	must(h,
@@ -204,7 +206,7 @@ static void with_two(struct host *h)
 	talk(h);
 	weft_net_close(h->net);
 	h->n_came = 0;
-	open_net(h, NULL); /* whichever: it is the same on both */
+	open_net(h, NULL); /* no hint: both hosts choose the same interface */
 	talk(h);
 }
 
@@ -220,7 +222,7 @@ static void with_ipv6(struct host *h)
 	talk(h);
 }
 
-/* A cable that is out for a moment is no reason to lose anything. */
+/* No message is lost while the cable is disconnected for a moment. */
 static void with_break(struct host *h)
 {
 	struct timespec ts = { DOWN_MS / 1000, DOWN_MS % 1000 * 1000000L };

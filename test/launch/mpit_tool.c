@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpit_tool: a tool that is loaded by LD_PRELOAD into a program that does not
- * know it, and prints performance variables when the program finalizes
+/* mpit_tool: a tool that LD_PRELOAD loads into an unmodified program. It prints
+ * performance variables when the program finalizes
  *
  * It starts in its constructor, before MPI, and reads once more in its
  * destructor, after MPI. */

@@ -65,8 +65,8 @@ static void parent_talk(void)
 	MPI_Comm_disconnect(&inter);
 }
 
-/* Does the launcher's command line, which every user may read, contain the
- * port? */
+/* True if the launcher's command line, which every user may read, contains the
+ * port. */
 static int is_told(void)
 {
 	const char *port = getenv("WEFT_PARENT");
@@ -223,9 +223,8 @@ static void parent_fail(void)
 		"the error text is that of the member that detected the error");
 }
 
-/* One job after the other, and two at the same time: each is notified of the
- * ends of the others, some more than once. A communicator made before any other
- * job was there has an id that the children's first may have, too. */
+/* Spawns eight jobs, one after the other. `own` was created before the first
+ * spawn, so the first communicator of a child may have the same context id. */
 static void parent_many(void)
 {
 	MPI_Comm inter, own;
@@ -276,7 +275,7 @@ static void wait_disconnect(const char *file)
 		nap(10);
 }
 
-/* One side ends in disorder once they have disconnected. */
+/* A side exits without finalizing after both have disconnected. */
 static void parent_part(void)
 {
 	MPI_Comm inter = start_with_sign("child-abort");
@@ -350,7 +349,7 @@ static void child_finalize(MPI_Comm parent)
 	nap(500);
 }
 
-/* A published port is found, once it is there. */
+/* A published name is found, an unknown name is not. */
 static void parent_names(void)
 {
 	char port[MPI_MAX_PORT_NAME] = "", found[MPI_MAX_PORT_NAME] = "";
@@ -402,7 +401,8 @@ static int spawn_softly(const char *soft, int n, MPI_Comm *inter, int codes[8])
 	int code;
 
 	memset(codes, -1, (size_t)n * sizeof(*codes));
-	/* names that count from this process's folder, not the launcher's */
+	/* names relative to the current directory of this process, which is not
+	 * the launcher's */
 	if (chdir("/"))
 		claim(0, "parent: a folder is entered");
 	snprintf(dir, sizeof(dir), "/nowhere:%.*s",
@@ -431,19 +431,21 @@ static void parent_keys(void)
 	code = spawn_softly("1:2,5:9:4", 4, &inter, codes);
 	claim(code == MPI_SUCCESS, "a spawn with info keys succeeds");
 	MPI_Comm_remote_size(inter, &n);
-	claim(n == 2, "soft: as many as the set has below the most");
+	claim(n == 2, "soft: the largest number of the set up to maxprocs");
 	claim(codes[0] == MPI_SUCCESS && codes[1] == MPI_SUCCESS &&
 			codes[2] == of_rest && codes[3] == of_rest,
 		"soft: the others have their error codes");
 	MPI_Comm_disconnect(&inter);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	code = spawn_softly("5:9", 4, &inter, codes);
-	claim(class_of(code) == MPI_ERR_SPAWN, "soft: no number of the set");
+	claim(class_of(code) == MPI_ERR_SPAWN,
+		"soft: no number of the set can be started");
 	code = spawn_softly("few", 4, &inter, codes);
-	claim(class_of(code) == MPI_ERR_INFO_VALUE, "soft: no set");
+	claim(class_of(code) == MPI_ERR_INFO_VALUE, "soft: an invalid set");
 }
 
-/* As many as the launcher has room for, where that is less than asked for. */
+/* Starts as many processes as slots are free, which are fewer than requested.
+ */
 static void parent_fewer(void)
 {
 	MPI_Comm inter = MPI_COMM_NULL;
@@ -494,11 +496,14 @@ static void child_keys(MPI_Comm parent)
 	char dir[4096] = "";
 	MPI_Errhandler handler;
 
-	claim(getcwd(dir, sizeof(dir)) && !strcmp(dir, "/"), "child: wdir");
-	claim(is_in_set("kids"), "child: the process set");
+	claim(getcwd(dir, sizeof(dir)) && !strcmp(dir, "/"),
+		"child: wdir is the current directory");
+	claim(is_in_set("kids"), "child: the process is in its set");
 	MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
-	claim(handler == MPI_ERRORS_RETURN, "child: the first error handler");
-	claim(has_kinds("system,mpi:alloc_mem,mpi"), "child: memory kinds");
+	claim(handler == MPI_ERRORS_RETURN,
+		"child: the initial error handler is set");
+	claim(has_kinds("system,mpi:alloc_mem,mpi"),
+		"child: the memory kinds are set");
 	MPI_Comm_disconnect(&parent);
 }
 
@@ -534,7 +539,8 @@ static void parent_join(void)
 
 	MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 	claim(fd >= 0, "a socket is open");
-	claim(MPI_Comm_join(fd, &inter) == MPI_SUCCESS, "join");
+	claim(MPI_Comm_join(fd, &inter) == MPI_SUCCESS,
+		"MPI_Comm_join succeeds");
 	MPI_Comm_test_inter(inter, &is_inter);
 	MPI_Comm_remote_size(inter, &n);
 	claim(is_inter && n == 1, "the remote group has one process");
@@ -543,7 +549,7 @@ static void parent_join(void)
 	claim(got == !rank, "the remote process is the other one");
 	claim(write(fd, &word, 1) == 1 && read(fd, &back, 1) == 1 &&
 			back == 'w',
-		"the socket is quiet and ours again");
+		"the socket has no data in flight after the call");
 	MPI_Comm_disconnect(&inter);
 	MPI_Barrier(MPI_COMM_WORLD);
 	close(fd);
@@ -568,7 +574,7 @@ static void parent_universe(void)
 		claim(!has, "MPI_UNIVERSE_SIZE is not set");
 	else
 		claim(has && *universe == atoi(arguments[2]),
-			"the universe's size");
+			"MPI_UNIVERSE_SIZE is set");
 }
 
 /* ---- while the launcher sleeps ---- */
@@ -602,7 +608,7 @@ static void *spawn_one(void *arg)
 	return NULL;
 }
 
-/* Wakes the launcher, also if this process ends. */
+/* Continues the launcher after 30 s, or when this process has ended. */
 static pid_t set_alarm(pid_t launcher)
 {
 	pid_t pid = fork();
@@ -637,7 +643,7 @@ static int is_thread_stopped(pid_t pid, const char *thread)
 	snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", pid, thread);
 	f = fopen(path, "r");
 	if (!f)
-		return 1; /* it has ended */
+		return 1; /* the process has ended */
 	if (!fgets(line, sizeof(line), f))
 		line[0] = '\0';
 	fclose(f);
@@ -662,7 +668,7 @@ static int is_stopped(pid_t pid)
 	return is;
 }
 
-/* A thread continues until one of them has had time to receive the signal. */
+/* A process stops only when one of its threads has received the signal. */
 static void stop_launcher(pid_t launcher)
 {
 	kill(launcher, SIGSTOP);
@@ -670,8 +676,8 @@ static void stop_launcher(pid_t launcher)
 		nap(10);
 }
 
-/* One thread of rank 0 waits for the launcher, which is stopped; the other
- * thread exchanges messages. */
+/* Runs `wait` in one thread of rank 0, which waits for the stopped launcher.
+ * The other thread exchanges messages meanwhile. */
 static void meanwhile(void *(*wait)(void *), const char *what)
 {
 	pid_t launcher = getppid(), alarm = -1;
@@ -684,7 +690,7 @@ static void meanwhile(void *(*wait)(void *), const char *what)
 		alarm = set_alarm(launcher);
 		stop_launcher(launcher);
 		pthread_create(&thread, NULL, wait, NULL);
-		nap(200); /* into the call */
+		nap(200); /* until the thread is in the call */
 	}
 	n = talk(1000);
 	if (rank == 0) {

@@ -47,7 +47,7 @@ static void claim(bool ok, const char *sentence)
 
 /* ---- rank 2 ---- */
 
-static struct weft_bc bc; /* rank 0's */
+static struct weft_bc bc; /* business card of rank 0 */
 static bool has_bc;
 static struct weft_net *net;
 static uint64_t victim;
@@ -122,9 +122,9 @@ static void send_each_kind(const struct weft_wire_net *good)
 	wire = *good;
 	wire.cookie ^= 1;
 	send_wire(&wire);
-	send_wire(good); /* all is right, but it was sent before */
+	send_wire(good); /* a valid message, but a repetition */
 	wire = *good;
-	wire.head.op = 200; /* the same, from an unknown process */
+	wire.head.op = 200; /* a valid header with an unknown op */
 	send_wire(&wire);
 }
 

@@ -13,7 +13,7 @@
 
 enum { WAIT_S = 60, BIG = 300000 };
 
-static char parted[2048]; /* a file's name */
+static char parted[2048]; /* name of a file */
 
 /* Written to another file and renamed, so that no process reads half of it. */
 static void write_port_name(const char *file, const char *name)
@@ -58,7 +58,8 @@ static MPI_Comm meet(int is_server, const char *name)
 	return inter;
 }
 
-/* Each process swaps a long and a short message with each of the other job. */
+/* Each process exchanges a long and a short message with each process of the
+ * other job. */
 static int swap_all(MPI_Comm inter, int is_server)
 {
 	int n_remote, ok = 1, *out, *in;
@@ -146,7 +147,7 @@ static void do_meet(int is_server, const char *name)
 		"the communicator is disconnected"); /* S90 */
 }
 
-/* They call MPI_Finalize without a disconnect. */
+/* Both jobs call MPI_Finalize without a disconnect. */
 static void do_finalize(int is_server, const char *name)
 {
 	MPI_Comm inter = meet(is_server, name);
@@ -164,7 +165,8 @@ static void wait_disconnect(void)
 		nap(10);
 }
 
-/* The server ends in disorder after they parted: the client does not notice. */
+/* The server crashes or exits without finalizing after both jobs have
+ * disconnected. The client continues. */
 static void part_and_end(int is_server, const char *name, int is_crash)
 {
 	MPI_Comm inter = meet(is_server, name), all;
@@ -225,11 +227,13 @@ static void do_refuse(int is_server, const char *name)
 
 	if (is_server) {
 		inter = meet(1, name);
-		MPI_Barrier(inter); /* accepts no connection meanwhile */
+		MPI_Barrier(inter); /* meanwhile the server accepts no
+				     * connection */
 		if (rank == 0)
 			MPI_Close_port(name);
 		MPI_Barrier(inter);
-		MPI_Barrier(inter); /* answers connect requests meanwhile */
+		MPI_Barrier(inter); /* meanwhile the server answers connect
+				     * requests */
 		MPI_Comm_disconnect(&inter);
 		return;
 	}
@@ -245,7 +249,7 @@ static void do_refuse(int is_server, const char *name)
 	claim(refusal("", NULL) == MPI_ERR_PORT,
 		"an empty port name is refused");
 	strcpy(other, name);
-	if (n > 80) /* within the key */
+	if (n > 80) /* changes a digit of the key */
 		other[70] = other[70] == '0' ? '1' : '0';
 	claim(refusal(other, "2") == MPI_ERR_PORT, "a wrong key is refused");
 	MPI_Barrier(inter);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* abi_test: the layout and the numbers that the standard ABI fixes
  *
- * Integers and layouts are claimed at compile time; handles and addresses,
- * which are no integer constants, in tables at run time. Written from the
+ * The compiler checks integers and layouts. Handles and addresses are no
+ * integer constants; the test checks them by tables. Written from the
  * standard's tables, not from mpi.h; the test also compiles against another
  * maker's header for the same ABI. */
 #include <mpi.h>

@@ -18,7 +18,7 @@
 
 static char root[] = "/tmp/weft-allowance-XXXXXX";
 
-/* A file below root, with the folders it is in. */
+/* Writes a file below root, and creates the folders above it. */
 static const char *make(const char *name, const char *text)
 {
 	static char path[512];
@@ -64,7 +64,7 @@ static void version_2(void **state)
 	assert_int_equal(quota("0::/a/b\n"), 0);
 	make("a/b/cpu.max", "250000 100000\n");
 	assert_int_equal(quota("0::/a/b\n"), 2);
-	/* an outer group has less */
+	/* an outer group has a smaller quota */
 	make("a/cpu.max", "150000 100000\n");
 	assert_int_equal(quota("0::/a/b\n"), 1);
 	assert_int_equal(quota("0::/\n"), 0);

@@ -12,7 +12,7 @@
 
 enum { KIND = 1, OTHER = 2, N = 10 };
 
-/* Arguments of the user's functions, and whether these fail. */
+/* Arguments that the user's functions received, and whether they fail. */
 static struct {
 	int n_deleted;
 	intptr_t deleted[32];
@@ -228,8 +228,8 @@ static intptr_t read_in(
 	return value;
 }
 
-/* C reads the place of what Fortran set, Fortran what C set as an integer; a
- * copy is a place of its own. */
+/* C reads the address of a value that Fortran set; Fortran reads a value that C
+ * set as an integer. A copy has an address of its own. */
 static void test_languages(void **state)
 {
 	struct weft_attrs *attrs = NULL, *copy = NULL;
@@ -262,7 +262,8 @@ static void test_languages(void **state)
 	assert_int_not_equal(again, place);
 	assert_int_equal(*(intptr_t *)again, -12);
 	assert_int_equal(read_in(WEFT_ATTR_FORTRAN, &copy, f_key), 12);
-	/* a function of Fortran is given the integer, one of C its place */
+	/* a function of Fortran receives the integer, a function of C its
+	 * address */
 	seen.n_deleted = 0;
 	assert_int_equal(weft_attr_delete(&attrs, KIND, NULL, f_key), 0);
 	assert_int_equal(seen.deleted[0], 6);

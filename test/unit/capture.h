@@ -22,7 +22,7 @@ static inline void capture_start(struct capture *capture)
 		dup2(fileno(capture->file), STDERR_FILENO);
 }
 
-/* Back to what it was; the text is in capture->text. */
+/* Restores standard error and returns the captured text. */
 static inline const char *capture_stop(struct capture *capture)
 {
 	size_t n = 0;

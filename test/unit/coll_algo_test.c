@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_algo_test: every algorithm of the table against plain loops
  *
- * With 1 to 17 members and more, whose steps run in one process in several
+ * The members, 1 to 17 and more, are simulated in one process, with several
  * orders of delivery. */
 #include "coll_run.h"
 
@@ -70,7 +70,7 @@ static void put_reduced(struct run *r, int32_t p, int32_t to)
 	}
 }
 
-/* n items from the first on of the reduction over all places. */
+/* Stores items first to first + n - 1 of the reduction over all places. */
 static void put_sums(struct run *r, int32_t p, int64_t first, int64_t n)
 {
 	struct items *b = &r->places[p].recv;
@@ -168,7 +168,8 @@ static void check_run(struct run *r, enum sim_order order, uint64_t seed)
 	}
 }
 
-/* Written once and done again with other data, as persistent ones are. */
+/* The steps are written once and executed twice with different data, as in a
+ * persistent collective. */
 static void run_case(const struct setup *s)
 {
 	struct run r;
@@ -180,7 +181,8 @@ static void run_case(const struct setup *s)
 
 		write_all(&r);
 		write_with_error(&r, bad);
-		/* arrays are read while steps are written and no longer */
+		/* arguments in arrays may change after the steps were
+		 * written */
 		for (int32_t p = 0; p < s->n; p++)
 			memset(r.places[p].lent, 0x5a,
 				sizeof(r.places[p].lent));
@@ -209,7 +211,7 @@ static bool has_form(enum weft_coll_kind kind, enum form form)
 	       kind == WEFT_COLL_REDUCE_SCATTER;
 }
 
-/* Nothing is written of operations on nothing. */
+/* True for operations without data, which write no steps. */
 static bool is_nothing(const struct setup *s)
 {
 	return s->algo && s->count == 0 &&
@@ -217,7 +219,7 @@ static bool is_nothing(const struct setup *s)
 		       (s->kind == WEFT_COLL_ALLTOALL && s->form == REGULAR));
 }
 
-/* Turns what is left to turns. */
+/* Runs cases in which the remaining parameters vary from case to case. */
 static void run_turned(struct setup *s)
 {
 	const int32_t roots[] = { 0, s->n - 1, s->n / 2, 1 % s->n };
@@ -249,7 +251,7 @@ static void run_counts(struct setup *s)
 			if (!is_reduction(s->kind) && k != INT_SUM &&
 				k != PAIR_MIN && k != AFFINE)
 				continue;
-			/* of most kinds every other */
+			/* runs half of these cases only */
 			if (is_reduction(s->kind) && k != AFFINE &&
 				(k + s->n + c) % 2)
 				continue;
@@ -315,7 +317,8 @@ static void test_rules(void **state)
 					sizes[i / 5], layouts[i % 5]);
 }
 
-/* Data that is cut in pieces, more members than are served at a time. */
+/* Data that is cut into pieces, and more members than an algorithm serves at a
+ * time. */
 static void run_long(
 	const struct weft_coll_algo *algo, enum weft_coll_kind kind, int layout)
 {
@@ -403,7 +406,8 @@ static void test_barriers(void **state)
 
 /* ---- sums that are rounded ---- */
 
-/* All results one after the other, in out; bytes. */
+/* Writes the results of all members one after the other to out. Returns the
+ * number of bytes. */
 static size_t rough_results(
 	const struct setup *s, enum sim_order order, char *out, size_t room)
 {
@@ -480,7 +484,8 @@ static void test_any_order(void **state)
 	}
 }
 
-/* WEFT_COLL_REPRODUCIBLE: where ranks are decides nothing. */
+/* With WEFT_COLL_REPRODUCIBLE, the placement of ranks does not change the
+ * result. */
 static void test_reproducible(void **state)
 {
 	const int64_t counts[] = { 1, 100, 600, 9000 };
@@ -517,7 +522,7 @@ static void test_reproducible(void **state)
 				weft_knobs.coll_reproducible = 1;
 			}
 	weft_knobs.coll_reproducible = 0;
-	assert_true(n_others > 0); /* or sums would be the same anyhow */
+	assert_true(n_others > 0); /* otherwise the test would prove nothing */
 }
 
 /* ---- scratch memory ---- */
@@ -554,7 +559,8 @@ static void test_scratch(void **state)
 	assert_null(vci.scratch);
 }
 
-/* Between two borders one algorithm is chosen, of members that share a node. */
+/* Between two borders, the rules select one algorithm. The members share a
+ * node. */
 static void borders_are_where_choices_change(void **state)
 {
 	struct weft_coll_case c;

@@ -17,7 +17,7 @@ enum { N_MAX = 17, GUARD = 64, ITEM_MAX = 16, MOD = 65521 };
 struct item_kind {
 	const char *name;
 	struct weft_type *type;
-	struct weft_type *alias; /* another type of as many bytes */
+	struct weft_type *alias; /* another type of the same size */
 	struct weft_redop *op;
 	void (*make)(uint64_t key, void *item);
 	void (*apply)(const void *in, void *inout); /* inout = in op inout */
@@ -51,7 +51,7 @@ static void make_double(uint64_t key, void *item)
 	memcpy(item, &v, sizeof(v));
 }
 
-/* Few values, so that places decide. */
+/* Few different values, so that the index often decides. */
 static void make_int_pair(uint64_t key, void *item)
 {
 	int32_t v[2] = { (int32_t)(key % 3), (int32_t)(key >> 20 & 63) };
@@ -245,7 +245,8 @@ static int close_kinds(void **state)
 
 /* ---- buffers ---- */
 
-/* Memory of items with room before and after, and what it is to be. */
+/* Memory for items with space before and after them, and its expected
+ * contents. */
 struct items {
 	struct weft_type *type;
 	char *mem, *want;
@@ -278,11 +279,11 @@ static void item_put(
 
 /* ---- a case ---- */
 
-enum form { REGULAR, VECTOR, WIDE, N_FORMS }; /* WIDE: a type each */
+enum form { REGULAR, VECTOR, WIDE, N_FORMS }; /* WIDE: each block has a type */
 
 struct setup {
 	enum weft_coll_kind kind;
-	const struct weft_coll_algo *algo; /* NULL: the rules choose */
+	const struct weft_coll_algo *algo; /* NULL: the rules select one */
 	const struct item_kind *items;
 	int32_t n, root;
 	int64_t count;
@@ -318,8 +319,9 @@ struct run {
 	char what[SIM_WHAT];
 };
 
-static uint64_t cases;	   /* counted, which turns what is not multiplied out */
-static unsigned done[100]; /* by algorithm */
+static uint64_t cases;	   /* number of cases so far: it selects the parameters
+			    * that vary from case to case */
+static unsigned done[100]; /* number of runs by algorithm */
 
 static void make_item(
 	const struct run *r, int32_t from, int32_t to, int64_t i, void *item)
@@ -360,7 +362,8 @@ enum {
 static const char *const layout_names[] = { "unknown", "one node", "alone",
 	"twos", "threes", "halves", "cyclic over 2", "cyclic over 3", "dealt" };
 
-/* Any numbers; the lowest member's number follows below. */
+/* The node of member i. Node numbers are arbitrary; they are replaced by the
+ * lowest member below. */
 static int32_t node_of(int layout, int32_t i, int32_t n)
 {
 	uint64_t seed = (uint64_t)i * 77 + 5;
@@ -464,7 +467,8 @@ static bool is_irregular(const struct run *r)
 	return r->s.form != REGULAR;
 }
 
-/* Items in the block of two places, the same both ways. */
+/* The number of items in the block between two places, equal in both
+ * directions. */
 static int64_t block_count(const struct run *r, int32_t i, int32_t j)
 {
 	if (!is_irregular(r))
@@ -571,7 +575,8 @@ static bool is_reduction(enum weft_coll_kind kind)
 	return kind >= WEFT_COLL_REDUCE && kind <= WEFT_COLL_EXSCAN;
 }
 
-/* As the API's rooms give them: what is not significant is 0. */
+/* Sets the arguments as the API rooms do: those that are not significant are
+ * 0. */
 static void set_args(struct run *r, int32_t p)
 {
 	const struct setup *s = &r->s;
@@ -635,7 +640,8 @@ static void set_all_args(struct run *r)
 
 /* ---- input and expected result ---- */
 
-/* Puts items from -> to into a block: input, which stays, or what is wanted. */
+/* Stores items `from` to `to` in a block: as input, which must not change, or
+ * as the expected result. */
 static void put_block(struct run *r, int32_t p, bool is_recv, int32_t block,
 	int32_t from, int32_t to, int64_t n, bool is_input)
 {
@@ -737,8 +743,8 @@ static void write_all(struct run *r)
 	}
 }
 
-/* A member that has an error from the start writes the same messages, as the
- * others wait for word of it and send theirs. */
+/* A member that has an error from the start writes the same messages, because
+ * the others wait for its error and send to it. */
 static void write_with_error(struct run *r, int32_t p)
 {
 	struct sim_member *m = member(r, p), well = *m;

@@ -28,7 +28,8 @@ enum { SIM_MAX = 80, SIM_WHAT = 300 };
 enum sim_order { SIM_EARLY, SIM_LATE, SIM_MIXED, SIM_ORDERS };
 
 struct sim_msg {
-	struct sim_msg *next; /* of the pair, while one side is missing */
+	struct sim_msg *next; /* next message of the pair, while its send or
+			       * receive is missing */
 	const struct weft_step *send, *recv;
 	int32_t from, to;
 	void *packed; /* data that was read immediately */
@@ -42,17 +43,19 @@ struct sim_member {
 	struct weft_step *steps;
 	size_t n_steps, n_room, at;
 	size_t n_pending;
-	bool is_held; /* does not continue */
+	bool is_held; /* the member does not continue for now */
 };
 
 struct sim {
 	int32_t n;
 	enum sim_order order;
 	uint64_t seed;
-	const char *what; /* the case, for the text of a failure */
+	const char *what; /* description of the case, for failures */
 	struct sim_member *members;
-	struct sim_msg *half[SIM_MAX][SIM_MAX]; /* of one side only, in order */
-	struct sim_msg **ready;			/* both sides are there */
+	struct sim_msg *half[SIM_MAX][SIM_MAX]; /* messages of each pair that
+						 * lack the send or the receive,
+						 * in order */
+	struct sim_msg **ready;			/* messages with both sides */
 	size_t n_ready, n_room;
 };
 
@@ -77,7 +80,7 @@ static inline void sim_add(
 	m->steps[m->n_steps++] = *step;
 }
 
-/* n members that have written nothing yet. */
+/* Opens a simulation of n members without steps. */
 static inline void sim_open(struct sim *sim, int32_t n, const char *what)
 {
 	*sim = (struct sim){ .n = n, .what = what };
@@ -158,7 +161,7 @@ static inline void sim_pair(struct sim *sim, struct sim_msg *msg)
 	sim->ready[sim->n_ready++] = msg;
 }
 
-/* The first of the pair that lacks this side, or a new one. */
+/* Finds the first message of the pair that lacks this side, or creates one. */
 static inline struct sim_msg *sim_match(
 	struct sim *sim, int32_t from, int32_t to, bool is_send)
 {
@@ -298,7 +301,7 @@ static inline void sim_advance(struct sim *sim)
 	}
 }
 
-/* From the first step to the last of all. */
+/* Runs the steps of all members to their end. */
 static inline void sim_run(struct sim *sim, enum sim_order order, uint64_t seed)
 {
 	sim->order = order;

@@ -77,7 +77,7 @@ static void objects_of_one_owner_are_summed(void **state)
 	assert_int_equal(weft_counter_total(sent), 107);
 	assert_int_equal(weft_counter_read(dropped, 1), 0);
 	weft_counters_close(&a);
-	weft_counters_close(&a); /* again: not counted twice */
+	weft_counters_close(&a); /* a second close has no effect */
 	assert_int_equal(weft_counter_read(sent, 1), 7);
 	b.net_sent++;
 	assert_int_equal(weft_counter_read(sent, 1), 8);

@@ -38,9 +38,9 @@ static struct fakefab fab;
 static char opened[128]; /* provider@domain of the last fi_fabric */
 static char opened_address[64];
 static int n_queries;
-static bool knows_rdma = true; /* the kernel */
+static bool knows_rdma = true; /* the kernel has RDMA devices */
 
-/* Answers for the path of RDMA devices only; other paths are real. */
+/* Replaces access() for the path of RDMA devices only. */
 int access(const char *path, int mode)
 {
 	if (strcmp(path, "/sys/class/infiniband") == 0)
@@ -156,7 +156,7 @@ static int open_with(const struct weft_net_hints *hints, size_t n,
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Opens, claims what was chosen, closes. */
+/* Opens a net, checks the choice, and closes it. */
 static void expect_choice(const struct weft_net_hints *hints, size_t n,
 	const struct offer *list, const char *want, const char *address)
 {
@@ -259,7 +259,7 @@ static const char *find_near(void)
 	return "mlx5_2";
 }
 
-/* the machine is read when there is something to choose, and only then */
+/* The library reads the machine only if several devices are equal. */
 static void near_devices_are_determined(void **state)
 {
 	struct weft_net_hints hints = { .find_near = find_near, .place = 1 };

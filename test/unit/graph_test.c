@@ -33,17 +33,20 @@ enum { PROCS = 4, STEPS = 3, COMMS = 4, COMMS_MAX = 6 };
 
 static struct {
 	int n_procs, n_comms;
-	uint8_t members[COMMS_MAX]; /* sets of processes */
-	bool is_down[COMMS_MAX];    /* waits only for those above */
-	uint8_t step[PROCS][STEPS]; /* sets of communicators */
-	/* while it runs */
+	uint8_t members[COMMS_MAX]; /* bit p: process p is a member */
+	bool is_down[COMMS_MAX];    /* a process waits only for the processes
+				     * above it */
+	uint8_t step[PROCS][STEPS]; /* bit c: communicator c is part of the
+				     * step */
+	/* state while the simulation runs */
 	int pos[PROCS];
 	uint8_t begun[COMMS_MAX];
 	bool has_threads[PROCS];
-	/* notification of each process: its wait; 0: none, or it has begun */
+	/* number of the wait that process q reported to p about c; 0: none, or
+	 * q has begun */
 	int notified[PROCS][COMMS_MAX][PROCS];
 	bool has_verdict[PROCS];
-	uint8_t open[PROCS]; /* pictures, by whose they are */
+	uint8_t open[PROCS]; /* bit q: the snapshot of process q is open here */
 	bool in_ring[PROCS][STEPS], has_error[PROCS][STEPS];
 } job;
 
@@ -122,7 +125,8 @@ static bool go_on(int p)
 	return true;
 }
 
-/* Nothing more is gathered with this wait in it: a verdict may end it. */
+/* The verdict of a wait ends it only when no snapshot is open at it, because a
+ * further ring may still be proven. */
 static bool give_up(int p)
 {
 	if (!job.has_verdict[p] || job.open[p])
@@ -152,7 +156,7 @@ static int epoch_of(int p)
 	return is_blocked(p) && !job.has_verdict[p] ? job.pos[p] + 1 : 0;
 }
 
-/* p asks q about c, at any time. */
+/* p queries q about c. May be called at any time. */
 static void ask(int p, int c, int q)
 {
 	if (is_blocked(p) && job.step[p][job.pos[p]] & 1 << c)
@@ -167,7 +171,7 @@ static void ask_all(int p)
 				ask(p, c, q);
 }
 
-/* A picture has this process in it now. */
+/* Adds the present state of this process to a snapshot. */
 static void fill(struct weft_graph *graph, int p)
 {
 	struct weft_graph_node *node = weft_graph_node(graph, (uint64_t)p);
@@ -268,8 +272,8 @@ static bool next_pick(int pick[COMMS], int n)
 
 static int n_cases, n_deadlocks, n_wrong;
 
-/* The picture of everything once nothing moves any more. */
-static void picture_all(struct weft_graph *graph)
+/* A snapshot of all processes when none can continue. */
+static void snapshot_all(struct weft_graph *graph)
 {
 	for (int p = 0; p < job.n_procs; p++)
 		ask_all(p);
@@ -277,7 +281,7 @@ static void picture_all(struct weft_graph *graph)
 		fill(graph, p);
 }
 
-/* Waits for itself in the end, by the definition. */
+/* True if the process waits for itself through others, by the definition. */
 static bool is_in_real_ring(int p)
 {
 	uint8_t reach = 0, old;
@@ -308,7 +312,7 @@ static void try_all(int n_procs, int n_comms, unsigned down)
 
 		set_job(n_procs, n_comms, pick, down);
 		is_dead = !completes();
-		picture_all(&graph);
+		snapshot_all(&graph);
 		n = judge(&graph);
 		n_cases++;
 		n_deadlocks += is_dead;
@@ -353,17 +357,19 @@ static uint32_t rng(uint32_t n)
 	return (uint32_t)(rng_state >> 33) % n;
 }
 
-/* A picture that is being gathered, its verdicts, and their end: one message at
- * a time, in any order. */
+/* A snapshot that is gathered, its verdicts, and their end: one message at a
+ * time, in any order. */
 static struct gather {
 	struct weft_graph graph;
-	uint8_t todo;	  /* to be visited */
-	uint8_t verdicts; /* not yet taken */
+	uint8_t todo;	  /* processes to query */
+	uint8_t verdicts; /* processes without an acknowledgement of the
+			   * verdict */
 	uint8_t closes;
 	bool is_active, is_judged, has_proof;
 } gathers[PROCS];
 
-static bool has_close; /* pictures hold waits with a verdict */
+static bool has_close; /* a wait with a verdict ends only after its snapshots
+			* are closed */
 static int n_proven, n_false;
 
 static void start_gather(int p)
@@ -377,7 +383,7 @@ static void start_gather(int p)
 	g->todo = (uint8_t)((1 << job.n_procs) - 1);
 }
 
-/* All must be in the call that the picture shows, or have a verdict in it. None
+/* All must be in the call that the snapshot has, or have a verdict in it. None
  * of them can then have continued by itself. */
 static void check_proof(const struct gather *g)
 {
@@ -474,7 +480,7 @@ static void act(int p)
 		step_gather(p);
 }
 
-/* Any communicators of four processes. */
+/* A random job of four processes with random communicators. */
 static void make_job(void)
 {
 	memset(&job, 0, sizeof(job));
@@ -511,7 +517,7 @@ static bool run_out(void)
 	return is_all;
 }
 
-/* Waits of proven rings that ended without an error. */
+/* The number of waits in proven rings that ended without an error. */
 static int n_spared(void)
 {
 	int n = 0;
@@ -542,7 +548,7 @@ static void rings_with_common_processes_are_found(void **state)
 	rng_state = 0xd1342543de82ef95ull;
 	has_close = false;
 	random_programs(20000, &spared, &stuck);
-	printf("# %d proofs, %d waits spared where no picture holds them\n",
+	printf("# %d proofs, %d waits spared where no snapshot holds them\n",
 		n_proven, spared);
 	assert_true(spared > 10);
 	has_close = true;
@@ -587,7 +593,8 @@ static void a_correct_program_has_no_deadlock(void **state)
 
 /* ---- any and all ---- */
 
-/* Processes that can continue do so, until none can. */
+/* Removes processes that can continue until none can. Returns the rest as
+ * bits. */
 static uint32_t simulate(const struct weft_graph *graph)
 {
 	uint32_t live = 0, old;
@@ -678,7 +685,8 @@ static void set_example(const uint8_t steps[PROCS][STEPS],
 	reset();
 }
 
-/* 11.9: bits x 1, y 2, z 4; (0a,0b) is {x,y},{z}; (1a,1b) is {x,z},{y} */
+/* Example 11.9 of the standard. Communicators x, y and z are bits 1, 2 and 4.
+ * Sessions a and b have {x,y} and {z} at rank 0, {x,z} and {y} at rank 1. */
 static void example_11_9_as_the_definition_has_it(void **state)
 {
 	static const uint8_t members[COMMS_MAX] = { 3, 3, 3 };
@@ -699,14 +707,15 @@ static void example_11_9_as_the_definition_has_it(void **state)
 		set_example(steps, members, 2, 3);
 		/* S76: both in the same order; T2: the others complete */
 		assert_int_equal(completes(), order == 1 || order == 2);
-		picture_all(&graph);
+		snapshot_all(&graph);
 		assert_int_equal(
 			judge(&graph), order == 0 || order == 3 ? 2 : 0);
 		weft_graph_fini(&graph);
 	}
 }
 
-/* X/Y/Z: S85 completes, S86 does not; X hangs on it but is in no ring */
+/* Processes X, Y and Z: the order of S85 completes, that of S86 does not. X
+ * waits for the ring but is not part of it. */
 static void only_the_ring_is_accused(void **state)
 {
 	static const uint8_t members[COMMS_MAX] = { 7, 7 };
@@ -720,7 +729,7 @@ static void only_the_ring_is_accused(void **state)
 	assert_true(completes());
 	set_example(crossed, members, 3, 2);
 	assert_false(completes());
-	picture_all(&graph);
+	snapshot_all(&graph);
 	assert_int_equal(judge(&graph), 2);
 	assert_true(graph.nodes[0]->is_stuck && !graph.nodes[0]->is_in_ring);
 	weft_graph_fini(&graph);
@@ -741,7 +750,7 @@ static void threads_make_it_doubtful(void **state)
 		set_example(ring, members, 3, 3);
 		if (p >= 0)
 			job.has_threads[p] = true;
-		picture_all(&graph);
+		snapshot_all(&graph);
 		assert_int_equal(judge(&graph), p < 0 ? 3 : 0);
 		assert_int_equal(weft_graph_reduce(&graph,
 					 (struct weft_graph_rules){
@@ -751,7 +760,8 @@ static void threads_make_it_doubtful(void **state)
 	}
 }
 
-/* Two receives that face each other are no proof unless that is wanted. */
+/* Two receives that wait for each other prove a ring only if the caller
+ * requests that. */
 static void soft_needs_count_on_request(void **state)
 {
 	struct weft_graph graph = { 0 };

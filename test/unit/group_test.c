@@ -27,8 +27,8 @@ static int model_find(const struct model *m, uint64_t proc)
 	return WEFT_UNDEFINED;
 }
 
-/* Random members without twins: runs with strides among single ones, in two
- * jobs. */
+/* Random members without duplicates: runs with strides and single members, in
+ * two jobs. */
 static void model_random(struct model *m)
 {
 	uint32_t want = (uint32_t)rand() % MAX;
@@ -243,7 +243,7 @@ static void test_canonical(void **state)
 	weft_group_put(again);
 }
 
-/* Every second one of a merged intercommunicator is of both jobs. */
+/* A group of every second process of two jobs. */
 static void test_jobs(void **state)
 {
 	const uint64_t procs[] = {

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-/* Key 00..0f, message 00..(n-1), for some n. */
+/* The key is 00..0f, the message 00..(len-1). */
 static const struct {
 	size_t len;
 	uint64_t hash;

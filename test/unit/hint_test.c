@@ -88,7 +88,7 @@ static struct weft_info *info_with(const char *key, const char *value)
 	return info;
 }
 
-/* How many keys an object accepts of info with this key. */
+/* The number of keys that an object accepts of an info object with this key. */
 static uint32_t accepted(enum weft_hint_object object, bool is_new,
 	const char *key, const char *value)
 {
@@ -113,7 +113,7 @@ static void objects_accept_their_keys(void **state)
 		accepted(WEFT_HINT_OF_FILE, true, "file_perm", "600"), 1);
 	assert_int_equal(
 		accepted(WEFT_HINT_OF_FILE, false, "file_perm", "600"), 0);
-	/* returned only */
+	/* a key that is only returned */
 	assert_int_equal(accepted(WEFT_HINT_OF_FILE, true, "filename", "x"), 0);
 	/* a key of one flavor of windows */
 	assert_int_equal(accepted(WEFT_HINT_OF_WIN_SHARED, true,

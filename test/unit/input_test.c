@@ -20,7 +20,7 @@ static const char *in_dir(const char *file)
 	return name;
 }
 
-/* Opened and with this first line; else why it was refused. */
+/* Opens a file and returns its first line, or the reason of the refusal. */
 static const char *first_line(const char *path, bool accepts_pipe)
 {
 	static char line[64];

@@ -81,7 +81,7 @@ static void adjacent_intervals_do_not_overlap(void **state)
 	assert_null(weft_interval_find(&ranges, 200, 300));
 	assert_null(weft_interval_find(&ranges, 0, 100));
 	assert_null(weft_interval_find(&ranges, 400, UINTPTR_MAX));
-	assert_null(weft_interval_find(&ranges, 150, 150)); /* nothing */
+	assert_null(weft_interval_find(&ranges, 150, 150)); /* an empty range */
 	assert_ptr_equal(weft_interval_find(&ranges, 199, 300), &low);
 	assert_ptr_equal(weft_interval_find(&ranges, 200, 301), &high);
 	weft_interval_remove(&ranges, &low);

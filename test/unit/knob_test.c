@@ -20,8 +20,8 @@
 
 static struct capture capture;
 
-/* Loads with `name` set to `value` in a child that then prints the values of
- * some knobs; what it wrote is the result. */
+/* Starts a child with `name` set to `value`. The child loads the knobs and
+ * prints some of them. Returns its output. */
 static const char *load_with(const char *name, const char *value)
 {
 	char buf[32];
@@ -79,7 +79,8 @@ static void numbers_take_suffixes(void **state)
 	assert_non_null(strstr(text, "EAGER_WINDOW=3145728/1\n"));
 }
 
-/* `value` for EAGER_WINDOW is refused with one warning, default stays. */
+/* Checks that `value` for EAGER_WINDOW is refused with one warning, and the
+ * default is used. */
 static void refused(const char *value)
 {
 	const char *text = load_with("WEFT_EAGER_WINDOW", value);
@@ -140,7 +141,7 @@ static void odd_unknown_names_do_no_harm(void **state)
 	memset(name + 5, 'A', sizeof(name) - 6);
 	assert_int_equal(count_of(load_with(name, "1"), "KNOB-UNKNOWN"), 1);
 	assert_int_equal(count_of(load_with("WEFT_", "1"), "KNOB-UNKNOWN"), 1);
-	/* a prefix of a knob, and a knob as prefix, are other names */
+	/* a prefix of a knob's name, and a longer name, are unknown */
 	assert_int_equal(
 		count_of(load_with("WEFT_SH", "1"), "KNOB-UNKNOWN"), 1);
 	assert_int_equal(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leader_test: what the leader of the other side sends is checked */
+/* leader_test: data of the other side's leader is checked */
 #include "comm/leader.h"
 #include "transport/proc.h"
 #include "transport/wire.h"
@@ -81,7 +81,7 @@ static void other_runs_are_refused(void **state)
 		{ { .first = proc(0), .stride = INT64_MAX, .n = 3 } },
 		{ { .first = proc(0), .stride = INT64_MIN, .n = 3 } },
 		{ { .first = proc(0), .stride = 1, .n = UINT32_MAX } },
-		/* no process, another job */
+		/* no process; a process of another job */
 		{ { .first = proc(0), .stride = 1, .n = 0 } },
 		{ { .first = weft_proc_number(JOB + 1, 0),
 			.stride = 1,

@@ -33,7 +33,7 @@ static void free_while_single(void **state)
 	assert_int_equal(atomic_load(&lock.is_biased), 0);
 }
 
-/* The first thread, inside the library all the time. */
+/* The first thread, which acquires the lock from the start. */
 static void *early_bird(void *arg)
 {
 	(void)arg;
@@ -45,7 +45,8 @@ static void *early_bird(void *arg)
 	return NULL;
 }
 
-/* Counts how often another thread was inside, too. */
+/* A further thread. Counts how often another thread held the lock at the same
+ * time. */
 static void *late_comer(void *arg)
 {
 	intptr_t bad = 0;

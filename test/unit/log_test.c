@@ -95,7 +95,7 @@ static void control_characters_are_shown(void **state)
 	weft_log_error("TEST-PLAIN", "a\033[31m\n\177 \302\233 \237 %s",
 		"\303\237 \342\202\254\t");
 	line = capture_stop(&capture);
-	/* the letters of UTF-8 that have bytes of C1 stay */
+	/* UTF-8 letters with bytes from 0x80 to 0x9f are unchanged */
 	assert_non_null(strstr(line, "TEST-PLAIN a\\x1b[31m\\x0a\\x7f "
 				     "\302\\x9b \\x9f \303\237 "
 				     "\342\202\254\\x09\n"));

@@ -56,7 +56,8 @@ static void model_remove(void **array, int *n, int at)
 	--*n;
 }
 
-/* A receive is posted: takes the earliest kept message that fits, or waits. */
+/* Posts a receive. It matches the earliest queued message that fits, or is
+ * queued. */
 static void step_post(struct weft_match *match, struct model *model)
 {
 	uint64_t ctx = 64 + rng(3);

@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-/* A sanitizer keeps books of its own about memory. */
+/* Sanitizers allocate memory of their own. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { MAX_PRIVATE_KB = 1 << 30, MAX_GROWTH_KB = 1 << 30 };
 #else
@@ -27,7 +27,7 @@ enum { MAX_PRIVATE_KB = 10 * 1024, MAX_GROWTH_KB = 512 };
 #endif
 
 enum { JOB_SIZE = 1000000, MY_RANK = 777777, NODE_SIZE = 128 };
-/* Memory of this process that holds something of its own, in kilobytes. */
+/* Private memory of this process in KiB, without unmodified pages of files. */
 static long private_kb(void)
 {
 	FILE *file = fopen("/proc/self/smaps_rollup", "r");

@@ -248,7 +248,7 @@ static void test_large(void **state)
 	check(&t, MPI_COMBINER_RESIZED, 1);
 }
 
-/* The inner type of an envelope is alive after the user freed its handle. */
+/* The inner type of an envelope exists after the user has freed its handle. */
 static void test_nested(void **state)
 {
 	MPI_Datatype inner, outer;
@@ -280,8 +280,8 @@ static int count_delete(MPI_Datatype type, int keyval, void *value, void *extra)
 	return MPI_SUCCESS;
 }
 
-/* Freeing the handle an envelope gave out leaves the attributes of the type
- * alone while its owner still has it. */
+/* A user frees the handle that an envelope returned. The attributes of the type
+ * stay while its owner has it. */
 static void test_attributes_stay(void **state)
 {
 	MPI_Datatype inner, outer;

@@ -20,7 +20,8 @@ struct fixture {
 	int n_got;
 	size_t last_len;
 	char last[256];
-	int polled_inside; /* -1: do not try */
+	int polled_inside; /* result of a poll inside the callback; -1: do not
+			    * try */
 };
 
 struct wait_op {
@@ -55,7 +56,8 @@ static struct wait_op new_op(void)
 	return (struct wait_op){ .op.done = op_done };
 }
 
-/* A plan small enough for the fake; tests change it before they open. */
+/* Creates a plan with short lengths for the fake fabric. Tests change it before
+ * they open. */
 static struct fixture *new_fixture(struct fi_info **info_out)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
@@ -297,7 +299,8 @@ static void read_only_data_is_sent_as_a_copy(void **state)
 		struct wait_op tx = new_op(), rx = new_op();
 
 		f->net->plan.needs_local_mr = is_registered;
-		/* no receive is posted yet: the copy is released */
+		/* no receive is posted, so the send is refused and its copy is
+		 * released */
 		assert_int_equal(weft_net_tsend(f->net, 0, out, 32, 7, &tx.op),
 			WEFT_AGAIN);
 		assert_int_equal(
@@ -518,14 +521,16 @@ static void cancel_finds_operations_of_the_provider(void **state)
 	weft_net_poll(f->net);
 	assert_int_equal(w.n_done, 1);
 	assert_int_equal(w.err, WEFT_ERR_CANCELED);
-	/* too late: nothing to cancel, and no error */
+	/* the operation is complete: cancel has no effect and returns no
+	 * error */
 	assert_int_equal(weft_net_cancel(f->net, &w.op), 0);
 	weft_net_poll(f->net);
 	assert_int_equal(w.n_done, 1);
 	finish(f);
 }
 
-/* 64 registrations, of which each has the key that libfabric was asked for. */
+/* Registers memory 64 times, and checks that each registration has the key that
+ * was requested. */
 static void take_keys(struct fixture *f, uint64_t *keys)
 {
 	static char mem[64][64];
@@ -540,7 +545,8 @@ static void take_keys(struct fixture *f, uint64_t *keys)
 		weft_mr_put(f->net, mrs[i]);
 }
 
-/* Each bit is set in some of 64 keys and not in others, but once in 2^57. */
+/* In 64 random keys, each bit is 0 in some keys and 1 in others, except with
+ * probability 2^-57. */
 static void keys_cannot_be_guessed(void **state)
 {
 	uint64_t keys[64], ones = 0, zeros = 0;

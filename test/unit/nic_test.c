@@ -69,7 +69,8 @@ static int make_machine(void **state)
 	fputs("</object>\n</topology>\n", f);
 	fclose(f);
 	setenv("HWLOC_XMLFILE", path, 1);
-	setenv("HWLOC_THISSYSTEM", "1", 1); /* our binding counts */
+	setenv("HWLOC_THISSYSTEM", "1", 1); /* the binding of this process
+					     * counts */
 	return 0;
 }
 

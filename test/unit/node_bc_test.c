@@ -30,12 +30,12 @@ static void fill_in(struct weft_bc *bc, int fd)
 	memcpy(bc->name, "address", 7);
 }
 
-/* The other one's: 0 if all is right. */
+/* The other process. Returns 0 if all checks pass. */
 static int join(const struct weft_bc *first)
 {
 	struct weft_bc own, found;
 
-	weft_node_bc_close(&table); /* its parent's */
+	weft_node_bc_close(&table); /* closes the table of the parent */
 	if (table.n)
 		return 1;
 	weft_node_bc_join(&table, first, N);
@@ -65,7 +65,7 @@ static void a_card_that_was_put_is_found(void **state)
 		_exit(join(&first));
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	/* it has ended since, and its card stays */
+	/* the other process has ended, and its card remains */
 	assert_true(weft_node_bc_find(&table, OTHER, &found));
 	assert_int_equal(found.shm.pid, child);
 	assert_memory_equal(found.name, "address", 7);
@@ -87,7 +87,7 @@ static void invalid_names_are_not_found(void **state)
 	weft_node_bc_put(&table, 1, &bc);
 	assert_false(weft_node_bc_find(&table, 1, &found));
 	bc.version--;
-	weft_node_bc_put(&table, 2 * N, &bc); /* no such place, nor memory */
+	weft_node_bc_put(&table, 2 * N, &bc); /* place 2 * N does not exist */
 	assert_false(weft_node_bc_find(&table, 2 * N, &found));
 	weft_node_bc_close(&table);
 }
@@ -97,7 +97,7 @@ static void without_it_there_is_none(void **state)
 	struct weft_bc first;
 
 	(void)state;
-	fill_in(&first, -1); /* it has none */
+	fill_in(&first, -1); /* a card without a table */
 	weft_node_bc_join(&table, &first, N);
 	assert_false(table.n);
 	fill_in(&first, 9999);

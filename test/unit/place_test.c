@@ -43,7 +43,8 @@ static void test_bind(void **state)
 	static const uint8_t threads[] = { 1, 2, 4, 8, 16, 32, 64, 128, 1 };
 
 	(void)state;
-	check("core", NULL, 5, cores); /* the fifth starts over */
+	check("core", NULL, 5, cores); /* the fifth process gets the first core
+					* again */
 	check("socket", NULL, 3, sockets);
 	check("numa", NULL, 3, sockets);
 	check("hwthread", NULL, 9, threads);
@@ -99,7 +100,7 @@ static bool claim(void *arg, unsigned cpu)
 	return true;
 }
 
-/* Several jobs after each other; those before have claimed what they are on. */
+/* Places a job after other jobs, which have claimed the cores in *claimed. */
 static void check_choice(const char *hw, uint32_t n, bool is_threaded,
 	uint8_t *claimed, enum weft_place_choice expected, uint8_t first)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* progress_thread_test: users that request the thread several times, for a
- * while, or end without releasing it */
+/* progress_thread_test: users that add themselves several times, for a limited
+ * time, or end without a remove */
 #include "transport/progress_thread.h"
 
 #include "boot/boot.h"
@@ -19,7 +19,7 @@ enum { PATIENCE_S = 60 };
 static struct weft_boot boot;
 static struct weft_vci vci;
 static struct weft_progress_user user;
-static _Atomic uint32_t n_made; /* rounds of progress, by whomever */
+static _Atomic uint32_t n_made; /* rounds of progress by any thread */
 
 static void count_made(struct weft_progress_hook *hook)
 {
@@ -66,7 +66,7 @@ static uint32_t rounds_now(void)
 	return atomic_load_explicit(&user.n_rounds, memory_order_relaxed);
 }
 
-/* A round of progress costs the same, however many windows ask. */
+/* A user that is added several times has one hook. */
 static void many_are_counted_once(void **state)
 {
 	uint32_t before;
@@ -140,7 +140,7 @@ static void goes_by_itself(void **state)
 		atomic_store(&user.lease, 3);
 		assert_int_equal(weft_progress_thread_add(&user), 0);
 		assert_true(wait_until(is_off));
-		take_back(); /* nothing to do */
+		take_back(); /* the user was removed already */
 	}
 	atomic_store(&user.lease, 0);
 	assert_int_equal(weft_progress_thread_add(&user), 0);
@@ -156,7 +156,7 @@ static void left_behind(void **state)
 	(void)state;
 	assert_int_equal(weft_progress_thread_add(&user), 0);
 	weft_progress_thread_join();
-	weft_list_init(&vci.hooks); /* it is another VCI */
+	weft_list_init(&vci.hooks); /* represents a new VCI */
 	assert_int_equal(weft_progress_thread_add(&user), 0);
 	assert_int_equal(n_hooks(), 1);
 	take_back();

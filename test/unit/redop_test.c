@@ -419,7 +419,7 @@ static void test_pairs(void **state)
 		assert_int_equal(weft_redop_apply(op, in, out, out, 1, t), 0);
 		assert_int_equal(pair_value(out, v), pair_value(want, v));
 		assert_int_equal(pair_index(out, v), pair_index(want, v));
-		if (v != 0x22d) /* whose value has padding of its own */
+		if (v != 0x22d) /* a long double has padding of its own */
 			assert_memory_equal(out, want, sizeof want);
 		pair_store(out, v, bv, bi);
 		assert_int_equal(weft_redop_apply(op, in, out, in, 1, t), 0);

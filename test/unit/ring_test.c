@@ -35,13 +35,14 @@ static void send_one(struct weft_ring_tx *tx, int i)
 	memset(data, i + 1, len);
 	while (!(place = weft_ring_reserve(tx, len)))
 		usleep(100);
-	back->n += i % 3 != 0; /* it has sent something in between */
+	back->n += i % 3 != 0; /* as if messages in the other direction had been
+				* read */
 	memcpy(place, data, len);
 	memset(weft_ring_head(tx), i, WEFT_RING_HEAD);
 	weft_ring_commit(tx, len);
 }
 
-/* The process that writes. */
+/* Starts the process that writes. */
 static void start_writer(void)
 {
 	struct weft_ring_rx back = { 0 };

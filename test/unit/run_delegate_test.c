@@ -59,7 +59,7 @@ static void test_slurm(void **state)
 		"--export=PATH,LD_LIBRARY_PATH,A,B,C|./a");
 }
 
-/* Options that users of other launchers write. */
+/* Options as users of other launchers write them. */
 static void test_habits(void **state)
 {
 	char expected[512];

@@ -121,7 +121,7 @@ static void a_child_has_its_own_variables(void **state)
 		_exit(is_right ? 0 : 1);
 	}
 	assert_true(pid > 0);
-	zero = 2; /* the child must not see it */
+	zero = 2; /* the child must not see this store */
 	assert_int_equal(write(go[1], &byte, 1), 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);

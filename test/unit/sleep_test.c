@@ -24,7 +24,8 @@ enum { RING = 1 << 17 };
 static struct weft_boot boot;
 static struct weft_vci vci;
 static struct weft_ring_tx tx;
-static struct weft_wakeup signalled; /* by writers, in place of vci.wakeup */
+static struct weft_wakeup signalled; /* the wakeup that writers signal, in place
+				      * of vci.wakeup */
 static int n_received;
 
 static void on_message(void *arg, struct weft_ring_rx *rx, const void *head,
@@ -63,7 +64,7 @@ static int setup(void **state)
 	weft_shm_describe(vci.shm, &bc);
 	if (weft_ring_attach(&tx, &bc, 0, 1, 2))
 		return -1;
-	/* the first message makes the ring one that is watched */
+	/* after the first message, the owner watches this ring */
 	n_received = 0;
 	write_message();
 	weft_vci_lock(&vci);

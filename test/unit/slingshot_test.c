@@ -67,7 +67,8 @@ static void test_nothing_said(void **state)
 	assert_false(weft_slingshot_key("cxi0", &key));
 }
 
-/* Numbers that are none, or too large, or missing for the second device. */
+/* Values that are no number, are out of range, or are missing for the second
+ * device. */
 static void test_garbage(void **state)
 {
 	static const char *const vnis[] = { "x", "0", "65536", "-1", "12x",

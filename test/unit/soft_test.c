@@ -37,7 +37,7 @@ static void the_standard_s_forms(void **state)
 	assert_int_equal(most("-3:2", 5), 2);
 }
 
-/* Against a list written out. */
+/* Compares each small range with an explicit list. */
 static void every_small_range(void **state)
 {
 	(void)state;

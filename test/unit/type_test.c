@@ -287,7 +287,7 @@ static void test_f90(void **state)
 	assert_ptr_equal(a, b);
 	assert_ptr_not_equal(a, c);
 	assert_true(a->is_committed && a->is_builtin);
-	weft_type_put(a); /* nothing to give back */
+	weft_type_put(a); /* has no effect on a predefined type */
 	assert_int_equal(a->size, 4);
 }
 

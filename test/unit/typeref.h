@@ -27,7 +27,7 @@ struct ref {
 	int n;
 	struct ref_elem e[REF_MAX];
 	int64_t lb, ub, align;
-	bool has_marks, is_any;
+	bool has_bounds, is_any;
 };
 
 static inline uint32_t rnd(uint64_t *seed, uint32_t n)
@@ -39,8 +39,8 @@ static inline uint32_t rnd(uint64_t *seed, uint32_t n)
 static inline void ref_place(
 	struct ref *to, const struct ref *old, int64_t disp)
 {
-	bool wins = !to->is_any || (old->has_marks && !to->has_marks);
-	bool ties = to->is_any && old->has_marks == to->has_marks;
+	bool wins = !to->is_any || (old->has_bounds && !to->has_bounds);
+	bool ties = to->is_any && old->has_bounds == to->has_bounds;
 
 	if (!old->is_any)
 		return;
@@ -55,15 +55,16 @@ static inline void ref_place(
 		to->ub = old->ub + disp;
 	if (old->align > to->align)
 		to->align = old->align;
-	to->has_marks |= old->has_marks;
+	to->has_bounds |= old->has_bounds;
 	to->is_any = true;
 }
 
-/* Without marks the extent is a multiple of the alignment. */
+/* Pads the extent to a multiple of the alignment, unless the type has explicit
+ * bounds. */
 static inline void ref_pad(struct ref *r)
 {
 	int64_t rest =
-		r->is_any && !r->has_marks ? (r->ub - r->lb) % r->align : 0;
+		r->is_any && !r->has_bounds ? (r->ub - r->lb) % r->align : 0;
 
 	r->ub += rest ? r->align - rest : 0;
 }
@@ -232,7 +233,7 @@ static inline struct weft_type *random_subarray(
 	}
 	r->lb = 0;
 	r->ub = whole;
-	r->has_marks = r->is_any = true;
+	r->has_bounds = r->is_any = true;
 	assert_int_equal(weft_type_make_subarray(&desc, old, &type), 0);
 	return type;
 }
@@ -276,7 +277,7 @@ static inline struct weft_type *random_darray(
 	}
 	r->lb = 0;
 	r->ub = gsizes[0] * gsizes[1] * ext;
-	r->has_marks = r->is_any = true;
+	r->has_bounds = r->is_any = true;
 	assert_int_equal(weft_type_make_darray(&desc, old, &type), 0);
 	return type;
 }
@@ -334,7 +335,7 @@ static inline struct weft_type *random_resized(
 
 	r->lb = (int64_t)rnd(seed, 20) - 10;
 	r->ub = r->lb + rnd(seed, 60);
-	r->has_marks = r->is_any = true;
+	r->has_bounds = r->is_any = true;
 	assert_int_equal(
 		weft_type_make_resized(old, r->lb, r->ub - r->lb, &type), 0);
 	return type;

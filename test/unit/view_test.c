@@ -90,7 +90,7 @@ static void check_offsets(const struct sample *s)
 			weft_view_byte_offset(s->view, i), s->offsets[i]);
 }
 
-/* The runs of all stretches begin, end and add up as the bytes do. */
+/* Checks the runs of all stretches: their begins, ends and lengths. */
 static void check_runs(const struct sample *s)
 {
 	struct iovec runs[4];
@@ -119,7 +119,7 @@ static void check_runs(const struct sample *s)
 		}
 }
 
-/* Searches by file offset, against counting. */
+/* Compares searches by file offset with counting. */
 static void check_searches(const struct sample *s)
 {
 	for (int64_t offset = 0; offset <= s->offsets[s->n - 1]; offset++) {

@@ -67,7 +67,8 @@ static void close_sides(void)
 	}
 }
 
-/* Both sides' memory is in the process that opened them, the parent. */
+/* Attaches to the rings of the other side. Both sides' memory was opened by the
+ * parent. */
 static void attach(struct side *side, const struct side *other, pid_t owner)
 {
 	struct weft_wakeup_at at;
@@ -114,8 +115,8 @@ static void send_number(struct side *side, long number)
 	weft_ring_commit(&side->tx, sizeof(number));
 }
 
-/* A little while of its own for each round, so that stores and loads of both
- * sides meet in every order. */
+/* Waits for a time that differs in each round, so that stores and loads of both
+ * sides occur in every order. */
 static void dally(long round)
 {
 	for (long i = round * 7919 % 997; i > 0; i--)

@@ -17,10 +17,10 @@
 /* Actions of other processes on the lock, by the round of the waiting process.
  */
 enum {
-	TAKEN = 2, /* the process that requested it holds it */
-	/* and releases it: the waiting process requests it by then */
+	TAKEN = 2, /* the requesting process gets the lock */
+	/* it releases the lock; the waiting process requests it by then */
 	FREE = 40,
-	LATE = 100, /* before a wait that only ends by itself */
+	LATE = 100, /* a wait that only ends by itself would begin here */
 };
 
 static struct weft_win_state state;
@@ -65,7 +65,8 @@ static void a_waiter_does_not_wait_for_itself(void **unused)
 static void a_later_request_waits(void **unused)
 {
 	(void)unused;
-	state.lock = WEFT_WIN_WANTED; /* free, but other requests are first */
+	state.lock = WEFT_WIN_WANTED; /* free, but earlier requests are
+				       * pending */
 	n_rounds = 0;
 	assert_int_equal(weft_win_lock_here(&win, &target, true), 0);
 	assert_true(n_rounds >= FREE);

@@ -65,7 +65,7 @@ static int set_up(void **state)
 	return err;
 }
 
-/* A receive is always open, so that messages find some to match. */
+/* Keeps receives posted, so that messages match some of them. */
 static void keep_receives_open(void)
 {
 	for (int i = 0; i < N_RECVS; i++) {
@@ -90,7 +90,7 @@ static void fill_noise(uint8_t *data, size_t len)
 		data[i] = (uint8_t)rng(256);
 }
 
-/* A message that passes for one of the job's, with a random rest. */
+/* Writes a message with a valid header of the job and random contents. */
 static size_t make_plausible(uint8_t *data)
 {
 	struct weft_peer *peer = weft_peer_of(
@@ -195,7 +195,8 @@ static size_t add_record(
 	return at + sizeof(record) + 8;
 }
 
-/* Each is a message; at the first that is none the rest is dropped. */
+/* A batch contains messages. After the first invalid one, the rest is
+ * dropped. */
 static void a_batch_is_its_messages(void **state)
 {
 	uint64_t before = weft_proc.vci.counters.dropped;
