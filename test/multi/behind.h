@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* behind: the C library's function, for a program that has one of that name
+/* behind: finds the C library's function that a function of the program
+ * replaces
  *
- * Before the first header: #define _GNU_SOURCE. */
+ * Define _GNU_SOURCE before the first header. */
 #ifndef TEST_BEHIND_H
 #define TEST_BEHIND_H
 

@@ -213,14 +213,16 @@ static inline void coll_form(int argc, char **argv)
 		OK(MPI_Request_free(&req));
 }
 
-/* call the body on communicators of every size, whole and split */
+/* Calls body on communicators of every size, with all processes and with a part
+ * of them. */
 static inline void coll_each_comm(void (*body)(MPI_Comm, int, int))
 {
 	MPI_Comm comm;
 	int me, n;
 
 	for (int k = 0; k <= mtest.size + 1; k++) {
-		/* k members; then odd and even; then all, backwards */
+		/* the first k processes; then odd and even ranks; then all in
+		 * reverse order */
 		int color = mtest.rank < k ? 1 : MPI_UNDEFINED;
 
 		if (k == 0)

@@ -30,7 +30,8 @@ static void line_up(void)
 
 	if (mtest.rank == 0 && is_late)
 		mtest_linger(50);
-	if (mtest.rank == 1 && !is_late) /* until a message has arrived */
+	if (mtest.rank == 1 && !is_late) /* until the message of rank 0 has
+					  * arrived */
 		OK(MPI_Recv(&token, 1, MPI_CHAR, 0, 3, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
 }
@@ -43,7 +44,7 @@ static void sent(void)
 		OK(MPI_Send(&token, 1, MPI_CHAR, 1, 3, MPI_COMM_WORLD));
 }
 
-/* rank 0 reduces to rank 1, which waits for its broadcast */
+/* rank 0 calls a reduction to rank 1, rank 1 a broadcast from rank 0 */
 static void reduce_meets_bcast(MPI_Comm comm, int len)
 {
 	line_up();
@@ -82,7 +83,8 @@ int main(int argc, char **argv)
 	is_late = (int)mtest_arg(argc, argv, "late", 0);
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
 	reduce_meets_bcast(comm, 8);
-	/* otherwise the sender waits for the process that waits for it */
+	/* With late=0, rank 0 would wait in the rendezvous for rank 1, which
+	 * waits in line_up() for rank 0. */
 	if (is_late)
 		reduce_meets_bcast(comm, LONG);
 	bcast_meets_gather(comm);

@@ -199,7 +199,8 @@ static void reductions(MPI_Comm comm)
 	BOTH(Exscan, Iexscan, out, rank ? all : 0, want_exscan, in, out, all,
 		MPI_INT, MPI_SUM, comm);
 	OK(MPI_Reduce_local(in, out, all, MPI_INT, MPI_MAX));
-	CHECK(!memcmp(in, out, (size_t)all * sizeof(int)), "the larger ones");
+	CHECK(!memcmp(in, out, (size_t)all * sizeof(int)),
+		"the items beyond the short ones are equal");
 	set_data();
 	OK(MPI_Reduce_local_c(in, out, all, MPI_INT, MPI_MIN));
 	for (int i = 0; i < all; i++)
@@ -276,7 +277,7 @@ int main(int argc, char **argv)
 	mtest_need(3);
 	rank = mtest.rank;
 	n = mtest.size;
-	CHECK(n <= MOST, "%d processes", n);
+	CHECK(n <= MOST, "at most MOST processes: %d", n);
 	set_arguments();
 	set_data();
 	around[0] = (rank + n - 1) % n;

@@ -22,7 +22,7 @@
 
 enum {
 	CALLS = 4,
-	LEAVE = 3, /* survivors of the last round */
+	LEAVE = 3, /* number of survivors after the last round */
 	TAG = 3,
 };
 
@@ -68,7 +68,8 @@ struct round {
 	int count;
 	int root;
 	int victim; /* rank in comm */
-	int moment; /* 0 before, 1 after us, 2 in its function, 3 started */
+	int moment; /* 0 before the operation, 1 after us, 2 in the reduction
+		     * function, 3 after the start */
 	int us;
 	int leave; /* 0 disconnect, 1 free */
 };
@@ -461,7 +462,8 @@ static void arm(const struct round *r)
 		OK(pthread_create(&thread, NULL, die_later, &us));
 }
 
-/* A send that its receiver left behind is PENDING where that left first. */
+/* True for the class of an error that the death explains. A send is PENDING if
+ * its receiver left first. */
 static int is_of_death(const struct round *r, int rc)
 {
 	int class = mtest_class(rc);

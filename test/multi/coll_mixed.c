@@ -19,16 +19,21 @@ static void back_to_back(MPI_Comm comm)
 
 		word = rank == root ? i * 3 : -1;
 		OK(MPI_Bcast(&word, 1, MPI_INT, root, comm));
-		CHECK(word == i * 3, "round %d: bcast, got %d", i, word);
+		CHECK(word == i * 3,
+			"round %d: a bcast returns the root's item, got %d", i,
+			word);
 		word = rank + i;
 		OK(MPI_Reduce(&word, &sum, 1, MPI_INT, MPI_SUM, root, comm));
 		CHECK(rank != root || sum == size * (size - 1) / 2 + i * size,
-			"round %d: reduce, got %d", i, sum);
+			"round %d: a reduce returns the sum, got %d", i, sum);
 		OK(MPI_Gather(&word, 1, MPI_INT, all, 1, MPI_INT, root, comm));
 		CHECK(rank != root || all[size - 1] == size - 1 + i,
-			"round %d: gather", i);
+			"round %d: a gather returns the last item", i);
 		OK(MPI_Scatter(all, 1, MPI_INT, &word, 1, MPI_INT, root, comm));
-		CHECK(word == rank + i, "round %d: scatter, got %d", i, word);
+		CHECK(word == rank + i,
+			"round %d: a scatter returns the item of this rank, "
+			"got %d",
+			i, word);
 		if (i % 10 == rank % 10)
 			mtest_linger(1);
 	}
@@ -60,8 +65,8 @@ static void beside_messages(MPI_Comm comm)
 	}
 }
 
-/* two communicators in a different order on odd and even ranks is illegal;
- * in the same order with a slow member it is not */
+/* Members call the collectives of two communicators in the same order, some of
+ * them late. */
 static void two_communicators(void)
 {
 	MPI_Comm a, b;
@@ -72,9 +77,10 @@ static void two_communicators(void)
 	for (int i = 0; i < ROUNDS; i++) {
 		OK(MPI_Allreduce(&one, &x, 1, MPI_INT, MPI_SUM, a));
 		OK(MPI_Allreduce(&one, &y, 1, MPI_INT, MPI_SUM, b));
-		CHECK(x == mtest.size, "sum over all members: %d", x);
+		CHECK(x == mtest.size, "the sum over all members is right: %d",
+			x);
 		CHECK(y == (mtest.size + 1 - mtest.rank % 2) / 2,
-			"sum over half of the members: %d", y);
+			"the sum over half of the members is right: %d", y);
 	}
 	OK(MPI_Comm_free(&a));
 	OK(MPI_Comm_free(&b));

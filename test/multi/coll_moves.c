@@ -35,7 +35,8 @@ static void bcast(MPI_Comm comm, int me, int size)
 			fill(buf, root, 5, n);
 		OK(coll_bcast(buf, n, MPI_INT, root, comm));
 		CHECK(count_bad(buf, root, 5, n) == 0,
-			"bcast of %d from %d of %d", n, root, size);
+			"a bcast of %d items from %d of %d arrives", n, root,
+			size);
 		CHECK(buf[n] == -1, "bcast writes nothing beyond the buffer");
 	}
 	free(buf);
@@ -53,8 +54,9 @@ static void gather(MPI_Comm comm, int me, int size, bool in_place)
 			MPI_INT, root, comm));
 		for (int r = 0; r < size && me == root; r++)
 			CHECK(count_bad(all + n * r, r, root, n) == 0,
-				"gather of %d at %d of %d, from %d", n, root,
-				size, r);
+				"a gather of %d items at %d of %d has the "
+				"items of %d",
+				n, root, size, r);
 		CHECK(all[n * size] == -1,
 			"gather writes nothing beyond the buffer");
 		free(all);
@@ -74,7 +76,8 @@ static void scatter(MPI_Comm comm, int me, int size, bool in_place)
 		OK(coll_scatter(all, n, MPI_INT, hidden ? MPI_IN_PLACE : mine,
 			n, MPI_INT, root, comm));
 		CHECK(hidden || count_bad(mine, root, me, n) == 0,
-			"scatter of %d from %d of %d", n, root, size);
+			"a scatter of %d items from %d of %d arrives", n, root,
+			size);
 		CHECK(mine[n] == -1,
 			"scatter writes nothing beyond the buffer");
 		free(all);
@@ -91,7 +94,9 @@ static void allgather(MPI_Comm comm, int me, int size, bool in_place)
 		MPI_INT, comm));
 	for (int r = 0; r < size; r++)
 		CHECK(count_bad(all + n * r, r, 2, n) == 0,
-			"allgather of %d on %d, from %d", n, size, r);
+			"an allgather of %d items on %d processes has the "
+			"items of %d",
+			n, size, r);
 	CHECK(all[n * size] == -1,
 		"allgather writes nothing beyond the buffer");
 	free(all);
@@ -109,7 +114,9 @@ static void alltoall(MPI_Comm comm, int me, int size, bool in_place)
 		MPI_INT, comm));
 	for (int r = 0; r < size; r++)
 		CHECK(count_bad(in + n * r, r, me, n) == 0,
-			"alltoall of %d on %d, from %d", n, size, r);
+			"an alltoall of %d items on %d processes has the items "
+			"of %d",
+			n, size, r);
 	CHECK(in[n * size] == -1, "alltoall writes nothing beyond the buffer");
 	free(out);
 	free(in);
@@ -141,7 +148,7 @@ static void check_blocks(const int *all, size_t room, int size, const int *len,
 
 	for (int r = 0; r < size; r++) {
 		CHECK(count_bad(all + at[r], r, to, len[r]) == 0,
-			"%s: block %d of %d", what, r, size);
+			"%s: block %d of %d is right", what, r, size);
 		filled += len[r];
 	}
 	for (size_t i = 0; i < room; i++)
@@ -183,7 +190,8 @@ static void scatterv(MPI_Comm comm, int me, int size, bool in_place)
 			hidden ? MPI_IN_PLACE : mine, len[me], MPI_INT, root,
 			comm));
 		CHECK(hidden || count_bad(mine, root, me, len[me]) == 0,
-			"scatterv of %d from %d of %d", n, root, size);
+			"a scatterv of %d items from %d of %d arrives", n, root,
+			size);
 		CHECK(hidden || mine[len[me]] == -1,
 			"scatterv writes nothing beyond the buffer");
 		free(all);
@@ -223,12 +231,14 @@ static void alltoallv(MPI_Comm comm, int me, int size, bool in_place)
 	for (int r = 0; r < size; r++)
 		bad += count_bad(in + at[r], r, me, len[r]) +
 		       (in[at[r] + len[r]] != -1);
-	CHECK(bad == 0, "alltoallv of %d on %d: %d wrong", n, size, bad);
+	CHECK(bad == 0,
+		"alltoallv of %d items on %d processes: %d items are wrong", n,
+		size, bad);
 	free(out);
 	free(in);
 }
 
-/* on a ring; the displacements are addresses, of predefined types */
+/* On a ring. The displacements are absolute addresses, the types predefined. */
 static void neighbors_from_bottom(MPI_Comm comm, int me, int size)
 {
 	const MPI_Datatype types[2] = { MPI_INT, MPI_INT };
@@ -269,7 +279,8 @@ static void alltoallw(MPI_Comm comm, int me, int size)
 	OK(coll_alltoallw(out, one, at, type, in, one, at, type, comm));
 	for (int r = 0; r < size; r++)
 		bad += count_bad(in + r * 3, r, me, 2) + (in[r * 3 + 2] != -1);
-	CHECK(bad == 0, "alltoallw on %d: %d wrong", size, bad);
+	CHECK(bad == 0, "alltoallw on %d processes: %d items are wrong", size,
+		bad);
 	OK(MPI_Type_free(&pair));
 	free(out);
 	free(in);
@@ -288,7 +299,7 @@ static void derived(MPI_Comm comm, int me, int size)
 		for (int i = 0; i < 4; i++)
 			grid[r * 12 + i * 3] = coll_value(0, r, i);
 	OK(coll_scatter(grid, 1, slot, line, 4, MPI_INT, 0, comm));
-	CHECK(count_bad(line, 0, me, 4) == 0, "scatter of columns");
+	CHECK(count_bad(line, 0, me, 4) == 0, "a scatter of columns arrives");
 	for (int i = 0; i < size * 12; i++)
 		grid[i] = -1;
 	OK(coll_allgather(line, 4, MPI_INT, grid, 1, slot, comm));
@@ -296,7 +307,9 @@ static void derived(MPI_Comm comm, int me, int size)
 		for (int i = 0; i < 12; i++)
 			bad += grid[r * 12 + i] !=
 			       (i % 3 ? -1 : coll_value(0, r, i / 3));
-	CHECK(bad == 0, "allgather into columns on %d: %d wrong", size, bad);
+	CHECK(bad == 0,
+		"allgather into columns on %d processes: %d items are wrong",
+		size, bad);
 	OK(coll_bcast(grid, 1, slot, size - 1, comm));
 	OK(MPI_Type_free(&slot));
 	OK(MPI_Type_free(&column));

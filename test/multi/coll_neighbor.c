@@ -42,8 +42,8 @@ static void check(
 					   item_of(graph.sources[k],
 						   is_same ? 0 : graph.block[k],
 						   round, i);
-	CHECK(n_wrong == 0, "%s, round %d, %d items: %ld wrong", what, round,
-		count, n_wrong);
+	CHECK(n_wrong == 0, "%s, round %d, %d items: %ld are wrong", what,
+		round, count, n_wrong);
 }
 
 static void run(MPI_Comm comm, int count, const char *what)
@@ -75,8 +75,8 @@ static void run(MPI_Comm comm, int count, const char *what)
 	}
 }
 
-/* All draw the same edges; the last rank has none. Several of one pair, and of
- * a rank with itself, are in it. */
+/* All ranks draw the same random edges. A pair of ranks, or a rank and itself,
+ * may have several edges. The last rank has none. */
 static void draw(int n, unsigned seed, int degree)
 {
 	int blocks[64] = { 0 };

@@ -20,9 +20,10 @@ static void check(MPI_Datatype type, const char *name, MPI_Op op,
 
 	memset(out, 0, len);
 	rc = MPI_Allreduce(in, out, N, type, op, MPI_COMM_WORLD);
-	if (CHECK(rc == MPI_SUCCESS, "%s of %s: %s", op_name, name,
+	if (CHECK(rc == MPI_SUCCESS, "%s of %s succeeds: %s", op_name, name,
 		    mtest_error(rc)))
-		CHECK(memcmp(out, want, len) == 0, "%s of %s", op_name, name);
+		CHECK(memcmp(out, want, len) == 0,
+			"%s of %s has the right result", op_name, name);
 	free(out);
 }
 
@@ -58,7 +59,7 @@ static void check(MPI_Datatype type, const char *name, MPI_Op op,
 	FOLD_LOGIC(c, y || x, type, MPI_LOR, "or");  \
 	FOLD_LOGIC(c, !y != !x, type, MPI_LXOR, "xor")
 
-/* truth: zero now and then; the result is 0 or 1 */
+/* Logical operations: some operands are 0; the result is 0 or 1. */
 #define FOLD_LOGIC(c, fold, type, op, name)                         \
 	do {                                                        \
 		c in[N], want[N];                                   \
@@ -151,7 +152,7 @@ static void bfloats(void)
 		memcpy((char *)(x + i) + 2, out + i, 2);
 		bad += x[i] != (float)sum;
 	}
-	CHECK(bad == 0, "bfloat16: %d wrong", bad);
+	CHECK(bad == 0, "bfloat16: %d results are wrong", bad);
 }
 
 /* long double has undefined padding bytes: compare the values */
@@ -180,45 +181,46 @@ static void long_doubles(void)
 			bad += out[i] != want;
 		}
 	}
-	CHECK(bad == 0, "long double: %d wrong", bad);
+	CHECK(bad == 0, "long double: %d results are wrong", bad);
 	OK(MPI_Allreduce(
 		z, sum, N, MPI_C_LONG_DOUBLE_COMPLEX, MPI_SUM, MPI_COMM_WORLD));
 	for (int i = 0; i < N; i++)
 		bad += cimagl(sum[i]) != mtest.size * (mtest.size - 1) / 2;
-	CHECK(bad == 0, "long double complex: %d wrong", bad);
+	CHECK(bad == 0, "long double complex: %d results are wrong", bad);
 }
 
 /* value and index: of equal values, the smaller index wins */
-#define LOCATE(c, type)                                                        \
-	do {                                                                   \
-		struct {                                                       \
-			c value;                                               \
-			int place;                                             \
-		} in[N], low[N], high[N];                                      \
-		int bad = 0;                                                   \
-		memset(in, 0, sizeof(in));                                     \
-		for (int i = 0; i < N; i++) {                                  \
-			in[i].value = (c)NUMBER(mtest.rank, i);                \
-			in[i].place = 100 + mtest.rank;                        \
-		}                                                              \
-		OK(MPI_Allreduce(                                              \
-			in, low, N, type, MPI_MINLOC, MPI_COMM_WORLD));        \
-		OK(MPI_Allreduce(                                              \
-			in, high, N, type, MPI_MAXLOC, MPI_COMM_WORLD));       \
-		for (int i = 0; i < N; i++) {                                  \
-			int least = 0, most = 0;                               \
-			for (int r = 1; r < mtest.size; r++) {                 \
-				if (NUMBER(r, i) < NUMBER(least, i))           \
-					least = r;                             \
-				if (NUMBER(r, i) > NUMBER(most, i))            \
-					most = r;                              \
-			}                                                      \
-			bad += low[i].place != 100 + least;                    \
-			bad += low[i].value != (c)NUMBER(least, i);            \
-			bad += high[i].place != 100 + most;                    \
-			bad += high[i].value != (c)NUMBER(most, i);            \
-		}                                                              \
-		CHECK(bad == 0, "minloc, maxloc of %s: %d wrong", #type, bad); \
+#define LOCATE(c, type)                                                       \
+	do {                                                                  \
+		struct {                                                      \
+			c value;                                              \
+			int place;                                            \
+		} in[N], low[N], high[N];                                     \
+		int bad = 0;                                                  \
+		memset(in, 0, sizeof(in));                                    \
+		for (int i = 0; i < N; i++) {                                 \
+			in[i].value = (c)NUMBER(mtest.rank, i);               \
+			in[i].place = 100 + mtest.rank;                       \
+		}                                                             \
+		OK(MPI_Allreduce(                                             \
+			in, low, N, type, MPI_MINLOC, MPI_COMM_WORLD));       \
+		OK(MPI_Allreduce(                                             \
+			in, high, N, type, MPI_MAXLOC, MPI_COMM_WORLD));      \
+		for (int i = 0; i < N; i++) {                                 \
+			int least = 0, most = 0;                              \
+			for (int r = 1; r < mtest.size; r++) {                \
+				if (NUMBER(r, i) < NUMBER(least, i))          \
+					least = r;                            \
+				if (NUMBER(r, i) > NUMBER(most, i))           \
+					most = r;                             \
+			}                                                     \
+			bad += low[i].place != 100 + least;                   \
+			bad += low[i].value != (c)NUMBER(least, i);           \
+			bad += high[i].place != 100 + most;                   \
+			bad += high[i].value != (c)NUMBER(most, i);           \
+		}                                                             \
+		CHECK(bad == 0, "minloc, maxloc of %s: %d results are wrong", \
+			#type, bad);                                          \
 	} while (0)
 
 static void places(void)

@@ -38,7 +38,8 @@ static void many_at_once(MPI_Comm comm)
 	CHECK(bad == 0, "%d concurrent collectives: %d wrong", N, bad);
 }
 
-/* more than the rings hold: a completion starts sends to other members */
+/* More messages than the rings hold: a completed message starts sends to other
+ * members. */
 static void more_than_fits(void)
 {
 	enum { MANY = 300, BLOCK = 1024, ROUNDS = 60 };
@@ -111,8 +112,10 @@ static void restarted(void)
 		OK(MPI_Startall(3, req));
 		OK(MPI_Waitall(3, req, MPI_STATUSES_IGNORE));
 		CHECK(out == i * mtest.size + mtest.size * (mtest.size - 1) / 2,
-			"round %d: sum %d", i, out);
-		CHECK(word == i * 5, "round %d: word %d", i, word);
+			"round %d: the sum is right: %d", i, out);
+		CHECK(word == i * 5,
+			"round %d: the word of the broadcast is right: %d", i,
+			word);
 	}
 	for (int k = 0; k < 3; k++)
 		OK(MPI_Request_free(&req[k]));

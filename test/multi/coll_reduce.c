@@ -101,20 +101,22 @@ static void ordered_all(MPI_Comm comm, int me, int size, bool in_place)
 
 	OK(coll_allreduce(
 		in_place ? MPI_IN_PLACE : buf, at, n, map_type, compose, comm));
-	CHECK(!count_bad(at, size - 1, 0, n), "allreduce of %d on %d", n, size);
+	CHECK(!count_bad(at, size - 1, 0, n),
+		"an allreduce of %d items on %d processes is right", n, size);
 	free(buf);
 	buf = mine(me, n);
 	at = in_place ? buf : out;
 	OK(coll_scan(
 		in_place ? MPI_IN_PLACE : buf, at, n, map_type, compose, comm));
-	CHECK(!count_bad(at, me, 0, n), "scan of %d on %d", n, size);
+	CHECK(!count_bad(at, me, 0, n),
+		"a scan of %d items on %d processes is right", n, size);
 	free(buf);
 	buf = mine(me, n);
 	at = in_place ? buf : out;
 	OK(coll_exscan(
 		in_place ? MPI_IN_PLACE : buf, at, n, map_type, compose, comm));
-	CHECK(me == 0 || !count_bad(at, me - 1, 0, n), "exscan of %d on %d", n,
-		size);
+	CHECK(me == 0 || !count_bad(at, me - 1, 0, n),
+		"an exscan of %d items on %d processes is right", n, size);
 	free(buf);
 	free(out);
 }
@@ -135,14 +137,17 @@ static void ordered_scatter(MPI_Comm comm, int me, int size, bool in_place)
 	OK(coll_reduce_scatter(in_place ? MPI_IN_PLACE : buf, at, len, map_type,
 		compose, comm));
 	CHECK(!count_bad(at, size - 1, from, len[me]),
-		"reduce_scatter on %d, %d for me", size, len[me]);
+		"a reduce_scatter on %d processes is right, %d items for this "
+		"one",
+		size, len[me]);
 	free(buf);
 	buf = mine(me, total + n * size);
 	at = in_place ? buf : out;
 	OK(coll_reduce_scatter_block(
 		in_place ? MPI_IN_PLACE : buf, at, n, map_type, compose, comm));
 	CHECK(!count_bad(at, size - 1, n * me, n),
-		"reduce_scatter_block on %d of %d", size, n);
+		"a reduce_scatter_block on %d processes is right, blocks of %d",
+		size, n);
 	free(buf);
 	free(out);
 }
@@ -172,7 +177,8 @@ static void commuting(MPI_Comm comm, int me, int size, MPI_Op op)
 		for (int i = 0; i < n && me == root; i++)
 			bad += out[i] != all + i * size;
 	}
-	CHECK(bad == 0, "sums of %d on %d: %d wrong", n, size, bad);
+	CHECK(bad == 0, "sums of %d items on %d processes: %d are wrong", n,
+		size, bad);
 	CHECK(out[n * size] == -1,
 		"the reduction writes nothing beyond the buffer");
 	free(in);
@@ -215,14 +221,15 @@ static void at_bottom(MPI_Comm comm, int me, int size)
 		OK(MPI_Allreduce(MPI_IN_PLACE, MPI_BOTTOM, 1, type, op, comm));
 		CHECK(absolute[0] == (unsigned)(size * (size - 1) / 2) &&
 				absolute[1] == (unsigned)size,
-			"allreduce at MPI_BOTTOM: %u %u", absolute[0],
-			absolute[1]);
+			"an allreduce at MPI_BOTTOM is right: %u %u",
+			absolute[0], absolute[1]);
 		absolute[0] = (unsigned)me;
 		absolute[1] = 1;
 		OK(MPI_Scan(MPI_IN_PLACE, MPI_BOTTOM, 1, type, op, comm));
 		CHECK(absolute[0] == (unsigned)(me * (me + 1) / 2) &&
 				absolute[1] == (unsigned)me + 1,
-			"scan at MPI_BOTTOM: %u %u", absolute[0], absolute[1]);
+			"a scan at MPI_BOTTOM is right: %u %u", absolute[0],
+			absolute[1]);
 	}
 	OK(MPI_Op_free(&op));
 	OK(MPI_Type_free(&type));
@@ -249,7 +256,8 @@ static void local(void)
 		right[i] = element(1, i);
 	}
 	OK(MPI_Reduce_local(left, right, 3, map_type, compose));
-	CHECK(!count_bad(right, 1, 0, 3), "reduce_local: in then inout");
+	CHECK(!count_bad(right, 1, 0, 3),
+		"reduce_local applies the operation to in, then inout");
 	OK(MPI_Op_commutative(compose, &commutes));
 	CHECK(!commutes, "the composition does not commute");
 	OK(MPI_Op_commutative(add, &commutes));

@@ -22,7 +22,8 @@ struct map {
 };
 
 static MPI_Op compose;
-static MPI_Datatype map_type, gap_type; /* one map; one in every two */
+static MPI_Datatype map_type, gap_type; /* one map; one map and a gap of the
+					 * same size */
 
 static void compose_fn(void *in, void *inout, int *len, MPI_Datatype *type)
 {
@@ -68,15 +69,15 @@ static bool is_env(const char *name, const char *value)
 	return has && !strcmp(has, value);
 }
 
-/* Whether members on a node share any. */
+/* True if some members on a node share memory. */
 static bool shares_memory(void)
 {
 	return !is_env("WEFT_SHM", "off") && !is_env("WEFT_COLL_SHM", "off") &&
 	       !is_env("WEFT_WAIT", "block");
 }
 
-/* Without those above `most`, which are last, where no memory is shared and
- * they would only be slow. */
+/* The number of lengths to test. Without shared memory, leaves out those above
+ * `most`, which are last and slow. */
 static int n_lens(const int *lens, int n, int most)
 {
 	while (!shares_memory() && lens[n - 1] > most)
@@ -84,7 +85,7 @@ static int n_lens(const int *lens, int n, int most)
 	return n;
 }
 
-/* Bytes from each root; odd ranks have them in every second place. */
+/* Broadcasts bytes from each root. At odd ranks every second byte is a gap. */
 static void bcasts(MPI_Comm comm, int me, int size)
 {
 	static const int lens[] = { 0, 1, 7, 8, 56, 57, 1024, 1025, 8192, 8193,
@@ -177,7 +178,7 @@ static void reductions(MPI_Comm comm, int me, int size, int n, int step)
 	free(out);
 }
 
-/* A part for each of what all members have. */
+/* Reduce-scatter: each member receives one part of the result. */
 static void parts(MPI_Comm comm, int me, int size, int n, int step)
 {
 	MPI_Datatype type = step == 2 ? gap_type : map_type;
@@ -234,7 +235,7 @@ static void scans(MPI_Comm comm, int me, int size, int n, int step)
 	free(out);
 }
 
-/* From each to a root, and back. */
+/* Gathers to each root, and scatters from it. */
 static void moves(MPI_Comm comm, int me, int size, int n, int step)
 {
 	MPI_Datatype type = step == 2 ? gap_type : map_type;
@@ -265,7 +266,7 @@ static void moves(MPI_Comm comm, int me, int size, int n, int step)
 	free(all);
 }
 
-/* From each to all, and back. */
+/* Allgather and alltoall. */
 static void exchanges(MPI_Comm comm, int me, int size, int n, int step)
 {
 	MPI_Datatype type = step == 2 ? gap_type : map_type;
@@ -303,7 +304,7 @@ static void exchanges(MPI_Comm comm, int me, int size, int n, int step)
 	free(all);
 }
 
-/* Predefined ones, also of a type with gaps of its own. */
+/* Predefined operations, also on a predefined type with padding. */
 static void predefined(MPI_Comm comm, int me, int size)
 {
 	struct {
@@ -365,7 +366,7 @@ static void add_wide(void *in, void *inout, int *len, MPI_Datatype *type)
 		b[i] += a[i];
 }
 
-/* Of which few fit into a piece, or none does. */
+/* Items of which only a few fit into a piece, or none does. */
 static void wide_items(MPI_Comm comm, int me, int size)
 {
 	enum { N = 30 };
@@ -433,7 +434,7 @@ static void run_ahead(MPI_Comm comm, int me, int size)
 				       me * (me + 1) / 2 + (i + k) * (me + 1);
 		}
 	}
-	if (me == size - 1) /* the shortest, of which most may be under way */
+	if (me == size - 1) /* short messages, of which most may be in flight */
 		mtest_linger(5);
 	for (int i = 0; i < run; i++) {
 		x[0] = me ? -1 : i;
@@ -487,7 +488,7 @@ static void says(int rc, const char *a, const char *b)
 }
 
 /* The last member calls another collective than the others, which all wait for
- * it; late: it is late, or the others are. */
+ * it. late: 1: the last member is late, 0: the others are. */
 static void differ(MPI_Comm comm, int me, int size, int late)
 {
 	static int z[12000];
@@ -594,7 +595,8 @@ static void nothing_left(void)
 		for (int i = 0; i < 20; i++)
 			OK(MPI_Comm_disconnect(&comms[i]));
 	}
-	CHECK(n_maps() <= maps, "%d shared mappings, %d before", n_maps(),
+	CHECK(n_maps() <= maps,
+		"no mapping is left: %d shared mappings, %d before", n_maps(),
 		maps);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* comm_churn: n= communicators created and disconnected; ids and memory suffice
+/* comm_churn: creates and disconnects n= communicators; context ids and memory
+ * are reused
  */
 #include "mtest.h"
 
@@ -41,7 +42,10 @@ int main(int argc, char **argv)
 			before = mtest_filled_kib();
 	}
 	grown = mtest_filled_kib() - before;
-	CHECK(grown < 2048, "S100: the second half grows by %ld KiB", grown);
+	CHECK(grown < 2048,
+		"S100: the second half of the rounds needs no more memory, "
+		"grown by %ld KiB",
+		grown);
 	for (int i = 0; i < ALIVE; i++) {
 		check_alive(held[i], i);
 		OK(MPI_Comm_free(&held[i]));

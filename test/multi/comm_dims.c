@@ -16,7 +16,7 @@ static const struct {
 	{ 735134400, 6, { 34, 33, 30, 30, 28, 26 } },
 };
 
-/* No other product of k factors, none above limit, has a smaller spread. */
+/* The smallest spread of all products of k factors up to limit. */
 static int least(int n, int k, int first, int limit)
 {
 	int best = INT32_MAX;
@@ -43,10 +43,14 @@ static void all_small_ones(void)
 				product *= dims[i];
 				is_falling &= !i || dims[i] <= dims[i - 1];
 			}
-			CHECK(product == n && is_falling, "%d in %d", n, k);
+			CHECK(product == n && is_falling,
+				"the dimensions of %d in %d fall and have the "
+				"right product",
+				n, k);
 			CHECK(dims[0] - dims[k - 1] == least(n, k, 0, n),
-				"%d in %d: from %d to %d", n, k, dims[0],
-				dims[k - 1]);
+				"the dimensions of %d in %d are as close as "
+				"possible: from %d to %d",
+				n, k, dims[0], dims[k - 1]);
 		}
 }
 
@@ -61,8 +65,10 @@ int main(int argc, char **argv)
 		OK(MPI_Dims_create(grids[g].n, grids[g].k, found));
 		for (int i = 0; i < grids[g].k; i++)
 			is_same &= found[i] == grids[g].want[i];
-		CHECK(is_same, "%d in %d: %d %d %d", grids[g].n, grids[g].k,
-			found[0], found[1], found[2]);
+		CHECK(is_same,
+			"the dimensions of %d in %d are those of the table: %d "
+			"%d %d",
+			grids[g].n, grids[g].k, found[0], found[1], found[2]);
 	}
 	all_small_ones();
 	OK(MPI_Dims_create(24, 3, dims));

@@ -55,7 +55,8 @@ static void default_is_fatal(void)
 	MPI_Comm comm;
 
 	OK(MPI_Comm_get_errhandler(MPI_COMM_WORLD, &got));
-	CHECK(got == MPI_ERRORS_RETURN, "the handler set at the start");
+	CHECK(got == MPI_ERRORS_RETURN,
+		"the handler that was set at the start is in effect");
 	OK(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm));
 	OK(MPI_Comm_get_errhandler(comm, &got));
 	CHECK(got == MPI_ERRORS_RETURN, "split inherits the handler");

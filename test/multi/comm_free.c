@@ -22,8 +22,8 @@ static void free_with_pending(void)
 		OK(MPI_Isend(buf, LEN, MPI_BYTE, 1, 1, comm, &req));
 		OK(MPI_Request_free(&req));
 	} else if (mtest.rank == 1) {
-		/* rank 0 sends this after its free: if that waited, this would
-		 * hang */
+		/* rank 0 sends this after MPI_Comm_free: if free waited for the
+		 * receive below, the program would hang */
 		OK(MPI_Recv(&freed, 1, MPI_INT, 0, 2, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
 		OK(MPI_Recv(buf, LEN, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE));
@@ -81,7 +81,8 @@ static void persistent_after_free(void)
 		out = mtest.rank * 10 + i;
 		OK(MPI_Startall(2, req));
 		OK(MPI_Waitall(2, req, MPI_STATUSES_IGNORE));
-		CHECK(in == left * 10 + i, "S117: round %d got %d", i, in);
+		CHECK(in == left * 10 + i,
+			"S117: a message of round %d arrives, got %d", i, in);
 	}
 	OK(MPI_Request_free(&req[0]));
 	OK(MPI_Request_free(&req[1]));

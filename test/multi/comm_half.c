@@ -32,7 +32,7 @@ static void use(MPI_Session session, int len)
 
 	OK(MPI_Send(NULL, 0, MPI_INT, 1, TAG, all));
 	rc = MPI_Bcast(buf, len, MPI_BYTE, 0, half);
-	if (!rc) /* all of it may be sent immediately */
+	if (!rc) /* the root may have sent all data without a wait */
 		rc = MPI_Barrier(half);
 	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
 		"a broadcast without its other members ends with an error, %s",
@@ -44,7 +44,7 @@ static void use(MPI_Session session, int len)
 
 static void with_a_death(MPI_Session session, int len)
 {
-	if (mtest.rank == 2) /* through the barrier, and waits */
+	if (mtest.rank == 2) /* rank 2 has passed the barrier, and waits */
 		OK(MPI_Send(NULL, 0, MPI_INT, 0, TAG, all));
 	if (mtest.rank == 0)
 		OK(MPI_Recv(NULL, 0, MPI_INT, 2, TAG, all, MPI_STATUS_IGNORE));

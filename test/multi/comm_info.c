@@ -87,7 +87,8 @@ static void name_is(MPI_Comm comm, const char *want)
 	int len = -1;
 
 	OK(MPI_Comm_get_name(comm, name, &len));
-	CHECK(strcmp(name, want) == 0, "named '%s', got '%s'", want, name);
+	CHECK(strcmp(name, want) == 0, "the name is '%s', got '%s'", want,
+		name);
 	CHECK(len == (int)strlen(want), "the length of '%s' is %d", want, len);
 }
 

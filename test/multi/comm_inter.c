@@ -30,7 +30,7 @@ static void make(void)
 	CHECK(size == remote_size, "the remote size is right");
 	OK(MPI_Comm_remote_group(inter, &remote));
 	OK(MPI_Group_size(remote, &size));
-	CHECK(size == remote_size, "the remote group");
+	CHECK(size == remote_size, "the size of the remote group is right");
 	OK(MPI_Group_free(&remote));
 	OK(MPI_Comm_dup(inter, &dup));
 	OK(MPI_Comm_compare(inter, dup, &result));
@@ -55,8 +55,8 @@ static void talk(void)
 	}
 	OK(MPI_Waitall(2 * remote_size, req, MPI_STATUSES_IGNORE));
 	for (int i = 0; i < remote_size; i++)
-		CHECK(got[i] == 100 * !side + i, "from remote %d: %d", i,
-			got[i]);
+		CHECK(got[i] == 100 * !side + i,
+			"the item of remote rank %d arrives: %d", i, got[i]);
 	OK(MPI_Barrier(half));
 	if (local_rank == 0) {
 		OK(MPI_Sendrecv(&word, 1, MPI_INT, 0, 4, got, 1, MPI_INT,
@@ -83,7 +83,7 @@ static void collect(void)
 	OK(rc);
 	OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, inter));
 	CHECK(sum == (side ? 1 : 10) * remote_size,
-		"sum over the remote group: %d", sum);
+		"the sum over the remote group is right: %d", sum);
 	/* rank 0 of the low side is the root */
 	root = side ? 0 : local_rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
 	if (root == MPI_ROOT)
@@ -97,7 +97,8 @@ static void collect(void)
 		"the root gets the other side's sum, %d", sum);
 	OK(MPI_Allgather(&local_rank, 1, MPI_INT, all, 1, MPI_INT, inter));
 	for (int i = 0; i < remote_size; i++)
-		CHECK(all[i] == i, "allgather from the other side");
+		CHECK(all[i] == i,
+			"an allgather returns the items of the other side");
 	free(all);
 }
 

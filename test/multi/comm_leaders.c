@@ -4,10 +4,10 @@
  * process */
 #include "session.h"
 
-static MPI_Comm half; /* of the low and of the high ranks */
+static MPI_Comm half; /* the communicator of the low or of the high ranks */
 static int is_high, cut, is_leader;
 
-/* with either group empty the call is local and makes nothing */
+/* If either group is empty, the call is local and returns MPI_COMM_NULL. */
 static void empty_groups(void)
 {
 	MPI_Group world, none, groups[3][2];
@@ -27,7 +27,8 @@ static void empty_groups(void)
 			OK(MPI_Intercomm_create_from_groups(groups[i][0], 0,
 				groups[i][1], 0, "empty", MPI_INFO_NULL,
 				MPI_ERRORS_RETURN, &comm));
-			CHECK(comm == MPI_COMM_NULL, "case %d: none", i);
+			CHECK(comm == MPI_COMM_NULL,
+				"case %d creates no communicator", i);
 		}
 		OK(MPI_Barrier(MPI_COMM_WORLD));
 	}
@@ -63,8 +64,8 @@ static void wrong_at_leader(void)
 	OK(MPI_Group_free(&mine));
 }
 
-/* the high leader's two arguments are of different sessions: it knows its
- * remote leader, and both sides get the error */
+/* The two arguments of the high leader belong to different sessions. It knows
+ * its remote leader, so both sides get the error. */
 static void error_reaches_both_sides(void)
 {
 	MPI_Session session = session_open();

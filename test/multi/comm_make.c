@@ -2,20 +2,25 @@
 /* comm_make: dup, idup, split, create, create_group, compare */
 #include "mtest.h"
 
-/* a communicator works: ranks, size, a sum and a ring message */
+/* Checks that a communicator works: rank, size, a sum and a message around a
+ * ring. */
 static void works(MPI_Comm comm, const char *what, int size_wanted)
 {
 	int rank = -1, size = -1, sum = -1, got = -1;
 
 	OK(MPI_Comm_rank(comm, &rank));
 	OK(MPI_Comm_size(comm, &size));
-	CHECK(size == size_wanted, "%s: %d members, got %d", what, size_wanted,
-		size);
+	CHECK(size == size_wanted,
+		"%s: the communicator has %d members, got %d", what,
+		size_wanted, size);
 	OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm));
-	CHECK(sum == size * (size - 1) / 2, "%s: sum %d", what, sum);
+	CHECK(sum == size * (size - 1) / 2,
+		"%s: the sum over the members is right: %d", what, sum);
 	OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 1, &got, 1,
 		MPI_INT, (rank + size - 1) % size, 1, comm, MPI_STATUS_IGNORE));
-	CHECK(got == (rank + size - 1) % size, "%s: ring, got %d", what, got);
+	CHECK(got == (rank + size - 1) % size,
+		"%s: the rank of the left neighbour arrives, got %d", what,
+		got);
 }
 
 static int compare(MPI_Comm a, MPI_Comm b)
@@ -33,12 +38,14 @@ static void duplicates(void)
 
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &dup));
 	works(dup, "dup", mtest.size);
-	CHECK(compare(dup, MPI_COMM_WORLD) == MPI_CONGRUENT, "congruent dup");
-	CHECK(compare(dup, dup) == MPI_IDENT, "identical to itself");
+	CHECK(compare(dup, MPI_COMM_WORLD) == MPI_CONGRUENT,
+		"a dup is congruent");
+	CHECK(compare(dup, dup) == MPI_IDENT,
+		"a communicator is identical to itself");
 	OK(MPI_Comm_idup(dup, &idup, &req));
 	OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
 	works(idup, "idup", mtest.size);
-	CHECK(compare(idup, dup) == MPI_CONGRUENT, "congruent idup");
+	CHECK(compare(idup, dup) == MPI_CONGRUENT, "an idup is congruent");
 	OK(MPI_Comm_dup(MPI_COMM_SELF, &second));
 	works(second, "dup of self", 1);
 	OK(MPI_Comm_free(&second));
@@ -85,7 +92,7 @@ static void splits(void)
 	works(back, "reversed", mtest.size);
 	CHECK(compare(back, MPI_COMM_WORLD) ==
 			(mtest.size > 1 ? MPI_SIMILAR : MPI_CONGRUENT),
-		"reversed is similar");
+		"a communicator in reverse order is similar");
 	OK(MPI_Comm_free(&back));
 	OK(MPI_Comm_split(MPI_COMM_WORLD, 7, 0, &back));
 	OK(MPI_Comm_rank(back, &rank));
@@ -94,10 +101,11 @@ static void splits(void)
 	OK(MPI_Comm_split(
 		MPI_COMM_WORLD, mtest.rank ? 3 : MPI_UNDEFINED, 0, &some));
 	CHECK((some == MPI_COMM_NULL) == (mtest.rank == 0),
-		"the undefined colour gets none");
+		"MPI_UNDEFINED creates no communicator");
 	if (some != MPI_COMM_NULL) {
 		works(some, "all but one", mtest.size - 1);
-		CHECK(compare(some, MPI_COMM_WORLD) == MPI_UNEQUAL, "unequal");
+		CHECK(compare(some, MPI_COMM_WORLD) == MPI_UNEQUAL,
+			"a communicator of other members is unequal");
 		OK(MPI_Comm_free(&some));
 	}
 }
@@ -113,7 +121,8 @@ static void from_groups(void)
 	OK(MPI_Group_range_incl(world, 1,
 		(int[1][3]){ { (mtest.size - 1) / 2 * 2, 0, -2 } }, &even));
 	OK(MPI_Comm_create(MPI_COMM_WORLD, even, &a));
-	CHECK((a != MPI_COMM_NULL) == member, "create: members only");
+	CHECK((a != MPI_COMM_NULL) == member,
+		"only members get a communicator");
 	if (member) {
 		works(a, "create", n);
 		OK(MPI_Comm_create_group(MPI_COMM_WORLD, even, 17, &b));

@@ -9,9 +9,9 @@
 
 #include <errno.h>
 
-static bool is_refused; /* the next allocation */
+static bool is_refused; /* the next allocation fails */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { CAN_REFUSE = 0 }; /* they have an allocator of their own */
+enum { CAN_REFUSE = 0 }; /* sanitizers replace malloc */
 #else
 enum { CAN_REFUSE = 1 };
 
@@ -30,7 +30,7 @@ void *calloc(size_t n, size_t len)
 }
 #endif
 
-/* Returns how many have an error. */
+/* Returns the number of members whose call failed. */
 static int count_errors(int rc)
 {
 	int mine = rc != MPI_SUCCESS, n;
@@ -79,7 +79,7 @@ static void duplicate_later(int scarce)
 	rc = MPI_Comm_idup(MPI_COMM_WORLD, &comm, &req);
 	CHECK(!is_refused, "the library allocated memory");
 	CHECK(rc == MPI_SUCCESS || req == MPI_REQUEST_NULL,
-		"no request without a duplicate");
+		"a failed duplication creates no request");
 	if (rc == MPI_SUCCESS)
 		rc = MPI_Wait(&req, MPI_STATUS_IGNORE);
 	CHECK((rc != MPI_SUCCESS) == (mtest.rank == scarce), "rank %d: %s",

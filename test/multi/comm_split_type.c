@@ -29,7 +29,9 @@ static void shared(void)
 	OK(MPI_Comm_split_type(
 		MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm));
 	OK(MPI_Comm_size(comm, &size));
-	CHECK(size == same, "%d processes on my host, got %d", same, size);
+	CHECK(size == same,
+		"a communicator has the %d processes of this host, got %d",
+		same, size);
 	works(comm, "shared");
 	OK(MPI_Comm_free(&comm));
 	free(all);
@@ -58,7 +60,8 @@ static void keys_and_undefined(void)
 	}
 }
 
-/* the level that an unguided split chose: a word, the same for all members */
+/* Checks the level that an unguided split chose: not empty, and the same for
+ * all members. */
 static void check_level(MPI_Comm made, MPI_Info info)
 {
 	char mine[64] = "", first[64] = "";
@@ -74,7 +77,8 @@ static void check_level(MPI_Comm made, MPI_Info info)
 	CHECK(!strcmp(first, mine), "\"%s\" is \"%s\" at rank 0", mine, first);
 }
 
-/* unguided: a proper subset below, until there is none */
+/* Unguided splits: each communicator is a proper subset of the one before,
+ * until the result is MPI_COMM_NULL. */
 static void unguided(void)
 {
 	MPI_Comm comm = MPI_COMM_WORLD, next;
@@ -102,8 +106,8 @@ static void unguided(void)
 		OK(MPI_Comm_free(&comm));
 }
 
-/* each kind with one member that asks for nothing: it gets none, and the
- * others' calls end */
+/* One member passes MPI_UNDEFINED, for each kind of split. It gets no
+ * communicator, and the calls of the other members return. */
 static void without_one(void)
 {
 	static const int kinds[] = { MPI_COMM_TYPE_SHARED,
@@ -131,7 +135,7 @@ static void without_one(void)
 	OK(MPI_Info_free(&info));
 }
 
-/* one key only; a member that passes two gets an error, and the others get none
+/* A member that passes both keys gets an error. The others get no communicator.
  */
 static void two_keys(void)
 {
@@ -166,7 +170,8 @@ static void guided(void)
 	OK(MPI_Info_set(info, "mpi_hw_resource_type", "mpi_shared_memory"));
 	OK(MPI_Comm_split_type(
 		MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, info, &comm));
-	if (CHECK(comm != MPI_COMM_NULL, "guided by shared memory")) {
+	if (CHECK(comm != MPI_COMM_NULL,
+		    "a split guided by shared memory creates a communicator")) {
 		works(comm, "guided");
 		OK(MPI_Comm_free(&comm));
 	}
@@ -189,10 +194,12 @@ static void both_sides(void)
 		mine, 0, MPI_COMM_WORLD, half ? 0 : mtest.size / 2, 1, &inter));
 	OK(MPI_Comm_split_type(
 		inter, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm));
-	if (comm != MPI_COMM_NULL) { /* unless they are on different nodes */
+	if (comm != MPI_COMM_NULL) { /* NULL if the halves are on different
+				      * nodes */
 		OK(MPI_Comm_size(comm, &local));
 		OK(MPI_Comm_remote_size(comm, &remote));
-		CHECK(local > 0 && remote > 0, "%d and %d", local, remote);
+		CHECK(local > 0 && remote > 0,
+			"both sides have members: %d and %d", local, remote);
 		OK(MPI_Barrier(comm));
 		OK(MPI_Comm_free(&comm));
 	}

@@ -14,7 +14,7 @@ static void check_kind(MPI_Comm comm, int want)
 	int kind = -1;
 
 	OK(MPI_Topo_test(comm, &kind));
-	CHECK(kind == want, "topology %d, not %d", kind, want);
+	CHECK(kind == want, "the topology has kind %d, not %d", kind, want);
 }
 
 static void check_ranks(MPI_Comm cart)
@@ -26,13 +26,16 @@ static void check_ranks(MPI_Comm cart)
 		CHECK(at[0] == i / COLUMNS && at[1] == i % COLUMNS,
 			"rank %d is at %d, %d", i, at[0], at[1]);
 		OK(MPI_Cart_rank(cart, at, &rank));
-		CHECK(rank == i, "%d, not %d", rank, i);
+		CHECK(rank == i, "the coordinates are of rank %d, not %d", rank,
+			i);
 		at[0] -= ROWS; /* periodic */
 		OK(MPI_Cart_rank(cart, at, &rank));
-		CHECK(rank == i, "%d, not %d below the grid", rank, i);
+		CHECK(rank == i, "coordinates below the grid wrap: %d, not %d",
+			rank, i);
 		at[0] += 2 * ROWS;
 		OK(MPI_Cart_rank(cart, at, &rank));
-		CHECK(rank == i, "%d, not %d above the grid", rank, i);
+		CHECK(rank == i, "coordinates above the grid wrap: %d, not %d",
+			rank, i);
 	}
 }
 
@@ -47,7 +50,7 @@ static void check_get(MPI_Comm cart)
 			!memcmp(wraps, periods, sizeof(periods)),
 		"the grid is as it was created");
 	CHECK(at[0] == mtest.rank / COLUMNS && at[1] == mtest.rank % COLUMNS,
-		"at %d, %d", at[0], at[1]);
+		"the coordinates of this rank are right: %d, %d", at[0], at[1]);
 }
 
 static void check_shift(MPI_Comm cart)
@@ -58,11 +61,15 @@ static void check_shift(MPI_Comm cart)
 	OK(MPI_Cart_shift(cart, 0, 1, &from, &to));
 	CHECK(from == (row + ROWS - 1) % ROWS * COLUMNS + column &&
 			to == (row + 1) % ROWS * COLUMNS + column,
-		"from %d to %d along the periodic dimension", from, to);
+		"the neighbours along the periodic dimension are right: from "
+		"%d to %d",
+		from, to);
 	OK(MPI_Cart_shift(cart, 1, -1, &from, &to));
 	CHECK(from == (column ? MPI_PROC_NULL : mtest.rank + 1) &&
 			to == (column ? mtest.rank - 1 : MPI_PROC_NULL),
-		"from %d to %d along the other dimension", from, to);
+		"the neighbours along the other dimension are right: from %d "
+		"to %d",
+		from, to);
 }
 
 static void check_sub(MPI_Comm cart)
@@ -74,15 +81,15 @@ static void check_sub(MPI_Comm cart)
 	OK(MPI_Cart_sub(cart, rows, &sub));
 	OK(MPI_Comm_size(sub, &n));
 	OK(MPI_Comm_rank(sub, &rank));
-	CHECK(n == ROWS && rank == mtest.rank / COLUMNS, "rank %d of %d", rank,
-		n);
+	CHECK(n == ROWS && rank == mtest.rank / COLUMNS,
+		"the grid of a column has this rank: %d of %d", rank, n);
 	OK(MPI_Cart_get(sub, 1, &side, &wrap, &at));
-	CHECK(side == ROWS && wrap == 1 && at == rank, "%d, %d at %d", side,
-		wrap, at);
+	CHECK(side == ROWS && wrap == 1 && at == rank,
+		"side %d, periodic %d, at %d", side, wrap, at);
 	OK(MPI_Comm_free(&sub));
 	OK(MPI_Cart_sub(cart, none, &point));
 	OK(MPI_Comm_size(point, &n));
-	CHECK(n == 1, "%d members without a dimension", n);
+	CHECK(n == 1, "a grid without a dimension has one member: %d", n);
 	OK(MPI_Cartdim_get(point, &n));
 	CHECK(n == 0, "%d dimensions", n);
 	OK(MPI_Comm_free(&point));
@@ -122,7 +129,8 @@ static void check_graph(void)
 	OK(MPI_Graph_create(MPI_COMM_WORLD, N, ends, edges, 0, &graph));
 	check_kind(graph, MPI_GRAPH);
 	OK(MPI_Graphdims_get(graph, &n, &n_edges));
-	CHECK(n == N && n_edges == N, "%d nodes, %d edges", n, n_edges);
+	CHECK(n == N && n_edges == N, "the graph has N nodes and edges: %d, %d",
+		n, n_edges);
 	OK(MPI_Graph_get(graph, N, N, got_ends, got_edges));
 	CHECK(!memcmp(ends, got_ends, sizeof(ends)) &&
 			!memcmp(edges, got_edges, sizeof(edges)),
@@ -138,7 +146,7 @@ static void check_graph(void)
 	OK(MPI_Comm_free(&graph));
 }
 
-/* from and to are neighbours with weights 3 and 4. */
+/* Checks that the neighbours are `from` and `to`, with weights 3 and 4. */
 static void check_neighbors(MPI_Comm graph, int from, int to)
 {
 	int n_in = -1, n_out = -1, is_weighted = -1;
@@ -167,7 +175,7 @@ static void check_dist_graph(void)
 		1, &to, &out_weight, MPI_INFO_NULL, 0, &graph));
 	check_neighbors(graph, from, to);
 	OK(MPI_Comm_free(&graph));
-	/* each process describes the edge that leaves the next one */
+	/* each process passes an edge that begins at the next process */
 	source = to;
 	dest = (to + 1) % N;
 	OK(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &source, &one, &dest,

@@ -136,7 +136,7 @@ static void op_allgather(void)
 	expect_sent(&from, &now.from->map, now.n_from);
 }
 
-/* Part i of what a rank sends to all, n_from items each. */
+/* Part i of the data that a rank sends to all; each part has n_from items. */
 static char *part_of(int rank, int part)
 {
 	const struct map *m = &now.from->map;
@@ -242,7 +242,8 @@ static void xor_items(void *in, void *inout, int *len, MPI_Datatype *type)
 	free(b);
 }
 
-/* The combined streams of ranks 0 to n - 1: of several parts, this one. */
+/* The combined streams of ranks 0 to n - 1. If they have several parts, those
+ * of this part. */
 static char *xor_of(int n, int parts, int part)
 {
 	char *sum = mtest_alloc(now.len);

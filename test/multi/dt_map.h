@@ -85,7 +85,7 @@ struct map {
 	struct entry e[ENTRIES_MAX];
 	MPI_Aint lb, ub;
 	bool is_marked; /* bounds were set and replace those of the data */
-	bool is_any;	/* has data or such bounds */
+	bool is_any;	/* has data, or bounds that were set */
 };
 
 struct node {

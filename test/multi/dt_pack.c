@@ -10,7 +10,8 @@ static void pack_and_unpack(MPI_Datatype column, const int *grid)
 
 	OK(MPI_Pack_size(1, column, MPI_COMM_WORLD, &room));
 	OK(MPI_Pack_size(1, MPI_DOUBLE, MPI_COMM_WORLD, &more));
-	CHECK(room >= 16 && more >= 8, "room for the data: %d, %d", room, more);
+	CHECK(room >= 16 && more >= 8,
+		"the pack sizes have room for the data: %d, %d", room, more);
 	box = mtest_alloc(room + more);
 	OK(MPI_Pack(grid, 1, column, box, room + more, &at, MPI_COMM_WORLD));
 	CHECK(at > 0 && at <= room, "packing advances the position to %d", at);
@@ -23,7 +24,8 @@ static void pack_and_unpack(MPI_Datatype column, const int *grid)
 	OK(MPI_Unpack(box, room, &at, &pi, 1, MPI_DOUBLE, MPI_COMM_WORLD));
 	for (int i = 0; i < 12; i++)
 		good &= back[i] == (i % 3 ? -1 : grid[i]);
-	CHECK(good, "unpacked into the same layout, gaps untouched");
+	CHECK(good, "data are unpacked into the same layout, and the gaps are "
+		    "unchanged");
 	CHECK(pi == 3.25 && at == room, "the item after the gaps is unpacked");
 	at = 0;
 	OK(MPI_Unpack(box, room, &at, line, 4, MPI_INT, MPI_COMM_WORLD));
@@ -42,13 +44,13 @@ static void through_messages(MPI_Datatype column, const int *grid)
 	OK(MPI_Pack(grid, 1, column, box, sizeof(box), &at, MPI_COMM_WORLD));
 	OK(MPI_Sendrecv(box, at, MPI_PACKED, right, 1, line, 4, MPI_INT, left,
 		1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-	CHECK(line[1] == left * 100 + 3, "packed, received as ints");
+	CHECK(line[1] == left * 100 + 3, "packed data are received as ints");
 	OK(MPI_Sendrecv(grid, 1, column, right, 2, box, sizeof(box), MPI_PACKED,
 		left, 2, MPI_COMM_WORLD, &st));
 	OK(MPI_Get_count(&st, MPI_PACKED, &n));
 	at = 0;
 	OK(MPI_Unpack(box, n, &at, line, 4, MPI_INT, MPI_COMM_WORLD));
-	CHECK(line[2] == left * 100 + 6, "typed, received packed");
+	CHECK(line[2] == left * 100 + 6, "typed data are received packed");
 }
 
 static void external(void)
@@ -65,7 +67,7 @@ static void external(void)
 	OK(rc);
 	CHECK(room == 8, "two external ints are 8 B, got %ld", (long)room);
 	OK(MPI_Pack_external("external32", in, 2, MPI_INT, box, 16, &at));
-	CHECK(at == 8 && memcmp(box, big, 8) == 0, "big endian");
+	CHECK(at == 8 && memcmp(box, big, 8) == 0, "the data are big endian");
 	at = 0;
 	OK(MPI_Unpack_external("external32", box, 8, &at, out, 2, MPI_INT));
 	CHECK(out[0] == 258 && out[1] == -2, "external data is converted back");

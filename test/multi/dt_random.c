@@ -184,7 +184,7 @@ static void op_pack(void)
 	at = 3;
 	OK(MPI_Unpack(
 		box, end, &at, to.at, now.n_to, now.to->type, MPI_COMM_WORLD));
-	CHECK(at == end, "seed=%ld: %d bytes unpacked of %d", now.seed, at,
+	CHECK(at == end, "seed=%ld: %d bytes are unpacked of %d", now.seed, at,
 		end);
 	free(box);
 	expect_from(&to, mtest.rank);
@@ -217,8 +217,9 @@ static void op_external(void)
 
 	OK(MPI_Pack_external_size(
 		"external32", now.n_from, now.from->type, &room));
-	CHECK((size_t)room == now.len, "seed=%ld: %ld external bytes, not %zu",
-		now.seed, (long)room, now.len);
+	CHECK((size_t)room == now.len,
+		"seed=%ld: the external size is %ld, not %zu", now.seed,
+		(long)room, now.len);
 	box = mtest_alloc((size_t)room);
 	OK(MPI_Pack_external("external32", from.at, now.n_from, now.from->type,
 		box, room, &at));

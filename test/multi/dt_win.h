@@ -16,7 +16,8 @@ static struct window {
 
 static MPI_Group left_group, right_group;
 
-/* An access to the window of the right neighbor, as the left one makes to mine.
+/* An access to the window of the right neighbor. The left neighbor makes the
+ * same access to my window.
  */
 static struct {
 	struct window *w;
@@ -134,7 +135,7 @@ static void win_expect(char *stream)
 	free(stream);
 }
 
-/* The former memory of a rank, as count items. */
+/* The contents of a rank's memory before the access, as count items. */
 static char *memory_stream(const struct map *m, int count, int rank)
 {
 	char *mem = mtest_alloc(win_now.len);

@@ -19,7 +19,7 @@ enum {
 	LIVING = 3,
 	DEAD = 1,     /* rank in each crew */
 	SHORT = 4,    /* ints */
-	LONG = 400000 /* of a message that is announced */
+	LONG = 400000 /* ints, for a message that needs a rendezvous */
 };
 
 /* The object of the call, which the text names; or the one to be created. */
@@ -33,22 +33,22 @@ struct crew {
 	MPI_Group dead, alive;
 	int rank;
 	int victim; /* its process id */
-	int n;	    /* of the round */
+	int n;	    /* number of the round */
 	char name[3][80];
-	char text[MPI_MAX_ERROR_STRING]; /* of the error, or "" */
+	char text[MPI_MAX_ERROR_STRING]; /* text of the last error, or "" */
 };
 
 struct call {
-	const char *name;  /* as the text has it */
-	const char *other; /* or the call that it is known by; NULL */
+	const char *name;  /* name of the procedure in the text of the error */
+	const char *other; /* another name that the text may have; or NULL */
 	int (*fn)(struct crew *c);
-	/* otherwise it may succeed at a process that does not need the failed
+	/* false: it may succeed at a process that does not need the failed
 	 * one */
 	bool is_needed;
 	enum object on;
 };
 
-/* Each survivor is in one of the calls at the death; NULL: in the first. */
+/* Survivor i is in calls[i] at the death, or in calls[0] if that is NULL. */
 struct round {
 	const struct call *calls[LIVING];
 };
@@ -79,7 +79,7 @@ static int send_long(struct crew *c)
 	return MPI_Send(buf, LONG, MPI_INT, DEAD, 4, c->comm);
 }
 
-/* Eager ones leave until there is no room, or the death is known. */
+/* Eager sends succeed until their space is exhausted or the death is known. */
 static int send_short(struct crew *c)
 {
 	int rc = MPI_SUCCESS;
@@ -188,12 +188,13 @@ static int waitany(struct crew *c)
 	return MPI_Waitany(2, requests, &which, MPI_STATUS_IGNORE);
 }
 
-/* The error of the one is in its status, and has a text of its own. */
+/* The error of one request is in its status, with its own text. */
 static int in_status(int rc, const MPI_Status *status)
 {
 	if (!rc)
 		return rc;
-	CHECK(mtest_class(rc) == MPI_ERR_IN_STATUS, "got %s", mtest_error(rc));
+	CHECK(mtest_class(rc) == MPI_ERR_IN_STATUS,
+		"the class is MPI_ERR_IN_STATUS, got %s", mtest_error(rc));
 	return status->MPI_ERROR;
 }
 
@@ -409,7 +410,8 @@ static int post_wait(struct crew *c)
 	return rc ? rc : MPI_Win_wait(c->win);
 }
 
-/* Memory that is mapped here stays when its owner dies. */
+/* Repeats the access, because memory that is mapped here stays valid when its
+ * owner dies. */
 static int until_error(struct crew *c, int (*access)(struct crew *c))
 {
 	double end = MPI_Wtime() + 0.3;
@@ -422,7 +424,8 @@ static int until_error(struct crew *c, int (*access)(struct crew *c))
 		rc = access(c);
 	if (rc)
 		MPI_Error_string(rc, c->text, &len);
-	MPI_Win_unlock(DEAD, c->win); /* which has a text of its own */
+	MPI_Win_unlock(DEAD, c->win); /* after MPI_Error_string: unlock sets
+				       * another text */
 	return rc;
 }
 
@@ -674,7 +677,7 @@ static int accept_any(struct crew *c)
 	return rc;
 }
 
-/* To a port of a survivor, which does not accept. */
+/* Connects to a port of a survivor that does not accept. */
 static int connect_none(struct crew *c)
 {
 	char port[MPI_MAX_PORT_NAME] = "";
@@ -691,7 +694,7 @@ static int connect_none(struct crew *c)
 	rc = MPI_Comm_connect(port, MPI_INFO_NULL, 0, c->comm, &comm);
 	if (c->rank == 0)
 		OK(MPI_Send(NULL, 0, MPI_CHAR, 2, 8, c->comm));
-	if (c->rank == 2) { /* the root has seen an open port */
+	if (c->rank == 2) { /* the root has connected to the open port */
 		OK(MPI_Recv(
 			NULL, 0, MPI_CHAR, 0, 8, c->comm, MPI_STATUS_IGNORE));
 		OK(MPI_Close_port(port));
@@ -893,7 +896,7 @@ static void round_again(const struct round *r, struct crew *c)
 		return;
 	if (c->file == MPI_FILE_NULL && r->calls[0]->on == ON_FILE)
 		return;
-	recv_dead(c); /* so that it knows */
+	recv_dead(c); /* after this call the death is known here */
 	for (int i = 0; i < LIVING && r->calls[i]; i++)
 		check_error(c, r->calls[i], r->calls[i]->fn(c), "after it");
 }

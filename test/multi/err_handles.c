@@ -33,7 +33,7 @@ static void freed(void)
 	OK(MPI_Info_free(&info));
 	OK(MPI_Errhandler_free(&errh));
 	OK(MPI_Type_free(&type));
-	/* allocate some more, so that slots are taken again */
+	/* allocates further objects, so that freed slots are reused */
 	OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
 	OK(MPI_Group_incl(world, 1, (int[]){ 0 }, &group));
 	OK(MPI_Info_create(&info));
@@ -54,7 +54,7 @@ static void freed(void)
 	OK(MPI_Info_free(&info));
 }
 
-/* a handle of one kind where another is wanted, and pure nonsense */
+/* Handles of another kind, and values that are no handle. */
 static void foreign(void)
 {
 	int junk[64] = { 0 }, x = 0;

@@ -210,7 +210,7 @@ static void texts(void)
 	OK(MPI_Comm_free(&comm));
 }
 
-/* five of each that are never waited for */
+/* Leaves five requests of each kind without a wait. */
 static void leave_requests(void)
 {
 	static int from[5], to[5];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* err_walk: every procedure with each argument wrong in turn: the error calls
- * the handler of the object of the call once, and no other handler
+/* err_walk: calls every procedure with each of its arguments wrong in turn. The
+ * error calls the handler of the object of the call once, and no other handler
  *
  * The procedures and the kinds of their arguments are in err_walk_calls.h,
- * which gen-walk makes. Each call has one wrong argument, so none of them may
- * do anything; communicators, requests and a message are used afterwards to
- * see that none did. Arguments: only=MPI_X walks one procedure. */
+ * which gen-walk makes. Each call has one wrong argument, so it must have no
+ * effect. The program uses communicators, requests and a message afterwards to
+ * prove that. Arguments: only=MPI_X walks one procedure. */
 #include "mtest.h"
 
 #include <fnmatch.h>
@@ -16,7 +16,7 @@ enum { ARGS_MAX = 16, ROOM = 512 };
 /* Kind of an argument. A handle may be passed by value, by pointer, as an
  * array, or as the place of a new handle. */
 enum kind {
-	A_OUT, /* where a result goes */
+	A_OUT, /* place for a result */
 	A_INOUT,
 	A_ARRAY, /* input */
 	A_BUF,
@@ -25,7 +25,7 @@ enum kind {
 	A_FN,
 	A_STATUS,
 	A_STATUS_OUT, /* MPI_STATUS_IGNORE is NULL */
-	A_OPAQUE,     /* an address that may be anything */
+	A_OPAQUE,     /* any address is valid */
 	A_WEIGHTS,
 	A_COUNT,
 	A_RANK,
@@ -33,7 +33,7 @@ enum kind {
 	A_ROOT,
 	A_KEYVAL,
 	A_NATURAL, /* not negative */
-	A_PLAIN,   /* a number, of which none is wrong for sure */
+	A_PLAIN,   /* a number without an invalid value */
 #define HANDLE(X) A_##X, A_##X##_REF, A_##X##_ARRAY, A_##X##_OUT
 	HANDLE(COMM),
 	HANDLE(GROUP),
@@ -70,7 +70,7 @@ struct procedure {
 /* ---- procedures that are left out, and arguments that are not wrong ---- */
 
 static const struct exception {
-	const char *procedure; /* patterns as of the shell */
+	const char *procedure; /* patterns of the shell */
 	const char *argument;
 	const char *reason;
 } exceptions[] = {
@@ -142,7 +142,7 @@ static MPI_Errhandler comm_handler, session_handler, win_handler, file_handler;
 
 enum { SELF, CART, GRAPH, DIST, INTER, N_COMMS };
 
-/* A communicator with what was made on it. */
+/* A communicator and the objects that were created on it. */
 struct place {
 	MPI_Comm comm;
 	MPI_Request request, sending, receiving;
@@ -163,7 +163,7 @@ static MPI_Datatype derived;
 static MPI_Op op;
 static int comm_keyval, type_keyval, win_keyval;
 
-/* Handles of what was freed. */
+/* Handles of freed objects. */
 static void *stale[A_FILE + 1];
 
 static void nothing(void *in, void *inout, int *len, MPI_Datatype *type)
@@ -396,9 +396,9 @@ static void fill_numbers(const struct argument *a, int64_t *area)
 	for (size_t i = 0; i < sizeof(ones) / sizeof(ones[0]); i++)
 		is_one = is_one || strstr(a->name, ones[i]);
 	memset(area, 0, ROOM);
-	if (is_one) /* of an int, and of the wide ones */
+	if (is_one) /* the value 1, as an int and as a wide integer */
 		area[0] = 1;
-	else if (strstr(a->name, "len")) /* of a text's place */
+	else if (strstr(a->name, "len")) /* length of the place for a text */
 		area[0] = 16;
 	if (strcmp(a->name, "ranges") == 0)
 		((int *)area)[2] = 1;
@@ -470,8 +470,8 @@ static void *null_of(enum kind base)
 	return nulls[(base - A_COMM) / 4];
 }
 
-/* The next wrong value of this argument, from 0; false after the last. *how
- * describes it. */
+/* Writes wrong value number `way` of this argument, counted from 0, and its
+ * description. False if there are no more. */
 static bool wrong(
 	const struct argument *a, int way, union value *v, const char **how)
 {
@@ -513,7 +513,7 @@ static bool wrong(
 		return way < 1;
 	}
 	if (base == A_INFO || base == A_REQUEST)
-		way++; /* null is right */
+		way++; /* the null handle is valid */
 	*how = way ? "freed" : "the null handle";
 	if (a->kind == base)
 		v->p = way ? stale[base] : null_of(base);
@@ -557,7 +557,7 @@ static int class_of(const struct argument *a)
 	case A_REQUEST:
 		return MPI_ERR_REQUEST;
 	default:
-		return MPI_SUCCESS; /* any error */
+		return MPI_SUCCESS; /* any class is accepted */
 	}
 }
 
@@ -576,9 +576,9 @@ static bool has_comm(enum kind kind)
 	return (base == A_REQUEST || base == A_MESSAGE) && !is_new(kind);
 }
 
-/* The object the call is about; where there is none, the handler in the call;
- * else the communicator of the request or message, if that can be read; else
- * MPI_COMM_SELF. */
+/* The object on whose handler the error must be raised: that of the call, else
+ * the error handler argument, else the communicator of the request or message
+ * if it is valid, else MPI_COMM_SELF. */
 static void *owner(const struct procedure *p, int bad, const struct place *at)
 {
 	if (strstr(p->name, "datarep") || strstr(p->name, "File_open") ||
@@ -630,8 +630,8 @@ static void on_late(int signal_number)
 	mtest_late(signal_number);
 }
 
-/* On an intercommunicator one side's root is MPI_ROOT; the buffer that only
- * the root or only the others use is wrong for those alone. */
+/* On an intercommunicator, the root of one side is MPI_ROOT. A buffer that only
+ * the root or only the others use is wrong at these processes only. */
 static void choose_root(const struct procedure *p, int bad,
 	const struct place *at, union value *v)
 {
@@ -658,13 +658,14 @@ static int call(const struct procedure *p, const union value *v)
 	return p->call(v);
 }
 
-/* The header avoids the name of a function of old. */
+/* The header writes indx, because index is also a function of the C library. */
 static const char *argument_name(const struct argument *a)
 {
 	return strcmp(a->name, "indx") == 0 ? "index" : a->name;
 }
 
-/* After the error, the place of the new handle has the null handle. */
+/* Checks that the place of the new handle has the null handle after the
+ * error. */
 static void check_null(const struct procedure *p, int bad, const char *how,
 	const union value *v)
 {
@@ -680,7 +681,7 @@ static void check_null(const struct procedure *p, int bad, const char *how,
 	}
 }
 
-/* True if the class was that of the argument. */
+/* Makes one call. True if the error class is that of the argument. */
 static bool walk_call(const struct procedure *p, int bad, const char *how,
 	const struct place *at, const union value *v)
 {
@@ -714,7 +715,8 @@ static bool walk_call(const struct procedure *p, int bad, const char *how,
 	return !wanted || class == wanted;
 }
 
-/* One argument, in all ways and on all communicators. */
+/* Calls the procedure with all wrong values of one argument, on all
+ * communicators. */
 static int walk_argument(const struct procedure *p, int bad)
 {
 	int n_places = needs_comm(p) ? N_COMMS : 1, n = 0;

@@ -26,8 +26,9 @@ static void offsets(void)
 	for (int i = 0; i < size; i++) {
 		OK(MPI_File_read_at(fh, (MPI_Offset)sizeof(mine) * i, got, 4,
 			MPI_INT, &status));
-		CHECK(got[0] == i && got[3] == i + 300, "of %d: %d %d", i,
-			got[0], got[3]);
+		CHECK(got[0] == i && got[3] == i + 300,
+			"the items of rank %d are read: %d %d", i, got[0],
+			got[3]);
 	}
 	OK(MPI_File_read_at(fh, (MPI_Offset)sizeof(mine) * size - 6, got, 8,
 		MPI_INT, &status));
@@ -110,7 +111,8 @@ static void strided(bool together, const char *ds)
 	OK(MPI_File_seek(fh, -3, MPI_SEEK_CUR));
 	FAILS(MPI_File_seek(fh, -3 * N, MPI_SEEK_CUR), MPI_ERR_ARG);
 	OK(MPI_File_get_position(fh, &at));
-	CHECK(at == 3 * N - 3, "relative: %lld", (long long)at);
+	CHECK(at == 3 * N - 3, "a relative seek moves the pointer: %lld",
+		(long long)at);
 	OK(MPI_File_set_view(fh, 8, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
 	OK(MPI_File_read_at(fh, 0, got, 3, MPI_INT, &status));
 	CHECK(got[2] == 2, "a write is visible to other processes: %d", got[2]);
@@ -234,8 +236,9 @@ static void external(void)
 	MPI_Type_commit(&vector);
 	OK(MPI_File_get_type_extent(fh, MPI_LONG, &extent));
 	OK(MPI_File_get_type_extent_c(fh, vector, &extent_c));
-	CHECK(extent == 4 && extent_c == 16, "extents in the file: %d %d",
-		(int)extent, (int)extent_c);
+	CHECK(extent == 4 && extent_c == 16,
+		"the extents in the file are 4 and 16: %d %d", (int)extent,
+		(int)extent_c);
 	OK(MPI_File_write_at(fh, 5 * rank, numbers, 5, MPI_LONG, &status));
 	CHECK(file_count(&status, MPI_LONG) == 5, "counts are of memory: %d",
 		file_count(&status, MPI_LONG));
@@ -260,7 +263,7 @@ static void external(void)
 		fh, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
 	OK(MPI_File_read_at(fh, 4, raw, 8, MPI_BYTE, &status));
 	CHECK(raw[0] == 255 && raw[3] == 254 && raw[7] == 3,
-		"big-endian: %d %d %d", raw[0], raw[3], raw[7]);
+		"the file is big-endian: %d %d %d", raw[0], raw[3], raw[7]);
 	MPI_Type_free(&vector);
 	OK(MPI_File_close(&fh));
 }
@@ -323,12 +326,13 @@ static void of_program(void)
 		MPI_ERR_DUP_DATAREP);
 	OK(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "twice", MPI_INFO_NULL));
 	OK(MPI_File_write_at(fh, 3 * rank, mine, 3, MPI_INT, &status));
-	CHECK(file_count(&status, MPI_INT) == 3, "written: %d",
+	CHECK(file_count(&status, MPI_INT) == 3, "three items are written: %d",
 		file_count(&status, MPI_INT));
 	file_turn(fh);
 	OK(MPI_File_read_at_all(fh, 3 * (size - 1), got, 3, MPI_INT, &status));
 	CHECK(got[0] == size - 1 && got[2] == 20 && n_extra > 2,
-		"converted both ways: %d %d", got[0], got[2]);
+		"a user representation converts both ways: %d %d", got[0],
+		got[2]);
 	file_turn(fh);
 	OK(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
 	OK(MPI_File_write_at_all(fh, 0, wrong, rank ? 0 : 2, MPI_INT, &status));
@@ -361,10 +365,12 @@ static void shared(void)
 		OK(MPI_Wait(&requests[i], &status));
 	file_turn(fh);
 	OK(MPI_File_get_position_shared(fh, &at));
-	CHECK(at == EACH * size, "the shared pointer: %lld", (long long)at);
+	CHECK(at == EACH * size, "the shared pointer is after all items: %lld",
+		(long long)at);
 	for (int i = 0; i < EACH * size; i++) {
 		OK(MPI_File_read_at(fh, i, &got, 1, MPI_INT, &status));
-		if (CHECK(got >= 0 && got < size, "place %d: %d", i, got))
+		if (CHECK(got >= 0 && got < size,
+			    "place %d has the item of a rank: %d", i, got))
 			seen[got]++;
 	}
 	for (int i = 0; i < size; i++)
@@ -427,7 +433,8 @@ static void ordered(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* A sequential file has the shared pointer only; a view begins there. */
+/* A sequential file has only the shared pointer. A view begins at its
+ * position. */
 static void sequential(void)
 {
 	const char *name = file_named("sequential");
@@ -488,7 +495,8 @@ static void begun(void)
 		"a blocking access between two nonblocking ones");
 	OK(MPI_Waitall(4, r, s));
 	CHECK(file_count(&s[1], MPI_BYTE) == BIG / 2,
-		"length in the status: %d", file_count(&s[1], MPI_BYTE));
+		"the length in the status is right: %d",
+		file_count(&s[1], MPI_BYTE));
 	file_turn(fh);
 	OK(MPI_File_seek(fh, 0, MPI_SEEK_SET));
 	OK(MPI_File_iread_all(fh, got, BIG, MPI_BYTE, &r[0]));

@@ -207,13 +207,14 @@ static void full(void)
 	check_words(rc, "weft_full", false);
 	FAILS(rc, MPI_ERR_NO_SPACE);
 	CHECK(file_count(&status, MPI_BYTE) == wanted,
-		"length in the status: %d", file_count(&status, MPI_BYTE));
+		"the length in the status is right: %d",
+		file_count(&status, MPI_BYTE));
 	OK(MPI_File_iwrite_at_all(fh, at, mine, LEN, MPI_BYTE, &request));
 	rc = MPI_Wait(&request, &status);
 	check_words(rc, "weft_full", true);
 	FAILS(rc, MPI_ERR_NO_SPACE);
 	CHECK(file_count(&status, MPI_BYTE) == wanted,
-		"length in the status of a nonblocking access: %d",
+		"the length in the status of a nonblocking access is right: %d",
 		file_count(&status, MPI_BYTE));
 	OK(MPI_File_write_at_all_begin(fh, at, mine, LEN, MPI_BYTE));
 	FAILS(MPI_File_write_at_all_end(fh, mine, &status), MPI_ERR_NO_SPACE);
@@ -268,7 +269,7 @@ static void full_together(void)
 		fh, 0, mine, N * RUN / 4, MPI_BYTE, &requests[1]));
 	FAILS(MPI_Wait(&requests[0], &status), MPI_ERR_NO_SPACE);
 	CHECK(file_count(&status, MPI_BYTE) == wanted,
-		"length in the status of a nonblocking access: %d",
+		"the length in the status of a nonblocking access is right: %d",
 		file_count(&status, MPI_BYTE));
 	OK(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
 	no_faults();

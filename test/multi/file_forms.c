@@ -86,8 +86,7 @@ BOTH_HALVES(SPLIT_BY_POINTER, _ordered)
 static const struct form {
 	const char *name;
 	form_fn *write, *read;
-	bool in_any_order; /* with the shared pointer, without the ordered ones
-			    */
+	bool in_any_order; /* uses the shared pointer without an order */
 } forms[] = {
 #define FORM(how, form, any)                                                 \
 	{ #form, how##_write##form, how##_read##form, any },                 \

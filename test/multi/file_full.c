@@ -33,7 +33,7 @@ static int put(const char *name, const char *text)
 	return n < 0 ? -1 : 0;
 }
 
-/* A mount namespace; with a user namespace if necessary. */
+/* Enters a new mount namespace, in a new user namespace if necessary. */
 static int alone(void)
 {
 	char users[64], groups[64];
@@ -117,7 +117,9 @@ static void make_room(int argc, char **argv)
 	if (err)
 		mtest_skip(reason);
 	room = (int)(st.f_bavail * st.f_bsize) / RECORD * RECORD;
-	CHECK(room > 1 << 20 && room < 1 << 28, "room for %d bytes", room);
+	CHECK(room > 1 << 20 && room < 1 << 28,
+		"the full file system had room for 1 to 256 MiB: %d bytes",
+		room);
 	mine = malloc(2 * (size_t)room);
 	got = malloc(2 * (size_t)room);
 	for (int i = 0; mine && i < 2 * room; i++)
@@ -151,7 +153,7 @@ static void closed(MPI_File *fh)
 	OK(MPI_File_close(fh));
 }
 
-/* One process writes, or all write collectively, a range each. */
+/* Each process writes its own range, individually or collectively. */
 static void whole(void)
 {
 	MPI_File fh = fresh("whole");

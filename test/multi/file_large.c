@@ -35,17 +35,19 @@ static void nowhere(void)
 	OK(MPI_File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_WRONLY,
 		MPI_INFO_NULL, &fh));
 	OK(MPI_File_write_at_c(fh, 0, area, all, MPI_BYTE, &status));
-	CHECK(count_of(&status) == all, "length in bytes: %lld",
+	CHECK(count_of(&status) == all, "the length in bytes is right: %lld",
 		(long long)count_of(&status));
 	OK(MPI_File_iwrite_all_c(fh, area, all, MPI_BYTE, &request));
 	OK(MPI_Wait(&request, &status));
-	CHECK(count_of(&status) == all, "length of a nonblocking access: %lld",
+	CHECK(count_of(&status) == all,
+		"the length of a nonblocking access is right: %lld",
 		(long long)count_of(&status));
 	MPI_Type_contiguous((int)MIB, MPI_BYTE, &piece);
 	MPI_Type_commit(&piece);
 	OK(MPI_File_write_at(fh, 0, area, PIECES, piece, &status));
 	CHECK(count_of(&status) == all && file_count(&status, piece) == PIECES,
-		"length of an access with a long datatype: %lld, %d",
+		"the length of an access with a long datatype is right: %lld, "
+		"%d",
 		(long long)count_of(&status), file_count(&status, piece));
 	CHECK(file_count(&status, MPI_BYTE) == MPI_UNDEFINED,
 		"the count does not fit into an int: %d",
@@ -125,7 +127,7 @@ int main(int argc, char **argv)
 	mtest_init(&argc, &argv);
 	area = mmap(NULL, len, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	CHECK(area != MAP_FAILED, "an area of %zu bytes", len);
+	CHECK(area != MAP_FAILED, "an area of %zu bytes is mapped", len);
 	if (area != MAP_FAILED) {
 		at_places[0] = area;
 		at_places[1] = area + 0x7ffff000 - 1;

@@ -96,7 +96,8 @@ static void sizes(void)
 	CHECK(size == 0, "a new file is empty: %lld", (long long)size);
 	OK(MPI_File_set_size(fh, 1000));
 	OK(MPI_File_get_size(fh, &size));
-	CHECK(size == 1000, "after set_size: %lld", (long long)size);
+	CHECK(size == 1000, "set_size sets the size to 1000: %lld",
+		(long long)size);
 	OK(MPI_File_preallocate(fh, 100));
 	OK(MPI_File_get_size(fh, &size));
 	CHECK(size == 1000, "preallocate never shrinks: %lld", (long long)size);
@@ -122,7 +123,7 @@ static void sizes(void)
 	MPI_Group_free(&world);
 	CHECK(MPI_File_f2c(MPI_File_c2f(fh)) == fh &&
 			MPI_File_fromint(MPI_File_toint(fh)) == fh,
-		"the handle as an integer");
+		"a handle is converted to an integer and back");
 	OK(MPI_File_close(&fh));
 	CHECK(fh == MPI_FILE_NULL, "the handle is null");
 }
@@ -158,13 +159,15 @@ static void hints(void)
 		MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
 		info, &fh));
 	CHECK(stat(name, &st) == 0 && (st.st_mode & 0777) == 0640,
-		"file_perm: %o", (unsigned)st.st_mode);
+		"file_perm sets the permissions to 640: %o",
+		(unsigned)st.st_mode);
 	CHECK(!strcmp(hint(fh, "file_perm"), "0640"), "file_perm is returned");
 	CHECK(!strcmp(hint(fh, "romio_ds_read"), "disable"),
 		"romio_ds_read is returned");
 	CHECK(!strcmp(hint(fh, "ind_rd_buffer_size"), "524288"),
 		"an invalid value is ignored: %s", value_of);
-	CHECK(!strcmp(hint(fh, "filename"), name), "the name: %s", value_of);
+	CHECK(!strcmp(hint(fh, "filename"), name),
+		"the hint filename is the name: %s", value_of);
 	CHECK(!strcmp(hint(fh, "no_such_key"), "none"),
 		"an unknown key is not returned");
 	CHECK(!strcmp(hint(fh, "romio_ds_write"), "automatic"),
@@ -172,7 +175,8 @@ static void hints(void)
 	MPI_Info_set(info, "ind_rd_buffer_size", "65536");
 	MPI_Info_set(info, "file_perm", "0600");
 	OK(MPI_File_set_info(fh, info));
-	CHECK(!strcmp(hint(fh, "ind_rd_buffer_size"), "65536"), "set later");
+	CHECK(!strcmp(hint(fh, "ind_rd_buffer_size"), "65536"),
+		"a hint is changed after the open");
 	CHECK(!strcmp(hint(fh, "file_perm"), "0640"),
 		"file_perm cannot be changed later");
 	MPI_Info_free(&info);
@@ -228,14 +232,14 @@ static void aggregators(void)
 
 	CHECK(!strcmp(hint(fh, "cb_config_list"), "*:2"),
 		"cb_config_list is returned");
-	CHECK(has_aggregators(fh, size < 2 ? size : 2), "two of the node: %s",
-		value_of);
+	CHECK(has_aggregators(fh, size < 2 ? size : 2),
+		"two aggregators on the node: %s", value_of);
 	CHECK(!strcmp(hint(fh, "romio_no_indep_rw"), "false"),
 		"romio_no_indep_rw is false by default");
 	OK(MPI_File_close(&fh));
 	fh = open_with_hints(all, 2);
 	CHECK(atoi(hint(fh, "cb_nodes")) == (size < 3 ? size : 3),
-		"three of all: %s", value_of);
+		"three aggregators in all: %s", value_of);
 	OK(MPI_File_close(&fh));
 	fh = open_with_hints(other, 1);
 	CHECK(!strcmp(hint(fh, "cb_config_list"), "none") &&
@@ -261,7 +265,7 @@ static void system_hints(void)
 
 	snprintf(path, sizeof(path), "/tmp/weft-hints-%d", (int)getpid());
 	file = fopen(path, "w");
-	CHECK(file, "%s is made", path);
+	CHECK(file, "%s is created", path);
 	if (!file)
 		return;
 	fprintf(file, "romio_ds_read enable\n# a remark\n\n"
@@ -273,7 +277,7 @@ static void system_hints(void)
 	OK(MPI_File_open(
 		MPI_COMM_SELF, "/dev/null", MPI_MODE_RDONLY, info, &fh));
 	CHECK(!strcmp(hint(fh, "ind_rd_buffer_size"), "4900"),
-		"the first counts: %s", value_of);
+		"the first line of a key counts: %s", value_of);
 	CHECK(!strcmp(hint(fh, "romio_ds_read"), "enable"),
 		"the file counts more than the program: %s", value_of);
 	OK(MPI_File_close(&fh));

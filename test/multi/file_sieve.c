@@ -18,8 +18,8 @@
 #include <sys/vfs.h>
 
 enum {
-	RECORD = 24, /* through one handle */
-	GAP = 8,     /* through the other */
+	RECORD = 24, /* written through the first handle */
+	GAP = 8,     /* written through the second handle */
 	SLOT = RECORD + GAP,
 	N = 2000,
 	ROUNDS = 8,
@@ -74,14 +74,14 @@ int fstatfs(int fd, struct statfs *fs)
 	return rc;
 }
 
-/* Mappings with the length of two slots of kept(), in pages. */
+/* Counts mappings with the length of two slots of kept(). */
 int ftruncate(int fd, off_t len)
 {
 	n_made += len == BUFFERS;
 	return ((int (*)(int, off_t))behind("ftruncate"))(fd, len);
 }
 
-/* The preferred block of this directory, as the library computes it. */
+/* True if the library treats the file system of this directory as local. */
 static bool is_local(void)
 {
 	struct statfs fs;
@@ -99,7 +99,8 @@ static bool is_local(void)
 	}
 }
 
-/* len bytes of every slot of this process. */
+/* Sets a view of len bytes in each slot of this process, from byte `from` of
+ * the slot. */
 static void set_view(MPI_File fh, int from, int len)
 {
 	MPI_Datatype bytes, type;
@@ -487,7 +488,7 @@ static void gathered(void)
 		OK(MPI_File_delete(name, MPI_INFO_NULL));
 }
 
-/* The number of these that are mapped here. */
+/* The number of aggregators' buffers that are mapped in this process. */
 static int n_mapped(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");

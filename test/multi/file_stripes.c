@@ -38,8 +38,8 @@ struct layout {
 static struct {
 	bool is_on, refuses;
 	int n_made, n_set, n_got;
-	struct layout layout;	/* len 0: none yet */
-	MPI_Offset least, most; /* of a write */
+	struct layout layout;	/* len 0: not set */
+	MPI_Offset least, most; /* range of all writes */
 } disk;
 
 int statfs(const char *path, struct statfs *fs)
@@ -195,7 +195,8 @@ static void created(const char *name)
 			disk.layout.first == UINT16_MAX,
 		"the layout is the requested one: %u wide of %u",
 		disk.layout.n_wide, disk.layout.len);
-	CHECK(!strcmp(hint_of(fh, "striping_unit"), "131072"), "told");
+	CHECK(!strcmp(hint_of(fh, "striping_unit"), "131072"),
+		"striping_unit is returned");
 	CHECK(!strcmp(hint_of(fh, "striping_factor"), "3"),
 		"striping_factor is the number of stripes");
 	write_records(fh);
@@ -212,7 +213,7 @@ static void there(const char *name)
 	fh = opened(name, 0, "65536", "7");
 	CHECK(disk.n_set == n_set, "an existing file keeps its layout");
 	CHECK(!strcmp(hint_of(fh, "striping_unit"), "131072"),
-		"the file's own");
+		"striping_unit is that of the file");
 	CHECK(!strcmp(hint_of(fh, "striping_factor"), "3"),
 		"striping_factor is the number of stripes");
 	write_records(fh);

@@ -50,7 +50,7 @@ static MPI_File opened(const char *stem, const struct way *way)
 	return opened_as(file_named(stem), way);
 }
 
-/* len bytes of every pitch, the first at 0. */
+/* A filetype with len bytes at the start of every pitch bytes. */
 static MPI_Datatype one_of(int len, int pitch)
 {
 	MPI_Datatype bytes, type;
@@ -82,8 +82,8 @@ static int n_wrong(const unsigned char *got, int of, int n)
 	return wrong;
 }
 
-/* Rank r has every size-th record from the r-th on; some bytes at the end of
- * its memory are not part of it. */
+/* Rank r writes records r, r + size, ... The last bytes of its buffer are not
+ * written. */
 static void dealt(const struct way *way)
 {
 	enum { LEN = RECORD * EACH };
@@ -142,7 +142,7 @@ static void wait_moved(const char *name, const unsigned char *want, int n)
 	time_t end = time(NULL) + 60;
 	unsigned char is[RECORD];
 
-	CHECK(fd >= 0, "the file can be opened beside");
+	CHECK(fd >= 0, "the file can be opened a second time");
 	while (wrong && time(NULL) < end) {
 		wrong = 0;
 		for (int i = 0; i < n / RECORD && !wrong; i++) {
@@ -189,7 +189,7 @@ static void begun(const struct way *way)
 	OK(MPI_Waitall(N, requests, statuses));
 	for (int i = 0; i < N; i++)
 		CHECK(file_count(&statuses[i], MPI_BYTE) == PART,
-			"the whole of part %d: %d", i,
+			"part %d is complete: %d bytes", i,
 			file_count(&statuses[i], MPI_BYTE));
 	for (int i = 0; i < N - 1; i++)
 		OK(MPI_File_iread_at_all(fh, i * PART, got + i * PART, PART,
@@ -310,7 +310,7 @@ static void odd(const struct way *way)
 		fh, 0, mine, 8 * 16, MPI_BYTE, MPI_STATUS_IGNORE));
 	OK(MPI_File_read_at_all(
 		fh, 0, got, 8 * 16, MPI_BYTE, MPI_STATUS_IGNORE));
-	CHECK(!memcmp(mine, got, 8 * 16), "tiles that reach into the next");
+	CHECK(!memcmp(mine, got, 8 * 16), "overlapping tiles are read");
 	MPI_Type_free(&pair);
 	MPI_Type_free(&tile);
 	OK(MPI_File_close(&fh));
@@ -385,7 +385,7 @@ static void refused_with(MPI_File fh, int count, MPI_Offset at, int class)
 	CHECK(!err == !now, "the split access starts or fails: %d", err);
 	FAILS(err ? err : MPI_File_read_at_all_end(fh, mine, MPI_STATUS_IGNORE),
 		class);
-	/* no offset argument */
+	/* this procedure has no offset argument */
 	if (count < 0 || at < 0)
 		count = -1;
 	FAILS(MPI_File_write_ordered(

@@ -88,8 +88,9 @@ static void fill(int by)
 
 static void check_status(const MPI_Status *status, int wanted)
 {
-	CHECK(file_count(status, MPI_BYTE) == wanted, "%d bytes of %d",
-		file_count(status, MPI_BYTE), wanted);
+	CHECK(file_count(status, MPI_BYTE) == wanted,
+		"%d bytes are transferred of %d", file_count(status, MPI_BYTE),
+		wanted);
 }
 
 /* Writes, reads and compares. */

@@ -37,7 +37,8 @@ static void wrong_calls(MPI_Group group, const char *where, int *calls)
 		MPI_ERR_RANK);
 	FAILS(MPI_Group_compare(group, MPI_GROUP_NULL, &to), MPI_ERR_GROUP);
 	FAILS(MPI_Group_union(group, MPI_GROUP_NULL, &made), MPI_ERR_GROUP);
-	CHECK(*calls == 9, "%s: 9 errors raised, got %d", where, *calls);
+	CHECK(*calls == 9, "%s: the handler is called for 9 errors, got %d",
+		where, *calls);
 }
 
 static void of_session(void)

@@ -47,9 +47,11 @@ int main(int argc, char **argv)
 		left);
 	ring = count_sockets() - before;
 	/* two connections may exist if both sides connect at the same time */
-	CHECK(ring <= 4, "%d connections for two neighbours", ring);
-	/* no process contacts others before all have counted: each exchange
-	 * waits for one more member to the left */
+	CHECK(ring <= 4, "two neighbours need at most four connections: %d",
+		ring);
+	/* No process may open further connections before all have counted. Each
+	 * exchange delays the end until one more process to the left has
+	 * arrived here. */
 	for (int i = 0; i < mtest.size; i++)
 		OK(MPI_Sendrecv(&mtest.rank, 1, MPI_INT, right, 1, &from, 1,
 			MPI_INT, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
@@ -64,8 +66,10 @@ int main(int argc, char **argv)
 	CHECK(sum == mtest.size * (mtest.size - 1) / 2 - mtest.rank,
 		"one message arrived from each process");
 	all = count_sockets() - before;
-	CHECK(all >= mtest.size - 1, "%d connections for %d processes", all,
-		mtest.size - 1);
+	CHECK(all >= mtest.size - 1,
+		"a message to all opens connections to all: %d for %d "
+		"processes",
+		all, mtest.size - 1);
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	return mtest_finish();
 }

@@ -35,14 +35,14 @@ struct round {
 	enum call call;
 	int victim; /* rank in the communicator of the survivors */
 	int step;
-	int leader; /* of the low side */
+	int leader; /* leader of the low side */
 };
 
 static struct {
 	MPI_Session session;
 	MPI_Group alive;
 	MPI_Comm comm; /* of the survivors */
-	MPI_Comm side; /* of my half of them */
+	MPI_Comm side; /* of the survivors in the half of this process */
 	int rank, size, is_high;
 	int n_errors, n_right;
 	unsigned long random;
@@ -51,7 +51,8 @@ static struct {
 
 /* ---- dying ---- */
 
-static __thread int steps_left = -1; /* allocations; below 0: no limit */
+static __thread int steps_left = -1; /* allocations until this process dies;
+				      * below 0: it lives */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
@@ -278,7 +279,8 @@ static struct round draw_round(int number, int only)
 
 /* ---- the other job ---- */
 
-/* Its parents may have failed in any way; it may die itself, at a step. */
+/* The program of a spawned process. Its parents may have failed, or it dies
+ * itself at one of its allocations. */
 static int child(int argc, char **argv)
 {
 	int rank = atoi(getenv("PMIX_RANK")), steps = atoi(argv[2]), rc;
@@ -299,8 +301,9 @@ static int child(int argc, char **argv)
 	return 0;
 }
 
-/* Over sockets connects that cross after a death may lose messages in the
- * provider (prov/prov_tcp.c): all are connected first. */
+/* Connects all processes first. Over sockets, the provider may lose messages if
+ * two processes connect to each other at the same time after a death
+ * (prov/prov_tcp.c). */
 static void connect_all(void)
 {
 	int got;

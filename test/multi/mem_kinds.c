@@ -9,7 +9,8 @@
 static const char kinds_key[] = "mpi_memory_alloc_kinds";
 static const char assert_key[] = "mpi_assert_memory_alloc_kinds";
 
-/* The info's value of the key is this; NULL: it has none. Frees the info. */
+/* Checks the value of the key in info; wanted NULL: the key is absent. Frees
+ * info. */
 static void has(
 	MPI_Info info, const char *key, const char *wanted, const char *where)
 {

@@ -34,11 +34,11 @@ static void messages(size_t len, char *in)
 		in, (int)len, MPI_BYTE, left, 1, MPI_COMM_WORLD, &request));
 	OK(MPI_Send(constants, (int)len, MPI_BYTE, right, 1, MPI_COMM_WORLD));
 	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
-	CHECK(mtest_same(in, len, 7), "a message of %zu bytes", len);
+	CHECK(mtest_same(in, len, 7), "a message of %zu bytes arrives", len);
 	memset(in, 0, len);
 	OK(MPI_Allreduce(
 		constants, in, (int)len, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD));
-	CHECK(mtest_same(in, len, 7), "a reduction of %zu bytes", len);
+	CHECK(mtest_same(in, len, 7), "a reduction of %zu bytes is right", len);
 }
 
 static void puts_to(MPI_Win win, size_t len, const char *memory)
@@ -49,11 +49,12 @@ static void puts_to(MPI_Win win, size_t len, const char *memory)
 	OK(MPI_Put(constants, (int)len, MPI_BYTE, right, 0, (int)len, MPI_BYTE,
 		win));
 	OK(MPI_Win_fence(0, win));
-	CHECK(mtest_same(memory, len, 7), "a put of %zu bytes", len);
+	CHECK(mtest_same(memory, len, 7), "a put of %zu bytes arrives", len);
 	OK(MPI_Accumulate(constants, (int)len, MPI_BYTE, right, 0, (int)len,
 		MPI_BYTE, MPI_REPLACE, win));
 	OK(MPI_Win_fence(0, win));
-	CHECK(mtest_same(memory, len, 7), "an accumulate of %zu bytes", len);
+	CHECK(mtest_same(memory, len, 7), "an accumulate of %zu bytes arrives",
+		len);
 }
 
 int main(int argc, char **argv)

@@ -25,7 +25,8 @@ static void on_event(MPI_T_event_instance instance,
 	stale_instance = instance;
 }
 
-/* Every procedure but MPI_T_init_thread, while the interface is down. */
+/* Calls every procedure except MPI_T_init_thread while the interface is not
+ * initialized. */
 static void call_uninitialized(void)
 {
 	MPI_T_cvar_handle cvar = stale_cvar;
@@ -131,7 +132,7 @@ static void call_life(void)
 	OK(MPI_T_cvar_get_num(&provided));
 }
 
-/* Indices and names that do not exist, for every kind of thing. */
+/* Invalid indices and names, for every kind of object. */
 static void call_indices(void)
 {
 	static const int bad[] = { -1, 1 << 20, -2147483647 - 1, 2147483647 };
@@ -190,7 +191,7 @@ static void call_indices(void)
 	IS(MPI_T_category_get_index("no category", &n), MPI_T_ERR_INVALID_NAME);
 }
 
-/* Places for results that are missing. */
+/* NULL for output arguments. */
 static void call_null(void)
 {
 	MPI_T_pvar_session session;
@@ -239,7 +240,7 @@ static void call_null(void)
 	OK(MPI_T_pvar_session_free(&session));
 }
 
-/* Handles that are null or invented; with 0, those that were freed. */
+/* Invalid handles with these bits; bits 0: freed handles. */
 static void call_handles(uintptr_t bits)
 {
 	MPI_T_cvar_handle cvar = bits ? (MPI_T_cvar_handle)bits : stale_cvar;
@@ -331,7 +332,7 @@ static void call_registration(void)
 	OK(MPI_T_event_handle_free(reg, NULL, NULL));
 }
 
-/* Leaves stale handles of each kind. */
+/* Creates and frees objects of each kind, which leaves stale handles. */
 static void make_stale(void)
 {
 	MPI_T_pvar_session session;
@@ -350,7 +351,7 @@ static void make_stale(void)
 	IS(MPI_T_pvar_read(stale_session, pvar, NULL), MPI_T_ERR_INVALID);
 	stale_pvar = pvar;
 	session = stale_session;
-	OK(MPI_T_pvar_session_free(&session)); /* with its handle */
+	OK(MPI_T_pvar_session_free(&session)); /* frees its handle, too */
 	CHECK(session == MPI_T_PVAR_SESSION_NULL, "the session becomes null");
 }
 

@@ -13,7 +13,7 @@ struct seen {
 	MPI_Count time;
 	int source;
 	MPI_T_cb_safety safety;
-	bool is_late; /* times did not go up */
+	bool is_late; /* a time stamp was lower than the one before */
 	MPI_Count n_dropped;
 	int n_freed;
 	bool frees_itself;
@@ -52,14 +52,15 @@ static void on_event(MPI_T_event_instance ev, MPI_T_event_registration reg,
 	CHECK(n > 0, "there is an element");
 	CHECK(MPI_T_event_read(ev, n, &one) == MPI_T_ERR_INVALID_INDEX ||
 			n == ELEMENTS,
-		"no element %d", n);
+		"element %d does not exist", n);
 	CHECK(MPI_T_event_read(ev, -1, &one) == MPI_T_ERR_INVALID_INDEX,
-		"no element -1");
+		"element -1 does not exist");
 	CHECK(MPI_T_event_read(ev, 0, NULL) == MPI_T_ERR_INVALID,
-		"no place for an element");
+		"a null buffer is refused");
 	if (seen->frees_itself) {
 		OK(MPI_T_event_handle_free(reg, seen, on_freed));
-		CHECK(seen->n_freed == 0, "not before its callback returns");
+		CHECK(seen->n_freed == 0, "a registration is not freed before "
+					  "its callback returns");
 	}
 }
 
@@ -111,17 +112,19 @@ static void watch_sessions(void)
 	regs[1] =
 		listen("session_closed", MPI_T_CB_REQUIRE_THREAD_SAFE, &closed);
 	OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
-	CHECK(opened.n == 1 && closed.n == 0, "one opened");
-	CHECK(opened.last[1] > 0, "in %lld ns", (long long)opened.last[1]);
+	CHECK(opened.n == 1 && closed.n == 0, "one session was opened");
+	CHECK(opened.last[1] > 0, "the event has the time of opening: %lld ns",
+		(long long)opened.last[1]);
 	OK(MPI_T_source_get_timestamp(opened.source, &now));
 	CHECK(opened.time <= now && now - opened.time < 60000000000,
-		"its time is that of its source");
+		"the event has a time of its source's clock");
 	OK(MPI_Session_finalize(&session));
-	CHECK(opened.n == 1 && closed.n == 1, "one closed");
-	CHECK(opened.last[0] == closed.last[0], "the same one");
+	CHECK(opened.n == 1 && closed.n == 1, "one session was closed");
+	CHECK(opened.last[0] == closed.last[0],
+		"the session that was opened is closed");
 	stop(regs[0], &opened);
 	OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
-	CHECK(opened.n == 1, "none after the registration was freed");
+	CHECK(opened.n == 1, "no event after the registration was freed");
 	OK(MPI_Session_finalize(&session));
 	stop(regs[1], &closed);
 }
@@ -136,13 +139,14 @@ static void watch_comms(void)
 		"comm_created", MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, &made);
 	regs[1] = listen("comm_freed", MPI_T_CB_REQUIRE_THREAD_SAFE, &freed);
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-	CHECK(made.n == 1, "one created, %d", made.n);
+	CHECK(made.n == 1, "one communicator was created, %d", made.n);
 	CHECK(made.last[1] == mtest.rank && made.last[2] == mtest.size,
-		"with rank and size");
-	CHECK(made.safety != MPI_T_CB_REQUIRE_NONE, "under a lock");
+		"the event has rank and size");
+	CHECK(made.safety != MPI_T_CB_REQUIRE_NONE,
+		"the event is raised under a lock");
 	OK(MPI_Comm_disconnect(&comm));
 	CHECK(freed.n == 1 && freed.last[0] == made.last[0],
-		"the same one freed");
+		"the communicator that was created is freed");
 	stop(regs[0], &made);
 	stop(regs[1], &freed);
 }
@@ -168,7 +172,7 @@ static void watch_messages(void)
 		OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
 		CHECK(rndv.n == 1 && rndv.last[1] == 0 &&
 				rndv.last[2] == TAG + 1 && rndv.last[3] == LONG,
-			"rendezvous with rank, tag and length");
+			"the rendezvous event has rank, tag and length");
 	} else if (mtest.rank == 0) {
 		OK(MPI_Probe(1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 		CHECK(queued.n >= 1, "a message was unexpected");
@@ -177,7 +181,8 @@ static void watch_messages(void)
 				MPI_STATUS_IGNORE));
 		CHECK(queued.last[1] == 1 && queued.last[2] == TAG + 1 &&
 				queued.last[3] == LONG,
-			"and the long one, with its length");
+			"the last event is of the long message, with its "
+			"length");
 		CHECK(!queued.is_late && queued.source < 16,
 			"events of a VCI are in order");
 		OK(MPI_Recv(buf, 5, MPI_CHAR, 1, TAG, MPI_COMM_WORLD,
@@ -199,7 +204,8 @@ static void watch_collectives(void)
 	for (int i = 0; i < 10; i++)
 		OK(MPI_Barrier(MPI_COMM_WORLD));
 	CHECK(seen.n >= 10, "each barrier has an algorithm, %d", seen.n);
-	CHECK(seen.last[3] == mtest.size, "among the members");
+	CHECK(seen.last[3] == mtest.size,
+		"the event has the number of members");
 	stop(reg, &seen);
 }
 
@@ -213,17 +219,18 @@ static void drop(void)
 	MPI_Comm comms[3];
 
 	OK(MPI_Comm_dup(MPI_COMM_SELF, &comms[0]));
-	CHECK(seen.n == 0, "the level does not suffice");
+	CHECK(seen.n == 0, "a callback of an insufficient level is not called");
 	OK(MPI_T_event_set_dropped_handler(reg, on_dropped));
 	OK(MPI_Comm_dup(MPI_COMM_SELF, &comms[1]));
-	CHECK(seen.n == 0 && seen.n_dropped == 0, "not reported yet");
+	CHECK(seen.n == 0 && seen.n_dropped == 0,
+		"the drop is not reported yet");
 	OK(MPI_T_event_register_callback(reg,
 		MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, MPI_INFO_NULL, &seen,
 		on_event));
 	OK(MPI_Comm_dup(MPI_COMM_SELF, &comms[2]));
 	CHECK(seen.n_dropped == 1, "one drop since the handler was set, %lld",
 		(long long)seen.n_dropped);
-	CHECK(seen.n == 1, "then the next event");
+	CHECK(seen.n == 1, "the next event is delivered");
 	OK(MPI_T_event_register_callback(reg,
 		MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, MPI_INFO_NULL, &seen,
 		NULL));
@@ -248,10 +255,11 @@ static void free_inside(void)
 	seen.frees_itself = true;
 	OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
 	OK(MPI_Session_finalize(&session));
-	CHECK(seen.n == 1 && seen.n_freed == 1, "freed by its callback");
+	CHECK(seen.n == 1 && seen.n_freed == 1,
+		"the registration is freed by its callback");
 	CHECK(MPI_T_event_handle_free(reg, NULL, NULL) ==
 			MPI_T_ERR_INVALID_HANDLE,
-		"and gone");
+		"the freed registration is invalid");
 	CHECK(MPI_T_event_read(last_instance, 0, &count) ==
 			MPI_T_ERR_INVALID_HANDLE,
 		"an event exists inside its callback only");
@@ -275,12 +283,12 @@ static void hint(void)
 	OK(MPI_Info_free(&used));
 	OK(MPI_T_event_callback_get_info(reg, MPI_T_CB_REQUIRE_NONE, &used));
 	OK(MPI_Info_get_nkeys(used, &n));
-	CHECK(n == 0, "its callback has none");
+	CHECK(n == 0, "its callback has no hint");
 	OK(MPI_Info_free(&used));
 	OK(MPI_T_event_callback_set_info(reg, MPI_T_CB_REQUIRE_NONE, info));
 	OK(MPI_T_event_callback_get_info(reg, MPI_T_CB_REQUIRE_NONE, &used));
 	OK(MPI_Info_get_nkeys(used, &n));
-	CHECK(n == 1, "now it has");
+	CHECK(n == 1, "the callback has the hint after it was set");
 	OK(MPI_Info_free(&used));
 	OK(MPI_Info_free(&info));
 	stop(reg, &seen);
@@ -304,6 +312,6 @@ int main(int argc, char **argv)
 	drop();
 	free_inside();
 	hint();
-	OK(MPI_T_finalize()); /* with a registration that is left */
+	OK(MPI_T_finalize()); /* a registration is still open */
 	return mtest_finish();
 }

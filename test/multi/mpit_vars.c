@@ -17,7 +17,7 @@ static MPI_T_pvar_handle pvar_open(
 
 	OK(MPI_T_pvar_get_index(name, class, &index));
 	OK(MPI_T_pvar_handle_alloc(session, index, object, &handle, &count));
-	CHECK(count == 1, "one value");
+	CHECK(count == 1, "the variable has one value");
 	return handle;
 }
 
@@ -39,7 +39,8 @@ static MPI_T_cvar_handle cvar_open(const char *name, int *count)
 	return handle;
 }
 
-/* Before the first session every number can be set, afterwards a few. */
+/* Before the first session, all numeric control variables can be set;
+ * afterwards, a few. */
 static void set_cvars(bool is_before)
 {
 	MPI_T_cvar_handle handle;
@@ -48,7 +49,7 @@ static void set_cvars(bool is_before)
 	int count, item;
 
 	handle = cvar_open("WEFT_STALL_WARN", &count);
-	CHECK(count == 1, "a number");
+	CHECK(count == 1, "a number has one value");
 	OK(MPI_T_cvar_read(handle, &was));
 	number = 77;
 	OK(MPI_T_cvar_write(handle, &number));
@@ -57,18 +58,18 @@ static void set_cvars(bool is_before)
 	CHECK(number == 77, "it has the value written");
 	number = -1;
 	CHECK(MPI_T_cvar_write(handle, &number) == MPI_T_ERR_INVALID,
-		"out of range");
+		"a value out of range is refused");
 	OK(MPI_T_cvar_read(handle, &number));
 	CHECK(number == 77, "a refused value changes nothing");
 	OK(MPI_T_cvar_write(handle, &was));
 	OK(MPI_T_cvar_handle_free(&handle));
 
 	handle = cvar_open("WEFT_LOG", &count);
-	CHECK(count > 8 && count <= TEXT, "a text");
+	CHECK(count > 8 && count <= TEXT, "a text has a maximum length");
 	strcpy(text, "error");
 	OK(MPI_T_cvar_write(handle, text));
 	CHECK(MPI_T_cvar_write(handle, bad) == MPI_T_ERR_INVALID,
-		"not in the list");
+		"a value that is not in the list is refused");
 	OK(MPI_T_cvar_read(handle, text));
 	CHECK(!strcmp(text, "error"), "it has the value written");
 	OK(MPI_T_cvar_write(handle, "warn"));
@@ -78,14 +79,15 @@ static void set_cvars(bool is_before)
 	OK(MPI_T_cvar_read(handle, &number));
 	CHECK(MPI_T_cvar_write(handle, &number) ==
 			(is_before ? MPI_SUCCESS : MPI_T_ERR_CVAR_SET_NOT_NOW),
-		"only the first session reads it");
+		"the variable can be set before the first session only");
 	OK(MPI_T_cvar_handle_free(&handle));
 
 	handle = cvar_open("WEFT_WAIT", &count);
 	OK(MPI_T_cvar_read(handle, &item));
-	CHECK(item == 0 || item == 1, "an item of its enumeration");
+	CHECK(item == 0 || item == 1,
+		"the value is an item of the enumeration");
 	CHECK(MPI_T_cvar_write(handle, &item) == MPI_T_ERR_CVAR_SET_NEVER,
-		"the environment sets it");
+		"only the environment sets the variable");
 	OK(MPI_T_cvar_handle_free(&handle));
 }
 
@@ -102,20 +104,21 @@ static void describe_cvar(void)
 	OK(MPI_T_cvar_get_info(index, name, &name_len, &verbosity, &type,
 		&items, NULL, &desc_len, &bind, &scope));
 	CHECK(!strcmp(name, "WEFT_"), "the name is cut, \"%s\"", name);
-	CHECK(name_len == sizeof("WEFT_WAIT"), "its whole length returned");
+	CHECK(name_len == sizeof("WEFT_WAIT"), "the whole length is returned");
 	CHECK(desc_len > 100, "there is a description");
-	CHECK(type == MPI_INT && items != MPI_T_ENUM_NULL, "an enumeration");
+	CHECK(type == MPI_INT && items != MPI_T_ENUM_NULL,
+		"the variable has an enumeration");
 	CHECK(bind == MPI_T_BIND_NO_OBJECT && scope == MPI_T_SCOPE_CONSTANT,
-		"of the process, constant");
+		"the variable is bound to no object and constant");
 	item_len = sizeof(item);
 	OK(MPI_T_enum_get_info(items, &n, item, &item_len));
-	CHECK(n == 2 && !strcmp(item, "WAIT"), "two items");
+	CHECK(n == 2 && !strcmp(item, "WAIT"), "the enumeration has two items");
 	item_len = sizeof(item);
 	OK(MPI_T_enum_get_item(items, 1, &value, item, &item_len));
-	CHECK(value == 1 && !strcmp(item, "block"), "the second is block");
+	CHECK(value == 1 && !strcmp(item, "block"), "the second item is block");
 	CHECK(MPI_T_enum_get_item(items, 2, &value, item, &item_len) ==
 			MPI_T_ERR_INVALID_INDEX,
-		"no third");
+		"the enumeration has no third item");
 }
 
 /* Two handles of one counter are independent. */
@@ -130,32 +133,37 @@ static void count_sessions(void)
 		OK(MPI_T_pvar_session_create(&sessions[i]));
 		handles[i] = pvar_open(sessions[i], "sessions",
 			MPI_T_PVAR_CLASS_COUNTER, NULL);
-		CHECK(pvar_value(sessions[i], handles[i]) == 0, "starts at 0");
+		CHECK(pvar_value(sessions[i], handles[i]) == 0,
+			"the counter starts at 0");
 	}
 	OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
 	OK(MPI_Session_finalize(&session));
-	CHECK(pvar_value(sessions[0], handles[0]) == 1, "one session");
+	CHECK(pvar_value(sessions[0], handles[0]) == 1,
+		"one session was opened");
 	OK(MPI_T_pvar_readreset(sessions[0], handles[0], &value));
 	CHECK(value == 1 && pvar_value(sessions[0], handles[0]) == 0,
-		"read and reset");
+		"readreset returns the value and resets it");
 	CHECK(pvar_value(sessions[1], handles[1]) == 1,
 		"the other handle keeps its value");
 	value = 100;
 	OK(MPI_T_pvar_write(sessions[1], handles[1], &value));
 	OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
 	OK(MPI_Session_finalize(&session));
-	CHECK(pvar_value(sessions[1], handles[1]) == 101, "counts from there");
+	CHECK(pvar_value(sessions[1], handles[1]) == 101,
+		"the counter continues from the value written");
 	OK(MPI_T_pvar_reset(sessions[1], MPI_T_PVAR_ALL_HANDLES));
-	CHECK(pvar_value(sessions[1], handles[1]) == 0, "all reset");
-	CHECK(pvar_value(sessions[0], handles[0]) == 1, "in one session");
+	CHECK(pvar_value(sessions[1], handles[1]) == 0,
+		"all handles of the session are reset");
+	CHECK(pvar_value(sessions[0], handles[0]) == 1,
+		"handles of another session are not reset");
 	CHECK(MPI_T_pvar_start(sessions[0], handles[0]) ==
 			MPI_T_ERR_PVAR_NO_STARTSTOP,
-		"always active");
+		"a variable that is always active cannot be started");
 	OK(MPI_T_pvar_start(sessions[0], MPI_T_PVAR_ALL_HANDLES));
 	OK(MPI_T_pvar_stop(sessions[0], MPI_T_PVAR_ALL_HANDLES));
 	CHECK(MPI_T_pvar_read(sessions[0], handles[1], &value) ==
 			MPI_T_ERR_INVALID_HANDLE,
-		"a handle of another session");
+		"a handle of another session is refused");
 	CHECK(MPI_T_pvar_read(sessions[0], MPI_T_PVAR_ALL_HANDLES, &value) ==
 			MPI_T_ERR_INVALID_HANDLE,
 		"all handles cannot be read");
@@ -186,7 +194,8 @@ static void watch_queues(void)
 	for (int i = 0; i < N; i++)
 		OK(MPI_Send(&i, 1, MPI_INT, 0, TAG, comm));
 	OK(MPI_Waitall(N, reqs, MPI_STATUSES_IGNORE));
-	CHECK(pvar_value(session, posted) == 0, "none is left");
+	CHECK(pvar_value(session, posted) == 0,
+		"no receive is posted any more");
 	for (int i = 0; i < 3; i++)
 		OK(MPI_Send(&i, 1, MPI_INT, 0, TAG, comm));
 	OK(MPI_Iprobe(0, TAG, comm, &flag, MPI_STATUS_IGNORE));
@@ -204,11 +213,11 @@ static void watch_queues(void)
 	OK(MPI_Comm_free(&comm));
 	CHECK(MPI_T_pvar_read(session, unexpected, &value) ==
 			MPI_T_ERR_INVALID_HANDLE,
-		"the communicator is gone");
+		"a variable of a freed communicator is invalid");
 	OK(MPI_Comm_dup(MPI_COMM_SELF, &other));
 	CHECK(MPI_T_pvar_read(session, posted, &value) ==
 			MPI_T_ERR_INVALID_HANDLE,
-		"another one does not take its place");
+		"a new communicator does not replace the freed one");
 	OK(MPI_T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES));
 	OK(MPI_T_pvar_handle_free(session, &posted));
 	OK(MPI_Comm_free(&other));
@@ -228,19 +237,19 @@ static void bind_wrongly(void)
 		"posted_receives", MPI_T_PVAR_CLASS_LEVEL, &index));
 	CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) ==
 			MPI_T_ERR_INVALID_HANDLE,
-		"no object");
+		"a missing object is refused");
 	CHECK(MPI_T_pvar_handle_alloc(session, index, (void *)MPI_COMM_WORLD,
 		      &handle, &count) == MPI_T_ERR_INVALID_HANDLE,
-		"a handle in place of its address");
+		"a handle instead of its address is refused");
 	CHECK(MPI_T_pvar_handle_alloc(session, index, &comm, &handle, &count) ==
 			MPI_T_ERR_INVALID_HANDLE,
-		"the null communicator");
+		"the null communicator is refused");
 	OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
 	freed = comm;
 	OK(MPI_Comm_free(&comm));
 	CHECK(MPI_T_pvar_handle_alloc(session, index, &freed, &handle,
 		      &count) == MPI_T_ERR_INVALID_HANDLE,
-		"a communicator that was freed");
+		"a freed communicator is refused");
 	OK(MPI_T_pvar_session_free(&session));
 }
 
@@ -259,12 +268,13 @@ static void sum_categories(void)
 
 		OK(MPI_T_category_get_info(i, name, &name_len, desc, &desc_len,
 			&n_cvars, &n_pvars, &n_subs));
-		CHECK(*name && *desc, "a name and a description");
+		CHECK(*name && *desc,
+			"a category has a name and a description");
 		OK(MPI_T_category_get_index(name, &index));
-		CHECK(index == i, "found by name");
+		CHECK(index == i, "a category is found by its name");
 		OK(MPI_T_category_get_num_events(i, &n_events));
 		CHECK(i == 0 ? n_subs == n_cat - 1 : n_subs == 0,
-			"the first contains the others");
+			"the first category contains the others");
 		cvars += n_cvars;
 		pvars += n_pvars;
 		events += n_events;
@@ -272,17 +282,21 @@ static void sum_categories(void)
 		members[0] = members[1] = -1;
 		OK(MPI_T_category_get_cvars(i, len, members));
 		CHECK((members[0] >= 0) == (len == 1) && members[1] == -1,
-			"at most len members");
+			"at most len members are returned");
 		OK(MPI_T_category_get_pvars(i, 500, members));
 		OK(MPI_T_category_get_events(i, 500, members));
 		OK(MPI_T_category_get_categories(i, 500, members));
 	}
 	OK(MPI_T_cvar_get_num(&n));
-	CHECK(cvars == n, "%d of %d control variables", cvars, n);
+	CHECK(cvars == n, "the categories have all control variables: %d of %d",
+		cvars, n);
 	OK(MPI_T_pvar_get_num(&n));
-	CHECK(pvars == n, "%d of %d performance variables", pvars, n);
+	CHECK(pvars == n,
+		"the categories have all performance variables: %d of %d",
+		pvars, n);
 	OK(MPI_T_event_get_num(&n));
-	CHECK(events == n, "%d of %d events", events, n);
+	CHECK(events == n, "the categories have all events: %d of %d", events,
+		n);
 	OK(MPI_T_category_changed(&again));
 	CHECK(stamp == again, "categories are constant");
 }
@@ -359,7 +373,7 @@ static void use_threads(void)
 	}
 	for (int i = 0; i < THREADS; i++) {
 		pthread_join(threads[i], &errs);
-		CHECK(!errs, "no error in a thread");
+		CHECK(!errs, "no thread had an error");
 	}
 }
 

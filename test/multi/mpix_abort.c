@@ -62,7 +62,8 @@ static void all_there(MPI_Comm all)
 		OK(MPI_Recv(&x, 1, MPI_INT, r, 3, all, MPI_STATUS_IGNORE));
 }
 
-/* the end of the others is an error like any failure; all other objects work */
+/* The end of the other half is an error like any failure. All other objects
+ * work. */
 static void go_on(MPI_Comm all, MPI_Comm half)
 {
 	int x = 0;

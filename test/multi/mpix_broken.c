@@ -47,7 +47,7 @@ static void broken(MPI_Session session, const char *set)
 
 	FAILS(MPI_Group_from_session_pset(session, set, &group),
 		MPIX_ERR_PROC_FAILED);
-	CHECK(group == MPI_GROUP_NULL, "'%s': no group", set);
+	CHECK(group == MPI_GROUP_NULL, "'%s': no group is created", set);
 	FAILS(MPI_Session_get_pset_info(session, set, &info),
 		MPIX_ERR_PROC_FAILED);
 	FAILS(MPIX_Session_pset_union(session, set, "part", "new"),

@@ -14,10 +14,10 @@ static void istart(MPI_Session session, const char *pset, const char *tag,
 {
 	MPI_Group group = session_group(session, pset);
 
-	*comm = MPI_COMM_WORLD; /* not one that is made */
+	*comm = MPI_COMM_WORLD; /* a value that is not the result */
 	OK(MPIX_Comm_icreate_from_group(
 		group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, comm, req));
-	CHECK(*req != MPI_REQUEST_NULL, "%s: a request", tag);
+	CHECK(*req != MPI_REQUEST_NULL, "%s: a request is created", tag);
 	OK(MPI_Group_free(&group)); /* may be sent immediately */
 }
 
@@ -125,7 +125,8 @@ static void nothing(MPI_Session session)
 	OK(MPI_Group_free(&group));
 }
 
-/* the session ends first: leaving is complete then, a creation has failed */
+/* The session is finalized first: the disconnect completes, and the creation
+ * fails. */
 static void session_first(void)
 {
 	MPI_Session session = session_open(), other = session_open();
@@ -134,7 +135,7 @@ static void session_first(void)
 	MPI_Request left, made = MPI_REQUEST_NULL;
 
 	OK(MPIX_Comm_idisconnect(&comm, &left));
-	if (mtest.rank > 0) /* rank 0 never will */
+	if (mtest.rank > 0) /* rank 0 never calls it */
 		istart(session, "mpi://WORLD", "never", &never, &made);
 	session_close(&session);
 	OK(MPI_Wait(&left, MPI_STATUS_IGNORE));

@@ -106,16 +106,20 @@ static void operations(MPI_Session session, unsigned a, unsigned b)
 {
 	unsigned all = (1u << mtest.size) - 1;
 
-	CHECK(bits_of(session, "a") == a, "set a: %x", a);
+	CHECK(bits_of(session, "a") == a, "set a has its members: %x", a);
 	OK(MPIX_Session_pset_union(session, "a", "b", "a or b"));
 	OK(MPIX_Session_pset_intersection(session, "a", "b", "a and b"));
 	OK(MPIX_Session_pset_difference(session, "a", "b", "a not b"));
 	OK(MPIX_Session_pset_difference(session, "mpi://WORLD", "a", "not a"));
 	OK(MPIX_Session_pset_difference(session, "a", "a", "none"));
-	CHECK(bits_of(session, "a or b") == (a | b), "union");
-	CHECK(bits_of(session, "a and b") == (a & b), "intersection");
-	CHECK(bits_of(session, "a not b") == (a & ~b), "difference");
-	CHECK(bits_of(session, "not a") == (all & ~a), "complement");
+	CHECK(bits_of(session, "a or b") == (a | b),
+		"a union has the members of both sets");
+	CHECK(bits_of(session, "a and b") == (a & b),
+		"an intersection has the common members");
+	CHECK(bits_of(session, "a not b") == (a & ~b),
+		"a difference has the members of the first set alone");
+	CHECK(bits_of(session, "not a") == (all & ~a),
+		"a complement has all other processes");
 	CHECK(bits_of(session, "none") == 0, "the set has no member");
 	kind_is(session, "a or b", "application");
 	FAILS(MPIX_Session_pset_union(session, "a", "nobody's", "x"),

@@ -18,7 +18,7 @@ struct notified {
 	int n;
 	int change[N_NEWS];
 	char name[N_NEWS][64];
-	int size; /* of the set, at its notification */
+	int size; /* size of the set when the callback ran */
 };
 
 static void on_change(
@@ -51,7 +51,7 @@ static int was_notified(
 	return n;
 }
 
-/* in calls that wait for something else */
+/* Waits for a notification, in calls that wait for other events. */
 static void wait_told(struct notified *notified, const char *name, int change)
 {
 	MPI_Comm self = session_comm(notified->session, "mpi://SELF", "wait");
@@ -95,7 +95,8 @@ static void wrong(MPI_Session session)
 	OK(MPI_Group_free(&self));
 }
 
-/* one makes it; the last process, perhaps no member, sees it too */
+/* One process defines a set. All processes see it, also those that are no
+ * members. */
 static void made(struct notified *notified, MPI_Comm all)
 {
 	MPI_Session session = notified->session;
@@ -111,8 +112,8 @@ static void made(struct notified *notified, MPI_Comm all)
 			MPI_ERR_NAME);
 	}
 	wait_told(notified, "even", MPIX_PSET_DEFINED);
-	CHECK(notified->size == (mtest.size + 1) / 2, "%d members",
-		notified->size);
+	CHECK(notified->size == (mtest.size + 1) / 2,
+		"the callback gets the number of members: %d", notified->size);
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[1]));
 	CHECK(n[1] == n[0] + is_in, "members count it: %d then %d", n[0], n[1]);
 	if (is_in) {
@@ -123,7 +124,7 @@ static void made(struct notified *notified, MPI_Comm all)
 	OK(MPI_Group_free(&group));
 }
 
-/* another takes it back */
+/* Another process deletes the set. */
 static void gone(struct notified *notified, MPI_Comm all, int how)
 {
 	MPI_Session session = notified->session;
@@ -167,7 +168,7 @@ static void local(struct notified *notified, MPI_Session other)
 	OK(MPI_Group_free(&group));
 }
 
-/* facts of a set of the command line */
+/* Checks the info of a set of the command line. */
 static void given(MPI_Session session, const char *name)
 {
 	char kind[32] = "", size[32] = "";
@@ -178,7 +179,7 @@ static void given(MPI_Session session, const char *name)
 	OK(MPI_Group_size(group, &members));
 	OK(MPI_Group_rank(group, &rank));
 	OK(MPI_Group_free(&group));
-	CHECK(rank != MPI_UNDEFINED, "I am in '%s'", name);
+	CHECK(rank != MPI_UNDEFINED, "this process is in '%s'", name);
 	OK(MPI_Session_get_pset_info(session, name, &info));
 	OK(MPI_Info_get_string(info, "weft_kind", &len, kind, &flag));
 	CHECK(flag && !strcmp(kind, "manager"), "'%s' is '%s'", name, kind);
@@ -205,7 +206,7 @@ static void stop_on_change(
 	OK(MPIX_Session_set_pset_callback(session, NULL, NULL));
 }
 
-/* it may be taken off from within, then it is over */
+/* The callback may be removed from within itself. It is not called again. */
 static void taken_off(MPI_Session session)
 {
 	MPI_Group group = even_group(session);
@@ -214,7 +215,7 @@ static void taken_off(MPI_Session session)
 	OK(MPIX_Session_set_pset_callback(session, stop_on_change, &n));
 	OK(MPIX_Session_create_pset(session, "one", group));
 	OK(MPIX_Session_create_pset(session, "two", group));
-	CHECK(n == 1, "called once, %d", n);
+	CHECK(n == 1, "the callback is called once, %d", n);
 	FAILS(MPIX_Session_set_pset_callback(MPI_SESSION_NULL, NULL, NULL),
 		MPI_ERR_SESSION);
 	OK(MPI_Group_free(&group));

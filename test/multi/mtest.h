@@ -35,7 +35,8 @@ enum {
 	MTEST_SKIP = 77,
 	MTEST_LATE = 124,
 	MTEST_SHOW = 20,
-	MTEST_SOON_S = 60, /* no wait; the machine may stall meanwhile */
+	MTEST_SOON_S = 60, /* limit for an operation that must not wait; the
+			    * machine itself may stall for seconds */
 };
 
 struct mtest {
@@ -44,7 +45,7 @@ struct mtest {
 	_Atomic long n_checks;
 	_Atomic long n_failed;
 	_Atomic int line;
-	int err; /* stderr as it was */
+	int err; /* a copy of the original stderr */
 	const char *name;
 };
 
@@ -169,7 +170,7 @@ static inline void mtest_init(int *argc, char ***argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &mtest.size);
 }
 
-/* the exit status; a first rank that checked nothing has failed */
+/* returns the exit status; rank 0 fails if it has checked nothing */
 static inline int mtest_done(void)
 {
 	if (mtest.rank == 0 && mtest.n_checks == 0)
@@ -271,7 +272,7 @@ static inline double mtest_now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-/* seconds that this process has computed: others on its core do not count */
+/* processor time of this process in seconds */
 static inline double mtest_cpu(void)
 {
 	struct timespec ts;
@@ -280,7 +281,7 @@ static inline double mtest_cpu(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-/* be late on purpose; never a way to wait for something */
+/* delays this process; never use it to wait for something */
 static inline void mtest_linger(int ms)
 {
 	struct timespec ts = { ms / 1000, (long)(ms % 1000) * 1000000 };
@@ -315,9 +316,8 @@ static inline long mtest_memory_kib(const char *field)
 	return kib;
 }
 
-/* Memory that this process has written, without pages of files such as its
- * code: these appear when they are first used and are dropped under memory
- * pressure. */
+/* KiB of memory that this process has written. Pages of files, such as its
+ * code, do not count: the kernel maps and drops them at any time. */
 static inline long mtest_filled_kib(void)
 {
 	return mtest_memory_kib("RssAnon") + mtest_memory_kib("RssShmem");

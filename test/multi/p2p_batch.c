@@ -92,9 +92,11 @@ static void around(void)
 			int at = COLS * k + i % COLS;
 
 			CHECK(other[2 * i][k] == 100 * left + at,
-				"%d from the left", other[2 * i][k]);
+				"the word of the left neighbour arrives: %d",
+				other[2 * i][k]);
 			CHECK(other[2 * i + 1][k] == 100 * right + at,
-				"%d from the right", other[2 * i + 1][k]);
+				"the word of the right neighbour arrives: %d",
+				other[2 * i + 1][k]);
 		}
 }
 

@@ -58,7 +58,8 @@ int main(int argc, char **argv)
 
 		OK(MPI_Recv(data, len, MPI_BYTE, 0, i, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
-		CHECK(mtest_same(data, len, i), "buffered message %d", i);
+		CHECK(mtest_same(data, len, i),
+			"buffered message %d arrives unchanged", i);
 	}
 	cancel_received(data, 10);
 	cancel_received(data, 20000);
@@ -76,7 +77,7 @@ int main(int argc, char **argv)
 		OK(MPI_Recv(data, LAST, MPI_BYTE, 0, 77, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
 		CHECK(mtest_same(data, LAST, 77),
-			"S128, S129, S130: the last message");
+			"S128, S129, S130: the last message arrives unchanged");
 	}
 	OK(MPI_Finalize());
 	free(buffer);

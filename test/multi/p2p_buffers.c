@@ -48,7 +48,7 @@ static void receive_some(int seed, const char *what)
 		OK(MPI_Recv(
 			data, LEN, MPI_BYTE, 0, i, comm, MPI_STATUS_IGNORE));
 		CHECK(mtest_same(data, LEN, seed + i),
-			"%s: buffered message %d", what, i);
+			"%s: buffered message %d arrives unchanged", what, i);
 	}
 }
 

@@ -25,7 +25,7 @@ static void receive_all(int len, char mark)
 	for (int from = 1; from < mtest.size; from++)
 		CHECK(data[from][0] == mark + from &&
 				data[from][len - 1] == mark + from,
-			"%d bytes from %d", len, from);
+			"%d bytes from %d arrive", len, from);
 }
 
 int main(int argc, char **argv)

@@ -127,8 +127,9 @@ static void exchange(const struct layout *to, const struct layout *from)
 		to->type, left, 1, MPI_COMM_WORLD, &st));
 	OK(MPI_Get_count(&st, to->type, &n));
 	OK(MPI_Get_elements(&st, MPI_INT, &elements));
-	CHECK(n == to->count && elements == INTS, "%s: %d of %d ints", to->name,
-		elements, INTS);
+	CHECK(n == to->count && elements == INTS,
+		"%s: the count is right, %d of %d ints", to->name, elements,
+		INTS);
 	CHECK(check_in(in, to, 1000 * left), "%s into %s", from->name,
 		to->name);
 }
@@ -171,7 +172,7 @@ static void columns(int rows)
 	for (int i = 0; i < rows * 3; i++)
 		bad += in[i] !=
 		       (i % 3 == 2 ? left + (i / 3 * 4 + 1) * 0.5 : 0.0);
-	CHECK(bad == 0, "%d rows: %d wrong", rows, bad);
+	CHECK(bad == 0, "%d rows: %d are wrong", rows, bad);
 	/* strided to packed and back to strided */
 	memset(in, 0, rows * sizeof(double));
 	OK(MPI_Sendrecv(out + 3, 1, wide, right, 2, in, rows, MPI_DOUBLE, left,
@@ -179,7 +180,8 @@ static void columns(int rows)
 	bad = 0;
 	for (int i = 0; i < rows; i++)
 		bad += in[i] != left + (i * 4 + 3) * 0.5;
-	CHECK(bad == 0, "%d rows to contiguous memory: %d wrong", rows, bad);
+	CHECK(bad == 0, "%d rows to contiguous memory: %d items are wrong",
+		rows, bad);
 	OK(MPI_Type_free(&wide));
 	OK(MPI_Type_free(&narrow));
 	free(out);
@@ -212,8 +214,8 @@ static void bottom(void)
 	OK(MPI_Type_free(&out));
 	CHECK(in == MPI_DATATYPE_NULL, "a freed type is null");
 	OK(MPI_Waitall(2, req, MPI_STATUSES_IGNORE));
-	CHECK(got[0] == 0 && got[1] == left, "the int at its address");
-	CHECK(got_b == left * 1.5, "the double at its address");
+	CHECK(got[0] == 0 && got[1] == left, "the int arrives at its address");
+	CHECK(got_b == left * 1.5, "the double arrives at its address");
 }
 
 int main(int argc, char **argv)

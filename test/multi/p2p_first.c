@@ -65,14 +65,15 @@ int main(int argc, char **argv)
 	}
 	OK(MPI_Waitall(n, requests, MPI_STATUSES_IGNORE));
 	for (int i = 0; i < mtest.size; i++)
-		CHECK(from[i] == i, "rank %d sent %d", i, from[i]);
+		CHECK(from[i] == i, "the word of rank %d arrives: %d", i,
+			from[i]);
 	n = n_asked;
 	OK(MPI_Allreduce(&n, &n_asked, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
 	if (mtest.rank == 0)
 		printf("# %d questions, of %d that could be asked%s\n", n_asked,
 			4 * most, is_one_node() ? "" : "; not one node");
 	CHECK(!is_one_node() || n_asked < most,
-		"%d lookups, wanted less than %d", n_asked, most);
+		"few peers are looked up: %d, the limit is %d", n_asked, most);
 	free(from);
 	free(requests);
 	return mtest_finish();

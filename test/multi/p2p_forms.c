@@ -170,16 +170,19 @@ static void check_packing(void)
 	int got[2] = { 0, 0 };
 
 	OK(MPI_Pack_size_c(2, MPI_INT, world, &len));
-	CHECK(len >= 8, "%lld bytes packed", (long long)len);
+	CHECK(len >= 8, "pack_size is at least the data: %lld bytes",
+		(long long)len);
 	OK(MPI_Pack_c(mine, 2, MPI_INT, buffer, BUFFER, &at, world));
-	CHECK(at >= 8 && at <= len, "position %lld", (long long)at);
+	CHECK(at >= 8 && at <= len, "pack advances the position: %lld",
+		(long long)at);
 	len = at;
 	at = 0;
 	OK(MPI_Unpack_c(buffer, len, &at, got, 2, MPI_INT, world));
 	CHECK(at == len && got[0] == 7 && got[1] == 8, "%d, %d unpacked",
 		got[0], got[1]);
 	OK(MPI_Pack_external_size_c("external32", 2, MPI_INT, &len));
-	CHECK(len == 8, "%lld bytes in external32", (long long)len);
+	CHECK(len == 8, "the size in external32 is 8: %lld bytes",
+		(long long)len);
 	at = 0;
 	OK(MPI_Pack_external_c(
 		"external32", mine, 2, MPI_INT, buffer, BUFFER, &at));

@@ -124,7 +124,7 @@ static void until_helped(char *buf)
 		has_helped = atomic_load(&n_writes) > 0;
 		OK(MPI_Bcast(&has_helped, 1, MPI_INT, 0, comm));
 	}
-	CHECK(has_helped, "the sender copied a part");
+	CHECK(has_helped, "the sender copied a part of the data");
 }
 
 static void refused(char *buf)

@@ -19,10 +19,11 @@ static void blocking(MPI_Count n)
 			OK(MPI_Recv_c(buf, n, MPI_SHORT, peer, tag,
 				MPI_COMM_WORLD, &st));
 			OK(MPI_Get_count_c(&st, MPI_SHORT, &got));
-			CHECK(got == n, "%lld shorts counted, got %lld",
+			CHECK(got == n,
+				"the status counts %lld shorts, got %lld",
 				(long long)n, (long long)got);
 			CHECK(mtest_same(buf, n * sizeof(short), 3),
-				"%lld shorts unchanged", (long long)n);
+				"%lld shorts arrive unchanged", (long long)n);
 		}
 	}
 	free(buf);
@@ -59,7 +60,8 @@ static void beyond_int(void)
 	OK(MPI_Type_contiguous_c(huge, MPI_INT, &type));
 	OK(MPI_Type_commit(&type));
 	OK(MPI_Type_size_c(type, &size));
-	CHECK(size == huge * 4, "12 GiB of ints, got %lld", (long long)size);
+	CHECK(size == huge * 4, "the size of the type is 12 GiB, got %lld",
+		(long long)size);
 	OK(MPI_Type_get_extent_c(type, &lb, &extent));
 	CHECK(lb == 0 && extent == huge * 4, "the extent goes beyond int");
 	OK(MPI_Type_size(type, &small));

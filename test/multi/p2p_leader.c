@@ -23,15 +23,18 @@ static void exchange(int len)
 	OK(MPI_Sendrecv(out, len, MPI_BYTE, other, 1, in, MOST, MPI_BYTE, other,
 		1, MPI_COMM_WORLD, &status));
 	MPI_Get_count(&status, MPI_BYTE, &got);
-	CHECK(got == len, "%d bytes of %d", got, len);
-	CHECK(mtest_same(in, len, other + len), "%d bytes, data", len);
+	CHECK(got == len, "the length of the message is right: %d bytes of %d",
+		got, len);
+	CHECK(mtest_same(in, len, other + len), "%d bytes arrive unchanged",
+		len);
 	if (mtest.rank == 0)
 		OK(MPI_Send(out, len, MPI_BYTE, 1, 2, MPI_COMM_WORLD));
 	else
 		OK(MPI_Recv(in, len, MPI_BYTE, 0, 2, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
 	if (mtest.rank)
-		CHECK(mtest_same(in, len, len), "%d bytes, sent", len);
+		CHECK(mtest_same(in, len, len),
+			"the send buffer of %d bytes is unchanged", len);
 	free(in);
 	free(out);
 }

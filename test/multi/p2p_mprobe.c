@@ -39,7 +39,8 @@ static void receive(MPI_Message *message, int i, bool blocking)
 	OK(MPI_Get_count(&st, MPI_BYTE, &n));
 	CHECK(n == len && mtest_same(buf, len, i),
 		"message %d has its own data", i);
-	CHECK(st.MPI_SOURCE == 0 && st.MPI_TAG == 6, "status after mrecv");
+	CHECK(st.MPI_SOURCE == 0 && st.MPI_TAG == 6,
+		"the status of mrecv has source and tag");
 	free(buf);
 }
 

@@ -71,7 +71,7 @@ static void receiver(MPI_Datatype type, int stride, int n_parts, int rounds)
 		for (int i = 0; i < TOTAL; i++)
 			bad += data[i * stride] != value(round, i);
 	}
-	CHECK(bad == 0, "%d items wrong in %d parts", bad, n_parts);
+	CHECK(bad == 0, "%d items are wrong in %d parts", bad, n_parts);
 	OK(MPI_Request_free(&req));
 }
 
@@ -86,7 +86,7 @@ static void beside(void)
 	else
 		OK(MPI_Irecv(&word, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, &req));
 	OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
-	CHECK(word == 77, "the ordinary message");
+	CHECK(word == 77, "the ordinary message arrives");
 }
 
 /* A request without partitions, or with empty ones, completes immediately. */

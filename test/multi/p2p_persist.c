@@ -37,8 +37,9 @@ static void ring(int mode, int len)
 			"persistent requests stay");
 		OK(MPI_Get_count(&st[1], MPI_BYTE, &n));
 		CHECK(n == len && mtest_same(in, len, left * 50 + i),
-			"mode %d, %d B, round %d", mode, len, i);
-		CHECK(st[1].MPI_SOURCE == left, "status of round %d", i);
+			"mode %d: %d B arrive in round %d", mode, len, i);
+		CHECK(st[1].MPI_SOURCE == left,
+			"the status of round %d has the source", i);
 	}
 	/* a cancelled receive can be started again */
 	OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -46,7 +47,8 @@ static void ring(int mode, int len)
 	OK(MPI_Cancel(&req[1]));
 	OK(MPI_Wait(&req[1], st));
 	OK(MPI_Test_cancelled(st, &flag));
-	CHECK(flag && req[1] != MPI_REQUEST_NULL, "cancelled and inactive");
+	CHECK(flag && req[1] != MPI_REQUEST_NULL,
+		"a cancelled request is complete and kept");
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	OK(MPI_Request_free(&req[0]));
 	OK(MPI_Request_free(&req[1]));

@@ -17,7 +17,7 @@ static void freed_sends(void)
 		OK(MPI_Isend(
 			buf[i], lens[i], MPI_BYTE, 1, i, MPI_COMM_WORLD, &req));
 		OK(MPI_Request_free(&req));
-		CHECK(req == MPI_REQUEST_NULL, "S121: freeing nullifies");
+		CHECK(req == MPI_REQUEST_NULL, "S121: a freed request is null");
 	}
 	for (int i = N_LENS - 1; i >= 0 && mtest.rank == 1; i--) {
 		OK(MPI_Recv(buf[i], lens[i], MPI_BYTE, 0, i, MPI_COMM_WORLD,

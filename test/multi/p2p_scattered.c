@@ -93,15 +93,16 @@ static void travel(int n, int from_step, int to_step, int other)
 		OK(MPI_Send(out.at, 1, out.type, other, TAG, MPI_COMM_WORLD));
 	}
 	CHECK(!count_wrong(&in, n, 1e6 * (other + 1)),
-		"%d from every %d to every %d", n, from_step, to_step);
+		"%d items from every %d to every %d arrive", n, from_step,
+		to_step);
 	set(&in, 0);
 	OK(MPI_Irecv(in.at, 1, in.type, other, TAG, MPI_COMM_WORLD, &req[0]));
 	OK(MPI_Isend(out.at, 1, out.type, other, TAG, MPI_COMM_WORLD, &req[1]));
 	OK(MPI_Waitall(2, req, MPI_STATUSES_IGNORE));
 	is_scarce = false;
 	CHECK(!count_wrong(&in, n, 1e6 * (other + 1)),
-		"%d from every %d to every %d, in both directions", n,
-		from_step, to_step);
+		"%d items from every %d to every %d arrive, in both directions",
+		n, from_step, to_step);
 	side_free(&out);
 	side_free(&in);
 }

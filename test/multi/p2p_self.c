@@ -21,7 +21,8 @@ static void exchange(MPI_Comm comm, int me, int len, bool posted_first)
 			in, len, MPI_BYTE, MPI_ANY_SOURCE, 4, comm, &req[1]));
 	OK(MPI_Waitall(2, req, st));
 	OK(MPI_Get_count(&st[1], MPI_BYTE, &n));
-	CHECK(n == len && mtest_same(in, len, len), "%d B to myself", len);
+	CHECK(n == len && mtest_same(in, len, len),
+		"%d B to this process itself arrive", len);
 	CHECK(st[1].MPI_SOURCE == me, "my own rank is the source");
 	free(out);
 	free(in);
@@ -42,7 +43,7 @@ static void synchronous(MPI_Comm comm, int me)
 		MPI_STATUS_IGNORE));
 	OK(MPI_Sendrecv_replace(
 		&v, 1, MPI_INT, me, 2, me, 2, comm, MPI_STATUS_IGNORE));
-	CHECK(v == 9, "sendrecv_replace with the own rank");
+	CHECK(v == 9, "sendrecv_replace with the own rank returns the data");
 }
 
 static void truncated(MPI_Comm comm, int me)

@@ -19,7 +19,7 @@ static void ring(int len)
 	CHECK(n == len && mtest_same(in, len, left),
 		"%d B are passed around the ring", len);
 	CHECK(st.MPI_SOURCE == left && st.MPI_TAG == left,
-		"status of the ring");
+		"the status has the left neighbour's source and tag");
 	free(out);
 	free(in);
 }
@@ -37,8 +37,8 @@ static void ring_replace(int len)
 
 		OK(MPI_Sendrecv_replace(buf, len, MPI_BYTE, right, 9, left, 9,
 			MPI_COMM_WORLD, &st));
-		CHECK(mtest_same(buf, len, owner), "%d B replaced at hop %d",
-			len, hop);
+		CHECK(mtest_same(buf, len, owner),
+			"%d B are replaced by the owner's at hop %d", len, hop);
 		CHECK(st.MPI_SOURCE == left,
 			"the status has the left neighbour as source");
 	}

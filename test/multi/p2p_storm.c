@@ -79,8 +79,9 @@ static void arrived(char *done, const char *buf, const MPI_Status *st, int n)
 		    from))
 		return;
 	done[from * n + k] = 1;
-	CHECK(len == len_of(from, mtest.rank, k), "%d from %d: %d B, got %d", k,
-		from, len_of(from, mtest.rank, k), len);
+	CHECK(len == len_of(from, mtest.rank, k),
+		"message %d from %d has %d B, got %d", k, from,
+		len_of(from, mtest.rank, k), len);
 	CHECK(mtest_same(buf, len, hash(from, mtest.rank, k, 3)),
 		"%d from %d is unchanged", k, from);
 }

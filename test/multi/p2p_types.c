@@ -108,11 +108,11 @@ static void check_shape(const struct kind *kind)
 	int size = -1, len = 0;
 
 	OK(MPI_Type_size(kind->type, &size));
-	CHECK((size_t)size == kind->size, "%s: size %zu, got %d", kind->name,
+	CHECK((size_t)size == kind->size, "%s has size %zu, got %d", kind->name,
 		kind->size, size);
 	OK(MPI_Type_get_extent(kind->type, &lb, &extent));
 	CHECK(lb == 0 && (size_t)extent == kind->extent,
-		"%s: extent %zu, got %ld", kind->name, kind->extent,
+		"%s has extent %zu, got %ld", kind->name, kind->extent,
 		(long)extent);
 	OK(MPI_Type_get_name(kind->type, name, &len));
 	CHECK(strncmp(name, "MPI_", 4) == 0 && len == (int)strlen(name),
@@ -132,7 +132,8 @@ static void travel(const struct kind *kind, int n)
 	OK(MPI_Sendrecv(out, n, kind->type, right, n, in, n, kind->type, left,
 		n, MPI_COMM_WORLD, &st));
 	OK(MPI_Get_count(&st, kind->type, &got));
-	CHECK(got == n, "%s: %d elements, got %d", kind->name, n, got);
+	CHECK(got == n, "%s: the status counts %d elements, got %d", kind->name,
+		n, got);
 	mtest_fill(out, len, mtest.rank * 3 + n);
 	CHECK(same_data(kind, in, out, n), "%s: %d elements arrive unchanged",
 		kind->name, n);

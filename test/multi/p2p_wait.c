@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_wait: Wait and Test, any, some and all, with null and inactive ones */
+/* p2p_wait: wait and test for one, any, some and all requests, null and
+ * inactive requests included */
 #include "mtest.h"
 
 enum { N = 12 };
@@ -11,11 +12,14 @@ static void check_empty(const MPI_Status *st, const char *what)
 {
 	int n = -1, cancelled = -1;
 
-	CHECK(st->MPI_SOURCE == MPI_ANY_SOURCE, "%s: empty source", what);
-	CHECK(st->MPI_TAG == MPI_ANY_TAG, "%s: empty tag", what);
-	CHECK(st->MPI_ERROR == MPI_SUCCESS, "%s: empty error", what);
+	CHECK(st->MPI_SOURCE == MPI_ANY_SOURCE,
+		"%s: the status has the empty source", what);
+	CHECK(st->MPI_TAG == MPI_ANY_TAG, "%s: the status has the empty tag",
+		what);
+	CHECK(st->MPI_ERROR == MPI_SUCCESS, "%s: the status has no error",
+		what);
 	OK(MPI_Get_count(st, MPI_INT, &n));
-	CHECK(n == 0, "%s: empty count, got %d", what, n);
+	CHECK(n == 0, "%s: the status has the count 0, got %d", what, n);
 	OK(MPI_Test_cancelled(st, &cancelled));
 	CHECK(!cancelled, "%s: an empty status is not cancelled", what);
 }
@@ -43,21 +47,26 @@ static void null_requests(void)
 	OK(MPI_Testall(3, none, &flag, st));
 	CHECK(flag, "testall of null requests is true");
 	OK(MPI_Waitany(3, none, &which, st));
-	CHECK(which == MPI_UNDEFINED, "waitany of null ones: undefined");
+	CHECK(which == MPI_UNDEFINED,
+		"waitany of null requests returns MPI_UNDEFINED");
 	check_empty(st, "waitany");
 	flag = 0;
 	OK(MPI_Testany(3, none, &which, &flag, st));
-	CHECK(flag && which == MPI_UNDEFINED, "testany of null ones");
+	CHECK(flag && which == MPI_UNDEFINED,
+		"testany of null requests is true");
 	OK(MPI_Waitsome(3, none, &count, index, st));
-	CHECK(count == MPI_UNDEFINED, "waitsome of null ones: undefined");
+	CHECK(count == MPI_UNDEFINED,
+		"waitsome of null requests returns MPI_UNDEFINED");
 	OK(MPI_Testsome(3, none, &count, index, st));
-	CHECK(count == MPI_UNDEFINED, "testsome of null ones: undefined");
+	CHECK(count == MPI_UNDEFINED,
+		"testsome of null requests returns MPI_UNDEFINED");
 	OK(MPI_Waitall(0, NULL, MPI_STATUSES_IGNORE));
 	flag = 0;
 	OK(MPI_Testall(0, NULL, &flag, MPI_STATUSES_IGNORE));
-	CHECK(flag, "testall of nothing is true");
+	CHECK(flag, "testall of no requests is true");
 	OK(MPI_Waitany(0, NULL, &which, MPI_STATUS_IGNORE));
-	CHECK(which == MPI_UNDEFINED, "waitany of nothing: undefined");
+	CHECK(which == MPI_UNDEFINED,
+		"waitany of no requests returns MPI_UNDEFINED");
 	OK(MPI_Request_get_status(MPI_REQUEST_NULL, &flag, st));
 	CHECK(flag, "get_status of a null request is true");
 	check_empty(st, "get_status");
@@ -80,16 +89,19 @@ static void inactive_requests(void)
 	OK(MPI_Test(&idle[0], &flag, st));
 	CHECK(flag, "test of an inactive request is true");
 	OK(MPI_Waitany(2, idle, &which, st));
-	CHECK(which == MPI_UNDEFINED, "waitany of inactive ones: undefined");
+	CHECK(which == MPI_UNDEFINED,
+		"waitany of inactive requests returns MPI_UNDEFINED");
 	OK(MPI_Waitsome(2, idle, &count, index, st));
-	CHECK(count == MPI_UNDEFINED, "waitsome of inactive ones");
+	CHECK(count == MPI_UNDEFINED,
+		"waitsome of inactive requests returns MPI_UNDEFINED");
 	OK(MPI_Waitall(2, idle, st));
 	OK(MPI_Request_free(&idle[0]));
 	OK(MPI_Request_free(&idle[1]));
 	CHECK(idle[0] == MPI_REQUEST_NULL, "a freed request is null");
 }
 
-/* rank 0 receives N messages of rank 1 into in[]; some slots stay null */
+/* Rank 0 posts a receive from rank 1 into in[i] for each i, but leaves every
+ * fourth request null. */
 static void post(void)
 {
 	memset(in, -1, sizeof(in));
@@ -101,7 +113,8 @@ static void post(void)
 	}
 }
 
-/* rank 1 sends them from the last to the first, each after a message of rank 0
+/* Rank 1 sends the messages from the last to the first, each when rank 0 has
+ * sent a go message.
  */
 static void serve(void)
 {
@@ -129,9 +142,9 @@ static void check_slot(int i, const MPI_Status *st)
 	int n = -1;
 
 	OK(MPI_Get_count(st, MPI_INT, &n));
-	CHECK(in[i] == i * 11, "slot %d got %d", i, in[i]);
+	CHECK(in[i] == i * 11, "slot %d has its message, got %d", i, in[i]);
 	CHECK(st->MPI_TAG == i && st->MPI_SOURCE == 1 && n == 1,
-		"status of slot %d", i);
+		"the status of slot %d is right", i);
 	CHECK(req[i] == MPI_REQUEST_NULL, "slot %d is null again", i);
 }
 
@@ -146,7 +159,7 @@ static void by_any(bool testing)
 			continue;
 		flag = 1;
 		OK(MPI_Testany(N, req, &which, &flag, &st));
-		CHECK(!flag, "no request is complete before the signal");
+		CHECK(!flag, "no request is complete before its go message");
 		CHECK(which == MPI_UNDEFINED,
 			"without a flag the index is undefined");
 		go(1);
@@ -171,7 +184,7 @@ static void by_some(bool testing)
 
 	post();
 	OK(MPI_Testsome(N, req, &count, index, st));
-	CHECK(count == 0, "testsome before the signal returns 0");
+	CHECK(count == 0, "testsome before the go messages returns 0");
 	go(left);
 	while (left > 0) {
 		if (testing)
@@ -188,7 +201,8 @@ static void by_some(bool testing)
 		left -= count;
 	}
 	OK(MPI_Testsome(N, req, &count, index, st));
-	CHECK(count == MPI_UNDEFINED, "testsome of finished ones");
+	CHECK(count == MPI_UNDEFINED,
+		"testsome of completed requests returns MPI_UNDEFINED");
 }
 
 static void by_all(bool testing)
@@ -199,7 +213,7 @@ static void by_all(bool testing)
 	post();
 	go(1);
 	OK(MPI_Testall(N, req, &flag, st));
-	CHECK(!flag, "testall is false while one is missing");
+	CHECK(!flag, "testall is false while a message is missing");
 	CHECK(req[0] != MPI_REQUEST_NULL, "a false testall frees nothing");
 	go(rest);
 	if (!testing)

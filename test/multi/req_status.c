@@ -30,10 +30,12 @@ static void check_requests(void)
 		OK(MPI_Request_get_status(reqs[1], &flag, &status));
 	while (!flag);
 	CHECK(status.MPI_SOURCE == 0 && status.MPI_TAG == TAG + 1 && y[1] == 6,
-		"from %d with tag %d", status.MPI_SOURCE, status.MPI_TAG);
+		"the status has the source and tag of the second message: %d, "
+		"%d",
+		status.MPI_SOURCE, status.MPI_TAG);
 	OK(MPI_Request_get_status_any(2, reqs, &index, &flag, &status));
-	CHECK(flag && index == 1 && status.MPI_TAG == TAG + 1, "index %d",
-		index);
+	CHECK(flag && index == 1 && status.MPI_TAG == TAG + 1,
+		"testany returns the index 1: %d", index);
 	OK(MPI_Request_get_status_some(2, reqs, &n, indices, statuses));
 	CHECK(n == 1 && indices[0] == 1 && statuses[0].MPI_TAG == TAG + 1,
 		"%d requests are complete", n);
@@ -45,7 +47,8 @@ static void check_requests(void)
 	while (!flag);
 	CHECK(statuses[0].MPI_TAG == TAG && statuses[1].MPI_TAG == TAG + 1 &&
 			y[0] == 5,
-		"tags %d, %d", statuses[0].MPI_TAG, statuses[1].MPI_TAG);
+		"the statuses have the tags of both messages: %d, %d",
+		statuses[0].MPI_TAG, statuses[1].MPI_TAG);
 	CHECK(reqs[0] != MPI_REQUEST_NULL && reqs[1] != MPI_REQUEST_NULL,
 		"the requests are not freed");
 	OK(MPI_Waitall(4, reqs, MPI_STATUSES_IGNORE));
@@ -64,12 +67,14 @@ static void check_statuses(MPI_Datatype pair)
 	OK(MPI_Status_set_tag(&status, 4));
 	OK(MPI_Status_set_error(&status, MPI_ERR_RANK));
 	OK(MPI_Status_get_source(&status, &value));
-	CHECK(value == 3 && status.MPI_SOURCE == 3, "source %d", value);
+	CHECK(value == 3 && status.MPI_SOURCE == 3,
+		"the source that was set is returned: %d", value);
 	OK(MPI_Status_get_tag(&status, &value));
-	CHECK(value == 4 && status.MPI_TAG == 4, "tag %d", value);
+	CHECK(value == 4 && status.MPI_TAG == 4,
+		"the tag that was set is returned: %d", value);
 	OK(MPI_Status_get_error(&status, &value));
 	CHECK(value == MPI_ERR_RANK && status.MPI_ERROR == MPI_ERR_RANK,
-		"error %d", value);
+		"the error that was set is returned: %d", value);
 	OK(MPI_Status_set_elements_x(&status, pair, 3));
 	OK(MPI_Get_elements_x(&status, pair, &n));
 	CHECK(n == 3, "%lld elements", (long long)n);
@@ -77,7 +82,7 @@ static void check_statuses(MPI_Datatype pair)
 	OK(MPI_Get_elements_c(&status, pair, &n));
 	CHECK(n == 4, "%lld elements", (long long)n);
 	OK(MPI_Get_count(&status, pair, &value));
-	CHECK(value == 2, "%d pairs", value);
+	CHECK(value == 2, "two pairs are counted: %d", value);
 }
 
 /* ---- types ---- */
@@ -94,13 +99,13 @@ static void check_extents(MPI_Datatype pair)
 	CHECK(low == 0 && extent == 16, "%lld, %lld", (long long)low,
 		(long long)extent);
 	OK(MPI_Type_size_x(pair, &size));
-	CHECK(size == 8, "%lld bytes", (long long)size);
+	CHECK(size == 8, "the size is 8: %lld bytes", (long long)size);
 	OK(MPI_Type_extent(pair, &at));
-	CHECK(at == 16, "extent %lld", (long long)at);
+	CHECK(at == 16, "the extent is 16: %lld", (long long)at);
 	OK(MPI_Type_lb(pair, &at));
-	CHECK(at == 0, "from %lld", (long long)at);
+	CHECK(at == 0, "the lower bound is 0: %lld", (long long)at);
 	OK(MPI_Type_ub(pair, &at));
-	CHECK(at == 16, "to %lld", (long long)at);
+	CHECK(at == 16, "the upper bound is 16: %lld", (long long)at);
 	CHECK(MPI_Aint_diff((MPI_Aint)40, (MPI_Aint)16) == 24, "40 - 16");
 }
 
@@ -149,7 +154,7 @@ static void check_complex(void)
 
 	OK(MPI_Type_create_f90_complex(10, 100, &type));
 	OK(MPI_Type_size(type, &size));
-	CHECK(size == 16, "%d bytes", size);
+	CHECK(size == 16, "the size is 16: %d bytes", size);
 }
 
 /* ---- the older attribute procedures ---- */
@@ -183,45 +188,45 @@ static void check_integers(MPI_Request req, MPI_Session session)
 
 	CHECK(MPI_Comm_fromint(MPI_Comm_toint(MPI_COMM_WORLD)) ==
 			MPI_COMM_WORLD,
-		"conversion of a communicator and back");
+		"a communicator is converted to an integer and back");
 	CHECK(MPI_Type_fromint(MPI_Type_toint(MPI_INT)) == MPI_INT,
-		"conversion of a datatype and back");
+		"a datatype is converted to an integer and back");
 	CHECK(MPI_Op_fromint(MPI_Op_toint(MPI_MAX)) == MPI_MAX,
-		"conversion of an operation and back");
+		"an operation is converted to an integer and back");
 	CHECK(MPI_Errhandler_fromint(MPI_Errhandler_toint(MPI_ERRORS_RETURN)) ==
 			MPI_ERRORS_RETURN,
-		"conversion of an error handler and back");
+		"an error handler is converted to an integer and back");
 	CHECK(MPI_Message_fromint(MPI_Message_toint(MPI_MESSAGE_NO_PROC)) ==
 			MPI_MESSAGE_NO_PROC,
-		"conversion of a message and back");
+		"a message is converted to an integer and back");
 	CHECK(MPI_Request_fromint(MPI_Request_toint(req)) == req,
-		"conversion of a request and back");
+		"a request is converted to an integer and back");
 	CHECK(MPI_Session_fromint(MPI_Session_toint(session)) == session,
-		"conversion of a session and back");
+		"a session is converted to an integer and back");
 	OK(MPI_Comm_group(MPI_COMM_WORLD, &group));
 	CHECK(MPI_Group_fromint(MPI_Group_toint(group)) == group,
-		"conversion of a group and back");
+		"a group is converted to an integer and back");
 	CHECK(MPI_Group_f2c(MPI_Group_c2f(group)) == group,
-		"conversion of a group and back");
+		"a group is converted to an integer and back");
 	OK(MPI_Group_free(&group));
 }
 
 static void check_fortran(MPI_Request req, MPI_Session session)
 {
 	CHECK(MPI_Comm_f2c(MPI_Comm_c2f(MPI_COMM_SELF)) == MPI_COMM_SELF,
-		"conversion of a communicator and back");
+		"a communicator is converted to an integer and back");
 	CHECK(MPI_Type_f2c(MPI_Type_c2f(MPI_DOUBLE)) == MPI_DOUBLE,
-		"conversion of a datatype and back");
+		"a datatype is converted to an integer and back");
 	CHECK(MPI_Errhandler_f2c(MPI_Errhandler_c2f(MPI_ERRORS_ABORT)) ==
 			MPI_ERRORS_ABORT,
-		"conversion of an error handler and back");
+		"an error handler is converted to an integer and back");
 	CHECK(MPI_Message_f2c(MPI_Message_c2f(MPI_MESSAGE_NULL)) ==
 			MPI_MESSAGE_NULL,
-		"conversion of a message and back");
+		"a message is converted to an integer and back");
 	CHECK(MPI_Request_f2c(MPI_Request_c2f(req)) == req,
-		"conversion of a request and back");
+		"a request is converted to an integer and back");
 	CHECK(MPI_Session_f2c(MPI_Session_c2f(session)) == session,
-		"conversion of a session and back");
+		"a session is converted to an integer and back");
 }
 
 static void check_handles(void)
@@ -255,7 +260,8 @@ static void check_information(void)
 	OK(MPI_Comm_idup_with_info(MPI_COMM_WORLD, info, &twin, &req));
 	OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
 	OK(MPI_Comm_compare(MPI_COMM_WORLD, twin, &result));
-	CHECK(result == MPI_CONGRUENT, "%d", result);
+	CHECK(result == MPI_CONGRUENT, "the communicators are congruent: %d",
+		result);
 	OK(MPI_Comm_free(&twin));
 	OK(MPI_Info_free(&info));
 	OK(MPI_Get_hw_resource_info(&info));

@@ -38,7 +38,7 @@ static void abi(const char *when)
 
 	OK(MPI_Abi_get_version(&a, &b));
 	CHECK(a == MPI_ABI_VERSION && b == MPI_ABI_SUBVERSION,
-		"%s: binary interface %d.%d", when, a, b);
+		"%s: the version of the ABI is right: %d.%d", when, a, b);
 	OK(MPI_Abi_get_info(&info));
 	OK(MPI_Info_get_string(info, "mpi_aint_size", &len, text, &flag));
 	CHECK(flag && atoi(text) == (int)sizeof(MPI_Aint),
@@ -75,14 +75,15 @@ static void fortran(const char *when)
 		CHECK(is_set && memcmp(yes, no, size) &&
 				!memcmp(yes + size, all, sizeof(all) - size) &&
 				!memcmp(no + size, all, sizeof(all) - size),
-			"%s: both values of a LOGICAL*%d, and no more", when,
-			size);
+			"%s: both values of a LOGICAL*%d are returned, and no "
+			"more",
+			when, size);
 	}
 	OK(MPI_Abi_get_fortran_booleans(32, yes, no, &is_set));
-	CHECK(!is_set, "%s: no LOGICAL*32", when);
+	CHECK(!is_set, "%s: LOGICAL*32 does not exist", when);
 	rc = MPI_Abi_get_fortran_booleans(3, yes, no, &is_set);
-	CHECK(mtest_class(rc) == MPI_ERR_ARG, "%s: LOGICAL*3, class %d", when,
-		mtest_class(rc));
+	CHECK(mtest_class(rc) == MPI_ERR_ARG,
+		"%s: LOGICAL*3 is refused, class %d", when, mtest_class(rc));
 	rc = MPI_Abi_set_fortran_booleans(4, yes, no);
 	CHECK(mtest_class(rc) == MPI_ERR_ABI, "%s: set values, class %d", when,
 		mtest_class(rc));
@@ -102,22 +103,26 @@ static void always(const char *when, bool ever)
 	OK(MPI_Initialized(&a));
 	OK(MPI_Finalized(&b));
 	CHECK(!a == !ever && !b == !ever,
-		"S137: %s: initialized %d, finalized %d", when, a, b);
+		"S137: %s: the states are right: initialized %d, finalized %d",
+		when, a, b);
 	OK(MPI_Get_version(&a, &b));
-	CHECK(a >= 4, "S41, S137: %s: version %d.%d", when, a, b);
+	CHECK(a >= 4, "S41, S137: %s: the version is at least 4: %d.%d", when,
+		a, b);
 	OK(MPI_Get_library_version(text, &len));
-	CHECK(len > 0 && len == (int)strlen(text), "%s: library version", when);
+	CHECK(len > 0 && len == (int)strlen(text),
+		"%s: the library version is returned", when);
 	OK(MPI_Error_string(MPI_ERR_RANK, text, &len));
-	CHECK(len > 0, "%s: error string", when);
+	CHECK(len > 0, "%s: the error string is returned", when);
 	OK(MPI_Error_class(MPI_ERR_RANK, &class));
-	CHECK(class == MPI_ERR_RANK, "%s: error class", when);
+	CHECK(class == MPI_ERR_RANK, "%s: the error class is returned", when);
 	OK(MPI_Add_error_class(&class));
 	OK(MPI_Add_error_code(class, &code));
 	OK(MPI_Add_error_string(code, "words"));
 	OK(MPI_Error_string(code, text, &len));
-	CHECK(strcmp(text, "words") == 0, "S41: %s: an added string", when);
+	CHECK(strcmp(text, "words") == 0,
+		"S41: %s: an added string is returned", when);
 	CHECK(MPI_Session_create_errhandler(handler, &mine) == MPI_SUCCESS,
-		"S41, S48: %s: a session's error handler", when);
+		"S41, S48: %s: an error handler of sessions is created", when);
 	OK(MPI_Errhandler_free(&mine));
 	infos(when);
 	abi(when);

@@ -55,10 +55,12 @@ int main(int argc, char **argv)
 	}
 	grown = mtest_filled_kib() - kib;
 	CHECK(grown < limit,
-		"S58, S100: the second half of %ld sessions grows by %ld KiB",
+		"S58, S100: the second half of %ld sessions needs no more "
+		"memory, grown by %ld KiB",
 		n, grown);
 	CHECK(n_files() <= files + LATE_FILES,
-		"S100: %ld descriptors become %ld", files, n_files());
+		"S100: no descriptor is left open: %ld become %ld", files,
+		n_files());
 	OK(MPI_Group_free(&group));
 	session_close(&session);
 	return mtest_done();

@@ -38,7 +38,8 @@ static bool is_deadlock(int rc, double began)
 
 	if (rc == MPI_SUCCESS)
 		return false;
-	CHECK(mtest_class(rc) == MPI_ERR_OTHER, "class %d", mtest_class(rc));
+	CHECK(mtest_class(rc) == MPI_ERR_OTHER,
+		"the error has the class MPI_ERR_OTHER: %d", mtest_class(rc));
 	CHECK(MPI_Wtime() - began < MTEST_SOON_S,
 		"S64, S74: the cycle is reported after %.1f s",
 		MPI_Wtime() - began);
@@ -67,7 +68,7 @@ static void example_9(int order)
 	first = finalize(order ? &b : &a);
 	second = finalize(order ? &a : &b);
 	CHECK(first, "S76: the first finalize is an error");
-	CHECK(!second, "the second one completes");
+	CHECK(!second, "the second finalize completes");
 }
 
 static void example_xyz(void)
@@ -87,7 +88,7 @@ static void example_xyz(void)
 	first = finalize(mtest.rank == 1 ? &a : &b);
 	second = finalize(mtest.rank == 1 ? &b : &a);
 	CHECK(first, "S86: the first finalize is an error");
-	CHECK(!second, "the second one completes");
+	CHECK(!second, "the second finalize completes");
 }
 
 static void disconnect_crossed(void)
@@ -124,7 +125,7 @@ static void ring(void)
 	}
 	MPI_Group_free(&world);
 	first = finalize(&a);
-	CHECK(!finalize(&b), "the second one completes");
+	CHECK(!finalize(&b), "the second finalize completes");
 	a = session_open();
 	comm = session_comm(a, "mpi://WORLD", "how many");
 	OK(MPI_Allreduce(&first, &n, 1, MPI_INT, MPI_SUM, comm));
@@ -156,7 +157,8 @@ static void literal_11_9(void)
 	began = MPI_Wtime();
 	rc = MPI_Comm_create_from_group(
 		group, "foobar2", MPI_INFO_NULL, MPI_ERRORS_RETURN, &z);
-	CHECK(mtest_class(rc) == MPI_ERR_NOT_SAME, "T1: an error, class %d",
+	CHECK(mtest_class(rc) == MPI_ERR_NOT_SAME,
+		"T1: the call fails with MPI_ERR_NOT_SAME: %d",
 		mtest_class(rc));
 	CHECK(MPI_Wtime() - began < MTEST_SOON_S, "the wait ends after %.1f s",
 		MPI_Wtime() - began);

@@ -41,7 +41,7 @@ static void complete(void)
 		&mtest.rank, &sum, 1, MPI_INT, MPI_SUM, comm, &req[0]));
 	OK(MPI_Wait(&req[0], MPI_STATUS_IGNORE));
 	CHECK(close_one() == MPI_SUCCESS,
-		"S31, S38, S43, S49: collectives completed by all");
+		"S31, S38, S43, S49: collectives are completed by all");
 }
 
 static void persistent(void)
@@ -54,7 +54,7 @@ static void persistent(void)
 	OK(MPI_Recv_init(&in, 1, MPI_INT, left, 1, comm, &req[1]));
 	OK(MPI_Startall(2, req));
 	OK(MPI_Waitall(2, req, MPI_STATUSES_IGNORE));
-	CHECK(in == left, "the ring, %d", in);
+	CHECK(in == left, "the word of the left neighbour arrives, %d", in);
 	CHECK(close_one() == MPI_SUCCESS,
 		"S37: inactive persistent requests are no error");
 }

@@ -55,9 +55,8 @@ static void first(int argc, char **argv)
 	session_set_rank(session);
 	hints_value(session, "weft_provider", value, sizeof(value));
 	CHECK(!got || !strncmp(value, got, strlen(got)),
-		"provider '%s', requested '%s'", value, got);
-	CHECK(!not || !strstr(value, not ), "provider '%s' is not there",
-		value);
+		"the provider is '%s', requested '%s'", value, got);
+	CHECK(!not || !strstr(value, not ), "provider '%s' is not used", value);
 	hints_value(session, "weft_iface", value, sizeof(value));
 	CHECK(value[0], "the session's info has an interface, '%s'", value);
 	if (kinds)
@@ -90,7 +89,7 @@ static void check_reported(void)
 	refused("weft_finalize", "perhaps");
 }
 
-/* a wish that is misspelt is not passed over in silence */
+/* A misspelt key is reported with the nearest key. */
 static void misspelt(void)
 {
 	MPI_Session session;
@@ -116,7 +115,8 @@ static void refuses(MPI_Session *session, const char *tag)
 	if (err == MPI_SUCCESS)
 		return;
 	OK(MPI_Error_class(err, &class));
-	CHECK(class == MPI_ERR_PENDING, "class %d", class);
+	CHECK(class == MPI_ERR_PENDING, "the class is MPI_ERR_PENDING: %d",
+		class);
 	hints_value(*session, "weft_open_handles", text, sizeof(text));
 	CHECK(strstr(text, tag) != NULL, "'%s' is named in: %s", tag, text);
 }

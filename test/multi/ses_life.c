@@ -30,7 +30,8 @@ static void level_is_legal(MPI_Session session, const char *wanted)
 		if (wanted && strcmp(wanted, levels[i]) == 0)
 			want = i;
 	}
-	CHECK(got >= 0, "S11: one of the four strings, got '%s'", value);
+	CHECK(got >= 0, "S11: the level is one of the four strings, got '%s'",
+		value);
 	CHECK(got >= want, "S8: at least %s is granted, got %s",
 		wanted ? wanted : "any", value);
 	CHECK(wanted || got > 0, "S21: the default is not SINGLE");

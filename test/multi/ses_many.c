@@ -47,7 +47,9 @@ static void compare(MPI_Comm all)
 		is_good = many < 4 * few;
 		OK(MPI_Bcast(&is_good, 1, MPI_INT, 0, all));
 	}
-	CHECK(is_good, "%.1f us per session of %d, %.1f us per session of %d",
+	CHECK(is_good,
+		"a session costs the same among many: %.1f us per session of "
+		"%d, %.1f us per session of %d",
 		few, FEW, many, MANY);
 }
 

@@ -47,7 +47,8 @@ static void mix_comms(MPI_Comm a, MPI_Comm b)
 	CHECK(made == MPI_COMM_NULL, "no object is created");
 	OK(MPI_Group_free(&of_b));
 	looks(MPI_Comm_compare(a, b, &result), MPI_ERR_COMM, "compare");
-	CHECK(is_strict || result == MPI_CONGRUENT, "result %d", result);
+	CHECK(is_strict || result == MPI_CONGRUENT,
+		"the result is MPI_CONGRUENT: %d", result);
 }
 
 static void without_object(MPI_Errhandler handler)
@@ -71,7 +72,8 @@ static void mix_requests(MPI_Comm a, MPI_Comm b)
 	without_object(MPI_ERRORS_RETURN);
 	for (int i = 0; i < 4; i++)
 		OK(MPI_Wait(&reqs[i], MPI_STATUS_IGNORE));
-	CHECK(in[0] == 1 && in[1] == 2, "got %d and %d", in[0], in[1]);
+	CHECK(in[0] == 1 && in[1] == 2, "both items arrive: %d and %d", in[0],
+		in[1]);
 }
 
 /* self is of the session of a, or of that of b */

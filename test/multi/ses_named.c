@@ -35,7 +35,8 @@ static void from_outside(MPI_Session session, const char *other)
 	if (MPI_Group_from_session_pset(session, other, &group) != MPI_SUCCESS)
 		return;
 	OK(MPI_Group_rank(group, &rank));
-	CHECK(rank == MPI_UNDEFINED, "I am not in '%s', rank %d", other, rank);
+	CHECK(rank == MPI_UNDEFINED, "this process is not in '%s', rank %d",
+		other, rank);
 	FAILS(MPI_Comm_create_from_group(group, "not mine", MPI_INFO_NULL,
 		      MPI_ERRORS_RETURN, &comm),
 		MPI_ERR_GROUP);

@@ -23,7 +23,7 @@ static MPI_Op sum;
 static MPI_Info info;
 static MPI_Errhandler mine;
 
-/* no session: neither before the first nor after one */
+/* While no session is open, types and operations cannot be created. */
 static void refused(const char *when)
 {
 	MPI_Datatype type = MPI_DATATYPE_NULL;

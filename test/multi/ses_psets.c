@@ -46,7 +46,8 @@ static void each(MPI_Session session, int n)
 		len = sizeof(value);
 		OK(MPI_Info_get_string(info, "mpi_size", &len, value, &flag));
 		CHECK(flag && atoi(value) == size,
-			"S80: '%s': size %d, info '%s'", name, size, value);
+			"S80: '%s' has the size of its info: %d, '%s'", name,
+			size, value);
 		OK(MPI_Info_free(&info));
 		OK(MPI_Group_free(&group));
 	}
@@ -100,9 +101,10 @@ int main(int argc, char **argv)
 	CHECK(!getenv("PMIX_RANK") || atoi(getenv("PMIX_RANK")) == mtest.rank,
 		"the rank in WORLD is the launcher's");
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n));
-	CHECK(n >= 2, "S83: two sets at least, got %d", n);
-	CHECK(find(session, n, "mpi://WORLD") == 1, "S83: WORLD, once");
-	CHECK(find(session, n, "mpi://SELF") == 1, "S83: SELF, once");
+	CHECK(n >= 2, "S83: two sets exist at least, got %d", n);
+	CHECK(find(session, n, "mpi://WORLD") == 1,
+		"S83: WORLD is listed once");
+	CHECK(find(session, n, "mpi://SELF") == 1, "S83: SELF is listed once");
 	each(session, n);
 	short_name(session);
 	wrong(session, n);

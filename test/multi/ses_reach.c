@@ -24,8 +24,8 @@ static void judge(int rc, double began, const char *what)
 		return;
 	}
 	CHECK(rc != MPI_SUCCESS, "S63: %s ends with an error", what);
-	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED, "got %s",
-		mtest_error(rc));
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
+		"the class is MPIX_ERR_PROC_FAILED, got %s", mtest_error(rc));
 	CHECK(took < MTEST_SOON_S, "%s ended after %.1f s", what, took);
 }
 

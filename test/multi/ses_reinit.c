@@ -50,9 +50,11 @@ int main(int argc, char **argv)
 		}
 	}
 	CHECK(mtest_filled_kib() - kib < 2048,
-		"S28, S42, S58: the second half grows by %ld KiB",
+		"S28, S42, S58: the second half of the rounds needs no more "
+		"memory, grown by %ld KiB",
 		mtest_filled_kib() - kib);
 	CHECK(n_files() <= files + LATE_FILES,
-		"S28, S58: %ld open files become %ld", files, n_files());
+		"S28, S58: no file is left open: %ld become %ld", files,
+		n_files());
 	return mtest_done();
 }

@@ -40,8 +40,8 @@ static bool is_error(int rc, double began, const char *what)
 	bool is = CHECK(mtest_class(rc) == MPI_ERR_OTHER,
 		"S76: %s is an error, got %s", what, mtest_error(rc));
 
-	CHECK(MPI_Wtime() - began < MTEST_SOON_S, "%s after %.1f s", what,
-		MPI_Wtime() - began);
+	CHECK(MPI_Wtime() - began < MTEST_SOON_S, "%s ends soon: after %.1f s",
+		what, MPI_Wtime() - began);
 	return is;
 }
 

@@ -37,7 +37,8 @@ static void *across(void *arg)
 
 	pthread_barrier_wait(&start);
 	session = session_open();
-	CHECK(session != MPI_SESSION_NULL, "S19: thread %d opened", me);
+	CHECK(session != MPI_SESSION_NULL, "S19: thread %d opened a session",
+		me);
 	snprintf(tag, sizeof(tag), "twins %d", me);
 	for (int i = 0; i < ROUNDS; i++) {
 		comm = session_comm(session, "mpi://WORLD", tag);

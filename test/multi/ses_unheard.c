@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 		usleep(200000); /* it is to ask before we are there */
 	session = session_open();
 	session_set_rank(session);
-	CHECK(mtest.size == 2, "wants two processes");
+	CHECK(mtest.size == 2, "needs two processes");
 	comm = session_comm(session, "mpi://WORLD", "unheard");
 	session_works(comm, "a communicator all the same");
 	/* the other one may introduce itself before anything is asked */

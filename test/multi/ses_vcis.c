@@ -59,9 +59,9 @@ static void both(MPI_Comm a, MPI_Comm b)
 		else
 			OK(MPI_Waitall(4, reqs, MPI_STATUSES_IGNORE));
 		CHECK(mtest_same(in, lens[i], from),
-			"%d bytes on the first communicator", lens[i]);
+			"%d bytes on the first communicator arrive", lens[i]);
 		CHECK(mtest_same(in2, lens[i], from),
-			"%d bytes on the second communicator", lens[i]);
+			"%d bytes on the second communicator arrive", lens[i]);
 	}
 	free(out);
 	free(in);
@@ -86,8 +86,8 @@ static void owes_progress(MPI_Comm a, MPI_Comm b)
 	} else if (mtest.rank == 1) {
 		memset(buf, 0, LONG);
 		OK(MPI_Recv(buf, LONG, MPI_BYTE, 0, 7, a, MPI_STATUS_IGNORE));
-		CHECK(mtest_same(buf, LONG, 3), "a long message, %d bytes",
-			LONG);
+		CHECK(mtest_same(buf, LONG, 3),
+			"a long message of %d bytes arrives", LONG);
 		token = 1;
 		OK(MPI_Send(&token, 1, MPI_INT, 0, 8, b));
 	}
@@ -108,8 +108,8 @@ static void across(MPI_Comm inter, int low)
 	if (rank < n)
 		OK(MPI_Sendrecv(&mine, 1, MPI_INT, rank, 3, &theirs, 1, MPI_INT,
 			rank, 3, dup, MPI_STATUS_IGNORE));
-	CHECK(rank >= n || theirs == 30 - mine, "the remote process sent %d",
-		theirs);
+	CHECK(rank >= n || theirs == 30 - mine,
+		"the word of the remote process arrives: %d", theirs);
 	OK(MPI_Comm_disconnect(&dup));
 }
 

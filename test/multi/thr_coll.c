@@ -22,7 +22,8 @@ static void *body(void *arg)
 			bad += out[k] != all + (i + k + me) * mtest.size;
 		OK(MPI_Bcast(in, LEN, MPI_INT, i % mtest.size, comm));
 		bad += in[0] != i % mtest.size + i + me;
-		CHECK(bad == 0, "thread %d round %d: %d wrong", me, i, bad);
+		CHECK(bad == 0, "thread %d round %d: %d items are wrong", me, i,
+			bad);
 		if (i % 30)
 			continue;
 		/* creating communicators from several threads at the same time

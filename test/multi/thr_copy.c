@@ -22,8 +22,8 @@ enum { TAG_LONG = 1, TAG_SHORT, TAG_DIE, ROUNDS = 50 };
 
 static int how;
 static bool is_fabric;
-static char *gaps; /* BLOCKS blocks, with as much between them */
-static char *page; /* of it */
+static char *gaps; /* BLOCKS blocks with gaps of the same length between them */
+static char *page; /* a page of gaps, not writable */
 static atomic_int is_putting, may_go, was_late;
 static MPI_Datatype spread;
 
@@ -53,7 +53,8 @@ static void short_ones(int peer)
 	for (int i = 0; i < ROUNDS; i++) {
 		OK(MPI_Sendrecv_replace(&x, 1, MPI_INT, peer, TAG_SHORT, peer,
 			TAG_SHORT, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-		CHECK(x == (i % 2 ? mtest.rank : peer), "round %d", i);
+		CHECK(x == (i % 2 ? mtest.rank : peer),
+			"the word of round %d arrives", i);
 	}
 }
 
@@ -106,7 +107,8 @@ static void receive(void)
 	err = MPI_Wait(reqs, MPI_STATUS_IGNORE);
 	if (how != 3)
 		OK(err);
-	else if (!is_fabric) /* or all was there when the sender died */
+	else if (!is_fabric) /* the data may also have arrived before the sender
+			      * died */
 		CHECK(err, "the receive ends because its sender failed");
 	OK(MPI_Wait(reqs + 1, MPI_STATUS_IGNORE));
 	if (how == 3 && !atomic_load(&is_putting))

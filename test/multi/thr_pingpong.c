@@ -40,7 +40,9 @@ static void pingpong(int me, MPI_Comm comm, char *buf)
 				OK(MPI_Get_count(&st, MPI_BYTE, &n));
 				CHECK(n == len && mtest_same(
 							  buf, len, me * 7 + i),
-					"thread %d round %d", me, i);
+					"thread %d: the message of round %d "
+					"arrives",
+					me, i);
 			}
 	}
 }

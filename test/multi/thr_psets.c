@@ -16,9 +16,10 @@
 enum { THREADS = 4, ROUNDS = 40, SWITCHES = 60 };
 
 struct notified {
-	atomic_int n_inside; /* threads in the function */
+	atomic_int n_inside; /* threads in the callback */
 	atomic_bool is_off;
-	/* it sees the changes while threads make them: no order */
+	/* the callback may run after later changes were made: their order is
+	 * not checked */
 	bool is_late;
 	atomic_long n_defined, n_deleted, n_foreign;
 	long at[THREADS]; /* changes of each thread's sets so far */
@@ -81,7 +82,8 @@ static void all_change(void (*meanwhile)(void))
 		pthread_join(threads[i], NULL);
 }
 
-/* sets of the job are defined and deleted; a job of one has no process for that
+/* Defines and deletes sets of the job. In a job of one process, no process
+ * manager supports that.
  */
 static void publish(void)
 {
@@ -123,13 +125,15 @@ int main(int argc, char **argv)
 	self = session_group(session, "mpi://SELF");
 	OK(MPIX_Session_set_pset_callback(session, on_change, &notified));
 	all_change(publish);
-	OK(MPIX_Session_get_pset_changes(session, &n)); /* notifies the rest */
+	/* a call that delivers the remaining notifications */
+	OK(MPIX_Session_get_pset_changes(session, &n));
 	CHECK(notified.n_defined == THREADS * ROUNDS &&
 			notified.n_deleted == THREADS * ROUNDS,
-		"%ld defined, %ld deleted, of %d each", notified.n_defined,
-		notified.n_deleted, THREADS * ROUNDS);
-	notified.is_late =
-		true; /* it may see the beginning of the next changes */
+		"all events are delivered: %ld defined, %ld deleted, of %d "
+		"each",
+		notified.n_defined, notified.n_deleted, THREADS * ROUNDS);
+	notified.is_late = true; /* the next changes may begin before the
+				  * callback is removed */
 	all_change(take_turns);
 	OK(MPI_Group_free(&self));
 	session_close(&session);

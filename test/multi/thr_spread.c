@@ -19,10 +19,10 @@ enum { TAGS = 11, THREADS = 4, ROUNDS = 300, LONG = 300000 };
 static MPI_Comm comm, called_for;
 static int n_calls;
 
-/* The next allocation of this size has no memory; 0: none. */
+/* Size of the allocation that fails next; 0: none. */
 static size_t refused;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { CAN_REFUSE = 0 }; /* they have an allocator of their own */
+enum { CAN_REFUSE = 0 }; /* sanitizers replace malloc */
 #else
 enum { CAN_REFUSE = 1 };
 
@@ -63,7 +63,7 @@ static MPI_Comm make(MPI_Session session, const char *tag, const char *value)
 	return made;
 }
 
-/* 1 if the key is absent */
+/* The value of the info key weft_comm_vcis; 1 if it is absent. */
 static int vcis_of(MPI_Comm of)
 {
 	char value[32] = "1";
@@ -99,7 +99,7 @@ static void check_got(int got, const MPI_Status *st, int tag, const char *form)
 		st->MPI_SOURCE, st->MPI_TAG);
 }
 
-/* posted in one order, sent in the other */
+/* Receives are posted in one order, and the messages are sent in another. */
 static void requests(bool is_persistent)
 {
 	int out[TAGS], in[TAGS];
@@ -145,7 +145,8 @@ static void probes(void)
 		OK(MPI_Isend(&out, 1, MPI_INT, next_rank(), t, comm, &req));
 		OK(MPI_Probe(MPI_ANY_SOURCE, t, comm, &st));
 		OK(MPI_Iprobe(last_rank(), t, comm, &flag, &st));
-		CHECK(flag && st.MPI_TAG == t, "tag %d is there", t);
+		CHECK(flag && st.MPI_TAG == t, "a message with tag %d is found",
+			t);
 		OK(MPI_Mprobe(last_rank(), t, comm, &message, &st));
 		OK(MPI_Mrecv(&in, 1, MPI_INT, &message, &st));
 		check_got(in, &st, t, "a matched probe");
@@ -163,7 +164,8 @@ static void exchanges(void)
 			MPI_Request req = MPI_REQUEST_NULL;
 			MPI_Status st;
 
-			/* even ranks give what odd ones take, and back */
+			/* even ranks send with the tag that odd ranks receive,
+			 * and vice versa */
 			if (mtest.size % 2 || mtest.size == 1)
 				take = give;
 			else
@@ -219,7 +221,8 @@ static void long_ones(void)
 		mtest_fill(out, LONG, mtest.rank + t);
 		OK(MPI_Sendrecv(out, LONG, MPI_BYTE, next_rank(), t, in, LONG,
 			MPI_BYTE, last_rank(), t, comm, MPI_STATUS_IGNORE));
-		CHECK(mtest_same(in, LONG, last_rank() + t), "long, tag %d", t);
+		CHECK(mtest_same(in, LONG, last_rank() + t),
+			"a long message with tag %d arrives", t);
 	}
 	free(out);
 	free(in);
@@ -232,7 +235,8 @@ static void on_error(MPI_Comm *of, int *code, ...)
 	n_calls++;
 }
 
-/* errors are of the communicator that the program knows */
+/* An error is raised on the communicator of the program, not on an internal
+ * one. */
 static void errors(void)
 {
 	MPI_Errhandler errh;
@@ -297,7 +301,8 @@ static void *talk(void *arg)
 			MPI_INT, last_rank(), job->tag, comm,
 			MPI_STATUS_IGNORE));
 		CHECK(in == value_of(last_rank(), job->tag) + i,
-			"thread of tag %d, round %d: %d", job->tag, i, in);
+			"thread of tag %d, round %d: its word arrives: %d",
+			job->tag, i, in);
 	}
 	return NULL;
 }
@@ -309,13 +314,13 @@ static void threads(void)
 	for (int i = 0; i < THREADS; i++) {
 		jobs[i].tag = i;
 		CHECK(!pthread_create(&jobs[i].thread, NULL, talk, &jobs[i]),
-			"thread %d", i);
+			"thread %d starts", i);
 	}
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(jobs[i].thread, NULL);
 }
 
-/* with receives that match only after its handle is freed */
+/* Frees the communicator while receives are pending, which match afterwards. */
 static void free_early(MPI_Session session)
 {
 	int in[TAGS], out[TAGS];
@@ -334,23 +339,25 @@ static void free_early(MPI_Session session)
 	OK(MPI_Comm_free(&early));
 	OK(MPI_Waitall(TAGS, reqs, MPI_STATUSES_IGNORE));
 	for (int t = 0; t < TAGS; t++)
-		CHECK(in[t] == value_of(last_rank(), t), "tag %d after it", t);
+		CHECK(in[t] == value_of(last_rank(), t),
+			"the receive with tag %d completes after the free", t);
 	OK(MPI_Comm_free(&gate));
 }
 
-/* one member does not promise: all of them do without */
+/* If one member lacks the assertion, the communicator uses one VCI. */
 static void half_promised(MPI_Session session)
 {
 	MPI_Comm half =
 		make(session, "half", mtest.rank % 2 ? "false" : "true");
 
 	CHECK(mtest.size == 1 || vcis_of(half) == 1,
-		"not all members asserted it, %d VCIs", vcis_of(half));
+		"one VCI is used if not all members asserted it: %d",
+		vcis_of(half));
 	session_works(half, "half");
 	OK(MPI_Comm_disconnect(&half));
 }
 
-/* One member has no memory for what a further VCI needs of it. */
+/* One member has no memory for the communicator on a further VCI. */
 static void one_fails(MPI_Comm base)
 {
 	MPI_Comm made;
@@ -364,7 +371,7 @@ static void one_fails(MPI_Comm base)
 	session_works(made, "one fails");
 	OK(MPI_Comm_disconnect(&made));
 	OK(MPI_Comm_dup_with_info(base, info, &made));
-	CHECK(vcis_of(made) > 1, "the next one has them");
+	CHECK(vcis_of(made) > 1, "the next communicator has several VCIs");
 	OK(MPI_Comm_free(&made));
 	OK(MPI_Info_free(&info));
 }
@@ -390,14 +397,14 @@ static void one_session(bool is_own, int n_vcis, bool is_left)
 
 	session_set_rank(session);
 	base = make(session, "base", "true");
-	CHECK(vcis_of(base) == n_vcis, "%d VCIs, not %d", vcis_of(base),
-		n_vcis);
+	CHECK(vcis_of(base) == n_vcis, "the communicator has %d VCIs, not %d",
+		vcis_of(base), n_vcis);
 	OK(MPI_Comm_dup(base, &comm));
 	CHECK(vcis_of(comm) == 1, "a duplicate without info uses one VCI");
 	OK(MPI_Comm_free(&comm));
 	OK(MPI_Comm_dup_with_info(base, info, &comm));
 	OK(MPI_Info_free(&info));
-	CHECK(vcis_of(comm) == n_vcis, "a duplicate: %d VCIs, not %d",
+	CHECK(vcis_of(comm) == n_vcis, "a duplicate has %d VCIs, not %d",
 		vcis_of(comm), n_vcis);
 	requests(false);
 	requests(true);

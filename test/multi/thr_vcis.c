@@ -14,7 +14,7 @@ struct job {
 	pthread_t thread;
 	int number;
 	bool is_shared;
-	long waited; /* times, for the lock of its VCI */
+	long waited; /* how often a thread waited for the lock of its VCI */
 };
 
 static MPI_Session open_one(bool is_shared)
@@ -47,7 +47,8 @@ static void flood(MPI_Comm comm, int me, int rank, int size)
 		OK(MPI_Waitall(2 * WINDOW, reqs, MPI_STATUSES_IGNORE));
 		for (int k = 0; k < WINDOW; k++)
 			CHECK(in[k][0] == (char)(me + i + k + from),
-				"thread %d round %d message %d", me, i, k);
+				"thread %d round %d: message %d arrives", me, i,
+				k);
 	}
 }
 
@@ -62,7 +63,7 @@ static void large(MPI_Comm comm, int me, int rank, int size)
 		OK(MPI_Sendrecv(out, LARGEST, MPI_BYTE, to, 1, in, LARGEST,
 			MPI_BYTE, from, 1, comm, MPI_STATUS_IGNORE));
 		CHECK(mtest_same(in, LARGEST, me * 31 + from + i),
-			"thread %d round %d, a long one", me, i);
+			"thread %d round %d: the long message arrives", me, i);
 	}
 	free(out);
 	free(in);
@@ -90,7 +91,7 @@ static void *body(void *arg)
 	return NULL;
 }
 
-/* the times threads waited for locks, in all */
+/* Runs all threads. Returns how often they waited for locks. */
 static long run(bool is_shared)
 {
 	struct job jobs[THREADS] = { { 0 } };
@@ -119,7 +120,7 @@ int main(int argc, char **argv)
 	session = open_one(true);
 	session_set_rank(session);
 	own = run(false);
-	run(true); /* the very same works on the shared one */
+	run(true); /* the same with the shared VCI */
 	printf("# %ld waits for the locks of %d VCIs\n", own, THREADS);
 	/* a thread waits only if another thread happens to poll the VCI; with a
 	 * shared VCI this would be frequent */

@@ -13,7 +13,8 @@ static void *receiver(void *arg)
 	for (int i = 0; i < ROUNDS; i++) {
 		OK(MPI_Recv(&got, 1, MPI_INT, mtest.rank, 1, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
-		CHECK(got == i, "the other thread's message %d, got %d", i,
+		CHECK(got == i,
+			"message %d of the other thread arrives, got %d", i,
 			got);
 	}
 	return NULL;
@@ -29,7 +30,8 @@ static void *prober(void *arg)
 		OK(MPI_Mprobe(MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &message,
 			MPI_STATUS_IGNORE));
 		OK(MPI_Mrecv(&got, 1, MPI_INT, &message, MPI_STATUS_IGNORE));
-		CHECK(got == 1000 + i, "the probed message %d, got %d", i, got);
+		CHECK(got == 1000 + i, "the probed message %d arrives, got %d",
+			i, got);
 	}
 	return NULL;
 }

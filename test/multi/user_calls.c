@@ -15,11 +15,12 @@
 enum {
 	THREADS = 2,
 	ROUNDS = 3,
-	LONG = 20000, /* to this process; not eager */
+	LONG = 20000, /* bytes of a message to this process, which needs a
+		       * rendezvous */
 	WAYS = 4,     /* blocking, MPI_Wait, MPI_Test, persistent */
 };
 
-/* of a thread */
+/* Data of one thread. */
 struct mine {
 	MPI_Comm comm;
 	int *in, *out;
@@ -43,7 +44,8 @@ static void inside(void)
 			lens[i], MPI_BYTE, 0, tag, MPI_COMM_SELF,
 			MPI_STATUS_IGNORE));
 		CHECK(mtest_same(buf + LONG, (size_t)lens[i], (unsigned)tag),
-			"a message to this process, %d bytes", lens[i]);
+			"a message of %d bytes to this process arrives",
+			lens[i]);
 	}
 	free(buf);
 }
@@ -60,7 +62,8 @@ static void add(void *in, void *inout, int *len, MPI_Datatype *type)
 		b[i] += a[i];
 }
 
-/* The second of the two, if they are in order: ranks first to last. */
+/* If the two ranges of ranks are adjacent and in order, makes one range of
+ * them. */
 static void join(void *in, void *inout, int *len, MPI_Datatype *type)
 {
 	int *a = in, *b = inout;
@@ -116,7 +119,7 @@ static void finish(int way, MPI_Request *req)
 		OK(MPI_Request_free(req));
 }
 
-/* The numbers of ranks first to last, joined or added up. */
+/* Checks a result: the joined range of ranks first to last, or their sum. */
 static int is_right(const int *at, int n, int is_join, int first, int last)
 {
 	int sum = 0;
@@ -166,7 +169,7 @@ static void reduce_all(struct mine *m, MPI_Op ops[2])
 					ops[i % 2], i % 2);
 	m->in[0] = m->out[0] = 7;
 	OK(MPI_Reduce_local(m->in, m->out, 1, MPI_INT, ops[0]));
-	CHECK(m->out[0] == 14, "a local reduction");
+	CHECK(m->out[0] == 14, "a local reduction is right");
 }
 
 /* ---- general requests ---- */
@@ -213,7 +216,7 @@ static void check_status(const MPI_Status *status)
 
 	OK(MPI_Get_count(status, MPI_INT, &n));
 	CHECK(n == 3 && status->MPI_SOURCE == 5 && status->MPI_TAG == 6,
-		"the status that the function filled");
+		"the status is the one that the function filled");
 }
 
 static void end_general(int way, MPI_Request reqs[2])
@@ -261,7 +264,8 @@ static void general(void)
 		}
 		end_general(way, reqs);
 	}
-	for (int i = 0; i < 2; i++) { /* freed before and after */
+	for (int i = 0; i < 2; i++) { /* freed after and before it is
+				       * complete */
 		OK(MPI_Grequest_start(query, release, cancel, &c, &reqs[0]));
 		copy = reqs[0];
 		if (i)

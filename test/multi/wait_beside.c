@@ -58,7 +58,7 @@ static int left(void)
 	return (mtest.rank + mtest.size - 1) % mtest.size;
 }
 
-/* A word is passed around all processes. Returns the seconds. */
+/* Passes a word around all processes. Returns the seconds. */
 static double ring(int rounds, bool tests)
 {
 	double t = MPI_Wtime();
@@ -75,7 +75,8 @@ static double ring(int rounds, bool tests)
 		while (tests && !flag)
 			OK(MPI_Test(&req, &flag, MPI_STATUS_IGNORE));
 		OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
-		CHECK(word == i, "round %d: got %d", i, word);
+		CHECK(word == i, "the word of round %d arrives, got %d", i,
+			word);
 		if (mtest.rank != 0)
 			OK(MPI_Send(
 				&word, 1, MPI_INT, right(), 0, MPI_COMM_WORLD));
@@ -92,7 +93,8 @@ static double yield_us(void)
 	return (MPI_Wtime() - t) / YIELDS * 1e6;
 }
 
-/* The best of some batches: other jobs on this machine take their time, too. */
+/* Measures several batches and uses the best one, because other jobs use this
+ * machine, too. */
 static void wait_for_less_than_yields(void)
 {
 	double best = 1, us = 0, t;
@@ -127,12 +129,13 @@ static void probe(void)
 		OK(MPI_Probe(left(), 1, MPI_COMM_WORLD, &status));
 		OK(MPI_Recv(&got, 1, MPI_INT, left(), 1, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
-		CHECK(got == i, "probed %d, got %d", i, got);
+		CHECK(got == i, "the probed message %d arrives, got %d", i,
+			got);
 		OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
 	}
 }
 
-/* Rings are full: their writers sleep until there is space. */
+/* Fills the rings, so that their writers sleep until there is space. */
 static void flood(void)
 {
 	int words[FLOOD_LEN] = { 0 };
@@ -145,7 +148,8 @@ static void flood(void)
 		} else if (mtest.rank == 1) {
 			OK(MPI_Recv(words, FLOOD_LEN, MPI_INT, 0, 2,
 				MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-			CHECK(words[0] == i, "message %d, got %d", i, words[0]);
+			CHECK(words[0] == i, "message %d arrives, got %d", i,
+				words[0]);
 		}
 	}
 }
@@ -158,11 +162,11 @@ static void collectives(void)
 
 		OK(MPI_Allreduce(
 			&i, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
-		CHECK(sum == i * mtest.size, "sum %d: got %d", i, sum);
+		CHECK(sum == i * mtest.size, "sum %d is right: %d", i, sum);
 		OK(MPI_Ibcast(&word, 1, MPI_INT, i % mtest.size, MPI_COMM_WORLD,
 			&req));
 		OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
-		CHECK(word == i, "broadcast %d: got %d", i, word);
+		CHECK(word == i, "broadcast %d arrives: %d", i, word);
 		OK(MPI_Barrier(MPI_COMM_WORLD));
 	}
 }
@@ -193,11 +197,12 @@ static void windows(void)
 		OK(MPI_Accumulate(&one, 1, MPI_LONG, right(), 1, 1, MPI_LONG,
 			MPI_SUM, win));
 		OK(MPI_Win_fence(0, win));
-		CHECK(mem[1] == i + 1, "fence %d: got %ld", i, mem[1]);
+		CHECK(mem[1] == i + 1, "fence %d completes the put: %ld", i,
+			mem[1]);
 	}
 	if (mtest.rank == 0)
 		CHECK(mem[0] == (long)LOCKS * mtest.size,
-			"%d increments under the lock, got %ld",
+			"the lock guards %d increments, got %ld",
 			LOCKS * mtest.size, mem[0]);
 	OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
 	OK(MPI_Group_incl(world, n_peers, peers, &near));
@@ -221,12 +226,14 @@ static void *second_thread(void *arg)
 	for (int i = 0; i < ROUNDS; i++) {
 		OK(MPI_Sendrecv(&i, 1, MPI_INT, right(), 3, &from, 1, MPI_INT,
 			left(), 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-		CHECK(from == i, "second thread, round %d: got %d", i, from);
+		CHECK(from == i,
+			"second thread: the word of round %d arrives, got %d",
+			i, from);
 	}
 	return NULL;
 }
 
-/* Two threads that wait at the same time: one reads the wakeup for both. */
+/* Two threads wait at the same time. One of them reads the wakeup for both. */
 static void threads(void)
 {
 	pthread_t thread;

@@ -37,7 +37,7 @@ static long n_sleeps(void)
 	return u.ru_nvcsw;
 }
 
-/* Processor time and sleeps of one wait, per second. */
+/* Processor time and number of sleeps per second of a wait. */
 struct waited {
 	double cpu, sleeps;
 };
@@ -67,8 +67,8 @@ static struct waited wait_once(void)
 }
 
 /* A sleeping process polls a hundred times a second, and more often on a fabric
- * whose descriptor wakes it without a message. The best of some: a machine that
- * stands still counts that as the core's. */
+ * whose descriptor wakes it without a message. Uses the best of several
+ * measurements, because a stall of the machine counts as processor time. */
 static void wait_idle(bool is_local)
 {
 	struct waited best = wait_once();
@@ -83,14 +83,17 @@ static void wait_idle(bool is_local)
 		return;
 	printf("# rank %d: %.4f of the core, %.0f sleeps a second\n",
 		mtest.rank, best.cpu, best.sleeps);
-	CHECK(best.cpu < (is_local ? 0.04 : 0.1), "%.3f of the core, waiting",
-		best.cpu);
+	CHECK(best.cpu < (is_local ? 0.04 : 0.1),
+		"a waiting process uses little of its core: %.3f", best.cpu);
 	if (is_local)
-		CHECK(best.sleeps < 250, "%.0f sleeps a second", best.sleeps);
+		CHECK(best.sleeps < 250,
+			"a waiting process sleeps less than 250 times a "
+			"second: %.0f",
+			best.sleeps);
 }
 
-/* A sleeping process is woken, instead of polling, which would take five
- * milliseconds on average. */
+/* A message wakes a sleeping process. If the process only polled, a message
+ * would take five milliseconds on average. */
 static void wake(void)
 {
 	double t, took, best = 1;
@@ -112,7 +115,9 @@ static void wake(void)
 	if (mtest.rank == 0 || !is_block())
 		return;
 	printf("# woken in %.1f us at best\n", best * 1e6);
-	CHECK(best < 1e-3, "woken in %.1f us at best", best * 1e6);
+	CHECK(best < 1e-3,
+		"a message wakes the process in less than 1 ms: %.1f us",
+		best * 1e6);
 }
 
 static void ping_pong(void)
@@ -129,7 +134,8 @@ static void ping_pong(void)
 		} else {
 			OK(MPI_Recv(&n, 1, MPI_INT, !mtest.rank, 2,
 				MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-			CHECK(n == i, "round %d: got %d", i, n);
+			CHECK(n == i, "the word of round %d arrives, got %d", i,
+				n);
 		}
 	}
 }

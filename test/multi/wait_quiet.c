@@ -76,8 +76,8 @@ static bool moves(MPI_Win win)
 	       output_count("is in MPI calls, none of which") >= 1;
 }
 
-/* Collective. True if rank 0 passed, or if it failed for another reason than a
- * process that the machine did not run. */
+/* Collective. True if rank 0 passed, or if its failure has another cause than a
+ * stall of the machine. */
 static int is_over(bool *good)
 {
 	int over = *good || !output_count("is not answering");

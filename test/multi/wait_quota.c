@@ -36,7 +36,8 @@ static int put(const char *dir, const char *file, const char *text)
 	return n == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-/* The path of the cgroup of this process; version 1 if it has processors. */
+/* Finds the path of the cgroup of this process. Version 1 if that hierarchy
+ * controls processors. */
 static int find_parent(int *version_out)
 {
 	FILE *file = fopen("/proc/self/cgroup", "re");
@@ -75,7 +76,7 @@ static void leave(void)
 	rmdir(group);
 }
 
-/* False where this may not be done. */
+/* Enters a cgroup of its own. False if that is not permitted. */
 static bool enter(void)
 {
 	int version;
@@ -118,7 +119,8 @@ static void wait_once(bool is_coll)
 	if (is_coll) {
 		OK(MPI_Allreduce(
 			&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
-		CHECK(sum == mtest.size * (mtest.size + 1) / 2, "sum %d", sum);
+		CHECK(sum == mtest.size * (mtest.size + 1) / 2,
+			"the sum is right: %d", sum);
 	} else if (mtest.rank == 0) {
 		word = 17;
 		for (int i = 1; i < mtest.size; i++)
@@ -126,11 +128,12 @@ static void wait_once(bool is_coll)
 	} else {
 		OK(MPI_Recv(&word, 1, MPI_INT, 0, 1, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
-		CHECK(word == 17, "got %d", word);
+		CHECK(word == 17, "the word arrives: %d", word);
 	}
 }
 
-/* The best of some: a machine that stands still counts that as the core's. */
+/* Uses the best of several measurements, because a stall of the machine counts
+ * as processor time. */
 static void wait_idle(bool is_coll)
 {
 	double best = 1;
@@ -147,10 +150,12 @@ static void wait_idle(bool is_coll)
 		return;
 	printf("# %.4f of the core, waiting for a %s\n", best,
 		is_coll ? "collective" : "message");
-	CHECK(best < 0.3, "%.3f of the core, waiting", best);
+	CHECK(best < 0.3, "a waiting process uses little of its core: %.3f",
+		best);
 }
 
-/* Short waits, which do not sleep, and a segment for the long ones. */
+/* Waits that are too short to sleep. The later collectives then use a
+ * segment. */
 static void many(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {
@@ -159,17 +164,19 @@ static void many(void)
 
 		OK(MPI_Sendrecv(&i, 1, MPI_INT, to, 2, &got, 1, MPI_INT, from,
 			2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-		CHECK(got == i, "round %d: got %d", i, got);
+		CHECK(got == i, "the word of round %d arrives, got %d", i, got);
 		OK(MPI_Allreduce(
 			&i, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
-		CHECK(sum == i * mtest.size, "round %d: sum %d", i, sum);
+		CHECK(sum == i * mtest.size, "the sum of round %d is right: %d",
+			i, sum);
 	}
 }
 
 int main(int argc, char **argv)
 {
 	int is_in = enter(), all_in = 0;
-	cpu_set_t cpus; /* the launcher's: each process may have one */
+	cpu_set_t cpus; /* the processors of the launcher: each process may be
+			 * bound to one */
 
 	mtest_init(&argc, &argv);
 	OK(MPI_Allreduce(&is_in, &all_in, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));

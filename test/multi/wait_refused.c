@@ -41,7 +41,8 @@ int main(int argc, char **argv)
 	rc = MPI_Recv(
 		NULL, 0, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	MPI_Error_string(rc, text, &len);
-	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED, "got %s", text);
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
+		"the class is MPIX_ERR_PROC_FAILED, got %s", text);
 	CHECK(strstr(text, "rank 1 of communicator") &&
 			strstr(text, "refuses connections"),
 		"names the rank and what was found: %s", text);

@@ -143,7 +143,7 @@ static void ring(size_t i)
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* of rank 0 */
+/* The process id of rank 0. */
 static int pid_of(void)
 {
 	int pid = getpid();
@@ -160,7 +160,7 @@ static void poll_late(bool is_probe)
 	MPI_Request req;
 
 	if (mtest.rank) {
-		output_wait_from(pid, what); /* computes */
+		output_wait_from(pid, what); /* makes no MPI call meanwhile */
 		OK(MPI_Send(&one, 1, MPI_INT, 0, 12, MPI_COMM_WORLD));
 		return;
 	}

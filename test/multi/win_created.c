@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_created: accesses to another process's own memory on a node
+/* win_created: accesses to memory of another process on the node that is not
+ * mapped here
  *
  * The kernel copies long puts and gets, also while the target is stopped. Short
  * ones and updates may wait until the target continues. Results, order and
@@ -11,8 +12,8 @@
 
 enum { N = 1 << 15, ROUNDS = 40, STEPS = 50, LONG = N - 3 };
 
-static int64_t memory[N]; /* the program's own: 0 to 2 are used by short
-			     accesses, the rest by long ones */
+static int64_t memory[N]; /* memory of the program: elements 0 to 2 for short
+			   * accesses, the rest for long ones */
 static MPI_Win win;
 static pid_t its_pid;
 static int64_t *its_memory;
@@ -29,7 +30,7 @@ static bool is_task_stopped(const char *tid)
 		path, sizeof(path), "/proc/%d/task/%s/stat", (int)its_pid, tid);
 	f = fopen(path, "r");
 	if (!f)
-		return true; /* it has ended */
+		return true; /* the process has ended */
 	if (fgets(line, sizeof(line), f)) {
 		state = strrchr(line, ')');
 		is_stopped = state && (state[2] == 'T' || state[2] == 't');
@@ -100,8 +101,8 @@ enum kind { PUT, ACC, GET, FETCH, SWAP, KINDS };
 static const char *const names[] = { "put", "accumulate", "get", "fetch_and_op",
 	"compare_and_swap" };
 
-/* The element becomes value, one more than before; *old is the former value if
- * the call returns it. */
+/* Starts an access that changes the element to value, which is one more than
+ * before. *old gets the former value if the access returns it. */
 static void start(enum kind kind, const int64_t *value, int64_t *old)
 {
 	static const int64_t one = 1;
@@ -167,7 +168,8 @@ static void long_without_the_target(void)
 	continue_target();
 }
 
-/* Each kind begins while the target is stopped, and ends after that. */
+/* Each kind of access starts while the target is stopped, and completes after
+ * the target continues. */
 static void short_at_stopped_target(void)
 {
 	int64_t value = peek(0), old;
@@ -209,7 +211,8 @@ static void in_order(void)
 	}
 }
 
-/* The same for long ones, of which one ends in what the next begins with. */
+/* Long accesses in order: the last element of one is the first element of the
+ * next. */
 static void long_in_order(void)
 {
 	static int64_t in[LONG], out[LONG];
@@ -239,8 +242,8 @@ static void long_in_order(void)
 	}
 }
 
-/* A long put and a short one to a target that computes; the short one ends the
- * computation. */
+/* A long and a short put to a target that computes until the short one
+ * arrives. */
 static void computing_target(void)
 {
 	static int64_t in[LONG];
@@ -256,7 +259,7 @@ static void computing_target(void)
 	OK(MPI_Win_flush(1, win));
 }
 
-/* Until an access ends it. */
+/* Computes until an access changes the memory. */
 static void compute(void)
 {
 	OK(MPI_Recv(

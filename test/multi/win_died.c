@@ -22,7 +22,7 @@ struct window {
 struct died_case {
 	const char *name;
 	int n_members;
-	bool is_created; /* else allocated */
+	bool is_created; /* by MPI_Win_create, otherwise by MPI_Win_allocate */
 	void (*die)(struct window *w);
 	int (*wait)(struct window *w);
 };
@@ -37,7 +37,7 @@ static void at_once(struct window *w)
 	raise(SIGKILL);
 }
 
-/* While others are at it. */
+/* Dies while other members access the window. */
 static void meanwhile(struct window *w)
 {
 	OK(MPI_Recv(NULL, 0, MPI_BYTE, 0, 0, w->comm, MPI_STATUS_IGNORE));
@@ -45,7 +45,7 @@ static void meanwhile(struct window *w)
 	raise(SIGKILL);
 }
 
-/* With the lock of `target`; the first one is notified that it is granted. */
+/* Dies with the lock of `target`, after it has notified the first member. */
 static void with_lock(struct window *w, int target)
 {
 	OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, w->win));
@@ -66,7 +66,7 @@ static void with_lock_of_second(struct window *w)
 
 /* ---- how the first one waits ---- */
 
-/* Once more until it has died. */
+/* Repeats the epoch until the victim has died. */
 static int put_unlock(struct window *w)
 {
 	int rc = MPI_SUCCESS, put = MPI_SUCCESS;
@@ -98,7 +98,7 @@ static int lock_first(struct window *w)
 	return lock_unlock(w, 0);
 }
 
-/* The live processes stay until this is complete. */
+/* The other members do not free the window before this call has returned. */
 static int lock_second(struct window *w)
 {
 	int rc = lock_unlock(w, 1);
@@ -107,7 +107,7 @@ static int lock_second(struct window *w)
 	return rc;
 }
 
-/* The live processes are already freeing the window. */
+/* The other members are already freeing the window. */
 static int lock_left(struct window *w)
 {
 	return lock_unlock(w, 1);
@@ -159,7 +159,8 @@ static int fetch_flush(struct window *w)
 	return rc ? rc : MPI_Win_flush(w->victim, w->win);
 }
 
-/* Accesses until one fails; what is mapped need not. */
+/* Repeats the access until it fails. An access to mapped memory need not
+ * fail. */
 static int stream(struct window *w, int (*access)(struct window *w))
 {
 	double end = MPI_Wtime() + 0.2;
@@ -231,7 +232,7 @@ static void window_open(
 	OK(MPI_Group_free(&all));
 }
 
-/* The victim has all others' word that they have the window. */
+/* The victim waits until all other members have created the window. */
 static void window_ready(const struct window *w, int rank)
 {
 	if (rank != w->victim)

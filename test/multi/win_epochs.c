@@ -127,7 +127,8 @@ static void star(void)
 	OK(MPI_Win_free(&win));
 }
 
-/* With oneself, and with posts that are known to be there. */
+/* A process is its own target, and starts epochs with MPI_MODE_NOCHECK when the
+ * posts are known to have arrived. */
 static void self_and_nocheck(void)
 {
 	MPI_Group me = group_of(&mtest.rank, 1), all;
@@ -159,7 +160,8 @@ static void self_and_nocheck(void)
 
 /* ---- locks ---- */
 
-/* A counter that is read and written apart under an exclusive lock. */
+/* Under an exclusive lock, each process reads a counter and writes it in two
+ * accesses. */
 static void exclusive(int n)
 {
 	int value;
@@ -209,7 +211,8 @@ static void own(int n)
 	OK(MPI_Win_free(&win));
 }
 
-/* All at the same time: nested locks, and locks with MPI_MODE_NOCHECK. */
+/* Locks on several targets at the same time: nested, and with
+ * MPI_MODE_NOCHECK. */
 static void several(void)
 {
 	int value = mtest.rank + 1, out = 0;
@@ -241,7 +244,7 @@ static void several(void)
 	OK(MPI_Win_free(&win));
 }
 
-/* A fence that nothing uses leaves no epoch in the way of others. */
+/* A fence without accesses does not prevent epochs of other kinds. */
 static void mixed(void)
 {
 	MPI_Group me = group_of(&mtest.rank, 1);
@@ -298,8 +301,8 @@ static void tickets(int n)
 
 /* ---- a target that computes ---- */
 
-/* After a row of short updates the first of the next row may stay here as well:
- * whatever follows it finds it done, and what ends its epoch sends it. */
+/* After many short updates the library may defer an update. The next access
+ * sees its effect, and the end of the epoch sends it. */
 static void rows(void)
 {
 	const int one = 1;
@@ -358,7 +361,8 @@ static bool is_unified(MPI_Win win)
 	return flag && *model == MPI_WIN_UNIFIED;
 }
 
-/* A plain load while others update, which a unified window allows: no race. */
+/* A plain load while other processes update the word. The unified memory model
+ * permits that, so it is no data race. */
 static
 #ifdef __SANITIZE_THREAD__
 	__attribute__((no_sanitize("thread")))
@@ -406,7 +410,7 @@ static void computing(bool is_created)
 	OK(MPI_Win_free(&win));
 }
 
-/* All processes run on one core. */
+/* Binds all processes to one core. */
 static void share_core(bool is_shared, cpu_set_t *all)
 {
 	cpu_set_t one;

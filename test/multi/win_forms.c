@@ -7,7 +7,8 @@ enum { N = 4 };
 static int origin[N], result[N], target;
 static int *memory;
 
-/* Between epochs: the origin has 1 to 4, each target 100 to 103. */
+/* Sets the memory between epochs: the origin to 1 to 4, each target to 100 to
+ * 103. */
 static void set_data(MPI_Win win)
 {
 	OK(MPI_Win_fence(0, win));

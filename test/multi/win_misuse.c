@@ -69,9 +69,11 @@ static void without(void)
 	FAILS(MPI_Win_wait(win), MPI_ERR_RMA_SYNC);
 	FAILS(MPI_Win_test(win, &flag), MPI_ERR_RMA_SYNC);
 	CHECK(flag == 5, "a failed access writes no result");
-	OK(MPI_Win_sync(win)); /* always */
+	OK(MPI_Win_sync(win)); /* MPI_Win_sync is permitted outside of epochs */
 	still_works();
-	FAILS(put(right, 0), MPI_ERR_RMA_SYNC); /* NOSUCCEED, then a lock */
+	FAILS(put(right, 0), MPI_ERR_RMA_SYNC); /* a fence with NOSUCCEED, then
+						 * a lock: no epoch is open
+						 * now */
 }
 
 /* ---- with another call's asserts ---- */
@@ -161,7 +163,8 @@ static void in_fence(void)
 	OK(MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win));
 	OK(put(right, 0));
 	OK(MPI_Win_unlock(right, win));
-	FAILS(put(right, 0), MPI_ERR_RMA_SYNC); /* the lock has ended it */
+	FAILS(put(right, 0), MPI_ERR_RMA_SYNC); /* the lock has ended the epoch
+						 * of the fence */
 	still_works();
 }
 
@@ -203,7 +206,7 @@ static void arguments(void)
 	FAILS(MPI_Accumulate(&real, 1, MPI_DOUBLE, right, 0, 1, MPI_DOUBLE,
 		      MPI_BOR, win),
 		MPI_ERR_OP);
-	/* of nothing there is nothing that does not fit */
+	/* without elements, no type or operation is wrong */
 	OK(MPI_Get_accumulate(&real, 0, MPI_BYTE, &out, 0, MPI_BYTE, right, 0,
 		0, MPI_BYTE, MPI_SUM, win));
 	FAILS(MPI_Accumulate(&real, 1, MPI_DOUBLE, right, 0, 1, MPI_LONG,

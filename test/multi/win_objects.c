@@ -55,7 +55,8 @@ static void check_converts(MPI_Win win)
 		"conversion of a window to Fortran and back");
 	CHECK(MPI_Win_fromint(MPI_Win_toint(win)) == win,
 		"conversion of a window to an integer and back");
-	CHECK(MPI_Win_f2c(MPI_Win_c2f(MPI_WIN_NULL)) == MPI_WIN_NULL, "null");
+	CHECK(MPI_Win_f2c(MPI_Win_c2f(MPI_WIN_NULL)) == MPI_WIN_NULL,
+		"conversion of the null window and back");
 }
 
 static void end(MPI_Win *win)
@@ -190,7 +191,8 @@ static void hints(void)
 	hint_is(win, "mpi_accumulate_granularity", "0");
 	hint_is(win, "mpi_minimum_memory_alignment", "8192");
 	hint_is(win, "nobody_knows", NULL);
-	OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win)); /* warns */
+	/* causes a warning, because of no_locks */
+	OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
 	OK(MPI_Win_unlock(0, win));
 	OK(MPI_Info_set(info, "accumulate_ordering", "none"));
 	OK(MPI_Info_set(info, "no_locks", "false"));
@@ -277,7 +279,7 @@ static void handlers(void)
 	OK(MPI_Win_call_errhandler(win, MPI_ERR_RMA_RANGE));
 	CHECK(heard.n == 2 && heard.code == MPI_ERR_RMA_RANGE,
 		"MPI_Win_call_errhandler calls the handler");
-	OK(MPI_Comm_free(&comm)); /* before its window */
+	OK(MPI_Comm_free(&comm)); /* the window stays valid */
 	OK(MPI_Win_fence(0, win));
 	OK(MPI_Win_free(&win));
 	OK(MPI_Errhandler_free(&mine));
@@ -348,7 +350,8 @@ static void shared(void)
 	end(&win);
 }
 
-/* Only the last one has memory; then each on its own pages. */
+/* First only the last process has memory, then each process, on pages of its
+ * own. */
 static void shared_more(void)
 {
 	bool is_last = node_rank == node_size - 1;
@@ -473,7 +476,7 @@ static void dynamic(void)
 	OK(MPI_Win_detach(win, here));
 	FAILS(MPI_Win_detach(win, here), MPI_ERR_RMA_ATTACH);
 	OK(MPI_Win_attach(win, here, sizeof(here)));
-	end(&win); /* detaches what is left */
+	end(&win); /* frees the window, which detaches the rest */
 	OK(MPI_Win_create(here, 4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
 	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
 	FAILS(MPI_Win_attach(win, here, 4), MPI_ERR_RMA_FLAVOR);

@@ -51,7 +51,7 @@ static const struct type {
 	MPI_Datatype type;
 	const char *name;
 	enum kind kind;
-	size_t size; /* from one to the next; of a pair, its first half's */
+	size_t size; /* bytes of an item; of a pair, bytes of its value */
 } types[] = {
 #define TYPE(name, kind, ctype)                  \
 	{                                        \
@@ -127,7 +127,7 @@ enum {
 	N_TYPES = sizeof(types) / sizeof(types[0]),
 	N_OPS = sizeof(ops) / sizeof(ops[0]),
 	ITEMS = 3,
-	SLOT = 32 * ITEMS, /* bytes of one pair of type and operation */
+	SLOT = 32 * ITEMS, /* bytes for one combination of type and operation */
 	SLOTS = N_TYPES * N_OPS,
 };
 
@@ -169,7 +169,8 @@ static void store(const struct type *t, void *at, int v)
 			t->size);
 }
 
-/* Items of a process, in what it sends or in its window. */
+/* Fills in the items of a rank: the data that it sends, or the contents of its
+ * window. */
 static void fill(const struct type *t, char *at, int rank, bool is_window)
 {
 	memset(at, 0, SLOT);
@@ -178,7 +179,7 @@ static void fill(const struct type *t, char *at, int rank, bool is_window)
 			(is_window ? 2 : 3) + (rank + i) % 4);
 }
 
-/* Compares numbers and not what pads them. */
+/* Compares values without their padding. */
 static bool is_same(const struct type *t, const char *a, const char *b)
 {
 	char x[SLOT], y[SLOT];
@@ -205,7 +206,7 @@ static bool is_same(const struct type *t, const char *a, const char *b)
 	return n == m && memcmp(x, y, (size_t)n) == 0;
 }
 
-/* The operation done here; false where it is not defined on the type. */
+/* Computes the operation locally. False if it is not defined on the type. */
 static bool do_here(
 	const struct type *t, const struct op *o, const char *in, char *inout)
 {
@@ -239,7 +240,7 @@ static int call(enum how how, const struct type *t, const struct op *o,
 	return MPI_Fetch_and_op(in, out, t->type, right, disp, o->op, win);
 }
 
-/* One slot, after the fence. */
+/* Checks one slot after the fence. */
 static void check_slot(enum how how, const struct type *t, const struct op *o,
 	const char *here, const char *out)
 {
@@ -249,7 +250,7 @@ static void check_slot(enum how how, const struct type *t, const struct op *o,
 	fill(t, before, mtest.rank, true);
 	memcpy(expected, before, SLOT);
 	do_here(t, o, in, expected);
-	if (how == FETCH_AND_OP) /* the others are as before */
+	if (how == FETCH_AND_OP) /* the other items are unchanged */
 		memcpy(expected + t->size, before + t->size, SLOT - t->size);
 	CHECK(is_same(t, here, expected), "%s of %s with %s: the new value",
 		how_names[how], t->name, o->name);
@@ -328,7 +329,7 @@ static struct window make_window(enum memory kind, size_t size)
 			MPI_COMM_WORLD, &w.base, &w.win));
 		return w;
 	}
-	/* not on a page of its own */
+	/* not aligned to a page */
 	if (kind == MALLOCED)
 		w.given = mtest_alloc(size + 64);
 	else
@@ -350,7 +351,8 @@ static void free_window(struct window *w)
 
 /* ---- derived types ---- */
 
-/* Every second of 2n ints, and n ints in a row the other way round. */
+/* Creates two types of n ints: every second one of 2n ints, and n consecutive
+ * ints in reverse order. */
 static void make_derived(int n, MPI_Datatype *strided, MPI_Datatype *reversed)
 {
 	int *places = mtest_alloc((size_t)n * sizeof(int));
@@ -516,7 +518,8 @@ static void swaps(void)
 			int rc;
 
 			if (types[i].type == MPI_CHAR)
-				continue; /* text, but many take it */
+				continue; /* a character is no integer, but
+					   * other libraries permit it */
 			rc = MPI_Compare_and_swap(value[i], compare[i],
 				out[pass][i], types[i].type, right, i, win);
 			if (types[i].kind == INT && types[i].type != MPI_WCHAR)
@@ -577,7 +580,8 @@ static void requests(void)
 	CHECK(is_right, "fetched values: %d, %d", out[1], out[N + 1]);
 	OK(MPI_Rput(in, 1, MPI_INT, right, 0, 1, MPI_INT, win, &r[0]));
 	OK(MPI_Win_unlock_all(win));
-	OK(MPI_Wait(&r[0], MPI_STATUS_IGNORE)); /* after its epoch */
+	OK(MPI_Wait(&r[0], MPI_STATUS_IGNORE)); /* after the epoch of the
+						 * access */
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	CHECK(memory[0] == left && memory[1] == 3 * (left + 1),
 		"the values in the window");
@@ -628,7 +632,7 @@ static void nothing(void)
 	OK(MPI_Win_free(&win));
 }
 
-/* Less data than there is room for. */
+/* The origin passes less data than the window has space for. */
 static void shorter(void)
 {
 	int here[4] = { 1, 2, 3, 4 }, memory[4] = { 0 }, out[4] = { 0 };
@@ -741,7 +745,8 @@ static void ordered(enum memory kind)
 	free_window(&w);
 }
 
-/* To a target that waits in a call, with others waiting. */
+/* Long accesses to a target that waits in a call, while other processes wait,
+ * too. */
 static void long_ones(void)
 {
 	enum { LONG = 1 << 20, ROUNDS = 200 };
@@ -753,7 +758,9 @@ static void long_ones(void)
 		memory, LONG + 1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
 	OK(MPI_Win_lock_all(0, win));
 	if (mtest.rank == 0 && mtest.size > 1) {
-		for (int i = 0; i < ROUNDS; i++) { /* it is found waiting */
+		for (int i = 0; i < ROUNDS; i++) { /* short accesses, so that
+						    * the target is known to
+						    * wait in a call */
 			OK(MPI_Get(
 				here, 1, MPI_CHAR, 1, LONG, 1, MPI_CHAR, win));
 			OK(MPI_Win_flush(1, win));
@@ -808,7 +815,8 @@ static void requests_travel(void)
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	if (mtest.rank == 0) {
 		OK(MPI_Put(values, 1, MPI_INT, 1, 0, 1, MPI_INT, win));
-		OK(MPI_Win_flush(1, win)); /* it has the lock from now on */
+		OK(MPI_Win_flush(1, win)); /* the lock is granted when the flush
+					    * returns */
 		for (int i = 0; i < N; i++)
 			OK(MPI_Rput(&values[i], 1, MPI_INT, 1, i, 1, MPI_INT,
 				win, &requests[i]));

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_random: random accesses in random epochs, compared with a model
  *
- * Each process has a part of every member's memory to itself, and a copy of
- * that part as it has to be. Puts and gets between two flushes use different
- * places; updates overlap, because MPI orders them. All processes add to one
- * counter. Arguments: seed=N (the first), n=N (number of seeds). */
+ * Each process has a part of every member's memory to itself, and a local copy
+ * with the expected contents of that part. Puts and gets between two flushes
+ * use different places; updates overlap, because MPI orders them. All processes
+ * add to one counter. Arguments: seed=N (the first), n=N (number of seeds). */
 #include "mtest.h"
 
 enum {
-	WORDS = 40000,	  /* of a part: puts and gets use the first half */
-	HALF = WORDS / 2, /* updates the second one, */
-	SWAPS = 64,	  /* the last words compare_and_swap */
+	WORDS = 40000,	  /* words of a part */
+	HALF = WORDS / 2, /* puts and gets use the first half, updates the
+			   * second half */
+	SWAPS = 64,	  /* of these, the last words are for
+			   * compare_and_swap */
 	PENDING_MAX = 64, /* accesses without a flush */
 	OPS = 60,	  /* in a round */
 	ROUNDS = 8,
@@ -36,15 +38,18 @@ struct pending {
 static struct {
 	long seed;
 	uint64_t rng, common_rng;
-	int64_t *memory; /* mine: a part for each process, and the counter */
-	MPI_Aint *bases; /* dynamic: of all members; else NULL */
+	int64_t *memory; /* memory of this process: a part for each process, and
+			  * the counter */
+	MPI_Aint *bases; /* dynamic windows: addresses of all members; else
+			  * NULL */
 	MPI_Win win;
-	int64_t **model; /* by target */
+	int64_t **model; /* expected contents, by target */
 	int64_t n_counted;
 	struct pending pending[PENDING_MAX];
 	int n_pending, cursor[16];
 	bool is_passive;
-	MPI_Op op; /* of all updates until the next flush, or MPI_NO_OP */
+	MPI_Op op; /* operation of all updates until the next flush, or
+		    * MPI_NO_OP */
 } now;
 
 static uint32_t draw(uint64_t *rng, uint32_t n)
@@ -70,7 +75,7 @@ static int span_of(const struct shape *s)
 	return (s->n - 1) * s->stride + s->len;
 }
 
-/* words in all: few, some, or many */
+/* Draws a number of words: at most 3, 40, 600 or 8000. */
 static int draw_words(void)
 {
 	static const int max[] = { 3, 40, 600, 8000 };
@@ -267,7 +272,8 @@ static void update(int target, bool is_fetching)
 	OK(MPI_Type_free(&here.type));
 }
 
-/* fetch_and_op, compare_and_swap, or the counter */
+/* One random update of a single word: fetch_and_op or compare_and_swap on the
+ * target's words, or fetch_and_op on the common counter. */
 static void one_word(int target)
 {
 	int how = mine(3);
@@ -304,7 +310,7 @@ static void one_word(int target)
 		target, disp, now.win));
 }
 
-/* target: the only one, or -1 */
+/* only: the one target, or -1 for any */
 static void accesses(int only)
 {
 	int n = 1 + mine(OPS);
@@ -357,7 +363,8 @@ static void round_of(enum epoch epoch)
 		OK(MPI_Win_unlock(target, now.win));
 	}
 	settle();
-	OK(MPI_Barrier(MPI_COMM_WORLD)); /* no epoch of each kind at once */
+	OK(MPI_Barrier(MPI_COMM_WORLD)); /* no member may still be in an epoch
+					  * of another kind */
 }
 
 /* ---- windows ---- */
@@ -395,7 +402,7 @@ static void make(enum flavor flavor)
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* All parts are what their processes made of them; so is the counter. */
+/* Checks all parts against the models of their processes, and the counter. */
 static void compare(void)
 {
 	int64_t *part = mtest_alloc(WORDS * 8), n_all, n_here;

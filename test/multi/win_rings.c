@@ -21,7 +21,7 @@ static MPI_Win make(int **memory)
 	return win;
 }
 
-/* A fence here, a receive there. */
+/* One process waits in a fence, the other one in a receive. */
 static void fence_and_receive(void)
 {
 	int *memory, in = 0, rc;
@@ -32,14 +32,15 @@ static void fence_and_receive(void)
 	else
 		rc = MPI_Recv(&in, 1, MPI_INT, 1, 0, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE);
-	CHECK(rc != MPI_SUCCESS, "a fence and a receive wait for each other");
+	CHECK(rc != MPI_SUCCESS,
+		"a fence and a receive that wait for each other fail");
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	if (!mtest.rank)
 		OK(MPI_Win_fence(0, win));
 	OK(MPI_Win_free(&win));
 }
 
-/* Both start, and neither has posted. */
+/* Both processes call MPI_Win_start, and none has called MPI_Win_post. */
 static void starts(void)
 {
 	MPI_Group world, group;
@@ -49,7 +50,7 @@ static void starts(void)
 	OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
 	OK(MPI_Group_incl(world, 1, &other, &group));
 	CHECK(MPI_Win_start(group, 0, win) != MPI_SUCCESS,
-		"two starts wait for each other");
+		"two starts that wait for each other fail");
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	OK(MPI_Win_post(group, 0, win));
 	OK(MPI_Win_start(group, 0, win));
@@ -63,7 +64,8 @@ static void starts(void)
 	OK(MPI_Win_free(&win));
 }
 
-/* A conflict of locks may be detected with the first access only. */
+/* The error of a conflict of locks may be returned only by the put or the
+ * flush. */
 static int lock_and_put(int rank, int *value, MPI_Win win)
 {
 	int rc = MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win), put_rc;
@@ -81,7 +83,7 @@ static void unlock(int rank, MPI_Win win)
 	int rc = MPI_Win_unlock(rank, win);
 
 	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_RMA_SYNC,
-		"an unlock after the error, %d", rc);
+		"an unlock after the error returns %d", rc);
 }
 
 /* Each process holds its own lock and requests the other's. */
@@ -93,7 +95,7 @@ static void locks(void)
 	OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, mtest.rank, 0, win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	CHECK(lock_and_put(other, &value, win) != MPI_SUCCESS,
-		"two locks wait for each other");
+		"two locks that wait for each other fail");
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	OK(MPI_Win_unlock(mtest.rank, win));
 	unlock(other, win);
@@ -106,7 +108,8 @@ static void locks(void)
 }
 
 /* Rank 1 holds the lock of rank 0 and waits for a message of rank 2, which
- * requests the lock. 0 waits for 1, and is in no ring. */
+ * requests the lock. Rank 0 waits for rank 1, and no process waits for rank
+ * 0. */
 static void lock_of_a_third(void)
 {
 	int *memory, value = mtest.rank, in = 0;

@@ -17,7 +17,7 @@ static struct {
 	MPI_Win win;
 } w = { .fd = -1 };
 
-/* Before the provider is loaded. */
+/* Called before the provider is loaded. */
 static void record_begin(void)
 {
 	const char *provider = getenv("FI_PROVIDER");
@@ -132,7 +132,8 @@ static void requests(void)
 		"write 8192 COMPLETION|DC; read 8192 COMPLETION; ");
 }
 
-/* n of 2n ints, from both ends as such, in the second half. */
+/* Accesses n of 2n ints in the second half of the window, with the strided type
+ * at the origin and at the target. */
 static void strided(int n, const char *put, const char *get)
 {
 	int *from = mtest_alloc(2 * (size_t)n * sizeof(int));
@@ -159,7 +160,7 @@ static void strided(int n, const char *put, const char *get)
 	free(to);
 }
 
-/* One kind of atomics for an address: the CPU's. */
+/* All atomic operations on an address are executed by the CPU. */
 static void updates(void)
 {
 	int one = 1, old = -1, two = 2, first = -1;

@@ -85,7 +85,7 @@ static void fences(void)
 	check("fences");
 }
 
-/* Every second process uses another window. */
+/* Odd ranks access the same memory through another window. */
 static void two_ways(
 	const char *what, MPI_Win other, MPI_Aint disp, int unit, int assert)
 {

@@ -13,7 +13,8 @@ static MPI_Win common;
 static MPI_Comm comms[THREADS];
 static _Atomic int n_flushing;
 
-/* Counts on the common window, waits by flush and by request. */
+/* Increments counters in the common window. Completes them by a flush or by a
+ * request. */
 static void count(int number)
 {
 	const long one = 1;
@@ -38,7 +39,7 @@ static void count(int number)
 	}
 }
 
-/* Puts until the others have flushed enough. */
+/* Puts until the other threads have completed their flushes. */
 static void put_on(int number)
 {
 	long values[64];

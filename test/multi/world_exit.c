@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 	}
 	if (mtest.rank == victim)
 		last_words(how, code);
-	/* never sent: only the end of the job ends this */
+	/* no process sends this message: the end of the job ends the wait */
 	MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD,
 		MPI_STATUS_IGNORE);
 	return 0;

@@ -11,9 +11,11 @@ static void before(void)
 	OK(MPI_Finalized(&b));
 	CHECK(!a && !b, "neither initialized nor finalized at the start");
 	OK(MPI_Get_version(&a, &b));
-	CHECK(a == MPI_VERSION && b == MPI_SUBVERSION, "version %d.%d", a, b);
+	CHECK(a == MPI_VERSION && b == MPI_SUBVERSION,
+		"the version is that of mpi.h: %d.%d", a, b);
 	OK(MPI_Get_library_version(text, &len));
-	CHECK(len == (int)strlen(text) && len > 0, "library version");
+	CHECK(len == (int)strlen(text) && len > 0,
+		"the library version has a text");
 }
 
 static void inside(int level)
@@ -24,16 +26,17 @@ static void inside(int level)
 	double begin;
 
 	OK(MPI_Initialized(&flag));
-	CHECK(flag, "initialized");
+	CHECK(flag, "MPI is initialized");
 	OK(MPI_Finalized(&flag));
-	CHECK(!flag, "not finalized");
+	CHECK(!flag, "MPI is not finalized");
 	OK(MPI_Query_thread(&got));
 	CHECK(got == level, "query agrees with init: %d, %d", level, got);
 	OK(MPI_Is_thread_main(&flag));
 	CHECK(flag, "this is the main thread");
 	OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
 	OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
-	CHECK(rank >= 0 && rank < size, "rank %d of %d", rank, size);
+	CHECK(rank >= 0 && rank < size, "the rank is below the size: %d of %d",
+		rank, size);
 	OK(MPI_Comm_rank(MPI_COMM_SELF, &rank));
 	OK(MPI_Comm_size(MPI_COMM_SELF, &size));
 	CHECK(rank == 0 && size == 1, "SELF is rank 0 of 1");
@@ -47,7 +50,7 @@ static void inside(int level)
 	OK(MPI_Pcontrol(0));
 	if (MPI_Comm_get_parent(&parent) == MPI_SUCCESS)
 		CHECK(parent == MPI_COMM_NULL, "the process has no parent");
-	CHECK(MPI_Init(NULL, NULL) != MPI_SUCCESS, "initializing twice");
+	CHECK(MPI_Init(NULL, NULL) != MPI_SUCCESS, "a second MPI_Init fails");
 }
 
 static void memory(void)
@@ -55,7 +58,7 @@ static void memory(void)
 	char *mem = NULL;
 
 	OK(MPI_Alloc_mem(100000, MPI_INFO_NULL, &mem));
-	if (CHECK(mem != NULL, "memory")) {
+	if (CHECK(mem != NULL, "MPI_Alloc_mem returns memory")) {
 		memset(mem, 1, 100000);
 		OK(MPI_Free_mem(mem));
 	}
@@ -74,7 +77,9 @@ int main(int argc, char **argv)
 		OK(MPI_Init_thread(NULL, NULL, wanted, &level));
 	else
 		OK(MPI_Init_thread(&argc, &argv, wanted, &level));
-	CHECK(level >= wanted, "level %d for %d", level, wanted);
+	CHECK(level >= wanted,
+		"the level is at least the one requested: %d for %d", level,
+		wanted);
 	CHECK(argc == n_args, "the arguments are unchanged");
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

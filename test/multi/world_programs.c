@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * world_programs: the printed programs on MPI_Finalize; len= bytes
+ * world_programs: the programs that the standard prints about MPI_Finalize
  *
+ * Arguments: len=N (bytes of a message), late=N (the receiver sleeps N ms).
  * ex=118  send; receive; finalize
  * ex=119  the same without the receive: erroneous, must not hang
  * ex=126  rank 0: send, free the request, barrier; rank 1: receive, barrier
  * ex=127  the same without barriers: erroneous, must not hang
- * ex=129  attach a buffer, send buffered, finalize, free; late= ms
+ * ex=129  attach a buffer, send buffered, finalize, free
  * ex=128  as 129, by Ibsend with wait and by a persistent request
- * ex=145  rank 0 writes a file behind MPI_Finalize
+ * ex=145  rank 0 writes a file after MPI_Finalize
  */
 #include "mtest.h"
 
@@ -34,12 +35,14 @@ static void plain(bool received)
 		mtest_linger(late);
 		receive(1);
 		CHECK(mtest_same(data, len, 1),
-			"S118, S120, S138, S141: %d B of a completed send",
+			"S118, S120, S138, S141: %d B of a completed send "
+			"arrive unchanged",
 			len);
 	}
 }
 
-/* rank 1's word is the other means by which rank 0 may know */
+/* Rank 0 learns from the barrier, or from a message of rank 1, that the freed
+ * send is complete. */
 static void freed(bool barrier)
 {
 	MPI_Request req;
@@ -54,10 +57,12 @@ static void freed(bool barrier)
 		receive(1);
 		if (barrier)
 			CHECK(mtest_same(data, len, 1),
-				"S122, S126: %d B of a freed send", len);
+				"S122, S126: %d B of a freed send arrive "
+				"unchanged",
+				len);
 		else
 			CHECK(mtest_same(data, len, 1),
-				"S127: the message is delivered, %d B", len);
+				"S127: a message of %d B is delivered", len);
 	}
 	if (barrier)
 		OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -74,7 +79,9 @@ static void buffered(void)
 		mtest_linger(late);
 		receive(1);
 		CHECK(mtest_same(data, len, 1),
-			"S128, S129, S130: %d B of a buffered send", len);
+			"S128, S129, S130: %d B of a buffered send arrive "
+			"unchanged",
+			len);
 	}
 }
 
@@ -98,12 +105,15 @@ static void buffered_others(void)
 		for (int tag = 2; tag > 0; tag--) {
 			receive(tag);
 			CHECK(mtest_same(data, len, 1),
-				"S128: every kind of buffered send, %d", tag);
+				"S128: the message of each kind of buffered "
+				"send arrives, tag %d",
+				tag);
 		}
 	}
 }
 
-/* the file is written by the one process that is sure to return */
+/* Rank 0 writes the file, because only rank 0 certainly returns from
+ * MPI_Finalize. */
 static void results(void)
 {
 	char path[64], word[8] = "";
@@ -111,7 +121,7 @@ static void results(void)
 
 	snprintf(path, sizeof(path), "/tmp/weft-mtest-out-%d", (int)getpid());
 	file = fopen(path, "w");
-	if (!CHECK(file != NULL, "S145: rank 0 can write"))
+	if (!CHECK(file != NULL, "S145: rank 0 can open a file"))
 		return;
 	fputs("done", file);
 	fclose(file);
@@ -161,7 +171,7 @@ int main(int argc, char **argv)
 	else
 		CHECK(MPI_Finalize() == MPI_SUCCESS,
 			"S140: all processes finalize");
-	/* the library may not access these any more */
+	/* The library does not access these after MPI_Finalize. */
 	memset(buffer, 0xee, ROOM);
 	free(buffer);
 	memset(data, 0xee, len);
