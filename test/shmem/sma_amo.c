@@ -6,7 +6,7 @@ static long long words[8]; /* static memory is symmetric, like the heap */
 
 static int to;
 
-/* the sum of several with what they returned, in their order */
+/* Checks the returned value of a call. */
 #define SAW(call, want) CHECK((call) == (want), #call " was " #want)
 
 /* Each PE works on its neighbour's word alone, so every value is known. */
@@ -131,8 +131,8 @@ static void together(void)
 	for (int i = 0; i < ROUNDS; i++) {
 		long mine = shmem_atomic_fetch_inc(&ticket, 0);
 
-		CHECK(mine > last && mine < n, "ticket %ld after %ld", mine,
-			last);
+		CHECK(mine > last && mine < n,
+			"the tickets rise: %ld after %ld", mine, last);
 		last = mine;
 		shmem_char_p(&all[mine], 1, 0);
 		shmem_atomic_add(&sum, mine, stest.n - 1);
@@ -140,7 +140,8 @@ static void together(void)
 	}
 	shmem_barrier_all();
 	if (stest.me == stest.n - 1)
-		CHECK(sum == n * (n - 1) / 2, "sum of tickets, got %ld", sum);
+		CHECK(sum == n * (n - 1) / 2,
+			"each ticket is drawn once: sum %ld", sum);
 	for (long i = 0; stest.me == 0 && i < n; i++)
 		missed += !all[i];
 	CHECK(!missed, "%ld tickets were drawn by no PE", missed);
@@ -150,7 +151,7 @@ static void together(void)
 	shmem_free(all);
 }
 
-/* A put that waits for atomics before a fence, while a fetch to a third PE is
+/* A put waits for atomics before a fence, while a fetch from a third PE is
  * still queued. */
 static void beside_a_queue(void)
 {
@@ -169,8 +170,9 @@ static void beside_a_queue(void)
 	shmem_barrier_all();
 	CHECK(added == 1 && fetched == 1 && put == 5 && was == 0 &&
 			!memcmp(big, data, sizeof(big)),
-		"atomics and puts beside a queue: %ld %ld %ld %ld", added,
-		fetched, put, was);
+		"atomics and puts are carried out beside a queue: %ld %ld %ld "
+		"%ld",
+		added, fetched, put, was);
 }
 
 int main(int argc, char **argv)

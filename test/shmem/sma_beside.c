@@ -61,7 +61,7 @@ static double yield_us(void)
 	return (now_us() - t) / YIELDS;
 }
 
-/* Of this thread. */
+/* The number of voluntary context switches of this thread. */
 static long count_sleeps(void)
 {
 	struct rusage use;
@@ -76,7 +76,7 @@ static void ring(void)
 		if (stest.me == 0)
 			shmem_p(&word, i, stest_next());
 		shmem_wait_until(&word, SHMEM_CMP_EQ, i);
-		CHECK(word == i, "round %ld: got %ld", i, word);
+		CHECK(word == i, "the word of round %ld arrives: %ld", i, word);
 		if (stest.me != 0)
 			shmem_p(&word, i, stest_next());
 	}

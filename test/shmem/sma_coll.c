@@ -176,7 +176,7 @@ static void large(void)
 		SHMEM_TEAM_WORLD, b, a, MANY * sizeof(long), stest.n - 1);
 	for (long i = 0; i < MANY; i++)
 		wrong += b[i] != i + stest.n - 1;
-	CHECK(!wrong, "%ld of a long vector wrong", wrong);
+	CHECK(!wrong, "%ld items of a long vector are wrong", wrong);
 	shmem_barrier_all();
 	shmem_free(a);
 	shmem_free(b);
@@ -202,7 +202,7 @@ static void active(int start, int log_stride, int size)
 	shmem_barrier(start, log_stride, size, sync_array);
 	shmem_int_sum_to_all(
 		dst, src, N, start, log_stride, size, work, sync_array);
-	CHECK(dst[0] == sum, "sum_to_all %d, not %d", dst[0], sum);
+	CHECK(dst[0] == sum, "sum_to_all returns %d, not %d", dst[0], sum);
 	shmem_float_max_to_all(
 		&g, &f, 1, start, log_stride, size, &w, sync_array);
 	CHECK(g == (float)(start + ((size - 1) << log_stride)), "max_to_all");

@@ -19,7 +19,8 @@ static bool has_said(int kept)
 int main(int argc, char **argv)
 {
 	const char *provider = getenv("FI_PROVIDER");
-	/* a fabric with atomics: the target answers no message in time */
+	/* on a fabric with atomics, variables are registered at the start,
+	 * because the target's processor takes no part in an access */
 	bool is_at_open = provider && !strcmp(provider, "cxi");
 	char *heap;
 	int kept;

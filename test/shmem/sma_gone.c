@@ -17,7 +17,7 @@ static long words[WORDS], here[WORDS];
 static long word;
 static uint64_t sig;
 static long lock;
-static int waiter; /* PE 0's process */
+static int waiter; /* process id of PE 0 */
 
 static void op_put(void)
 {
@@ -123,7 +123,7 @@ static const struct {
 	{ "finalize", shmem_finalize },
 };
 
-/* Waits until the process has reported that it waits, and passes that on. */
+/* Waits until the process has reported a long wait, and prints that report. */
 static void read_stall(pid_t from)
 {
 	char path[64], text[4096] = "";
@@ -134,7 +134,7 @@ static void read_stall(pid_t from)
 	snprintf(path, sizeof(path), "/proc/%d/fd/2", (int)from);
 	do {
 		usleep(20000);
-		/* not before it is the file of stest_listen() */
+		/* until stderr is the file of stest_listen() */
 		if (stat(path, &st) || !S_ISREG(st.st_mode))
 			continue;
 		fd = open(path, O_RDONLY);

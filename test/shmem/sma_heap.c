@@ -5,8 +5,8 @@
 
 enum { SLOTS = 32, ROUNDS = 400 };
 
-/* The same offsets at all: a block that I reach by my address is the one my
- * neighbour has. */
+/* Checks that all PEs have the block at the same offset: my neighbour's block
+ * is at my address of it. */
 static void agree(void *ptr, size_t len)
 {
 	unsigned char mark = (unsigned char)(len * 7 + 1);
@@ -41,7 +41,7 @@ static void churn(void)
 		len[k] = (seed >> 16) % 5000 + 1;
 		slot[k] =
 			i % 3 ? shmem_malloc(len[k]) : shmem_align(256, len[k]);
-		CHECK(slot[k], "block of %zu", len[k]);
+		CHECK(slot[k], "a block of %zu bytes is allocated", len[k]);
 		if (slot[k])
 			memset(slot[k], k, len[k]);
 	}
@@ -69,7 +69,8 @@ int main(int argc, char **argv)
 	q = shmem_malloc_with_hints(
 		100, SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE);
 	agree(q, 100);
-	CHECK((uintptr_t)p % _Alignof(max_align_t) == 0, "alignment");
+	CHECK((uintptr_t)p % _Alignof(max_align_t) == 0,
+		"memory is aligned for all types");
 	CHECK(!shmem_align(0, 100) && !shmem_align(24, 100),
 		"an invalid alignment returns NULL");
 	p = shmem_realloc(p, len);
@@ -82,14 +83,16 @@ int main(int argc, char **argv)
 	shmem_free(q);
 	for (size_t a = 8; a <= 1 << 16; a *= 2) {
 		p = shmem_align(a, a + 1);
-		CHECK(p && (uintptr_t)p % a == 0, "aligned to %zu", a);
+		CHECK(p && (uintptr_t)p % a == 0, "the block is aligned to %zu",
+			a);
 		agree(p, a + 1);
 		shmem_free(p);
 	}
-	q = shmem_malloc(100); /* the heap's first byte is taken */
+	q = shmem_malloc(100); /* occupies the first byte of the heap */
 	for (size_t a = 1 << 20; a <= 32 << 20; a *= 2) {
 		p = shmem_align(a, 1000);
-		CHECK(p && (uintptr_t)p % a == 0, "aligned to %zu", a);
+		CHECK(p && (uintptr_t)p % a == 0, "the block is aligned to %zu",
+			a);
 		agree(p, 1000);
 		shmem_free(p);
 	}

@@ -6,7 +6,8 @@ enum { ROUNDS = 200, LOCKS = 3 };
 
 static long locks[LOCKS], count[LOCKS];
 
-/* A count that is only right if no other PE is between its load and store. */
+/* Increments a counter by a load and a store. The sum is right only if no other
+ * PE does so at the same time. */
 static void visit(long *lock, long *at)
 {
 	long v = shmem_g(at, 0);

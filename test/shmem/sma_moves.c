@@ -11,39 +11,39 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-enum { STEPS = 10, LOOKS = 100, LOOK_NS = 100 };
+enum { STEPS = 10, READS = 100, READ_NS = 100 };
 
 static long word;
-static long n_looks; /* calls of the clock by the PE that waits */
+static long n_reads; /* calls of the clock by the PE that waits */
 static struct timespec frozen;
 static _Thread_local bool is_waiting;
 
 /* The library calls this function. */
 int clock_gettime(clockid_t id, struct timespec *ts)
 {
-	long n = __atomic_load_n(&n_looks, __ATOMIC_RELAXED);
+	long n = __atomic_load_n(&n_reads, __ATOMIC_RELAXED);
 	int rc = (int)syscall(SYS_clock_gettime, id, ts);
 
 	if (id != CLOCK_MONOTONIC || rc)
 		return rc;
 	if (is_waiting)
-		__atomic_store_n(&n_looks, n + 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&n_reads, n + 1, __ATOMIC_RELAXED);
 	if (frozen.tv_sec)
 		*ts = frozen;
 	ts->tv_sec += __atomic_load_n(&word, __ATOMIC_RELAXED);
-	ts->tv_nsec += n * LOOK_NS;
+	ts->tv_nsec += n * READ_NS;
 	ts->tv_sec += ts->tv_nsec / 1000000000;
 	ts->tv_nsec %= 1000000000;
 	return 0;
 }
 
-/* Each is seen before the next one is added. */
+/* Before each addition, waits until PE 0 has read the clock READS times. */
 static void add_slowly(void)
 {
 	for (int i = 0; i < STEPS; i++) {
-		long seen = shmem_long_g(&n_looks, 0);
+		long seen = shmem_long_g(&n_reads, 0);
 
-		while (shmem_long_g(&n_looks, 0) < seen + LOOKS)
+		while (shmem_long_g(&n_reads, 0) < seen + READS)
 			usleep(1000);
 		shmem_long_atomic_add(&word, 1, 0);
 		shmem_quiet();
@@ -59,12 +59,12 @@ static void wait_for_all(void)
 	is_waiting = true;
 	shmem_long_wait_until(&word, SHMEM_CMP_EQ, STEPS);
 	is_waiting = false;
-	frozen.tv_sec =
-		0; /* the clock continues, advanced by that many seconds */
+	frozen.tv_sec = 0; /* From here the clock is real again, plus the
+			    * seconds of the additions. */
 	stest_output(kept, text, sizeof(text));
 	CHECK(!strstr(text, "STALL"),
 		"a wait is not reported while its variable changes: %s", text);
-	CHECK(n_looks >= STEPS * LOOKS, "the clock was read: %ld", n_looks);
+	CHECK(n_reads >= STEPS * READS, "the clock was read: %ld", n_reads);
 }
 
 int main(int argc, char **argv)

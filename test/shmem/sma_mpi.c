@@ -22,11 +22,12 @@ static void both(int round)
 		&reqs[0]);
 	MPI_Isend(
 		&in, 1, MPI_INT, stest_next(), round, MPI_COMM_WORLD, &reqs[1]);
-	/* a wait of one API carries what the other began */
+	/* a wait of one API makes progress on operations of the other */
 	shmem_p(&word, (long)in, stest_next());
 	shmem_wait_until(&word, SHMEM_CMP_EQ, (long)stest_before() + round);
 	MPI_Waitall(2, reqs, MPI_STATUSES_IGNORE);
-	CHECK(out == stest_before() + round, "message %d", out);
+	CHECK(out == stest_before() + round,
+		"the message of the PE before arrives: %d", out);
 	ones = 1;
 	shmem_sum_reduce(SHMEM_TEAM_WORLD, &sum, &ones, 1);
 	CHECK(sum == size, "sum by one API");

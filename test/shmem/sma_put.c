@@ -8,7 +8,7 @@ enum { N = 40, WIDE = 64 };
 static long double area[N];
 static void *heap;
 
-/* dest is 99 but where something is put: mine + i at src[i]. */
+/* Checks that dest[i] is mine + i where a value was put, and 99 elsewhere. */
 #define MOVES(name, type)                                                      \
 	static void put_##name(shmem_ctx_t ctx, type *dest, const type *src)   \
 	{                                                                      \
@@ -84,7 +84,7 @@ static void *heap;
 	}
 STEST_ORDERED(MOVES)
 
-/* The forms without a type: 8 to 128 bits. */
+/* The procedures without a type, for items of 8 to 128 bits. */
 #define SIZED(bits)                                                           \
 	static void sized_##bits(unsigned char *dest)                         \
 	{                                                                     \
@@ -142,7 +142,8 @@ static void length(unsigned char *dest, unsigned char *src, unsigned char *back,
 	for (size_t i = 0; i < len; i++)
 		wrong +=
 			dest[i] != (unsigned char)(i * 31 + (size_t)from + len);
-	CHECK(!wrong && !dest[len], "put of %zu: %zu wrong", len, wrong);
+	CHECK(!wrong && !dest[len], "put of %zu bytes: %zu are wrong", len,
+		wrong);
 	if (is_nbi)
 		shmem_getmem_nbi(back, dest, len, to);
 	else
@@ -152,7 +153,7 @@ static void length(unsigned char *dest, unsigned char *src, unsigned char *back,
 	shmem_barrier_all();
 }
 
-/* Around each border a library may have, up to megabytes. */
+/* Lengths around all limits that a library may have, up to megabytes. */
 static void lengths(void)
 {
 	static const size_t lens[] = { 0, 1, 3, 7, 8, 9, 15, 16, 17, 63, 64,
@@ -181,14 +182,14 @@ static void fences(void)
 		shmem_fence();
 		shmem_p(&flag, i, stest_next());
 		shmem_wait_until(&flag, SHMEM_CMP_GE, i);
-		/* the next one may be on its way */
+		/* data of the next round may already have arrived */
 		CHECK(__atomic_load_n(&data, __ATOMIC_RELAXED) >= i,
 			"data put before flag %ld is visible", i);
 	}
 	shmem_barrier_all();
 }
 
-/* The ways a put may take to its target, before and after a fence. */
+/* The different kinds of put, before and after a fence. */
 static void put_by(int way, long *dest, const long *src, size_t n, int to)
 {
 	switch (way) {
@@ -198,7 +199,7 @@ static void put_by(int way, long *dest, const long *src, size_t n, int to)
 	case 1:
 		shmem_put(dest, src, n, to);
 		break;
-	case 2: /* too long to be kept for company */
+	case 2: /* too long to be gathered with other puts */
 		shmem_put_nbi(dest, src, WIDE, to);
 		break;
 	default:
@@ -267,7 +268,7 @@ static void unattended(void)
 		shmem_atomic_inc(&sum, to);
 	for (int i = 0; i < BURST; i++)
 		shmem_put_signal(&data, &one, 1, &sig, 1, SHMEM_SIGNAL_ADD, to);
-	if (stest.me == 0) /* makes no call until it was answered */
+	if (stest.me == 0) /* makes no call until the answer is in memory */
 		while (!__atomic_load_n(&heard, __ATOMIC_ACQUIRE))
 			usleep(100);
 	shmem_wait_until(&word, SHMEM_CMP_EQ, 1);
@@ -286,7 +287,7 @@ static void unattended(void)
  * others after the quiet for all. */
 static void quiet_one(void)
 {
-	static long here, from[64]; /* each writes its own */
+	static long here, from[64]; /* each put needs its own source */
 	int to = stest_next(), all[2] = { to, stest.me };
 	long got;
 
@@ -298,10 +299,12 @@ static void quiet_one(void)
 		shmem_pe_quiet(&to, i % 4 != 0);
 		shmem_pe_quiet(all, i % 4 ? 0 : 2);
 		got = shmem_long_g(&here, to);
-		CHECK(got == i, "pe_quiet: %ld, not %ld", got, i);
+		CHECK(got == i, "pe_quiet completes the puts: %ld, not %ld",
+			got, i);
 	}
 	shmem_barrier_all();
-	CHECK(here == 20 && from[stest_before()] == 20, "quiet: %ld, %ld", here,
+	CHECK(here == 20 && from[stest_before()] == 20,
+		"quiet completes the puts: %ld, %ld", here,
 		from[stest_before()]);
 	for (int pe = 0; pe < stest.n; pe++)
 		CHECK(from[pe] > 0, "of PE %d: %ld", pe, from[pe]);

@@ -17,7 +17,8 @@ enum { N_OPTIONS = sizeof(options) / sizeof(*options), CELLS = 64 };
 static long cells[CELLS], sums[CELLS];
 static uint64_t sig;
 
-/* Data of every class of operation on ctx end where they should. */
+/* Checks that the data of every class of operation on ctx arrives at the right
+ * place. */
 static void traffic(shmem_ctx_t ctx, const char *with)
 {
 	static long round;
@@ -103,8 +104,10 @@ static void contexts(void)
 	shmem_ctx_t ctx[5];
 
 	for (int i = 0; i < 4; i++)
-		CHECK(!shmem_ctx_create(kinds[i], &ctx[i]), "context %d", i);
-	CHECK(!shmem_team_create_ctx(SHMEM_TEAM_WORLD, 0, &ctx[4]), "of team");
+		CHECK(!shmem_ctx_create(kinds[i], &ctx[i]),
+			"context %d is created", i);
+	CHECK(!shmem_team_create_ctx(SHMEM_TEAM_WORLD, 0, &ctx[4]),
+		"a context of a team is created");
 	for (int i = 0; i < 5; i++)
 		shmemx_ctx_session_start(ctx[i], options[i] | options[8 - i]);
 	for (int i = 0; i < 5; i++)
@@ -113,7 +116,7 @@ static void contexts(void)
 	for (int i = 0; i < 5; i++) {
 		if (i % 2)
 			shmemx_ctx_session_stop(ctx[i]);
-		shmem_ctx_destroy(ctx[i]); /* with a session or without */
+		shmem_ctx_destroy(ctx[i]); /* also while a session is active */
 	}
 }
 

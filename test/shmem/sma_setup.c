@@ -28,8 +28,9 @@ static void old_names(void)
 
 	CHECK(_my_pe() == shmem_my_pe() && _num_pes() == shmem_n_pes(),
 		"PE %d of %d by the old names", _my_pe(), _num_pes());
-	if (!CHECK(p && q && (uintptr_t)q % 4096 == 0, "memory %p, %p",
-		    (void *)p, (void *)q))
+	if (!CHECK(p && q && (uintptr_t)q % 4096 == 0,
+		    "malloc and align return memory: %p, %p", (void *)p,
+		    (void *)q))
 		return;
 	strcpy(p, "kept");
 	p = shrealloc(p, 100000);
@@ -49,19 +50,20 @@ static void once(int level)
 	shmem_query_initialized(&is_open);
 	CHECK(!is_open, "SHMEM is not initialized");
 	CHECK(shmem_init_thread(level, &provided) == 0 && provided >= level,
-		"level %d, got %d", level, provided);
+		"the level is at least %d, got %d", level, provided);
 	stest_set_pe();
 	shmem_init();
 	shmem_query_initialized(&is_open);
 	CHECK(is_open, "SHMEM is initialized");
 	shmem_query_thread(&provided);
-	CHECK(provided >= level, "query_thread");
+	CHECK(provided >= level, "shmem_query_thread returns the level");
 	shmem_info_get_version(&major, &minor);
 	shmem_info_get_name(name);
 	CHECK(major == SHMEM_MAJOR_VERSION && minor == SHMEM_MINOR_VERSION &&
 			major == 1 && minor == 6 &&
 			!strcmp(name, SHMEM_VENDOR_STRING),
-		"version %d.%d of %s", major, minor, name);
+		"version and name are those of shmem.h: %d.%d of %s", major,
+		minor, name);
 	CHECK(shmem_pe_accessible(0) && shmem_pe_accessible(stest.n - 1) &&
 			!shmem_pe_accessible(stest.n) &&
 			!shmem_pe_accessible(-1),
@@ -92,7 +94,8 @@ static void sized(const char *text, const char *wants)
 		"a size of \"%s\" is an error", text);
 	if (!want)
 		return;
-	CHECK(shmem_init_thread(SHMEM_THREAD_SINGLE, NULL) == 0, "init");
+	CHECK(shmem_init_thread(SHMEM_THREAD_SINGLE, NULL) == 0,
+		"shmem_init_thread succeeds");
 	p = shmem_malloc(want - want / 8);
 	CHECK(p, "%s gives %zu", text, want);
 	CHECK(!shmem_malloc(want), "the heap is not twice that size");

@@ -7,7 +7,7 @@ enum { CELLS = 32, COMBINATIONS = 1 << 9, EXTRA = 1 << 9 };
 /* Sums and toggles use different words, because atomics arrive in any order. */
 static uint64_t cells[CELLS], sums[CELLS], bits[CELLS], box[CELLS], sig;
 
-/* A sum over all data that arrived in one round of mixed traffic. */
+/* Runs one round of mixed traffic. Returns a sum over all data that arrived. */
 static uint64_t round_of(shmem_ctx_t ctx)
 {
 	uint64_t src[CELLS], was[4], sum = 0;

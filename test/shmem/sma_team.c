@@ -11,10 +11,10 @@ static void predefined(void)
 
 	CHECK(shmem_team_my_pe(SHMEM_TEAM_WORLD) == stest.me &&
 			shmem_team_n_pes(SHMEM_TEAM_WORLD) == stest.n,
-		"the world team");
+		"the world team has all PEs");
 	CHECK(shmem_team_my_pe(SHMEM_TEAM_INVALID) == -1 &&
 			shmem_team_n_pes(SHMEM_TEAM_INVALID) == -1,
-		"no team");
+		"SHMEM_TEAM_INVALID has no PEs");
 	for (int pe = 0; pe < stest.n; pe++) {
 		int there = shmem_team_translate_pe(
 			SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED);
@@ -25,16 +25,18 @@ static void predefined(void)
 			"PE %d shares memory with me: %d, %p", pe, there, ptr);
 		CHECK(there < 0 || shmem_team_ptr(SHMEM_TEAM_SHARED, &word,
 					   there) == ptr,
-			"team_ptr");
+			"shmem_team_ptr is shmem_ptr of that PE");
 	}
-	CHECK(n_local == shmem_team_n_pes(SHMEM_TEAM_SHARED), "shared team");
+	CHECK(n_local == shmem_team_n_pes(SHMEM_TEAM_SHARED),
+		"the shared team has the PEs that share memory");
 	CHECK(shmem_team_get_config(SHMEM_TEAM_WORLD, 0, &config) == 0 &&
 			config.num_contexts == -5,
 		"a mask of 0 requests no parameter");
 	CHECK(shmem_team_get_config(SHMEM_TEAM_INVALID, SHMEM_TEAM_NUM_CONTEXTS,
 		      &config) != 0,
 		"SHMEM_TEAM_INVALID has no configuration");
-	CHECK(shmem_team_ptr(SHMEM_TEAM_INVALID, &word, 0) == NULL, "no team");
+	CHECK(shmem_team_ptr(SHMEM_TEAM_INVALID, &word, 0) == NULL,
+		"SHMEM_TEAM_INVALID has no PEs");
 }
 
 /* A team of every second PE: numbers, configuration, access by its numbers. */
@@ -54,31 +56,32 @@ static void strided(void)
 		int me = shmem_team_my_pe(even);
 
 		CHECK(me == stest.me / 2 && shmem_team_n_pes(even) == size,
-			"numbers in the team");
+			"PEs have the right numbers in the team");
 		CHECK(shmem_team_translate_pe(even, size - 1,
 			      SHMEM_TEAM_WORLD) == 2 * (size - 1) &&
 				shmem_team_translate_pe(
 					SHMEM_TEAM_WORLD, 1, even) == -1 &&
 				shmem_team_translate_pe(
 					even, size, SHMEM_TEAM_WORLD) == -1,
-			"translation");
+			"PEs of the team are translated");
 		config.num_contexts = 0;
 		CHECK(!shmem_team_get_config(
 			      even, SHMEM_TEAM_NUM_CONTEXTS, &config) &&
 				config.num_contexts == 2,
-			"configuration");
+			"the team has its configuration");
 		CHECK(shmem_team_create_ctx(even, 0, &ctx) == 0,
 			"a context is created");
 		CHECK(shmem_ctx_get_team(ctx, &back) == 0 && back == even,
-			"its team");
+			"the context returns its team");
 		shmem_ctx_long_p(ctx, &word, me + 100, (me + 1) % size);
 		shmem_atomic_add(ctx, &words[me], 7L, 0);
 		shmem_ctx_quiet(ctx);
 		shmem_team_sync(even);
 		CHECK(word == (me + size - 1) % size + 100,
-			"put by the team's number: %ld", word);
+			"a put by the number in the team arrives: %ld", word);
 		for (int i = 0; me == 0 && i < size; i++)
-			CHECK(words[i] == 7, "atomic by the team's number");
+			CHECK(words[i] == 7,
+				"an atomic by the number in the team arrives");
 		shmem_ctx_destroy(ctx);
 	}
 	shmem_team_destroy(even);
@@ -96,7 +99,7 @@ static void grid(void)
 	row = stest.me / xrange;
 	column = stest.me % xrange;
 	CHECK(shmem_team_my_pe(x) == column && shmem_team_my_pe(y) == row,
-		"coordinates");
+		"row and column are right");
 	CHECK(shmem_team_translate_pe(x, 0, SHMEM_TEAM_WORLD) == row * xrange &&
 			shmem_team_translate_pe(y, 0, SHMEM_TEAM_WORLD) ==
 				column,
@@ -157,14 +160,16 @@ int main(int argc, char **argv)
 		grid(); /* some teams are left to finalize */
 	refusals();
 	for (int i = 0; i < 8; i++) {
-		CHECK(shmem_ctx_create(i, &ctxs[i]) == 0, "options %d", i);
+		CHECK(shmem_ctx_create(i, &ctxs[i]) == 0,
+			"a context with the options %d is created", i);
 		shmem_ctx_long_p(ctxs[i], &words[8 + i], i, stest_next());
 	}
 	for (int i = 0; i < 7; i++)
-		shmem_ctx_destroy(ctxs[i]); /* completes; one is left */
+		shmem_ctx_destroy(ctxs[i]); /* completes its operations; one
+					     * context is still open */
 	shmem_ctx_quiet(ctxs[7]);
 	shmem_barrier_all();
 	for (int i = 0; i < 8; i++)
-		CHECK(words[8 + i] == i, "put on context %d", i);
+		CHECK(words[8 + i] == i, "a put on context %d arrives", i);
 	return stest_done();
 }

@@ -17,7 +17,7 @@ static void *work(void *arg)
 
 	if (t % 2)
 		CHECK(!shmem_ctx_create(t == 1 ? SHMEM_CTX_PRIVATE : 0, &ctx),
-			"a context in thread %ld", t);
+			"a context is created in thread %ld", t);
 	for (long i = 0; i < OPS; i++) {
 		shmem_p(ctx, &slots[t * OPS + i], t * 1000 + i + stest.me,
 			stest_next());
@@ -31,7 +31,7 @@ static void *work(void *arg)
 		}
 	}
 	shmem_ctx_quiet(ctx);
-	/* each thread waits for its like at the neighbour */
+	/* each thread waits for the thread with its number on the neighbour */
 	shmem_atomic_set(&turns[t], t + 1, stest_next());
 	shmem_wait_until(&turns[t], SHMEM_CMP_EQ, t + 1);
 	if (ctx != SHMEM_CTX_DEFAULT)
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 	stest_start(argv[0]);
 	CHECK(!shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) &&
 			provided == SHMEM_THREAD_MULTIPLE,
-		"threads");
+		"threads are supported");
 	stest_set_pe();
 	for (long t = 0; t < THREADS; t++)
 		pthread_create(&threads[t], NULL, work, (void *)(intptr_t)t);
@@ -62,8 +62,8 @@ int main(int argc, char **argv)
 				 t * 1000 + i + stest_before();
 	CHECK(!wrong, "%ld puts of threads are wrong", wrong);
 	if (stest.me == 0)
-		CHECK(total == (long)stest.n * THREADS * OPS, "total %ld",
-			total);
+		CHECK(total == (long)stest.n * THREADS * OPS,
+			"all updates are counted: %ld", total);
 	shmem_barrier_all();
 	return stest_done();
 }

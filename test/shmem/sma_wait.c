@@ -7,7 +7,7 @@ enum { N = 8 };
 
 static long long area[N];
 
-/* Six comparisons, and where signs matter. */
+/* All six comparisons, with values whose order depends on the sign. */
 #define COMPARES(name, type)                                                 \
 	static void compares_##name(void)                                    \
 	{                                                                    \
@@ -31,7 +31,8 @@ static long long area[N];
 	}
 STEST_WAIT(COMPARES)
 
-/* My neighbour stores into all of mine but the one left out by status. */
+/* My neighbour stores into all my variables except the one that status
+ * excludes. */
 #define SETS(name, type)                                                       \
 	static void sets_##name(type *ivars)                                   \
 	{                                                                      \
@@ -140,7 +141,7 @@ static void signals(size_t len, bool is_nbi)
 		wrong += data[i] != stest_before() + 1;
 	CHECK(got == 5 && !wrong, "signal %lu, %zu of %zu bytes wrong",
 		(unsigned long)got, wrong, len);
-	CHECK(shmem_signal_fetch(&sig) == 5, "signal_fetch");
+	CHECK(shmem_signal_fetch(&sig) == 5, "signal_fetch returns the signal");
 	shmem_quiet();
 	shmem_barrier_all();
 	shmem_uchar_put_signal(data, src, len < 9 ? len : 9, &sig, 10,
@@ -151,17 +152,19 @@ static void signals(size_t len, bool is_nbi)
 	shmem_ctx_quiet(ctx);
 	shmem_signal_add(&sig, 1000, stest_next());
 	CHECK(shmem_signal_wait_until(&sig, SHMEM_CMP_GE, 1115) == 1115,
-		"signals added");
+		"added signals arrive");
 	shmem_barrier_all();
 	shmem_signal_set(&sig, 3, stest_next());
-	CHECK(shmem_signal_wait_until(&sig, SHMEM_CMP_LT, 10) == 3, "set");
+	CHECK(shmem_signal_wait_until(&sig, SHMEM_CMP_LT, 10) == 3,
+		"a signal that is set arrives");
 	shmem_barrier_all();
 	shmem_ctx_destroy(ctx);
 	shmem_free(data);
 	free(src);
 }
 
-/* Every pair in turn, many times: each waits for what the other stores. */
+/* Every pair of PEs in turn: each PE waits for the value that the other one
+ * stores. */
 static void pingpong(void)
 {
 	static int ball;

@@ -126,7 +126,7 @@ static inline void stest_start(const char *path)
 		alarm((unsigned)atoi(late));
 }
 
-/* After an init. */
+/* Called after an init. */
 static inline void stest_set_pe(void)
 {
 	stest.me = shmem_my_pe();
@@ -140,14 +140,14 @@ static inline void stest_init(char **argv)
 	stest_set_pe();
 }
 
-/* Finalizes once; the exit status. */
+/* Finalizes once and returns the exit status. */
 static inline int stest_done(void)
 {
 	shmem_finalize();
 	return stest.n_failed != 0;
 }
 
-/* My neighbours in a ring. */
+/* Neighbours in the ring of all PEs. */
 static inline int stest_next(void)
 {
 	return (stest.me + 1) % stest.n;
