@@ -108,7 +108,8 @@ bool weft_hint_is_accepted(enum weft_hint_object object, const char *key);
  * separated by colons. */
 bool weft_hint_is_kind(const char *kind);
 
-/* Creates an info object with the keys of requested that a communicator accepts.
+/* Creates an info object with the keys of requested that a communicator
+ * accepts.
  */
 int weft_hint_comm(
 	const struct weft_info *requested, struct weft_info **info_out);
