@@ -113,7 +113,7 @@ bool weft_batch_holds(struct weft_req *req)
 	struct weft_p2p_peer *p = weft_p2p_peer_of(req->peer);
 	struct weft_vci *vci = p->peer.vci;
 
-	if (p->peer.is_shm || p->peer.is_self || req->send.is_last ||
+	if (p->peer.is_shm || p->peer.is_self || req->send.is_uncancellable ||
 		!vci->net->plan.has_costly_posts || !is_short(req))
 		return false;
 	if (p->last_round != vci->n_net_rounds) {

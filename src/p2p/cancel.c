@@ -153,7 +153,7 @@ void weft_cancel_on_cancel(struct weft_vci *vci, struct weft_peer *peer,
 		weft_dispatch_drop(vci, "malformed cancel");
 		return;
 	}
-	if (head->flags & WEFT_WIRE_IS_LAST) {
+	if (head->flags & WEFT_WIRE_IS_UNCANCELLABLE) {
 		comm = weft_vci_core_comm(vci, ctx);
 		if (comm)
 			weft_unmatched_on_last(comm, peer, head->ctx, fin.req);

@@ -63,7 +63,7 @@ void weft_departed_on_wait(struct weft_req *req)
 	} else if (is_send_to_departed(req)) {
 		weft_list_remove(&req->out.link);
 		weft_send_finish(req, weft_departed_source(comm, req->src));
-	} else if (weft_req_is_announced(req) && !req->send.is_last &&
+	} else if (weft_req_is_announced(req) && !req->send.is_uncancellable &&
 		   weft_departed_source(comm, req->src)) {
 		weft_unmatched_send_last(req);
 	}

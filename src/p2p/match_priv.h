@@ -25,8 +25,8 @@ struct weft_message {
 	uint64_t ctx;
 	int32_t src;
 	int32_t tag;
-	bool is_rts;	 /* data is still at the sender */
-	bool is_last;	 /* is_rts: its sender will not cancel it */
+	bool is_rts;	       /* data is still at the sender */
+	bool is_uncancellable; /* is_rts: its sender will not cancel it */
 	bool is_failed;	 /* is_rts: an error in place of a message; sreq is the
 			    error, data its text */
 	uint16_t number; /* eager: for cancelling */

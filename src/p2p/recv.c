@@ -204,11 +204,11 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 	}
 	raise_unexpected(comm, head, rts.len);
 	message->is_rts = true;
-	message->is_last = head->flags & WEFT_WIRE_IS_LAST;
+	message->is_uncancellable = head->flags & WEFT_WIRE_IS_UNCANCELLABLE;
 	message->len = rts.len;
 	message->sreq = rts.sreq;
 	message->addr = rts.addr;
-	if (message->is_last && comm->is_disconnected)
+	if (message->is_uncancellable && comm->is_disconnected)
 		weft_unmatched_check(message);
 }
 

@@ -41,7 +41,8 @@ int weft_rndv_announce(struct weft_req *req)
 {
 	struct weft_wire_head head = {
 		.op = WEFT_WIRE_RTS,
-		.flags = req->send.is_last ? WEFT_WIRE_IS_LAST : 0,
+		.flags = req->send.is_uncancellable ? WEFT_WIRE_IS_UNCANCELLABLE
+						    : 0,
 		.src = (uint32_t)req->comm->rank,
 		.ctx = req->ctx,
 		.tag = req->tag,

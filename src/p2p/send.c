@@ -223,14 +223,15 @@ int weft_send_push(struct weft_peer *peer, struct weft_out *out)
 	return 0;
 }
 
-static int send_begin(struct weft_req *req, bool is_last)
+static int send_begin(struct weft_req *req, bool is_uncancellable)
 {
 	struct weft_peer *peer;
 	int rc = WEFT_AGAIN;
 
 	/* collectives and partitions cannot be cancelled */
-	req->send.is_last = is_last || req->ctx % WEFT_CTX_OFFSET_END !=
-					       WEFT_CTX_OFFSET_P2P;
+	req->send.is_uncancellable =
+		is_uncancellable ||
+		req->ctx % WEFT_CTX_OFFSET_END != WEFT_CTX_OFFSET_P2P;
 	if (weft_unlikely(req->src == WEFT_PROC_NULL)) {
 		weft_req_complete(req, 0);
 		return 0;

@@ -5,9 +5,9 @@
  * matched while the receiver may post a receive, and cancelled while the sender
  * may call cancel; once both processes are in disconnect neither can happen. So
  * a sender in disconnect sends, for each such send, a CANCEL with the flag
- * IS_LAST (the RTS of a blocking send has that flag). A receiver in disconnect
- * that has the announcement refuses it. Both record it for the report; all
- * other leftovers are found when the communicator is destroyed. */
+ * IS_UNCANCELLABLE (the RTS of a blocking send has that flag). A receiver in
+ * disconnect that has the announcement refuses it. Both record it for the
+ * report; all other leftovers are found when the communicator is destroyed. */
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>
@@ -43,13 +43,13 @@ void weft_unmatched_send_last(struct weft_req *req)
 	struct weft_wire_fin fin = { .req = weft_obj_handle(req) };
 	struct weft_wire_head head = {
 		.op = WEFT_WIRE_CANCEL,
-		.flags = WEFT_WIRE_IS_LAST,
+		.flags = WEFT_WIRE_IS_UNCANCELLABLE,
 		.src = (uint32_t)req->comm->rank,
 		.ctx = req->ctx,
 		.tag = req->tag,
 	};
 
-	req->send.is_last =
+	req->send.is_uncancellable =
 		!weft_peer_control(req->peer, &head, &fin, sizeof(fin));
 }
 
@@ -60,7 +60,8 @@ static void send_all_last(struct weft_comm *comm)
 
 	while ((req = weft_req_next(comm->vci, &pos)) != NULL)
 		if (req->refs && req->comm == comm &&
-			weft_req_is_announced(req) && !req->send.is_last)
+			weft_req_is_announced(req) &&
+			!req->send.is_uncancellable)
 			weft_unmatched_send_last(req);
 }
 
@@ -116,7 +117,7 @@ void weft_unmatched_check(struct weft_message *message)
 	enum weft_ctx_offset ctx_offset =
 		weft_p2p_offset_of(comm, message->ctx);
 
-	if (!message->is_last || !comm->is_disconnected ||
+	if (!message->is_uncancellable || !comm->is_disconnected ||
 		ctx_offset == WEFT_CTX_OFFSET_CTL ||
 		(ctx_offset == WEFT_CTX_OFFSET_COLL && has_collective(comm)))
 		return;
@@ -139,7 +140,7 @@ static void check_probed(struct weft_message *message)
 {
 	struct weft_comm *comm = message->comm;
 
-	if (!comm->is_disconnected || !message->is_last)
+	if (!comm->is_disconnected || !message->is_uncancellable)
 		return;
 	refuse_take(message, WEFT_UNMATCHED_HANDLE, message->sreq);
 	comm->p2p.n_probed--;
@@ -157,7 +158,7 @@ void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 		m = weft_container_of(link, struct weft_message, arrived);
 		if (m->is_rts && m->peer == peer && m->ctx == ctx &&
 			m->sreq == sreq) {
-			m->is_last = true;
+			m->is_uncancellable = true;
 			weft_unmatched_check(m);
 			return;
 		}
@@ -165,7 +166,7 @@ void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 	while (comm->p2p.n_probed && (m = next_probed(comm, &pos)) != NULL)
 		if (m->is_rts && m->peer == peer && m->ctx == ctx &&
 			m->sreq == sreq) {
-			m->is_last = true;
+			m->is_uncancellable = true;
 			check_probed(m);
 			return;
 		}

@@ -67,9 +67,10 @@ enum weft_wire_op {
 
 enum weft_wire_flag {
 	WEFT_WIRE_IS_EAGER = 1,
-	WEFT_WIRE_IS_LAST = 2, /* RTS: will not be cancelled. CANCEL: does not
-				  cancel, but states that this send will not be,
-				  because the sender is in disconnect */
+	/* RTS: the send will not be cancelled. CANCEL: does not cancel, but
+	 * states that the send will not be cancelled, because the sender is in
+	 * disconnect. */
+	WEFT_WIRE_IS_UNCANCELLABLE = 2,
 };
 
 /* Status of a FIN. */
