@@ -59,7 +59,7 @@ struct weft_req_send {
 	uint8_t mode;	       /* enum weft_send_mode */
 	bool is_eager;	       /* its data left with the envelope */
 	bool is_uncancellable; /* its process will not cancel it */
-	bool is_asked;	       /* a cancel was sent; its answer is pending */
+	bool is_cancelling;    /* a cancel was sent; its answer is pending */
 	bool in_fabric;	       /* op completes when the data has left */
 	bool is_announced;     /* announced on this node, and counted there */
 	uint16_t number;       /* is_eager: number of the message at the peer */

@@ -341,7 +341,7 @@ static int bsend_cancel(struct weft_req *req)
 	if (inner && !inner->waiter) {
 		weft_cancel_send(inner);
 		req->status.is_cancelled = inner->status.is_cancelled;
-		if (inner->send.is_asked) {
+		if (inner->send.is_cancelling) {
 			inner->waiter = weft_req_get(req);
 			if (!inner->on_done)
 				inner->on_done = bsend_on_answered;

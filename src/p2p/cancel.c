@@ -33,7 +33,7 @@ static void cancel_request(struct weft_req *req)
 	};
 	struct weft_wire_fin fin = { .req = weft_obj_handle(req) };
 
-	req->send.is_asked = true;
+	req->send.is_cancelling = true;
 	if (req->send.is_eager) {
 		req->is_done = false;
 		weft_req_get(req);
@@ -45,7 +45,7 @@ static void cancel_request(struct weft_req *req)
 void weft_cancel_send(struct weft_req *req)
 {
 	if (req->src == WEFT_PROC_NULL || req->status.is_cancelled ||
-		req->send.is_asked ||
+		req->send.is_cancelling ||
 		(req->send.in_fabric && !req->send.is_eager) ||
 		(req->peer && req->peer->state == WEFT_PEER_FAILED))
 		return;
@@ -171,7 +171,7 @@ void weft_cancel_on_cancel(struct weft_vci *vci, struct weft_peer *peer,
  * the send. */
 static bool drop_interest(struct weft_req *req)
 {
-	req->send.is_asked = false;
+	req->send.is_cancelling = false;
 	if (!req->send.is_eager || !req->send.in_fabric)
 		return false;
 	req->comm->p2p.n_sends--;
@@ -181,7 +181,7 @@ static bool drop_interest(struct weft_req *req)
 
 bool weft_cancel_give_up(struct weft_req *req)
 {
-	return req->send.is_asked && drop_interest(req);
+	return req->send.is_cancelling && drop_interest(req);
 }
 
 /* Sends the error of the death in place of the cancelled message, because the
@@ -231,7 +231,7 @@ void weft_cancel_on_ack(struct weft_vci *vci, struct weft_peer *peer,
 			weft_unmatched_on_refused(req, refusal(&fin));
 		return;
 	}
-	if (!req->send.is_asked)
+	if (!req->send.is_cancelling)
 		return;
 	if (fin.status && !req->status.err)
 		cancelled(req);
@@ -251,7 +251,7 @@ void weft_cancel_unreceivable(struct weft_req *req, int err)
 		weft_match_withdraw(&req->comm->match, req);
 		weft_p2p_finish(req, err);
 	} else if (req->kind == WEFT_REQ_SEND && !req->is_done &&
-		   !req->send.is_asked && !req->rndv.remote &&
+		   !req->send.is_cancelling && !req->rndv.remote &&
 		   !req->send.in_fabric && weft_list_is_empty(&req->out.link) &&
 		   req->peer && req->peer->state != WEFT_PEER_FAILED) {
 		req->status.err = err;

@@ -289,9 +289,9 @@ void weft_unmatched_on_refused(struct weft_req *req, int coll_err);
 
 /* ---- cancel.c ---- */
 
-/* Tries to cancel a send. A send that was not sent yet is_cancelled now.
- * Another one is_asked until its receiver has answered, unless it is too late.
- */
+/* Tries to cancel a send. A send that was not sent yet is cancelled at once.
+ * Another one is_cancelling until its receiver has answered the cancel. It is
+ * too late once the receiver has answered the RTS. */
 void weft_cancel_send(struct weft_req *req);
 
 /* Stops waiting for the answer to a cancel from a peer that failed. True if the

@@ -99,7 +99,7 @@ static void on_eager_sent(struct weft_op *op, int err, size_t len)
 	if (weft_unlikely(err)) /* before the send completes */
 		weft_peer_undelivered(peer, err);
 	req->send.in_fabric = false;
-	if (weft_unlikely(req->send.is_asked)) {
+	if (weft_unlikely(req->send.is_cancelling)) {
 		req->comm->p2p.n_sends--; /* the answer completes it */
 		weft_req_put(req);
 	} else {

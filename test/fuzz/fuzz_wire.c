@@ -342,7 +342,7 @@ static uint32_t n_spare(const struct weft_vci *vci)
 		if (req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV)
 			FUZZ_CHECK(!weft_req_in_fabric(req));
 		if (req->kind == WEFT_REQ_SEND)
-			FUZZ_CHECK(!req->send.is_asked);
+			FUZZ_CHECK(!req->send.is_cancelling);
 		n++;
 	}
 	return n;
