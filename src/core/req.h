@@ -108,7 +108,7 @@ struct weft_req {
 			bool is_user_freed : 1; /* MPI_Request_free was called
 						 */
 		};
-		uint8_t rare; /* not 0 if one of these is set */
+		uint8_t handle_flags; /* both, as one value */
 	};
 	uint32_t refs;
 	struct weft_link link; /* match queue or pending list */
@@ -200,7 +200,7 @@ static inline struct weft_req *weft_req_new(
 	req->kind = (uint8_t)kind;
 	req->is_done = false;
 	req->is_active = true;
-	req->rare = 0;
+	req->handle_flags = 0;
 	req->flags = 0;
 	req->refs = 1;
 	req->type = NULL;

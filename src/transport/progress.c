@@ -113,7 +113,7 @@ int weft_progress(struct weft_vci *vci)
 	int n = 0;
 
 	weft_lock_assert_locked(&vci->lock);
-	if (weft_unlikely(vci->rare))
+	if (weft_unlikely(vci->round_flags))
 		return vci->is_polling ? 0 : run_deferred(vci);
 	vci->is_polling = true;
 	if (weft_likely(vci->shm))

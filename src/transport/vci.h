@@ -106,7 +106,7 @@ struct weft_vci {
 			bool is_polling; /* inside weft_progress */
 			bool has_deferred;
 		};
-		uint16_t rare; /* either; mostly 0 when a round begins */
+		uint16_t round_flags; /* both; mostly 0 when a round begins */
 	};
 	bool is_signalled;	   /* the wakeup, since the leader slept */
 	bool has_leader;	   /* one of those asleep reads the wakeup */
