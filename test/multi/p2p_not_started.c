@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_late: a process that has not started blocks no process that has
+ * p2p_not_started: a process that has not started blocks no process that has
  *
  * Rank late= (1) begins MPI only when a file exists. The other ranks all send
  * to it first, and create the file when they have received from each other.
@@ -15,7 +15,7 @@ static void find_path(void)
 {
 	const char *dir = getenv("TMPDIR"), *job = getenv("PMIX_NAMESPACE");
 
-	snprintf(path, sizeof(path), "%s/p2p_late.", dir ? dir : "/tmp");
+	snprintf(path, sizeof(path), "%s/p2p_not_started.", dir ? dir : "/tmp");
 	for (char *p = path + strlen(path);
 		job && *job && p < path + sizeof(path) - 1; job++)
 		*p++ = *job == '/' ? '.' : *job;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_unheard: the process manager never answers one of two processes
+ * ses_no_answer: the process manager never answers one of two processes
  *
  * Two processes on different nodes (WEFT_NODES=2). The process with the rank
- * deaf= never gets an answer to its request for the other's business card, as
- * with a manager that loses a request or is slow. The other process sends its
- * address itself, so that all calls complete without a wait.
+ * unanswered= never gets an answer to its request for the other's business
+ * card, as with a manager that loses a request or is slow. The other process
+ * sends its address itself, so that all calls complete without a wait.
  */
 #include "session.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
 
-static long deaf;
+static long unanswered;
 static int n_unanswered;
 
 /* PMIx's, with the types that a caller here needs not know */
@@ -32,7 +32,7 @@ int PMIx_Get_nb(const void *proc, const char *key, const void *info, size_t n,
 {
 	get_nb_fn *real;
 
-	if (my_rank() == deaf && !strncmp(key, "weft.card", 9)) {
+	if (my_rank() == unanswered && !strncmp(key, "weft.card", 9)) {
 		n_unanswered++;
 		return 0;
 	}
@@ -46,8 +46,8 @@ int main(int argc, char **argv)
 	MPI_Comm comm;
 
 	mtest_start(argv[0]);
-	deaf = mtest_arg(argc, argv, "deaf", 0);
-	if (my_rank() != deaf)
+	unanswered = mtest_arg(argc, argv, "unanswered", 0);
+	if (my_rank() != unanswered)
 		usleep(200000); /* it is to ask before we are there */
 	session = session_open();
 	session_set_rank(session);
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 	comm = session_comm(session, "mpi://WORLD", "unheard");
 	session_works(comm, "a communicator all the same");
 	/* the other one may introduce itself before anything is asked */
-	CHECK(n_unanswered <= (mtest.rank == deaf),
+	CHECK(n_unanswered <= (mtest.rank == unanswered),
 		"one request was unanswered at most, got %d", n_unanswered);
 	OK(MPI_Comm_disconnect(&comm));
 	session_close(&session);
