@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmix_boot: open, close, abort and the job's facts */
+/* pmix_boot: opens and closes PMIx's client library, aborts the job, reads the
+ * job's facts */
 #include "pmix/pmix_boot.h"
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
@@ -283,8 +284,8 @@ static void boot_free(struct pmix_boot *boot)
 }
 
 /* Waits until PMIx has sent and answered all queries and registrations, at most
- * LAST_ANSWER_S. PMIx_Finalize hangs if PMIx has not sent one of them yet; one
- * that the server never answers is harmless. */
+ * LAST_ANSWER_S. PMIx_Finalize hangs if PMIx has not sent one of them yet. If
+ * all are sent, it returns even if the server never answers one. */
 static void await_answers(struct pmix_boot *boot)
 {
 	const struct timespec pause = { .tv_nsec = 200000 };

@@ -10,7 +10,7 @@
 enum { FRAME_WORDS = 128, FRAME_HEAPS = 8 };
 
 /* The arguments of a collective in the form of coll, and memory for its arrays.
- * A variable of one call: coll does not use it after its functions return. */
+ * Lives on the stack of one call; coll keeps no pointer to it. */
 struct frame {
 	struct weft_coll coll;
 	size_t n_words;
@@ -387,7 +387,8 @@ static int check_fits(const struct weft_redop *op, const struct weft_type *type)
 	return 0;
 }
 
-/* The send side of a reduction: a buffer of recv's count and type. */
+/* The send side of a reduction, which has the count and the type of its receive
+ * side. */
 static int reduce_send(struct frame *f, const struct weft_collarg *a)
 {
 	struct weft_collside side = {

@@ -20,7 +20,8 @@
 struct shape {
 	unsigned device;
 	bool has_prov_key;
-	bool is_rnr; /* receiver-not-ready protocol: no order, no injection */
+	bool is_rnr; /* receiver-not-ready protocol, which has neither ordering
+		      * nor injection */
 };
 
 static struct {
