@@ -20,10 +20,11 @@
 
 struct weft_cb;
 
-/* Collective, one access of a file at a time, if weft_cb_is_possible(). err is
- * an error of the caller or 0; if a member has one, nothing is moved and
- * *done_out is true. If *done_out is false, nothing was moved and each member
- * must move its own. The members have not agreed on the returned error. */
+/* Collective: all members call it, for one access of the file at a time, only
+ * if weft_cb_is_possible(). err is an error of the caller or 0; if a member has
+ * one, nothing is moved and *done_out is true. If *done_out is false, nothing
+ * was moved and each member must move its own. The members have not agreed on
+ * the returned error. */
 int weft_cb_move(struct weft_move *m, int err, bool *done_out);
 
 /* True if collective buffering can be tried. The same at all members; changes

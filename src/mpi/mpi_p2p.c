@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_p2p: point-to-point messages: check, translate, call once
+/* mpi_p2p: point-to-point messages: checks and translates the arguments, and
+ * calls p2p once
  *
  * MPI-5.0 chapter 3. gen-api generates most procedures with their large-count
  * forms: both are one call to a function here that takes the wide count. */

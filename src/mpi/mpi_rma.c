@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_rma: one-sided operations: check, translate, call once
+/* mpi_rma: one-sided operations: checks and translates the arguments, and calls
+ * win once
  *
  * MPI-5.0, 12.3. gen-api generates the int and the large-count form of each
  * procedure, which call a function here. The room win checks epochs and the
@@ -245,8 +246,8 @@ static inline __attribute__((always_inline)) int rma_op(
 		return weft_check_failed(rma_bad_op(
 			handle, "is one of the program, must be predefined"));
 	if (weft_unlikely(op->builtin == WEFT_OP_NO_OP && !is_fetch))
-		return weft_check_failed(rma_bad_op(
-			handle, "is MPI_NO_OP, and nothing is fetched"));
+		return weft_check_failed(rma_bad_op(handle,
+			"is MPI_NO_OP, which only calls that fetch accept"));
 	return 0;
 }
 

@@ -14,8 +14,10 @@
 #include <string.h>
 
 enum {
-	JOIN_S = 120, /* timeout of the connect to the parent, which waits */
-	TRIES = 16,   /* each with fewer processes */
+	JOIN_S = 120, /* seconds for the connect of the started processes to
+		       * their parent */
+	TRIES = 16,   /* starts of one spawn, each with fewer processes than the
+		       * last */
 };
 
 /* The variable with the port precedes each app's own variables. No VCI's lock

@@ -10,7 +10,7 @@ export TMPDIR WEFT_MPIEXEC=self
 cd "$work" || exit 99
 trap 'rm -rf "$work"' EXIT
 n=0
-code=none # of a run that was not waited for
+code=none # exit status of the last run; none: it has not ended
 
 verdict() { # status, name
 	n=$((n + 1))
@@ -53,7 +53,7 @@ wait_for() {
 
 start() { # in the background; pid in $launcher, output in out and err
 	: >out
-	: >err # now: nobody may take the last run's for this one's
+	: >err # empty at once, so that the output of the last run is not read
 	WEFT_TEST_MARK=$work "$mpiexec" --timeout 100 "$@" >out 2>err </dev/null &
 	launcher=$!
 }

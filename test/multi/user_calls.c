@@ -17,7 +17,8 @@ enum {
 	ROUNDS = 3,
 	LONG = 20000, /* bytes of a message to this process, which needs a
 		       * rendezvous */
-	WAYS = 4,     /* blocking, MPI_Wait, MPI_Test, persistent */
+	WAYS = 4,     /* a blocking call; MPI_Wait; MPI_Test; a persistent
+		       * request */
 };
 
 /* Data of one thread. */
@@ -154,8 +155,8 @@ static void reduce_one(struct mine *m, enum kind kind, int way, int len,
 	if (last < 0 || (kind == REDUCE && mtest.rank))
 		return;
 	CHECK(is_right(m->out, n, is_join, 0, last),
-		"collective %d, way %d, %d items, %s", (int)kind, way, len,
-		is_join ? "in order" : "in any order");
+		"collective %d is right: way %d, %d items, %s", (int)kind, way,
+		len, is_join ? "in order" : "in any order");
 }
 
 static void reduce_all(struct mine *m, MPI_Op ops[2])
@@ -264,8 +265,8 @@ static void general(void)
 		}
 		end_general(way, reqs);
 	}
-	for (int i = 0; i < 2; i++) { /* freed after and before it is
-				       * complete */
+	for (int i = 0; i < 2; i++) { /* the request is freed before it is
+				       * complete, then after */
 		OK(MPI_Grequest_start(query, release, cancel, &c, &reqs[0]));
 		copy = reqs[0];
 		if (i)
