@@ -427,11 +427,11 @@ static int show_node(struct weft_tool_report *at)
 	weft_tool_report_number(at, "window_messages",
 		(uint64_t)weft_win_message_max(plan.shares_cores), "B");
 	weft_tool_report_text(at, "near_stores", "%s",
-		weft_node_plan_stores_past(&plan, true) ? "past the caches"
-							: "as usual");
+		weft_node_plan_stores_past(&plan, true) ? "non-temporal"
+							: "cached");
 	weft_tool_report_text(at, "far_stores", "%s",
-		weft_node_plan_stores_past(&plan, false) ? "past the caches"
-							 : "as usual");
+		weft_node_plan_stores_past(&plan, false) ? "non-temporal"
+							 : "cached");
 	return 0;
 }
 

@@ -145,10 +145,10 @@ static void choose_ways(struct weft_peer *peer, bool is_near)
 	peer->tx.stores_past = weft_node_plan_stores_past(plan, is_near);
 	weft_log_debug("SHM-PAIR",
 		"process %u %s a cache: messages of up to %u B are copied "
-		"through the ring, and data is stored %s",
+		"through the ring, and stores of data are %s",
 		(uint32_t)peer->proc, is_near ? "shares" : "does not share",
 		peer->shm_eager,
-		peer->tx.stores_past ? "past the caches" : "as usual");
+		peer->tx.stores_past ? "non-temporal" : "cached");
 }
 
 /* 0 or an error. */
