@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* prov_sockets: libfabric's old all-in-one socket provider
+/* prov_sockets: libfabric's old socket provider without layers
  *
- * Slow and no longer developed upstream. A process that receives noise from a
- * stranger crashes in it (libfabric 1.17), so only the user chooses it. */
+ * Slow and no longer developed upstream. A process that receives invalid bytes
+ * crashes in it (libfabric 1.17), so it is used only if the user names it. */
 #include "prov/prov_all.h"
 
 #include <rdma/fabric.h>
@@ -22,7 +22,7 @@ static void prov_sockets_tune(
 
 const struct weft_prov weft_prov_sockets = {
 	.name = "sockets",
-	.note = "only by name (WEFT_PROVIDER): strangers can crash it",
+	.note = "only by name (WEFT_PROVIDER): invalid bytes crash it",
 	.use = WEFT_PROV_ON_DEMAND,
 	.has_iface = true,
 	.iface_env = "FI_SOCKETS_IFACE",
