@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * topped: a job for weft-top that never ends. hung: each rank receives from the
- * next one before it sends. slow: the last rank sleeps between barriers.
- * healthy: ranks exchange 64 KiB with their neighbours
+ * topped: a job for weft-top and gdb that never ends. hung: each rank receives
+ * from the next one before it sends. slow: the last rank sleeps between
+ * barriers. healthy: ranks exchange 64 KiB with their neighbours
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -11,8 +11,14 @@
 
 static void hang(int rank, int size)
 {
+	static char bulk[1 << 20];
+	MPI_Request sent;
 	int word = rank;
 
+	/* neither is ever received */
+	MPI_Send(&word, 1, MPI_INT, (rank + 1) % size, 9, MPI_COMM_WORLD);
+	MPI_Isend(bulk, sizeof(bulk), MPI_CHAR, (rank + 1) % size, 11,
+		MPI_COMM_WORLD, &sent);
 	MPI_Recv(&word, 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD,
 		MPI_STATUS_IGNORE);
 	MPI_Send(
