@@ -243,47 +243,25 @@ int weft_win_get(struct weft_win *win, const struct weft_win_access *access,
 
 /* --- accumulate ---------------------------------------------------- */
 
-struct update_visit {
+struct update_runs {
 	struct weft_win_update update;
 	struct weft_win_hold hold;
 	char *place;
 	uint64_t there;
-	int64_t done; /* elements */
 };
 
-static int update_visit(
-	void *arg, const struct weft_type *basic, int64_t disp, int64_t n)
+static int update_each(void *arg, struct weft_wire_am *rec)
 {
-	struct update_visit *v = arg;
+	struct update_runs *v = arg;
 	struct weft_win_update u = v->update;
 
-	u.n = weft_min64(n, v->update.n - v->done);
-	u.in = u.in ? u.in + v->done * basic->extent : NULL;
-	u.old = u.old ? u.old + v->done * basic->extent : NULL;
-	v->done += u.n;
-	weft_win_update_run(
-		&u, v->place + disp, v->there + (uint64_t)disp, &v->hold);
-	return v->done == v->update.n;
-}
-
-/* Updates runs at one distance. False: the type has others, or holes in its
- * elements. */
-static bool update_evenly(
-	struct update_visit *v, const struct weft_win_access *access)
-{
-	struct weft_win_update u = v->update;
-	struct weft_series series;
-
-	if (u.basic->size != u.basic->extent ||
-		!weft_type_series(access->type, access->count, &series) ||
-		series.len % u.basic->size ||
-		series.n * series.len != u.n * u.basic->size)
-		return false;
-	u.n = series.len / u.basic->size;
-	weft_win_update_series(&u, v->place + series.at,
-		v->there + (uint64_t)series.at, series.n, series.stride,
+	u.n = (int64_t)rec->n;
+	u.in = u.in ? u.in + rec->pos : NULL;
+	u.old = u.old ? u.old + rec->pos : NULL;
+	weft_win_update_series(&u, v->place + rec->at,
+		v->there + (uint64_t)rec->at, (int64_t)rec->n_runs, rec->stride,
 		&v->hold);
-	return true;
+	return 0;
 }
 
 /* in, old: arrays of elements. */
@@ -291,7 +269,7 @@ static void update_items(const struct weft_win_target *target,
 	const struct weft_win_update *update,
 	const struct weft_win_access *access, char *place, uint64_t there)
 {
-	struct update_visit v = { .update = *update,
+	struct update_runs v = { .update = *update,
 		.hold = { .stripes = target->stripes },
 		.place = place,
 		.there = there };
@@ -300,12 +278,8 @@ static void update_items(const struct weft_win_target *target,
 		return;
 	if (update->n > 1)
 		v.update.kernel = weft_redop_kernel(update->op, update->basic);
-	if (weft_likely(access->type == update->basic) ||
-		weft_win_is_array(access->type, update->basic))
-		update_visit(
-			&v, update->basic, access->type->true_lb, update->n);
-	else if (!update_evenly(&v, access))
-		weft_type_visit(access->type, access->count, update_visit, &v);
+	weft_win_each_element(
+		access, update->basic, update->n, update_each, &v);
 	weft_win_hold_drop(&v.hold);
 }
 
@@ -313,33 +287,19 @@ static void update_items(const struct weft_win_target *target,
 static int update_typed(const struct weft_win_target *target,
 	const struct weft_win_access *access, char *place, uint64_t there)
 {
-	const struct weft_win_buf *result = &access->result;
+	struct weft_win_elements e = { 0 };
+	int err = weft_win_elements_make(&e, access);
 	struct weft_win_update u = { .op = access->op,
-		.basic = weft_win_basic(access->type),
-		.n = weft_win_elems(access->type, access->count) };
-	bool has_in = u.op->builtin != WEFT_OP_NO_OP;
-	void *in_owned = NULL, *old_owned = NULL;
-	int err = 0;
+		.basic = e.basic,
+		.in = e.in,
+		.old = e.old,
+		.n = e.n };
 
-	if (has_in)
-		u.n = weft_min64(u.n, weft_win_elems(access->origin.type,
-					      access->origin.count));
-	if (!u.n)
-		return 0;
-	if (has_in)
-		u.in = weft_win_array(&access->origin, u.basic, u.n, &in_owned);
-	if (result->type)
-		u.old = old_owned = malloc((size_t)(u.n * u.basic->extent) + 1);
-	if ((has_in && !u.in) || ((result->type) && !u.old))
-		err = weft_err_set(
-			WEFT_ERR_NOMEM, "no memory for an accumulate");
-	if (!err)
+	if (!err) {
 		update_items(target, &u, access, place, there);
-	if (!err && u.old)
-		err = weft_type_copy(u.basic, u.n, u.old, result->type,
-			result->count, result->buf);
-	free(in_owned);
-	free(old_owned);
+		err = weft_win_elements_return(&e, &access->result);
+	}
+	weft_win_elements_free(&e);
 	return err;
 }
 

@@ -16,37 +16,72 @@ enum { PAGE = 4096 };
 
 /* --- elements ------------------------------------------------------------- */
 
-const struct weft_type *weft_win_basic(const struct weft_type *type)
+static const struct weft_type *basic_of(const struct weft_type *type)
 {
 	return type->class_ != WEFT_CLASS_NONE || !type->basic ? type
 							       : type->basic;
 }
 
-int64_t weft_win_elems(const struct weft_type *type, int64_t count)
+static int64_t elements_in_items(const struct weft_type *type, int64_t count)
 {
-	const struct weft_type *basic = weft_win_basic(type);
+	const struct weft_type *basic = basic_of(type);
 
 	return basic->size ? type->size * count / basic->size : 0;
 }
 
-const char *weft_win_array(const struct weft_win_buf *from,
-	const struct weft_type *basic, int64_t n, void **owned_out)
+/* False without memory. */
+static bool elements_in(
+	struct weft_win_elements *e, const struct weft_win_buf *from)
 {
-	char *array;
+	const struct weft_type *basic = e->basic;
 
-	*owned_out = NULL;
-	if (weft_win_basic(from->type) == basic &&
-		(from->type == basic ||
-			(basic->size == basic->extent &&
-				weft_type_is_run(from->type, from->count))))
-		return (const char *)from->buf +
-		       (from->type == basic ? 0 : from->type->true_lb);
-	array = malloc((size_t)(n * basic->extent) + 1);
-	if (array)
-		weft_type_copy(
-			from->type, from->count, from->buf, basic, n, array);
-	*owned_out = array;
-	return array;
+	if (from->type == basic ||
+		(basic_of(from->type) == basic &&
+			basic->size == basic->extent &&
+			weft_type_is_run(from->type, from->count))) {
+		e->in = (const char *)from->buf +
+			(from->type == basic ? 0 : from->type->true_lb);
+		return true;
+	}
+	e->in = e->owned = malloc((size_t)(e->n * basic->extent) + 1);
+	if (e->in)
+		weft_type_copy(from->type, from->count, from->buf, basic, e->n,
+			e->owned);
+	return e->in;
+}
+
+int weft_win_elements_make(
+	struct weft_win_elements *e, const struct weft_win_access *access)
+{
+	const struct weft_win_buf *from = &access->origin;
+	bool has_all = true;
+
+	e->basic = basic_of(access->type);
+	e->n = elements_in_items(access->type, access->count);
+	if (access->op->builtin != WEFT_OP_NO_OP) {
+		e->n = weft_min64(
+			e->n, elements_in_items(from->type, from->count));
+		has_all = !e->n || elements_in(e, from);
+	}
+	if (access->result.type && has_all) {
+		e->old = calloc((size_t)(e->n * e->basic->extent) + 1, 1);
+		has_all = e->old;
+	}
+	return has_all ? 0 : weft_win_no_memory();
+}
+
+void weft_win_elements_free(struct weft_win_elements *e)
+{
+	free(e->owned);
+	free(e->old);
+}
+
+int weft_win_elements_return(
+	const struct weft_win_elements *e, const struct weft_win_buf *result)
+{
+	return e->old ? weft_type_copy(e->basic, e->n, e->old, result->type,
+				result->count, result->buf)
+		      : 0;
 }
 
 /* --- under a stripe ------------------------------------------------ */
@@ -160,7 +195,7 @@ static bool is_in_held(const struct weft_win_hold *hold,
 	       there % PAGE + (uint64_t)((u->n - 1) * u->basic->extent) < PAGE;
 }
 
-void weft_win_update_run(const struct weft_win_update *u, char *place,
+static void update_run(const struct weft_win_update *u, char *place,
 	uint64_t there, struct weft_win_hold *hold)
 {
 	if (is_in_held(hold, u, there)) {
@@ -176,18 +211,19 @@ void weft_win_update_run(const struct weft_win_update *u, char *place,
 	}
 }
 
-void weft_win_update_series(struct weft_win_update *u, char *place,
+void weft_win_update_series(const struct weft_win_update *update, char *place,
 	uint64_t there, int64_t n_runs, int64_t stride,
 	struct weft_win_hold *hold)
 {
-	int64_t len = u->n * u->basic->extent;
+	struct weft_win_update u = *update;
+	int64_t len = u.n * u.basic->extent;
 
 	for (int64_t i = 0; i < n_runs; i++) {
 		/* of one run the distance may be anything */
-		weft_win_update_run(u, place + i * stride,
+		update_run(&u, place + i * stride,
 			there + (uint64_t)(i * stride), hold);
-		u->in = u->in ? u->in + len : NULL;
-		u->old = u->old ? u->old + len : NULL;
+		u.in = u.in ? u.in + len : NULL;
+		u.old = u.old ? u.old + len : NULL;
 	}
 }
 

@@ -47,17 +47,15 @@ static void whole_put(struct weft_win_whole *whole)
 {
 	if (--whole->n_parts)
 		return;
-	if (whole->old && !whole->err)
-		whole->err = weft_type_copy(whole->basic, whole->n_old,
-			whole->old, whole->result.type, whole->result.count,
-			whole->result.buf);
+	if (!whole->err)
+		whole->err = weft_win_elements_return(
+			&whole->elements, &whole->result);
 	if (whole->req) {
 		weft_req_complete(whole->req, whole->err);
 		weft_req_put(whole->req);
 	}
 	weft_type_put((struct weft_type *)whole->result.type);
-	free(whole->in);
-	free(whole->old);
+	weft_win_elements_free(&whole->elements);
 	free(whole);
 }
 
@@ -147,6 +145,26 @@ void weft_win_op_into(struct weft_win_op *op, const struct weft_win_buf *to)
 	op->am.room = (uint64_t)(to->type->size * to->count);
 	if (weft_type_is_run(to->type, to->count))
 		op->am.dest = (char *)to->buf + to->type->true_lb;
+}
+
+char *weft_win_op_stage(struct weft_win_op *op, const struct weft_win_buf *buf,
+	size_t pos, size_t len, bool is_put)
+{
+	if (weft_type_is_run(buf->type, buf->count))
+		return (char *)buf->buf + buf->type->true_lb + pos;
+	op->staging = malloc(len);
+	if (!op->staging) {
+		weft_win_no_memory();
+	} else if (is_put) {
+		weft_pack(
+			buf->type, buf->count, buf->buf, pos, op->staging, len);
+	} else { /* is unpacked at the end */
+		op->to = *buf;
+		op->pos = pos;
+		op->len = len;
+		weft_type_get((struct weft_type *)buf->type);
+	}
+	return op->staging;
 }
 
 int weft_win_whole_begun(struct weft_win *win, struct weft_win_whole *whole,

@@ -143,139 +143,206 @@ static int send_long(struct weft_win_op *op, struct weft_wire_am *rec,
 	return err;
 }
 
-static int put_long(struct weft_win *win, struct weft_win_target *target,
-	struct weft_win_whole *whole, const struct weft_win_buf *from,
-	struct weft_wire_am *rec)
-{
-	struct weft_win_op *op = weft_win_op_new(win, target, whole, 1);
-	size_t len = rec->n * rec->n_runs;
-	const char *data;
+/* --- runs of an access --------------------------------------------- */
 
-	if (!op)
-		return WEFT_ERR_NOMEM;
-	rec->kind = WEFT_WIRE_AM_LONG_PUT;
-	if (weft_type_is_run(from->type, from->count)) {
-		data = (const char *)from->buf + from->type->true_lb + rec->pos;
-	} else {
-		data = op->staging = malloc(len);
-		if (data)
-			weft_pack(from->type, from->count, from->buf, rec->pos,
-				op->staging, len);
-	}
-	return send_long(
-		op, rec, data, NULL, len, data ? 0 : weft_win_no_memory());
-}
-
-static int get_long(struct weft_win *win, struct weft_win_target *target,
-	struct weft_win_whole *whole, const struct weft_win_buf *to,
-	struct weft_wire_am *rec)
-{
-	struct weft_win_op *op = weft_win_op_new(win, target, whole, 1);
-	size_t len = rec->n * rec->n_runs;
-	char *data;
-
-	if (!op)
-		return WEFT_ERR_NOMEM;
-	rec->kind = WEFT_WIRE_AM_LONG_GET;
-	op->pos = rec->pos;
-	op->len = len;
-	if (weft_type_is_run(to->type, to->count)) {
-		data = (char *)to->buf + to->type->true_lb + rec->pos;
-	} else {
-		data = op->staging = malloc(len);
-		op->to = *to;
-		weft_type_get((struct weft_type *)to->type);
-	}
-	return send_long(
-		op, rec, NULL, data, len, data ? 0 : weft_win_no_memory());
-}
-
-/* --- put and get --------------------------------------------------- */
-
-/* Runs of one access. */
-struct runs {
+/* An access that is sent in parts. */
+struct transfer {
 	struct weft_win *win;
 	struct weft_win_target *target;
 	const struct weft_win_access *access;
 	struct weft_win_whole *whole;
-	struct weft_win_op *op; /* of all short ones that are got */
+	struct weft_win_op *op;	       /* of all short parts that return data */
+	struct weft_win_buf from, to;  /* the data that it brings, and returns;
+					  type  NULL: nothing */
+	const struct weft_type *basic; /* of elements; NULL: bytes */
 };
 
-static int put_run(void *arg, struct weft_wire_am *rec)
+/* Waits until less than max long accumulates to the target are under way. */
+static int wait_long_accs(
+	struct weft_win *win, struct weft_win_target *target, uint32_t max)
 {
-	struct runs *to = arg;
-	const struct weft_win_buf *from = &to->access->origin;
-	struct weft_wire_am part;
-	int err = 0;
-
-	if (rec->n * rec->n_runs >= WEFT_WIN_LONG)
-		return put_long(to->win, to->target, to->whole, from, rec);
-	rec->kind = WEFT_WIRE_AM_PUT;
-	to->target->am.is_touched = true;
-	while (!err && weft_win_runs_cut(rec, 1, WEFT_AM_DATA_MAX, &part)) {
-		size_t len = part.n * part.n_runs;
-		uint8_t *data = weft_win_am_add(to->target, &part, len, &err);
-
-		if (data)
-			weft_pack(from->type, from->count, from->buf, part.pos,
-				data, len);
-	}
-	return err;
-}
-
-static int get_run(void *arg, struct weft_wire_am *rec)
-{
-	struct runs *from = arg;
-	const struct weft_win_buf *to = &from->access->origin;
-	struct weft_wire_am part;
-	int err = 0;
-
-	if (rec->n * rec->n_runs >= WEFT_WIN_LONG)
-		return get_long(from->win, from->target, from->whole, to, rec);
-	if (!from->op) {
-		from->op = weft_win_op_new(
-			from->win, from->target, from->whole, 0);
-		if (!from->op)
-			return WEFT_ERR_NOMEM;
-		weft_win_op_into(from->op, to);
-	}
-	rec->kind = WEFT_WIRE_AM_GET;
-	rec->id = from->op->am.id;
-	from->target->am.is_touched = false; /* its answer covers all before */
-	while (!err && weft_win_runs_cut(rec, 1, WEFT_AM_DATA_MAX, &part)) {
-		from->op->am.n_left++;
-		weft_win_am_add(from->target, &part, 0, &err);
-	}
-	return err;
-}
-
-static int move_runs(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_win_access *access, struct weft_win_whole *whole,
-	bool is_put)
-{
-	struct runs runs = {
-		.win = win, .target = target, .access = access, .whole = whole
+	struct weft_win_wait wait = {
+		.win = win, .target = target, .what = "MPI_Accumulate"
 	};
-	bool is_reached = false;
 	int err = 0;
 
-	if (win->uses_rma && target->way == WEFT_WIN_BY_AM &&
-		weft_win_rma_suits(access))
-		err = weft_win_rma_reach(win, target, &is_reached);
-	if (!err && is_reached)
-		err = weft_win_am_acquire(win, target);
-	if (err || is_reached)
-		return err ? err
-			   : weft_win_rma_move(
-				     win, target, access, whole, is_put);
-	err = weft_win_each_run(access, is_put ? put_run : get_run, &runs);
-	if (!err)
-		err = is_put ? weft_win_am_end(win, target)
-			     : weft_am_post_queue(&target->am);
-	if (runs.op)
-		weft_am_op_begun(&runs.op->am, err);
+	while (!err && target->n_long_accs >= max)
+		err = weft_win_wait_round(&wait);
+	err = weft_win_wait_end(&wait, err);
 	return err;
 }
+
+/* The next part of an accumulate may be sent. */
+static int prepare_long_acc(const struct transfer *t)
+{
+	bool has_rdma = t->win->uses_rma && t->target->way == WEFT_WIN_BY_AM;
+	int err = weft_am_post_queue(&t->target->am);
+
+	return err ? err
+		   : wait_long_accs(
+			     t->win, t->target, has_rdma ? LONG_ACCS : 1);
+}
+
+static int send_long_part(
+	const struct transfer *t, struct weft_wire_am *rec, size_t len)
+{
+	int err = t->basic ? prepare_long_acc(t) : 0;
+	char *out = NULL, *in = NULL;
+	struct weft_win_op *op;
+
+	op = err ? NULL : weft_win_op_new(t->win, t->target, t->whole, 1);
+	if (!op)
+		return err ? err : WEFT_ERR_NOMEM;
+	rec->kind = t->basic	   ? WEFT_WIRE_AM_LONG_ACC
+		    : t->from.type ? WEFT_WIRE_AM_LONG_PUT
+				   : WEFT_WIRE_AM_LONG_GET;
+	op->is_long_acc = t->basic;
+	t->target->n_long_accs += op->is_long_acc;
+	if (t->from.type)
+		out = weft_win_op_stage(op, &t->from, rec->pos, len, true);
+	if (t->to.type)
+		in = weft_win_op_stage(op, &t->to, rec->pos, len, false);
+	if ((t->from.type && !out) || (t->to.type && !in))
+		err = WEFT_ERR_NOMEM;
+	return send_long(op, rec, out, in, len, err);
+}
+
+static int send_short_part(
+	struct transfer *t, struct weft_wire_am *rec, size_t len)
+{
+	uint8_t *data;
+	int err = 0;
+
+	if (t->to.type && !t->op) {
+		t->op = weft_win_op_new(t->win, t->target, t->whole, 0);
+		if (!t->op)
+			return WEFT_ERR_NOMEM;
+		weft_win_op_into(t->op, &t->to);
+	}
+	rec->kind = t->basic	   ? WEFT_WIRE_AM_ACC
+		    : t->from.type ? WEFT_WIRE_AM_PUT
+				   : WEFT_WIRE_AM_GET;
+	if (t->op) {
+		rec->id = t->op->am.id;
+		t->op->am.n_left++;
+	}
+	/* an answer covers all before it */
+	t->target->am.is_touched = !t->op;
+	data = weft_win_am_add(t->target, rec, t->from.type ? len : 0, &err);
+	if (data && t->from.type)
+		weft_pack(t->from.type, t->from.count, t->from.buf, rec->pos,
+			data, len);
+	return err;
+}
+
+static int send_part_runs(void *arg, struct weft_wire_am *rec)
+{
+	struct transfer *t = arg;
+	uint64_t unit = t->basic ? (uint64_t)t->basic->extent : 1, max;
+	/* a ring takes many short accumulates without an answer */
+	bool is_long = rec->n * rec->n_runs * unit >= WEFT_WIN_LONG &&
+		       (!t->basic || t->target->way == WEFT_WIN_BY_AM);
+	struct weft_wire_am part;
+	int err = 0;
+
+	if (t->basic) {
+		rec->op = (uint8_t)t->access->op->builtin;
+		rec->type =
+			(uint16_t)(t->basic->builtin_index + WEFT_TYPE_FIRST);
+		rec->op |= t->to.type ? WEFT_WIRE_AM_FETCHES : 0;
+	}
+	max = !is_long	 ? (uint64_t)WEFT_AM_DATA_MAX
+	      : t->basic ? (uint64_t)STAGE_MAX
+			 : UINT64_MAX;
+	while (!err &&
+		weft_win_runs_cut(rec, unit, weft_max(max / unit, 1), &part)) {
+		size_t len = part.n * part.n_runs * unit;
+
+		err = is_long ? send_long_part(t, &part, len)
+			      : send_short_part(t, &part, len);
+	}
+	return err;
+}
+
+static int send_elements(struct transfer *t)
+{
+	struct weft_win_elements *e = &t->whole->elements;
+	const struct weft_win_buf *result = &t->access->result;
+	int err = weft_win_elements_make(e, t->access);
+	const struct weft_win_buf array = { .count = e->n * e->basic->extent,
+		.type = weft_win_byte_type() };
+
+	if (result->type)
+		weft_type_get((struct weft_type *)result->type);
+	t->whole->result = *result;
+	if (!err)
+		err = wait_long_accs(t->win, t->target, 1);
+	if (err || !e->n)
+		return err;
+	t->basic = e->basic;
+	if (e->in) {
+		t->from = array;
+		t->from.buf = (void *)(uintptr_t)e->in;
+	}
+	if (e->old) {
+		t->to = array;
+		t->to.buf = e->old;
+	}
+	return weft_win_each_element(
+		t->access, e->basic, e->n, send_part_runs, t);
+}
+
+/* *is_moved: the fabric has it. */
+static int move_by_rma(const struct transfer *t, bool is_put, bool *is_moved)
+{
+	int err;
+
+	if (!t->win->uses_rma || t->target->way != WEFT_WIN_BY_AM ||
+		!weft_win_rma_suits(t->access))
+		return 0;
+	err = weft_win_rma_reach(t->win, t->target, is_moved);
+	if (err || !*is_moved)
+		return err;
+	err = weft_win_am_acquire(t->win, t->target);
+	return err ? err
+		   : weft_win_rma_move(
+			     t->win, t->target, t->access, t->whole, is_put);
+}
+
+static int send_bytes(struct transfer *t, bool is_put)
+{
+	*(is_put ? &t->from : &t->to) = t->access->origin;
+	return weft_win_each_run(t->access, send_part_runs, t);
+}
+
+/* kind: PUT, GET or ACC. */
+static int transfer(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, enum weft_wire_am_kind kind,
+	struct weft_req **req_out)
+{
+	struct transfer t = { .win = win,
+		.target = target,
+		.access = access,
+		.whole = weft_win_whole_new(req_out) };
+	bool is_moved = false, is_put = kind == WEFT_WIRE_AM_PUT;
+	int err = 0;
+
+	if (!t.whole)
+		return weft_win_no_memory();
+	if (kind == WEFT_WIRE_AM_ACC)
+		err = send_elements(&t);
+	else
+		err = move_by_rma(&t, is_put, &is_moved);
+	if (!err && !is_moved && kind != WEFT_WIRE_AM_ACC)
+		err = send_bytes(&t, is_put);
+	if (!err && !is_moved)
+		err = weft_win_am_end(win, target);
+	if (t.op)
+		weft_am_op_begun(&t.op->am, err);
+	return weft_win_whole_begun(win, t.whole, req_out, err);
+}
+
+/* --- put and get --------------------------------------------------- */
 
 /* WEFT_AGAIN: it is not one run of short data here and there. */
 static int move_one(struct weft_win *win, struct weft_win_target *target,
@@ -305,209 +372,19 @@ int weft_win_am_move(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, bool is_put,
 	struct weft_req **req_out)
 {
-	struct weft_win_whole *whole;
 	int err = WEFT_AGAIN;
 
 	weft_vci_lock(win->comm->vci);
 	if (!req_out)
 		err = move_one(win, target, access, is_put);
-	if (err != WEFT_AGAIN)
-		goto out;
-	whole = weft_win_whole_new(req_out);
-	err = whole ? move_runs(win, target, access, whole, is_put)
-		    : weft_win_no_memory();
-	if (whole)
-		err = weft_win_whole_begun(win, whole, req_out, err);
-out:
+	if (err == WEFT_AGAIN)
+		err = transfer(win, target, access,
+			is_put ? WEFT_WIRE_AM_PUT : WEFT_WIRE_AM_GET, req_out);
 	weft_vci_unlock(win->comm->vci);
 	return err;
 }
 
 /* --- accumulates --------------------------------------------------- */
-
-struct acc {
-	struct weft_win *win;
-	struct weft_win_target *target;
-	struct weft_win_runs runs;
-	const struct weft_win_access *access;
-	struct weft_win_whole *whole;
-	struct weft_win_op *op; /* of short ones that fetch */
-	const struct weft_type *basic;
-	const char *in; /* NULL: NO_OP */
-	bool is_fetching;
-	int64_t n, done; /* elements */
-	int err;
-};
-
-/* Until less than so many parts are under way. Nothing overtakes a long access,
- * but its own parts are different places. */
-static int wait_long_accs(
-	struct weft_win *win, struct weft_win_target *target, uint32_t max)
-{
-	struct weft_win_wait wait = {
-		.win = win, .target = target, .what = "MPI_Accumulate"
-	};
-	int err = 0;
-
-	while (!err && target->n_long_accs >= max)
-		err = weft_win_wait_round(&wait);
-	err = weft_win_wait_end(&wait, err);
-	return err;
-}
-
-static size_t acc_len(const struct acc *acc, const struct weft_wire_am *rec)
-{
-	return rec->n * rec->n_runs * (size_t)acc->basic->extent;
-}
-
-static int acc_long(struct acc *acc, struct weft_wire_am *rec)
-{
-	struct weft_win *win = acc->win;
-	struct weft_win_target *target = acc->target;
-	struct weft_win_op *op;
-	int err = weft_am_post_queue(&target->am);
-
-	if (!err)
-		err = wait_long_accs(win, target,
-			win->uses_rma && target->way == WEFT_WIN_BY_AM
-				? LONG_ACCS
-				: 1);
-	if (err)
-		return err;
-	op = weft_win_op_new(win, target, acc->whole, 1);
-	if (!op)
-		return WEFT_ERR_NOMEM;
-	op->is_long_acc = true;
-	target->n_long_accs++;
-	rec->kind = WEFT_WIRE_AM_LONG_ACC;
-	if (acc->is_fetching)
-		rec->op |= WEFT_WIRE_AM_FETCHES;
-	return send_long(op, rec, acc->in ? acc->in + rec->pos : NULL,
-		acc->is_fetching ? acc->whole->old + rec->pos : NULL,
-		acc_len(acc, rec), 0);
-}
-
-static int acc_short(struct acc *acc, struct weft_wire_am *rec)
-{
-	size_t len = acc->in ? acc_len(acc, rec) : 0;
-	uint8_t *data;
-	int err = 0;
-
-	rec->kind = WEFT_WIRE_AM_ACC;
-	acc->target->am.is_touched = !acc->is_fetching;
-	if (acc->is_fetching && !acc->op) {
-		acc->op = weft_win_op_new(acc->win, acc->target, acc->whole, 0);
-		if (!acc->op)
-			return WEFT_ERR_NOMEM;
-		acc->op->am.dest = acc->whole->old;
-		acc->op->am.room = (uint64_t)(acc->n * acc->basic->extent);
-	}
-	if (acc->is_fetching) {
-		rec->op |= WEFT_WIRE_AM_FETCHES;
-		rec->id = acc->op->am.id;
-		acc->op->am.n_left++;
-	}
-	data = weft_win_am_add(acc->target, rec, len, &err);
-	if (data && len)
-		memcpy(data, acc->in + rec->pos, len);
-	return err;
-}
-
-static int acc_runs(void *arg, struct weft_wire_am *rec)
-{
-	struct acc *acc = arg;
-	uint64_t extent = (uint64_t)acc->basic->extent;
-	/* a ring takes many short ones without an answer */
-	bool is_long = acc_len(acc, rec) >= WEFT_WIN_LONG &&
-		       acc->target->way == WEFT_WIN_BY_AM;
-	uint64_t max = weft_max(
-		(is_long ? STAGE_MAX : (size_t)WEFT_AM_DATA_MAX) / extent,
-		(uint64_t)1);
-	struct weft_wire_am part;
-	int err = 0;
-
-	rec->op = (uint8_t)acc->access->op->builtin;
-	rec->type = (uint16_t)(acc->basic->builtin_index + WEFT_TYPE_FIRST);
-	while (!err && weft_win_runs_cut(rec, extent, max, &part))
-		err = is_long ? acc_long(acc, &part) : acc_short(acc, &part);
-	return err;
-}
-
-static int acc_visit(
-	void *arg, const struct weft_type *basic, int64_t disp, int64_t n)
-{
-	struct acc *acc = arg;
-
-	n = weft_min64(n, acc->n - acc->done);
-	if (n)
-		acc->err = weft_win_runs_add(&acc->runs, disp, (uint64_t)n,
-			(uint64_t)(acc->done * basic->extent));
-	acc->done += n;
-	return acc->err || acc->done == acc->n;
-}
-
-/* Makes the origin's elements an array that lasts as long as the access. */
-static int acc_prepare(struct acc *acc)
-{
-	const struct weft_win_access *access = acc->access;
-	struct weft_win_whole *whole = acc->whole;
-
-	acc->basic = weft_win_basic(access->type);
-	acc->n = weft_win_elems(access->type, access->count);
-	acc->is_fetching = access->result.type;
-	if (access->op->builtin != WEFT_OP_NO_OP) {
-		acc->n = weft_min64(acc->n, weft_win_elems(access->origin.type,
-						    access->origin.count));
-		acc->in = weft_win_array(
-			&access->origin, acc->basic, acc->n, &whole->in);
-		if (!acc->in && acc->n)
-			return weft_win_no_memory();
-	}
-	if (!acc->is_fetching)
-		return 0;
-	whole->basic = acc->basic;
-	whole->n_old = acc->n;
-	whole->result = access->result;
-	weft_type_get((struct weft_type *)access->result.type);
-	whole->old = calloc((size_t)(acc->n * acc->basic->extent) + 1, 1);
-	return whole->old ? 0 : weft_win_no_memory();
-}
-
-static int acc_begin(struct acc *acc)
-{
-	const struct weft_win_access *access = acc->access;
-	int err = acc_prepare(acc);
-
-	if (!err)
-		err = wait_long_accs(acc->win, acc->target, 1);
-	if (err || !acc->n)
-		return err;
-	acc->runs = (struct weft_win_runs){ .fn = acc_runs,
-		.arg = acc,
-		.unit = (uint64_t)acc->basic->extent,
-		.disp = access->disp };
-	if (weft_win_is_array(access->type, acc->basic))
-		acc_visit(acc, acc->basic, access->type->true_lb, acc->n);
-	else
-		weft_type_visit(access->type, access->count, acc_visit, acc);
-	err = weft_win_runs_end(&acc->runs, acc->err);
-	return err ? err : weft_win_am_end(acc->win, acc->target);
-}
-
-static int acc_all(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_win_access *access, struct weft_req **req_out)
-{
-	struct acc acc = { .win = win, .target = target, .access = access };
-	int err;
-
-	acc.whole = weft_win_whole_new(req_out);
-	err = acc.whole ? acc_begin(&acc) : weft_win_no_memory();
-	if (acc.op)
-		weft_am_op_begun(&acc.op->am, err);
-	if (acc.whole)
-		err = weft_win_whole_begun(win, acc.whole, req_out, err);
-	return err;
-}
 
 /* WEFT_AGAIN: it is not one short array of elements without holes. */
 static int acc_one(struct weft_win *win, struct weft_win_target *target,
@@ -546,7 +423,7 @@ int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
 	if (!req_out)
 		err = acc_one(win, target, access);
 	if (err == WEFT_AGAIN)
-		err = acc_all(win, target, access, req_out);
+		err = transfer(win, target, access, WEFT_WIRE_AM_ACC, req_out);
 	weft_vci_unlock(win->comm->vci);
 	return err;
 }

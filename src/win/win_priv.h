@@ -105,17 +105,23 @@ struct weft_win_target {
 
 enum { WEFT_WIN_LONG = 8192 };
 
+/* Elements of an update as arrays, `basic->extent` apart. */
+struct weft_win_elements {
+	const struct weft_type *basic;
+	int64_t n;
+	const char *in; /* the origin's; NULL: NO_OP */
+	void *owned;	/* in, where it is a copy; or NULL */
+	char *old;	/* owned: former ones; NULL: not wanted */
+};
+
 /* An access as active messages: complete when all its parts are. Created by
  * win_op.c, destroyed with its last part. VCI's lock. */
 struct weft_win_whole {
 	uint32_t n_parts;
 	int err;
 	struct weft_req *req; /* referenced; NULL: it has no request */
-	void *in;	      /* owned: elements to send */
-	char *old;	      /* owned: elements that return; copied to: */
-	int64_t n_old;
-	const struct weft_type *basic;
-	struct weft_win_buf result; /* its type referenced */
+	struct weft_win_elements elements; /* of an accumulate */
+	struct weft_win_buf result;	   /* of these; its type referenced */
 };
 
 /* An operation that is not complete: a part of an access, or a request for an
@@ -228,18 +234,14 @@ struct weft_win_update {
  * this address at its owner. */
 void weft_win_update(const struct weft_win_update *update, char *place,
 	uint64_t there, weft_win_stripes *stripes);
-/* The same for one of many runs: elements in the page of the run before use the
- * stripe that is held. */
+/* The same for runs of n elements each, equally far apart. Elements in the page
+ * of those before use the stripe that is held. */
 struct weft_win_hold {
 	weft_win_stripes *stripes;
 	bool is_held;
 	uint64_t there; /* in the page that is locked */
 };
-void weft_win_update_run(const struct weft_win_update *update, char *place,
-	uint64_t there, struct weft_win_hold *hold);
-/* The same for runs of n elements each, equally far apart; update is advanced
- * behind the last one's. */
-void weft_win_update_series(struct weft_win_update *update, char *place,
+void weft_win_update_series(const struct weft_win_update *update, char *place,
 	uint64_t there, int64_t n_runs, int64_t stride,
 	struct weft_win_hold *hold);
 /* After the last one. */
@@ -302,18 +304,6 @@ int weft_win_am_acquire(struct weft_win *win, struct weft_win_target *target);
  * pos, n_runs and stride of a record, which it may change. Several are short,
  * and WEFT_WIRE_AM_RUNS_MAX bytes at most. */
 typedef int weft_win_run_fn(void *arg, struct weft_wire_am *rec);
-/* Joins runs that are added one after the other. */
-struct weft_win_runs {
-	weft_win_run_fn *fn;
-	void *arg;
-	uint64_t unit; /* bytes of what n counts */
-	int64_t disp;
-	struct weft_wire_am rec; /* those so far; n_runs 0: none */
-};
-int weft_win_runs_add(
-	struct weft_win_runs *runs, int64_t at, uint64_t n, uint64_t pos);
-/* After the last one; err: the error that stopped them, or 0. */
-int weft_win_runs_end(struct weft_win_runs *runs, int err);
 /* Takes up to max units off the front of rest, one run of several at least.
  * False: nothing is left. */
 bool weft_win_runs_cut(struct weft_wire_am *rest, uint64_t unit, uint64_t max,
@@ -322,6 +312,10 @@ bool weft_win_runs_cut(struct weft_wire_am *rest, uint64_t unit, uint64_t max,
  * long. */
 int weft_win_each_run(
 	const struct weft_win_access *access, weft_win_run_fn *fn, void *arg);
+/* All runs of the first n elements of an access. */
+int weft_win_each_element(const struct weft_win_access *access,
+	const struct weft_type *basic, int64_t n, weft_win_run_fn *fn,
+	void *arg);
 
 /* win_op.c: operations under way. VCI's lock held. */
 /* A request whose errors are the window's; one reference. */
@@ -336,6 +330,11 @@ struct weft_win_op *weft_win_op_new(struct weft_win *win,
 	uint32_t n_left);
 /* Sets the place of its answers' data. */
 void weft_win_op_into(struct weft_win_op *op, const struct weft_win_buf *to);
+/* Where len bytes of an origin buffer, from pos on, are in a row: in the
+ * buffer, or in a copy that the operation owns. NULL with an error described.
+ */
+char *weft_win_op_stage(struct weft_win_op *op, const struct weft_win_buf *buf,
+	size_t pos, size_t len, bool is_put);
 /* Waits for all operations that are under way now, and returns the error of the
  * target; `what` is the call that waits. */
 int weft_win_op_wait(
@@ -421,12 +420,14 @@ static inline bool weft_win_has_counted(
 	return (int)(its - number) >= 0;
 }
 
-/* update.c: elements of count items as an array, `basic->extent` apart;
- * *owned_out is to be freed. */
-int64_t weft_win_elems(const struct weft_type *type, int64_t count);
-const struct weft_type *weft_win_basic(const struct weft_type *type);
-const char *weft_win_array(const struct weft_win_buf *from,
-	const struct weft_type *basic, int64_t n, void **owned_out);
+/* update.c: fills in the elements of an update, zeroed before; also with an
+ * error, they are freed. */
+int weft_win_elements_make(struct weft_win_elements *elements,
+	const struct weft_win_access *access);
+void weft_win_elements_free(struct weft_win_elements *elements);
+/* Stores the former elements in the access's result. */
+int weft_win_elements_return(const struct weft_win_elements *elements,
+	const struct weft_win_buf *result);
 
 /* A derived type whose items are nothing but elements in a row. */
 static inline bool weft_win_is_array(

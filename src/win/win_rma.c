@@ -372,37 +372,13 @@ bool weft_win_rma_suits(const struct weft_win_access *access)
 	return n < RUNS || bytes >= (size_t)RUNS * RUN_LEN;
 }
 
-/* Where the origin's bytes are not in a row, a copy of them is. */
-static int prepare_move(struct move *m, const struct weft_win_access *access)
-{
-	const struct weft_win_buf *here = &access->origin;
-	size_t len = weft_min((size_t)(here->type->size * here->count),
-		(size_t)(access->type->size * access->count));
-	struct weft_win_op *op;
-
-	if (weft_type_is_run(here->type, here->count)) {
-		m->data = (char *)here->buf + here->type->true_lb;
-		return 0;
-	}
-	op = m->op = fabric_op(m->win, m->target, m->whole);
-	if (op)
-		m->data = op->staging = malloc(len);
-	if (!m->data)
-		return weft_win_no_memory();
-	if (m->is_put) {
-		weft_pack(here->type, here->count, here->buf, 0, m->data, len);
-		return 0;
-	}
-	op->to = *here;
-	op->len = len;
-	weft_type_get((struct weft_type *)here->type);
-	return 0;
-}
-
 int weft_win_rma_move(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_win_whole *whole,
 	bool is_put)
 {
+	const struct weft_win_buf *here = &access->origin;
+	size_t len = weft_min((size_t)(here->type->size * here->count),
+		(size_t)(access->type->size * access->count));
 	struct move m = {
 		.win = win, .target = target, .whole = whole, .is_put = is_put
 	};
@@ -412,9 +388,13 @@ int weft_win_rma_move(struct weft_win *win, struct weft_win_target *target,
 	if (err || !access->count || !access->type->size)
 		return err;
 	m.at = (uint64_t)at;
-	err = prepare_move(&m, access);
-	if (!err)
-		err = weft_win_each_run(access, move_run, &m);
+	if (!weft_type_is_run(here->type, here->count)) {
+		m.op = fabric_op(win, target, whole);
+		if (!m.op)
+			return WEFT_ERR_NOMEM;
+	}
+	m.data = weft_win_op_stage(m.op, here, 0, len, is_put);
+	err = m.data ? weft_win_each_run(access, move_run, &m) : WEFT_ERR_NOMEM;
 	if (m.op)
 		rma_begun(m.op, err);
 	return err;

@@ -12,7 +12,18 @@ enum {
 	SHORT_RUN = 1024, /* bytes: longer ones are worth a record each */
 };
 
-static int runs_emit(struct weft_win_runs *runs)
+/* Joins runs that are added one after the other. */
+struct runs {
+	weft_win_run_fn *fn;
+	void *arg;
+	uint64_t unit;		 /* bytes of what n counts */
+	uint64_t done, total;	 /* of these, in all runs */
+	struct weft_wire_am rec; /* those so far; n_runs 0: none */
+	int64_t disp;
+	int err;
+};
+
+static int runs_emit(struct runs *runs)
 {
 	struct weft_wire_am rec = runs->rec;
 
@@ -21,7 +32,7 @@ static int runs_emit(struct weft_win_runs *runs)
 }
 
 /* It is as long, and as far behind the last as that behind the one before. */
-static bool runs_join(struct weft_win_runs *runs, int64_t at, uint64_t n)
+static bool runs_join(struct runs *runs, int64_t at, uint64_t n)
 {
 	struct weft_wire_am *rec = &runs->rec;
 	uint64_t len = n * runs->unit;
@@ -41,23 +52,22 @@ static bool runs_join(struct weft_win_runs *runs, int64_t at, uint64_t n)
 	return true;
 }
 
-int weft_win_runs_add(
-	struct weft_win_runs *runs, int64_t at, uint64_t n, uint64_t pos)
+static void runs_add(struct runs *runs, int64_t at, uint64_t n)
 {
-	int err;
-
-	if (runs_join(runs, at, n))
-		return 0;
-	err = runs_emit(runs);
-	runs->rec = (struct weft_wire_am){
-		.disp = runs->disp, .at = at, .n = n, .pos = pos, .n_runs = 1
-	};
-	return err;
+	if (!runs_join(runs, at, n)) {
+		runs->err = runs_emit(runs);
+		runs->rec = (struct weft_wire_am){ .disp = runs->disp,
+			.at = at,
+			.n = n,
+			.pos = runs->done * runs->unit,
+			.n_runs = 1 };
+	}
+	runs->done += n;
 }
 
-int weft_win_runs_end(struct weft_win_runs *runs, int err)
+static int runs_end(struct runs *runs)
 {
-	return err ? err : runs_emit(runs);
+	return runs->err ? runs->err : runs_emit(runs);
 }
 
 bool weft_win_runs_cut(struct weft_wire_am *rest, uint64_t unit, uint64_t max,
@@ -81,35 +91,34 @@ bool weft_win_runs_cut(struct weft_wire_am *rest, uint64_t unit, uint64_t max,
 	return true;
 }
 
-/* Runs at one distance, without a loop over them. */
-static int each_of_series(struct weft_win_runs *all,
-	const struct weft_series *series, size_t total)
+/* Adds runs at one distance without a loop over them. False: the type has
+ * others, or few long ones. */
+static bool runs_add_series(
+	struct runs *runs, const struct weft_win_access *access)
 {
-	size_t len = (size_t)series->len, pos = 0;
-	int64_t at = series->at;
-	int err = 0;
+	uint64_t max = WEFT_WIRE_AM_RUNS_MAX / runs->unit, n;
+	struct weft_series series;
 
-	while (pos < total && !err) {
-		struct weft_wire_am rec = {
-			.disp = all->disp,
-			.at = at,
-			.n = weft_min(len, total - pos),
-			.n_runs = weft_min(total - pos,
-					  (size_t)WEFT_WIRE_AM_RUNS_MAX) /
-				  len,
-			.pos = pos,
-			.stride = series->stride,
-		};
+	if (!weft_type_series(access->type, access->count, &series) ||
+		series.len > SHORT_RUN || series.stride == series.len ||
+		(uint64_t)series.len % runs->unit)
+		return false;
+	n = (uint64_t)series.len / runs->unit;
+	while (runs->done < runs->total && !runs->err) {
+		uint64_t left = runs->total - runs->done;
+		struct weft_wire_am *rec = &runs->rec;
 
-		if (rec.n_runs < 2) {
-			rec.n_runs = 1;
-			rec.stride = 0;
-		}
-		pos += rec.n * rec.n_runs;
-		at += series->stride * (int64_t)rec.n_runs;
-		err = all->fn(all->arg, &rec);
+		*rec = (struct weft_wire_am){ .disp = runs->disp,
+			.at = series.at,
+			.n = weft_min(n, left),
+			.n_runs = weft_max(weft_min(left, max) / n, 1),
+			.pos = runs->done * runs->unit };
+		rec->stride = rec->n_runs > 1 ? series.stride : 0;
+		runs->done += rec->n * rec->n_runs;
+		series.at += series.stride * (int64_t)rec->n_runs;
+		runs->err = runs_emit(runs);
 	}
-	return err;
+	return true;
 }
 
 int weft_win_each_run(
@@ -119,38 +128,63 @@ int weft_win_each_run(
 	size_t max = weft_type_is_run(here->type, here->count)
 			     ? SIZE_MAX
 			     : WEFT_WIRE_AM_RUNS_MAX;
-	size_t mine = (size_t)(here->type->size * here->count);
-	size_t its = (size_t)(access->type->size * access->count);
 	/* a put may fill less than there is, a get likewise */
-	size_t total = weft_min(mine, its), pos = 0;
-	struct weft_win_runs all = {
-		.fn = fn, .arg = arg, .unit = 1, .disp = access->disp
-	};
-	struct weft_series series;
-	int err = 0;
+	struct runs all = { .fn = fn,
+		.arg = arg,
+		.unit = 1,
+		.total = weft_min((size_t)(here->type->size * here->count),
+			(size_t)(access->type->size * access->count)),
+		.disp = access->disp };
 
-	if (weft_type_series(access->type, access->count, &series) &&
-		series.len <= SHORT_RUN && series.stride != series.len)
-		return each_of_series(&all, &series, total);
-	while (pos < total && !err) {
+	if (runs_add_series(&all, access))
+		return all.err;
+	while (all.done < all.total && !all.err) {
 		struct iovec runs[RUNS];
 		size_t n, bytes;
 
-		weft_type_iov(access->type, access->count, NULL, pos, runs,
+		weft_type_iov(access->type, access->count, NULL, all.done, runs,
 			RUNS, &n, &bytes);
-		for (size_t i = 0; i < n && pos < total && !err; i++) {
-			size_t left = weft_min(runs[i].iov_len, total - pos);
+		for (size_t i = 0; i < n && !all.err; i++) {
+			size_t left =
+				weft_min(runs[i].iov_len, all.total - all.done);
 			int64_t at = (int64_t)(intptr_t)runs[i].iov_base;
 
-			while (left && !err) {
-				size_t len = weft_min(left, max);
-
-				err = weft_win_runs_add(&all, at, len, pos);
+			for (size_t len; left && !all.err; left -= len) {
+				len = weft_min(left, max);
+				runs_add(&all, at, len);
 				at += (int64_t)len;
-				pos += len;
-				left -= len;
 			}
 		}
 	}
-	return weft_win_runs_end(&all, err);
+	return runs_end(&all);
+}
+
+static int runs_visit(
+	void *arg, const struct weft_type *basic, int64_t disp, int64_t n)
+{
+	struct runs *all = arg;
+	uint64_t most = weft_min((uint64_t)n, all->total - all->done);
+
+	(void)basic;
+	if (most)
+		runs_add(all, disp, most);
+	return all->err || all->done == all->total;
+}
+
+int weft_win_each_element(const struct weft_win_access *access,
+	const struct weft_type *basic, int64_t n, weft_win_run_fn *fn,
+	void *arg)
+{
+	const struct weft_type *type = access->type;
+	struct runs all = { .fn = fn,
+		.arg = arg,
+		.unit = (uint64_t)basic->extent,
+		.total = (uint64_t)n,
+		.disp = access->disp };
+
+	if (type == basic || weft_win_is_array(type, basic))
+		runs_visit(&all, basic, type->true_lb, n);
+	else if (basic->size != basic->extent || !runs_add_series(&all, access))
+		weft_type_visit(type, access->count, runs_visit, &all);
+	return runs_end(&all);
 }
