@@ -137,6 +137,12 @@ static uint32_t failed_members(
 	return n;
 }
 
+bool weft_failed_is_unacked(const struct weft_comm *comm)
+{
+	return comm->failed &&
+	       failed_members(comm, NULL, UINT32_MAX) > comm->n_acked;
+}
+
 int weft_failed_group(
 	const struct weft_comm *comm, uint32_t n, struct weft_group **group_out)
 {

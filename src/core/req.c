@@ -84,8 +84,10 @@ void weft_req_wait_more(
 			return;
 		weft_progress_wait(vci);
 	}
-	if (weft_likely(weft_proc.wait_req))
+	if (weft_likely(weft_proc.wait_req)) {
 		weft_proc.wait_req(vci, req, call);
+		return;
+	}
 	while (!req->is_done)
 		weft_progress_wait(vci);
 }

@@ -267,9 +267,10 @@ static inline bool weft_req_is_queued(const struct weft_req *req)
  * not persistent. Takes the VCI's lock. */
 int weft_req_start(struct weft_req *req);
 
-/* Makes progress until req is done. Reports of long waits name the MPI
- * procedure `call`, or with NULL that of the request. VCI's lock held; it is
- * released between rounds. Does not drop the reference. */
+/* Makes progress until req is done, or until the VCI's on_wait() ends the wait
+ * for a receive from any source, which remains active. Reports of long waits
+ * name the MPI procedure `call`, or with NULL that of the request. VCI's lock
+ * held; it is released between rounds. Does not drop the reference. */
 void weft_req_wait_more(
 	struct weft_vci *vci, struct weft_req *req, const char *call);
 

@@ -126,7 +126,7 @@ void weft_pool_await(
 		weft_req_wait_in(vci, req, "a collective access to a file");
 	for (uint64_t n = 0; !req->is_done;) {
 		if (vci->n_failed && vci->on_wait)
-			vci->on_wait(req);
+			(void)vci->on_wait(req);
 		if (weft_progress(vci))
 			n = 0;
 		else if (!req->is_done)

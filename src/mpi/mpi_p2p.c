@@ -380,7 +380,7 @@ static int wait_own(const char *func, struct weft_req *req, MPI_Status *status)
 	int err;
 
 	weft_vci_lock(vci);
-	weft_req_wait_in(vci, req, func);
+	weft_recv_wait_in(vci, req, func);
 	err = req->status.err;
 	if (weft_unlikely(err))
 		weft_failure_explain(req);
@@ -441,7 +441,7 @@ static int sendrecv(const char *func, const struct args *s,
 		weft_req_put(sreq);
 	}
 	if (rreq && !err) {
-		weft_req_wait_in(vci, rreq, func);
+		weft_recv_wait_in(vci, rreq, func);
 		err = rreq->status.err;
 		if (weft_unlikely(err))
 			weft_failure_explain(rreq);

@@ -102,6 +102,42 @@ static inline __attribute__((always_inline)) int mpi_request_take_out(
 	return err;
 }
 
+/* Returns the error of a receive from any source that remains active because a
+ * member has failed. VCI's lock held. */
+static __attribute__((cold, noinline)) void take_pending(
+	const struct weft_req *req, MPI_Status *status, struct outcome *outcome)
+{
+	const struct weft_status of = {
+		.source = WEFT_ANY_SOURCE,
+		.tag = WEFT_ANY_TAG,
+		.err = weft_failure_describe_pending(req->comm),
+	};
+
+	if (!outcome->err) {
+		outcome->err = of.err;
+		outcome->comm = weft_comm_get(req->comm);
+	}
+	weft_status_to_mpi_err(&of, status);
+}
+
+/* Waits for a request. False if it remains active: take_pending(). */
+static inline bool wait_for(
+	struct weft_vci *vci, struct weft_req *req, const char *call)
+{
+	if (weft_likely(req->is_done))
+		return true;
+	weft_req_wait_more(vci, req, call);
+	return req->is_done;
+}
+
+/* True for a request that wait and test return: it is done, or a receive that
+ * remains active because a member has failed. */
+static inline bool is_returnable(const struct weft_req *req)
+{
+	return req->is_done || (weft_unlikely(req->vci->n_failed) &&
+				       weft_failure_is_pending(req));
+}
+
 /* Raises the error of a request, and releases the reference to its
  * communicator. is_in_status: the error is in one of several statuses. No lock
  * held. */
@@ -195,8 +231,10 @@ int PMPI_Wait(MPI_Request *request, MPI_Status *status)
 	}
 	vci = req->vci;
 	weft_vci_lock(vci);
-	weft_req_wait_in(vci, req, "MPI_Wait");
-	mpi_request_take_out(request, req, status, false, &outcome);
+	if (weft_likely(wait_for(vci, req, "MPI_Wait")))
+		mpi_request_take_out(request, req, status, false, &outcome);
+	else
+		take_pending(req, status, &outcome);
 	weft_vci_unlock(vci);
 	return mpi_request_finish("MPI_Wait", &outcome, false);
 }
@@ -226,6 +264,8 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	*flag = req->is_done;
 	if (req->is_done)
 		mpi_request_take_out(request, req, status, false, &outcome);
+	else if (is_returnable(req))
+		take_pending(req, status, &outcome);
 	else
 		polled(vci, "MPI_Test", 1, request);
 	weft_vci_unlock(vci);
@@ -356,10 +396,12 @@ static inline __attribute__((always_inline)) struct weft_vci *take_all(
 		else {
 			if (has_other_vcis)
 				mpi_request_hold(&vci, req);
-			if (!req->is_done)
-				weft_req_wait_in(vci, req, "MPI_Waitall");
-			mpi_request_take_out(&requests[i], req,
-				status_at(statuses, i), true, outcome);
+			if (weft_likely(wait_for(vci, req, "MPI_Waitall")))
+				mpi_request_take_out(&requests[i], req,
+					status_at(statuses, i), true, outcome);
+			else
+				take_pending(
+					req, status_at(statuses, i), outcome);
 		}
 	}
 	return vci;
@@ -403,8 +445,10 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[],
 	return mpi_request_finish("MPI_Waitall", &outcome, true);
 }
 
-static bool are_all_done(
-	struct weft_vci **vci, int count, const MPI_Request *requests)
+/* True if the array has no active request but, if with_pending, those for which
+ * is_returnable() holds. */
+static bool are_all_done(struct weft_vci **vci, bool with_pending, int count,
+	const MPI_Request *requests)
 {
 	for (int i = 0; i < count; i++) {
 		const struct weft_req *req = req_at(requests, i);
@@ -412,7 +456,7 @@ static bool are_all_done(
 		if (is_idle(req))
 			continue;
 		mpi_request_hold(vci, req);
-		if (!req->is_done)
+		if (!req->is_done && !(with_pending && is_returnable(req)))
 			return false;
 	}
 	return true;
@@ -432,10 +476,10 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 		return fail("MPI_Testall", err, count, array_of_requests);
 	vci = vci_of(count, array_of_requests);
 	weft_vci_lock(vci);
-	*flag = are_all_done(&vci, count, array_of_requests);
+	*flag = are_all_done(&vci, true, count, array_of_requests);
 	if (!*flag) {
 		progress(&vci, count, array_of_requests, false);
-		*flag = are_all_done(&vci, count, array_of_requests);
+		*flag = are_all_done(&vci, true, count, array_of_requests);
 	}
 	if (*flag)
 		vci = take_all(vci, true, count, array_of_requests,
@@ -466,8 +510,26 @@ static int first_done(
 	return found;
 }
 
+/* Index of the first receive that remains active because a member has failed,
+ * or -1. */
+static int first_receive_pending(
+	struct weft_vci **vci, int count, const MPI_Request *requests)
+{
+	for (int i = 0; i < count; i++) {
+		const struct weft_req *req = req_at(requests, i);
+
+		if (is_idle(req))
+			continue;
+		mpi_request_hold(vci, req);
+		if (is_returnable(req))
+			return i;
+	}
+	return -1;
+}
+
 /* The same after one round of progress, or as many as needed if it blocks. The
- * lock of *vci is held. */
+ * request is done, or take_pending() ends the call. The lock of *vci is held.
+ */
 static int find_done(struct weft_vci **vci, const char *func, bool is_blocking,
 	int count, const MPI_Request *requests)
 {
@@ -482,9 +544,13 @@ static int find_done(struct weft_vci **vci, const char *func, bool is_blocking,
 		progress(vci, count, requests, true);
 		at = first_done(vci, count, requests);
 		if (at == -1)
+			at = first_receive_pending(vci, count, requests);
+		if (at == -1)
 			(void)weft_request_round(*vci, &loop);
 	}
 	weft_request_end(&loop);
+	if (at == -1)
+		at = first_receive_pending(vci, count, requests);
 	if (at == -1)
 		weft_request_poll(*vci, &loop);
 	return at;
@@ -496,6 +562,7 @@ static int any(const char *func, bool is_blocking, int count,
 	struct outcome outcome = { 0, NULL };
 	struct weft_vci *vci;
 	int err = mpi_request_check_array(count, requests);
+	bool is_pending;
 	int at;
 
 	if (!err)
@@ -507,7 +574,10 @@ static int any(const char *func, bool is_blocking, int count,
 	vci = vci_of(count, requests);
 	weft_vci_lock(vci);
 	at = find_done(&vci, func, is_blocking, count, requests);
-	if (at >= 0)
+	is_pending = at >= 0 && !req_at(requests, at)->is_done;
+	if (is_pending)
+		take_pending(req_at(requests, at), status, &outcome);
+	else if (at >= 0)
 		mpi_request_take_out(&requests[at], req_at(requests, at),
 			status, false, &outcome);
 	else if (at == MPI_UNDEFINED)
@@ -515,7 +585,7 @@ static int any(const char *func, bool is_blocking, int count,
 	weft_vci_unlock(vci);
 	*index = at >= 0 ? at : MPI_UNDEFINED;
 	if (!is_blocking)
-		*flag = at != -1;
+		*flag = at != -1 && !is_pending;
 	return mpi_request_finish(func, &outcome, false);
 }
 
@@ -608,9 +678,9 @@ int PMPI_Request_get_status_all(int count,
 			array_of_requests);
 	vci = vci_of(count, array_of_requests);
 	weft_vci_lock(vci);
-	if (!are_all_done(&vci, count, array_of_requests))
+	if (!are_all_done(&vci, false, count, array_of_requests))
 		progress(&vci, count, array_of_requests, false);
-	*flag = are_all_done(&vci, count, array_of_requests);
+	*flag = are_all_done(&vci, false, count, array_of_requests);
 	for (int i = 0; *flag && i < count; i++) {
 		struct weft_req *req = req_at(array_of_requests, i);
 
@@ -685,11 +755,13 @@ static int mpi_request_some(const char *func, enum some_kind kind, int count,
 		if (is_idle(req))
 			continue;
 		mpi_request_hold(&vci, req);
-		if (!req->is_done)
+		if (kind == SOME_STATUS ? !req->is_done : !is_returnable(req))
 			continue;
 		indices[*outcount] = i;
 		status = status_at(statuses, *outcount);
-		if (kind == SOME_STATUS)
+		if (!req->is_done)
+			take_pending(req, status, &outcome);
+		else if (kind == SOME_STATUS)
 			mpi_request_show(req, status, true);
 		else
 			mpi_request_take_out(

@@ -10,9 +10,10 @@
  *    receives when they are cancelled. Until then it may access the data, so
  * the request is not done. rndv_seg.c handles those that a provider loses;
  *  - a send that is being cancelled: its answer will not arrive.
- * A receive from any source completes with the error too, because the failed
- * process may be its sender. A receive or probe from any source that starts
- * later fails if no message is there.
+ * A receive from any source may still be completed by another member. It
+ * remains active, and a call that waits for it returns the error while a
+ * failure is not acknowledged (core/failed.h). A call that has no handle to
+ * leave active ends it.
  *
  * A collective needs all members of its communicator, often through other
  * members, which may have returned with their error. So on a communicator with
@@ -23,6 +24,17 @@
 #include "core/failed.h"
 #include "transport/proc.h"
 
+/* True for a posted receive that ends when a member fails, whatever its source:
+ * of a collective, and from any source in a call that waits for it. A receive
+ * from any source that has a handle remains active. */
+static bool must_end(const struct weft_req *req)
+{
+	if (weft_failure_prevents(req->comm, req->ctx, req->tag))
+		return true;
+	return req->src < 0 && req->on_done &&
+	       weft_failed_is_unacked(req->comm);
+}
+
 /* True if the receive may wait for a message from this peer. */
 static bool waits_for(struct weft_req *req, struct weft_peer *peer)
 {
@@ -30,7 +42,7 @@ static bool waits_for(struct weft_req *req, struct weft_peer *peer)
 		return false;
 	if (req->src < 0 ||
 		weft_failure_prevents(req->comm, req->ctx, req->tag))
-		return req->comm->failed != 0;
+		return must_end(req);
 	if (weft_departed_source(req->comm, req->src))
 		return req->comm->failed != 0;
 	return weft_group_proc(req->comm->remote, (uint32_t)req->src) ==
@@ -116,8 +128,7 @@ static void failure_comm(struct weft_comm *comm)
 			continue;
 		weft_failure_cancel(req);
 		if (req->kind == WEFT_REQ_RECV && req->recv.is_posted &&
-			(req->src < 0 || weft_failure_prevents(
-						 comm, req->ctx, req->tag))) {
+			must_end(req)) {
 			weft_match_withdraw(&comm->match, req);
 			weft_p2p_finish(req, weft_comm_failed(comm));
 		}

@@ -6,6 +6,7 @@
  */
 #include "p2p/p2p_priv.h"
 
+#include "core/failed.h"
 #include "transport/proc.h"
 #include "transport/thread_check.h"
 
@@ -95,7 +96,7 @@ int weft_failure_source(struct weft_comm *comm, int32_t rank)
 
 	if (weft_likely(!comm->vci->n_failed))
 		return 0;
-	if (rank < 0 && comm->failed)
+	if (rank < 0 && weft_failed_is_unacked(comm))
 		return weft_comm_failed(comm);
 	if (rank < 0)
 		return weft_departed_source(comm, rank);
@@ -135,6 +136,8 @@ static int failure_receive(const struct weft_req *req)
 		return 0;
 	if (ctx_offset == WEFT_CTX_OFFSET_COLL)
 		err = weft_departed_member(comm, req->src);
+	else if (req->src < 0)
+		return weft_departed_source(comm, req->src);
 	return err ? err : weft_failure_source(comm, req->src);
 }
 
@@ -146,4 +149,37 @@ void weft_failure_check(struct weft_req *req)
 		return;
 	weft_match_withdraw(&req->comm->match, req);
 	weft_p2p_finish(req, err);
+}
+
+bool weft_failure_is_pending(const struct weft_req *req)
+{
+	return weft_req_is_posted(req) && req->src < 0 &&
+	       weft_p2p_offset_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P &&
+	       weft_failed_is_unacked(req->comm);
+}
+
+int weft_failure_describe_pending(const struct weft_comm *comm)
+{
+	char why[300];
+
+	weft_comm_failed(comm);
+	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(WEFT_ERR_PEER));
+	return weft_err_set(WEFT_ERR_FAILED_PENDING,
+		"%s; the receive is still active, and waits for the others "
+		"after MPIX_Comm_ack_failed",
+		why);
+}
+
+void weft_failure_end_pending(struct weft_req *req)
+{
+	if (req->is_done || !weft_failure_is_pending(req))
+		return;
+	weft_match_withdraw(&req->comm->match, req);
+	weft_p2p_finish(req, weft_comm_failed(req->comm));
+}
+
+bool weft_failure_on_wait(struct weft_req *req)
+{
+	weft_departed_on_wait(req);
+	return !req->is_done && weft_failure_is_pending(req);
 }

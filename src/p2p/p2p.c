@@ -67,7 +67,7 @@ int weft_p2p_open(struct weft_vci *vci)
 	vci->on_failed = weft_failure_peer;
 	weft_query_set(WEFT_WIRE_NEED_RECEIVE, has_received);
 	weft_request_on_stuck(weft_cancel_unreceivable);
-	vci->on_wait = weft_departed_on_wait;
+	vci->on_wait = weft_failure_on_wait;
 	return 0;
 }
 

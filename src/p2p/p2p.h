@@ -77,6 +77,26 @@ int weft_departed_member(const struct weft_comm *comm, int32_t rank);
  * description of other errors. VCI's lock held. */
 void weft_failure_explain(const struct weft_req *req);
 
+/* weft_req_wait_in() for a call that leaves no receive active: a receive from
+ * any source ends, too. VCI's lock held. */
+void weft_recv_wait_more(
+	struct weft_vci *vci, struct weft_req *req, const char *call);
+
+static inline void weft_recv_wait_in(
+	struct weft_vci *vci, struct weft_req *req, const char *call)
+{
+	if (!req->is_done)
+		weft_recv_wait_more(vci, req, call);
+}
+
+/* True for a receive from any source that waits although the failure of a
+ * member is not acknowledged. Waiting for it returns WEFT_ERR_FAILED_PENDING,
+ * and it remains active. VCI's lock held, here and below. */
+bool weft_failure_is_pending(const struct weft_req *req);
+
+/* Returns WEFT_ERR_FAILED_PENDING and describes the failed member. */
+int weft_failure_describe_pending(const struct weft_comm *comm);
+
 /* Completes a request that can never complete otherwise with err, now or soon.
  * VCI's lock held. */
 void weft_cancel_unreceivable(struct weft_req *req, int err);

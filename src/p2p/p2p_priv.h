@@ -191,6 +191,14 @@ int weft_failure_source(struct weft_comm *comm, int32_t rank);
  * send its message. */
 void weft_failure_check(struct weft_req *req);
 
+/* Completes a receive from any source that is pending because of a failure, for
+ * a call that does not leave it active. */
+void weft_failure_end_pending(struct weft_req *req);
+
+/* Ends a request that is waited for, if only a departed process could complete
+ * it. True if the wait must end although the request remains active. */
+bool weft_failure_on_wait(struct weft_req *req);
+
 /* 0, or the described reason why this rank will never answer an RTS: it
  * departed without a barrier, because a member died. */
 int weft_departed_receiver(const struct weft_comm *comm, int32_t rank);

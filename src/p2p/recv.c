@@ -385,6 +385,13 @@ static int recv_unexpected_take(const struct weft_msg *msg,
 	return status->err;
 }
 
+void weft_recv_wait_more(
+	struct weft_vci *vci, struct weft_req *req, const char *call)
+{
+	weft_req_wait_more(vci, req, call);
+	weft_failure_end_pending(req);
+}
+
 int weft_recv(const struct weft_msg *msg, struct weft_status *status_out)
 {
 	struct weft_vci *vci = msg->comm->vci;
@@ -401,8 +408,7 @@ int weft_recv(const struct weft_msg *msg, struct weft_status *status_out)
 	}
 	err = irecv(msg, message, true, &req);
 	if (!err) {
-		if (!req->is_done)
-			weft_req_wait(vci, req);
+		weft_recv_wait_in(vci, req, NULL);
 		err = req->status.err;
 		if (weft_unlikely(err))
 			weft_failure_explain(req);

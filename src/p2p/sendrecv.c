@@ -81,6 +81,8 @@ static void start_half(struct weft_req *both, const struct weft_msg *msg,
 		weft_send_start(half);
 	else if (half)
 		weft_recv_start(half);
+	if (half && weft_unlikely(vci->n_failed))
+		weft_failure_end_pending(half);
 	if (half)
 		sendrecv_follow(both, half);
 	weft_vci_unlock(vci);

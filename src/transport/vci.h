@@ -131,8 +131,10 @@ struct weft_vci {
 	void (*on_failed)(struct weft_peer *peer);     /* p2p: a peer died */
 	void (*on_win_failed)(struct weft_peer *peer); /* win: likewise */
 	/* p2p: ends a request that is waited for if only a departed process
-	 * could complete it; called while n_failed is not 0 */
-	void (*on_wait)(struct weft_req *req);
+	 * could complete it; called while n_failed is not 0. True: the wait
+	 * must end, because a member has failed, but the request remains active
+	 */
+	bool (*on_wait)(struct weft_req *req);
 	/* after the VCI was closed: frees the parts of other rooms */
 	void (*on_close)(struct weft_vci *vci);
 	struct weft_counters counters;

@@ -612,8 +612,9 @@ void weft_request_wait(
 	};
 
 	while (!req->is_done) {
-		if (weft_unlikely(vci->n_failed) && vci->on_wait)
-			vci->on_wait(req);
+		if (weft_unlikely(vci->n_failed) && vci->on_wait &&
+			vci->on_wait(req))
+			break;
 		weft_progress_wait(vci);
 		if (!req->is_done)
 			(void)weft_request_round(vci, &loop);

@@ -98,9 +98,13 @@ static void first_failure(void)
 	CHECK(acked(copy, 9) == 0, "no failure is acknowledged yet");
 	check_failed(
 		MPI_COMM_WORLD, NULL, 0, "a communicator without failures");
-	OK(MPI_Barrier(MPI_COMM_WORLD));
-	if (mtest.rank == 3)
+	if (mtest.rank == 3) {
+		for (int i = 0; i < 3; i++)
+			OK(MPI_Recv(&x, 0, MPI_INT, i, TAG, copy,
+				MPI_STATUS_IGNORE));
 		raise(SIGKILL);
+	}
+	OK(MPI_Send(&x, 0, MPI_INT, 3, TAG, copy));
 	wait_failed(inter, 1);
 	wait_failed(copy, 1);
 	check_failed(MPI_COMM_WORLD, ranks, 1, "after the first failure");
