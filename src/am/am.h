@@ -43,6 +43,7 @@ struct weft_am_channel {
 	struct weft_am *am;
 	uint32_t rank;	      /* of the target, in am->comm */
 	bool is_touched;      /* something was sent since the last FLUSH */
+	bool is_gated;	      /* pass_gate() precedes each record */
 	bool is_posting;      /* a thread posts the queue; others wait */
 	struct weft_link ops; /* without their last answer, oldest first */
 	uint64_t n_ops;	      /* so far */
@@ -59,12 +60,16 @@ typedef int weft_am_try_fn(struct weft_am_channel *channel, void *arg);
 
 /* Calls that differ between the users. */
 struct weft_am_ops {
+	const char *posting; /* of a wait to post the queue: "a message to" */
 	/* Makes progress and tries until that gives anything but WEFT_AGAIN,
 	 * which is returned, or the wait cannot end. */
-	int (*wait)(
-		struct weft_am_channel *channel, weft_am_try_fn *fn, void *arg);
+	int (*wait)(struct weft_am_channel *channel, const char *what,
+		weft_am_try_fn *fn, void *arg);
 	/* Describes that the target has failed. */
 	int (*failed)(struct weft_am_channel *channel);
+	/* Before a record is appended while the channel is_gated; may append
+	 * another one first, and wait. */
+	int (*pass_gate)(struct weft_am_channel *channel, uint8_t kind);
 };
 
 /* One user: a window, or symmetric memory. */
@@ -139,8 +144,27 @@ static inline bool weft_am_fits(
 {
 	return size <= WEFT_AM_MAX - channel->len;
 }
+/* The same behind the gate; posts the queue first if it has no space. NULL with
+ * *err, which is 0 otherwise. */
+uint8_t *weft_am_add(struct weft_am_channel *channel,
+	const struct weft_wire_am *rec, size_t len, int *err);
 /* Posts the queue, if there is any. */
 int weft_am_post_queue(struct weft_am_channel *channel);
+/* Adds a record without data and posts the queue. */
+int weft_am_send(
+	struct weft_am_channel *channel, const struct weft_wire_am *rec);
+/* Tries, and waits while that gives WEFT_AGAIN. */
+static inline int weft_am_try(struct weft_am_channel *channel, const char *what,
+	weft_am_try_fn *fn, void *arg)
+{
+	int err = fn(channel, arg);
+
+	return weft_unlikely(err == WEFT_AGAIN)
+		       ? channel->am->ops->wait(channel, what, fn, arg)
+		       : err;
+}
+/* Posts the queue and waits for all operations that are under way now. */
+int weft_am_wait(struct weft_am_channel *channel, const char *what);
 
 /* A message of answers. channel: of the target, or NULL where it has several.
  * False: it makes no sense. */

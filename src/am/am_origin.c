@@ -208,52 +208,84 @@ static int am_try_post(struct weft_am_channel *channel, void *arg)
 					: WEFT_AGAIN;
 }
 
-static int am_post_now(
-	struct weft_am_channel *channel, const void *bytes, size_t len)
-{
-	struct am_message message = { bytes, len };
-	int err = am_try_post(channel, &message);
-
-	return weft_unlikely(err == WEFT_AGAIN)
-		       ? channel->am->ops->wait(channel, am_try_post, &message)
-		       : err;
-}
-
+/* Another thread posts what was appended first. */
 static int am_try_turn(struct weft_am_channel *channel, void *arg)
 {
 	(void)arg;
 	return channel->is_posting ? WEFT_AGAIN : 0;
 }
 
-/* Another thread posts what came first. */
-static int am_wait_turn(struct weft_am_channel *channel)
-{
-	return weft_unlikely(channel->is_posting)
-		       ? channel->am->ops->wait(channel, am_try_turn, NULL)
-		       : 0;
-}
-
 int weft_am_post_queue(struct weft_am_channel *channel)
 {
+	const char *what = channel->am->ops->posting;
+	struct am_message message;
 	uint8_t *queue;
-	size_t len;
-	int err = am_wait_turn(channel);
+	int err = weft_unlikely(channel->is_posting)
+			  ? weft_am_try(channel, what, am_try_turn, NULL)
+			  : 0;
 
 	if (err || !channel->len)
 		return err;
 	/* other threads begin another one while this one waits */
 	queue = channel->queue;
-	len = channel->len;
+	message = (struct am_message){ queue, channel->len };
 	channel->queue = NULL;
 	channel->len = channel->n_queued = 0;
 	channel->is_posting = true;
-	err = am_post_now(channel, queue, len);
+	err = weft_am_try(channel, what, am_try_post, &message);
 	channel->is_posting = false;
 	if (channel->queue)
 		free(queue);
 	else
 		channel->queue = queue;
 	return err;
+}
+
+uint8_t *weft_am_add(struct weft_am_channel *channel,
+	const struct weft_wire_am *rec, size_t len, int *err)
+{
+	size_t size = weft_am_size(rec, len);
+	uint8_t *data;
+
+	for (*err = 0;; *err = weft_am_post_queue(channel)) {
+		if (weft_unlikely(channel->is_gated) && !*err)
+			*err = channel->am->ops->pass_gate(channel, rec->kind);
+		if (*err || weft_am_fits(channel, size))
+			break;
+	}
+	data = *err ? NULL : weft_am_append(channel, rec, len);
+	if (!data && !*err)
+		*err = WEFT_ERR_NOMEM;
+	return data;
+}
+
+int weft_am_send(
+	struct weft_am_channel *channel, const struct weft_wire_am *rec)
+{
+	int err;
+
+	weft_am_add(channel, rec, 0, &err);
+	return err ? err : weft_am_post_queue(channel);
+}
+
+/* Operations are listed in the order in which they began. */
+static int am_try_answered(struct weft_am_channel *channel, void *arg)
+{
+	const uint64_t *number = arg;
+	const struct weft_am_op *first;
+
+	if (weft_list_is_empty(&channel->ops))
+		return 0;
+	first = weft_container_of(channel->ops.next, struct weft_am_op, link);
+	return first->number > *number ? 0 : WEFT_AGAIN;
+}
+
+int weft_am_wait(struct weft_am_channel *channel, const char *what)
+{
+	uint64_t number = channel->n_ops;
+	int err = weft_am_post_queue(channel);
+
+	return err ? err : weft_am_try(channel, what, am_try_answered, &number);
 }
 
 /* --- answers --------------------------------------------------------- */

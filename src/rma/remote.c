@@ -463,13 +463,12 @@ static int am_small(struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 	bool is_queued = uses_am(ctx, a->class) || a->is_nbi || is_burst(ctx);
 	bool is_first = !is_queued && !(ctx->states[a->pe] & WEFT_STATE_AM);
 
-	return weft_rma_am_send(
-		ctx, a, is_first ? &ctx->answers : NULL, is_queued);
+	return weft_rma_am_send(ctx, a, is_first, is_queued);
 }
 
 static int am_fetch(struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
-	return a->is_nbi ? weft_rma_am_send(ctx, a, &ctx->answers, true)
+	return a->is_nbi ? weft_rma_am_send(ctx, a, true, true)
 			 : weft_rma_am_call(ctx, a, "an atomic at");
 }
 
@@ -690,7 +689,7 @@ static int remote_put_signal(
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	} else if (a->len && !has_amo && a->len <= WEFT_AM_MAX / 2) {
 		/* in the same message as the signal */
-		err = weft_rma_am_send(ctx, &data, NULL, true);
+		err = weft_rma_am_send(ctx, &data, false, true);
 	} else if (a->len) {
 		err = fabric_put(ctx, &data, flags);
 		if (!err && is_flushed)

@@ -24,12 +24,6 @@ struct weft_rma_channel {
 	struct weft_rma_ctx *ctx;
 };
 
-/* An active message that is answered. */
-struct weft_rma_am_op {
-	struct weft_am_op am;
-	struct weft_rma_answers *answers; /* that it is one of */
-};
-
 /* --- target; VCI's lock held --------------------------------------------- */
 
 /* The memory that a record addresses; NULL outside of mine. Both spans are
@@ -178,12 +172,11 @@ static struct weft_rma_channel *rma_channel_of(struct weft_am_channel *channel)
 	return weft_container_of(channel, struct weft_rma_channel, am);
 }
 
-static int rma_am_wait(
-	struct weft_am_channel *channel, weft_am_try_fn *fn, void *arg)
+static int rma_am_wait(struct weft_am_channel *channel, const char *what,
+	weft_am_try_fn *fn, void *arg)
 {
 	struct weft_rma_ctx *ctx = rma_channel_of(channel)->ctx;
-	struct weft_rma_wait wait = { .fn = "a message to",
-		.from = channel->rank + 1 };
+	struct weft_rma_wait wait = { .fn = what, .from = channel->rank + 1 };
 	struct weft_vci *vci = &weft_proc.vci;
 	int err;
 
@@ -205,6 +198,7 @@ static int rma_am_failed(struct weft_am_channel *channel)
 void weft_rma_am_open(struct weft_comm *comm)
 {
 	static const struct weft_am_ops ops = {
+		.posting = "a message to",
 		.wait = rma_am_wait,
 		.failed = rma_am_failed,
 	};
@@ -306,26 +300,27 @@ static int am_record(const struct weft_rma_access *a, struct weft_wire_am *rec)
 	return 0;
 }
 
-static int channel_append(struct weft_rma_channel *channel,
+static size_t am_access_len(const struct weft_rma_access *a)
+{
+	return !a->sym ? 0 : a->amo ? 2 * sizeof(uint64_t) : a->len;
+}
+
+/* VCI's lock held, unless the record fits into the queue. */
+static int channel_append(struct weft_am_channel *channel,
 	const struct weft_wire_am *rec, const struct weft_rma_access *a)
 {
 	uint64_t words[2] = { 0 };
-	size_t len = !a->sym ? 0 : a->amo ? sizeof(words) : a->len;
-	uint8_t *data;
-	int err = 0;
+	size_t len = am_access_len(a);
+	int err;
+	uint8_t *data = weft_am_add(channel, rec, len, &err);
 
-	if (!weft_am_fits(&channel->am, weft_am_size(rec, len)))
-		err = channel_post(channel);
-	data = err ? NULL : weft_am_append(&channel->am, rec, len);
-	if (!data)
-		return err ? err : WEFT_ERR_NOMEM;
-	if (a->amo) {
+	if (data && a->amo) {
 		words[0] = a->amo->value;
 		words[1] = a->amo->cond;
 	}
-	if (len)
+	if (data && len)
 		memcpy(data, a->amo ? words : a->here, len);
-	return 0;
+	return err;
 }
 
 /* Puts that a fence follows are visible before what is sent from now on; a
@@ -343,90 +338,83 @@ static int before_sending(
 
 /* --- answers ------------------------------------------------------------- */
 
-static void rma_op_end(struct weft_am_op *am)
+static void rma_op_end(struct weft_am_op *op)
 {
-	(void)am;
+	(void)op;
 }
 
-static void rma_op_release(struct weft_am_op *am)
+static void rma_op_release(struct weft_am_op *op)
 {
-	struct weft_rma_am_op *op =
-		weft_container_of(am, struct weft_rma_am_op, am);
-
-	op->answers->n--;
-	if (am->err && !op->answers->err)
-		op->answers->err = am->err;
 	free(op);
 }
 
 /* Begins an operation that is answered. NULL with an error described. */
-static struct weft_rma_am_op *rma_op_begin(struct weft_rma_channel *channel,
-	const struct weft_rma_access *a, struct weft_rma_answers *answers)
+static struct weft_am_op *rma_op_begin(
+	struct weft_am_channel *channel, const struct weft_rma_access *a)
 {
 	static const struct weft_am_op_ops ops = {
 		.end = rma_op_end,
 		.release = rma_op_release,
 	};
-	struct weft_rma_am_op *op = malloc(sizeof(*op));
-	struct weft_vci *vci = &weft_proc.vci;
-	int err;
+	struct weft_am_op *op = malloc(sizeof(*op));
 
 	if (!op) {
 		weft_err_set(WEFT_ERR_NOMEM, "no memory for an answer of PE %u",
 			a->pe);
 		return NULL;
 	}
-	*op = (struct weft_rma_am_op){ .am.ops = &ops, .answers = answers };
+	*op = (struct weft_am_op){ .ops = &ops };
 	if (!a->sym || a->amo) {
-		op->am.dest = a->here;
-		op->am.room = a->here ? a->len : 0;
+		op->dest = a->here;
+		op->room = a->here ? a->len : 0;
 	}
-	weft_vci_lock(vci);
-	err = weft_am_op_begin(&channel->am, &op->am, 1);
-	answers->n += !err;
-	answers->last = op;
-	weft_vci_unlock(vci);
-	if (!err)
+	if (!weft_am_op_begin(channel, op, 1))
 		return op;
 	free(op);
 	return NULL;
 }
 
-static void rma_op_begun(struct weft_rma_am_op *op, int err)
+/* VCI's lock held. */
+static int am_post(struct weft_am_channel *channel, struct weft_wire_am *rec,
+	const struct weft_rma_access *a, bool is_answered, bool is_queued)
 {
-	struct weft_vci *vci = &weft_proc.vci;
+	struct weft_am_op *op = is_answered ? rma_op_begin(channel, a) : NULL;
+	int err;
 
-	weft_vci_lock(vci);
-	weft_am_op_begun(&op->am, err);
-	weft_vci_unlock(vci);
+	if (is_answered && !op)
+		return WEFT_ERR_NOMEM;
+	rec->id = op ? op->id : 0;
+	err = channel_append(channel, rec, a);
+	if (!err && !is_queued)
+		err = weft_am_post_queue(channel);
+	if (op)
+		weft_am_op_begun(op, err);
+	return err;
 }
 
 int weft_rma_am_send(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
-	struct weft_rma_answers *answers, bool is_queued)
+	bool is_answered, bool is_queued)
 {
 	struct weft_rma_channel *channel = channel_to(ctx, a->pe);
-	struct weft_rma_am_op *op = NULL;
+	struct weft_vci *vci = &weft_proc.vci;
 	struct weft_wire_am rec;
 	int err = channel ? am_record(a, &rec) : WEFT_ERR_NOMEM;
 
 	if (!err)
 		err = before_sending(ctx, a);
-	if (!err && answers) {
-		op = rma_op_begin(channel, a, answers);
-		err = op ? 0 : WEFT_ERR_NOMEM;
-	}
 	if (err)
 		return err;
-	rec.id = op ? op->am.id : 0;
 	/* an answer tells that all before is done as well */
-	channel->am.is_touched = !op;
-	err = channel_append(channel, &rec, a);
-	if (!err && (!is_queued || channel->am.n_queued >= ctx->window))
-		err = channel_post(channel);
-	else
-		ctx->has_queue = true;
-	if (op)
-		rma_op_begun(op, err);
+	channel->am.is_touched = !is_answered;
+	is_queued &= channel->am.n_queued + 1 < ctx->window;
+	ctx->has_queue |= is_queued;
+	if (is_queued && !is_answered &&
+		weft_am_fits(
+			&channel->am, weft_am_size(&rec, am_access_len(a))))
+		return channel_append(&channel->am, &rec, a);
+	weft_vci_lock(vci);
+	err = am_post(&channel->am, &rec, a, is_answered, is_queued);
+	weft_vci_unlock(vci);
 	return err;
 }
 
@@ -447,52 +435,32 @@ int weft_rma_am_release(struct weft_rma_ctx *ctx)
 	return err;
 }
 
-static uint32_t n_due(const struct weft_rma_answers *answers)
+/* Waits for all answers of the PE, and returns an error of the target. If the
+ * wait cannot end, none of them is stored any more. */
+static int channel_wait(
+	struct weft_rma_ctx *ctx, struct weft_am_channel *am, const char *what)
 {
-	struct weft_vci *vci = &weft_proc.vci;
-	uint32_t n;
+	int err = weft_remote_release(ctx);
 
-	weft_vci_lock(vci);
-	n = answers->n;
-	weft_vci_unlock(vci);
-	return n;
-}
-
-/* Waits for all of them. Those of one call end with it. */
-static int answers_wait(struct weft_rma_ctx *ctx,
-	struct weft_rma_answers *answers, const char *what, uint32_t pe)
-{
-	struct weft_rma_wait wait = { .fn = what, .from = pe + 1 };
-	struct weft_vci *vci = &weft_proc.vci;
-	int err = weft_remote_release(ctx), refused;
-
-	for (uint32_t n = n_due(answers); n && !err; n = n_due(answers)) {
-		weft_remote_progress(ctx);
-		err = weft_rma_op_wait_check(&wait, n);
-	}
-	weft_vci_lock(vci);
-	if (answers->n && answers != &ctx->answers)
-		weft_am_op_answered(&answers->last->am, 1, err);
-	refused = answers->n ? 0 : answers->err;
-	answers->err = 0;
-	weft_vci_unlock(vci);
-	if (err || !refused)
-		return err;
-	return pe == WEFT_RMA_ALL
-		       ? weft_err_set(WEFT_ERR_ARG,
-				 "an atomic was refused by its target")
-		       : weft_err_set(refused,
-				 "%s PE %u was refused by its target", what,
-				 pe);
+	weft_vci_lock(&weft_proc.vci);
+	if (!err)
+		err = weft_am_wait(am, what);
+	if (err)
+		weft_am_forget(am, err, false);
+	else if (am->err)
+		err = weft_err_set(
+			am->err, "%s PE %u: %s", what, am->rank, am->why);
+	am->err = 0;
+	weft_vci_unlock(&weft_proc.vci);
+	return err;
 }
 
 int weft_rma_am_call(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
 	const char *what)
 {
-	struct weft_rma_answers here = { 0 };
-	int err = weft_rma_am_send(ctx, a, &here, false);
+	int err = weft_rma_am_send(ctx, a, true, false);
 
-	return err ? err : answers_wait(ctx, &here, what, a->pe);
+	return err ? err : channel_wait(ctx, &ctx->channels[a->pe]->am, what);
 }
 
 int weft_rma_am_start_flush(struct weft_rma_ctx *ctx, uint32_t pe)
@@ -500,14 +468,28 @@ int weft_rma_am_start_flush(struct weft_rma_ctx *ctx, uint32_t pe)
 	const struct weft_rma_access flush = { .pe = pe };
 
 	return ctx->channels[pe]->am.is_touched
-		       ? weft_rma_am_send(ctx, &flush, &ctx->answers, false)
+		       ? weft_rma_am_send(ctx, &flush, true, false)
 		       : 0;
+}
+
+static int am_wait_pe(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	struct weft_rma_channel *channel =
+		ctx->channels ? ctx->channels[pe] : NULL;
+
+	return channel ? channel_wait(ctx, &channel->am, "operations at") : 0;
 }
 
 int weft_rma_am_wait(struct weft_rma_ctx *ctx)
 {
-	return answers_wait(
-		ctx, &ctx->answers, "answers that PEs are done", WEFT_RMA_ALL);
+	int err = 0;
+
+	for (uint32_t i = 0; i < ctx->n_touched; i++) {
+		int one = am_wait_pe(ctx, ctx->touched[i]);
+
+		err = err ? err : one;
+	}
+	return err;
 }
 
 int weft_rma_am_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
@@ -515,7 +497,7 @@ int weft_rma_am_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 	int err = weft_rma_am_start_flush(ctx, pe);
 
 	if (!err)
-		err = weft_rma_am_wait(ctx);
+		err = am_wait_pe(ctx, pe);
 	ctx->states[pe] &= (uint8_t) ~(WEFT_STATE_AM | WEFT_STATE_AM_FENCED);
 	return err;
 }

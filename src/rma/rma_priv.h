@@ -47,15 +47,6 @@ struct weft_rma_due {
 	struct weft_rma_due *next; /* in given_up */
 };
 
-/* Answers to active messages, and one wait for all of them. Guarded by the
- * VCI's lock. */
-struct weft_rma_am_op;
-struct weft_rma_answers {
-	uint32_t n; /* due */
-	int err;    /* the first of a target */
-	struct weft_rma_am_op *last;
-};
-
 /* Created by weft_rma_ctx_create, destroyed by weft_rma_ctx_destroy. Near PEs
  * need nothing of it. lock guards all of it, but for what says otherwise. */
 struct weft_rma_ctx {
@@ -69,12 +60,11 @@ struct weft_rma_ctx {
 	uint32_t *touched;	/* PEs that are LISTED */
 	uint32_t n_touched;
 	uint32_t n_fences;
-	uint32_t n_idle;		 /* rounds in which nothing came */
-	uint64_t last_ns;		 /* when something small was sent */
-	struct weft_rma_due *waited;	 /* by a call; or NULL */
-	struct weft_rma_due *later;	 /* by the next quiet; or NULL */
-	struct weft_rma_due *given_up;	 /* since a PE had failed */
-	struct weft_rma_answers answers; /* for the next quiet */
+	uint32_t n_idle;	       /* rounds in which nothing came */
+	uint64_t last_ns;	       /* when something small was sent */
+	struct weft_rma_due *waited;   /* by a call; or NULL */
+	struct weft_rma_due *later;    /* by the next quiet; or NULL */
+	struct weft_rma_due *given_up; /* since a PE had failed */
 
 	/* the session */
 	unsigned hints; /* 0: none */
@@ -179,12 +169,12 @@ int weft_remote_release(struct weft_rma_ctx *ctx);
  * with the context's lock held, and not the VCI's.
  * Posts the PE's queue with the access (an atomic, else a put), or (is_queued)
  * leaves it there until the queue is full. An access without sym requests the
- * key of the PE's variables, to be stored at here. answers: the answer to it is
- * one of these; NULL: none is requested, which a fetch needs. */
+ * key of the PE's variables, to be stored at here; without here an answer
+ * alone. A fetch is answered. */
 struct weft_rma_channel;
 int weft_rma_am_send(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
-	struct weft_rma_answers *answers, bool is_queued);
-/* Posts it and waits for its answer. */
+	bool is_answered, bool is_queued);
+/* Posts it and waits for all answers of the PE. */
 int weft_rma_am_call(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
 	const char *what);
 /* Posts all queues. */
@@ -192,7 +182,7 @@ int weft_rma_am_release(struct weft_rma_ctx *ctx);
 /* Requests an answer for all that was sent to the PE, unless the last record
  * has done so. */
 int weft_rma_am_start_flush(struct weft_rma_ctx *ctx, uint32_t pe);
-/* Waits for the answers that no call waits for. */
+/* Waits for the answers of all PEs. */
 int weft_rma_am_wait(struct weft_rma_ctx *ctx);
 /* Requests it and waits. */
 int weft_rma_am_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);

@@ -56,7 +56,7 @@ static int send_one(struct weft_win *win, struct weft_win_target *target,
 			weft_win_op_into(op, to);
 		rec->id = op->am.id;
 	}
-	place = weft_win_am_add(target, rec, len, &err);
+	place = weft_am_add(&target->am, rec, len, &err);
 	if (place) {
 		if (len)
 			memcpy(place, data, len);
@@ -133,8 +133,7 @@ static int send_long(struct weft_win_op *op, struct weft_wire_am *rec,
 	op->is_long = true;
 	rec->id = op->am.id;
 	if (!err)
-		err = weft_win_am_send(
-			weft_win_target_of_channel(op->am.channel), rec);
+		err = weft_am_send(op->am.channel, rec);
 	if (!err && out)
 		err = long_send(op, out, len);
 	if (!err && in)
@@ -157,19 +156,22 @@ struct transfer {
 	const struct weft_type *basic; /* of elements; NULL: bytes */
 };
 
-/* Waits until less than max long accumulates to the target are under way. */
-static int wait_long_accs(
-	struct weft_win *win, struct weft_win_target *target, uint32_t max)
+static int try_long_accs(struct weft_am_channel *channel, void *arg)
 {
-	struct weft_win_wait wait = {
-		.win = win, .target = target, .what = "MPI_Accumulate"
-	};
-	int err = 0;
+	const uint32_t *max = arg;
 
-	while (!err && target->n_long_accs >= max)
-		err = weft_win_wait_round(&wait);
-	err = weft_win_wait_end(&wait, err);
-	return err;
+	return weft_win_target_of_channel(channel)->n_long_accs < *max
+		       ? 0
+		       : WEFT_AGAIN;
+}
+
+/* Waits until less than max long accumulates to the target are under way. */
+static int wait_long_accs(struct weft_win_target *target, uint32_t max)
+{
+	return weft_likely(target->n_long_accs < max)
+		       ? 0
+		       : weft_am_try(&target->am, "MPI_Accumulate",
+				 try_long_accs, &max);
 }
 
 /* The next part of an accumulate may be sent. */
@@ -178,9 +180,7 @@ static int prepare_long_acc(const struct transfer *t)
 	bool has_rdma = t->win->uses_rma && t->target->way == WEFT_WIN_BY_AM;
 	int err = weft_am_post_queue(&t->target->am);
 
-	return err ? err
-		   : wait_long_accs(
-			     t->win, t->target, has_rdma ? LONG_ACCS : 1);
+	return err ? err : wait_long_accs(t->target, has_rdma ? LONG_ACCS : 1);
 }
 
 static int send_long_part(
@@ -228,7 +228,7 @@ static int send_short_part(
 	}
 	/* an answer covers all before it */
 	t->target->am.is_touched = !t->op;
-	data = weft_win_am_add(t->target, rec, t->from.type ? len : 0, &err);
+	data = weft_am_add(&t->target->am, rec, t->from.type ? len : 0, &err);
 	if (data && t->from.type)
 		weft_pack(t->from.type, t->from.count, t->from.buf, rec->pos,
 			data, len);
@@ -276,7 +276,7 @@ static int send_elements(struct transfer *t)
 		weft_type_get((struct weft_type *)result->type);
 	t->whole->result = *result;
 	if (!err)
-		err = wait_long_accs(t->win, t->target, 1);
+		err = wait_long_accs(t->target, 1);
 	if (err || !e->n)
 		return err;
 	t->basic = e->basic;
@@ -405,7 +405,7 @@ static int acc_one(struct weft_win *win, struct weft_win_target *target,
 	if (!weft_win_is_plain(access) || type->size != type->extent ||
 		len <= 0 || len > (int64_t)WEFT_AM_DATA_MAX)
 		return WEFT_AGAIN;
-	err = wait_long_accs(win, target, 1);
+	err = wait_long_accs(target, 1);
 	if (err)
 		return err;
 	if (is_fetching)
@@ -443,7 +443,7 @@ int weft_win_am_compare_and_swap(struct weft_win *win,
 	memcpy(data, access->compare, len);
 	memcpy(data + len, access->origin.buf, len);
 	weft_vci_lock(win->comm->vci);
-	err = wait_long_accs(win, target, 1);
+	err = wait_long_accs(target, 1);
 	if (!err)
 		err = send_one(
 			win, target, &rec, data, 2 * len, &access->result);

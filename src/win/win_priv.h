@@ -280,16 +280,9 @@ int weft_win_am_unlock(struct weft_win *win, struct weft_win_target *target);
 /* Ends a started epoch: notifies the target, and waits for data to return. */
 int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target);
 
-/* Appends a record, for which the queue may be posted first. Returns the place
- * of its len bytes of data, or NULL with *err. VCI's lock held, given up
- * meanwhile, here and below. */
-uint8_t *weft_win_am_add(struct weft_win_target *target,
-	const struct weft_wire_am *rec, size_t len, int *err);
-/* Appends a record without data and posts the queue. */
-int weft_win_am_send(
-	struct weft_win_target *target, const struct weft_wire_am *rec);
 /* After the last record of an access without an answer of its own: posts the
- * queue, and requests an answer first if no operation under way has one. */
+ * queue, and requests an answer first if no operation under way has one. VCI's
+ * lock held, given up meanwhile, here and below. */
 int weft_win_am_end(struct weft_win *win, struct weft_win_target *target);
 /* True if an access that ends nothing by itself has to request an answer. */
 bool weft_win_needs_answer(

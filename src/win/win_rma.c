@@ -170,7 +170,7 @@ static int ask_region(struct weft_win *win, struct weft_win_target *target,
 		return WEFT_ERR_NOMEM;
 	weft_win_op_into(op, &to);
 	rec.id = remote->ask = op->am.id;
-	err = weft_win_am_send(target, &rec);
+	err = weft_am_send(&target->am, &rec);
 	weft_am_op_begun(&op->am, err);
 	return err;
 }
@@ -207,12 +207,18 @@ static void take_region(struct weft_win *win, struct weft_win_target *target,
 	remote->is_reached = !err;
 }
 
+static int try_region(struct weft_am_channel *channel, void *arg)
+{
+	const struct weft_win_remote *remote = arg;
+
+	return remote->ask && weft_am_op_of(channel->am, channel, remote->ask)
+		       ? WEFT_AGAIN
+		       : 0;
+}
+
 int weft_win_rma_reach(
 	struct weft_win *win, struct weft_win_target *target, bool *is_reached)
 {
-	struct weft_win_wait wait = {
-		.win = win, .target = target, .what = "an access"
-	};
 	struct weft_win_remote *remote = target->remote;
 	int err = 0;
 
@@ -222,11 +228,8 @@ int weft_win_rma_reach(
 			return weft_win_no_memory();
 		err = ask_region(win, target, remote);
 	}
-	wait.is_lock = weft_win_is_lock_requested(win, target);
-	while (!err && remote->ask &&
-		weft_am_op_of(&win->am, &target->am, remote->ask))
-		err = weft_win_wait_round(&wait);
-	err = weft_win_wait_end(&wait, err);
+	if (!err)
+		err = weft_am_try(&target->am, "an access", try_region, remote);
 	if (!err && remote->ask)
 		take_region(win, target, remote);
 	*is_reached = remote->is_reached;

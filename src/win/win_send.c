@@ -21,14 +21,15 @@ enum {
 	ROW = 4, /* short accesses between flushes */
 };
 
-static int win_am_wait(
-	struct weft_am_channel *channel, weft_am_try_fn *fn, void *arg)
+static int win_am_wait(struct weft_am_channel *channel, const char *what,
+	weft_am_try_fn *fn, void *arg)
 {
 	struct weft_win_wait wait = { .win = weft_win_of_channel(channel),
 		.target = weft_win_target_of_channel(channel),
-		.what = "an access" };
+		.what = what };
 	int err;
 
+	wait.is_lock = weft_win_is_lock_requested(wait.win, wait.target);
 	do {
 		err = weft_win_wait_round(&wait);
 		err = err ? err : fn(channel, arg);
@@ -41,24 +42,23 @@ static int win_am_failed(struct weft_am_channel *channel)
 	return weft_comm_failed_rank(channel->am->comm, (int32_t)channel->rank);
 }
 
-const struct weft_am_ops weft_win_am_ops = {
-	.wait = win_am_wait,
-	.failed = win_am_failed,
-};
-
 /* --- posting ------------------------------------------------------- */
 
-static int wait_granted(struct weft_win *win, struct weft_win_target *target)
+static int try_granted(struct weft_am_channel *channel, void *arg)
 {
-	struct weft_win_wait wait = { .win = win,
-		.target = target,
-		.what = "MPI_Win_lock",
-		.is_lock = true };
-	int err = 0;
+	(void)arg;
+	return weft_win_is_lock_requested(weft_win_of_channel(channel),
+		       weft_win_target_of_channel(channel))
+		       ? WEFT_AGAIN
+		       : 0;
+}
 
-	while (!err && weft_win_is_lock_requested(win, target))
-		err = weft_win_wait_round(&wait);
-	return weft_win_wait_end(&wait, err);
+static int wait_granted(struct weft_win_target *target)
+{
+	int err = weft_am_try(&target->am, "MPI_Win_lock", try_granted, NULL);
+
+	target->am.is_gated = err;
+	return err;
 }
 
 /* The request for the target's lock, in front of what needs it. The queue is
@@ -85,17 +85,25 @@ static bool requests_lock(const struct weft_win_target *target)
 	return target->am.len && target->am.queue[0] == WEFT_WIRE_AM_LOCK;
 }
 
-/* Before a record is appended: requests the lock, or waits for it unless the
- * request leaves together with the record. */
-static int prepare_lock(struct weft_win *win, struct weft_win_target *target,
-	enum weft_wire_am_kind kind)
+/* Requests the lock, or waits for it unless the request leaves together with
+ * the record. */
+static int win_am_pass_gate(struct weft_am_channel *channel, uint8_t kind)
 {
+	struct weft_win_target *target = weft_win_target_of_channel(channel);
+
 	if (target->lock.is_due)
-		return add_lock(win, target);
+		return add_lock(weft_win_of_channel(channel), target);
 	return kind == WEFT_WIRE_AM_UNLOCK || requests_lock(target)
 		       ? 0
-		       : wait_granted(win, target);
+		       : wait_granted(target);
 }
+
+const struct weft_am_ops weft_win_am_ops = {
+	.posting = "an access",
+	.wait = win_am_wait,
+	.failed = win_am_failed,
+	.pass_gate = win_am_pass_gate,
+};
 
 int weft_win_am_acquire(struct weft_win *win, struct weft_win_target *target)
 {
@@ -103,39 +111,7 @@ int weft_win_am_acquire(struct weft_win *win, struct weft_win_target *target)
 
 	if (!err && requests_lock(target))
 		err = weft_am_post_queue(&target->am);
-	return err || !target->lock.id ? err : wait_granted(win, target);
-}
-
-uint8_t *weft_win_am_add(struct weft_win_target *target,
-	const struct weft_wire_am *rec, size_t len, int *err)
-{
-	struct weft_win *win = weft_win_of_channel(&target->am);
-	size_t size = weft_am_size(rec, len);
-	uint8_t *data;
-
-	for (;;) {
-		if (weft_unlikely(target->lock.is_due || target->lock.id))
-			*err = prepare_lock(win, target, rec->kind);
-		if (*err || weft_am_fits(&target->am, size))
-			break;
-		*err = weft_am_post_queue(&target->am);
-		if (*err)
-			break;
-	}
-	if (*err)
-		return NULL;
-	data = weft_am_append(&target->am, rec, len);
-	*err = data ? 0 : WEFT_ERR_NOMEM;
-	return data;
-}
-
-int weft_win_am_send(
-	struct weft_win_target *target, const struct weft_wire_am *rec)
-{
-	int err = 0;
-
-	weft_win_am_add(target, rec, 0, &err);
-	return err ? err : weft_am_post_queue(&target->am);
+	return err || !target->lock.id ? err : wait_granted(target);
 }
 
 /* A started epoch ends without an answer, where the target has nothing to
@@ -174,7 +150,7 @@ int weft_win_am_end(struct weft_win *win, struct weft_win_target *target)
 	if (!op)
 		return WEFT_ERR_NOMEM;
 	rec.id = op->am.id;
-	if (weft_win_am_add(target, &rec, 0, &err))
+	if (weft_am_add(&target->am, &rec, 0, &err))
 		target->am.is_touched = false;
 	if (!err)
 		err = weft_am_post_queue(&target->am);
@@ -202,23 +178,8 @@ static int target_fault(
 int weft_win_op_wait(
 	struct weft_win *win, struct weft_win_target *target, const char *what)
 {
-	struct weft_win_wait wait = { .win = win,
-		.target = target,
-		.what = what,
-		.is_lock = weft_win_is_lock_requested(win, target) };
-	struct weft_am_channel *channel = &target->am;
-	uint64_t number = channel->n_ops;
-	int err = weft_am_post_queue(&target->am);
+	int err = weft_am_wait(&target->am, what);
 
-	while (!err && !weft_list_is_empty(&channel->ops)) {
-		const struct weft_am_op *first = weft_container_of(
-			channel->ops.next, struct weft_am_op, link);
-
-		if (first->number > number)
-			break;
-		err = weft_win_wait_round(&wait);
-	}
-	err = weft_win_wait_end(&wait, err);
 	return err ? err : target_fault(win, target);
 }
 
@@ -235,7 +196,7 @@ static int call_locked(struct weft_win *win, struct weft_win_target *target,
 		return WEFT_ERR_NOMEM;
 	rec.id = op->am.id;
 	target->am.is_touched = false;
-	err = weft_win_am_send(target, &rec);
+	err = weft_am_send(&target->am, &rec);
 	weft_am_op_begun(&op->am, err);
 	return err ? err : weft_win_op_wait(win, target, what);
 }
@@ -246,7 +207,7 @@ int weft_win_am_post(struct weft_win *win, struct weft_win_target *target)
 	int err;
 
 	weft_vci_lock(win->comm->vci);
-	err = weft_win_am_send(target, &rec);
+	err = weft_am_send(&target->am, &rec);
 	weft_vci_unlock(win->comm->vci);
 	return err;
 }
@@ -303,7 +264,7 @@ void weft_win_am_lock(
 {
 	weft_vci_lock(win->comm->vci);
 	target->lock.is_exclusive = is_exclusive;
-	target->lock.is_due = true;
+	target->lock.is_due = target->am.is_gated = true;
 	weft_vci_unlock(win->comm->vci);
 }
 
@@ -321,6 +282,7 @@ int weft_win_am_unlock(struct weft_win *win, struct weft_win_target *target)
 		err = call_locked(win, target, rec, "MPI_Win_unlock");
 	}
 	target->lock.id = 0;
+	target->am.is_gated = false;
 	weft_vci_unlock(win->comm->vci);
 	return settle_err ? settle_err : err;
 }
@@ -335,7 +297,7 @@ int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target)
 	if (!err && !target->is_known) /* it may have refused something */
 		err = weft_win_op_wait(win, target, "MPI_Win_flush");
 	target->am.is_touched = false; /* MPI_Win_wait there sees to that */
-	wait_err = weft_win_am_send(target, &rec);
+	wait_err = weft_am_send(&target->am, &rec);
 	err = err ? err : wait_err;
 	if (has_due(target, true))
 		wait_err = weft_win_op_wait(win, target, "MPI_Win_flush");
