@@ -38,8 +38,7 @@ static struct {
 struct weft_win_memory {
 	uint32_t slot;
 	bool has_slot;
-	struct weft_share share; /* mine, or the one piece of all; fd -1: of
-				    this process alone */
+	struct weft_share share; /* mine, or the one piece of all */
 	void *pooled;		 /* not NULL: my data, in a file with others' */
 	struct weft_win_mapped **kept; /* of others: states, and data */
 	uint32_t n_kept;
@@ -115,22 +114,6 @@ static void slot_drop(uint32_t slot)
 
 /* --- my own memory ------------------------------------------------- */
 
-static int alone_open(struct weft_win *win, size_t size, size_t align)
-{
-	struct weft_share *share = &win->memory->share;
-	size_t len = weft_max(size, 1) + weft_max(align, 1);
-	char *base = mmap(NULL, len, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (base == MAP_FAILED)
-		return weft_err_set(WEFT_ERR_NOMEM,
-			"no memory for a window of %zu bytes", size);
-	share->base = base;
-	share->len = len;
-	win->base = base + (-(uintptr_t)base & (weft_max(align, 1) - 1));
-	return 0;
-}
-
 /* Short data, together with that of other windows. */
 static bool pooled_open(struct weft_win *win,
 	const struct weft_win_config *config, struct weft_win_record *record)
@@ -156,24 +139,24 @@ static bool pooled_open(struct weft_win *win,
 static int data_open(struct weft_win *win, const struct weft_win_config *config,
 	struct weft_win_record *record)
 {
-	struct weft_win_memory *memory = win->memory;
+	struct weft_share *share = &win->memory->share;
+	bool is_shared = win->comm->vci->shm;
 	int err;
 
 	win->base = config->base;
 	win->size = config->size;
-	if (config->flavor == WEFT_WIN_CREATE && win->comm->vci->shm)
+	if (config->flavor == WEFT_WIN_CREATE && is_shared)
 		weft_win_mem_find(win->base, win->size, record);
-	if (config->flavor != WEFT_WIN_ALLOCATE)
+	if (config->flavor != WEFT_WIN_ALLOCATE ||
+		(is_shared && pooled_open(win, config, record)))
 		return 0;
-	if (!win->comm->vci->shm)
-		return alone_open(win, config->size, config->align);
-	if (pooled_open(win, config, record))
-		return 0;
-	err = weft_share_create(weft_max(config->size, 1), &memory->share);
+	/* long memory is aligned to half its length, up to a huge page */
+	err = weft_share_create(
+		weft_max(config->size, weft_max(2 * config->align, 1)), share);
 	if (err)
 		return err;
-	win->base = memory->share.base;
-	record->data_fd = memory->share.fd;
+	win->base = share->base;
+	record->data_fd = is_shared ? share->fd : -1;
 	return 0;
 }
 
