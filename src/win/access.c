@@ -367,12 +367,6 @@ int weft_win_accumulate(struct weft_win *win,
 int weft_win_fetch_and_op(
 	struct weft_win *win, const struct weft_win_access *access)
 {
-	struct weft_win_update u = { .op = access->op,
-		.basic = access->type,
-		.in = access->op->builtin == WEFT_OP_NO_OP ? NULL
-							   : access->origin.buf,
-		.old = access->result.buf,
-		.n = 1 };
 	uint64_t there;
 	char *place;
 	int err;
@@ -383,7 +377,7 @@ int weft_win_fetch_and_op(
 		return err;
 	if (weft_unlikely(target->way != WEFT_WIN_MAPPED))
 		return weft_win_am_accumulate(win, target, access, NULL);
-	weft_win_update(&u, place, there, target->stripes);
+	update_plainly(target, access, place, there);
 	return 0;
 }
 
