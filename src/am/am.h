@@ -8,8 +8,9 @@
  * what it does there, and how a wait ends. README.md draws it.
  *
  * All calls need the VCI's lock, which calls that may wait give up meanwhile,
- * but for weft_am_append() and what only reads a channel: those need the lock
- * that guards the channel, which its user chooses.
+ * but for weft_am_append(), weft_am_add() of a record that fits, and what only
+ * reads a channel: those need the lock that guards the channel, which its user
+ * chooses.
  *
  * Errors: 0, or a negative enum weft_err described by weft_err_set(). */
 #ifndef WEFT_AM_H
@@ -191,6 +192,7 @@ static inline void weft_am_replies_init(struct weft_am_replies *replies,
 	replies->len = 0;
 }
 
+/* Adds an answer: len bytes of data, or an error that is described. */
 void weft_am_reply(struct weft_am_replies *replies, uint32_t id, uint64_t pos,
 	int err, const void *data, size_t len);
 void weft_am_replies_send(struct weft_am_replies *replies);

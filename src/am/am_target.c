@@ -28,11 +28,17 @@ void weft_am_reply(struct weft_am_replies *replies, uint32_t id, uint64_t pos,
 	int err, const void *data, size_t len)
 {
 	struct weft_wire_am_reply rec = {
-		.id = id, .err = (int16_t)err, .len = (uint16_t)len, .pos = pos
+		.id = id, .err = (int16_t)err, .pos = pos
 	};
-	size_t padded = weft_round_up(len, 8);
+	size_t padded;
 	uint8_t *at;
 
+	if (err) {
+		data = weft_err_detail_peek(err);
+		len = strlen(data);
+	}
+	rec.len = (uint16_t)len;
+	padded = weft_round_up(len, 8);
 	if (sizeof(rec) + padded > sizeof(replies->bytes) - replies->len)
 		weft_am_replies_send(replies);
 	at = replies->bytes + replies->len;

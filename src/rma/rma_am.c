@@ -78,14 +78,8 @@ static void am_answer(struct weft_am_replies *replies,
 	const struct weft_wire_am *rec, int err, const uint64_t *value,
 	size_t len)
 {
-	const char *why = err ? weft_err_detail_peek(err) : "";
-
-	if (!rec->id)
-		return;
-	if (err)
-		weft_am_reply(replies, rec->id, 0, err, why, strlen(why));
-	else
-		weft_am_reply(replies, rec->id, 0, 0, value, len);
+	if (rec->id)
+		weft_am_reply(replies, rec->id, 0, err, value, len);
 }
 
 /* Carries out one active message. False: it makes no sense. */
