@@ -284,6 +284,10 @@ int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target);
  * queue, and requests an answer first if no operation under way has one. VCI's
  * lock held, given up meanwhile, here and below. */
 int weft_win_am_end(struct weft_win *win, struct weft_win_target *target);
+/* Sends a record without data that is answered; the answer has data for `to`,
+ * or (NULL) none. */
+int weft_win_am_request(struct weft_win *win, struct weft_win_target *target,
+	struct weft_wire_am *rec, const struct weft_win_buf *to);
 /* True if an access that ends nothing by itself has to request an answer. */
 bool weft_win_needs_answer(
 	const struct weft_win *win, const struct weft_win_target *target);

@@ -163,15 +163,9 @@ static int ask_region(struct weft_win *win, struct weft_win_target *target,
 	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_REGION };
 	const struct weft_win_buf to = { &remote->region,
 		sizeof(remote->region), weft_win_byte_type() };
-	struct weft_win_op *op = weft_win_op_new(win, target, NULL, 1);
-	int err;
+	int err = weft_win_am_request(win, target, &rec, &to);
 
-	if (!op)
-		return WEFT_ERR_NOMEM;
-	weft_win_op_into(op, &to);
-	rec.id = remote->ask = op->am.id;
-	err = weft_am_send(&target->am, &rec);
-	weft_am_op_begun(&op->am, err);
+	remote->ask = err ? 0 : rec.id;
 	return err;
 }
 

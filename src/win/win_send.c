@@ -138,24 +138,30 @@ bool weft_win_may_keep(struct weft_win *win, struct weft_win_target *target)
 	       !weft_win_is_lock_requested(win, target);
 }
 
+int weft_win_am_request(struct weft_win *win, struct weft_win_target *target,
+	struct weft_wire_am *rec, const struct weft_win_buf *to)
+{
+	struct weft_win_op *op = weft_win_op_new(win, target, NULL, 1);
+	int err;
+
+	if (!op)
+		return WEFT_ERR_NOMEM;
+	if (to)
+		weft_win_op_into(op, to);
+	rec->id = op->am.id;
+	target->am.is_touched = false;
+	err = weft_am_send(&target->am, rec);
+	weft_am_op_begun(&op->am, err);
+	return err;
+}
+
 int weft_win_am_end(struct weft_win *win, struct weft_win_target *target)
 {
 	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_FLUSH };
-	struct weft_win_op *op;
-	int err = 0;
 
-	if (!target->am.len || !weft_win_needs_answer(win, target))
-		return weft_am_post_queue(&target->am);
-	op = weft_win_op_new(win, target, NULL, 1);
-	if (!op)
-		return WEFT_ERR_NOMEM;
-	rec.id = op->am.id;
-	if (weft_am_add(&target->am, &rec, 0, &err))
-		target->am.is_touched = false;
-	if (!err)
-		err = weft_am_post_queue(&target->am);
-	weft_am_op_begun(&op->am, err);
-	return err;
+	return target->am.len && weft_win_needs_answer(win, target)
+		       ? weft_win_am_request(win, target, &rec, NULL)
+		       : weft_am_post_queue(&target->am);
 }
 
 /* --- waiting for answers ------------------------------------------- */
@@ -189,15 +195,8 @@ int weft_win_op_wait(
 static int call_locked(struct weft_win *win, struct weft_win_target *target,
 	struct weft_wire_am rec, const char *what)
 {
-	struct weft_win_op *op = weft_win_op_new(win, target, NULL, 1);
-	int err;
+	int err = weft_win_am_request(win, target, &rec, NULL);
 
-	if (!op)
-		return WEFT_ERR_NOMEM;
-	rec.id = op->am.id;
-	target->am.is_touched = false;
-	err = weft_am_send(&target->am, &rec);
-	weft_am_op_begun(&op->am, err);
 	return err ? err : weft_win_op_wait(win, target, what);
 }
 
