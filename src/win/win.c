@@ -48,7 +48,7 @@ static void win_destroy(struct weft_win *win)
 static void win_detach(struct weft_win *win)
 {
 	win->comm->win = NULL;
-	weft_win_queue_free(win);
+	weft_win_waiters_free(win);
 	weft_win_arrivals_forget(win);
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size; i++) {
 		struct weft_win_target *target;
@@ -154,6 +154,7 @@ int weft_win_fill(struct weft_win *win, struct weft_comm *comm,
 
 	weft_list_init(&win->arrivals);
 	weft_list_init(&win->opened);
+	weft_win_waiters_open(win);
 	win->comm = comm;
 	win->am.ops = &weft_win_am_ops;
 	win->am.comm = comm;

@@ -44,7 +44,6 @@ struct weft_req;
 struct weft_win_target;
 struct weft_win_state;
 struct weft_win_memory;
-struct weft_win_queue;
 
 /* The values of the standard's constants are the API room's business. */
 enum weft_win_flavor {
@@ -113,8 +112,8 @@ struct weft_win {
 	struct weft_rma_region region; /* my memory, for the fabric */
 	struct weft_win_state *state;  /* mine, that others of the node see */
 	struct weft_progress_user *progress; /* the VCI's; NULL: without */
-	struct weft_win_queue
-		*queue; /* members that wait for my lock by message */
+	struct weft_link waiters; /* for my lock, by message; VCI's lock */
+	struct weft_progress_hook waiters_hook; /* while there are any */
 	struct weft_link arrivals; /* long data on its way here; VCI's lock */
 	struct weft_am am;	   /* VCI's lock */
 	struct weft_win_op *spare; /* to be used again; VCI's lock */

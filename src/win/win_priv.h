@@ -252,7 +252,8 @@ void weft_win_swap(const struct weft_type *type, const void *compare,
 	weft_win_stripes *stripes);
 
 /* win_target.c: the target's side */
-void weft_win_queue_free(struct weft_win *win);
+void weft_win_waiters_open(struct weft_win *win);
+void weft_win_waiters_free(struct weft_win *win);
 /* Data that still arrives is discarded. */
 void weft_win_arrivals_forget(struct weft_win *win);
 

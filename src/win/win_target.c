@@ -57,9 +57,7 @@ static void answer(const struct incoming *in, const void *data, size_t len)
 /* Sends an error that is described. */
 static void refuse(const struct incoming *in, uint32_t id, int err)
 {
-	const char *why = weft_err_detail_peek(err);
-
-	answer_id(in, id, err, why, strlen(why));
+	answer_id(in, id, err, NULL, 0);
 }
 
 /* --- the memory of a record ---------------------------------------- */
@@ -443,12 +441,6 @@ struct weft_win_waiter {
 	uint8_t kept[WEFT_AM_MAX + sizeof(struct weft_wire_am)];
 };
 
-struct weft_win_queue {
-	struct weft_progress_hook hook;
-	struct weft_link waiters; /* in order of arrival */
-	struct weft_win *win;
-};
-
 static bool lock_for(const struct incoming *in)
 {
 	if (!weft_win_try_lock(
@@ -485,16 +477,23 @@ static void waiter_free(struct weft_win_waiter *waiter)
 	free(waiter);
 }
 
-/* Takes it off when all have been served. */
-static void queue_run(struct weft_progress_hook *hook)
+/* The first member that waits for my lock; NULL: none. */
+static struct weft_win_waiter *waiter_first(const struct weft_win *win)
 {
-	struct weft_win_queue *queue =
-		weft_container_of(hook, struct weft_win_queue, hook);
+	return weft_list_is_empty(&win->waiters)
+		       ? NULL
+		       : weft_container_of(win->waiters.next,
+				 struct weft_win_waiter, link);
+}
 
-	while (!weft_list_is_empty(&queue->waiters)) {
-		struct weft_win_waiter *waiter = weft_container_of(
-			queue->waiters.next, struct weft_win_waiter, link);
+/* Progress calls it until all have been served. */
+static void waiters_run(struct weft_progress_hook *hook)
+{
+	struct weft_win *win =
+		weft_container_of(hook, struct weft_win, waiters_hook);
+	struct weft_win_waiter *waiter;
 
+	while ((waiter = waiter_first(win)) != NULL) {
 		if (!lock_for(&waiter->in))
 			return;
 		weft_list_remove(&waiter->link);
@@ -505,61 +504,45 @@ static void queue_run(struct weft_progress_hook *hook)
 	weft_list_remove(&hook->link);
 }
 
-void weft_win_queue_free(struct weft_win *win)
+void weft_win_waiters_open(struct weft_win *win)
 {
-	struct weft_win_queue *queue = win->queue;
-
-	if (!queue)
-		return;
-	while (!weft_list_is_empty(&queue->waiters))
-		waiter_free(weft_container_of(
-			queue->waiters.next, struct weft_win_waiter, link));
-	weft_list_remove(&queue->hook.link);
-	free(queue);
-	win->queue = NULL;
+	weft_list_init(&win->waiters);
+	weft_list_init(&win->waiters_hook.link);
+	win->waiters_hook.run = waiters_run;
 }
 
-static struct weft_win_queue *queue_of(struct weft_win *win)
+void weft_win_waiters_free(struct weft_win *win)
 {
-	struct weft_win_queue *queue = win->queue;
+	struct weft_win_waiter *waiter;
 
-	if (queue)
-		return queue;
-	queue = calloc(1, sizeof(*queue));
-	if (!queue)
-		return NULL;
-	queue->hook.run = queue_run;
-	weft_list_init(&queue->hook.link);
-	weft_list_init(&queue->waiters);
-	queue->win = win;
-	win->queue = queue;
-	return queue;
+	while ((waiter = waiter_first(win)) != NULL)
+		waiter_free(waiter);
+	weft_list_remove(&win->waiters_hook.link);
 }
 
 static bool do_lock(const struct incoming *in)
 {
-	struct weft_win_queue *queue;
+	struct weft_win *win = in->win;
 	struct weft_win_waiter *waiter;
 
 	if (!in->rec.id || in->rec.op > 1 || in->from->granted)
 		return false;
-	queue = queue_of(in->win);
-	if (queue && weft_list_is_empty(&queue->waiters) && lock_for(in))
+	if (!waiter_first(win) && lock_for(in))
 		return true;
-	waiter = queue ? calloc(1, sizeof(*waiter)) : NULL;
+	waiter = calloc(1, sizeof(*waiter));
 	if (!waiter) { /* later records would be carried out without the lock */
 		weft_err_set(WEFT_ERR_NOMEM, "no memory to wait for a lock");
-		weft_peer_fail(weft_comm_peer(in->win->comm, in->from->am.rank),
+		weft_peer_fail(weft_comm_peer(win->comm, in->from->am.rank),
 			WEFT_ERR_NOMEM);
 		return false;
 	}
 	waiter->in = *in;
 	waiter->in.replies = NULL;
 	in->from->waiter = waiter;
-	if (weft_list_is_empty(&queue->hook.link))
+	if (weft_list_is_empty(&win->waiters_hook.link))
 		weft_list_push_back(
-			&in->win->comm->vci->hooks, &queue->hook.link);
-	weft_list_push_back(&queue->waiters, &waiter->link);
+			&win->comm->vci->hooks, &win->waiters_hook.link);
+	weft_list_push_back(&win->waiters, &waiter->link);
 	return true;
 }
 
