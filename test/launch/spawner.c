@@ -96,7 +96,8 @@ static void child_talk(MPI_Comm parent)
 		"child: both sides merge into one communicator");
 	MPI_Comm_disconnect(&parent);
 	MPI_Comm_get_parent(&again);
-	claim(again == MPI_COMM_NULL, "child: no parent after disconnecting");
+	claim(again == MPI_COMM_NULL,
+		"child: MPI_Comm_get_parent returns null after disconnecting");
 }
 
 static int own_sum(MPI_Comm comm, int value)

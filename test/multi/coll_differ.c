@@ -20,7 +20,8 @@ static void check_text(int rc, const char *mine, const char *other)
 	snprintf(want, sizeof(want), "%s here met %s of rank 0", mine, other);
 	FAILS(rc, MPI_ERR_NOT_SAME);
 	OK(MPI_Error_string(rc, text, &len));
-	CHECK(strstr(text, want), "\"%s\", got \"%s\"", want, text);
+	CHECK(strstr(text, want), "the error has the text \"%s\", got \"%s\"",
+		want, text);
 }
 
 /* rank 1's message is sent before or after rank 1 posts its receive */

@@ -277,7 +277,7 @@ int main(int argc, char **argv)
 	mtest_need(3);
 	rank = mtest.rank;
 	n = mtest.size;
-	CHECK(n <= MOST, "at most MOST processes: %d", n);
+	CHECK(n <= MOST, "the job has at most MOST processes: %d", n);
 	set_arguments();
 	set_data();
 	around[0] = (rank + n - 1) % n;

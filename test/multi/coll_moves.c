@@ -256,8 +256,8 @@ static void neighbors_from_bottom(MPI_Comm comm, int me, int size)
 	OK(MPI_Neighbor_alltoallw(MPI_BOTTOM, ones, from, types, MPI_BOTTOM,
 		ones, to, types, ring));
 	CHECK(in[0] == 10 * left + 1 && in[1] == 10 * right,
-		"from MPI_BOTTOM: %d from %d, %d from %d", in[0], left, in[1],
-		right);
+		"items at MPI_BOTTOM arrive: %d from %d, %d from %d", in[0],
+		left, in[1], right);
 	OK(MPI_Comm_free(&ring));
 }
 

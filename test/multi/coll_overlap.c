@@ -35,7 +35,8 @@ static void many_at_once(MPI_Comm comm)
 			if (k % 3 == 1)
 				bad += in[k][i] != k % mtest.size + i + k;
 		}
-	CHECK(bad == 0, "%d concurrent collectives: %d wrong", N, bad);
+	CHECK(bad == 0, "%d concurrent collectives: %d items are wrong", N,
+		bad);
 }
 
 /* More messages than the rings hold: a completed message starts sends to other
@@ -63,7 +64,8 @@ static void more_than_fits(void)
 				bad += out[k][i] !=
 				       sum + (i + round) * mtest.size;
 	}
-	CHECK(bad == 0, "%d concurrent collectives: %d wrong", MANY, bad);
+	CHECK(bad == 0, "%d concurrent collectives: %d items are wrong", MANY,
+		bad);
 }
 
 /* a barrier is not complete while one member is missing */

@@ -107,8 +107,8 @@ static void bcasts(MPI_Comm comm, int me, int size)
 		bad = buf[len * step] != 99;
 		for (int k = 0; k < len; k++)
 			bad += buf[k * step] != (unsigned char)(k * 7 + i);
-		CHECK(!bad, "bcast of %d from %d of %d: %d wrong", len, root,
-			size, bad);
+		CHECK(!bad, "bcast of %d bytes from %d of %d: %d are wrong",
+			len, root, size, bad);
 		OK(MPI_Type_free(&type));
 	}
 }
@@ -162,8 +162,8 @@ static void reductions(MPI_Comm comm, int me, int size, int n, int step)
 		OK(MPI_Reduce(hidden ? MPI_IN_PLACE : in, hidden ? in : out, n,
 			type, compose, root, comm));
 		CHECK(me != root || !wrong(hidden ? in : out, size, n, step),
-			"reduce of %d to %d of %d, step %d", n, root, size,
-			step);
+			"a reduce of %d items to %d of %d is right, step %d", n,
+			root, size, step);
 	}
 	for (int place = 0; place < 2; place++) {
 		fill(in, me, n, step);
@@ -171,8 +171,9 @@ static void reductions(MPI_Comm comm, int me, int size, int n, int step)
 		OK(MPI_Allreduce(place ? MPI_IN_PLACE : in, place ? in : out, n,
 			type, compose, comm));
 		CHECK(!wrong(place ? in : out, size, n, step),
-			"allreduce of %d on %d, step %d, in place %d", n, size,
-			step, place);
+			"an allreduce of %d items on %d processes is right, "
+			"step %d, in place %d",
+			n, size, step, place);
 	}
 	free(in);
 	free(out);
@@ -200,7 +201,9 @@ static void parts(MPI_Comm comm, int me, int size, int n, int step)
 			bad += got[i * step].a != want.a ||
 			       got[i * step].b != want.b;
 		}
-		CHECK(!bad, "reduce_scatter of %d on %d, step %d, in place %d",
+		CHECK(!bad,
+			"a reduce_scatter of %d items on %d processes is "
+			"right, step %d, in place %d",
 			n, size, step, place);
 	}
 	free(in);
@@ -221,15 +224,17 @@ static void scans(MPI_Comm comm, int me, int size, int n, int step)
 		OK(MPI_Scan(place ? MPI_IN_PLACE : in, got, n, type, compose,
 			comm));
 		CHECK(!wrong(got, me + 1, n, step),
-			"scan of %d on %d, step %d, in place %d", n, size, step,
-			place);
+			"a scan of %d items on %d processes is right, step %d, "
+			"in place %d",
+			n, size, step, place);
 		fill(in, me, n, step);
 		fill(out, 77, n, step);
 		OK(MPI_Exscan(place ? MPI_IN_PLACE : in, got, n, type, compose,
 			comm));
 		CHECK(!me || !wrong(got, me, n, step),
-			"exscan of %d on %d, step %d, in place %d", n, size,
-			step, place);
+			"an exscan of %d items on %d processes is right, step "
+			"%d, in place %d",
+			n, size, step, place);
 	}
 	free(in);
 	free(out);
@@ -259,7 +264,9 @@ static void moves(MPI_Comm comm, int me, int size, int n, int step)
 		OK(MPI_Scatter(all, n, type, hidden ? MPI_IN_PLACE : one, n,
 			type, root, comm));
 		bad += differ_from(one, me, n, step);
-		CHECK(!bad, "gather and scatter of %d, root %d of %d, step %d",
+		CHECK(!bad,
+			"gather and scatter of %d items are right, root %d of "
+			"%d, step %d",
 			n, root, size, step);
 	}
 	free(one);
@@ -284,8 +291,10 @@ static void exchanges(MPI_Comm comm, int me, int size, int n, int step)
 		bad = 0;
 		for (int i = 0; i < size; i++)
 			bad += differ_from(all + i * len, i, n, step);
-		CHECK(!bad, "allgather of %d on %d, step %d, in place %d", n,
-			size, step, place);
+		CHECK(!bad,
+			"an allgather of %d items on %d processes is right, "
+			"step %d, in place %d",
+			n, size, step, place);
 		for (int i = 0; i < size; i++) {
 			fill(one + i * len, me * size + i, n, step);
 			fill(all + i * len, place ? me * size + i : 77, n,
@@ -297,8 +306,10 @@ static void exchanges(MPI_Comm comm, int me, int size, int n, int step)
 		for (int i = 0; i < size; i++)
 			bad += differ_from(
 				all + i * len, i * size + me, n, step);
-		CHECK(!bad, "alltoall of %d on %d, step %d, in place %d", n,
-			size, step, place);
+		CHECK(!bad,
+			"an alltoall of %d items on %d processes is right, "
+			"step %d, in place %d",
+			n, size, step, place);
 	}
 	free(one);
 	free(all);
@@ -329,7 +340,8 @@ static void predefined(MPI_Comm comm, int me, int size)
 	bad += x[0] != size - 1;
 	OK(MPI_Allreduce(&in, &out, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm));
 	bad += out.value != best || out.place != best;
-	CHECK(!bad, "predefined operations on %d: %d wrong", size, bad);
+	CHECK(!bad, "predefined operations on %d processes: %d are wrong", size,
+		bad);
 }
 
 /* Items with gaps; in the last piece, some members have no item to combine. */
@@ -353,7 +365,7 @@ static void pairs(MPI_Comm comm, int me, int size)
 			bad += out[i].value != size - 1 ||
 			       (out[i].place + i) % size != size - 1;
 	}
-	CHECK(!bad, "pairs on %d: %d wrong", size, bad);
+	CHECK(!bad, "pairs on %d processes: %d are wrong", size, bad);
 }
 
 static void add_wide(void *in, void *inout, int *len, MPI_Datatype *type)
@@ -386,7 +398,8 @@ static void wide_items(MPI_Comm comm, int me, int size)
 	OK(MPI_Reduce(x, y, N, type, op, size - 1, comm));
 	for (int i = 0; me == size - 1 && i < N * WIDE; i++)
 		bad += y[i] != size * (size - 1) / 2 + size * i;
-	CHECK(!bad, "items of %d numbers on %d: %d wrong", WIDE, size, bad);
+	CHECK(!bad, "items of %d numbers on %d processes: %d are wrong", WIDE,
+		size, bad);
 	OK(MPI_Op_free(&op));
 	OK(MPI_Type_free(&type));
 }
@@ -484,7 +497,8 @@ static void says(int rc, const char *a, const char *b)
 	FAILS(rc, MPI_ERR_NOT_SAME);
 	OK(MPI_Error_string(rc, text, &len));
 	CHECK(strstr(text, want[0]) || strstr(text, want[1]),
-		"\"%s\" or the reverse, got \"%s\"", want[0], text);
+		"the error has the text \"%s\" or the reverse, got \"%s\"",
+		want[0], text);
 }
 
 /* The last member calls another collective than the others, which all wait for

@@ -139,7 +139,7 @@ static void many(void)
 	}
 	deletes = 0;
 	OK(MPI_Comm_free(&a));
-	CHECK(deletes == 8, "eight attributes, %d deletes", deletes);
+	CHECK(deletes == 8, "eight attributes are deleted: %d", deletes);
 	for (int i = 0; i < 8; i++) {
 		seen |= last_deleted[i];
 		OK(MPI_Comm_free_keyval(&key[i]));

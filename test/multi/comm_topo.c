@@ -85,7 +85,9 @@ static void check_sub(MPI_Comm cart)
 		"the grid of a column has this rank: %d of %d", rank, n);
 	OK(MPI_Cart_get(sub, 1, &side, &wrap, &at));
 	CHECK(side == ROWS && wrap == 1 && at == rank,
-		"side %d, periodic %d, at %d", side, wrap, at);
+		"the column has its side, is periodic, and has this rank's "
+		"place: %d, %d, %d",
+		side, wrap, at);
 	OK(MPI_Comm_free(&sub));
 	OK(MPI_Cart_sub(cart, none, &point));
 	OK(MPI_Comm_size(point, &n));
@@ -112,7 +114,7 @@ static void check_cart(void)
 	CHECK(rank >= 0 && rank < N, "mapped to %d", rank);
 	OK(MPI_Cart_map(MPI_COMM_WORLD, 2, small, periods, &rank));
 	CHECK(rank == MPI_UNDEFINED || (rank >= 0 && rank < 4),
-		"mapped to %d of 4", rank);
+		"a rank below 4 or MPI_UNDEFINED is returned: %d", rank);
 }
 
 /* The edges of each rank lead to the next rank. */
@@ -158,10 +160,12 @@ static void check_neighbors(MPI_Comm graph, int from, int to)
 		n_out, is_weighted);
 	OK(MPI_Dist_graph_neighbors(
 		graph, 1, &source, &in_weight, 1, &dest, &out_weight));
-	CHECK(source == from && in_weight == 3, "%d in with %d", source,
-		in_weight);
-	CHECK(dest == to && out_weight == 4, "%d out with %d", dest,
-		out_weight);
+	CHECK(source == from && in_weight == 3,
+		"the source is the left neighbour with weight 3: %d, %d",
+		source, in_weight);
+	CHECK(dest == to && out_weight == 4,
+		"the destination is the right neighbour with weight 4: %d, %d",
+		dest, out_weight);
 }
 
 static void check_dist_graph(void)
@@ -185,7 +189,9 @@ static void check_dist_graph(void)
 		n_out, is_weighted);
 	OK(MPI_Dist_graph_neighbors(graph, 1, &source, &w[0], 1, &dest, &w[1]));
 	CHECK(source == from && dest == to && w[0] == 7 && w[1] == 7,
-		"from %d with %d to %d with %d", source, w[0], dest, w[1]);
+		"the neighbours have the weight 7: from %d with %d to %d with "
+		"%d",
+		source, w[0], dest, w[1]);
 	OK(MPI_Comm_free(&graph));
 }
 

@@ -191,8 +191,8 @@ static void text_is(int rc, const char *want)
 	int len = 0;
 
 	OK(MPI_Error_string(rc, text, &len));
-	CHECK(strncmp(text, want, strlen(want)) == 0, "\"%s\", got \"%s\"",
-		want, text);
+	CHECK(strncmp(text, want, strlen(want)) == 0,
+		"the text begins with \"%s\", got \"%s\"", want, text);
 }
 
 static void texts(void)

@@ -374,7 +374,8 @@ static void shared(void)
 			seen[got]++;
 	}
 	for (int i = 0; i < size; i++)
-		CHECK(seen[i] == EACH, "of %d: %d", i, seen[i]);
+		CHECK(seen[i] == EACH, "rank %d has written its items once: %d",
+			i, seen[i]);
 	OK(MPI_File_seek_shared(fh, 2, MPI_SEEK_SET));
 	OK(MPI_File_seek_shared(fh, -2, MPI_SEEK_CUR));
 	OK(MPI_File_read_shared(fh, &got, 1, MPI_INT, &status));

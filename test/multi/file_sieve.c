@@ -148,7 +148,7 @@ static void check_slots(const char *name, int record_round, int gap_round)
 		}
 	}
 	close(fd);
-	CHECK(!wrong, "overwritten bytes of other writers: %d", wrong);
+	CHECK(!wrong, "no byte of another writer is overwritten: %d", wrong);
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -112,8 +112,8 @@ static void dealt(const struct way *way)
 		turn, "native", MPI_INFO_NULL));
 	OK(MPI_File_read_at_all(fh, 0, got, LEN, MPI_BYTE, &status));
 	CHECK(file_count(&status, MPI_BYTE) == LEN && !n_wrong(got, next, LEN),
-		"the neighbour's: %d, %d wrong", file_count(&status, MPI_BYTE),
-		n_wrong(got, next, LEN));
+		"the neighbour's data is read: %d bytes, %d wrong",
+		file_count(&status, MPI_BYTE), n_wrong(got, next, LEN));
 	/* beyond the end of the file, from the middle of a record on */
 	memset(got, 0, LEN);
 	OK(MPI_File_read_at_all(fh, 35, got, LEN, MPI_BYTE, &status));
@@ -333,7 +333,7 @@ static void check_hints(const struct way *way)
 		CHECK(flag && atoi(value) == (atoi(way->nodes) < size
 							     ? atoi(way->nodes)
 							     : size),
-			"aggregators: %s", value);
+			"cb_nodes is the number of aggregators: %s", value);
 	len = sizeof(value);
 	MPI_Info_get_string(info, "collective_buffering", &len, value, &flag);
 	CHECK(flag && !strcmp(value, "true"), "collective buffering is on: %s",

@@ -392,7 +392,8 @@ static void count_messages(void)
 			!mtest.rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 	}
 	CHECK(pvar_value(session, shm) + pvar_value(session, net) >= N,
-		"%llu by shared memory, %llu by the fabric",
+		"all messages are counted: %llu by shared memory, %llu by the "
+		"fabric",
 		pvar_value(session, shm), pvar_value(session, net));
 	OK(MPI_T_pvar_session_free(&session));
 }

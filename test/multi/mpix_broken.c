@@ -36,7 +36,8 @@ static void wait_broken(MPI_Session session, const char *set)
 			OK(MPI_Group_free(&group));
 		mtest_linger(1);
 	}
-	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED, "'%s': %s", set,
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
+		"'%s': the class is MPIX_ERR_PROC_FAILED: %s", set,
 		mtest_error(rc));
 }
 
@@ -82,7 +83,8 @@ int main(int argc, char **argv)
 	broken(session, set);
 	broken(session, "all");
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[1]));
-	CHECK(n[0] <= n[1], "numbers stay: %d then %d", n[0], n[1]);
+	CHECK(n[0] <= n[1], "the number of sets does not fall: %d then %d",
+		n[0], n[1]);
 	group = session_group(session, "mpi://WORLD");
 	OK(MPI_Group_free(&group));
 	comm = session_comm(session, "part", "what is left");

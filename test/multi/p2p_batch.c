@@ -124,7 +124,9 @@ static void cancelled(void)
 				continue;
 			OK(MPI_Recv(&got, 1, MPI_INT, 0, 4, MPI_COMM_WORLD,
 				MPI_STATUS_IGNORE));
-			CHECK(got == i, "%d in place of %d", got, i);
+			CHECK(got == i,
+				"messages arrive in order: %d in place of %d",
+				got, i);
 		}
 	}
 }

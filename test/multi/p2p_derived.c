@@ -130,8 +130,8 @@ static void exchange(const struct layout *to, const struct layout *from)
 	CHECK(n == to->count && elements == INTS,
 		"%s: the count is right, %d of %d ints", to->name, elements,
 		INTS);
-	CHECK(check_in(in, to, 1000 * left), "%s into %s", from->name,
-		to->name);
+	CHECK(check_in(in, to, 1000 * left), "a message of %s arrives in %s",
+		from->name, to->name);
 }
 
 /* half an element: the count is undefined, the elements are not */

@@ -84,7 +84,8 @@ static void check_sends(void)
 	OK(MPI_Comm_attach_buffer_c(world, buffer, BUFFER));
 	BLOCKING(MPI_Bsend_c);
 	OK(MPI_Comm_detach_buffer_c(world, &was, &len));
-	CHECK(was == buffer && len == BUFFER, "%lld bytes of a communicator",
+	CHECK(was == buffer && len == BUFFER,
+		"the buffer of a communicator is returned: %lld bytes",
 		(long long)len);
 }
 
@@ -100,7 +101,8 @@ static void check_session_buffer(void)
 	OK(MPI_Session_iflush_buffer(session, &flush));
 	OK(MPI_Wait(&flush, MPI_STATUS_IGNORE));
 	OK(MPI_Session_detach_buffer_c(session, &was, &len));
-	CHECK(was == buffer && len == BUFFER, "%lld bytes of a session",
+	CHECK(was == buffer && len == BUFFER,
+		"the buffer of a session is returned: %lld bytes",
 		(long long)len);
 	OK(MPI_Session_finalize(&session));
 }
@@ -178,8 +180,8 @@ static void check_packing(void)
 	len = at;
 	at = 0;
 	OK(MPI_Unpack_c(buffer, len, &at, got, 2, MPI_INT, world));
-	CHECK(at == len && got[0] == 7 && got[1] == 8, "%d, %d unpacked",
-		got[0], got[1]);
+	CHECK(at == len && got[0] == 7 && got[1] == 8,
+		"both items are unpacked: %d, %d", got[0], got[1]);
 	OK(MPI_Pack_external_size_c("external32", 2, MPI_INT, &len));
 	CHECK(len == 8, "the size in external32 is 8: %lld bytes",
 		(long long)len);
@@ -192,8 +194,8 @@ static void check_packing(void)
 	got[0] = got[1] = 0;
 	OK(MPI_Unpack_external_c(
 		"external32", buffer, 8, &at, got, 2, MPI_INT));
-	CHECK(at == 8 && got[0] == 7 && got[1] == 8, "%d, %d unpacked", got[0],
-		got[1]);
+	CHECK(at == 8 && got[0] == 7 && got[1] == 8,
+		"both items are unpacked: %d, %d", got[0], got[1]);
 }
 
 int main(int argc, char **argv)

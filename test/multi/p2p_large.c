@@ -40,11 +40,12 @@ static void nonblocking(MPI_Count n)
 	OK(MPI_Irecv_c(in, n, MPI_BYTE, left, 1, MPI_COMM_WORLD, &req[0]));
 	OK(MPI_Isend_c(out, n, MPI_BYTE, right, 1, MPI_COMM_WORLD, &req[1]));
 	OK(MPI_Waitall(2, req, MPI_STATUSES_IGNORE));
-	CHECK(mtest_same(in, n, left), "isend_c, irecv_c");
+	CHECK(mtest_same(in, n, left),
+		"a message of isend_c and irecv_c arrives");
 	memset(in, 0, n);
 	OK(MPI_Sendrecv_c(out, n, MPI_BYTE, right, 2, in, n, MPI_BYTE, left, 2,
 		MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-	CHECK(mtest_same(in, n, left), "sendrecv_c");
+	CHECK(mtest_same(in, n, left), "a message of sendrecv_c arrives");
 	free(out);
 	free(in);
 }

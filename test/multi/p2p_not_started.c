@@ -41,7 +41,7 @@ int main(int argc, char **argv)
 			OK(MPI_Sendrecv(&mtest.rank, 1, MPI_INT, i, 1, &x, 1,
 				MPI_INT, i, 1, MPI_COMM_WORLD,
 				MPI_STATUS_IGNORE));
-			CHECK(x == i, "rank %d sent %d", i, x);
+			CHECK(x == i, "the word of rank %d arrives: %d", i, x);
 		}
 	if (mtest.rank == !late) { /* 0, or 1 if that is late */
 		fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 		if (i != late) {
 			OK(MPI_Recv(&x, 1, MPI_INT, i, 0, MPI_COMM_WORLD,
 				MPI_STATUS_IGNORE));
-			CHECK(x == i, "rank %d sent %d", i, x);
+			CHECK(x == i, "the word of rank %d arrives: %d", i, x);
 		}
 	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 	OK(MPI_Barrier(MPI_COMM_WORLD));

@@ -34,7 +34,7 @@ static void ring(int mode, int len)
 		OK(MPI_Start(&req[0]));
 		OK(MPI_Waitall(2, req, st));
 		CHECK(req[0] != MPI_REQUEST_NULL && req[1] != MPI_REQUEST_NULL,
-			"persistent requests stay");
+			"a wait keeps persistent requests");
 		OK(MPI_Get_count(&st[1], MPI_BYTE, &n));
 		CHECK(n == len && mtest_same(in, len, left * 50 + i),
 			"mode %d: %d B arrive in round %d", mode, len, i);

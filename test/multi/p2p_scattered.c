@@ -120,7 +120,8 @@ static void cut_short(int n, int to_step)
 		FAILS(MPI_Recv(in.at, 1, less.type, 0, TAG, MPI_COMM_WORLD,
 			      MPI_STATUS_IGNORE),
 			MPI_ERR_TRUNCATE);
-		CHECK(!count_wrong(&in, less.n, 7), "%d of %d", less.n, n);
+		CHECK(!count_wrong(&in, less.n, 7), "%d of %d items arrive",
+			less.n, n);
 	}
 	side_free(&less);
 	side_free(&out);

@@ -91,7 +91,9 @@ static void check_mixed(void)
 	OK(MPI_Type_free(&type));
 	OK(MPI_Type_commit(&types[0]));
 	OK(MPI_Type_size(types[0], &n_bytes));
-	CHECK(ITEMS * n_bytes <= LEN, "%d bytes in each of %d", n_bytes, ITEMS);
+	CHECK(ITEMS * n_bytes <= LEN,
+		"the items fit in the message: %d bytes in each of %d", n_bytes,
+		ITEMS);
 	mtest_fill(packed, LEN, 3);
 	memset(want, GAP, SPREAD);
 	OK(MPI_Unpack(packed, LEN, &at, want, ITEMS, types[0], MPI_COMM_WORLD));

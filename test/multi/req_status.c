@@ -77,10 +77,12 @@ static void check_statuses(MPI_Datatype pair)
 		"the error that was set is returned: %d", value);
 	OK(MPI_Status_set_elements_x(&status, pair, 3));
 	OK(MPI_Get_elements_x(&status, pair, &n));
-	CHECK(n == 3, "%lld elements", (long long)n);
+	CHECK(n == 3, "the elements that were set are returned: %lld",
+		(long long)n);
 	OK(MPI_Status_set_elements_c(&status, pair, 4));
 	OK(MPI_Get_elements_c(&status, pair, &n));
-	CHECK(n == 4, "%lld elements", (long long)n);
+	CHECK(n == 4, "the elements that were set are returned: %lld",
+		(long long)n);
 	OK(MPI_Get_count(&status, pair, &value));
 	CHECK(value == 2, "two pairs are counted: %d", value);
 }
@@ -93,11 +95,11 @@ static void check_extents(MPI_Datatype pair)
 	MPI_Aint at = -1;
 
 	OK(MPI_Type_get_extent_x(pair, &low, &extent));
-	CHECK(low == 0 && extent == 16, "%lld, %lld", (long long)low,
-		(long long)extent);
+	CHECK(low == 0 && extent == 16, "the bounds are 0 and 16: %lld, %lld",
+		(long long)low, (long long)extent);
 	OK(MPI_Type_get_true_extent_x(pair, &low, &extent));
-	CHECK(low == 0 && extent == 16, "%lld, %lld", (long long)low,
-		(long long)extent);
+	CHECK(low == 0 && extent == 16, "the bounds are 0 and 16: %lld, %lld",
+		(long long)low, (long long)extent);
 	OK(MPI_Type_size_x(pair, &size));
 	CHECK(size == 8, "the size is 8: %lld bytes", (long long)size);
 	OK(MPI_Type_extent(pair, &at));
@@ -106,7 +108,7 @@ static void check_extents(MPI_Datatype pair)
 	CHECK(at == 0, "the lower bound is 0: %lld", (long long)at);
 	OK(MPI_Type_ub(pair, &at));
 	CHECK(at == 16, "the upper bound is 16: %lld", (long long)at);
-	CHECK(MPI_Aint_diff((MPI_Aint)40, (MPI_Aint)16) == 24, "40 - 16");
+	CHECK(MPI_Aint_diff((MPI_Aint)40, (MPI_Aint)16) == 24, "40 - 16 is 24");
 }
 
 static void check_envelope(MPI_Datatype pair)
@@ -119,7 +121,8 @@ static void check_envelope(MPI_Datatype pair)
 		pair, &n_ints, &n_addresses, &n_types, &combiner));
 	CHECK(n_ints == 3 && n_addresses == 0 && n_types == 1 &&
 			combiner == MPI_COMBINER_VECTOR,
-		"%d, %d, %d, %d", n_ints, n_addresses, n_types, combiner);
+		"the envelope is that of a vector: %d, %d, %d, %d", n_ints,
+		n_addresses, n_types, combiner);
 	OK(MPI_Type_get_contents(pair, 3, 0, 1, ints, NULL, &of));
 	CHECK(ints[0] == 2 && ints[1] == 1 && ints[2] == 3 && of == MPI_INT,
 		"%d, %d, %d", ints[0], ints[1], ints[2]);

@@ -85,11 +85,13 @@ static void fortran(const char *when)
 	CHECK(mtest_class(rc) == MPI_ERR_ARG,
 		"%s: LOGICAL*3 is refused, class %d", when, mtest_class(rc));
 	rc = MPI_Abi_set_fortran_booleans(4, yes, no);
-	CHECK(mtest_class(rc) == MPI_ERR_ABI, "%s: set values, class %d", when,
+	CHECK(mtest_class(rc) == MPI_ERR_ABI,
+		"%s: values cannot be set again: class %d", when,
 		mtest_class(rc));
 	OK(MPI_Abi_get_fortran_info(&info));
 	rc = MPI_Abi_set_fortran_info(info);
-	CHECK(mtest_class(rc) == MPI_ERR_ABI, "%s: set sizes, class %d", when,
+	CHECK(mtest_class(rc) == MPI_ERR_ABI,
+		"%s: sizes cannot be set again: class %d", when,
 		mtest_class(rc));
 	OK(MPI_Info_free(&info));
 }

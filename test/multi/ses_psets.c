@@ -30,7 +30,7 @@ static void each(MPI_Session session, int n)
 		OK(MPI_Session_get_nth_pset(
 			session, MPI_INFO_NULL, i, &len, NULL));
 		CHECK(len > 1 && len <= MPI_MAX_PSET_NAME_LEN,
-			"length of name %d: %d", i, len);
+			"the length of name %d is valid: %d", i, len);
 		OK(MPI_Session_get_nth_pset(
 			session, MPI_INFO_NULL, i, &len, name));
 		CHECK((int)strlen(name) == len - 1, "S80: '%s' has length %d",

@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 	mtest_start(argv[0]);
 	how = mtest_arg(argc, argv, "how", 0);
 	OK(MPI_Initialized(&flag));
-	CHECK(!flag, "not initialized at the start");
+	CHECK(!flag, "MPI is not initialized at the start");
 	if (how == 0 || how == 2) {
 		session = session_open();
 		session_part(session);

@@ -95,8 +95,9 @@ static void check_got(int got, const MPI_Status *st, int tag, const char *form)
 {
 	CHECK(got == value_of(last_rank(), tag) && st->MPI_TAG == tag &&
 			st->MPI_SOURCE == last_rank(),
-		"%s, tag %d: %d from %d with tag %d", form, tag, got,
-		st->MPI_SOURCE, st->MPI_TAG);
+		"%s, tag %d: the word, its source and its tag are right: %d "
+		"from %d with tag %d",
+		form, tag, got, st->MPI_SOURCE, st->MPI_TAG);
 }
 
 /* Receives are posted in one order, and the messages are sent in another. */

@@ -9,7 +9,8 @@ static void before(void)
 
 	OK(MPI_Initialized(&a));
 	OK(MPI_Finalized(&b));
-	CHECK(!a && !b, "neither initialized nor finalized at the start");
+	CHECK(!a && !b,
+		"MPI is neither initialized nor finalized at the start");
 	OK(MPI_Get_version(&a, &b));
 	CHECK(a == MPI_VERSION && b == MPI_SUBVERSION,
 		"the version is that of mpi.h: %d.%d", a, b);

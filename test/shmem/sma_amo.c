@@ -146,7 +146,7 @@ static void together(void)
 		missed += !all[i];
 	CHECK(!missed, "%ld tickets were drawn by no PE", missed);
 	if (stest.me == 0)
-		CHECK(count == n, "count %d", count);
+		CHECK(count == n, "each addition is counted: %d", count);
 	shmem_barrier_all();
 	shmem_free(all);
 }

@@ -116,17 +116,17 @@ NUMBERS(SUMS)
 				b[N] == 99,                                  \
 			"broadcast of " #name);                              \
 		shmem_team_sync(team);                                       \
-		CHECK(!shmem_fcollect(team, b, a, N), "fcollect");           \
+		CHECK(!shmem_fcollect(team, b, a, N), "fcollect succeeds");  \
 		for (int i = 0; i < n * N; i++)                              \
 			ok = ok && b[i] == (type)(i / N * 10 + i % N);       \
 		shmem_team_sync(team);                                       \
 		CHECK(!shmem_##name##_collect(team, b, a, (size_t)me + 1),   \
-			"collect");                                          \
+			"collect succeeds");                                 \
 		for (int p = 0; p < n; p++)                                  \
 			for (int i = 0; i <= p; i++)                         \
 				ok = ok && b[at++] == (type)(p * 10 + i);    \
 		shmem_team_sync(team);                                       \
-		CHECK(!shmem_alltoall(team, b, a, N), "alltoall");           \
+		CHECK(!shmem_alltoall(team, b, a, N), "alltoall succeeds");  \
 		for (int i = 0; i < n * N; i++)                              \
 			ok = ok &&                                           \
 			     b[i] == (type)(i / N * 10 + me * N + i % N);    \
@@ -135,7 +135,7 @@ NUMBERS(SUMS)
 			b[i] = 99;                                           \
 		shmem_team_sync(team);                                       \
 		CHECK(!shmem_##name##_alltoalls(team, b, a, 2, 1, 2),        \
-			"alltoalls");                                        \
+			"alltoalls succeeds");                               \
 		for (int i = 0; i < n * 4; i++)                              \
 			ok = ok &&                                           \
 			     b[i] == (i % 2 ? (type)99                       \
@@ -205,7 +205,8 @@ static void active(int start, int log_stride, int size)
 	CHECK(dst[0] == sum, "sum_to_all returns %d, not %d", dst[0], sum);
 	shmem_float_max_to_all(
 		&g, &f, 1, start, log_stride, size, &w, sync_array);
-	CHECK(g == (float)(start + ((size - 1) << log_stride)), "max_to_all");
+	CHECK(g == (float)(start + ((size - 1) << log_stride)),
+		"max_to_all returns the maximum");
 	shmem_sync(start, log_stride, size, sync_array);
 	dst[0] = -1;
 	shmem_broadcast32(dst, src, N, 0, start, log_stride, size, sync_array);
@@ -214,7 +215,7 @@ static void active(int start, int log_stride, int size)
 	shmem_fcollect64(dst64, src64, 2, start, log_stride, size, sync_array);
 	CHECK(dst64[2 * (size - 1) + 1] ==
 			start + ((size - 1) << log_stride) + 2,
-		"fcollect64");
+		"fcollect64 returns the last item");
 	shmem_sync(start, log_stride, size, sync_array);
 	shmem_collect32(
 		dst, src, me ? 1 : 2, start, log_stride, size, sync_array);
@@ -222,7 +223,7 @@ static void active(int start, int log_stride, int size)
 			(size == 1 ||
 				dst[size] ==
 					start + ((size - 1) << log_stride) + 1),
-		"collect32");
+		"collect32 returns the items");
 	shmem_sync(start, log_stride, size, sync_array);
 	for (int p = 0; p < size; p++)
 		dst64[64 + p] = stest.me * 100 + p;
@@ -231,7 +232,7 @@ static void active(int start, int log_stride, int size)
 		dst64, dst64 + 64, 1, start, log_stride, size, sync_array);
 	CHECK(dst64[size - 1] ==
 			(start + ((size - 1) << log_stride)) * 100 + me,
-		"alltoall64");
+		"alltoall64 returns the last item");
 	shmem_barrier(start, log_stride, size, sync_array);
 	CHECK(sync_array[0] == SHMEM_SYNC_VALUE, "pSync is as it was");
 }

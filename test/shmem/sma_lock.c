@@ -35,10 +35,10 @@ int main(int argc, char **argv)
 	shmem_barrier_all();
 	for (int k = 0; stest.me == 0 && k < LOCKS; k++)
 		CHECK(count[k] == stest.n * ((ROUNDS + LOCKS - 1 - k) / LOCKS),
-			"lock %d: count %ld", k, count[k]);
+			"lock %d guards its count: %ld", k, count[k]);
 	if (stest.me == 0)
-		CHECK(heap[1] == stest.n * (ROUNDS / 4), "test_lock: count %ld",
-			heap[1]);
+		CHECK(heap[1] == stest.n * (ROUNDS / 4),
+			"test_lock guards the count: %ld", heap[1]);
 	shmem_barrier_all();
 	if (stest.me == 0)
 		shmem_set_lock(heap);

@@ -291,7 +291,7 @@ static void quiet_one(void)
 	int to = stest_next(), all[2] = { to, stest.me };
 	long got;
 
-	CHECK(stest.n <= 64, "too many for this test");
+	CHECK(stest.n <= 64, "the job has at most 64 PEs");
 	for (long i = 1; i <= 20; i++) {
 		for (int pe = 0; pe < stest.n; pe++)
 			shmem_long_put_nbi(&from[stest.me], &i, 1, pe);
@@ -307,7 +307,8 @@ static void quiet_one(void)
 		"quiet completes the puts: %ld, %ld", here,
 		from[stest_before()]);
 	for (int pe = 0; pe < stest.n; pe++)
-		CHECK(from[pe] > 0, "of PE %d: %ld", pe, from[pe]);
+		CHECK(from[pe] > 0, "the word of PE %d has arrived: %ld", pe,
+			from[pe]);
 	shmem_barrier_all();
 }
 

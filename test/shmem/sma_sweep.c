@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 		wrong += round_of(ctx) != plain;
 		if (options % 5)
 			shmemx_session_stop(ctx);
-		CHECK(!wrong, "S165: options %#lx change the result",
+		CHECK(!wrong, "S165: options %#lx do not change the result",
 			(unsigned long)options);
 		if (!(options % 5))
 			shmemx_session_stop(ctx);

@@ -58,7 +58,8 @@ STEST_WAIT(COMPARES)
 		shmem_quiet();                                                 \
 		i = shmem_##name##_wait_until_any(                             \
 			ivars, N, status, SHMEM_CMP_GT, 0);                    \
-		CHECK(i < N && i != 3 && ivars[i] == (type)(i + 1), "any");    \
+		CHECK(i < N && i != 3 && ivars[i] == (type)(i + 1),            \
+			"test_any returns a ready element other than 3");      \
 		n = shmem_wait_until_some(                                     \
 			ivars, N, indices, status, SHMEM_CMP_NE, (type)0);     \
 		CHECK(n >= 1 && n <= N - 1, "wait_until_some returns %zu", n); \
@@ -113,7 +114,7 @@ static void empty_sets(void)
 	CHECK(shmem_int_test_all(v, 0, NULL, SHMEM_CMP_NE, 0) == 1 &&
 			shmem_int_test_any(v, 2, all_out, SHMEM_CMP_EQ, 0) ==
 				SIZE_MAX,
-		"tests of no element");
+		"tests of no element return their defaults");
 }
 
 /* A PE that sees the signal sees the data, for short and long data. */

@@ -49,9 +49,9 @@ static void case_info(void)
 		"192 bytes are injected, one piece each");
 	claim(i->ep_attr->max_msg_size == 0xffffffff &&
 			i->ep_attr->mem_tag_format == 0xaaaaaaaaaaaaull,
-		"messages below 4 GiB, tags of 48 bits");
+		"messages are below 4 GiB, and tags have 48 bits");
 	claim(d->cntr_cnt == 16 && d->max_ep_stx_ctx == 0 && d->ep_cnt == 128,
-		"sixteen counters, no shared contexts");
+		"sixteen counters exist, and no shared contexts");
 	claim(i->nic && !strcmp(i->nic->device_attr->name, "cxi0"),
 		"a device is described");
 	fi_freeinfo(i);
@@ -550,19 +550,20 @@ static void case_vni(void)
 	claim(p.a.info->domain_attr->auth_key_size == 8,
 		"the key that the caller passes is kept");
 	pair_put(&p, 0, 1, FI_COMPLETION);
-	claim(pair_next(&p.a, &context) == 0, "one network: reachable");
+	claim(pair_next(&p.a, &context) == 0,
+		"a NIC of the same network is reachable");
 	pair_close(&p);
 	w.vni[1] = 1024;
 	pair_open(&p, &w);
 	pair_put(&p, 0, 1, FI_COMPLETION);
 	claim(pair_next(&p.a, &context) == FI_EHOSTUNREACH,
-		"two networks: not");
+		"a NIC of another network is not reachable");
 	pair_close(&p);
 	w.vni[0] = 1024;
 	pair_open(&p, &w);
 	pair_put(&p, 0, 1, FI_COMPLETION);
-	claim(pair_next(&p.a, &context) == 0, "the other one of the job: "
-					      "reachable");
+	claim(pair_next(&p.a, &context) == 0,
+		"the other network of the job is reachable");
 	pair_close(&p);
 	w.vni[0] = 99;
 	h = pair_hints(&w, 0);
