@@ -102,36 +102,39 @@ WEFT_F_ALIAS(mpi_f_sync_reg_, pmpi_f_sync_reg_)
 /* ---- buffers: only mpi_f08 returns the address ---- */
 
 /* clang-format off */
+#define DETACH_AS(attribute, p, low, call, type)                              \
+	attribute void p##mpi_##low##_f08_(void **addr, type *size,           \
+		int *ierror)                                                  \
+	{                                                                     \
+		weft_f_return(ierror, call(addr, size));                      \
+	}                                                                     \
+	attribute void p##mpi_##low##_(void *unused, type *size, int *ierror) \
+	{                                                                     \
+		void *addr;                                                   \
+		(void)unused;                                                 \
+		weft_f_return(ierror, call(&addr, size));                     \
+	}
 #define DETACH(low, name, type)                                               \
-	void pmpi_##low##_f08_(void **addr, type *size, int *ierror)          \
+	DETACH_AS(__attribute__((weak)), , low, MPI_##name, type)             \
+	DETACH_AS(, p, low, PMPI_##name, type)
+#define DETACH_OF_AS(attribute, p, low, call, noun, type)                     \
+	attribute void p##mpi_##low##_f08_(const int *of, void **addr,        \
+		type *size, int *ierror)                                      \
 	{                                                                     \
-		weft_f_return(ierror, PMPI_##name(addr, size));           \
+		weft_f_return(ierror,                                         \
+			call(PMPI_##noun##_fromint(*of), addr, size));        \
 	}                                                                     \
-	void pmpi_##low##_(void *unused, type *size, int *ierror)             \
+	attribute void p##mpi_##low##_(const int *of, void *unused,           \
+		type *size, int *ierror)                                      \
 	{                                                                     \
 		void *addr;                                                   \
 		(void)unused;                                                 \
-		weft_f_return(ierror, PMPI_##name(&addr, size));          \
-	}                                                                     \
-	WEFT_F_ALIAS(mpi_##low##_f08_, pmpi_##low##_f08_)                     \
-	WEFT_F_ALIAS(mpi_##low##_, pmpi_##low##_)
+		weft_f_return(ierror,                                         \
+			call(PMPI_##noun##_fromint(*of), &addr, size));       \
+	}
 #define DETACH_OF(low, name, noun, type)                                      \
-	void pmpi_##low##_f08_(const int *of, void **addr, type *size,        \
-		int *ierror)                                                  \
-	{                                                                     \
-		weft_f_return(ierror, PMPI_##name(PMPI_##noun##_fromint(*of), addr,\
-			size));                                               \
-	}                                                                     \
-	void pmpi_##low##_(const int *of, void *unused, type *size,           \
-		int *ierror)                                                  \
-	{                                                                     \
-		void *addr;                                                   \
-		(void)unused;                                                 \
-		weft_f_return(ierror, PMPI_##name(PMPI_##noun##_fromint(*of), &addr,\
-			size));                                               \
-	}                                                                     \
-	WEFT_F_ALIAS(mpi_##low##_f08_, pmpi_##low##_f08_)                     \
-	WEFT_F_ALIAS(mpi_##low##_, pmpi_##low##_)
+	DETACH_OF_AS(__attribute__((weak)), , low, MPI_##name, noun, type)    \
+	DETACH_OF_AS(, p, low, PMPI_##name, noun, type)
 /* clang-format on */
 
 DETACH(buffer_detach, Buffer_detach, int)
@@ -198,7 +201,37 @@ void pmpi_testsome_(const int *incount, int *requests, int *outcount,
 static int status_some(
 	int n, MPI_Request *requests, int *out, int *indices, MPI_Status *st)
 {
+	return MPI_Request_get_status_some(n, requests, out, indices, st);
+}
+
+static int pstatus_some(
+	int n, MPI_Request *requests, int *out, int *indices, MPI_Status *st)
+{
 	return PMPI_Request_get_status_some(n, requests, out, indices, st);
+}
+
+__attribute__((weak)) void mpi_request_get_status_some_(const int *incount,
+	const int *requests, int *outcount, int *indices, void *statuses,
+	int *ierror)
+{
+	weft_f_return(
+		ierror, fortran_hand_some(status_some, incount, (int *)requests,
+				outcount, indices, statuses, true));
+}
+
+void pmpi_request_get_status_some_(const int *incount, const int *requests,
+	int *outcount, int *indices, void *statuses, int *ierror)
+{
+	weft_f_return(ierror,
+		fortran_hand_some(pstatus_some, incount, (int *)requests,
+			outcount, indices, statuses, true));
+}
+
+__attribute__((weak)) void mpi_cancel_(const int *request, int *ierror)
+{
+	MPI_Request handle = PMPI_Request_fromint(*request);
+
+	weft_f_return(ierror, MPI_Cancel(&handle));
 }
 
 void pmpi_cancel_(const int *request, int *ierror)
@@ -206,14 +239,6 @@ void pmpi_cancel_(const int *request, int *ierror)
 	MPI_Request handle = PMPI_Request_fromint(*request);
 
 	weft_f_return(ierror, PMPI_Cancel(&handle));
-}
-
-void pmpi_request_get_status_some_(const int *incount, const int *requests,
-	int *outcount, int *indices, void *statuses, int *ierror)
-{
-	weft_f_return(
-		ierror, fortran_hand_some(status_some, incount, (int *)requests,
-				outcount, indices, statuses, true));
 }
 
 /* ---- MPI_Comm_idup: the handle is stored after the call ---- */
@@ -248,19 +273,32 @@ static void idups_unlock(void)
 	atomic_flag_clear_explicit(&idups.busy, memory_order_release);
 }
 
-static void idup(const int *comm, const int *info, int *newcomm, int *request,
-	int *ierror)
+typedef int idup_fn(MPI_Comm, MPI_Info, MPI_Comm *, MPI_Request *);
+
+static int idup_plain(
+	MPI_Comm comm, MPI_Info unused, MPI_Comm *newcomm, MPI_Request *request)
+{
+	(void)unused;
+	return MPI_Comm_idup(comm, newcomm, request);
+}
+
+static int pidup_plain(
+	MPI_Comm comm, MPI_Info unused, MPI_Comm *newcomm, MPI_Request *request)
+{
+	(void)unused;
+	return PMPI_Comm_idup(comm, newcomm, request);
+}
+
+static void idup(idup_fn *call, const int *comm, const int *info, int *newcomm,
+	int *request, int *ierror)
 {
 	struct idup *dup = calloc(1, sizeof(*dup));
 	MPI_Request req = MPI_REQUEST_NULL;
 	int rc = MPI_ERR_NO_MEM;
 
-	if (dup && info)
-		rc = PMPI_Comm_idup_with_info(PMPI_Comm_fromint(*comm),
-			PMPI_Info_fromint(*info), &dup->newcomm, &req);
-	else if (dup)
-		rc = PMPI_Comm_idup(
-			PMPI_Comm_fromint(*comm), &dup->newcomm, &req);
+	if (dup)
+		rc = call(PMPI_Comm_fromint(*comm), PMPI_Info_fromint(*info),
+			&dup->newcomm, &req);
 	weft_f_return(ierror, rc);
 	if (rc != MPI_SUCCESS) {
 		free(dup);
@@ -276,15 +314,31 @@ static void idup(const int *comm, const int *info, int *newcomm, int *request,
 	atomic_fetch_add_explicit(&idups.n, 1, memory_order_relaxed);
 }
 
+__attribute__((weak)) void mpi_comm_idup_(
+	const int *comm, int *newcomm, int *request, int *ierror)
+{
+	int none = PMPI_Info_toint(MPI_INFO_NULL);
+
+	idup(idup_plain, comm, &none, newcomm, request, ierror);
+}
+
 void pmpi_comm_idup_(const int *comm, int *newcomm, int *request, int *ierror)
 {
-	idup(comm, NULL, newcomm, request, ierror);
+	int none = PMPI_Info_toint(MPI_INFO_NULL);
+
+	idup(pidup_plain, comm, &none, newcomm, request, ierror);
+}
+
+__attribute__((weak)) void mpi_comm_idup_with_info_(const int *comm,
+	const int *info, int *newcomm, int *request, int *ierror)
+{
+	idup(MPI_Comm_idup_with_info, comm, info, newcomm, request, ierror);
 }
 
 void pmpi_comm_idup_with_info_(const int *comm, const int *info, int *newcomm,
 	int *request, int *ierror)
 {
-	idup(comm, info, newcomm, request, ierror);
+	idup(PMPI_Comm_idup_with_info, comm, info, newcomm, request, ierror);
 }
 
 /* Stores the communicator of a completed request. If the request was freed
@@ -419,27 +473,33 @@ static int *errcodes(int *array)
 	return array == weft_f_errcodes_ ? MPI_ERRCODES_IGNORE : array;
 }
 
-void pmpi_comm_spawn_(const char *command, const char *argv,
-	const int *maxprocs, const int *info, const int *root, const int *comm,
-	int *intercomm, int *array_of_errcodes, int *ierror, size_t command_len,
-	size_t argv_len)
-{
-	char *name = weft_f_key(command, command_len);
-	char **args = MPI_ARGV_NULL;
-	MPI_Comm made;
-	int rc;
+/* clang-format off */
+#define SPAWN(attribute, name, call)                                          \
+	attribute void name(const char *command, const char *argv,            \
+		const int *maxprocs, const int *info, const int *root,        \
+		const int *comm, int *intercomm, int *array_of_errcodes,      \
+		int *ierror, size_t command_len, size_t argv_len)             \
+	{                                                                     \
+		char *program = weft_f_key(command, command_len);             \
+		char **args = MPI_ARGV_NULL;                                  \
+		MPI_Comm made;                                                \
+		int rc;                                                       \
+									      \
+		if (argv != weft_f_argv_)                                     \
+			args = string_array(argv, argv_len, argv_len);        \
+		rc = call(program, args, *maxprocs, PMPI_Info_fromint(*info), \
+			*root, PMPI_Comm_fromint(*comm), &made,               \
+			errcodes(array_of_errcodes));                         \
+		if (rc == MPI_SUCCESS)                                        \
+			*intercomm = PMPI_Comm_toint(made);                   \
+		string_array_free(args);                                      \
+		free(program);                                                \
+		weft_f_return(ierror, rc);                                    \
+	}
+/* clang-format on */
 
-	if (argv != weft_f_argv_)
-		args = string_array(argv, argv_len, argv_len);
-	rc = PMPI_Comm_spawn(name, args, *maxprocs, PMPI_Info_fromint(*info),
-		*root, PMPI_Comm_fromint(*comm), &made,
-		errcodes(array_of_errcodes));
-	if (rc == MPI_SUCCESS)
-		*intercomm = PMPI_Comm_toint(made);
-	string_array_free(args);
-	free(name);
-	weft_f_return(ierror, rc);
-}
+SPAWN(__attribute__((weak)), mpi_comm_spawn_, MPI_Comm_spawn)
+SPAWN(, pmpi_comm_spawn_, PMPI_Comm_spawn)
 
 /* The arguments of MPI_Comm_spawn_multiple, which only the root reads. */
 struct apps {
@@ -484,32 +544,39 @@ static bool apps_init(struct apps *apps, const char *commands, size_t len,
 	return true;
 }
 
-void pmpi_comm_spawn_multiple_(const int *count, const char *array_of_commands,
-	const char *array_of_argv, const int *array_of_maxprocs,
-	const int *array_of_info, const int *root, const int *comm,
-	int *intercomm, int *array_of_errcodes, int *ierror,
-	size_t commands_len, size_t argv_len)
-{
-	MPI_Comm c_comm = PMPI_Comm_fromint(*comm), made;
-	struct apps apps = { 0 };
-	int rank = -1, rc = MPI_SUCCESS;
-
-	if (PMPI_Comm_rank(c_comm, &rank) == MPI_SUCCESS && rank == *root &&
-		*count > 0) {
-		apps.n = *count;
-		if (!apps_init(&apps, array_of_commands, commands_len,
-			    array_of_argv, argv_len, array_of_info))
-			rc = MPI_ERR_NO_MEM;
+/* clang-format off */
+#define SPAWN_MULTIPLE(attribute, name, call)                                 \
+	attribute void name(const int *count, const char *array_of_commands,  \
+		const char *array_of_argv, const int *array_of_maxprocs,      \
+		const int *array_of_info, const int *root, const int *comm,   \
+		int *intercomm, int *array_of_errcodes, int *ierror,          \
+		size_t commands_len, size_t argv_len)                         \
+	{                                                                     \
+		MPI_Comm c_comm = PMPI_Comm_fromint(*comm), made;             \
+		struct apps apps = { 0 };                                     \
+		int rank = -1, rc = MPI_SUCCESS;                              \
+                                                                              \
+		if (PMPI_Comm_rank(c_comm, &rank) == MPI_SUCCESS && rank == *root && \
+			*count > 0) {                                         \
+			apps.n = *count;                                      \
+			if (!apps_init(&apps, array_of_commands, commands_len, \
+				    array_of_argv, argv_len, array_of_info))  \
+				rc = MPI_ERR_NO_MEM;                          \
+		}                                                             \
+		if (rc == MPI_SUCCESS)                                        \
+			rc = call(*count, apps.commands, apps.argvs,          \
+				array_of_maxprocs, apps.infos, *root, c_comm, &made, \
+				errcodes(array_of_errcodes));                 \
+		if (rc == MPI_SUCCESS)                                        \
+			*intercomm = PMPI_Comm_toint(made);                   \
+		apps_free(&apps);                                             \
+		weft_f_return(ierror, rc);                                    \
 	}
-	if (rc == MPI_SUCCESS)
-		rc = PMPI_Comm_spawn_multiple(*count, apps.commands, apps.argvs,
-			array_of_maxprocs, apps.infos, *root, c_comm, &made,
-			errcodes(array_of_errcodes));
-	if (rc == MPI_SUCCESS)
-		*intercomm = PMPI_Comm_toint(made);
-	apps_free(&apps);
-	weft_f_return(ierror, rc);
-}
+/* clang-format on */
+
+SPAWN_MULTIPLE(__attribute__((weak)), mpi_comm_spawn_multiple_,
+	MPI_Comm_spawn_multiple)
+SPAWN_MULTIPLE(, pmpi_comm_spawn_multiple_, PMPI_Comm_spawn_multiple)
 
 /* ---- statuses ---- */
 
