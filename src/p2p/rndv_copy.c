@@ -211,6 +211,10 @@ static int do_piece(struct copying *c, uint32_t piece)
 	weft_vci_unlock(req->vci);
 	err = copy_piece(req, c->from, c->addr, done, end);
 	weft_vci_lock(req->vci);
+	if (!err && c->from == WEFT_RNDV_FROM_PEER) {
+		req->vci->counters.cma_reads++;
+		req->vci->counters.cma_read_bytes += end - done;
+	}
 	if (!err && c->from == WEFT_RNDV_FROM_PEER && c->n_mine < c->n_pieces &&
 		req->peer->state == WEFT_PEER_FAILED)
 		err = req->peer->err;
