@@ -79,6 +79,14 @@ static const struct weft_coll_algo algos[] = {
 		weft_neighbor_nodes },
 };
 
+/* By algorithm. VCIs have locks of their own. */
+static uint64_t algo_uses[sizeof(algos) / sizeof(algos[0])];
+
+uint64_t weft_coll_algo_uses(size_t i)
+{
+	return __atomic_load_n(&algo_uses[i], __ATOMIC_RELAXED);
+}
+
 const struct weft_coll_algo *weft_coll_algo_at(size_t i)
 {
 	return i < sizeof(algos) / sizeof(algos[0]) ? &algos[i] : NULL;
@@ -275,6 +283,7 @@ void weft_coll_write_among(struct weft_sched *sched, enum weft_coll_kind kind,
 		return;
 	algo = weft_coll_choose(&c, NULL);
 	view->comm->coll.algo = algo;
+	weft_counter_add(&algo_uses[algo - algos], 1);
 	weft_event_raise(WEFT_EVENT_coll_algorithm, view->comm->vci->number,
 		true, kind, algo - algos, c.bytes, c.n);
 	/* a view of all members, whose nodes are known */

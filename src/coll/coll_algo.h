@@ -100,6 +100,10 @@ void weft_coll_warn_forced(
 /* All algorithms in turn, NULL at the end. */
 const struct weft_coll_algo *weft_coll_algo_at(size_t i);
 
+/* The number of operations for which algorithm i wrote steps. Those in the
+ * segment of a node write none. Any thread. */
+uint64_t weft_coll_algo_uses(size_t i);
+
 /* The name of an operation in rules, as "allreduce"; and the operation of a
  * name of len characters, or WEFT_COLL_N. */
 const char *weft_coll_kind_name(enum weft_coll_kind kind);

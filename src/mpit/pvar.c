@@ -3,7 +3,8 @@
  *
  * Indices: first each counter, summed over the process. Then each counter of a
  * VCI or of a file again: "vci_" bound to a session, for the VCI that the
- * session uses; "open_" bound to a file. Then the counters of objects.
+ * session uses; "open_" bound to a file. Then the counters of objects. Then
+ * "coll_", the uses of each algorithm of each collective operation.
  *
  * All variables are always active. A handle remembers how much its variable
  * differs from the counter, so that handles do not affect each other and the
@@ -18,6 +19,7 @@
 #include "mpit_priv.h"
 
 #include "base/counter.h"
+#include "coll/coll_algo.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +79,20 @@ struct pvar_info {
 	const struct weft_counter_desc *desc;
 	const struct pvar_object *object; /* NULL: none */
 	struct pvar_field field;	  /* size 0: not a field of an object */
-	size_t counter; /* its index among the counters, or the fields */
+	size_t counter; /* its index among the counters, fields or algorithms */
+	const struct weft_coll_algo *algo; /* NULL: not of an algorithm */
+};
+
+static const struct weft_counter_desc pvar_of_algo = {
+	.name = "coll",
+	.unit = "operations",
+	.object = "process",
+	.room = "coll",
+	.sentence =
+		"operations for which this algorithm wrote the steps; those "
+		"in the segment of a node are not counted",
+	.class = WEFT_CLASS_COUNTER,
+	.verbosity = WEFT_VERBOSITY_TUNER,
 };
 
 /* True for a counter of a VCI or of a file. */
@@ -103,9 +118,19 @@ static const struct pvar_object *pvar_object(const char *name)
 	return NULL;
 }
 
+static size_t n_of_algos(void)
+{
+	size_t n = 0;
+
+	while (weft_coll_algo_at(n))
+		n++;
+	return n;
+}
+
 static int pvar_count(void)
 {
-	return (int)(weft_counter_count() + n_of_parts() + N_PVAR_FIELDS);
+	return (int)(weft_counter_count() + n_of_parts() + N_PVAR_FIELDS +
+		     n_of_algos());
 }
 
 /* A counter of a VCI or of a file, bound to an object. */
@@ -146,8 +171,12 @@ static bool pvar_info(int index, struct pvar_info *info_out)
 		return true;
 	}
 	i -= n_of_parts();
-	if (i >= N_PVAR_FIELDS)
-		return false;
+	if (i >= N_PVAR_FIELDS) {
+		info_out->counter = i - N_PVAR_FIELDS;
+		info_out->algo = weft_coll_algo_at(info_out->counter);
+		info_out->desc = &pvar_of_algo;
+		return info_out->algo != NULL;
+	}
 	info_out->desc = weft_object_counter_desc(i);
 	info_out->object = pvar_object(info_out->desc->object);
 	info_out->field = pvar_fields[i];
@@ -159,6 +188,12 @@ static void pvar_name(const struct pvar_info *info, char *buf)
 {
 	const char *prefix = "";
 
+	if (info->algo) {
+		snprintf(buf, PVAR_NAME_MAX, "coll_%s_%s",
+			weft_coll_kind_name(info->algo->kind),
+			info->algo->name);
+		return;
+	}
 	if (info->object && !info->field.size)
 		prefix = "vci_";
 	else if (info->object && info->desc == weft_counter_desc(info->counter))
@@ -242,7 +277,9 @@ static bool counter_now(const struct pvar_info *info,
 		if (!field)
 			return false;
 	}
-	if (!info->object)
+	if (info->algo)
+		*value_out = weft_coll_algo_uses(info->counter);
+	else if (!info->object)
 		*value_out = weft_counter_total(info->counter);
 	else if (!info->field.size)
 		*value_out = weft_counter_read(info->counter, pvar->vci);

@@ -398,6 +398,41 @@ static void count_messages(void)
 	OK(MPI_T_pvar_session_free(&session));
 }
 
+/* Each nonblocking operation uses one algorithm. */
+static void count_algorithms(void)
+{
+	enum { MAX = 64 };
+	MPI_T_pvar_handle handles[MAX];
+	MPI_T_pvar_session session;
+	value_t sum = 0;
+	int n, n_handles = 0, in = 1, out, count;
+
+	OK(MPI_T_pvar_session_create(&session));
+	OK(MPI_T_pvar_get_num(&n));
+	for (int i = 0; i < n && n_handles < MAX; i++) {
+		char name[128];
+		int name_len = sizeof(name);
+
+		OK(MPI_T_pvar_get_info(i, name, &name_len, NULL, NULL, NULL,
+			NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+		if (!strncmp(name, "coll_allreduce_", 15))
+			OK(MPI_T_pvar_handle_alloc(session, i, NULL,
+				&handles[n_handles++], &count));
+	}
+	CHECK(n_handles > 2, "%d algorithms of allreduce", n_handles);
+	for (int i = 0; i < N; i++) {
+		MPI_Request request;
+
+		OK(MPI_Iallreduce(&in, &out, 1, MPI_INT, MPI_SUM,
+			MPI_COMM_WORLD, &request));
+		OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+	}
+	for (int i = 0; i < n_handles; i++)
+		sum += pvar_value(session, handles[i]);
+	CHECK(sum >= N, "%llu uses of %d operations", sum, N);
+	OK(MPI_T_pvar_session_free(&session));
+}
+
 int main(int argc, char **argv)
 {
 	int provided;
@@ -420,6 +455,8 @@ int main(int argc, char **argv)
 	use_threads();
 	if (mtest.size > 1 && mtest.rank < 2)
 		count_messages();
+	if (mtest.size > 1)
+		count_algorithms();
 	OK(MPI_Finalize());
 	read_all();
 	OK(MPI_T_finalize());
