@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* event_type: sources of events, and the types of events of base/event.def
  *
+ * Type indices: first each event. Then "comm_" and the name, bound to a
+ * communicator, for the events of messages.
+ *
  * Sources 0 to 15 are the VCIs. A VCI's events are delivered under its lock, so
  * they are in order of time. The last source is the process, whose events
  * several threads may raise at the same time. */
@@ -12,13 +15,39 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SOURCE_NAME_MAX = 16, SOURCE_DESC_MAX = 100 };
+enum { SOURCE_NAME_MAX = 16, SOURCE_DESC_MAX = 100, EVENT_NAME_MAX = 64 };
+
+/* The events that can be bound to a communicator. Their first element is its
+ * context. */
+static const enum weft_event bound_events[] = {
+	WEFT_EVENT_unexpected_queued,
+	WEFT_EVENT_rndv_started,
+};
+
+enum { N_BOUND_EVENTS = sizeof(bound_events) / sizeof(bound_events[0]) };
+
+int weft_event_type(int index, bool *is_bound_out)
+{
+	*is_bound_out = index >= WEFT_EVENT_END;
+	if (index >= 0 && index < WEFT_EVENT_END)
+		return index;
+	index -= WEFT_EVENT_END;
+	return index >= 0 && index < N_BOUND_EVENTS ? (int)bound_events[index]
+						    : -1;
+}
 
 const char *weft_event_type_room(int index)
 {
-	const struct weft_event_desc *desc = weft_event_desc((size_t)index);
+	bool is_bound;
+	int event = weft_event_type(index, &is_bound);
 
-	return desc ? desc->room : NULL;
+	return event < 0 ? NULL : weft_event_desc((size_t)event)->room;
+}
+
+static void event_type_name(int event, bool is_bound, char *buf)
+{
+	snprintf(buf, EVENT_NAME_MAX, "%s%s", is_bound ? "comm_" : "",
+		weft_event_desc((size_t)event)->name);
 }
 
 static bool is_source(int index)
@@ -99,7 +128,7 @@ int PMPI_T_event_get_num(int *num_events)
 		return MPI_T_ERR_NOT_INITIALIZED;
 	if (!num_events)
 		return weft_mpit_leave(MPI_T_ERR_INVALID);
-	*num_events = WEFT_EVENT_END;
+	*num_events = WEFT_EVENT_END + N_BOUND_EVENTS;
 	return weft_mpit_leave(MPI_SUCCESS);
 }
 
@@ -127,37 +156,48 @@ int PMPI_T_event_get_info(int event_index, char *name, int *name_len,
 	int *bind)
 {
 	const struct weft_event_desc *event;
-	int code;
+	char text[EVENT_NAME_MAX];
+	bool is_bound;
+	int code, type;
 
 	if (!weft_mpit_enter())
 		return MPI_T_ERR_NOT_INITIALIZED;
-	event = weft_event_desc((size_t)event_index);
-	if (!event)
+	type = weft_event_type(event_index, &is_bound);
+	if (type < 0)
 		return weft_mpit_leave(MPI_T_ERR_INVALID_INDEX);
+	event = weft_event_desc((size_t)type);
 	code = put_info(info);
 	if (code)
 		return weft_mpit_leave(code);
-	weft_mpit_string(event->name, name, name_len);
+	event_type_name(type, is_bound, text);
+	weft_mpit_string(text, name, name_len);
 	weft_mpit_string(event->sentence, desc, desc_len);
 	put_elements(event, array_of_datatypes, array_of_displacements,
 		num_elements);
 	weft_mpit_put(verbosity, weft_mpit_verbosity(event->verbosity));
-	weft_mpit_put(enumtype, weft_mpit_event_enum((size_t)event_index));
-	weft_mpit_put(bind, MPI_T_BIND_NO_OBJECT);
+	weft_mpit_put(enumtype, weft_mpit_event_enum((size_t)type));
+	weft_mpit_put(
+		bind, is_bound ? MPI_T_BIND_MPI_COMM : MPI_T_BIND_NO_OBJECT);
 	return weft_mpit_leave(MPI_SUCCESS);
 }
 
 int PMPI_T_event_get_index(const char *name, int *event_index)
 {
+	char text[EVENT_NAME_MAX];
+	bool is_bound;
+	int type;
+
 	if (!weft_mpit_enter())
 		return MPI_T_ERR_NOT_INITIALIZED;
 	if (!name || !event_index)
 		return weft_mpit_leave(MPI_T_ERR_INVALID);
-	for (int i = 0; i < WEFT_EVENT_END; i++)
-		if (!strcmp(weft_event_desc((size_t)i)->name, name)) {
+	for (int i = 0; (type = weft_event_type(i, &is_bound)) >= 0; i++) {
+		event_type_name(type, is_bound, text);
+		if (!strcmp(text, name)) {
 			*event_index = i;
 			return weft_mpit_leave(MPI_SUCCESS);
 		}
+	}
 	return weft_mpit_leave(MPI_T_ERR_INVALID_NAME);
 }
 

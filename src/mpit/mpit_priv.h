@@ -61,7 +61,11 @@ const char *weft_pvar_room(int index);
 /* Frees all sessions of performance variables and their handles. */
 void weft_pvar_free_all(void);
 
-/* The room of an event; NULL: none. */
+/* The event of a type index, -1: none. *is_bound_out: the type is bound to a
+ * communicator. */
+int weft_event_type(int index, bool *is_bound_out);
+
+/* The room of an event type; NULL: none. */
 const char *weft_event_type_room(int index);
 
 /* True inside a callback that may not call all of the library. */

@@ -39,6 +39,8 @@ struct callback {
 struct weft_registration {
 	struct weft_obj obj;
 	enum weft_event event;
+	bool is_bound;	  /* to a communicator: */
+	uint64_t context; /* its context */
 	struct callback callbacks[N_LEVELS];
 	struct weft_info *info; /* owned; NULL: no hints */
 	MPI_T_event_dropped_cb_function *dropped;
@@ -147,6 +149,15 @@ static int add_dropped(struct call *calls, int source, int level)
 	return n;
 }
 
+static bool is_for(const struct weft_registration *registration,
+	const struct weft_event_raised *raised)
+{
+	return registration->event == raised->event &&
+	       (!registration->is_bound ||
+		       (uint64_t)raised->elements[0] - registration->context <
+			       WEFT_CTX_OFFSET_END);
+}
+
 /* Adds the calls of an event's callbacks; counts it where it is dropped. */
 static int add_callbacks(
 	struct call *calls, const struct weft_event_raised *raised, int level)
@@ -158,7 +169,7 @@ static int add_callbacks(
 
 	while (n < PER_EVENT_MAX &&
 		(registration = registration_next(&pos)) != NULL) {
-		if (registration->event != raised->event)
+		if (!is_for(registration, raised))
 			continue;
 		callback = select_callback(registration, level);
 		if (callback) {
@@ -305,26 +316,45 @@ static int return_hints(const struct weft_info *hints, MPI_Info *info_used)
 	return MPI_SUCCESS;
 }
 
+/* Binds a new registration to the communicator at obj_handle. */
+static int bind_registration(
+	struct weft_registration *registration, const void *obj_handle)
+{
+	const struct weft_comm *comm = NULL;
+
+	/* predefined handles are no addresses, but some tools pass them */
+	if ((uintptr_t)obj_handle >= WEFT_HANDLE_PREDEFINED_END)
+		comm = weft_mpi_comm(*(const MPI_Comm *)obj_handle);
+	if (!comm)
+		return MPI_T_ERR_INVALID_HANDLE;
+	registration->is_bound = true;
+	registration->context = comm->ctx;
+	return MPI_SUCCESS;
+}
+
 int PMPI_T_event_handle_alloc(int event_index, void *obj_handle, MPI_Info info,
 	MPI_T_event_registration *event_registration)
 {
 	struct weft_registration *made;
-	int code;
+	int code, event;
+	bool is_bound;
 
-	(void)obj_handle; /* no event is bound to an object */
 	if (!weft_mpit_enter())
 		return MPI_T_ERR_NOT_INITIALIZED;
-	if (event_index < 0 || event_index >= WEFT_EVENT_END)
+	event = weft_event_type(event_index, &is_bound);
+	if (event < 0)
 		return weft_mpit_leave(MPI_T_ERR_INVALID_INDEX);
 	if (!event_registration)
 		return weft_mpit_leave(MPI_T_ERR_INVALID);
-	made = n_registered((enum weft_event)event_index) < PER_EVENT_MAX
+	made = n_registered((enum weft_event)event) < PER_EVENT_MAX
 		       ? weft_table_new(&registrations)
 		       : NULL;
 	if (!made)
 		return weft_mpit_leave(MPI_T_ERR_OUT_OF_HANDLES);
-	made->event = (enum weft_event)event_index;
-	code = merge_hints(&made->info, info);
+	made->event = (enum weft_event)event;
+	code = is_bound ? bind_registration(made, obj_handle) : MPI_SUCCESS;
+	if (!code)
+		code = merge_hints(&made->info, info);
 	if (code) {
 		registration_destroy(made);
 		return weft_mpit_leave(code);

@@ -195,6 +195,44 @@ static void watch_messages(void)
 	free(buf);
 }
 
+/* A registration that is bound to one of two communicators. */
+static void watch_one_comm(void)
+{
+	MPI_T_event_registration reg;
+	int index, word = 0, bind;
+	struct seen seen = { 0 };
+	MPI_Comm comms[2], none = MPI_COMM_NULL;
+
+	if (mtest.rank > 1)
+		return;
+	OK(MPI_T_event_get_index("comm_unexpected_queued", &index));
+	OK(MPI_T_event_get_info(index, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+		NULL, NULL, NULL, &bind));
+	CHECK(bind == MPI_T_BIND_MPI_COMM, "bound to a communicator");
+	CHECK(MPI_T_event_handle_alloc(index, &none, MPI_INFO_NULL, &reg) ==
+			MPI_T_ERR_INVALID_HANDLE,
+		"the null communicator");
+	CHECK(MPI_T_event_handle_alloc(index, NULL, MPI_INFO_NULL, &reg) ==
+			MPI_T_ERR_INVALID_HANDLE,
+		"no communicator");
+	for (int i = 0; i < 2; i++)
+		OK(MPI_Comm_dup(MPI_COMM_SELF, &comms[i]));
+	OK(MPI_T_event_handle_alloc(index, &comms[1], MPI_INFO_NULL, &reg));
+	OK(MPI_T_event_register_callback(reg,
+		MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, MPI_INFO_NULL, &seen,
+		on_event));
+	for (int i = 0; i < 5; i++)
+		OK(MPI_Send(&word, 1, MPI_INT, 0, TAG + i, comms[i == 2]));
+	for (int i = 0; i < 5; i++)
+		OK(MPI_Recv(&word, 1, MPI_INT, 0, TAG + i, comms[i == 2],
+			MPI_STATUS_IGNORE));
+	CHECK(seen.n == 1 && seen.last[2] == TAG + 2,
+		"%d events, the last with tag %d", seen.n, (int)seen.last[2]);
+	stop(reg, &seen);
+	for (int i = 0; i < 2; i++)
+		OK(MPI_Comm_free(&comms[i]));
+}
+
 static void watch_collectives(void)
 {
 	struct seen seen;
@@ -307,6 +345,7 @@ int main(int argc, char **argv)
 	watch_sessions();
 	watch_comms();
 	watch_messages();
+	watch_one_comm();
 	CHECK(left.n >= 1, "a process was connected");
 	watch_collectives();
 	drop();
