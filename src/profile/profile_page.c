@@ -68,6 +68,17 @@ static uint64_t count_small(const struct weft_profile_sum *sum)
 	return n;
 }
 
+/* True for a collective operation: every member waits for all. */
+static bool waits_for_all(const struct weft_profile_sum *sum)
+{
+	const struct weft_profile_name *name =
+		&weft_profile_names[sum->procedure];
+
+	return name->waits && !name->receives && !name->completes &&
+	       !strstr(name->name, "end") && !strstr(name->name, "recv") &&
+	       !strstr(name->name, "robe") && strncmp(name->name, "MPI_Win", 7);
+}
+
 static void print_waiting(const struct weft_profile_report *report,
 	const struct weft_profile_sum *sum, FILE *out)
 {
@@ -76,17 +87,18 @@ static void print_waiting(const struct weft_profile_report *report,
 
 	fprintf(out, "%s in %s causes %.0f %% of the waiting. ", name_of(sum),
 		sum->place, percent(sum->waiting, report->waiting));
-	if (sum->n_entries > 1 && sum->least < mean / 2)
+	if (waits_for_all(sum) && sum->n_entries > 1 && sum->least < mean / 2)
 		fprintf(out,
 			"Rank %u arrives last (it spends %.3f s there, the "
 			"mean is %.3f s): give it less work.\n",
 			sum->fastest, sum->least, mean);
-	else if (pair && pair->waiting > sum->waiting / 4)
+	else if (!waits_for_all(sum) && pair &&
+		 pair->waiting > sum->waiting / (double)report->n_recorded)
 		fprintf(out,
-			"Rank %u waits %.3f s for messages from rank %lld: see "
-			"what rank %lld does before it sends.\n",
-			pair->from, pair->waiting, (long long)pair->to,
-			(long long)pair->to);
+			"Rank %lld waits %.3f s for messages from rank %u: see "
+			"what rank %u does before it sends.\n",
+			(long long)pair->to, pair->waiting, pair->from,
+			pair->from);
 	else
 		fprintf(out,
 			"The waits are spread over the ranks: let "
@@ -108,7 +120,7 @@ static void print_advice(const struct weft_profile_report *report, FILE *out)
 {
 	const struct weft_profile_sum *wait = most_waiting(report);
 	const struct weft_profile_sum *top = NULL;
-	double setup = 0;
+	double setup = 0, busy;
 
 	for (size_t i = 0; i < report->n_sums; i++) {
 		if (is_setup(&report->sums[i]))
@@ -116,25 +128,29 @@ static void print_advice(const struct weft_profile_report *report, FILE *out)
 		else if (!top)
 			top = &report->sums[i];
 	}
+	busy = report->in_mpi - setup;
 	fputs("Look first: ", out);
-	if (!top || percent(report->in_mpi - setup, report->seconds) < 5)
+	if (!top || percent(busy, report->seconds - setup) < 5)
 		fprintf(out,
 			"Communication takes little of the time. Improve the "
 			"computation first.\n");
-	else if (wait && report->waiting > (report->in_mpi - setup) / 2)
+	else if (wait && report->waiting > busy / 2)
 		print_waiting(report, wait, out);
 	else if (count_small(top) > top->calls / 2)
 		fprintf(out,
 			"%s in %s takes %.0f %% of the time in MPI, with "
 			"messages of %.0f bytes on average. Send fewer and "
 			"longer messages.\n",
-			name_of(top), top->place,
-			percent(top->seconds, report->in_mpi),
+			name_of(top), top->place, percent(top->seconds, busy),
 			(double)top->bytes / (double)top->calls);
 	else
 		fprintf(out, "%s in %s takes %.0f %% of the time in MPI.\n",
-			name_of(top), top->place,
-			percent(top->seconds, report->in_mpi));
+			name_of(top), top->place, percent(top->seconds, busy));
+	if (setup > report->seconds / 2)
+		fprintf(out,
+			"Starting and ending MPI takes %.0f %% of this short "
+			"run; the shares of a longer run differ.\n",
+			percent(setup, report->seconds));
 }
 
 /* ---- tables ---- */
@@ -337,7 +353,7 @@ static void print_pairs(const struct weft_profile_report *report, FILE *out)
 		(unsigned long long)messages[1], bytes_text(near, bytes[1]),
 		(unsigned long long)messages[0], bytes_text(far, bytes[0]));
 	fprintf(out, "  %18s %12s %12s %11s\n", "from -> to      ", "messages",
-		"bytes", "waits s");
+		"bytes", "awaited s");
 	for (size_t i = 0; i < N_PAIRS && i < report->n_pairs; i++)
 		print_pair(&report->pairs[i], out);
 	if (report->n_pairs > N_PAIRS)
@@ -356,6 +372,7 @@ void weft_profile_page(const struct weft_profile_report *report, FILE *out)
 	print_pairs(report, out);
 	fputs("\nShares are of the time of all processes, from the first call "
 	      "to the last. Waiting is\nthe time of blocking calls beyond the "
-	      "shortest call at the same place.\n\n",
+	      "shortest call at the same place. Awaited: how long the receiver "
+	      "waited for them.\n\n",
 		out);
 }

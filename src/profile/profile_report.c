@@ -280,34 +280,60 @@ static int pair_by_bytes(const void *a, const void *b)
 	return (x->messages < y->messages) - (x->messages > y->messages);
 }
 
-static void pair_fill(const struct weft_profile_report *report,
-	struct weft_profile_pair *pair, uint32_t rank,
+/* The rank of a peer of rank `of`; -1: of another job, or several. */
+static int64_t peer_rank(const struct weft_profile_report *report, uint32_t of,
 	const struct weft_profile_peer *peer)
 {
-	const struct weft_profile_head *head = report->ranks[rank].head;
 	uint64_t proc = peer->proc - 1;
-	uint32_t to = (uint32_t)proc;
-	bool is_here = proc >> 32 == head->proc >> 32 && to < report->n_ranks &&
-		       peer->proc != WEFT_PROFILE_OTHERS;
 
-	pair->from = rank;
-	pair->to = is_here ? (int64_t)to : -1;
-	pair->messages = peer->messages;
-	pair->bytes = peer->bytes;
-	pair->waiting = (double)peer->waits * head->tick_s;
-	pair->is_local = is_here && report->ranks[to].head &&
-			 !strcmp(head->host, report->ranks[to].head->host);
+	if (peer->proc == WEFT_PROFILE_OTHERS ||
+		proc >> 32 != report->ranks[of].head->proc >> 32 ||
+		(uint32_t)proc >= report->n_ranks)
+		return -1;
+	return (int64_t)(uint32_t)proc;
+}
+
+static bool is_on_node(
+	const struct weft_profile_report *report, uint32_t a, int64_t b)
+{
+	return b >= 0 && report->ranks[b].head &&
+	       !strcmp(report->ranks[a].head->host,
+		       report->ranks[b].head->host);
+}
+
+/* Appends what rank sent to the peer, and its waits to what the peer sent. */
+static void pairs_append(struct weft_profile_report *report, uint32_t rank,
+	const struct weft_profile_peer *peer)
+{
+	int64_t other = peer_rank(report, rank, peer);
+	bool is_local = is_on_node(report, rank, other);
+
+	if (peer->messages)
+		report->pairs[report->n_pairs++] = (struct weft_profile_pair){
+			.from = rank,
+			.to = other,
+			.messages = peer->messages,
+			.bytes = peer->bytes,
+			.is_local = is_local,
+		};
+	if (peer->waits && other >= 0)
+		report->pairs[report->n_pairs++] = (struct weft_profile_pair){
+			.from = (uint32_t)other,
+			.to = rank,
+			.waiting = (double)peer->waits *
+				   report->ranks[rank].head->tick_s,
+			.is_local = is_local,
+		};
 }
 
 static int collect_pairs(struct weft_profile_report *report)
 {
-	size_t n = 0, max = 0;
+	size_t n, max = 0;
 
 	for (uint32_t r = 0; r < report->n_ranks; r++)
 		for (uint32_t t = 0; t < report->ranks[r].n_threads; t++)
-			max += weft_profile_table_at(&report->ranks[r], t)
-				       ->n_peers;
-	report->pairs = calloc(max + 1, sizeof(*report->pairs));
+			max += WEFT_PROFILE_PEERS;
+	report->pairs = calloc(2 * max + 1, sizeof(*report->pairs));
 	if (!report->pairs)
 		return WEFT_ERR_NOMEM;
 	for (uint32_t r = 0; r < report->n_ranks; r++)
@@ -315,11 +341,12 @@ static int collect_pairs(struct weft_profile_report *report)
 			const struct weft_profile_table *table =
 				weft_profile_table_at(&report->ranks[r], t);
 
-			for (int i = 0; i < WEFT_PROFILE_PEERS && n < max; i++)
+			for (int i = 0; i < WEFT_PROFILE_PEERS; i++)
 				if (table->peers[i].proc)
-					pair_fill(report, &report->pairs[n++],
-						r, &table->peers[i]);
+					pairs_append(
+						report, r, &table->peers[i]);
 		}
+	n = report->n_pairs;
 	qsort(report->pairs, n, sizeof(*report->pairs), pair_by_ranks);
 	report->n_pairs = n > 0;
 	for (size_t i = 1; i < n; i++) {

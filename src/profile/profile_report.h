@@ -38,7 +38,7 @@ struct weft_profile_pair {
 	uint32_t from;
 	int64_t to; /* rank; -1: other jobs and what did not fit */
 	uint64_t messages, bytes;
-	double waiting; /* of `from`, for messages from `to` */
+	double waiting; /* of `to`, for these messages */
 	bool is_local;	/* on one node */
 };
 

@@ -112,7 +112,9 @@ static void trace_collect(struct trace *trace, uint32_t rank, uint32_t thread,
 			end.from = table->events[i].from;
 			end.to = table->events[i].me;
 			end.tag = table->events[i].from_tag;
-			end.us = us_at(trace, rank, event->end) - 0.001;
+			/* within the slice, whose begin and length are rounded
+			 * to a nanosecond */
+			end.us = us_at(trace, rank, event->end) - 0.002;
 			trace->receives[trace->n_receives++] = end;
 		}
 	}
