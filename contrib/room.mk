@@ -43,8 +43,8 @@ EXTRA_DIST += \
 	contrib/quickstart \
 	contrib/tsan.supp
 
-# For programs that are tested under LeakSanitizer; commands for gdb.
-dist_pkgdata_DATA = contrib/lsan.supp contrib/weft-gdb.py
+# For LeakSanitizer, valgrind and gdb.
+dist_pkgdata_DATA = contrib/lsan.supp contrib/valgrind.supp contrib/weft-gdb.py
 
 check-layers check-style:
 	$(top_srcdir)/contrib/$@
