@@ -13,6 +13,7 @@ mpiexec_SOURCES = \
 	src/tools/run_delegate.c src/tools/run_delegate.h \
 	src/tools/run_hosts.c src/tools/run_hosts.h \
 	src/tools/run_io.c src/tools/run_io.h \
+	src/tools/run_mpir.c src/tools/run_mpir.h \
 	src/tools/run_opt.c src/tools/run_opt.h \
 	src/tools/run_proc.c src/tools/run_proc.h \
 	src/tools/run_profile.c src/tools/run_profile.h $(profile_report) \

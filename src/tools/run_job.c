@@ -8,6 +8,7 @@
 #include "tools/run_elf.h"
 #include "tools/run_hosts.h"
 #include "tools/run_io.h"
+#include "tools/run_mpir.h"
 #include "tools/run_proc.h"
 #include "topo/allowance.h"
 #include "topo/place.h"
@@ -456,6 +457,7 @@ static int tool_run_make_env(
 static int start_process(struct weft_run_job *run, struct weft_run_proc *proc)
 {
 	struct weft_run_start start = { .launcher = getpid(),
+		.is_held = weft_run_mpir_is_debugged(),
 		.fds = { -1, -1, -1 },
 		.cpus = run->cpus ? &run->cpus[proc->rank] : NULL };
 	int err = tool_run_make_env(run, proc, &start.env);
@@ -491,6 +493,9 @@ int weft_run_job_start(struct weft_run_job *run)
 			run->procs[rank].app = &run->opt.apps[a];
 			err = start_process(run, &run->procs[rank++]);
 		}
+	if (!err)
+		weft_run_mpir_publish(
+			run->procs, run->n, run->host, tool_run_find_program);
 	if (run->opt.is_verbose && !err)
 		weft_run_io_print(run->io, "job %s: %u processes on %s",
 			run->name, run->n, run->host);

@@ -3,6 +3,7 @@
 #include "tools/run_proc.h"
 
 #include "base/err.h"
+#include "tools/run_mpir.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -87,6 +88,8 @@ static void exec_process(
 	if (start->cpus &&
 		sched_setaffinity(0, sizeof(*start->cpus), start->cpus))
 		run_proc_exit(proc->fault, WEFT_RUN_STAGE_BIND);
+	if (start->is_held)
+		weft_run_mpir_trace();
 	run_program(proc->app, start->env);
 	run_proc_exit(proc->fault, WEFT_RUN_STAGE_EXEC);
 }
@@ -105,6 +108,8 @@ int weft_run_proc_start(
 	setpgid(pid, pid); /* in both processes, because either may run first */
 	proc->pid = pid;
 	proc->is_running = true;
+	if (start->is_held)
+		weft_run_mpir_hold(pid);
 	return 0;
 }
 

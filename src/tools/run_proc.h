@@ -47,6 +47,7 @@ struct weft_run_start {
 	int fds[3];	       /* standard input, output, error */
 	const cpu_set_t *cpus; /* or NULL */
 	pid_t launcher;	       /* pid of the caller */
+	bool is_held; /* stopped before its first instruction, for a debugger */
 };
 
 /* Maps memory for the faults of n processes, which they inherit; NULL when out

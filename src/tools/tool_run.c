@@ -15,6 +15,7 @@
 #include "tools/run_delegate.h"
 #include "tools/run_io.h"
 #include "tools/run_job.h"
+#include "tools/run_mpir.h"
 #include "tools/run_proc.h"
 #include "tools/run_profile.h"
 
@@ -106,6 +107,7 @@ static void tool_run_end_job(struct weft_run_job *run)
 	if (run->state != WEFT_RUN_JOB_GOING)
 		return;
 	run->state = WEFT_RUN_JOB_ENDING;
+	weft_run_mpir_abort();
 	run->kill_ns = after_ns(run->opt.grace_s);
 	kill_all(run, SIGTERM);
 	kill_all(run, SIGCONT); /* a stopped process cannot end */

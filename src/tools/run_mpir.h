@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * run_mpir: the process table of a job for debuggers
+ *
+ * The symbols of the MPIR Process Acquisition Interface, version 1.1: a
+ * debugger that runs mpiexec, or attaches to it, reads the table and attaches
+ * to the processes.
+ */
+#ifndef WEFT_RUN_MPIR_H
+#define WEFT_RUN_MPIR_H
+
+#include "tools/run_proc.h"
+
+/* One process; the name and the order of the fields are those of the interface.
+ */
+typedef struct {
+	char *host_name;
+	char *executable_name;
+	int pid;
+} MPIR_PROCDESC;
+
+/* True if a debugger runs mpiexec. Processes then start stopped, before their
+ * first instruction. */
+bool weft_run_mpir_is_debugged(void);
+
+/* Stops a process that has called weft_run_mpir_trace() at its exec(). Returns
+ * when it has stopped. */
+void weft_run_mpir_hold(pid_t pid);
+
+/* The process: lets the launcher stop it at its next exec(). */
+void weft_run_mpir_trace(void);
+
+/* Publishes the processes, notifies the debugger, and continues the processes
+ * when it returns. name_of writes the file of a process's program. The table
+ * exists until mpiexec ends. */
+void weft_run_mpir_publish(const struct weft_run_proc *procs, uint32_t n,
+	const char *host,
+	void (*name_of)(
+		const struct weft_run_app *app, char *file, size_t len));
+
+/* Notifies the debugger that the job ends early. */
+void weft_run_mpir_abort(void);
+
+#endif
