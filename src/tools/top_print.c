@@ -112,7 +112,7 @@ static void top_print_row(const struct weft_top_proc *proc, FILE *to)
 		is_in_call && proc->facts.object[0] ? proc->facts.object : "-");
 	weft_plain(call, sizeof(call));
 	weft_plain(object, sizeof(object));
-	fprintf(to, "%5u %7d %c %-20.20s %5s %6s %-16.16s %8s", proc->rank,
+	fprintf(to, "%5u %7d %c %-22.22s %5s %6s %-16.16s %8s", proc->rank,
 		(int)proc->pid, proc->state, call,
 		is_in_call ? print_place(proc->facts.peer, buf[0]) : "-",
 		is_in_call ? print_place(proc->facts.tag, buf[1]) : "-", object,
@@ -134,7 +134,7 @@ void weft_top_print(const struct weft_top_job *job,
 	for (uint32_t i = 0; i < verdict->n_steps; i++)
 		fprintf(to, "  %s\n", verdict->steps[i]);
 	fprintf(to,
-		"%5s %7s %1s %-20s %5s %6s %-16s %8s %6s %6s %6s %6s %6s "
+		"%5s %7s %1s %-22s %5s %6s %-16s %8s %6s %6s %6s %6s %6s "
 		"%6s %6s\n",
 		"RANK", "PID", "S", "CALL", "PEER", "TAG", "COMMUNICATOR",
 		"SINCE", "SHM/s", "RNDV/s", "NET/s", "COLL/s", "POSTED",

@@ -130,8 +130,8 @@ static void take_note(
 	proc->is_polling = false;
 	memcpy(proc->text, registry->note, sizeof(proc->text));
 	proc->text[sizeof(proc->text) - 1] = '\0';
-	snprintf(proc->facts.call, sizeof(proc->facts.call), "%.63s",
-		proc->text);
+	snprintf(proc->facts.call, sizeof(proc->facts.call), "%.60s",
+		proc->text + (strncmp(proc->text, "in ", 3) ? 0 : 3));
 }
 
 /* False: the registry could not be read. If it always changes, the last reading
