@@ -63,6 +63,15 @@ src/tools/weft-bench: $(top_srcdir)/src/tools/weft-bench.in Makefile
 		-e 's|@pkglibexecdir[@]|$(pkglibexecdir)|' \
 		$(top_srcdir)/src/tools/weft-bench.in >$@ && chmod +x $@
 
+# Starts a process under gdb in a window: mpiexec --debug.
+bin_SCRIPTS += src/tools/weft-debug
+CLEANFILES += src/tools/weft-debug
+EXTRA_DIST += src/tools/weft-debug.in
+src/tools/weft-debug: $(top_srcdir)/src/tools/weft-debug.in Makefile
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)sed -e 's|@pkgdatadir[@]|$(pkgdatadir)|' \
+		$(top_srcdir)/src/tools/weft-debug.in >$@ && chmod +x $@
+
 fill_in = sed -e 's|@CC[@]|$(CC)|; s|@CXX[@]|$(CXX)|' \
 	-e 's|@includedir[@]|$(includedir)|; s|@libdir[@]|$(libdir)|' \
 	-e 's|@prefix[@]|$(prefix)|; s|@exec_prefix[@]|$(exec_prefix)|' \

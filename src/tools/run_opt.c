@@ -56,6 +56,7 @@ enum opt_id {
 	OPT_UNIVERSE,
 	OPT_REPORT,
 	OPT_PROFILE,
+	OPT_DEBUG,
 	OPT_IGNORE,
 	OPT_VERBOSE,
 	OPT_HELP,
@@ -116,6 +117,8 @@ static const struct opt_name opt_names[] = {
 	{ "usize", OPT_UNIVERSE, true },
 	{ "report-bindings", OPT_REPORT, false },
 	{ "profile", OPT_PROFILE, false }, /* or with =FILE */
+	{ "debug", OPT_DEBUG, false },
+	{ "debugger", OPT_DEBUG, false },
 	{ "allow-run-as-root", OPT_IGNORE, false },
 	{ "q", OPT_IGNORE, false },
 	{ "quiet", OPT_IGNORE, false },
@@ -158,6 +161,9 @@ static const char help_text[] =
 	"  --report-bindings       print the processors of each process\n"
 	"  --profile[=FILE.json]   print the time in MPI at the end, or write "
 	"FILE, too\n"
+	"  --debug                 start each process under gdb, in a window "
+	"of xterm\n"
+	"                          or tmux\n"
 	"  --oversubscribe         allow more processes than cores (always "
 	"allowed here)\n"
 	"  --tag-output            start each line with [rank]<stream>:\n"
@@ -435,6 +441,9 @@ static int job_option(struct weft_run_opt *opt, const struct opt_name *name,
 	case OPT_PROFILE:
 		opt->profile = value ? value : "on";
 		return 0;
+	case OPT_DEBUG:
+		opt->is_debugged = true;
+		return 0;
 	case OPT_VERBOSE:
 		opt->is_verbose = true;
 		return 0;
@@ -624,6 +633,28 @@ int weft_run_opt_setenv(struct weft_run_opt *opt, const char *pair)
 	return env_push_take(&opt->env, strdup(pair));
 }
 
+int weft_run_opt_prefix(struct weft_run_opt *opt, const char *word)
+{
+	opt->prefix = strdup(word);
+	if (!opt->prefix)
+		return WEFT_ERR_NOMEM;
+	for (size_t a = 0; a < opt->n_apps; a++) {
+		struct weft_run_app *app = &opt->apps[a];
+		size_t n = 0;
+		char **argv;
+
+		while (app->argv[n])
+			n++;
+		argv = calloc(n + 2, sizeof(*argv));
+		if (!argv)
+			return WEFT_ERR_NOMEM;
+		argv[0] = opt->prefix;
+		memcpy(argv + 1, app->argv, n * sizeof(*argv));
+		app->argv = app->own_argv = argv;
+	}
+	return 0;
+}
+
 /* Parses an app context from argv[*at] to ":" or the end. */
 static int app_parse(struct weft_run_opt *opt, char **argv, int *at)
 {
@@ -793,9 +824,12 @@ static void env_fini(struct weft_run_env *env)
 
 void weft_run_opt_fini(struct weft_run_opt *opt)
 {
-	for (size_t a = 0; a < opt->n_apps; a++)
+	for (size_t a = 0; a < opt->n_apps; a++) {
 		env_fini(&opt->apps[a].env);
+		free(opt->apps[a].own_argv);
+	}
 	env_fini(&opt->env);
+	free(opt->prefix);
 	free(opt->apps);
 	free(opt->file_argv);
 	free(opt->file_text);

@@ -30,7 +30,8 @@ struct weft_run_app {
 	const char *wdir; /* or NULL */
 	const char *path; /* directories to search for the program, or NULL */
 	struct weft_run_env env;
-	char **argv; /* NULL-terminated; argv[0] is the program */
+	char **argv;	 /* NULL-terminated; argv[0] is the program */
+	char **own_argv; /* argv if weft_run_opt_prefix() made it; or NULL */
 };
 
 enum weft_run_tag { WEFT_RUN_TAG_NONE, WEFT_RUN_TAG_RANK, WEFT_RUN_TAG_STREAM };
@@ -64,7 +65,9 @@ struct weft_run_opt {
 	bool oversubscribe;	/* for srun and prterun */
 	bool report_bindings;
 	const char *profile; /* "on", a file, or NULL */
+	bool is_debugged;    /* --debug */
 	bool is_verbose;
+	char *prefix;	  /* of weft_run_opt_prefix(), or NULL */
 	char **file_argv; /* of -configfile, or NULL */
 	char *file_text;
 };
@@ -79,6 +82,10 @@ void weft_run_opt_fini(struct weft_run_opt *opt);
 
 /* Sets "NAME=VALUE" for all processes. 0 or WEFT_ERR_NOMEM. */
 int weft_run_opt_setenv(struct weft_run_opt *opt, const char *pair);
+
+/* Puts a word in front of the commands of all app contexts. Called at most
+ * once. 0 or WEFT_ERR_NOMEM. */
+int weft_run_opt_prefix(struct weft_run_opt *opt, const char *word);
 
 /* True if PATH has a program of this name. */
 bool weft_run_has_program(const char *name);

@@ -17,9 +17,7 @@
 #define TO_FILES                                                            \
 	"redirect the output to a file with the shell; -l or --tag-output " \
 	"starts each line with its rank"
-#define DEBUGGER                                                               \
-	"start the debugger as the program: mpiexec -n 2 xterm -e gdb --args " \
-	"program"
+#define DEBUGGER "--debug starts each process under gdb in a window of its own"
 
 const struct weft_run_othermpi *weft_run_othermpi_find(const char *option)
 {
@@ -71,7 +69,6 @@ const struct weft_run_othermpi *weft_run_othermpi_find(const char *option)
 			"append 2>&1 to the command" },
 		{ "stdin", 1, true, "only rank 0 reads standard input" },
 		{ "s", 1, true, "only rank 0 reads standard input" },
-		{ "debug", 0, true, DEBUGGER },
 		{ "gdb", 0, true, DEBUGGER },
 		{ "xterm", 1, true, DEBUGGER },
 		{ "soft", 1, true, "-n accepts one number" },

@@ -713,6 +713,28 @@ static int tool_run_launch(struct weft_run_job *run)
 	return run->status;
 }
 
+/* Starts weft-debug for each process: that beside this program, else that of
+ * PATH. */
+static int set_up_debug(struct weft_run_opt *opt)
+{
+	char path[4096] = "weft-debug";
+	char dir[sizeof(path) - sizeof("/weft-debug")];
+	ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
+	char *slash;
+
+	if (!opt->is_debugged)
+		return 0;
+	dir[n > 0 ? n : 0] = '\0';
+	slash = strrchr(dir, '/');
+	if (slash) {
+		*slash = '\0';
+		snprintf(path, sizeof(path), "%s/weft-debug", dir);
+		if (access(path, X_OK))
+			strcpy(path, "weft-debug");
+	}
+	return weft_run_opt_prefix(opt, path);
+}
+
 static int fail_output(void)
 {
 	fprintf(stderr, "mpiexec: cannot write standard output: %s\n",
@@ -740,6 +762,8 @@ int main(int argc, char **argv)
 		err = weft_run_profile_set_up(&run.opt);
 		if (err)
 			status = tool_run_fail("--profile", err);
+		else if ((err = set_up_debug(&run.opt)) != 0)
+			status = tool_run_fail("--debug", err);
 		else
 			status = weft_run_delegate(&run.opt);
 		if (!err && status == WEFT_RUN_DELEGATE_NONE)
