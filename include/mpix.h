@@ -79,6 +79,10 @@ int PMPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_funct
 #define PMPI_Comm_get_failed PMPIX_Comm_get_failed
 #define MPI_Comm_ack_failed MPIX_Comm_ack_failed
 #define PMPI_Comm_ack_failed PMPIX_Comm_ack_failed
+#define MPI_Comm_revoke MPIX_Comm_revoke
+#define PMPI_Comm_revoke PMPIX_Comm_revoke
+#define MPI_Comm_is_revoked MPIX_Comm_is_revoked
+#define PMPI_Comm_is_revoked PMPIX_Comm_is_revoked
 
 /* The failed members that this process knows, in an order that does not change;
  * and their acknowledgement, of the first num_to_ack of them. */
@@ -87,7 +91,13 @@ int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
 int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
 int PMPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
 
-/* The earlier form of the same. */
+/* Ends communication on a communicator, at all members. One member calls this. */
+int MPIX_Comm_revoke(MPI_Comm comm);
+int PMPIX_Comm_revoke(MPI_Comm comm);
+int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+
+/* The earlier form of the first two. */
 int MPIX_Comm_failure_ack(MPI_Comm comm);
 int PMPIX_Comm_failure_ack(MPI_Comm comm);
 int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);

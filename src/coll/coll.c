@@ -36,8 +36,11 @@ static void coll_write(struct weft_sched *sched, enum weft_coll_kind kind,
 	}
 }
 
-static int check_defined(enum weft_coll_kind kind, const struct weft_comm *comm)
+/* VCI's lock held. */
+static int check_comm(enum weft_coll_kind kind, const struct weft_comm *comm)
 {
+	if (weft_unlikely(weft_comm_is_revoked(comm)))
+		return weft_comm_revoked(comm);
 	if (!comm->is_inter || inter[kind])
 		return 0;
 	return weft_err_set(WEFT_ERR_COMM,
@@ -47,7 +50,7 @@ static int check_defined(enum weft_coll_kind kind, const struct weft_comm *comm)
 int weft_coll_start_locked(enum weft_coll_kind kind,
 	const struct weft_coll *args, struct weft_req **req_out)
 {
-	int err = check_defined(kind, args->comm);
+	int err = check_comm(kind, args->comm);
 
 	if (!err)
 		err = weft_sched_list_create(
@@ -75,7 +78,8 @@ int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args)
 	const bool is_user = args->ctx_offset == WEFT_CTX_OFFSET_COLL;
 	int err;
 
-	if (weft_likely(comm->coll.shm && is_user)) {
+	if (weft_likely(
+		    comm->coll.shm && is_user && !weft_comm_is_revoked(comm))) {
 		err = weft_shm_coll_try(kind, args);
 		if (weft_likely(!err)) {
 			weft_event_raise(WEFT_EVENT_coll_algorithm,
@@ -91,7 +95,7 @@ int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args)
 		}
 	}
 	weft_vci_lock(comm->vci);
-	err = check_defined(kind, comm);
+	err = check_comm(kind, comm);
 	if (!err && !comm->coll.is_settled && is_user &&
 		weft_coll_settle_is_due(comm))
 		err = weft_coll_settle(args, kind);
@@ -113,7 +117,7 @@ int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
 	int err;
 
 	weft_vci_lock(vci);
-	err = check_defined(kind, args->comm);
+	err = check_comm(kind, args->comm);
 	if (!err)
 		err = weft_sched_list_create(kind, args, coll_write,
 			WEFT_TAG_COLL_PERSISTENT, req_out);

@@ -337,6 +337,10 @@ static int shm_coll_wait_error(const struct shm_wait *a)
 
 	if (!a->is_space)
 		err = error_in_slot(a->r, a->rank);
+	if (err == WEFT_ERR_REVOKED)
+		weft_revoke_arrive_locked(comm);
+	if (!err && weft_comm_is_revoked(comm))
+		err = weft_comm_revoked(comm);
 	if (!err && comm->failed)
 		err = weft_comm_failed(comm);
 	if (!err)

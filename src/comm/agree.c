@@ -217,6 +217,8 @@ int weft_agree_start(struct weft_agree *a)
 
 	weft_lock_assert_locked(&comm->vci->lock);
 	a->tree = comm->is_inter ? comm->local : comm;
+	if (!a->err && weft_comm_is_revoked(comm))
+		a->err = weft_comm_revoked(comm);
 	n_records = (size_t)comm->size +
 		    (comm->is_inter ? (size_t)comm->remote_size : 0);
 	a->buf_len = WORDS_LEN + n_records * a->len;

@@ -64,10 +64,12 @@ static void on_barrier_done(struct weft_agree *agree)
 	weft_agree_fini(agree);
 }
 
-static bool has_failed_member(const struct weft_comm *comm)
+/* True if the communicator cannot be closed by a barrier: a member has failed,
+ * or it is revoked. */
+static bool is_broken(const struct weft_comm *comm)
 {
-	return comm->failed || weft_failed_in(comm->group) ||
-	       weft_failed_in(comm->remote);
+	return comm->failed || weft_comm_is_revoked(comm) ||
+	       weft_failed_in(comm->group) || weft_failed_in(comm->remote);
 }
 
 static void notify_departed(struct closing *c)
@@ -82,7 +84,7 @@ static void notify_departed(struct closing *c)
 /* True if the close is over, with or without an error. */
 static bool disconnect_is_over(struct closing *c)
 {
-	if (!has_failed_member(c->comm))
+	if (!is_broken(c->comm))
 		return c->is_done;
 	notify_departed(c);
 	return weft_p2p_is_departed_sent_locked(c->comm) ||
@@ -98,8 +100,12 @@ static void closing_advance(struct closing *c)
 		return;
 	if (!c->is_forced && comm->refs > 1)
 		return;
-	if (has_failed_member(comm))
+	if (is_broken(comm))
 		notify_departed(c);
+	if (weft_comm_is_revoked(comm)) {
+		c->is_done = true;
+		return;
+	}
 	if (!weft_p2p_is_flushed_locked(comm))
 		return;
 	c->in_barrier = true;
@@ -175,7 +181,8 @@ static int report_left(struct weft_comm *comm, const struct closing *c)
 	struct weft_session *session = comm->child.session;
 	struct weft_leak leak = { 0 };
 
-	weft_leak_report(comm, c && c->is_done && !c->err,
+	weft_leak_report(comm,
+		c && c->is_done && !c->err && !weft_comm_is_revoked(comm),
 		session && session->is_closing ? &session->leak : &leak);
 	return weft_leak_raise(&leak);
 }
@@ -191,6 +198,8 @@ static int destroy_and_report(struct weft_child *child)
 	int report_err = report_left(comm, c);
 
 	err = err ? err : report_err;
+	if (err == WEFT_ERR_REVOKED)
+		err = 0; /* the barrier had begun before */
 	if (err == WEFT_ERR_PEER && comm->failed)
 		err = weft_comm_failed(comm);
 	weft_p2p_purge_locked(comm);

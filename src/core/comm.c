@@ -231,18 +231,27 @@ void weft_comm_destroy(struct weft_comm *comm)
 	weft_table_free(&weft_comms, comm);
 }
 
+void weft_comm_forget_peers(struct weft_comm *comm)
+{
+	for (uint32_t i = 0; i < n_chunks(comm); i++) {
+		free(comm->peers[i]);
+		comm->peers[i] = NULL;
+	}
+}
+
 struct weft_peer *weft_comm_peer_new(struct weft_comm *comm, uint32_t rank)
 {
 	struct weft_peer ***chunk = &comm->peers[rank / WEFT_COMM_PEERS];
-	struct weft_peer *peer;
+	struct weft_peer *peer = weft_peer_of(
+		comm->vci, weft_vci_addr(weft_group_proc(comm->remote, rank),
+				   comm->vcis ? comm->vcis[rank] : 0));
 
+	if (weft_comm_is_revoked(comm))
+		return peer;
 	if (!*chunk)
 		*chunk = calloc(WEFT_COMM_PEERS, sizeof(**chunk));
 	if (!*chunk)
 		return NULL;
-	peer = weft_peer_of(
-		comm->vci, weft_vci_addr(weft_group_proc(comm->remote, rank),
-				   comm->vcis ? comm->vcis[rank] : 0));
 	(*chunk)[rank % WEFT_COMM_PEERS] = peer;
 	return peer;
 }

@@ -14,6 +14,7 @@
 #include "core/match.h"
 #include "transport/peer.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 struct weft_info;
@@ -100,7 +101,8 @@ struct weft_comm {
 	struct weft_comm_coll coll;
 	struct weft_comm_ctl ctl;
 	uint32_t refs;
-	uint64_t failed;  /* process number of a failed member, + 1 */
+	uint64_t failed;	/* process number of a failed member, + 1 */
+	atomic_bool is_revoked; /* set under the lock; see p2p/revoke.c */
 	uint32_t n_acked; /* failed members that the program has acknowledged;
 			     see core/failed.h */
 	int coll_err; /* error of a collective here, or 0; messages of the other
@@ -182,16 +184,35 @@ int weft_comm_explain(const struct weft_comm *comm, int err);
  * lock held. */
 void weft_comm_close(struct weft_comm *comm);
 
+/* True if a member has revoked the communicator. Any thread. */
+static inline bool weft_comm_is_revoked(const struct weft_comm *comm)
+{
+	return atomic_load_explicit(&comm->is_revoked, memory_order_relaxed);
+}
+
+/* Drops the cache of peers, for ever: weft_comm_peer_cached() returns NULL from
+ * now on. The communicator is revoked. VCI's lock held, here and below. */
+void weft_comm_forget_peers(struct weft_comm *comm);
+
 /* Slow path of weft_comm_peer(): creates the peer. */
 struct weft_peer *weft_comm_peer_new(struct weft_comm *comm, uint32_t rank);
+
+/* The peer of a rank, or NULL if none is cached: the first message to it is not
+ * sent yet, or the communicator is revoked. */
+static inline struct weft_peer *weft_comm_peer_cached(
+	const struct weft_comm *comm, uint32_t rank)
+{
+	struct weft_peer **chunk = comm->peers[rank / WEFT_COMM_PEERS];
+
+	return chunk ? chunk[rank % WEFT_COMM_PEERS] : NULL;
+}
 
 /* The peer that sends to `rank` go to (remote group); rank must be in range.
  * NULL when out of memory. VCI's lock held. */
 static inline struct weft_peer *weft_comm_peer(
 	struct weft_comm *comm, uint32_t rank)
 {
-	struct weft_peer **chunk = comm->peers[rank / WEFT_COMM_PEERS];
-	struct weft_peer *peer = chunk ? chunk[rank % WEFT_COMM_PEERS] : NULL;
+	struct weft_peer *peer = weft_comm_peer_cached(comm, rank);
 
 	return weft_likely(peer) ? peer : weft_comm_peer_new(comm, rank);
 }

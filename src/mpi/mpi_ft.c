@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_ft: failed processes, and how a program goes on without them (ULFM)
  *
- * All calls of this file are local. */
+ * No call of this file waits for another process. */
 #include "mpi_check.h"
 
 #include "core/failed.h"
@@ -42,6 +42,19 @@ static int mpi_comm_failure_get_acked(
 	struct weft_comm *comm, struct weft_group **failedgrp)
 {
 	return weft_failed_group(comm, weft_failed_ack(comm, 0), failedgrp);
+}
+
+static int mpi_comm_revoke(struct weft_comm *comm)
+{
+	weft_revoke(comm);
+	return 0;
+}
+
+static int mpi_comm_is_revoked(struct weft_comm *comm, int *flag)
+{
+	poll_failures(comm);
+	*flag = weft_comm_is_revoked(comm);
+	return 0;
 }
 
 #include "api_ft.h"

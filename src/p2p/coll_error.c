@@ -55,6 +55,8 @@ void weft_send_coll_error_locked(const struct weft_msg *msg, int err)
 		return;
 	word.failed.len = coll_error_describe(err, msg->comm, word.text);
 	peer = weft_comm_peer(msg->comm, (uint32_t)msg->rank);
+	if (peer)
+		weft_revoke_repeat(msg->comm, peer);
 	/* out of memory: the receiver cannot be notified */
 	if (peer)
 		(void)weft_peer_control(peer, &head, &word,

@@ -178,6 +178,7 @@ static void failure_record(struct weft_peer *peer)
 
 		if (comm->failed)
 			failure_refuse(comm);
+		weft_revoke_on_failed(comm, peer->proc);
 	}
 }
 

@@ -96,6 +96,8 @@ int weft_failure_source(struct weft_comm *comm, int32_t rank)
 
 	if (weft_likely(!comm->vci->n_failed))
 		return 0;
+	if (weft_comm_is_revoked(comm))
+		return weft_comm_revoked(comm);
 	if (rank < 0 && weft_failed_is_unacked(comm))
 		return weft_comm_failed(comm);
 	if (rank < 0)
@@ -127,6 +129,8 @@ static int failure_receive(const struct weft_req *req)
 	uint64_t ctx_offset = req->ctx % WEFT_CTX_OFFSET_END;
 	int err = 0;
 
+	if (weft_comm_is_revoked(comm))
+		return weft_comm_revoked(comm);
 	if (weft_failure_prevents(comm, req->ctx, req->tag))
 		return weft_comm_failed(comm);
 	/* for a departed source the receive ends when it is waited for, because

@@ -51,6 +51,7 @@ int weft_p2p_open(struct weft_vci *vci)
 		[WEFT_WIRE_PONG] = weft_flush_on_pong,
 		[WEFT_WIRE_COLL_ERROR] = weft_recv_on_coll_error,
 		[WEFT_WIRE_DEPARTED] = weft_departed_on_departed,
+		[WEFT_WIRE_REVOKE] = weft_revoke_on_revoke,
 	};
 
 	vci->p2p = calloc(1, sizeof(*vci->p2p));

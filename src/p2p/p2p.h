@@ -77,6 +77,17 @@ int weft_departed_member(const struct weft_comm *comm, int32_t rank);
  * description of other errors. VCI's lock held. */
 void weft_failure_explain(const struct weft_req *req);
 
+/* Revokes a communicator at all its members that live: operations that have not
+ * matched end with WEFT_ERR_REVOKED, and later ones fail with it. Does not
+ * wait. Takes the lock of each VCI of the communicator. */
+void weft_revoke(struct weft_comm *comm);
+
+/* Another member reports that the communicator is revoked. VCI's lock held. */
+void weft_revoke_arrive_locked(struct weft_comm *comm);
+
+/* Returns WEFT_ERR_REVOKED and describes it. */
+int weft_comm_revoked(const struct weft_comm *comm);
+
 /* weft_req_wait_in() for a call that leaves no receive active: a receive from
  * any source ends, too. VCI's lock held. */
 void weft_recv_wait_more(

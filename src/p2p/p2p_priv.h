@@ -306,6 +306,20 @@ void weft_cancel_send(struct weft_req *req);
  * send does not complete by this: the fabric has yet to complete it. */
 bool weft_cancel_give_up(struct weft_req *req);
 
+/* ---- revoke.c ---- */
+
+/* Sends REVOKE to a member again, if the communicator is revoked, so that a
+ * message after it does not arrive first. */
+void weft_revoke_repeat(const struct weft_comm *comm, struct weft_peer *peer);
+
+/* Refuses an announced message on a revoked communicator. */
+void weft_revoke_refuse(
+	const struct weft_comm *comm, struct weft_peer *peer, uint64_t sreq);
+
+/* A process has failed: if the communicator is revoked and the process was to
+ * forward that, sends REVOKE to all members. */
+void weft_revoke_on_failed(struct weft_comm *comm, uint64_t proc);
+
 /* ---- failure.c, departed.c ---- */
 
 /* Completes all requests that wait for a peer that died, with peer->err. */
@@ -369,6 +383,6 @@ weft_wire_fn weft_rndv_on_cts, weft_rndv_on_frag, weft_rndv_on_fin;
 weft_wire_fn weft_rndv_on_help, weft_rndv_on_helped;
 weft_wire_fn weft_cancel_on_cancel, weft_cancel_on_ack;
 weft_wire_fn weft_flush_on_ping, weft_flush_on_pong;
-weft_wire_fn weft_departed_on_departed;
+weft_wire_fn weft_departed_on_departed, weft_revoke_on_revoke;
 
 #endif

@@ -76,7 +76,8 @@ static void raise_unexpected(const struct weft_comm *comm,
 static int queue_eager(struct weft_comm *comm, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
-	if (weft_failure_prevents(comm, head->ctx, head->tag)) {
+	if (weft_comm_is_revoked(comm) ||
+		weft_failure_prevents(comm, head->ctx, head->tag)) {
 		weft_p2p_return_credit(peer, len);
 		return 0;
 	}
@@ -192,6 +193,10 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 		weft_control_fin(peer, rts.sreq, WEFT_WIRE_DELIVERED);
 		return;
 	}
+	if (weft_comm_is_revoked(comm)) {
+		weft_revoke_refuse(comm, peer, rts.sreq);
+		return;
+	}
 	if (weft_failure_prevents(comm, head->ctx, head->tag)) {
 		weft_control_fin(
 			peer, rts.sreq, WEFT_WIRE_PROC_FAILED + comm->failed);
@@ -256,7 +261,7 @@ void weft_recv_on_coll_error(struct weft_vci *vci, struct weft_peer *peer,
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (req)
 		weft_coll_error_end(req, word.err, text, word.len);
-	else if (!end_other(comm, head) &&
+	else if (!end_other(comm, head) && !weft_comm_is_revoked(comm) &&
 		 !weft_failure_prevents(comm, head->ctx, head->tag) &&
 		 queue_coll_error(comm, peer, head, word.err, text, word.len))
 		weft_dispatch_drop(vci, "out of memory");

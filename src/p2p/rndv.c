@@ -339,7 +339,9 @@ static bool send_ends(struct weft_req *req, uint64_t how)
 
 	if (how == WEFT_WIRE_DATA_FAILED)
 		err = lost(req->peer, "receive");
-	if (how > WEFT_WIRE_PROC_FAILED) {
+	if (how == WEFT_WIRE_REVOKED) {
+		err = weft_comm_revoked(req->comm);
+	} else if (how > WEFT_WIRE_PROC_FAILED) {
 		weft_failure_record(req->comm, how - WEFT_WIRE_PROC_FAILED);
 		err = weft_comm_failed(req->comm);
 	}
@@ -360,6 +362,7 @@ void weft_rndv_on_fin(struct weft_vci *vci, struct weft_peer *peer,
 	(void)head;
 	if (!weft_wire_get_fin(&fin, payload, len) ||
 		(fin.status > WEFT_WIRE_PROC_FAILED &&
+			fin.status != WEFT_WIRE_REVOKED &&
 			!weft_failure_is_known(
 				vci, fin.status - WEFT_WIRE_PROC_FAILED))) {
 		weft_dispatch_drop(vci, "malformed end of a message");

@@ -223,6 +223,16 @@ int weft_send_push(struct weft_peer *peer, struct weft_out *out)
 	return 0;
 }
 
+/* Why a send cannot start: its peer is NULL or has failed. */
+static __attribute__((cold, noinline)) int send_begin_refusal(
+	const struct weft_req *req)
+{
+	if (weft_comm_is_revoked(req->comm))
+		return weft_comm_revoked(req->comm);
+	return req->peer ? weft_failure_source(req->comm, req->src)
+			 : WEFT_ERR_NOMEM;
+}
+
 static int send_begin(struct weft_req *req, bool is_uncancellable)
 {
 	struct weft_peer *peer;
@@ -236,11 +246,12 @@ static int send_begin(struct weft_req *req, bool is_uncancellable)
 		weft_req_complete(req, 0);
 		return 0;
 	}
-	peer = weft_comm_peer(req->comm, (uint32_t)req->src);
+	peer = weft_comm_peer_cached(req->comm, (uint32_t)req->src);
+	if (weft_unlikely(!peer) && !weft_comm_is_revoked(req->comm))
+		peer = weft_comm_peer_new(req->comm, (uint32_t)req->src);
 	req->peer = peer;
 	if (weft_unlikely(!peer || peer->state == WEFT_PEER_FAILED)) {
-		rc = peer ? weft_failure_source(req->comm, req->src)
-			  : WEFT_ERR_NOMEM;
+		rc = send_begin_refusal(req);
 		weft_req_complete(req, rc);
 		return rc;
 	}
@@ -277,7 +288,7 @@ static inline __attribute__((always_inline)) bool send_fast(
 	if (msg->rank < 0 || !msg->type->is_contig ||
 		msg->mode == WEFT_SEND_SYNC)
 		return false;
-	peer = weft_comm_peer(comm, (uint32_t)msg->rank);
+	peer = weft_comm_peer_cached(comm, (uint32_t)msg->rank);
 	if (!peer || !peer->is_shm || len > peer->shm_eager ||
 		!weft_peer_is_clear(peer) ||
 		peer->credit < (int64_t)(len + WEFT_EAGER_OVERHEAD))

@@ -62,6 +62,7 @@ enum weft_wire_op {
 			     or 0 */
 	WEFT_WIRE_EXIT,	  /* the job ends without a fault, and the receiver with
 			     it */
+	WEFT_WIRE_REVOKE, /* the communicator of this context is revoked */
 	WEFT_WIRE_OP_END,
 };
 
@@ -82,6 +83,9 @@ enum weft_wire_end {
 	WEFT_WIRE_PROC_FAILED, /* and above: a member of the communicator has
 				  died; its process number + 1 is added */
 };
+
+/* Status of a FIN, too: the receiver's communicator is revoked. */
+#define WEFT_WIRE_REVOKED UINT64_MAX
 
 /* Status of a CANCEL_ACK. */
 enum weft_wire_cancelled {
