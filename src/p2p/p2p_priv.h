@@ -306,7 +306,10 @@ void weft_cancel_send(struct weft_req *req);
  * send does not complete by this: the fabric has yet to complete it. */
 bool weft_cancel_give_up(struct weft_req *req);
 
-/* ---- revoke.c ---- */
+/* ---- revoke_send.c ---- */
+
+/* Sends REVOKE to the members that this one has to notify. */
+void weft_revoke_forward(struct weft_comm *comm);
 
 /* Sends REVOKE to a member again, if the communicator is revoked, so that a
  * message after it does not arrive first. */
