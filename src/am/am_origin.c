@@ -215,13 +215,24 @@ static int am_try_turn(struct weft_am_channel *channel, void *arg)
 	return channel->is_posting ? WEFT_AGAIN : 0;
 }
 
+static inline int am_try(
+	struct weft_am_channel *channel, weft_am_try_fn *fn, void *arg)
+{
+	const struct weft_am_ops *ops;
+	int err = fn(channel, arg);
+
+	if (weft_likely(err != WEFT_AGAIN))
+		return err;
+	ops = channel->am->ops;
+	return ops->wait(channel, ops->posting, fn, arg);
+}
+
 int weft_am_post_queue(struct weft_am_channel *channel)
 {
-	const char *what = channel->am->ops->posting;
 	struct am_message message;
 	uint8_t *queue;
 	int err = weft_unlikely(channel->is_posting)
-			  ? weft_am_try(channel, what, am_try_turn, NULL)
+			  ? am_try(channel, am_try_turn, NULL)
 			  : 0;
 
 	if (err || !channel->len)
@@ -232,7 +243,7 @@ int weft_am_post_queue(struct weft_am_channel *channel)
 	channel->queue = NULL;
 	channel->len = channel->n_queued = 0;
 	channel->is_posting = true;
-	err = weft_am_try(channel, what, am_try_post, &message);
+	err = am_try(channel, am_try_post, &message);
 	channel->is_posting = false;
 	if (channel->queue)
 		free(queue);
@@ -241,18 +252,31 @@ int weft_am_post_queue(struct weft_am_channel *channel)
 	return err;
 }
 
+static __attribute__((noinline)) int am_prepare(
+	struct weft_am_channel *channel, uint8_t kind, size_t size)
+{
+	int err = 0;
+
+	for (;;) {
+		if (channel->is_gated)
+			err = channel->am->ops->pass_gate(channel, kind);
+		if (err || weft_am_fits(channel, size))
+			return err;
+		err = weft_am_post_queue(channel);
+		if (err)
+			return err;
+	}
+}
+
 uint8_t *weft_am_add(struct weft_am_channel *channel,
 	const struct weft_wire_am *rec, size_t len, int *err)
 {
 	size_t size = weft_am_size(rec, len);
 	uint8_t *data;
 
-	for (*err = 0;; *err = weft_am_post_queue(channel)) {
-		if (weft_unlikely(channel->is_gated) && !*err)
-			*err = channel->am->ops->pass_gate(channel, rec->kind);
-		if (*err || weft_am_fits(channel, size))
-			break;
-	}
+	*err = weft_unlikely(channel->is_gated || !weft_am_fits(channel, size))
+		       ? am_prepare(channel, rec->kind, size)
+		       : 0;
 	data = *err ? NULL : weft_am_append(channel, rec, len);
 	if (!data && !*err)
 		*err = WEFT_ERR_NOMEM;
