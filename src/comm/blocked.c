@@ -11,6 +11,7 @@
 #include "p2p/p2p.h"
 #include "comm/create.h"
 #include "comm/disconnect.h"
+#include "era/era_comm.h"
 #include "watchdog/query.h"
 
 #include <stdio.h>
@@ -366,6 +367,22 @@ static enum weft_wire_met answer_join(struct weft_vci *vci,
 						: WEFT_WIRE_UNMET;
 }
 
+/* Answers whether this process has called an agreement. */
+static enum weft_wire_met answer_agree(struct weft_vci *vci,
+	const struct weft_wire_query *query, uint64_t querier,
+	uint32_t *owner_out)
+{
+	const struct weft_comm *comm = weft_vci_core_comm(vci, query->what);
+
+	(void)querier;
+	if (!comm)
+		return WEFT_WIRE_MET;
+	if (comm->child.session)
+		*owner_out = comm->child.session->number;
+	return weft_era_comm_begun(comm) >= query->round ? WEFT_WIRE_MET
+							 : WEFT_WIRE_UNMET;
+}
+
 /* Answers whether this process has sent the context id of a creation. An id
  * that progress may still send counts as sent. */
 static enum weft_wire_met answer_create(struct weft_vci *vci,
@@ -428,6 +445,7 @@ void weft_blocked_open(struct weft_vci *vci)
 	weft_query_set(WEFT_WIRE_NEED_ROUND, answer_join);
 	weft_query_set(WEFT_WIRE_NEED_SIDE, answer_join);
 	weft_query_set(WEFT_WIRE_NEED_INTERCOMM, answer_join);
+	weft_query_set(WEFT_WIRE_NEED_AGREE, answer_agree);
 }
 
 void weft_blocked_begin(struct weft_blocked *b)

@@ -36,7 +36,7 @@ enum { WEFT_BLOCKED_ABOVE = 33 };
 /* A collective creation from a communicator, which waits for these ranks to
  * join. */
 struct weft_blocked_join {
-	enum weft_wire_need need; /* ROUND, ENDPOINTS, SIDE, INTERCOMM */
+	enum weft_wire_need need; /* ROUND, ENDPOINTS, SIDE, INTERCOMM, AGREE */
 	uint32_t round;
 	bool is_all; /* all members must join; otherwise: */
 	uint32_t n;

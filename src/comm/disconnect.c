@@ -30,6 +30,7 @@
 #include "comm/blocked.h"
 #include "core/failed.h"
 #include "core/session_data.h"
+#include "era/era_comm.h"
 
 #include <stdlib.h>
 
@@ -209,6 +210,7 @@ static int destroy_and_report(struct weft_child *child)
 			weft_world.comms[i] = NULL;
 	if (comm->state != WEFT_COMM_FREED)
 		weft_obj_renew(comm); /* requests may still refer to it */
+	weft_era_comm_forget(comm);
 	weft_comm_close(comm);
 	if (comm->local) {
 		weft_comm_close(comm->local);

@@ -17,6 +17,7 @@
 #include "comm/create.h"
 #include "comm/disconnect.h"
 #include "comm/leak.h"
+#include "era/era_comm.h"
 #include "io/cb_cache.h"
 #include "session/exit.h"
 #include "session/session_hint.h"
@@ -65,6 +66,7 @@ static void vci_on_close(struct weft_vci *vci)
 	if (vci == &weft_proc.vci)
 		weft_win_rma_close();
 	weft_disconnect_close(vci);
+	weft_era_comm_close(vci);
 	weft_coll_close(vci);
 	weft_p2p_close(vci);
 	weft_vci_core_close(vci);
@@ -79,6 +81,8 @@ int weft_session_open_vci(struct weft_vci *vci)
 		err = weft_p2p_open(vci);
 	if (!err)
 		err = weft_disconnect_open(vci);
+	if (!err)
+		err = weft_era_comm_open(vci);
 	if (err)
 		return err;
 	weft_win_open(vci);

@@ -635,6 +635,8 @@ void weft_peer_fail(struct weft_peer *peer, int err)
 	peer->vci->on_failed(peer);
 	if (peer->vci->on_win_failed)
 		peer->vci->on_win_failed(peer);
+	if (peer->vci->on_era_failed)
+		peer->vci->on_era_failed(peer);
 }
 
 bool weft_peer_has_ended(const struct weft_peer *peer, char *what, size_t len)

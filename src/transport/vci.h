@@ -33,6 +33,7 @@ struct weft_vci_comm;
 struct weft_tmp;
 struct weft_vci_core;
 struct weft_vci_p2p;
+struct weft_vci_era;
 
 /* Handles messages of one op; see dispatch.h. */
 typedef void weft_wire_fn(struct weft_vci *vci, struct weft_peer *peer,
@@ -81,6 +82,7 @@ struct weft_vci {
 	struct weft_vci_core *core; /* parts of other rooms, which this room
 				      does not access */
 	struct weft_vci_p2p *p2p;
+	struct weft_vci_era *era;
 	struct weft_vci_comm *comm;
 	struct weft_tmp *scratch; /* coll: kept for the next collective */
 	struct weft_map peers;	  /* process number + 1 to weft_peer */
@@ -130,6 +132,7 @@ struct weft_vci {
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
 	void (*on_failed)(struct weft_peer *peer);     /* p2p: a peer died */
 	void (*on_win_failed)(struct weft_peer *peer); /* win: likewise */
+	void (*on_era_failed)(struct weft_peer *peer); /* era: likewise */
 	/* p2p: ends a request that is waited for if only a departed process
 	 * could complete it; called while n_failed is not 0. True: the wait
 	 * must end, because a member has failed, but the request remains active

@@ -20,7 +20,7 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 12 };
+enum { WEFT_WIRE_VERSION = 13 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
@@ -63,6 +63,8 @@ enum weft_wire_op {
 	WEFT_WIRE_EXIT,	  /* the job ends without a fault, and the receiver with
 			     it */
 	WEFT_WIRE_REVOKE, /* the communicator of this context is revoked */
+	WEFT_WIRE_ERA,	  /* weft_wire_era, then its deaths: a message of an
+			     agreement of the context's members */
 	WEFT_WIRE_OP_END,
 };
 
@@ -243,6 +245,8 @@ enum weft_wire_need {
 	WEFT_WIRE_NEED_LOCK,	/* release the lock of member `round` of the
 				   window, if this process holds it exclusively;
 				   that member knows the holder */
+	WEFT_WIRE_NEED_AGREE,	/* call agreement number `round` of the members
+				   of the context `what` */
 	WEFT_WIRE_NEED_NONE,	/* no action of a process */
 	WEFT_WIRE_NEED_END,
 };
@@ -414,6 +418,34 @@ struct weft_wire_win_region {
 };
 static_assert(sizeof(struct weft_wire_win_region) == 552, "wire layout");
 
+/* Early-returning agreement; see src/era. */
+enum weft_wire_era_kind {
+	WEFT_WIRE_ERA_UP = 1, /* the values of the sender and of the members
+				 below it, or a decision that one of them has */
+	WEFT_WIRE_ERA_DOWN,   /* the decision */
+	WEFT_WIRE_ERA_ASK,    /* asks for an UP; the value is not significant */
+	WEFT_WIRE_ERA_KIND_END,
+};
+
+struct weft_wire_era {
+	uint32_t seq;
+	uint16_t kind; /* enum weft_wire_era_kind */
+	uint16_t is_decided;
+	uint64_t flag;
+	uint64_t word;
+	uint32_t n_dead; /* 32-bit words that follow: one for each dead rank, in
+			    ascending order */
+	uint32_t reserved;
+};
+static_assert(sizeof(struct weft_wire_era) == 32, "wire layout");
+
+/* A dead rank is shifted by WEFT_WIRE_ERA_SHIFT, above these bits. */
+enum {
+	WEFT_WIRE_ERA_FAILED = 1, /* it is in the decision */
+	WEFT_WIRE_ERA_ACKED = 2,  /* all members of the value acknowledged it */
+	WEFT_WIRE_ERA_SHIFT = 2,
+};
+
 /* Copies a fixed struct out of a payload; false when it is too short. */
 #define WEFT_WIRE_GETTER(name)                                              \
 	static inline bool weft_wire_get_##name(                            \
@@ -439,6 +471,7 @@ WEFT_WIRE_GETTER(answer)
 WEFT_WIRE_GETTER(graph)
 WEFT_WIRE_GETTER(am_reply)
 WEFT_WIRE_GETTER(connect)
+WEFT_WIRE_GETTER(era)
 #undef WEFT_WIRE_GETTER
 
 #endif

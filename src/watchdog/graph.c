@@ -178,6 +178,7 @@ static const char *verb_of(uint16_t need)
 		[WEFT_WIRE_NEED_CREATE] = "create",
 		[WEFT_WIRE_NEED_ROUND] = "make the same call on",
 		[WEFT_WIRE_NEED_ENDPOINTS] = "create",
+		[WEFT_WIRE_NEED_AGREE] = "take part in an agreement of",
 		[WEFT_WIRE_NEED_SIDE] = "make an intercommunicator of",
 		[WEFT_WIRE_NEED_INTERCOMM] = "call as the other leader on",
 		[WEFT_WIRE_NEED_MESSAGE] = "send on",

@@ -4,6 +4,7 @@
 # test/multi/list. "make multi" builds them, "make check-multi" runs them.
 multi_programs =
 multi_programs += test/multi/coll_killed
+multi_programs += test/multi/ft_agree
 multi_programs += test/multi/coll_left
 multi_programs += test/multi/coll_differ
 multi_programs += test/multi/coll_mixed

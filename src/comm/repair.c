@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* repair: agreement, and a communicator of the members that live
+ *
+ * Both are one agreement (era/era_comm.h). Its word is a context id, so that
+ * the members create a communicator without further messages. A bit of the flag
+ * states the procedure. */
+#include "comm/repair.h"
+
+#include "base/err.h"
+#include "comm/blocked.h"
+#include "comm/comm_init.h"
+#include "comm/disconnect.h"
+#include "era/era_comm.h"
+
+#include <stdlib.h>
+
+/* Bits of an agreement's flag above the program's flag: the procedure. */
+enum repair_kind {
+	REPAIR_AGREE = 32,
+	REPAIR_SHRINK,
+};
+
+/* A started agreement. Freed when it is over. */
+struct repair {
+	struct weft_era_call call;
+	enum repair_kind kind;
+	weft_repair_agreed_fn *agreed; /* AGREE */
+	weft_create_done_fn *made;     /* SHRINK */
+	void *arg;
+};
+
+static int repair_check_kind(const struct repair *r)
+{
+	if (r->call.err || r->call.value.flag >> r->kind & 1)
+		return r->call.err;
+	return weft_err_set(WEFT_ERR_NOT_SAME,
+		"some members of communicator \"%s\" call MPIX_Comm_agree, "
+		"and others MPIX_Comm_shrink",
+		weft_comm_label(r->call.comm));
+}
+
+/* ---- agree ---- */
+
+static int check_acked(const struct repair *r)
+{
+	const struct weft_era_value *value = &r->call.value;
+	uint32_t rank = 0;
+
+	if (value->is_acked)
+		return 0;
+	while (!weft_era_set_has(value->failed, rank))
+		rank++;
+	return weft_err_set(WEFT_ERR_PEER,
+		"members of communicator \"%s\" have failed, for example rank "
+		"%d, and not all members have acknowledged that",
+		weft_comm_label(r->call.comm), (int)rank);
+}
+
+static void on_agreed(struct weft_era_call *call)
+{
+	struct repair *r = weft_container_of(call, struct repair, call);
+	struct weft_comm *comm = call->comm;
+	int err = repair_check_kind(r);
+
+	err = err ? err : check_acked(r);
+	r->agreed(r->arg, (uint32_t)call->value.flag, err);
+	free(r);
+	weft_comm_put(comm);
+}
+
+/* ---- shrink ---- */
+
+static int living_group(const struct repair *r, struct weft_group **group_out)
+{
+	const struct weft_comm *comm = r->call.comm;
+	int *ranks = malloc((size_t)comm->size * sizeof(*ranks));
+	uint32_t n = 0;
+	int err;
+
+	if (!ranks)
+		return WEFT_ERR_NOMEM;
+	for (int32_t i = 0; i < comm->size; i++)
+		if (weft_era_set_has(r->call.value.failed, (uint32_t)i))
+			ranks[n++] = (int)i;
+	err = weft_group_excl(comm->group, ranks, n, group_out);
+	free(ranks);
+	return err;
+}
+
+static int create_shrunk(const struct repair *r, struct weft_comm **comm_out)
+{
+	struct weft_comm *old = r->call.comm;
+	struct weft_comm_init b = {
+		.session = old->child.session,
+		.vci = old->vci,
+		.parent = old,
+		.ctx = r->call.value.word,
+		.is_fixed = true,
+		.errh = old->errh,
+	};
+	int err = living_group(r, &b.group);
+
+	if (!err)
+		err = weft_comm_init(&b, comm_out);
+	weft_group_put(b.group);
+	return err;
+}
+
+static void on_shrunk(struct weft_era_call *call)
+{
+	struct repair *r = weft_container_of(call, struct repair, call);
+	struct weft_comm *old = call->comm, *comm = NULL;
+	int err = repair_check_kind(r);
+
+	if (!err)
+		err = create_shrunk(r, &comm);
+	r->made(r->arg, comm, err);
+	free(r);
+	weft_comm_put(old);
+}
+
+/* ---- starting ---- */
+
+/* The agreement holds a reference on the communicator. */
+static int repair_start(struct weft_comm *comm, const struct repair *how,
+	uint32_t flag, struct repair **repair_out)
+{
+	struct repair *r = malloc(sizeof(*r));
+	int err;
+
+	if (!r)
+		return WEFT_ERR_NOMEM;
+	*r = *how;
+	r->call = (struct weft_era_call){
+		.comm = weft_comm_get(comm),
+		.flag = (uint64_t)1 << r->kind | flag,
+		.done = r->kind == REPAIR_AGREE ? on_agreed : on_shrunk,
+	};
+	*repair_out = r; /* first: it may be over when the start returns */
+	err = weft_era_comm_start(&r->call);
+	if (err) {
+		free(r);
+		weft_comm_put(comm);
+	}
+	return err;
+}
+
+int weft_repair_agree_start(struct weft_comm *comm, uint32_t flag,
+	weft_repair_agreed_fn *agreed, void *arg)
+{
+	const struct repair how = {
+		.kind = REPAIR_AGREE,
+		.agreed = agreed,
+		.arg = arg,
+	};
+	struct repair *r;
+	int err;
+
+	weft_vci_lock(comm->vci);
+	err = repair_start(comm, &how, flag, &r);
+	weft_vci_unlock(comm->vci);
+	return err;
+}
+
+int weft_repair_shrink_start(
+	struct weft_comm *comm, weft_create_done_fn *made, void *arg)
+{
+	const struct repair how = {
+		.kind = REPAIR_SHRINK,
+		.made = made,
+		.arg = arg,
+	};
+	struct repair *r;
+	int err;
+
+	weft_vci_lock(comm->vci);
+	err = repair_start(comm, &how, 0, &r);
+	weft_vci_unlock(comm->vci);
+	return err;
+}
+
+/* ---- blocking ---- */
+
+/* The result of a blocking call. */
+struct repaired {
+	bool is_done;
+	uint32_t flag;
+	struct weft_comm *comm;
+	int err;
+};
+
+static void keep_flag(void *arg, uint32_t flag, int err)
+{
+	struct repaired *result = arg;
+
+	*result =
+		(struct repaired){ .is_done = true, .flag = flag, .err = err };
+}
+
+static void keep_comm(void *arg, struct weft_comm *comm, int err)
+{
+	struct repaired *result = arg;
+
+	*result =
+		(struct repaired){ .is_done = true, .comm = comm, .err = err };
+}
+
+/* Replace the functions above after the call was aborted. The other members
+ * have the communicator, and can close it only together with this process. */
+static void drop_flag(void *arg, uint32_t flag, int err)
+{
+	(void)arg;
+	(void)flag;
+	(void)err;
+}
+
+static void drop_comm(void *arg, struct weft_comm *comm, int err)
+{
+	(void)arg;
+	(void)err;
+	if (comm)
+		weft_disconnect_free_locked(comm);
+}
+
+static void update_awaited(struct weft_blocked *b, const struct repair *r)
+{
+	uint32_t ranks[WEFT_BLOCKED_ABOVE];
+
+	b->join.n = weft_era_comm_awaited(&r->call, ranks, WEFT_BLOCKED_ABOVE);
+	for (uint32_t i = 0; i < b->join.n; i++)
+		b->join.ranks[i] = (int32_t)ranks[i];
+}
+
+/* Waits for a started agreement. VCI's lock held. */
+static void repair_wait(struct weft_comm *comm, const char *what,
+	struct repair *r, struct repaired *result)
+{
+	struct weft_blocked blocked = {
+		.kind = WEFT_BLOCKED_DERIVE,
+		.vci = comm->vci,
+		.comm = comm,
+		.what = what,
+		.join = {
+			.need = WEFT_WIRE_NEED_AGREE,
+			.round = r->call.seq,
+		},
+	};
+
+	weft_blocked_begin(&blocked);
+	for (uint32_t n = 0; !result->is_done; n++) {
+		if (n % 64 == 0)
+			update_awaited(&blocked, r);
+		if (weft_blocked_round(&blocked) && !result->is_done)
+			break;
+	}
+	weft_blocked_end(&blocked);
+	if (result->is_done)
+		return;
+	r->agreed = drop_flag;
+	r->made = drop_comm;
+	result->err = weft_blocked_raise(&blocked);
+}
+
+static int repair_run(struct weft_comm *comm, const char *what,
+	struct repair *how, uint32_t flag, struct repaired *result)
+{
+	struct repair *r;
+	int err;
+
+	how->agreed = keep_flag;
+	how->made = keep_comm;
+	how->arg = result;
+	weft_vci_lock(comm->vci);
+	err = repair_start(comm, how, flag, &r);
+	if (!err && !result->is_done)
+		repair_wait(comm, what, r, result);
+	weft_vci_unlock(comm->vci);
+	return err ? err : result->err;
+}
+
+int weft_repair_agree(struct weft_comm *comm, uint32_t *flag)
+{
+	struct repair how = { .kind = REPAIR_AGREE };
+	struct repaired result = { .flag = *flag };
+	int err = repair_run(comm, "MPIX_Comm_agree", &how, *flag, &result);
+
+	*flag = result.flag;
+	return err;
+}
+
+int weft_repair_shrink(struct weft_comm *comm, struct weft_comm **comm_out)
+{
+	struct repair how = { .kind = REPAIR_SHRINK };
+	struct repaired result = { 0 };
+	int err = repair_run(comm, "MPIX_Comm_shrink", &how, 0, &result);
+
+	if (!err)
+		*comm_out = result.comm;
+	return err;
+}

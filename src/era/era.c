@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* era: early-returning agreement as a state machine
+ *
+ * The members form a binomial tree: the parent of rank r is r without its
+ * lowest bit. Dead members are left out: a member's parent is its nearest
+ * ancestor that lives. The root is the lowest rank that lives. It is also the
+ * parent of each member without a living ancestor. All of this follows from the
+ * set of deaths that a member knows, so it changes only when that set grows. */
+#include "era/era.h"
+
+#include <string.h>
+
+enum { NO_RANK = UINT32_MAX, ROUNDS = 2 };
+
+/* One agreement. A zeroed round has not begun. */
+struct era_round {
+	uint32_t seq;	  /* 0: none */
+	uint32_t sent_to; /* rank + 1 of the last parent that an UP was sent to
+			   */
+	bool is_called;
+	bool is_decided; /* the value is final */
+	uint64_t flag;
+	uint64_t word;
+};
+
+struct weft_era {
+	uint32_t n, rank;
+	uint32_t root; /* the lowest rank that is not in dead */
+	uint32_t seq;
+	bool is_expelled;
+	struct era_round rounds[ROUNDS]; /* by the lowest bit of seq */
+	/* dead, then for each round: sent, failed, acked */
+	uint64_t sets[];
+};
+
+/* The context of an event. */
+struct era_run {
+	struct weft_era *era;
+	const struct weft_era_ops *ops;
+	void *arg;
+};
+
+static uint64_t *dead_of(const struct weft_era *era)
+{
+	return (uint64_t *)era->sets;
+}
+
+static uint64_t *set_of(
+	const struct weft_era *era, const struct era_round *r, uint32_t i)
+{
+	uint32_t at = (uint32_t)(r - era->rounds) * 3 + 1 + i;
+
+	return (uint64_t *)era->sets + at * weft_era_words(era->n);
+}
+
+/* The members whose UP has arrived. */
+static uint64_t *sent_of(const struct weft_era *era, const struct era_round *r)
+{
+	return set_of(era, r, 0);
+}
+
+static uint64_t *failed_of(
+	const struct weft_era *era, const struct era_round *r)
+{
+	return set_of(era, r, 1);
+}
+
+static uint64_t *acked_of(const struct weft_era *era, const struct era_round *r)
+{
+	return set_of(era, r, 2);
+}
+
+static bool is_dead(const struct weft_era *era, uint32_t rank)
+{
+	return weft_era_set_has(dead_of(era), rank);
+}
+
+static size_t set_len(const struct weft_era *era)
+{
+	return weft_era_words(era->n) * sizeof(uint64_t);
+}
+
+size_t weft_era_size(uint32_t n)
+{
+	return sizeof(struct weft_era) +
+	       (1 + ROUNDS * 3) * weft_era_words(n) * sizeof(uint64_t);
+}
+
+void weft_era_init(struct weft_era *era, uint32_t n, uint32_t rank)
+{
+	memset(era, 0, weft_era_size(n));
+	era->n = n;
+	era->rank = rank;
+}
+
+/* ---- the tree ---- */
+
+static uint32_t tree_parent(uint32_t rank)
+{
+	return rank & (rank - 1);
+}
+
+/* The child of a rank after `child`; 0 starts. Returns 0 at the end. */
+static uint32_t next_child(
+	const struct weft_era *era, uint32_t rank, uint32_t child)
+{
+	uint64_t bit = child ? (uint64_t)(child - rank) << 1 : 1;
+
+	if (rank & bit || rank + bit >= era->n)
+		return 0;
+	return (uint32_t)(rank + bit);
+}
+
+/* The rank at which a member begins to look for its children. The root also
+ * has the members without a living ancestor, in the trees of its ancestors. */
+static uint32_t tree_top(const struct weft_era *era)
+{
+	return era->rank == era->root ? 0 : era->rank;
+}
+
+static uint32_t living_parent(const struct weft_era *era)
+{
+	uint32_t rank = era->rank;
+
+	while (rank) {
+		rank = tree_parent(rank);
+		if (!is_dead(era, rank))
+			return rank;
+	}
+	return era->root;
+}
+
+/* True if this rank is an ancestor of a member, or the root. */
+static bool is_above(const struct weft_era *era, uint32_t member)
+{
+	if (era->rank == era->root)
+		return true;
+	while (member > era->rank)
+		member = tree_parent(member);
+	return member == era->rank;
+}
+
+typedef void child_fn(struct era_run *run, struct era_round *r, uint32_t child);
+
+/* Calls fn for each child that lives, below `top`. */
+static void for_each_living(
+	struct era_run *run, struct era_round *r, uint32_t top, child_fn *fn)
+{
+	const struct weft_era *era = run->era;
+
+	for (uint32_t c = next_child(era, top, 0); c;
+		c = next_child(era, top, c)) {
+		if (c == era->rank || is_dead(era, c))
+			for_each_living(run, r, c, fn);
+		else
+			fn(run, r, c);
+	}
+}
+
+/* True if all members below `top` have sent their values: each child itself, or
+ * if it has died before, its children. */
+static bool has_all_below(
+	const struct weft_era *era, const struct era_round *r, uint32_t top)
+{
+	const uint64_t *sent = sent_of(era, r);
+
+	for (uint32_t c = next_child(era, top, 0); c;
+		c = next_child(era, top, c)) {
+		if (weft_era_set_has(sent, c))
+			continue;
+		if (c != era->rank && !is_dead(era, c))
+			return false;
+		if (!has_all_below(era, r, c))
+			return false;
+	}
+	return true;
+}
+
+/* ---- messages ---- */
+
+static void send_msg(struct era_run *run, const struct era_round *r,
+	enum weft_wire_era_kind kind, uint32_t to)
+{
+	const struct weft_era *era = run->era;
+	const struct weft_era_msg msg = {
+		.kind = kind,
+		.seq = r->seq,
+		.is_decided = r->is_decided,
+		.flag = r->flag,
+		.word = r->word,
+		.dead = dead_of(era),
+		.failed = failed_of(era, r),
+		.acked = acked_of(era, r),
+	};
+
+	run->ops->send(run->arg, to, &msg);
+}
+
+static void send_decision(
+	struct era_run *run, struct era_round *r, uint32_t child)
+{
+	send_msg(run, r, WEFT_WIRE_ERA_DOWN, child);
+}
+
+static void send_ask(struct era_run *run, struct era_round *r, uint32_t child)
+{
+	if (!weft_era_set_has(sent_of(run->era, r), child))
+		send_msg(run, r, WEFT_WIRE_ERA_ASK, child);
+}
+
+/* ---- a round ---- */
+
+/* The round of an agreement, begun if it is the next one; NULL if it is over or
+ * cannot have begun. A member begins an agreement after it has the result of
+ * the one before. So when one begins, all members have the result of the last
+ * but one, whose round it replaces. */
+static struct era_round *begin_round(struct weft_era *era, uint32_t seq)
+{
+	struct era_round *r = &era->rounds[seq % ROUNDS];
+
+	if (!seq || r->seq > seq)
+		return NULL;
+	if (r->seq == seq)
+		return r;
+	if (seq - r->seq > ROUNDS || (r->seq && !r->is_decided))
+		return NULL;
+	if (!r->seq && seq > ROUNDS)
+		return NULL;
+	*r = (struct era_round){ .seq = seq, .flag = UINT64_MAX };
+	memset(sent_of(era, r), 0, set_len(era));
+	memset(failed_of(era, r), 0, set_len(era));
+	memset(acked_of(era, r), 0xff, set_len(era));
+	return r;
+}
+
+/* The value is final: passes it to the members below. */
+static void decide(struct era_run *run, struct era_round *r)
+{
+	r->is_decided = true;
+	for_each_living(run, r, tree_top(run->era), send_decision);
+}
+
+/* Does what is possible now: sends this member's UP, or decides as the root. */
+static void round_step(struct era_run *run, struct era_round *r)
+{
+	struct weft_era *era = run->era;
+	uint32_t parent;
+
+	if (!r->is_called || r->is_decided ||
+		!has_all_below(era, r, tree_top(era)))
+		return;
+	if (era->rank == era->root) {
+		memcpy(failed_of(era, r), dead_of(era), set_len(era));
+		r->word = run->ops->word(run->arg);
+		decide(run, r);
+		return;
+	}
+	parent = living_parent(era);
+	if (r->sent_to == parent + 1)
+		return;
+	r->sent_to = parent + 1;
+	send_msg(run, r, WEFT_WIRE_ERA_UP, parent);
+}
+
+/* ---- deaths ---- */
+
+/* The set of known deaths has grown: the tree and the root may have changed. A
+ * member that has decided only answers, so its children are asked. */
+static void on_deaths(struct era_run *run)
+{
+	struct weft_era *era = run->era;
+
+	while (is_dead(era, era->root))
+		era->root++;
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct era_round *r = &era->rounds[i];
+
+		if (!r->seq || r->is_decided)
+			continue;
+		for_each_living(run, r, tree_top(era), send_ask);
+		round_step(run, r);
+	}
+}
+
+/* Adds deaths; true if there was a new one. */
+static bool merge_dead(struct weft_era *era, const uint64_t *dead)
+{
+	uint64_t *known = dead_of(era), news = 0;
+
+	for (uint32_t i = 0; i < weft_era_words(era->n); i++) {
+		news |= dead[i] & ~known[i];
+		known[i] |= dead[i];
+	}
+	return news != 0;
+}
+
+void weft_era_died(struct weft_era *era, uint32_t rank,
+	const struct weft_era_ops *ops, void *arg)
+{
+	struct era_run run = { era, ops, arg };
+
+	if (rank >= era->n || rank == era->rank || is_dead(era, rank))
+		return;
+	weft_era_set_add(dead_of(era), rank);
+	on_deaths(&run);
+}
+
+/* ---- the other events ---- */
+
+static void intersect(
+	const struct weft_era *era, uint64_t *set, const uint64_t *with)
+{
+	for (uint32_t i = 0; i < weft_era_words(era->n); i++)
+		set[i] &= with[i];
+}
+
+uint32_t weft_era_start(struct weft_era *era, uint64_t flag,
+	const uint64_t *acked, const struct weft_era_ops *ops, void *arg)
+{
+	struct era_run run = { era, ops, arg };
+	struct era_round *r;
+
+	if (era->seq && !era->rounds[era->seq % ROUNDS].is_decided)
+		return 0;
+	r = begin_round(era, era->seq + 1);
+	if (!r)
+		return 0;
+	era->seq++;
+	r->is_called = true;
+	r->flag &= flag;
+	intersect(era, acked_of(era, r), acked);
+	intersect(era, acked_of(era, r), dead_of(era));
+	round_step(&run, r);
+	return era->seq;
+}
+
+static void use_decision(struct era_run *run, struct era_round *r,
+	const struct weft_era_msg *msg)
+{
+	struct weft_era *era = run->era;
+
+	r->flag = msg->flag;
+	r->word = msg->word;
+	memcpy(failed_of(era, r), msg->failed, set_len(era));
+	memcpy(acked_of(era, r), msg->acked, set_len(era));
+	decide(run, r);
+}
+
+/* A child has sent the values below it, or a decision. Only a member that
+ * became the root by a death receives a decision in this way: others receive it
+ * from above before the members below them do. */
+static void on_up(struct era_run *run, struct era_round *r, uint32_t from,
+	const struct weft_era_msg *msg)
+{
+	struct weft_era *era = run->era;
+
+	if (r->is_decided) {
+		if (!msg->is_decided)
+			send_decision(run, r, from);
+		return;
+	}
+	weft_era_set_add(sent_of(era, r), from);
+	if (!msg->is_decided) {
+		r->flag &= msg->flag;
+		intersect(era, acked_of(era, r), msg->acked);
+		round_step(run, r);
+		return;
+	}
+	use_decision(run, r, msg);
+}
+
+/* True if the message may be of a member that runs this protocol. */
+static bool is_valid(const struct weft_era *era, uint32_t from,
+	const struct weft_era_msg *msg)
+{
+	uint64_t extra = 0;
+
+	if (from >= era->n || from == era->rank ||
+		weft_era_set_has(msg->dead, from))
+		return false;
+	for (uint32_t i = 0; i < weft_era_words(era->n); i++)
+		extra |= msg->failed[i] & ~msg->dead[i];
+	if (era->n % 64)
+		extra |= msg->dead[era->n / 64] >> era->n % 64;
+	return !extra;
+}
+
+bool weft_era_arrive(struct weft_era *era, uint32_t from,
+	const struct weft_era_msg *msg, const struct weft_era_ops *ops,
+	void *arg)
+{
+	struct era_run run = { era, ops, arg };
+	struct era_round *r;
+
+	if (!is_valid(era, from, msg))
+		return false;
+	if (is_dead(era, from) || era->is_expelled)
+		return true;
+	if (weft_era_set_has(msg->dead, era->rank)) {
+		era->is_expelled = true;
+		return true;
+	}
+	if (era->rounds[msg->seq % ROUNDS].seq > msg->seq)
+		return true; /* all members have the result, or have died */
+	r = begin_round(era, msg->seq);
+	if (!r)
+		return false;
+	if (merge_dead(era, msg->dead))
+		on_deaths(&run);
+	if (msg->kind == WEFT_WIRE_ERA_UP && is_above(era, from))
+		on_up(&run, r, from, msg);
+	else if (msg->kind == WEFT_WIRE_ERA_DOWN && msg->is_decided &&
+		 r->is_called && !r->is_decided)
+		use_decision(&run, r, msg);
+	else if (msg->kind == WEFT_WIRE_ERA_ASK && r->is_decided)
+		send_msg(&run, r, WEFT_WIRE_ERA_UP, from);
+	return true;
+}
+
+/* ---- queries ---- */
+
+bool weft_era_result(const struct weft_era *era, uint32_t seq,
+	struct weft_era_value *value_out)
+{
+	const struct era_round *r = &era->rounds[seq % ROUNDS];
+	uint64_t missing = 0;
+
+	if (!seq || r->seq != seq || !r->is_decided)
+		return false;
+	for (uint32_t i = 0; i < weft_era_words(era->n); i++)
+		missing |= failed_of(era, r)[i] & ~acked_of(era, r)[i];
+	*value_out = (struct weft_era_value){
+		.flag = r->flag,
+		.word = r->word,
+		.failed = failed_of(era, r),
+		.is_acked = !missing,
+	};
+	return true;
+}
+
+uint32_t weft_era_seq(const struct weft_era *era)
+{
+	return era->seq;
+}
+
+bool weft_era_is_expelled(const struct weft_era *era)
+{
+	return era->is_expelled;
+}
+
+/* Adds the members below `top` whose UP is missing. */
+static uint32_t add_awaited(const struct weft_era *era,
+	const struct era_round *r, uint32_t top, uint32_t *ranks, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (uint32_t c = next_child(era, top, 0); c && n < max;
+		c = next_child(era, top, c)) {
+		if (weft_era_set_has(sent_of(era, r), c))
+			continue;
+		if (c == era->rank || is_dead(era, c))
+			n += add_awaited(era, r, c, ranks + n, max - n);
+		else
+			ranks[n++] = c;
+	}
+	return n;
+}
+
+uint32_t weft_era_awaited(
+	const struct weft_era *era, uint32_t *ranks, uint32_t max)
+{
+	const struct era_round *r = &era->rounds[era->seq % ROUNDS];
+	uint32_t n;
+
+	if (!era->seq || r->is_decided || !max)
+		return 0;
+	n = add_awaited(era, r, tree_top(era), ranks, max);
+	if (!n && era->rank != era->root)
+		ranks[n++] = living_parent(era);
+	return n;
+}

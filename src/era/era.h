@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* era: early-returning agreement among the members of a communicator
+ *
+ * The protocol as a state machine without input and output. A caller passes it
+ * three kinds of events: the member calls an agreement, a message arrives, a
+ * member has died. The machine answers with messages to send. era_comm.c runs
+ * it for communicators, and test/unit/era_test.c explores its states.
+ *
+ * src/era/README.md describes the protocol. The machine is one block of memory
+ * without pointers, so a copy of the block is a copy of the state. It allocates
+ * nothing after its creation, and no function blocks. */
+#ifndef WEFT_ERA_H
+#define WEFT_ERA_H
+
+#include "transport/wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct weft_era;
+
+/* One message. The sets have a bit for each rank, and are lent. */
+struct weft_era_msg {
+	enum weft_wire_era_kind kind;
+	bool is_decided; /* the value is a decision */
+	uint32_t seq;	 /* number of the agreement, from 1 */
+	uint64_t flag;
+	uint64_t word;
+	const uint64_t *dead;	/* members whose death the sender knows */
+	const uint64_t *failed; /* part of a decision; a subset of dead */
+	const uint64_t *acked;	/* part of the value; dead ranks count */
+};
+
+/* The value that the members agree on. The sets are lent until the next event.
+ */
+struct weft_era_value {
+	uint64_t flag;		/* AND of the flags of the members */
+	uint64_t word;		/* chosen by the member that decided */
+	const uint64_t *failed; /* dead members */
+	bool is_acked; /* each of them is acknowledged by all members */
+};
+
+/* The actions. send() is called for other members only, and may not call the
+ * machine. word() returns the word of a decision. */
+struct weft_era_ops {
+	void (*send)(void *arg, uint32_t to, const struct weft_era_msg *msg);
+	uint64_t (*word)(void *arg);
+};
+
+/* The number of 64-bit words of a set for n members. */
+static inline uint32_t weft_era_words(uint32_t n)
+{
+	return (n + 63) / 64;
+}
+
+static inline bool weft_era_set_has(const uint64_t *set, uint32_t rank)
+{
+	return set[rank / 64] >> rank % 64 & 1;
+}
+
+static inline void weft_era_set_add(uint64_t *set, uint32_t rank)
+{
+	set[rank / 64] |= (uint64_t)1 << rank % 64;
+}
+
+/* The size in bytes of a machine for n members. */
+size_t weft_era_size(uint32_t n);
+
+/* Initialises weft_era_size(n) bytes for the member `rank`. */
+void weft_era_init(struct weft_era *era, uint32_t n, uint32_t rank);
+
+/* Event: this member calls its next agreement. Returns the agreement's number,
+ * or 0 if the previous one is not decided here yet; then nothing has changed.
+ * acked has the failures that the member has acknowledged; only known deaths
+ * count. */
+uint32_t weft_era_start(struct weft_era *era, uint64_t flag,
+	const uint64_t *acked, const struct weft_era_ops *ops, void *arg);
+
+/* Event: a message arrives from another member. False if it is malformed, or
+ * belongs to no agreement that may be in progress; then nothing has changed. */
+bool weft_era_arrive(struct weft_era *era, uint32_t from,
+	const struct weft_era_msg *msg, const struct weft_era_ops *ops,
+	void *arg);
+
+/* Event: a member has died. Messages from it are ignored from now on. */
+void weft_era_died(struct weft_era *era, uint32_t rank,
+	const struct weft_era_ops *ops, void *arg);
+
+/* True if the agreement is decided here. The value is available until the next
+ * agreement but one begins. */
+bool weft_era_result(const struct weft_era *era, uint32_t seq,
+	struct weft_era_value *value_out);
+
+/* The number of the last agreement that this member has called; 0: none. */
+uint32_t weft_era_seq(const struct weft_era *era);
+
+/* True if another member has declared this one dead. It gets no result. */
+bool weft_era_is_expelled(const struct weft_era *era);
+
+/* Writes the ranks that this member waits for to ranks, at most max. Returns
+ * their number. 0: it waits for none. */
+uint32_t weft_era_awaited(
+	const struct weft_era *era, uint32_t *ranks, uint32_t max);
+
+#endif

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* era_comm: agreements of the members of communicators */
+#include "era/era_comm.h"
+
+#include "base/err.h"
+#include "base/knob.h"
+#include "core/failed.h"
+#include "core/vci_core.h"
+#include "transport/dispatch.h"
+#include "transport/proc.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	DEAD_MAX = 4000, /* dead members that a message can name */
+	DEAD_SHORT = 32, /* that it names without allocated memory */
+};
+
+/* The agreements of one communicator, in one block of memory. It is created by
+ * the first call or message, and freed by weft_era_comm_forget() or when the
+ * VCI closes. */
+struct era_state {
+	struct weft_comm *comm;
+	struct weft_group *group; /* of comm; referenced */
+	bool is_kept;	 /* the communicator is destroyed; holds a reference */
+	bool is_running; /* the machine handles an event */
+	bool has_missed; /* a death was reported meanwhile */
+	bool is_too_large;
+	struct weft_link calls; /* struct weft_era_call, in order */
+	struct weft_era *era;
+	uint64_t *sets[3]; /* of a message that arrives: dead, failed, acked */
+	uint64_t memory[];
+};
+
+struct weft_vci_era {
+	struct weft_map states; /* context id to era_state */
+	uint64_t n_sent;	/* messages of agreements */
+	uint64_t die_at; /* kills this process before that message; 0: never */
+};
+
+static void era_free(struct era_state *s)
+{
+	weft_group_put(s->group);
+	free(s);
+}
+
+/* True if the communicator was destroyed without weft_era_comm_forget(): one of
+ * the library, which takes part in no agreement. */
+static bool is_gone(
+	const struct weft_vci *vci, uint64_t ctx, const struct era_state *s)
+{
+	const struct weft_comm *comm = weft_vci_core_comm(vci, ctx);
+
+	return !s->is_kept && (comm != s->comm || comm->group != s->group);
+}
+
+static struct era_state *era_find(const struct weft_vci *vci, uint64_t ctx)
+{
+	struct era_state *s = weft_map_get(&vci->era->states, ctx);
+
+	if (!s || !is_gone(vci, ctx, s))
+		return s;
+	weft_map_remove(&vci->era->states, ctx);
+	era_free(s);
+	return NULL;
+}
+
+/* ---- messages ---- */
+
+/* For tests: WEFT_ERA_DIE=2:3,0:1 kills process 2 before its third message of
+ * an agreement, and process 0 before its first. */
+static uint64_t read_die_at(uint32_t rank)
+{
+	const char *text = weft_knobs.era_die;
+
+	while (*text) {
+		char *end;
+		unsigned long who = strtoul(text, &end, 10), at = 0;
+
+		if (*end == ':')
+			at = strtoul(end + 1, &end, 10);
+		if (who == rank && at)
+			return at;
+		text = *end == ',' ? end + 1 : "";
+	}
+	return 0;
+}
+
+static void count_sent(struct weft_vci_era *v)
+{
+	if (++v->n_sent == v->die_at)
+		raise(SIGKILL);
+}
+
+/* Writes one word for each dead member. */
+static void list_dead(
+	const struct weft_era_msg *msg, uint32_t n_words, uint32_t *list)
+{
+	for (uint32_t i = 0; i < n_words; i++)
+		for (uint64_t left = msg->dead[i]; left; left &= left - 1) {
+			uint32_t rank =
+				i * 64 + (uint32_t)__builtin_ctzll(left);
+
+			*list = rank << WEFT_WIRE_ERA_SHIFT;
+			if (weft_era_set_has(msg->failed, rank))
+				*list |= WEFT_WIRE_ERA_FAILED;
+			if (weft_era_set_has(msg->acked, rank))
+				*list |= WEFT_WIRE_ERA_ACKED;
+			list++;
+		}
+}
+
+static uint32_t count_set(const uint64_t *set, uint32_t n_words)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < n_words; i++)
+		n += (uint32_t)__builtin_popcountll(set[i]);
+	return n;
+}
+
+static void era_send(void *arg, uint32_t to, const struct weft_era_msg *msg)
+{
+	struct era_state *s = arg;
+	struct weft_comm *comm = s->comm;
+	uint32_t n_words = weft_era_words((uint32_t)comm->size);
+	uint32_t n_dead = count_set(msg->dead, n_words);
+	struct {
+		struct weft_wire_era era;
+		uint32_t dead[DEAD_SHORT];
+	} brief, *out = &brief;
+	struct weft_wire_head head = {
+		.op = WEFT_WIRE_ERA,
+		.src = (uint32_t)comm->rank,
+		.ctx = comm->ctx + WEFT_CTX_OFFSET_CTL,
+	};
+	size_t len = sizeof(out->era) + n_dead * sizeof(out->dead[0]);
+	struct weft_peer *peer = weft_comm_peer(comm, to);
+
+	s->is_too_large |= n_dead > DEAD_MAX;
+	if (!peer || s->is_too_large)
+		return;
+	if (n_dead > DEAD_SHORT)
+		out = malloc(len);
+	if (!out) {
+		weft_peer_fail(peer, WEFT_ERR_NOMEM);
+		return;
+	}
+	out->era = (struct weft_wire_era){
+		.seq = msg->seq,
+		.kind = (uint16_t)msg->kind,
+		.is_decided = msg->is_decided,
+		.flag = msg->flag,
+		.word = msg->word,
+		.n_dead = n_dead,
+	};
+	list_dead(msg, n_words, out->dead);
+	count_sent(comm->vci->era);
+	if (weft_peer_control(peer, &head, out, len))
+		weft_peer_fail(peer, WEFT_ERR_NOMEM);
+	if (out != &brief)
+		free(out);
+}
+
+/* A context id for a communicator that the members may create. */
+static uint64_t era_word(void *arg)
+{
+	(void)arg;
+	return weft_proc_new_ctx(1);
+}
+
+static const struct weft_era_ops era_ops = { era_send, era_word };
+
+/* ---- the state ---- */
+
+static struct era_state *era_create(struct weft_comm *comm)
+{
+	uint32_t n = (uint32_t)comm->size;
+	size_t n_words = weft_era_words(n);
+	size_t n_machine = weft_era_size(n) / sizeof(uint64_t);
+	struct era_state *s = calloc(
+		1, sizeof(*s) + (n_machine + 3 * n_words) * sizeof(uint64_t));
+
+	if (!s)
+		return NULL;
+	s->comm = comm;
+	s->era = (struct weft_era *)(void *)s->memory;
+	for (uint32_t i = 0; i < 3; i++)
+		s->sets[i] = s->memory + n_machine + i * n_words;
+	weft_list_init(&s->calls);
+	weft_era_init(s->era, n, (uint32_t)comm->rank);
+	if (weft_map_put(&comm->vci->era->states, comm->ctx, s)) {
+		free(s);
+		return NULL;
+	}
+	s->group = weft_group_get(comm->group);
+	s->has_missed = comm->failed != 0;
+	return s;
+}
+
+/* Passes the known deaths to the machine. */
+static void pass_deaths(struct era_state *s)
+{
+	struct weft_group *group;
+
+	s->has_missed = false;
+	if (weft_failed_group(s->comm, UINT32_MAX, &group))
+		return;
+	for (uint32_t i = 0; i < group->size; i++) {
+		int32_t rank = weft_group_rank_of(
+			s->comm->group, weft_group_proc(group, i));
+
+		if (rank >= 0)
+			weft_era_died(s->era, (uint32_t)rank, &era_ops, s);
+	}
+	weft_group_put(group);
+}
+
+/* Starts a call in the machine, if the agreement before it is decided. */
+static void begin_call(struct era_state *s, struct weft_era_call *call)
+{
+	size_t n_words = weft_era_words((uint32_t)s->comm->size);
+	uint64_t *acked = s->sets[0];
+	struct weft_group *group;
+
+	memset(acked, 0, n_words * sizeof(*acked));
+	call->err = weft_failed_group(s->comm, s->comm->n_acked, &group);
+	for (uint32_t i = 0; !call->err && i < group->size; i++) {
+		int32_t rank = weft_group_rank_of(
+			s->comm->group, weft_group_proc(group, i));
+
+		if (rank >= 0)
+			weft_era_set_add(acked, (uint32_t)rank);
+	}
+	if (!call->err)
+		weft_group_put(group);
+	call->err = 0; /* without memory, no failure is acknowledged */
+	call->seq = weft_era_start(s->era, call->flag, acked, &era_ops, s);
+}
+
+/* True if the call is over. */
+static bool finish_call(struct era_state *s, struct weft_era_call *call)
+{
+	if (weft_era_is_expelled(s->era))
+		call->err = weft_err_set(WEFT_ERR_PEER,
+			"another member of communicator \"%s\" has reported "
+			"this process, rank %d, as failed",
+			weft_comm_label(s->comm), (int)s->comm->rank);
+	else if (s->is_too_large)
+		call->err = weft_err_set(WEFT_ERR_UNSUPPORTED,
+			"more than %d members of communicator \"%s\" have "
+			"failed",
+			(int)DEAD_MAX, weft_comm_label(s->comm));
+	else if (!weft_era_result(s->era, call->seq, &call->value))
+		return false;
+	weft_list_remove(&call->link);
+	call->done(call);
+	return true;
+}
+
+/* After an event: passes deaths that were reported meanwhile, and ends and
+ * begins calls. */
+static void era_advance(struct era_state *s)
+{
+	bool is_moving = true;
+
+	if (s->is_running)
+		return;
+	s->is_running = true;
+	while (is_moving || s->has_missed) {
+		struct weft_era_call *call;
+
+		if (s->has_missed)
+			pass_deaths(s);
+		is_moving = !weft_list_is_empty(&s->calls);
+		if (!is_moving)
+			continue;
+		call = weft_container_of(
+			s->calls.next, struct weft_era_call, link);
+		if (!call->seq)
+			begin_call(s, call);
+		is_moving = finish_call(s, call);
+	}
+	s->is_running = false;
+}
+
+/* ---- events ---- */
+
+/* Reads the list of deaths into the state's sets; false if it is malformed. */
+static bool read_dead(
+	struct era_state *s, const struct weft_wire_era *wire, const char *list)
+{
+	uint32_t n = (uint32_t)s->comm->size;
+	size_t set_len = weft_era_words(n) * sizeof(uint64_t);
+	uint32_t next = 0; /* lowest rank that may follow */
+
+	for (uint32_t i = 0; i < 3; i++)
+		memset(s->sets[i], 0, set_len);
+	for (uint32_t i = 0; i < wire->n_dead; i++) {
+		uint32_t word, rank;
+
+		memcpy(&word, list + i * sizeof(word), sizeof(word));
+		rank = word >> WEFT_WIRE_ERA_SHIFT;
+		if (rank < next || rank >= n)
+			return false;
+		weft_era_set_add(s->sets[0], rank);
+		if (word & WEFT_WIRE_ERA_FAILED)
+			weft_era_set_add(s->sets[1], rank);
+		if (word & WEFT_WIRE_ERA_ACKED)
+			weft_era_set_add(s->sets[2], rank);
+		next = rank + 1;
+	}
+	return true;
+}
+
+static void era_receive(struct era_state *s, uint32_t from,
+	const struct weft_wire_era *wire, const char *list)
+{
+	const struct weft_era_msg msg = {
+		.kind = (enum weft_wire_era_kind)wire->kind,
+		.is_decided = wire->is_decided,
+		.seq = wire->seq,
+		.flag = wire->flag,
+		.word = wire->word,
+		.dead = s->sets[0],
+		.failed = s->sets[1],
+		.acked = s->sets[2],
+	};
+	bool is_valid = read_dead(s, wire, list);
+
+	s->is_running = true;
+	is_valid = is_valid && weft_era_arrive(s->era, from, &msg, &era_ops, s);
+	s->is_running = false;
+	if (!is_valid)
+		weft_dispatch_drop(s->comm->vci, "invalid agreement");
+	era_advance(s);
+}
+
+static void on_era(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
+	struct weft_comm *comm = ctx ? weft_vci_core_comm(vci, ctx) : NULL;
+	struct era_state *s = ctx ? era_find(vci, ctx) : NULL;
+	struct weft_wire_era wire;
+
+	if (!ctx || !weft_wire_get_era(&wire, payload, len) ||
+		wire.n_dead > DEAD_MAX || wire.is_decided > 1 ||
+		wire.n_dead * sizeof(uint32_t) != len - sizeof(wire) ||
+		!wire.kind || wire.kind >= WEFT_WIRE_ERA_KIND_END) {
+		weft_dispatch_drop(vci, "malformed agreement");
+		return;
+	}
+	if (!comm && !s) {
+		weft_dispatch_queue(vci, peer, head, payload, len);
+		return;
+	}
+	comm = s ? s->comm : comm;
+	if (comm->is_inter || head->src >= (uint32_t)comm->size ||
+		weft_group_proc(comm->group, head->src) != peer->proc) {
+		weft_dispatch_drop(vci, "agreement under another rank");
+		return;
+	}
+	s = s ? s : era_create(comm);
+	if (s)
+		era_receive(s, head->src, &wire,
+			(const char *)payload + sizeof(wire));
+	else
+		weft_dispatch_drop(vci, "out of memory");
+}
+
+/* A state whose machine has to learn of a death, and handles no event now. */
+static struct era_state *next_missed(const struct weft_vci *vci)
+{
+	struct weft_map_entry *entry;
+	size_t pos = 0;
+
+	while ((entry = weft_map_next(&vci->era->states, &pos)) != NULL) {
+		struct era_state *s = entry->value;
+
+		if (s->has_missed && !s->is_running)
+			return s;
+	}
+	return NULL;
+}
+
+/* A peer of the VCI has failed. The end of a call may create a communicator and
+ * its state, so the search begins again after each state. */
+static void era_on_failed(struct weft_peer *peer)
+{
+	struct weft_map_entry *entry;
+	struct era_state *s;
+	size_t pos = 0;
+
+	while ((entry = weft_map_next(&peer->vci->era->states, &pos)) != NULL) {
+		s = entry->value;
+		if (is_gone(peer->vci, entry->key, s))
+			continue;
+		s->has_missed |= weft_group_rank_of(s->group, peer->proc) >= 0;
+	}
+	while ((s = next_missed(peer->vci)) != NULL)
+		era_advance(s);
+}
+
+/* ---- calls ---- */
+
+int weft_era_comm_start(struct weft_era_call *call)
+{
+	struct weft_comm *comm = call->comm;
+	struct era_state *s;
+
+	weft_lock_assert_locked(&comm->vci->lock);
+	if (comm->is_inter)
+		return weft_err_set(WEFT_ERR_COMM,
+			"communicator \"%s\" is an intercommunicator; "
+			"agreements need an intracommunicator",
+			weft_comm_label(comm));
+	s = era_find(comm->vci, comm->ctx);
+	if (!s)
+		s = era_create(comm);
+	if (!s)
+		return WEFT_ERR_NOMEM;
+	weft_list_push_back(&s->calls, &call->link);
+	era_advance(s);
+	return 0;
+}
+
+uint32_t weft_era_comm_begun(const struct weft_comm *comm)
+{
+	const struct era_state *s = era_find(comm->vci, comm->ctx);
+
+	return s ? weft_era_seq(s->era) : 0;
+}
+
+uint32_t weft_era_comm_awaited(
+	const struct weft_era_call *call, uint32_t *ranks, uint32_t max)
+{
+	const struct era_state *s = era_find(call->comm->vci, call->comm->ctx);
+
+	return s ? weft_era_awaited(s->era, ranks, max) : 0;
+}
+
+/* ---- the end ---- */
+
+static void end_all_calls(struct era_state *s)
+{
+	struct weft_link *link;
+
+	while ((link = weft_list_pop_front(&s->calls)) != NULL) {
+		struct weft_era_call *call =
+			weft_container_of(link, struct weft_era_call, link);
+
+		call->err = weft_err_set(WEFT_ERR_COMM,
+			"communicator \"%s\" was closed before its agreement "
+			"had ended",
+			weft_comm_label(s->comm));
+		call->done(call);
+	}
+}
+
+void weft_era_comm_forget(struct weft_comm *comm)
+{
+	struct era_state *s = era_find(comm->vci, comm->ctx);
+
+	if (!s)
+		return;
+	end_all_calls(s);
+	if (comm->failed && weft_era_seq(s->era)) {
+		s->is_kept = true;
+		weft_comm_get(comm);
+		return;
+	}
+	weft_map_remove(&comm->vci->era->states, comm->ctx);
+	era_free(s);
+}
+
+int weft_era_comm_open(struct weft_vci *vci)
+{
+	vci->era = calloc(1, sizeof(*vci->era));
+	if (!vci->era)
+		return WEFT_ERR_NOMEM;
+	vci->era->die_at = read_die_at(weft_proc.facts.rank);
+	vci->on_era_failed = era_on_failed;
+	weft_dispatch_set(vci, WEFT_WIRE_ERA, on_era);
+	return 0;
+}
+
+void weft_era_comm_close(struct weft_vci *vci)
+{
+	struct weft_map_entry *entry;
+	size_t pos = 0;
+
+	if (!vci->era)
+		return;
+	while ((entry = weft_map_next(&vci->era->states, &pos)) != NULL) {
+		struct era_state *s = entry->value;
+
+		if (s->is_kept)
+			weft_comm_put(s->comm);
+		era_free(s);
+	}
+	weft_map_fini(&vci->era->states);
+	free(vci->era);
+	vci->era = NULL;
+}

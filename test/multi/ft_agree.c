@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ft_agree: agreement and shrink give the same results to all that live
+ *
+ * Without a failure: flags, several agreements in progress, every form, and a
+ * shrunk communicator. Then rounds of agree and shrink. In each, a member may
+ * be killed: before the round, some microseconds into agree or shrink, between
+ * them, or after both. The survivors compare their results on the new
+ * communicator, which replaces the old one for the next round.
+ *
+ * seed= which victims and moments; 0: nobody is killed here. With WEFT_ERA_DIE
+ * the library kills processes at a message of the protocol.   rounds= at most
+ *
+ * By hand: for s in $(seq 1 200); do mpiexec -n 8 --continue ft_agree seed=$s;
+ * done, and the same with WEFT_SHM=off and WEFT_NODES=2.
+ */
+#include "mtest.h"
+
+#include <mpi-ext.h>
+#include <pthread.h>
+
+enum {
+	PROCS = 8,
+	PENDING = 4,
+	LEAVE = 1, /* survivors at the end, at least */
+};
+
+enum moment {
+	BEFORE,
+	IN_AGREE,
+	BETWEEN,
+	IN_SHRINK,
+	AFTER,
+	MOMENTS,
+};
+
+/* The results of a process in a round. */
+struct record {
+	int world_rank;
+	int flag;
+	int class;
+	int is_agree;
+};
+
+static MPI_Comm comm;
+static unsigned long seed, rounds = 8;
+static bool is_killing;
+static struct record mine, all[PROCS];
+
+static unsigned draw(unsigned below)
+{
+	seed = seed * 6364136223846793005UL + 1442695040888963407UL;
+	return (unsigned)((seed >> 33) % below);
+}
+
+/* ---- without a failure ---- */
+
+static void several(void)
+{
+	int flags[PENDING];
+	MPI_Request requests[PENDING];
+	int others = (int)(~0U << mtest.size);
+
+	for (int i = 0; i < PENDING; i++) {
+		flags[i] = ~(1 << mtest.rank) & ~(i << 16);
+		OK(MPIX_Comm_iagree(comm, &flags[i], &requests[i]));
+	}
+	OK(MPI_Waitall(PENDING, requests, MPI_STATUSES_IGNORE));
+	for (int i = 0; i < PENDING; i++)
+		CHECK(flags[i] == (others & ~(i << 16)),
+			"agreement %d in progress gives %x, not %x", i,
+			(unsigned)flags[i], (unsigned)(others & ~(i << 16)));
+}
+
+static void check_congruent(MPI_Comm newcomm)
+{
+	int result = -1;
+
+	OK(MPI_Comm_compare(comm, newcomm, &result));
+	CHECK(result == MPI_CONGRUENT, "a shrunk communicator without a "
+				       "failure has the same group");
+	OK(MPI_Barrier(newcomm));
+	OK(MPI_Comm_free(&newcomm));
+}
+
+static void without_failure(void)
+{
+	MPI_Request request;
+	MPI_Comm newcomm;
+	int flag = 6;
+
+	OK(MPIX_Comm_agree(MPI_COMM_SELF, &flag));
+	CHECK(flag == 6, "the agreement of one process has its flag");
+	for (int i = 0; i < 3; i++) {
+		flag = mtest.rank == mtest.size - 1 ? i : -1;
+		OK(MPIX_Comm_agree(comm, &flag));
+		CHECK(flag == (mtest.size > 1 || flag == i ? i : flag),
+			"the flag of the last process is in the result");
+	}
+	several();
+	OK(MPIX_Comm_shrink(comm, &newcomm));
+	check_congruent(newcomm);
+	OK(MPIX_Comm_ishrink(comm, &newcomm, &request));
+	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+	check_congruent(newcomm);
+}
+
+static void misuse(void)
+{
+	MPI_Request request;
+	MPI_Comm newcomm;
+	int flag = 0;
+
+	FAILS(MPIX_Comm_agree(MPI_COMM_NULL, &flag), MPI_ERR_COMM);
+	FAILS(MPIX_Comm_agree(comm, NULL), MPI_ERR_ARG);
+	FAILS(MPIX_Comm_iagree(comm, &flag, NULL), MPI_ERR_ARG);
+	FAILS(MPIX_Comm_iagree(comm, NULL, &request), MPI_ERR_ARG);
+	FAILS(MPIX_Comm_shrink(comm, NULL), MPI_ERR_ARG);
+	FAILS(MPIX_Comm_shrink(MPI_COMM_NULL, &newcomm), MPI_ERR_COMM);
+	FAILS(MPIX_Comm_ishrink(comm, &newcomm, NULL), MPI_ERR_ARG);
+}
+
+/* ---- with failures ---- */
+
+static void *die_later(void *arg)
+{
+	struct timespec ts = { 0, *(int *)arg * 1000L };
+
+	nanosleep(&ts, NULL);
+	raise(SIGKILL);
+	return NULL;
+}
+
+/* Kills this process some microseconds later, in its call. */
+static void start_killer(int us)
+{
+	static int delay;
+	pthread_t thread;
+
+	delay = us;
+	CHECK(!pthread_create(&thread, NULL, die_later, &delay),
+		"a thread starts");
+	pthread_detach(thread);
+}
+
+static int agree(int *flag, int is_nonblocking)
+{
+	MPI_Request request;
+	int rc;
+
+	if (!is_nonblocking)
+		return MPIX_Comm_agree(comm, flag);
+	rc = MPIX_Comm_iagree(comm, flag, &request);
+	return rc ? rc : MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static int shrink(MPI_Comm *newcomm, int is_nonblocking)
+{
+	MPI_Request request;
+	int rc;
+
+	if (!is_nonblocking)
+		return MPIX_Comm_shrink(comm, newcomm);
+	rc = MPIX_Comm_ishrink(comm, newcomm, &request);
+	return rc ? rc : MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* The members of the new communicator have the same results, in the order of
+ * the old ranks, and the flags of all of them are in it. */
+static void compare(MPI_Comm newcomm)
+{
+	int size, others = (int)(~0U << mtest.size);
+
+	OK(MPI_Comm_size(newcomm, &size));
+	if (MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, all, sizeof(mine),
+		    MPI_BYTE, newcomm))
+		return; /* a member died */
+	for (int i = 0; i < size; i++) {
+		CHECK(all[i].is_agree, "rank %d is in the same round", i);
+		CHECK(all[i].flag == mine.flag && all[i].class == mine.class,
+			"rank %d of the new communicator agreed on %x, class "
+			"%d, and this process on %x, class %d",
+			i, (unsigned)all[i].flag, all[i].class,
+			(unsigned)mine.flag, mine.class);
+		CHECK(!(mine.flag >> all[i].world_rank & 1),
+			"the flag %x is that of process %d, too",
+			(unsigned)mine.flag, all[i].world_rank);
+		CHECK(!i || all[i].world_rank > all[i - 1].world_rank,
+			"ranks keep their order");
+	}
+	CHECK((mine.flag & others) == others, "no other bit has changed: %x",
+		(unsigned)mine.flag);
+}
+
+static void one_round(void)
+{
+	enum moment moment = (enum moment)draw(MOMENTS);
+	int is_nonblocking = (int)draw(2), acks = (int)draw(2);
+	int us = (int)draw(400), rank, size, n_acked, rc;
+	unsigned victim;
+	MPI_Comm newcomm = MPI_COMM_NULL;
+
+	OK(MPI_Comm_rank(comm, &rank));
+	OK(MPI_Comm_size(comm, &size));
+	victim = draw((unsigned)size);
+	if (!is_killing || size <= LEAVE || (int)victim != rank)
+		moment = MOMENTS;
+	if (acks)
+		OK(MPIX_Comm_ack_failed(comm, size, &n_acked));
+	if (moment == BEFORE)
+		raise(SIGKILL);
+	if (moment == IN_AGREE)
+		start_killer(us);
+	mine = (struct record){ .world_rank = mtest.rank, .is_agree = 1 };
+	mine.flag = ~(1 << mtest.rank);
+	rc = agree(&mine.flag, is_nonblocking);
+	mine.class = mtest_class(rc);
+	CHECK(mine.class == MPI_SUCCESS || mine.class == MPIX_ERR_PROC_FAILED,
+		"agreement: %s", mtest_error(rc));
+	if (moment == BETWEEN)
+		raise(SIGKILL);
+	if (moment == IN_SHRINK)
+		start_killer(us);
+	if (!OK(shrink(&newcomm, is_nonblocking)))
+		exit(mtest_done());
+	if (moment == AFTER)
+		raise(SIGKILL);
+	compare(newcomm);
+	if (draw(2) && comm != MPI_COMM_WORLD)
+		OK(MPI_Comm_free(&comm));
+	else if (comm != MPI_COMM_WORLD)
+		MPI_Comm_disconnect(&comm); /* an error if members died */
+	comm = newcomm;
+}
+
+int main(int argc, char **argv)
+{
+	mtest_init(&argc, &argv);
+	for (int i = 1; i < argc; i++) {
+		sscanf(argv[i], "seed=%lu", &seed);
+		sscanf(argv[i], "rounds=%lu", &rounds);
+	}
+	is_killing = seed != 0;
+	comm = MPI_COMM_WORLD; /* a duplicate may fail when a member dies */
+	if (!getenv("WEFT_ERA_DIE")) {
+		without_failure();
+		misuse();
+	}
+	for (unsigned long i = 0; i < rounds; i++)
+		one_round();
+	if (comm != MPI_COMM_WORLD)
+		OK(MPI_Comm_free(&comm));
+	return mtest_finish();
+}
