@@ -8,6 +8,7 @@
  * their own. */
 #include "profile/profile_record.h"
 
+#include "base/knob.h"
 #include "transport/proc.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 enum { EXCHANGES = 20 };
 
-/* MPI_COMM_NULL: the job needs none. Only the threads of MPI_Init and
+/* MPI_COMM_NULL: no timeline, or one process. Only the threads of MPI_Init and
  * MPI_Finalize use it. */
 static MPI_Comm clock_comm = MPI_COMM_NULL;
 
@@ -63,25 +64,36 @@ static void clock_answer(struct weft_profile_head *head)
 	head->clocks[head->n_clocks++].offset_s = offset;
 }
 
-/* True for the lowest rank of a node other than that of rank 0. */
+/* True for the lowest rank of a node other than that of rank 0. Ranks without
+ * a record have no node. */
 static bool is_clock_leader(const uint64_t *nodes, int rank)
 {
 	int first = 0;
 
 	while (nodes[first] != nodes[rank])
 		first++;
-	return first == rank && rank;
+	return first == rank && rank && nodes[rank] && nodes[0];
 }
 
-static void clock_compare(struct weft_profile_head *head)
+/* A number for the node; 0: this process has no record. */
+static uint64_t clock_node(const struct weft_profile_head *head)
 {
-	uint64_t node = 0xcbf29ce484222325ull, *nodes;
+	uint64_t node = 0xcbf29ce484222325ull;
+
+	for (const char *c = head ? head->host : ""; *c; c++)
+		node = (node ^ (unsigned char)*c) * 0x100000001b3ull;
+	return head ? node | 1 : 0;
+}
+
+/* Every process of the job calls this, also without a record. */
+static void clock_compare(void)
+{
+	struct weft_profile_head *head = weft_profile_traced();
+	uint64_t node = clock_node(head), *nodes;
 	int rank, size;
 
 	PMPI_Comm_rank(clock_comm, &rank);
 	PMPI_Comm_size(clock_comm, &size);
-	for (const char *c = head->host; *c; c++)
-		node = (node ^ (unsigned char)*c) * 0x100000001b3ull;
 	nodes = calloc((size_t)size, sizeof(*nodes));
 	if (!nodes)
 		PMPI_Abort(clock_comm, 1); /* the others wait for this one */
@@ -98,21 +110,18 @@ static void clock_compare(struct weft_profile_head *head)
 
 void weft_profile_clock_begin(void)
 {
-	struct weft_profile_head *head = weft_profile_traced();
-
-	if (!head || weft_proc.facts.size < 2 ||
+	if (!weft_profile_is_trace(weft_knobs.profile) ||
+		weft_proc.facts.size < 2 ||
 		PMPI_Comm_dup(MPI_COMM_WORLD, &clock_comm))
 		return;
 	PMPI_Comm_set_errhandler(clock_comm, MPI_ERRORS_RETURN);
-	clock_compare(head);
+	clock_compare();
 }
 
 void weft_profile_clock_end(void)
 {
-	struct weft_profile_head *head = weft_profile_traced();
-
-	if (!head || clock_comm == MPI_COMM_NULL)
+	if (clock_comm == MPI_COMM_NULL)
 		return;
-	clock_compare(head);
+	clock_compare();
 	PMPI_Comm_free(&clock_comm);
 }

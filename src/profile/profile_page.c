@@ -372,7 +372,7 @@ void weft_profile_page(const struct weft_profile_report *report, FILE *out)
 	print_pairs(report, out);
 	fputs("\nShares are of the time of all processes, from the first call "
 	      "to the last. Waiting is\nthe time of blocking calls beyond the "
-	      "shortest call at the same place. Awaited: how long the receiver "
-	      "waited for them.\n\n",
+	      "shortest call at the same place. Awaited is how\nlong the "
+	      "receiver waited for these messages.\n\n",
 		out);
 }

@@ -67,6 +67,23 @@ static char *place_read(int fd)
 	return text;
 }
 
+/* "f(int, double)" of C++ becomes "f". */
+static void cut_arguments(char *function)
+{
+	size_t i = strlen(function);
+	int depth = 0;
+
+	if (!i || function[i - 1] != ')')
+		return;
+	while (i-- > 1) {
+		depth += (function[i] == ')') - (function[i] == '(');
+		if (!depth) {
+			function[i] = '\0';
+			return;
+		}
+	}
+}
+
 /* Two lines, the function and "file:line"; "??" stands for unknown. */
 static void place_parse(struct weft_profile_sum *sum, char **text)
 {
@@ -75,6 +92,7 @@ static void place_parse(struct weft_profile_sum *sum, char **text)
 
 	if (!function || !line || *function == '?')
 		return;
+	cut_arguments(function);
 	note = strstr(line, " (disc"); /* " (discriminator 1)" */
 	if (note)
 		*note = '\0';
