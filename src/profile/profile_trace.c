@@ -25,28 +25,34 @@ struct trace {
 	FILE *out;
 	const struct weft_profile_head **clocks; /* by rank: the head of the
 						    node's first rank */
-	double zero_s;				 /* the first call of the job */
+	double base_s; /* time of day from which times count, so that they
+			  are exact to a nanosecond */
+	double zero_s; /* the first call of the job */
 	struct trace_end *sends, *receives;
 	size_t n_sends, n_receives;
 };
 
 /* Ranks of one node have one clock. It is compared with that of rank 0 at the
  * begin and at the end of the job; without that, its time of day counts. */
-static double seconds_at(const struct weft_profile_head *head, uint64_t ticks)
+static double seconds_at(const struct trace *trace,
+	const struct weft_profile_head *head, uint64_t ticks)
 {
-	double s = weft_profile_seconds(head, ticks);
+	double s = head->epoch_s - trace->base_s +
+		   (double)(int64_t)(ticks - head->epoch_ticks) * head->tick_s;
 	double offset = head->clocks[0].offset_s;
+	double begin = head->clocks[0].at_s - trace->base_s;
 	double span = head->clocks[1].at_s - head->clocks[0].at_s;
 
 	if (head->n_clocks == 2 && span > 0)
-		offset += (head->clocks[1].offset_s - offset) *
-			  (s - head->clocks[0].at_s) / span;
+		offset += (head->clocks[1].offset_s - offset) * (s - begin) /
+			  span;
 	return head->n_clocks ? s - offset : s;
 }
 
 static double us_at(const struct trace *trace, uint32_t rank, uint64_t ticks)
 {
-	return (seconds_at(trace->clocks[rank], ticks) - trace->zero_s) * 1e6;
+	return (seconds_at(trace, trace->clocks[rank], ticks) - trace->zero_s) *
+	       1e6;
 }
 
 /* ---- slices ---- */
@@ -228,8 +234,10 @@ static void trace_clocks(struct trace *trace)
 				report->ranks[r].head->host))
 			same++;
 		trace->clocks[r] = report->ranks[same].head;
+		if (trace->base_s == 0)
+			trace->base_s = trace->clocks[r]->epoch_s;
 		for (uint32_t t = 0; t < report->ranks[r].n_threads; t++) {
-			double first = seconds_at(trace->clocks[r],
+			double first = seconds_at(trace, trace->clocks[r],
 				weft_profile_table_at(&report->ranks[r], t)
 					->first);
 
