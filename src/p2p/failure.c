@@ -200,3 +200,9 @@ void weft_failure_peer(struct weft_peer *peer)
 	weft_rndv_copy_fail(peer);
 	weft_rndv_seg_fail(peer);
 }
+
+bool weft_failure_on_wait(struct weft_req *req)
+{
+	weft_departed_on_wait(req);
+	return !req->is_done && weft_failure_is_pending(req);
+}

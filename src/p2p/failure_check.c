@@ -181,9 +181,3 @@ void weft_failure_end_pending(struct weft_req *req)
 	weft_match_withdraw(&req->comm->match, req);
 	weft_p2p_finish(req, weft_comm_failed(req->comm));
 }
-
-bool weft_failure_on_wait(struct weft_req *req)
-{
-	weft_departed_on_wait(req);
-	return !req->is_done && weft_failure_is_pending(req);
-}
