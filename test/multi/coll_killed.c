@@ -12,6 +12,10 @@
  * and all others wait for it in calls that only it could complete.
  *
  * seed= which rounds (0: by the clock)   rounds= at most   kind= only this one
+ * sweep=N  rounds in order instead: each operation in each form, short and
+ * long, and the victim dies at its first, second, third or fourth call. Victims
+ *          take turns. N = 0, 1, ... with 18 processes are all of them; a
+ * number without rounds has passed.
  *
  * The long form, by hand: for s in $(seq 1 200); do mpiexec -n 8 --continue
  * coll_killed seed=$s; done, and the same with WEFT_SHM=off and WEFT_NODES=2.
@@ -50,15 +54,48 @@ enum kind {
 	SPLIT,
 	FROM_GROUP,
 	CHAIN,
-	KINDS,
+	KINDS, /* the above are drawn by seed= */
+	SCATTERV = KINDS,
+	ALLTOALLV,
+	ALLTOALLW,
+	REDUCE_SCATTER_V,
+	NEIGHBOR_V,
+	NEIGHBOR_ALL,
+	NEIGHBOR_ALL_V,
+	NEIGHBOR_ALL_W,
+	INTER_GATHER,
+	INTER_SCATTER,
+	INTER_REDUCE,
+	INTER_ALLTOALL,
+	ALL_KINDS,
 };
 
-static const char *const names[KINDS] = { "barrier", "bcast", "gather",
+static const char *const names[ALL_KINDS] = { "barrier", "bcast", "gather",
 	"gatherv", "scatter", "allgather", "allgatherv", "alltoall", "reduce",
 	"allreduce", "allreduce of a user's", "reduce_scatter", "scan",
 	"exscan", "neighbor_allgather", "inter barrier", "inter bcast",
 	"inter allreduce", "inter allgather", "dup", "split",
-	"create_from_group", "chain" };
+	"create_from_group", "chain", "scatterv", "alltoallv", "alltoallw",
+	"reduce_scatter", "neighbor_allgatherv", "neighbor_alltoall",
+	"neighbor_alltoallv", "neighbor_alltoallw", "inter gather",
+	"inter scatter", "inter reduce", "inter alltoall" };
+
+static int is_inter(enum kind kind)
+{
+	return (kind >= INTER_BARRIER && kind <= INTER_ALLGATHER) ||
+	       kind >= INTER_GATHER;
+}
+
+static int is_neighbor(enum kind kind)
+{
+	return kind == NEIGHBOR ||
+	       (kind >= NEIGHBOR_V && kind <= NEIGHBOR_ALL_W);
+}
+
+static int is_creation(enum kind kind)
+{
+	return kind >= DUP && kind <= FROM_GROUP;
+}
 
 /* State of a round, the same at all survivors. */
 struct round {
@@ -69,7 +106,7 @@ struct round {
 	int root;
 	int victim; /* rank in comm */
 	int moment; /* 0 before the operation, 1 after us, 2 in the reduction
-		     * function, 3 after the start */
+		     * function, 3 after the start, 4 before call number us */
 	int us;
 	int leave; /* 0 disconnect, 1 free */
 };
@@ -82,7 +119,8 @@ static struct {
 	int rank, size;
 	int is_victim, n_ops;
 	unsigned *out, *in;
-	int *counts, *displs;
+	int *counts, *displs, *bytes; /* bytes: displacements */
+	MPI_Datatype *types;
 	MPI_Op op;
 	unsigned long random;
 	int n_errors, n_right;
@@ -188,6 +226,56 @@ static int inter_root(const struct round *r, int is_low)
 	return rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
 }
 
+static int operate_more(const struct round *r)
+{
+	MPI_Request request = MPI_REQUEST_NULL;
+	MPI_Datatype t = MPI_UNSIGNED;
+	int c = r->count, is_low = k.rank < k.size / 2;
+	MPI_Aint aints[2] = { 0, (MPI_Aint)c * 4 };
+
+	switch (r->kind) {
+	case SCATTERV:
+		return FORM2(Scatterv, scatterv, k.out, k.counts, k.displs, t,
+			k.in, c, t, r->root, k.on);
+	case ALLTOALLV:
+		return FORM2(Alltoallv, alltoallv, k.out, k.counts, k.displs, t,
+			k.in, k.counts, k.displs, t, k.on);
+	case ALLTOALLW:
+		return FORM2(Alltoallw, alltoallw, k.out, k.counts, k.bytes,
+			k.types, k.in, k.counts, k.bytes, k.types, k.on);
+	case REDUCE_SCATTER_V:
+		return FORM2(Reduce_scatter, reduce_scatter, k.out, k.in,
+			k.counts, t, k.op, k.on);
+	case NEIGHBOR_V:
+		return FORM2(Neighbor_allgatherv, neighbor_allgatherv, k.out, c,
+			t, k.in, k.counts, k.displs, t, k.on);
+	case NEIGHBOR_ALL:
+		return FORM2(Neighbor_alltoall, neighbor_alltoall, k.out, c, t,
+			k.in, c, t, k.on);
+	case NEIGHBOR_ALL_V:
+		return FORM2(Neighbor_alltoallv, neighbor_alltoallv, k.out,
+			k.counts, k.displs, t, k.in, k.counts, k.displs, t,
+			k.on);
+	case NEIGHBOR_ALL_W:
+		return FORM2(Neighbor_alltoallw, neighbor_alltoallw, k.out,
+			k.counts, aints, k.types, k.in, k.counts, aints,
+			k.types, k.on);
+	case INTER_GATHER:
+		return FORM2(Gather, gather, k.out, c, t, k.in, c, t,
+			inter_root(r, is_low), k.on);
+	case INTER_SCATTER:
+		return FORM2(Scatter, scatter, k.out, c, t, k.in, c, t,
+			inter_root(r, is_low), k.on);
+	case INTER_REDUCE:
+		return FORM2(Reduce, reduce, k.out, k.in, c, t, MPI_SUM,
+			inter_root(r, is_low), k.on);
+	case INTER_ALLTOALL:
+		return FORM2(Alltoall, alltoall, k.out, c, t, k.in, c, t, k.on);
+	default:
+		return MPI_ERR_INTERN;
+	}
+}
+
 static int operate(const struct round *r)
 {
 	MPI_Request request = MPI_REQUEST_NULL;
@@ -249,7 +337,52 @@ static int operate(const struct round *r)
 		return FORM2(Neighbor_allgather, neighbor_allgather, k.out, c,
 			t, k.in, c, t, k.on);
 	default:
-		return MPI_ERR_INTERN;
+		return operate_more(r);
+	}
+}
+
+static unsigned expected_more(
+	const struct round *r, int b, int i, int call, int *has_out)
+{
+	int half = k.size / 2, n = k.size, c = r->count;
+	int is_low = k.rank < half;
+
+	switch (r->kind) {
+	case SCATTERV:
+		*has_out = b == 0;
+		return value(r->root, k.rank * c + i, call);
+	case ALLTOALLV:
+	case ALLTOALLW:
+		return value(b, k.rank * c + i, call);
+	case REDUCE_SCATTER_V:
+		*has_out = b == 0;
+		return sum(n, k.rank * c + i, call);
+	case NEIGHBOR_V:
+		*has_out = b < 2;
+		return value((k.rank + (b ? 1 : n - 1)) % n, i, call);
+	case NEIGHBOR_ALL: /* block 0: the second block of the neighbour below
+			    */
+	case NEIGHBOR_ALL_V:
+	case NEIGHBOR_ALL_W:
+		*has_out = b < 2;
+		return value(
+			(k.rank + (b ? 1 : n - 1)) % n, (b ? 0 : c) + i, call);
+	case INTER_GATHER:
+		*has_out = k.rank == 0 && b < n - half;
+		return value(half + b, i, call);
+	case INTER_SCATTER:
+		*has_out = !is_low && b == 0;
+		return value(0, (k.rank - half) * c + i, call);
+	case INTER_REDUCE:
+		*has_out = k.rank == 0 && b == 0;
+		return sum(n, i, call) - sum(half, i, call);
+	case INTER_ALLTOALL:
+		*has_out = b < (is_low ? n - half : half);
+		return is_low ? value(half + b, k.rank * c + i, call)
+			      : value(b, (k.rank - half) * c + i, call);
+	default:
+		*has_out = 0;
+		return 0;
 	}
 }
 
@@ -258,7 +391,7 @@ static int operate(const struct round *r)
 static unsigned expected(
 	const struct round *r, int b, int i, int call, int *has_out)
 {
-	int at = b * r->count + i, half = k.size / 2;
+	int half = k.size / 2;
 	int is_low = k.rank < half, n = k.size;
 
 	*has_out = 1;
@@ -308,8 +441,7 @@ static unsigned expected(
 		*has_out = b < 2;
 		return value((k.rank + (b ? 1 : n - 1)) % n, i, call);
 	default:
-		*has_out = 0;
-		return (unsigned)at;
+		return expected_more(r, b, i, call, has_out);
 	}
 }
 
@@ -372,9 +504,9 @@ static void prepare(const struct round *r)
 	MPI_Comm side;
 
 	k.on = k.comm;
-	if (r->kind == NEIGHBOR)
+	if (is_neighbor(r->kind))
 		OK(MPI_Cart_create(k.comm, 1, &k.size, &one, 0, &k.on));
-	if (r->kind < INTER_BARRIER || r->kind > INTER_ALLGATHER)
+	if (!is_inter(r->kind))
 		return;
 	OK(MPI_Comm_split(k.comm, k.rank < half, 0, &side));
 	OK(MPI_Intercomm_create(
@@ -458,6 +590,8 @@ static void arm(const struct round *r)
 	if (r->moment == 3 && r->form)
 		k.n_ops = -1000;
 	us = r->us;
+	if (r->moment == 4)
+		return;
 	if (r->moment != 2 || !has_function)
 		OK(pthread_create(&thread, NULL, die_later, &us));
 }
@@ -488,7 +622,7 @@ static void check_error(const struct round *r, int rc, double began)
 
 static void play(const struct round *r)
 {
-	int n = r->kind >= DUP ? 1 : CALLS, rc = 0;
+	int n = is_creation(r->kind) || r->kind == CHAIN ? 1 : CALLS, rc = 0;
 
 	for (int call = 0; !rc && call < n; call++) {
 		double began = mtest_now();
@@ -497,10 +631,12 @@ static void play(const struct round *r)
 			k.out[i] = value(k.rank, i, call);
 			k.in[i] = 0xdeadbeef;
 		}
+		if (k.is_victim && r->moment == 4 && call == r->us % n)
+			die();
 		if (r->kind == CHAIN)
 			rc = chain(r);
 		else
-			rc = r->kind >= DUP ? create(r) : operate(r);
+			rc = is_creation(r->kind) ? create(r) : operate(r);
 		check_error(r, rc, began);
 		CHECK(rc || is_right(r, call),
 			"round %d: %s, form %d, %d has right data if it "
@@ -545,6 +681,27 @@ static struct round draw_round(int number, int only)
 	return r;
 }
 
+/* Round `number` of a sweep; false at the end. */
+static int sweep_round(int sweep, int number, struct round *r_out)
+{
+	enum { ROUNDS = 15 };
+	int n = sweep * ROUNDS + number, kind;
+	struct round r = { .number = number, .moment = 4 };
+
+	r.us = n % CALLS;
+	r.form = n / CALLS % 3;
+	r.count = n / (CALLS * 3) % 2 ? 60000 : 2;
+	kind = n / (CALLS * 3 * 2);
+	if (kind >= CHAIN)
+		kind++;
+	r.kind = (enum kind)kind;
+	r.root = n % k.size;
+	r.victim = (n / 2) % k.size;
+	r.leave = n % 2;
+	*r_out = r;
+	return kind < ALL_KINDS;
+}
+
 static void alloc(const struct round *r)
 {
 	size_t len = (size_t)r->count * (size_t)k.size * sizeof(unsigned);
@@ -553,9 +710,13 @@ static void alloc(const struct round *r)
 	k.in = mtest_alloc(len);
 	k.counts = mtest_alloc((size_t)k.size * sizeof(int));
 	k.displs = mtest_alloc((size_t)k.size * sizeof(int));
+	k.bytes = mtest_alloc((size_t)k.size * sizeof(int));
+	k.types = mtest_alloc((size_t)k.size * sizeof(MPI_Datatype));
 	for (int i = 0; i < k.size; i++) {
 		k.counts[i] = r->count;
 		k.displs[i] = i * r->count;
+		k.bytes[i] = i * r->count * (int)sizeof(unsigned);
+		k.types[i] = MPI_UNSIGNED;
 	}
 }
 
@@ -587,6 +748,8 @@ static void play_round(const struct round *r)
 	free(k.in);
 	free(k.counts);
 	free(k.displs);
+	free(k.bytes);
+	free(k.types);
 	bury(r);
 }
 
@@ -624,12 +787,13 @@ static void connect_all(void)
 
 int main(int argc, char **argv)
 {
-	int rounds, only, rc;
+	int rounds, only, sweep, rc;
 	long seed;
 
 	mtest_start(argv[0]);
 	rounds = (int)mtest_arg(argc, argv, "rounds", 1000);
 	only = (int)mtest_arg(argc, argv, "kind", -1);
+	sweep = (int)mtest_arg(argc, argv, "sweep", -1);
 	seed = mtest_arg(argc, argv, "seed", 0);
 	k.session = session_open();
 	session_set_rank(k.session);
@@ -650,7 +814,10 @@ int main(int argc, char **argv)
 			(void)draw(2);
 			connect_all();
 		}
-		r = draw_round(i, only);
+		if (sweep < 0)
+			r = draw_round(i, only);
+		else if (!sweep_round(sweep, i, &r))
+			break;
 		if (mtest_arg(argc, argv, "say", 0) && k.rank == 0)
 			fprintf(stderr,
 				"# round %d of %d: %s form %d count %d root %d "
