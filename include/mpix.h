@@ -71,7 +71,12 @@ int PMPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_funct
 #define MPIX_ERR_PROC_FAILED_PENDING 102
 #define MPIX_ERR_REVOKED 103
 
+/* Attribute of communicators: an address of an int, 1 if the launcher lets the
+ * other processes continue when one fails (mpiexec --continue, --with-ft mpi). */
+#define MPIX_FT 599
+
 /* Names of the next version of the standard. */
+#define MPI_FT MPIX_FT
 #define MPI_ERR_PROC_FAILED MPIX_ERR_PROC_FAILED
 #define MPI_ERR_PROC_FAILED_PENDING MPIX_ERR_PROC_FAILED_PENDING
 #define MPI_ERR_REVOKED MPIX_ERR_REVOKED

@@ -9,6 +9,8 @@
 #include "transport/proc.h"
 #include "session/session.h"
 
+#include <mpix.h>
+
 static int mpi_attr_end(const char *func, int err)
 {
 	return weft_likely(!err) ? MPI_SUCCESS : weft_mpi_raise_none(func, err);
@@ -111,14 +113,15 @@ static int mpi_win_free_keyval(int *keyval)
 
 static bool is_predefined(int keyval)
 {
-	return keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE;
+	return (keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE) ||
+	       keyval == MPIX_FT;
 }
 
 /* Address of a predefined attribute's value. */
 static const void *predefined(int keyval)
 {
 	static const int tag_ub = WEFT_TAG_UB, host = MPI_PROC_NULL,
-			 io = MPI_ANY_SOURCE, is_global = 0;
+			 io = MPI_ANY_SOURCE, is_global = 0, ft[] = { 0, 1 };
 
 	switch (keyval) {
 	case MPI_TAG_UB:
@@ -129,6 +132,8 @@ static const void *predefined(int keyval)
 		return &io;
 	case MPI_WTIME_IS_GLOBAL:
 		return &is_global;
+	case MPIX_FT:
+		return &ft[weft_knob_is_on(weft_knobs.ft)];
 	case MPI_APPNUM:
 		return &weft_proc.facts.appnum;
 	case MPI_UNIVERSE_SIZE:
@@ -139,14 +144,15 @@ static const void *predefined(int keyval)
 }
 
 /* True if the communicator has the predefined attribute. Communicators of a
- * session have only MPI_TAG_UB, because the others describe the World. */
+ * session have only MPI_TAG_UB and MPIX_FT, because the others describe the
+ * World. */
 static bool has_predefined(const struct weft_comm *comm, int keyval)
 {
 	const struct weft_session *session = comm->child.session;
 
 	if (keyval == MPI_UNIVERSE_SIZE && !weft_proc.facts.univ_size)
 		return false;
-	return keyval == MPI_TAG_UB || !session ||
+	return keyval == MPI_TAG_UB || keyval == MPIX_FT || !session ||
 	       session == weft_world.session;
 }
 

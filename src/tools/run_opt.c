@@ -47,6 +47,7 @@ enum opt_id {
 	OPT_TIMEOUT,
 	OPT_GRACE,
 	OPT_CONTINUE,
+	OPT_FT,
 	OPT_NO_FINALIZE,
 	OPT_X,
 	OPT_DVM,
@@ -103,6 +104,7 @@ static const struct opt_name opt_names[] = {
 	{ "continue", OPT_CONTINUE, false },
 	{ "enable-recovery", OPT_CONTINUE, false },
 	{ "disable-auto-cleanup", OPT_CONTINUE, false },
+	{ "with-ft", OPT_FT, true },
 	{ "allow-exit-without-finalize", OPT_NO_FINALIZE, false },
 	{ "x", OPT_X, false },
 	{ "dvm-uri", OPT_DVM, true },
@@ -172,6 +174,8 @@ static const char help_text[] =
 	"124\n"
 	"  --grace S               seconds between TERM and KILL (default: 2)\n"
 	"  --continue              if a process fails, the others continue\n"
+	"  --with-ft mpi           the same, as Open MPI's option; no: the "
+	"default\n"
 	"  --allow-exit-without-finalize   a process may exit with 0 without "
 	"finalizing\n"
 	"  -N NODES, -ppn P        nodes, processes per node (Slurm, PRRTE)\n"
@@ -388,6 +392,25 @@ static int map_option(struct weft_run_opt *opt, const char *value)
 		value);
 }
 
+/* If a process fails, the others continue; the attribute MPIX_FT is 1 there. */
+static int keep_going(struct weft_run_opt *opt)
+{
+	opt->keep_going = true;
+	return env_push_take(&opt->env, strdup("WEFT_FT=on"));
+}
+
+/* Open MPI's option. */
+static int with_ft(struct weft_run_opt *opt, const char *value)
+{
+	if (!strcmp(value, "mpi") || !strcmp(value, "ulfm") ||
+		!strcmp(value, "yes"))
+		return keep_going(opt);
+	if (!strcmp(value, "no"))
+		return 0;
+	return weft_err_set(WEFT_ERR_ARG,
+		"--with-ft %s: expected mpi (as --continue) or no", value);
+}
+
 static int job_option(struct weft_run_opt *opt, const struct opt_name *name,
 	const char *value)
 {
@@ -416,8 +439,9 @@ static int job_option(struct weft_run_opt *opt, const struct opt_name *name,
 	case OPT_GRACE:
 		return get_seconds(name->name, value, &opt->grace_s);
 	case OPT_CONTINUE:
-		opt->keep_going = true;
-		return 0;
+		return keep_going(opt);
+	case OPT_FT:
+		return with_ft(opt, value);
 	case OPT_DVM:
 		opt->dvm_uri = value;
 		return 0;
@@ -549,8 +573,7 @@ static int x_option(struct weft_run_opt *opt, struct weft_run_app *app,
 		if (value)
 			return weft_err_set(WEFT_ERR_ARG,
 				"-x %s: expected NAME or NAME=VALUE", value);
-		opt->keep_going = true;
-		return 0;
+		return keep_going(opt);
 	}
 	if (!value)
 		(*at)++;
