@@ -9,6 +9,7 @@
 #define WEFT_FORTRAN_H
 
 #include <mpi.h>
+#include <mpix.h>
 
 #include <ISO_Fortran_binding.h>
 #include <stdbool.h>

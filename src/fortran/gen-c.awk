@@ -139,9 +139,19 @@ function c_after(file,    i, x)
 	}
 }
 
+# "mpi_" or "pmpi_"; of an extension "mpix_" or "pmpix_".
+function with_x(prefix)
+{
+	if (is_extension)
+		sub(/mpi_$/, "mpix_", prefix)
+	return prefix
+}
+
 # The further names, which begin with prefix, of the function <of><low>_.
 function c_more_names(file, prefix, of, low)
 {
+	prefix = with_x(prefix)
+	of = with_x(of)
 	if (gives_address() && low !~ /_c$/)
 		printf "WEFT_F_ALIAS(%s%s_cptr_, %s%s_)\n", prefix, low, of,
 			low > file
@@ -175,23 +185,25 @@ function c_hand_names(low)
 function c_head(prefix, low, params)
 {
 	if (prefix == "mpi_")
-		printf "\nstatic void f_mpi_%s(%s)\n{\n", low, params > shims
+		printf "\nstatic void f_%s%s(%s)\n{\n", with_x(prefix), low,
+			params > shims
 	else
-		printf "\nvoid %s%s(%s);\nvoid %s%s(%s)\n{\n", prefix, low, params,
-			prefix, low, params > shims
+		printf "\nvoid %s%s(%s);\nvoid %s%s(%s)\n{\n", with_x(prefix), low,
+			params, with_x(prefix), low, params > shims
 }
 
 function c_tail(prefix, low)
 {
 	print "\tweft_f_return(ierror, rc);\n}" > shims
 	if (prefix == "mpi_")
-		printf "WEFT_F_ALIAS(mpi_%s, f_mpi_%s)\n", low, low > shims
+		printf "WEFT_F_ALIAS(%s%s, f_%s%s)\n", with_x(prefix), low,
+			with_x(prefix), low > shims
 }
 
 # The function of the MPI_ name, or of the PMPI_ name.
 function c_shim(prefix, low,    i, call, c_name)
 {
-	c_name = toupper(prefix) name
+	c_name = toupper(with_x(prefix)) name
 	c_head(prefix, low "_", c_params(0))
 	c_before(shims)
 	for (i = 1; i <= n_args; i++)

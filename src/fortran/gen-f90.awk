@@ -88,12 +88,17 @@ function f_args(    i, text)
 	return text
 }
 
+function f_prefix()
+{
+	return is_extension ? "MPIX_" : "MPI_"
+}
+
 function f08_one(prefix, base,    i, tail, bind, end)
 {
 	tail = choice ? "_f08ts" : "_f08"
-	printf "interface %sMPI_%s\nsubroutine %sMPI_%s%s(%sierror)%s\n\timport\n" \
+	printf "interface %s%s\nsubroutine %s%s%s(%sierror)%s\n\timport\n" \
 		"\timplicit none\n", prefix, base, prefix, name, tail, f_args(),
-		choice ? " bind(C, name=\"" tolower(prefix "MPI_" name) \
+		choice ? " bind(C, name=\"" tolower(prefix name) \
 			"_f08ts_\")" : "" > f08
 	for (i = 1; i <= n_args; i++)
 		f08_declare(f08, i)
@@ -108,13 +113,13 @@ function make_f08(    base)
 	base = name
 	if (!has(flags, "own"))
 		sub(/_c$/, "", base)
-	f08_one("", base)
-	f08_one("P", base)
+	f08_one(f_prefix(), base)
+	f08_one("P" f_prefix(), base)
 }
 
 function mpi_subroutine(prefix, tail,    i)
 {
-	printf "subroutine %sMPI_%s%s(%sierror)\n\timport\n" \
+	printf "subroutine %s%s%s(%sierror)\n\timport\n" \
 		"\timplicit none\n", prefix, name, tail, f_args() > f90
 	for (i = 1; i <= n_args; i++)
 		mpi_declare(f90, i, tail != "")
@@ -123,7 +128,7 @@ function mpi_subroutine(prefix, tail,    i)
 
 function mpi_one(prefix)
 {
-	printf "interface%s\n", gives_address() ? " " prefix "MPI_" name : "" > f90
+	printf "interface%s\n", gives_address() ? " " prefix name : "" > f90
 	mpi_subroutine(prefix, "")
 	if (gives_address())
 		mpi_subroutine(prefix, "_cptr")
@@ -134,8 +139,8 @@ function make_mpi()
 {
 	if (flags ~ /double|MPI_Aint/ || name == "Pcontrol")
 		return
-	mpi_one("")
-	mpi_one("P")
+	mpi_one(f_prefix())
+	mpi_one("P" f_prefix())
 }
 
 function declare_constants(    i, name, kind)

@@ -325,14 +325,15 @@ BEGIN {
 
 FNR == 1 { file_number++ }
 
-file_number == 1 && /^#define MPI_/ {
+file_number <= 2 && /^#define MPIX?_/ {
 	text = $0
 	sub(/^#define [A-Z0-9a-z_]+[ \t]*/, "", text)
 	constant($2, text)
 	next
 }
 
-file_number == 2 && $1 != "chapter" && $1 != "MPIX" {
+file_number == 3 && $1 != "chapter" && !($1 == "MPIX" && NF == 2) {
+	is_extension = sub(/^MPIX\t/, "")
 	if (!started)
 		start_bodies()
 	if ($5 != "-" && (!has($7, "conly") || has($7, "fortran")))
@@ -344,7 +345,7 @@ END {
 		exit 1
 	print "end module" > f08
 	print "end module" > f90
-	print "{\nglobal:\n\tmpi_*;\n\tpmpi_*;\n\tweft_f_*_;\n" \
+	print "{\nglobal:\n\tmpi_*;\n\tpmpi_*;\n\tmpix_*;\n\tpmpix_*;\n\tweft_f_*_;\n" \
 		"\t__weft_mpi_types_MOD_*;\n\t__mpi_*MOD_*;\nlocal:\n\t*;\n};" \
 		> (new "/libweft_fortran.map")
 }

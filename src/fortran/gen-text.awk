@@ -32,7 +32,7 @@ function constant(name, text)
 {
 	sub(/[ \t]*\/\*.*/, "", text)
 	gsub(/[ \t]/, "", text)
-	if (name ~ /^MPI_(T|F)_/ || name !~ /^MPI_[A-Z0-9]/)
+	if (name ~ /^MPI_(T|F)_/ || name !~ /^MPIX?_[A-Z0-9]/)
 		return
 	if (match(text, /^\(\(MPI_[A-Za-z]+\)0x[0-9a-f]+\)$/)) {
 		sub(/^\(\(MPI_/, "", text)

@@ -12,10 +12,12 @@ f_made = src/fortran/f_shims.c src/fortran/f_names.h src/fortran/f_calls.h \
 	src/fortran/libweft_fortran.map
 CLEANFILES += src/fortran/fortran.stamp $(f_made)
 
-src/fortran/fortran.stamp: $(f_gen) src/mpi/api_rows include/mpi.h
+src/fortran/fortran.stamp: $(f_gen) src/mpi/api_rows include/mpi.h \
+		include/mpix.h
 	$(AM_V_GEN)$(MKDIR_P) src/fortran && \
 		$(srcdir)/src/fortran/gen-fortran src/mpi/api_rows \
-		$(srcdir)/include/mpi.h src/fortran && touch $@
+		$(srcdir)/include/mpi.h $(srcdir)/include/mpix.h \
+		src/fortran && touch $@
 
 $(f_made): src/fortran/fortran.stamp ;
 

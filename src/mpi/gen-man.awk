@@ -123,7 +123,7 @@ function synopsis_f08(    i, text)
 		text = name
 		if (!has(flags, "own"))
 			sub(/_c$/, "", text)
-		put_code("call MPI_" text "(" list_of_arguments() "ierror)", "        ")
+		put_code("call " prefix text "(" list_of_arguments() "ierror)", "        ")
 	}
 	for (i = 1; i <= n_args; i++)
 		f08_declare(page, i)
@@ -142,7 +142,7 @@ function synopsis_f77(    i, t, text)
 	if (flags ~ /double|MPI_Aint/)
 		text = toupper("MPI_" $1 "(" substr(text, 1, length(text) - 2) ")")
 	else
-		text = toupper("MPI_" $1 "(" text "ierror)")
+		text = toupper(prefix $1 "(" text "ierror)")
 	put_code((flags ~ /double|MPI_Aint/ ? "" : "CALL ") text, "        ")
 	for (i = 1; i <= n_args; i++) {
 		t = type[i]
@@ -350,7 +350,7 @@ function one_page(    phrase)
 		".SH NAME\n%s%s \\- %s%s\n.SH SYNOPSIS\n", prefix, name, prefix,
 		name, tolower(substr(phrase, 1, 1)), substr(phrase, 2) > page
 	synopsis_c()
-	if (prefix == "MPI_" && (!has(flags, "conly") || has(flags, "fortran"))) {
+	if (!has(flags, "conly") || has(flags, "fortran")) {
 		if (!has(flags, "f77"))
 			synopsis_f08()
 		synopsis_f77()
