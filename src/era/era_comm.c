@@ -467,7 +467,8 @@ void weft_era_comm_forget(struct weft_comm *comm)
 	if (!s)
 		return;
 	end_all_calls(s);
-	if (comm->failed && weft_era_seq(s->era)) {
+	if ((comm->failed || weft_comm_is_revoked(comm)) &&
+		weft_era_seq(s->era)) {
 		s->is_kept = true;
 		weft_comm_get(comm);
 		return;

@@ -46,8 +46,9 @@ void weft_era_comm_close(struct weft_vci *vci);
  * WEFT_ERR_COMM (an intercommunicator): `done` is never called. */
 int weft_era_comm_start(struct weft_era_call *call);
 
-/* The communicator is about to be closed. If a member has failed, other members
- * may still need the results, which are kept until the VCI closes. */
+/* The communicator is about to be closed. If it is revoked or a member has
+ * failed, other members may still need the results. They are kept until the VCI
+ * closes. */
 void weft_era_comm_forget(struct weft_comm *comm);
 
 /* The number of agreements that this process has begun on a communicator. */

@@ -5,8 +5,9 @@
  * Without a failure: flags, several agreements in progress, every form, and a
  * shrunk communicator. Then rounds of agree and shrink. In each, a member may
  * be killed: before the round, some microseconds into agree or shrink, between
- * them, or after both. The survivors compare their results on the new
- * communicator, which replaces the old one for the next round.
+ * them, or after both. Some rounds begin with a revocation. The survivors
+ * compare their results on the new communicator, which replaces the old one for
+ * the next round.
  *
  * seed= which victims and moments; 0: nobody is killed here. With WEFT_ERA_DIE
  * the library kills processes at a message of the protocol.   rounds= at most
@@ -196,7 +197,7 @@ static void one_round(void)
 {
 	enum moment moment = (enum moment)draw(MOMENTS);
 	int is_nonblocking = (int)draw(2), acks = (int)draw(2);
-	int us = (int)draw(400), rank, size, n_acked, rc;
+	int revokes = !draw(3), us = (int)draw(400), rank, size, n_acked, rc;
 	unsigned victim;
 	MPI_Comm newcomm = MPI_COMM_NULL;
 
@@ -205,6 +206,8 @@ static void one_round(void)
 	victim = draw((unsigned)size);
 	if (!is_killing || size <= LEAVE || (int)victim != rank)
 		moment = MOMENTS;
+	if (revokes && rank == 0 && comm != MPI_COMM_WORLD)
+		OK(MPIX_Comm_revoke(comm));
 	if (acks)
 		OK(MPIX_Comm_ack_failed(comm, size, &n_acked));
 	if (moment == BEFORE)
@@ -243,8 +246,12 @@ int main(int argc, char **argv)
 	is_killing = seed != 0;
 	comm = MPI_COMM_WORLD; /* a duplicate may fail when a member dies */
 	if (!getenv("WEFT_ERA_DIE")) {
+		int flag = 0;
+
 		without_failure();
 		misuse();
+		/* a member dies only after all have passed the above */
+		(void)MPIX_Comm_agree(comm, &flag);
 	}
 	for (unsigned long i = 0; i < rounds; i++)
 		one_round();
