@@ -51,7 +51,7 @@ test_fuzz_fuzz_pmix_SOURCES = test/fuzz/fuzz_pmix.c $(fuzz_common)
 test_fuzz_fuzz_pmix_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_pmix_LDADD = libweft.la $(PMIX_LIBS)
 test_fuzz_fuzz_text_SOURCES = test/fuzz/fuzz_text.c $(fuzz_common) \
-	src/tools/run_proc.c src/tools/run_spawn.c
+	src/tools/run_proc.c src/tools/run_spawn.c src/tools/run_mpir.c
 test_fuzz_fuzz_text_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_text_LDADD = libweft.la
 EXTRA_DIST += test/fuzz/README.md test/fuzz/replay.c test/fuzz/seeds \
