@@ -20,7 +20,9 @@ verdict() { # status, name
 		echo "not ok $n - $2"
 		echo "# exit $code; output:"
 		head -c 2000 out | sed 's/^/#   /'
+		echo "#" # the output may end without a newline
 		head -c 2000 err | sed 's/^/#   /'
+		echo "#"
 	fi
 }
 
