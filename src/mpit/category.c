@@ -25,6 +25,7 @@ static const struct category {
 	{ "p2p", "Point-to-point messages: matching, eager, rendezvous." },
 	{ "coll", "Collective operations and their algorithms." },
 	{ "watchdog", "Reports of long waits and of deadlocks." },
+	{ "era", "Agreement of members although some die." },
 	{ "comm", "Creation and disconnection of communicators." },
 	{ "win", "Windows: one-sided communication." },
 	{ "io", "Files." },
