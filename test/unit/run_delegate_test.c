@@ -112,7 +112,7 @@ static void test_prrte(void **state)
 		expected);
 	snprintf(expected, sizeof(expected),
 		"prun%s|--dvm-uri|file:u|--runtime-options|"
-		"recoverable,notifyerrors|./x",
+		"recoverable,notifyerrors|-x|WEFT_FT=on|./x",
 		geteuid() ? "" : "|--allow-run-as-root");
 	check(weft_run_delegate_prrte, "mpiexec --dvm-uri file:u -x ./x",
 		expected);
