@@ -29,11 +29,10 @@ enum { N_BOUND_EVENTS = sizeof(bound_events) / sizeof(bound_events[0]) };
 int weft_event_type(int index, bool *is_bound_out)
 {
 	*is_bound_out = index >= WEFT_EVENT_END;
-	if (index >= 0 && index < WEFT_EVENT_END)
-		return index;
-	index -= WEFT_EVENT_END;
-	return index >= 0 && index < N_BOUND_EVENTS ? (int)bound_events[index]
-						    : -1;
+	if (index < 0 || index >= WEFT_EVENT_END + N_BOUND_EVENTS)
+		return -1;
+	return *is_bound_out ? (int)bound_events[index - WEFT_EVENT_END]
+			     : index;
 }
 
 const char *weft_event_type_room(int index)
