@@ -80,6 +80,21 @@ __attribute__((format(printf, 1, 2))) static _Noreturn void wrong(
 	_exit(WRONG);
 }
 
+/* MPI_Waitall(), with the error of an operation in place of MPI_ERR_IN_STATUS.
+ */
+static int wait_all(int n, MPI_Request *reqs, MPI_Status *statuses)
+{
+	int rc = MPI_Waitall(n, reqs, statuses), class = MPI_SUCCESS;
+
+	if (rc != MPI_SUCCESS)
+		MPI_Error_class(rc, &class);
+	for (int i = 0; class == MPI_ERR_IN_STATUS && i < n; i++)
+		if (statuses[i].MPI_ERROR != MPI_SUCCESS &&
+			statuses[i].MPI_ERROR != MPI_ERR_PENDING)
+			return statuses[i].MPI_ERROR;
+	return rc;
+}
+
 /* ---- choices of the seed ---- */
 
 static uint64_t mix(uint64_t x)
@@ -169,7 +184,7 @@ static void do_ring(void)
 		DO(send_in_mode(choose(4, 4, (uint64_t)storm.rank, (uint64_t)i),
 			data, (int)len, to, i, &reqs[n + i]));
 	}
-	DO(MPI_Waitall(2 * n, reqs, statuses));
+	DO(wait_all(2 * n, reqs, statuses));
 	for (int i = 0; i < n; i++) {
 		size_t len = choose_len(3, (uint64_t)from, (uint64_t)i);
 		int got;
@@ -194,6 +209,7 @@ static void do_any(void)
 {
 	static unsigned char out[N_ANY][ANY_LEN], in[ANY_LEN];
 	MPI_Request reqs[N_ANY];
+	MPI_Status statuses[N_ANY];
 	int last[N_MEMBERS], n = 0;
 
 	memset(last, -1, sizeof(last));
@@ -229,7 +245,7 @@ static void do_any(void)
 		check(in, (size_t)got, key_of(from, storm.rank, (uint64_t)tag),
 			"any source");
 	}
-	DO(MPI_Waitall(N_ANY, reqs, MPI_STATUSES_IGNORE));
+	DO(wait_all(N_ANY, reqs, statuses));
 	/* the wildcards above may not match messages of the next round */
 	DO(MPI_Barrier(storm.comm));
 }
@@ -244,6 +260,7 @@ static void do_coll(void)
 	unsigned char *whole = storm.out + 2 * LONGEST;
 	size_t len = 1 + choose_len(9, 0, 0);
 	MPI_Request reqs[3];
+	MPI_Status statuses[3];
 
 	block = block > LONGEST / (size_t)storm.size
 			? LONGEST / (size_t)storm.size
@@ -263,7 +280,7 @@ static void do_coll(void)
 			MPI_BYTE, storm.comm, &reqs[1]));
 		DO(MPI_Ibcast(
 			whole, (int)len, MPI_BYTE, root, storm.comm, &reqs[2]));
-		DO(MPI_Waitall(3, reqs, MPI_STATUSES_IGNORE));
+		DO(wait_all(3, reqs, statuses));
 	} else {
 		DO(MPI_Allreduce(
 			mine, sums, n, MPI_INT64_T, MPI_SUM, storm.comm));
