@@ -145,6 +145,18 @@ static int repair_start(struct weft_comm *comm, const struct repair *how,
 	return err;
 }
 
+static int repair_start_locking(
+	struct weft_comm *comm, const struct repair *how, uint32_t flag)
+{
+	struct repair *r;
+	int err;
+
+	weft_vci_lock(comm->vci);
+	err = repair_start(comm, how, flag, &r);
+	weft_vci_unlock(comm->vci);
+	return err;
+}
+
 int weft_repair_agree_start(struct weft_comm *comm, uint32_t flag,
 	weft_repair_agreed_fn *agreed, void *arg)
 {
@@ -153,13 +165,8 @@ int weft_repair_agree_start(struct weft_comm *comm, uint32_t flag,
 		.agreed = agreed,
 		.arg = arg,
 	};
-	struct repair *r;
-	int err;
 
-	weft_vci_lock(comm->vci);
-	err = repair_start(comm, &how, flag, &r);
-	weft_vci_unlock(comm->vci);
-	return err;
+	return repair_start_locking(comm, &how, flag);
 }
 
 int weft_repair_shrink_start(
@@ -170,13 +177,8 @@ int weft_repair_shrink_start(
 		.made = made,
 		.arg = arg,
 	};
-	struct repair *r;
-	int err;
 
-	weft_vci_lock(comm->vci);
-	err = repair_start(comm, &how, 0, &r);
-	weft_vci_unlock(comm->vci);
-	return err;
+	return repair_start_locking(comm, &how, 0);
 }
 
 /* ---- blocking ---- */

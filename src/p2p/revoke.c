@@ -108,14 +108,14 @@ void weft_revoke_arrive_locked(struct weft_comm *comm)
 	struct revoke_arrived *a = malloc(sizeof(*a));
 
 	weft_comm_get(comm);
-	if (!a) {
-		weft_dispatch_drop(comm->vci, "out of memory");
-	} else if (revoke_here(comm)) {
+	if (!revoke_here(comm)) {
+		free(a);
+	} else if (!a) {
+		weft_dispatch_drop(comm->vci, "no memory to forward it");
+	} else {
 		a->hook.run = revoke_run;
 		a->comm = weft_comm_get(comm);
 		weft_vci_defer(comm->vci, &a->hook);
-	} else {
-		free(a);
 	}
 	weft_comm_put(comm);
 }
