@@ -253,7 +253,7 @@ static void do_any(void)
 /* Three collectives at a time, blocking or not. */
 static void do_coll(void)
 {
-	int n = 1 + (int)(choose_len(7, 0, 0) / 16), root;
+	int n = 1 + (int)(choose_len(7, 0, 0) / 17), root;
 	int64_t *sums = (int64_t *)(void *)storm.in, *mine = sums + n;
 	size_t block = 1 + choose_len(8, 0, 0) / (size_t)storm.size;
 	unsigned char *from = storm.out + LONGEST, *to = storm.in + LONGEST;
