@@ -65,12 +65,26 @@ static void on_barrier_done(struct weft_agree *agree)
 	weft_agree_fini(agree);
 }
 
-/* True if the communicator cannot be closed by a barrier: a member has failed,
- * or it is revoked. */
-static bool is_broken(const struct weft_comm *comm)
+static void record_failed(
+	struct weft_comm *comm, const struct weft_group *group)
 {
-	return comm->failed || weft_comm_is_revoked(comm) ||
-	       weft_failed_in(comm->group) || weft_failed_in(comm->remote);
+	int32_t rank = weft_failed_in(group) ? weft_failed_first(group) : -1;
+
+	if (rank >= 0)
+		(void)weft_comm_record_failed(
+			comm, weft_group_proc(group, (uint32_t)rank));
+}
+
+/* True if the communicator cannot be closed by a barrier: a member has failed,
+ * or it is revoked. Records the failure, which this process may know from
+ * another communicator only, as the reason for what the close ends. */
+static bool is_broken(struct weft_comm *comm)
+{
+	if (!comm->failed) {
+		record_failed(comm, comm->group);
+		record_failed(comm, comm->remote);
+	}
+	return comm->failed || weft_comm_is_revoked(comm);
 }
 
 static void notify_departed(struct closing *c)
