@@ -312,8 +312,19 @@ static void send_old(
 		old_sent(owned, req);
 }
 
-/* Drops the data that was announced. The message that was requested ends the
- * access at the origin, else the error does. */
+/* Ends the access at its origin with an error that is described. An origin that
+ * receives data receives an empty message behind the error. */
+static void long_fail(const struct incoming *in, const struct work *w, int err)
+{
+	refuse(in, in->rec.id, err);
+	if (!w->returns)
+		return;
+	if (in->replies)
+		weft_am_replies_send(in->replies);
+	send_old(in, NULL, 0, NULL);
+}
+
+/* Also drops the data that was announced. */
 static void long_refuse(
 	const struct incoming *in, const struct work *w, int err)
 {
@@ -321,9 +332,7 @@ static void long_refuse(
 
 	if (w->brings)
 		weft_recv_drop_locked(&msg);
-	refuse(in, w->returns ? 0 : in->rec.id, err);
-	if (w->returns)
-		send_old(in, NULL, 0, NULL);
+	long_fail(in, w, err);
 }
 
 static void arrival_free(struct arrival *a)
@@ -340,7 +349,9 @@ static void arrival_end(struct arrival *a, int err)
 	weft_list_remove(&a->link);
 	if (a->in.win && !err && (a->staging || a->old))
 		work_do(&a->in.rec, w, a->staging, a->old);
-	if (a->in.win && w->returns) {
+	if (a->in.win && err) {
+		long_fail(&a->in, w, err);
+	} else if (a->in.win && w->returns) {
 		send_old(&a->in, a->old ? a->old : w->place, w->len, a->old);
 		a->old = NULL;
 	} else if (a->in.win) {

@@ -6,7 +6,7 @@
  */
 #include "mtest.h"
 
-enum { N = 16 };
+enum { N = 16, LONG = 4096 };
 
 static int left, right;
 static int *memory;
@@ -272,6 +272,33 @@ static void range(void)
 	still_works();
 }
 
+/* A long access that the target refuses fails in its request, and changes no
+ * result. */
+static void long_refused(MPI_Aint there)
+{
+	static int in[LONG], out[LONG], before[LONG];
+
+	memset(out, 0x5a, sizeof(out));
+	memcpy(before, out, sizeof(out));
+	for (int kind = 0; kind < 3; kind++) {
+		MPI_Op op = kind == 1 ? MPI_SUM : MPI_NO_OP;
+		MPI_Request r;
+		int rc = kind == 0 ? MPI_Rget(out, LONG, MPI_INT, right, there,
+					     LONG, MPI_INT, win, &r)
+				   : MPI_Rget_accumulate(in, LONG, MPI_INT, out,
+					     LONG, MPI_INT, right, there, LONG,
+					     MPI_INT, op, win, &r);
+
+		rc = rc ? rc : MPI_Wait(&r, MPI_STATUS_IGNORE);
+		CHECK(mtest_class(rc) == MPI_ERR_RMA_RANGE,
+			"a long access is refused: class %d, kind %d",
+			mtest_class(rc), kind);
+		CHECK(!memcmp(out, before, sizeof(out)),
+			"a refused access changes no result, kind %d", kind);
+		is_out(rc);
+	}
+}
+
 /* Attached memory is known to the target alone. */
 static void detached(void)
 {
@@ -288,6 +315,7 @@ static void detached(void)
 	OK(MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win));
 	is_out(put(right, there + 2 * (MPI_Aint)sizeof(int)));
 	is_out(put(right, 64));
+	long_refused(there);
 	OK(put(right, there));
 	OK(MPI_Win_flush(right, win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
