@@ -144,6 +144,8 @@ static bool work_of(const struct incoming *in, struct work *w)
 	if (w->returns && !rec->id)
 		return false;
 	w->len = rec->n * rec->n_runs * unit;
+	if (rec->n_runs > 1 && w->len > WEFT_WIRE_AM_RUNS_MAX)
+		return false;
 	w->place = runs_place(
 		in->win, rec, rec->n ? (rec->n - 1) * unit + last : 0);
 	return true;
