@@ -252,6 +252,8 @@ void weft_rma_am_forget(struct weft_rma_ctx *ctx)
 	ctx->has_queue = false;
 }
 
+/* If the post fails, the operations of the PE end with the error, which the
+ * next wait for the PE returns. */
 static int channel_post(struct weft_rma_channel *channel)
 {
 	struct weft_vci *vci = &weft_proc.vci;
@@ -261,6 +263,8 @@ static int channel_post(struct weft_rma_channel *channel)
 		return 0;
 	weft_vci_lock(vci);
 	err = weft_am_post_queue(&channel->am);
+	if (err)
+		weft_am_forget(&channel->am, err, false);
 	weft_vci_unlock(vci);
 	return err;
 }
@@ -429,16 +433,16 @@ int weft_rma_am_release(struct weft_rma_ctx *ctx)
 	return err;
 }
 
-/* Waits for all answers of the PE, and returns an error of the target. If the
- * wait cannot end, none of them is stored any more. */
+/* Waits for all answers of the PE, and returns an error of the target, or else
+ * the error of a post to another PE. If the wait cannot end, none of the
+ * answers is stored any more. */
 static int channel_wait(
 	struct weft_rma_ctx *ctx, struct weft_am_channel *am, const char *what)
 {
-	int err = weft_remote_release(ctx);
+	int err, release_err = weft_remote_release(ctx);
 
 	weft_vci_lock(&weft_proc.vci);
-	if (!err)
-		err = weft_am_wait(am, what);
+	err = weft_am_wait(am, what);
 	if (err)
 		weft_am_forget(am, err, false);
 	else if (am->err)
@@ -446,7 +450,7 @@ static int channel_wait(
 			am->err, "%s PE %u: %s", what, am->rank, am->why);
 	am->err = 0;
 	weft_vci_unlock(&weft_proc.vci);
-	return err;
+	return err ? err : release_err;
 }
 
 int weft_rma_am_call(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
