@@ -166,6 +166,16 @@ static struct weft_rma_channel *rma_channel_of(struct weft_am_channel *channel)
 	return weft_container_of(channel, struct weft_rma_channel, am);
 }
 
+/* The id of the oldest operation, which changes with progress; 0: none. */
+static uint32_t first_op_id(const struct weft_am_channel *channel)
+{
+	return weft_list_is_empty(&channel->ops)
+		       ? 0
+		       : weft_container_of(
+				 channel->ops.next, struct weft_am_op, link)
+				 ->id;
+}
+
 static int rma_am_wait(struct weft_am_channel *channel, const char *what,
 	weft_am_try_fn *fn, void *arg)
 {
@@ -175,9 +185,11 @@ static int rma_am_wait(struct weft_am_channel *channel, const char *what,
 	int err;
 
 	do {
+		uint32_t id = first_op_id(channel);
+
 		weft_vci_unlock(vci);
 		weft_remote_progress(ctx);
-		err = weft_rma_op_wait_check(&wait, 1);
+		err = weft_rma_op_wait_check(&wait, id);
 		weft_vci_lock(vci);
 		err = err ? err : fn(channel, arg);
 	} while (err == WEFT_AGAIN);

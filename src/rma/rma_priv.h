@@ -191,11 +191,12 @@ void weft_rma_am_close(void);
 void weft_rma_am_forget(struct weft_rma_ctx *ctx);
 
 /* rma_wait.c: after a round of progress of a wait for an operation; fn: "a put
- * to", from: its PE plus 1, 0 for several; n_left: of what it waits for. 0, or
- * the error that ends it, described: the PE is gone. Warns once, after
- * WEFT_STALL_WARN seconds. No VCI's lock held, here and below. */
+ * to", from: its PE plus 1, 0 for several. position: any number that changes
+ * when the wait makes progress. Returns 0, or the error that ends the wait,
+ * described: the PE is gone. Warns once, after WEFT_STALL_WARN seconds without
+ * progress. No VCI's lock held, here and below. */
 #define WEFT_RMA_ALL UINT32_MAX /* several PEs; plus 1 it is 0 */
-int weft_rma_op_wait_check(struct weft_rma_wait *wait, uint32_t n_left);
+int weft_rma_op_wait_check(struct weft_rma_wait *wait, uint32_t position);
 /* For every wait: true every so many rounds; the first time begins it. Then:
  * WEFT_ERR_PEER, described, if the wait cannot end; 1 if it is time to warn.
  * failed: the PEs that are gone, in words. */

@@ -169,17 +169,17 @@ int weft_rma_wait_check(struct weft_rma_wait *wait, uint64_t now,
 
 /* --- operations ---------------------------------------------------------- */
 
-int weft_rma_op_wait_check(struct weft_rma_wait *wait, uint32_t n_left)
+int weft_rma_op_wait_check(struct weft_rma_wait *wait, uint32_t position)
 {
 	char failed[WEFT_RMA_GONE_TEXT], where[32] = "";
-	bool has_moved = n_left != wait->sum;
+	bool has_moved = position != wait->sum;
 	uint64_t now;
 	int rc;
 
 	if (weft_likely(!weft_rma_wait_is_time(wait, &now)))
 		return 0;
 	wait->is_op = true;
-	wait->sum = n_left;
+	wait->sum = position;
 	rc = weft_rma_wait_check(wait, now, has_moved, failed);
 	if (rc <= 0)
 		return rc;
