@@ -286,7 +286,7 @@ int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target);
  * lock held, given up meanwhile, here and below. */
 int weft_win_am_end(struct weft_win *win, struct weft_win_target *target);
 /* Sends a record without data that is answered; the answer has data for `to`,
- * or (NULL) none. */
+ * or (NULL) none. The id of the record is set before the lock is given up. */
 int weft_win_am_request(struct weft_win *win, struct weft_win_target *target,
 	struct weft_wire_am *rec, const struct weft_win_buf *to);
 /* True if an access that ends nothing by itself has to request an answer. */

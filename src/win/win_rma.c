@@ -30,7 +30,7 @@ enum {
 /* Where a member's memory is for the fabric. */
 struct weft_win_remote {
 	struct weft_wire_win_region region; /* the member's answer */
-	uint32_t ask; /* id of the request for it; 0: was answered */
+	struct weft_wire_am ask; /* the request for it; id 0: was answered */
 	bool is_reached;
 	bool is_used;	 /* by a put since the last flush */
 	bool is_written; /* by puts that complete unseen; when n_faults was: */
@@ -160,12 +160,14 @@ void weft_win_rma_describe(
 static int ask_region(struct weft_win *win, struct weft_win_target *target,
 	struct weft_win_remote *remote)
 {
-	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_REGION };
 	const struct weft_win_buf to = { &remote->region,
 		sizeof(remote->region), weft_win_byte_type() };
-	int err = weft_win_am_request(win, target, &rec, &to);
+	int err;
 
-	remote->ask = err ? 0 : rec.id;
+	remote->ask = (struct weft_wire_am){ .kind = WEFT_WIRE_AM_REGION };
+	err = weft_win_am_request(win, target, &remote->ask, &to);
+	if (err)
+		remote->ask.id = 0;
 	return err;
 }
 
@@ -177,7 +179,7 @@ static void take_region(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_wire_win_region *region = &remote->region;
 	int err;
 
-	remote->ask = 0;
+	remote->ask.id = 0;
 	if (region->disp_unit <= 0 || region->size > INT64_MAX ||
 		region->name_len > sizeof(region->name))
 		return;
@@ -205,7 +207,8 @@ static int try_region(struct weft_am_channel *channel, void *arg)
 {
 	const struct weft_win_remote *remote = arg;
 
-	return remote->ask && weft_am_op_of(channel->am, channel, remote->ask)
+	return remote->ask.id && weft_am_op_of(
+					 channel->am, channel, remote->ask.id)
 		       ? WEFT_AGAIN
 		       : 0;
 }
@@ -224,7 +227,7 @@ int weft_win_rma_reach(
 	}
 	if (!err)
 		err = weft_am_try(&target->am, "an access", try_region, remote);
-	if (!err && remote->ask)
+	if (!err && remote->ask.id)
 		take_region(win, target, remote);
 	*is_reached = remote->is_reached;
 	return err;
