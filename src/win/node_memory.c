@@ -90,7 +90,11 @@ static int slot_take(struct weft_win *win)
 	i = own_states.next;
 	if (own_states.n_used == SLOTS)
 		return weft_err_set(WEFT_ERR_NOMEM,
-			"more than %d windows at once; free some", SLOTS);
+			"all %d slots for windows of this process are in use, "
+			"or belonged to windows with failed members, whose "
+			"slots are not used again; free windows, or restart "
+			"the process",
+			SLOTS);
 	while (own_states.is_used[i])
 		i = (i + 1) % SLOTS;
 	own_states.is_used[i] = 1;
