@@ -145,6 +145,7 @@ static int data_open(struct weft_win *win, const struct weft_win_config *config,
 {
 	struct weft_share *share = &win->memory->share;
 	bool is_shared = win->comm->vci->shm;
+	size_t len = weft_max(config->size, (size_t)1);
 	int err;
 
 	win->base = config->base;
@@ -154,9 +155,9 @@ static int data_open(struct weft_win *win, const struct weft_win_config *config,
 	if (config->flavor != WEFT_WIN_ALLOCATE ||
 		(is_shared && pooled_open(win, config, record)))
 		return 0;
-	/* long memory is aligned to half its length, up to a huge page */
-	err = weft_share_create(
-		weft_max(config->size, weft_max(2 * config->align, 1)), share);
+	if (config->align > weft_share_align(len)) /* longer memory has it */
+		len = weft_max(len, config->align);
+	err = weft_share_create(len, share);
 	if (err)
 		return err;
 	win->base = share->base;

@@ -204,6 +204,11 @@ static void hints(void)
 	hint_is(win, "no_locks", "false");
 	hint_is(win, "accumulate_ordering", "rar,raw,war,waw");
 	OK(MPI_Win_free(&win));
+	/* more than the default alignment of this length */
+	OK(MPI_Info_set(info, "mpi_minimum_memory_alignment", "8388608"));
+	OK(MPI_Win_allocate(20000, 1, info, MPI_COMM_WORLD, &base, &win));
+	CHECK((uintptr_t)base % 8388608 == 0, "memory is aligned: %p", base);
+	OK(MPI_Win_free(&win));
 	OK(MPI_Info_free(&info));
 }
 
