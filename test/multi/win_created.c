@@ -10,7 +10,7 @@
 
 #include <dirent.h>
 
-enum { N = 1 << 15, ROUNDS = 40, STEPS = 50, LONG = N - 3 };
+enum { N = 1 << 15, ROUNDS = 40, STEPS = 50, LONG = N - 3, DEADLINE = 60 };
 
 static int64_t memory[N]; /* memory of the program: elements 0 to 2 for short
 			   * accesses, the rest for long ones */
@@ -48,6 +48,7 @@ static bool is_stopped(void)
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)its_pid);
 	dir = opendir(path);
+	CHECK(dir, "the tasks of the target can be read");
 	while (dir && (task = readdir(dir)) != NULL)
 		if (task->d_name[0] != '.')
 			are_all &= is_task_stopped(task->d_name);
@@ -58,9 +59,13 @@ static bool is_stopped(void)
 
 static void stop_target(void)
 {
+	double begun = mtest_now();
+	bool is_late = false;
+
 	kill(its_pid, SIGSTOP);
-	while (!is_stopped())
-		;
+	while (!is_stopped() && !is_late)
+		is_late = mtest_now() - begun > DEADLINE;
+	CHECK(!is_late, "the target stops within %d s", DEADLINE);
 }
 
 static void continue_target(void)
@@ -262,10 +267,15 @@ static void computing_target(void)
 /* Computes until an access changes the memory. */
 static void compute(void)
 {
+	double begun;
+	bool is_late = false;
+
 	OK(MPI_Recv(
 		NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-	while (!__atomic_load_n(&memory[0], __ATOMIC_ACQUIRE))
-		;
+	begun = mtest_now();
+	while (!__atomic_load_n(&memory[0], __ATOMIC_ACQUIRE) && !is_late)
+		is_late = mtest_now() - begun > DEADLINE;
+	CHECK(!is_late, "a short put arrives within %d s", DEADLINE);
 }
 
 static void be_in_and_out(void)
