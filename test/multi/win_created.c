@@ -164,6 +164,7 @@ static void long_without_the_target(void)
 			in[j] = round + j;
 		OK(MPI_Put(
 			in, LONG, MPI_INT64_T, 1, 3, LONG, MPI_INT64_T, win));
+		OK(MPI_Win_flush(1, win));
 		OK(MPI_Get(
 			out, LONG, MPI_INT64_T, 1, 3, LONG, MPI_INT64_T, win));
 		OK(MPI_Win_flush(1, win));
