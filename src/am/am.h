@@ -154,15 +154,18 @@ int weft_am_post_queue(struct weft_am_channel *channel);
 /* Adds a record without data and posts the queue. */
 int weft_am_send(
 	struct weft_am_channel *channel, const struct weft_wire_am *rec);
-/* Tries, and waits while that gives WEFT_AGAIN. */
+/* Calls fn(). If that returns WEFT_AGAIN, waits until it returns something
+ * else. `what` is the call that waits, or NULL for ops->posting. */
 static inline int weft_am_try(struct weft_am_channel *channel, const char *what,
 	weft_am_try_fn *fn, void *arg)
 {
+	const struct weft_am_ops *ops;
 	int err = fn(channel, arg);
 
-	return weft_unlikely(err == WEFT_AGAIN)
-		       ? channel->am->ops->wait(channel, what, fn, arg)
-		       : err;
+	if (weft_likely(err != WEFT_AGAIN))
+		return err;
+	ops = channel->am->ops;
+	return ops->wait(channel, what ? what : ops->posting, fn, arg);
 }
 /* Posts the queue and waits for all operations that are under way now. */
 int weft_am_wait(struct weft_am_channel *channel, const char *what);

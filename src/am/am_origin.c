@@ -215,24 +215,12 @@ static int am_try_turn(struct weft_am_channel *channel, void *arg)
 	return channel->is_posting ? WEFT_AGAIN : 0;
 }
 
-static inline int am_try(
-	struct weft_am_channel *channel, weft_am_try_fn *fn, void *arg)
-{
-	const struct weft_am_ops *ops;
-	int err = fn(channel, arg);
-
-	if (weft_likely(err != WEFT_AGAIN))
-		return err;
-	ops = channel->am->ops;
-	return ops->wait(channel, ops->posting, fn, arg);
-}
-
 int weft_am_post_queue(struct weft_am_channel *channel)
 {
 	struct am_message message;
 	uint8_t *queue;
 	int err = weft_unlikely(channel->is_posting)
-			  ? am_try(channel, am_try_turn, NULL)
+			  ? weft_am_try(channel, NULL, am_try_turn, NULL)
 			  : 0;
 
 	if (err || !channel->len)
@@ -243,7 +231,7 @@ int weft_am_post_queue(struct weft_am_channel *channel)
 	channel->queue = NULL;
 	channel->len = channel->n_queued = 0;
 	channel->is_posting = true;
-	err = am_try(channel, am_try_post, &message);
+	err = weft_am_try(channel, NULL, am_try_post, &message);
 	channel->is_posting = false;
 	if (channel->queue)
 		free(queue);
