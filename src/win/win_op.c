@@ -7,6 +7,7 @@
 #include "core/req.h"
 #include "dt/pack.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,6 +153,7 @@ char *weft_win_op_stage(struct weft_win_op *op, const struct weft_win_buf *buf,
 {
 	if (weft_type_is_run(buf->type, buf->count))
 		return (char *)buf->buf + buf->type->true_lb + pos;
+	assert(!op->staging);
 	op->staging = malloc(len);
 	if (!op->staging) {
 		weft_win_no_memory();

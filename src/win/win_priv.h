@@ -328,9 +328,10 @@ struct weft_win_op *weft_win_op_new(struct weft_win *win,
 	uint32_t n_left);
 /* Sets the place of its answers' data. */
 void weft_win_op_into(struct weft_win_op *op, const struct weft_win_buf *to);
-/* Where len bytes of an origin buffer, from pos on, are in a row: in the
- * buffer, or in a copy that the operation owns. NULL with an error described.
- */
+/* Returns the address of len contiguous bytes of an origin buffer from pos on:
+ * in the buffer itself, or in a copy that the operation owns. At most one
+ * buffer of an operation may need a copy. A copy for a get is unpacked when the
+ * operation ends. Returns NULL with an error described. */
 char *weft_win_op_stage(struct weft_win_op *op, const struct weft_win_buf *buf,
 	size_t pos, size_t len, bool is_put);
 /* Waits for all operations that are under way now, and returns the error of the
