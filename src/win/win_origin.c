@@ -325,16 +325,17 @@ static int transfer(struct weft_win *win, struct weft_win_target *target,
 		.access = access,
 		.whole = weft_win_whole_new(req_out) };
 	bool is_moved = false, is_put = kind == WEFT_WIRE_AM_PUT;
-	int err = 0;
+	int err;
 
 	if (!t.whole)
 		return weft_win_no_memory();
-	if (kind == WEFT_WIRE_AM_ACC)
+	if (kind == WEFT_WIRE_AM_ACC) {
 		err = send_elements(&t);
-	else
+	} else {
 		err = move_by_rma(&t, is_put, &is_moved);
-	if (!err && !is_moved && kind != WEFT_WIRE_AM_ACC)
-		err = send_bytes(&t, is_put);
+		if (!err && !is_moved)
+			err = send_bytes(&t, is_put);
+	}
 	if (!err && !is_moved)
 		err = weft_win_am_end(win, target);
 	if (t.op)
