@@ -4,13 +4,13 @@
  * Windows (src/win) and symmetric memory (src/rma) send accesses that the
  * target's CPU carries out. This room encodes the records, gathers them in
  * messages, numbers the operations that wait for an answer, and matches the
- * answers. Both users keep what is theirs: which memory a record addresses,
- * what it does there, and how a wait ends. README.md draws it.
+ * answers. The users decide which memory a record addresses, what it does
+ * there, and how a wait ends. README.md has a diagram.
  *
- * All calls need the VCI's lock, which calls that may wait give up meanwhile,
- * but for weft_am_append(), weft_am_add() of a record that fits, and what only
- * reads a channel: those need the lock that guards the channel, which its user
- * chooses.
+ * Calls need the VCI's lock. Calls that may wait release it meanwhile. Some
+ * need only the lock that guards the channel, which the user chooses: calls
+ * that only read a channel, weft_am_append(), and weft_am_add() of a record
+ * that fits into the queue of a channel that is not gated.
  *
  * Errors: 0, or a negative enum weft_err described by weft_err_set(). */
 #ifndef WEFT_AM_H
@@ -61,15 +61,17 @@ typedef int weft_am_try_fn(struct weft_am_channel *channel, void *arg);
 
 /* Calls that differ between the users. */
 struct weft_am_ops {
-	const char *posting; /* of a wait to post the queue: "a message to" */
-	/* Makes progress and tries until that gives anything but WEFT_AGAIN,
-	 * which is returned, or the wait cannot end. */
+	const char *posting; /* Name of the wait that posts a queue, for
+			      * messages: "a message to" */
+	/* Makes progress and calls fn() until that returns anything but
+	 * WEFT_AGAIN, and returns it. If the wait cannot end, returns an error
+	 * that is described. */
 	int (*wait)(struct weft_am_channel *channel, const char *what,
 		weft_am_try_fn *fn, void *arg);
 	/* Describes that the target has failed. */
 	int (*failed)(struct weft_am_channel *channel);
-	/* Before a record is appended while the channel is_gated; may append
-	 * another one first, and wait. */
+	/* Called before each record of a gated channel is appended. It may
+	 * append another record first, and may wait. */
 	int (*pass_gate)(struct weft_am_channel *channel, uint8_t kind);
 };
 
@@ -78,10 +80,10 @@ struct weft_am {
 	const struct weft_am_ops *ops;
 	struct weft_comm *comm;
 	uint8_t request; /* enum weft_wire_op of its messages */
-	/* answers name the target but not the channel: all operations are in
-	 * the map */
+	/* an answer names the target but not the channel, so the map has all
+	 * operations */
 	bool has_many_channels;
-	struct weft_map due; /* id to operation, but for a channel's first */
+	struct weft_map due; /* id to operation, except a channel's oldest */
 	uint32_t last_id;
 };
 
@@ -90,54 +92,55 @@ struct weft_am_op_ops {
 	/* Stores data of an answer where op->dest is NULL. */
 	void (*take)(struct weft_am_op *op, uint64_t pos, const void *data,
 		size_t len);
-	/* Nothing is waited for any more; op->err. May be called twice. */
+	/* The operation is complete, or failed with op->err. May be called
+	 * twice. */
 	void (*end)(struct weft_am_op *op);
-	/* The last call. op->channel is NULL where that was freed before. */
+	/* The last call. op->channel is NULL if the channel was freed. */
 	void (*release)(struct weft_am_op *op);
 };
 
-/* An operation that waits for answers; part of a struct of its user's. */
+/* An operation that waits for answers; part of a struct of the user. */
 struct weft_am_op {
 	struct weft_link link; /* in its channel's ops */
 	const struct weft_am_op_ops *ops;
 	struct weft_am_channel *channel; /* NULL: was freed */
-	uint64_t number;		 /* at its channel, from 1 */
+	uint64_t number;		 /* in its channel, from 1 */
 	uint32_t id;
 	uint32_t n_left;  /* answers, or other ends, to come */
 	uint32_t n_holds; /* references: the call that begins it, a receive */
 	int err;
 	bool is_mapped;
-	bool is_fabric; /* the fabric has it, and always completes it */
-	char *dest;	/* of the answers' data */
+	bool is_fabric; /* posted to the fabric, which always completes it */
+	char *dest;	/* of the answers' data; NULL: take() stores it */
 	uint64_t room;	/* bytes that may be stored */
 };
 
 void weft_am_open(
 	struct weft_am_channel *channel, struct weft_am *am, uint32_t rank);
-/* Operations without their last answer end with the error: at once, but for
- * those that the fabric or a receive still holds. is_gone: the channel is freed
- * and nothing points to it any more. */
+/* Ends operations that lack an answer with the error. An operation that the
+ * fabric or a receive holds ends later. is_gone: the channel is being freed;
+ * its operations are unlinked from it. */
 void weft_am_forget(struct weft_am_channel *channel, int err, bool is_gone);
 
-/* Begins an operation with n_left answers to come; its caller holds it until
- * weft_am_op_begun(). Fills all of the op but ops, dest and room. */
+/* Begins an operation that waits for n_left answers. The caller holds it until
+ * weft_am_op_begun(). Sets all fields except ops, dest and room. */
 int weft_am_op_begin(struct weft_am_channel *channel, struct weft_am_op *op,
 	uint32_t n_left);
-/* The call that began it is over; with an error no answer comes. */
+/* Releases the caller's hold. err: the operation was not sent, and ends. */
 void weft_am_op_begun(struct weft_am_op *op, int err);
 /* n answers have arrived. */
 void weft_am_op_answered(struct weft_am_op *op, uint32_t n, int err);
-/* The operation with this id, or NULL. channel NULL: of any. */
+/* The operation with this id, or NULL. channel NULL: of any channel. */
 struct weft_am_op *weft_am_op_of(const struct weft_am *am,
 	const struct weft_am_channel *channel, uint32_t id);
-/* The target refused something: the first is kept. */
+/* Stores the error of an access that the target refused; only the first. */
 void weft_am_refused(
 	struct weft_am_channel *channel, int err, const void *text, size_t len);
 
-/* Bytes of a record and its data as they are sent. */
+/* Bytes of a record and len bytes of data in a message. */
 size_t weft_am_size(const struct weft_wire_am *rec, size_t len);
-/* Appends a record to the queue, which has space for it; returns where its len
- * bytes of data go, or NULL without memory. */
+/* Appends a record to the queue, which has space for it. Returns the place for
+ * its len bytes of data, or NULL with an error described. */
 uint8_t *weft_am_append(struct weft_am_channel *channel,
 	const struct weft_wire_am *rec, size_t len);
 static inline bool weft_am_fits(
@@ -145,8 +148,9 @@ static inline bool weft_am_fits(
 {
 	return size <= WEFT_AM_MAX - channel->len;
 }
-/* The same behind the gate; posts the queue first if it has no space. NULL with
- * *err, which is 0 otherwise. */
+/* Appends a record like weft_am_append(). If the channel is gated, pass_gate()
+ * is called first. If the queue has no space, it is posted first. Returns NULL
+ * and sets *err on failure; sets *err to 0 on success. */
 uint8_t *weft_am_add(struct weft_am_channel *channel,
 	const struct weft_wire_am *rec, size_t len, int *err);
 /* Posts the queue, if there is any. */
@@ -167,11 +171,11 @@ static inline int weft_am_try(struct weft_am_channel *channel, const char *what,
 	ops = channel->am->ops;
 	return ops->wait(channel, what ? what : ops->posting, fn, arg);
 }
-/* Posts the queue and waits for all operations that are under way now. */
+/* Posts the queue and waits for all operations that began before. */
 int weft_am_wait(struct weft_am_channel *channel, const char *what);
 
-/* A message of answers. channel: of the target, or NULL where it has several.
- * False: it makes no sense. */
+/* Stores the answers of a message. channel: that of the target, or NULL if the
+ * target has several. Returns false if the message is malformed. */
 bool weft_am_take_replies(struct weft_am *am, struct weft_am_channel *channel,
 	uint32_t rank, const uint8_t *at, size_t len);
 
@@ -195,13 +199,14 @@ static inline void weft_am_replies_init(struct weft_am_replies *replies,
 	replies->len = 0;
 }
 
-/* Adds an answer: len bytes of data, or an error that is described. */
+/* Adds an answer: len bytes of data, or an error that is described. Sends the
+ * former answers first if there is no space. */
 void weft_am_reply(struct weft_am_replies *replies, uint32_t id, uint64_t pos,
 	int err, const void *data, size_t len);
 void weft_am_replies_send(struct weft_am_replies *replies);
 
-/* Takes the next record and its data off the front of a message. False: there
- * is none, or its size makes no sense. */
+/* Removes the next record and its data from the front of a message. Returns
+ * false if there is none, or if its size is wrong. */
 bool weft_am_next(struct weft_wire_am *rec, const uint8_t **data_out,
 	size_t *data_len, const uint8_t **at, size_t *len);
 

@@ -104,7 +104,7 @@ void weft_am_forget(struct weft_am_channel *channel, int err, bool is_gone)
 		struct weft_am_op *op =
 			weft_container_of(link, struct weft_am_op, link);
 
-		op->n_holds++; /* until this round is over */
+		op->n_holds++; /* until the end of this iteration */
 		weft_am_op_answered(op, op->is_fabric ? 0 : op->n_left, err);
 		if (is_gone || op->is_fabric)
 			op->ops->end(op);
@@ -208,7 +208,7 @@ static int am_try_post(struct weft_am_channel *channel, void *arg)
 					: WEFT_AGAIN;
 }
 
-/* Another thread posts what was appended first. */
+/* Another thread may still post records that were appended before. */
 static int am_try_turn(struct weft_am_channel *channel, void *arg)
 {
 	(void)arg;
@@ -225,7 +225,7 @@ int weft_am_post_queue(struct weft_am_channel *channel)
 
 	if (err || !channel->len)
 		return err;
-	/* other threads begin another one while this one waits */
+	/* other threads append to a new queue while this thread waits */
 	queue = channel->queue;
 	message = (struct am_message){ queue, channel->len };
 	channel->queue = NULL;
@@ -302,7 +302,7 @@ int weft_am_wait(struct weft_am_channel *channel, const char *what)
 
 /* --- answers --------------------------------------------------------- */
 
-/* Stores the data of an answer. False: there is no such place. */
+/* Stores the data of an answer. False: it does not fit the operation. */
 static bool am_take_data(struct weft_am_op *op,
 	const struct weft_wire_am_reply *rec, const uint8_t *data)
 {
@@ -317,7 +317,7 @@ static bool am_take_data(struct weft_am_op *op,
 	return true;
 }
 
-/* False: it makes no sense. */
+/* False: the answer is malformed, or no operation waits for it. */
 static bool am_take_reply(struct weft_am *am, struct weft_am_channel *channel,
 	uint32_t rank, const struct weft_wire_am_reply *rec,
 	const uint8_t *data)

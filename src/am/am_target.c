@@ -52,7 +52,8 @@ void weft_am_reply(struct weft_am_replies *replies, uint32_t id, uint64_t pos,
 
 /* --- records --------------------------------------------------------- */
 
-/* n runs of so many bytes, and no more than a message holds; else SIZE_MAX. */
+/* Bytes of all elements of a record, of `unit` bytes each. SIZE_MAX: more than
+ * a message holds. */
 static size_t am_product(const struct weft_wire_am *rec, uint64_t unit)
 {
 	if (rec->n > WEFT_AM_MAX || rec->n_runs > WEFT_AM_MAX ||
@@ -62,7 +63,7 @@ static size_t am_product(const struct weft_wire_am *rec, uint64_t unit)
 	return (size_t)(rec->n * rec->n_runs * unit);
 }
 
-/* Bytes of data that follow a record; SIZE_MAX: it makes no sense. */
+/* Bytes of data that follow a record; SIZE_MAX: the record is malformed. */
 static size_t am_data_len(const struct weft_wire_am *rec)
 {
 	const struct weft_type *type;
@@ -90,7 +91,8 @@ static size_t am_data_len(const struct weft_wire_am *rec)
 	}
 }
 
-/* One run, or several of RUNS_MAX bytes or elements together. */
+/* True for one run, and for several runs with at most RUNS_MAX bytes (PUT, GET)
+ * or elements together. */
 static bool am_has_sound_runs(const struct weft_wire_am *rec)
 {
 	return rec->n_runs == 1 ||
