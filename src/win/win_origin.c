@@ -150,9 +150,10 @@ struct transfer {
 	struct weft_win_target *target;
 	const struct weft_win_access *access;
 	struct weft_win_whole *whole;
-	struct weft_win_op *op;	       /* of all short parts that return data */
-	struct weft_win_buf from, to;  /* the data that it brings, and returns;
-					  type  NULL: nothing */
+	struct weft_win_op *op; /* of all short parts that return data */
+	/* from: data sent to the target; to: where returned data is stored.
+	 * type NULL: none */
+	struct weft_win_buf from, to;
 	const struct weft_type *basic; /* of elements; NULL: bytes */
 };
 
@@ -239,7 +240,8 @@ static int send_part_runs(void *arg, struct weft_wire_am *rec)
 {
 	struct transfer *t = arg;
 	uint64_t unit = t->basic ? (uint64_t)t->basic->extent : 1, max;
-	/* a ring takes many short accumulates without an answer */
+	/* accumulates through a shared-memory ring stay short: they need no
+	 * answer each */
 	bool is_long = rec->n * rec->n_runs * unit >= WEFT_WIN_LONG &&
 		       (!t->basic || t->target->way == WEFT_WIN_BY_AM);
 	struct weft_wire_am part;

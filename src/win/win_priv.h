@@ -419,8 +419,8 @@ static inline bool weft_win_has_counted(
 	return (int)(its - number) >= 0;
 }
 
-/* update.c: fills in the elements of an update, zeroed before; also with an
- * error, they are freed. */
+/* update.c: fills a zeroed weft_win_elements. The caller calls
+ * weft_win_elements_free(), also after an error. */
 int weft_win_elements_make(struct weft_win_elements *elements,
 	const struct weft_win_access *access);
 void weft_win_elements_free(struct weft_win_elements *elements);

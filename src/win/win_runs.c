@@ -31,7 +31,8 @@ static int runs_emit(struct runs *runs)
 	return rec.n_runs ? runs->fn(runs->arg, &rec) : 0;
 }
 
-/* It is as long, and as far behind the last as that behind the one before. */
+/* True if the run has the length of those before and continues their stride;
+ * then it is counted with them. */
 static bool runs_join(struct runs *runs, int64_t at, uint64_t n)
 {
 	struct weft_wire_am *rec = &runs->rec;
@@ -91,8 +92,9 @@ bool weft_win_runs_cut(struct weft_wire_am *rest, uint64_t unit, uint64_t max,
 	return true;
 }
 
-/* Adds runs at one distance without a loop over them. False: the type has
- * others, or few long ones. */
+/* Adds equally spaced runs without a loop over them. False if the type's runs
+ * are not equally spaced, are longer than SHORT_RUN, are contiguous, or split
+ * elements. */
 static bool runs_add_series(
 	struct runs *runs, const struct weft_win_access *access)
 {
