@@ -20,7 +20,8 @@ enum {
 
 static struct {
 	struct weft_win *win;
-	/* not one of node_memory.c: those of failed members last */
+	/* state of the window; not a slot of node_memory.c, because slots of
+	 * windows with failed members are never released */
 	struct weft_win_state state;
 	char *memory;
 	char here[PUT], there[PUT];
