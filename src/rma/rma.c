@@ -89,15 +89,14 @@ static int open_heap(size_t len, struct record *record)
 	return 0;
 }
 
-static int open_own(const struct weft_rma_config *config, uint32_t n_pes,
-	struct record *record)
+static int open_own(size_t heap_len, uint32_t n_pes, struct record *record)
 {
 	weft_rma.pes = calloc(n_pes, sizeof(*weft_rma.pes));
 	if (!weft_rma.pes)
 		return weft_err_set(
 			WEFT_ERR_NOMEM, "no memory for %u PEs", n_pes);
 	open_data(record);
-	return open_heap(config->heap_len, record);
+	return open_heap(heap_len, record);
 }
 
 /* --- the others' ---------------------------------------------------------- */
@@ -385,7 +384,7 @@ static int open_default(void)
 	return err;
 }
 
-int weft_rma_open(struct weft_comm *comm, const struct weft_rma_config *config)
+int weft_rma_open(struct weft_comm *comm, size_t heap_len)
 {
 	struct record mine = {
 		.owner = weft_share_owner(), .heap_fd = -1, .data_fd = -1
@@ -396,7 +395,7 @@ int weft_rma_open(struct weft_comm *comm, const struct weft_rma_config *config)
 	weft_rma_own.comm = comm;
 	weft_list_init(&weft_rma_own.ctxs);
 	weft_rma.my_pe = (uint32_t)comm->rank;
-	mine.err = open_own(config, n_pes, &mine);
+	mine.err = open_own(heap_len, n_pes, &mine);
 	weft_rma.n_pes = n_pes;
 	err = open_others(&mine, n_pes);
 	if (!err)

@@ -11,7 +11,7 @@
  * with the CPU's, by messages that the target carries out.
  *
  * Threads: calls on one context are serialised inside unless it was made with
- * WEFT_RMA_PRIVATE or WEFT_RMA_SERIALIZED. No call needs the VCI's lock.
+ * WEFT_RMA_PRIVATE. No call needs the VCI's lock.
  *
  * Errors: 0, or a negative enum weft_err described by weft_err_set(). An error
  * after a call has returned is returned by the next fence or quiet of the
@@ -61,15 +61,11 @@ struct weft_rma {
 
 extern struct weft_rma weft_rma;
 
-struct weft_rma_config {
-	size_t heap_len;    /* rounded up to pages */
-	bool is_one_thread; /* one thread makes all calls */
-};
-
 /* Opens one-sided access among the members of comm, ranks becoming PEs.
  * Collective and synchronising: on return everybody's memory may be accessed.
+ * heap_len is rounded up to pages.
  * close is collective as well and completes all that is under way. */
-int weft_rma_open(struct weft_comm *comm, const struct weft_rma_config *config);
+int weft_rma_open(struct weft_comm *comm, size_t heap_len);
 int weft_rma_close(void);
 
 /* Where a local PE has the byte at symmetric address sym; NULL when the PE is
@@ -93,9 +89,7 @@ bool weft_rma_is_symmetric(const void *sym, size_t len);
 /* --- contexts --------------------------------------------------------- */
 
 enum weft_rma_ctx_option {
-	WEFT_RMA_PRIVATE = 1,	 /* used by the creating thread only */
-	WEFT_RMA_SERIALIZED = 2, /* never by two threads at once */
-	WEFT_RMA_NOSTORE = 4,	 /* no fence or quiet needed for stores */
+	WEFT_RMA_PRIVATE = 1, /* used by the creating thread only */
 };
 
 /* A context of its own completion and order. WEFT_ERR_OTHER when the fabric

@@ -32,17 +32,12 @@ struct weft_shmem_ctx *weft_shmem_ctx_find(const char *fn, shmem_ctx_t ctx)
 	return c;
 }
 
-static unsigned rma_options(long options)
-{
-	return (options & SHMEM_CTX_PRIVATE ? WEFT_RMA_PRIVATE : 0u) |
-	       (options & SHMEM_CTX_SERIALIZED ? WEFT_RMA_SERIALIZED : 0u) |
-	       (options & SHMEM_CTX_NOSTORE ? WEFT_RMA_NOSTORE : 0u);
-}
-
 static int create_ctx(
 	const char *fn, shmem_team_t handle, long options, shmem_ctx_t *ctx_out)
 {
 	struct weft_shmem_team *team = weft_shmem_team_find(fn, handle);
+	unsigned rma_options =
+		options & SHMEM_CTX_PRIVATE ? WEFT_RMA_PRIVATE : 0;
 	struct weft_shmem_ctx *c;
 
 	*ctx_out = SHMEM_CTX_INVALID;
@@ -54,7 +49,7 @@ static int create_ctx(
 	c = team ? weft_table_new(&weft_shmem_ctxs) : NULL;
 	if (!c)
 		return 1;
-	if (weft_rma_ctx_create(rma_options(options), &c->rma)) {
+	if (weft_rma_ctx_create(rma_options, &c->rma)) {
 		weft_table_free(&weft_shmem_ctxs, c);
 		return 1;
 	}

@@ -47,14 +47,11 @@ static int open_comm(struct weft_comm **comm_out)
 
 static int open_access(struct weft_comm *comm)
 {
-	struct weft_rma_config config = {
-		.is_one_thread =
-			weft_shmem.session->level < WEFT_THREAD_MULTIPLE,
-	};
-	int err = weft_shmem_env_heap(&config.heap_len);
+	size_t heap_len;
+	int err = weft_shmem_env_heap(&heap_len);
 
 	if (!err)
-		err = weft_rma_open(comm, &config);
+		err = weft_rma_open(comm, heap_len);
 	if (err)
 		return err;
 	err = weft_shmem_teams_open(comm);
