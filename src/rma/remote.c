@@ -363,13 +363,13 @@ static int start_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	uint8_t state = ctx->states[pe];
 	struct post flush = flush_of(ctx, pe);
-	int err = 0, told = 0;
+	int err = 0, am_err = 0;
 
 	if (state & WEFT_STATE_WRITTEN)
 		err = post_due(ctx, &flush, &ctx->later);
 	if (state & WEFT_STATE_AM)
-		told = weft_rma_am_start_flush(ctx, pe);
-	return err ? err : told;
+		am_err = weft_rma_am_start_flush(ctx, pe);
+	return err ? err : am_err;
 }
 
 /* Of an operation that ended after its call. */

@@ -193,7 +193,7 @@ struct weft_rma_wait {
 	const char *fn; /* the procedure that waits */
 	uint32_t from;	/* the PE plus 1; 0: any */
 	uint32_t n_rounds;
-	bool has_said, has_moved, is_op;
+	bool has_warned, has_moved, is_op;
 	const void *watched; /* or NULL */
 	size_t len;	     /* of it */
 	uint64_t sum;	     /* of what it held when looked at last */

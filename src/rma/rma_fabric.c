@@ -47,7 +47,7 @@ static void rma_fabric_poll(struct weft_progress_hook *hook)
 		fabric.skip = SKIP;
 }
 
-void weft_rma_fabric_look(void)
+void weft_rma_fabric_poll_next(void)
 {
 	fabric.skip = 0;
 }

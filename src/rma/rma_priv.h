@@ -210,8 +210,9 @@ int weft_rma_fault_at(int err, const char *what, uint32_t pe);
 /* The error of what cannot end because its PE is gone. */
 int weft_rma_wait_failed(const char *what, uint32_t pe);
 
-/* rma_fabric.c: the next round looks at the first endpoint. VCI's lock held. */
-void weft_rma_fabric_look(void);
+/* rma_fabric.c: makes the next round poll the first endpoint. VCI's lock held.
+ */
+void weft_rma_fabric_poll_next(void);
 
 /* rma_progress.c: progress for others by the progress thread, while this
  * process is busy with something else. */

@@ -45,15 +45,15 @@ void weft_rma_release(void)
  * up the core for the n-th time. */
 static bool mem_wait_progress(struct weft_vci *vci, bool has_spun, uint64_t n)
 {
-	bool has_come;
+	bool has_arrived;
 
 	weft_vci_lock(vci);
-	weft_rma_fabric_look(); /* it may come from another node */
-	has_come = weft_progress(vci) > 0;
-	if (has_spun && !has_come)
+	weft_rma_fabric_poll_next(); /* it may come from another node */
+	has_arrived = weft_progress(vci) > 0;
+	if (has_spun && !has_arrived)
 		weft_sleep(vci, n, WEFT_SLEEP_WORD);
 	weft_vci_unlock(vci);
-	return has_come;
+	return has_arrived;
 }
 
 bool weft_rma_relax(uint32_t round)
@@ -106,7 +106,7 @@ static void rma_progress_tick(void)
 	struct weft_vci *vci = &weft_proc.vci;
 
 	if (weft_lock_try(&vci->lock)) {
-		weft_rma_fabric_look();
+		weft_rma_fabric_poll_next();
 		weft_vci_unlock(vci);
 	}
 	weft_rma_release();

@@ -160,10 +160,10 @@ int weft_rma_wait_check(struct weft_rma_wait *wait, uint64_t now,
 			 (!wait->from && now - wait->failed_ns > GRACE_NS)))
 		return weft_err_set(WEFT_ERR_PEER, "%s cannot end; failed: %s",
 			wait->fn, failed);
-	if (wait->has_said || (!is_long(wait->moved_ns, now) &&
-				      !is_long(now - patient_ns, now)))
+	if (wait->has_warned || (!is_long(wait->moved_ns, now) &&
+					!is_long(now - patient_ns, now)))
 		return 0;
-	wait->has_said = true;
+	wait->has_warned = true;
 	return 1;
 }
 
