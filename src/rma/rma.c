@@ -235,7 +235,9 @@ static int add_remote(uint32_t pe, const struct bc *bc)
 			pe);
 	if (bc->name_len > sizeof(bc->name))
 		return weft_err_set(WEFT_ERR_PROTO,
-			"PE %u tells an address of %u bytes", pe, bc->name_len);
+			"PE %u has a fabric address of %u bytes; the limit is "
+			"%zu",
+			pe, bc->name_len, sizeof(bc->name));
 	memcpy(remote->spans, bc->spans, sizeof(remote->spans));
 	atomic_init(&remote->has_data_key, bc->has_data_key);
 	return weft_rma_fabric_peer(

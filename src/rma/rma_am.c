@@ -147,7 +147,7 @@ static void on_rma(struct weft_vci *vci, struct weft_peer *peer,
 		weft_am_replies_send(&replies);
 	if (!is_sound)
 		weft_dispatch_drop(
-			vci, "one-sided access that makes no sense here");
+			vci, "an invalid access to symmetric memory");
 }
 
 static void on_rma_reply(struct weft_vci *vci, struct weft_peer *peer,
@@ -156,7 +156,7 @@ static void on_rma_reply(struct weft_vci *vci, struct weft_peer *peer,
 	if (!is_from_pe(peer, head) || !weft_am_take_replies(&weft_rma_own.am,
 					       NULL, head->src, payload, len))
 		weft_dispatch_drop(
-			vci, "an answer to nothing that was asked here");
+			vci, "an answer that no operation waits for");
 }
 
 /* --- channels ------------------------------------------------------------ */

@@ -125,8 +125,8 @@ void weft_rma_progress_open(void)
 		weft_progress_thread_tick(rma_progress_tick);
 	else
 		weft_log_warn("RMA-HELPER",
-			"no helper thread: peers wait for this "
-			"process's memory while it computes");
+			"the progress thread cannot start: accesses of peers "
+			"wait while this process computes");
 }
 
 void weft_rma_progress_close(void)

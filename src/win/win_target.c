@@ -469,7 +469,7 @@ static bool lock_for(const struct incoming *in)
 
 static void drop_senseless(struct weft_vci *vci)
 {
-	weft_dispatch_drop(vci, "one-sided access that makes no sense here");
+	weft_dispatch_drop(vci, "an invalid access to a window");
 }
 
 static void keep_back(struct weft_win *win, struct weft_win_waiter *waiter,
