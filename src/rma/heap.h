@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* heap: who has which part of the symmetric heap
+/* heap: allocates offsets of the symmetric heap
  *
- * Offsets only: the memory itself is never touched. The same calls in the
- * same order give the same offsets on every PE. Not thread safe. */
+ * The heap's memory is never accessed. The same calls in the same order return
+ * the same offsets on every PE. The caller serialises the calls. */
 #ifndef WEFT_HEAP_H
 #define WEFT_HEAP_H
 
@@ -18,7 +18,7 @@ enum { WEFT_HEAP_BINS = 58 };
 
 struct weft_heap {
 	struct weft_link blocks;	       /* all, by address */
-	struct weft_link bins[WEFT_HEAP_BINS]; /* the free ones, by length */
+	struct weft_link bins[WEFT_HEAP_BINS]; /* free blocks, by length */
 	struct weft_map used;		       /* offset + 1 to block */
 	size_t n_taken;			       /* bytes in use */
 };
@@ -27,17 +27,19 @@ struct weft_heap {
 int weft_heap_init(struct weft_heap *heap, size_t len);
 void weft_heap_fini(struct weft_heap *heap);
 
-/* A block of at least len bytes (0 counts as 1) at a multiple of align, a
- * power of two or 0, and of a cache line. SIZE_MAX when nothing fits. */
+/* Allocates a block of at least len bytes (0 counts as 1). Its offset is a
+ * multiple of a cache line and of align, a power of two or 0. Returns SIZE_MAX
+ * if no free block is large enough. */
 size_t weft_heap_take(struct weft_heap *heap, size_t len, size_t align);
 
-/* Gives back a block; WEFT_ERR_ARG when none begins there. */
+/* Frees the block at this offset. WEFT_ERR_ARG if none begins there. */
 int weft_heap_give(struct weft_heap *heap, size_t at);
 
-/* Makes a block longer or shorter where it is; false if that cannot be. */
+/* Changes the length of a block in place. Returns false if the block is unknown
+ * or the space behind it is too short; then nothing changes. */
 bool weft_heap_resize(struct weft_heap *heap, size_t at, size_t len);
 
-/* Length of the block that begins there; 0: none does. */
+/* Length of the block at this offset; 0: none begins there. */
 size_t weft_heap_len(struct weft_heap *heap, size_t at);
 
 #endif

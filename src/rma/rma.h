@@ -2,20 +2,21 @@
 /* rma: one-sided access to symmetric memory, as upper rooms call it
  *
  * Symmetric memory is two spans per process (PE): the heap, and the writable
- * data of the executable. An address is symmetric when it lies in one of my
- * own spans; at another PE it means the same offset in the same span.
+ * data of the executable. An address is symmetric if it lies in a span of the
+ * calling PE. At another PE it denotes the same offset in the same span.
  *
- * Near PEs (same node, both spans mapped here) are reached by plain loads,
- * stores and CPU atomics, without a lock. All others are reached through a
- * context's endpoint, or, where the fabric has no atomics that may be mixed
- * with the CPU's, by messages that the target carries out.
+ * A PE is local if this process maps its spans, and far otherwise. Puts and
+ * gets to a local PE are loads and stores without a lock. Those to a far PE use
+ * the context's endpoint, or active messages. If the fabric has atomics and
+ * some PE is far, all atomics are the fabric's. Otherwise the CPU of the
+ * caller, or of a far target, executes them.
  *
- * Threads: calls on one context are serialised inside unless it was made with
- * WEFT_RMA_PRIVATE. No call needs the VCI's lock.
+ * Threads: calls on one context are serialised inside, unless it was created
+ * with WEFT_RMA_PRIVATE. No call needs the VCI's lock.
  *
- * Errors: 0, or a negative enum weft_err described by weft_err_set(). An error
- * after a call has returned is returned by the next fence or quiet of the
- * context. PE numbers have been checked by the caller (weft_rma_pe_of). */
+ * Errors: 0, or a negative enum weft_err described by weft_err_set(). If an
+ * operation fails after its call has returned, the next fence or quiet of the
+ * context returns the error. The caller has checked PE numbers. */
 #ifndef WEFT_RMA_H
 #define WEFT_RMA_H
 
@@ -32,44 +33,45 @@ struct weft_rma_ctx;
 
 struct weft_rma_mr;
 
-/* Memory of mine that others access: the heap, the executable's data, a
- * window's. */
+/* Memory of this process that peers access: the heap, the executable's data, or
+ * a window's memory. */
 struct weft_rma_region {
 	char *base;
 	size_t len;
 	struct weft_rma_mr *mr; /* NULL: not exposed to the fabric */
-	uint64_t remote, key;	/* while it is: base and key for peers */
+	uint64_t remote, key;	/* base and key for peers; valid with mr */
 };
 
-/* A PE, as every access reads it; the rest is private to the room. */
+/* Addresses of a PE's spans in this process; NULL if the PE is far. */
 struct weft_rma_pe {
-	char *heap; /* its spans here; NULL when it is not local */
+	char *heap;
 	char *data;
 };
 
 /* One per process; constant between open and close. n_pes is 0 while closed,
- * so that checking a PE number checks for that as well. */
+ * so that a check of a PE number fails then. */
 struct weft_rma {
 	uint32_t n_pes;
 	uint32_t my_pe;
-	bool is_all_local; /* no PE needs a fabric */
+	bool is_all_local; /* no PE is far for any other */
 	struct weft_rma_pe *pes;
 	struct weft_rma_region heap;
-	struct weft_rma_region data; /* len 0 when it cannot be shared */
+	struct weft_rma_region data; /* len 0: variables are not symmetric */
 	struct weft_rma_ctx *ctx;    /* the default context */
 };
 
 extern struct weft_rma weft_rma;
 
-/* Opens one-sided access among the members of comm, ranks becoming PEs.
- * Collective and synchronising: on return everybody's memory may be accessed.
- * heap_len is rounded up to pages.
- * close is collective as well and completes all that is under way. */
+/* Opens one-sided access among the members of comm, whose ranks become PE
+ * numbers. heap_len is rounded up to pages. comm must stay until close.
+ * Collective and synchronising: on return the memory of all PEs may be
+ * accessed. close is collective as well, and completes all operations. Both
+ * block. After an error, access is closed. */
 int weft_rma_open(struct weft_comm *comm, size_t heap_len);
 int weft_rma_close(void);
 
-/* Where a local PE has the byte at symmetric address sym; NULL when the PE is
- * not local or the address is not symmetric. */
+/* Address in this process of the byte that a local PE has at the symmetric
+ * address sym. NULL if the PE is far or the address is not symmetric. */
 static inline void *weft_rma_local(const void *sym, uint32_t pe)
 {
 	const struct weft_rma_pe *p = &weft_rma.pes[pe];
@@ -83,7 +85,7 @@ static inline void *weft_rma_local(const void *sym, uint32_t pe)
 	return NULL;
 }
 
-/* True if [sym, sym + len) lies in one of my spans. */
+/* True if [sym, sym + len) lies in one span of this PE. */
 bool weft_rma_is_symmetric(const void *sym, size_t len);
 
 /* --- contexts --------------------------------------------------------- */
@@ -92,16 +94,17 @@ enum weft_rma_ctx_option {
 	WEFT_RMA_PRIVATE = 1, /* used by the creating thread only */
 };
 
-/* A context of its own completion and order. WEFT_ERR_OTHER when the fabric
- * has no endpoint left. Destroying completes what is under way. */
+/* Creates a context: the scope of fence and quiet. WEFT_ERR_OTHER if the fabric
+ * has no endpoint left. destroy completes the context's operations first, and
+ * frees the context even if that fails. */
 int weft_rma_ctx_create(unsigned options, struct weft_rma_ctx **ctx_out);
 int weft_rma_ctx_destroy(struct weft_rma_ctx *ctx);
 
 /* --- moving bytes ------------------------------------------------------ */
 
-/* Blocking: put returns when src may be reused, get when dest is filled.
- * Non-blocking (nbi): both are complete after the next quiet. pe is a PE of
- * the whole. dest of put and src of get are symmetric addresses. */
+/* A blocking put returns when src may be reused, a blocking get when dest is
+ * filled. The next quiet completes non-blocking ones (nbi). dest of a put and
+ * src of a get are symmetric addresses. */
 int weft_rma_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe);
 int weft_rma_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
@@ -111,7 +114,7 @@ int weft_rma_put_nbi(struct weft_rma_ctx *ctx, void *dest, const void *src,
 int weft_rma_get_nbi(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe);
 
-/* n blocks of len bytes; strides are in bytes, from block to block. */
+/* n blocks of len bytes; dest and src are strides in bytes. */
 struct weft_rma_stride {
 	size_t len;
 	size_t n;
@@ -126,7 +129,7 @@ int weft_rma_iget(struct weft_rma_ctx *ctx, void *dest, const void *src,
 /* --- atomics ------------------------------------------------------------ */
 
 /* Operands and results are bit patterns of `width` bytes (4 or 8), zero
- * extended; float and double are set, fetched and swapped as such. */
+ * extended. Set, fetch and swap also serve float and double. */
 enum weft_amo_op {
 	WEFT_AMO_SET,
 	WEFT_AMO_ADD,
@@ -136,7 +139,7 @@ enum weft_amo_op {
 	/* fetching only */
 	WEFT_AMO_FETCH,
 	WEFT_AMO_SWAP,
-	WEFT_AMO_CSWAP, /* sets to value where it equals cond */
+	WEFT_AMO_CSWAP, /* sets to value if the word equals cond */
 };
 
 struct weft_amo {
@@ -146,12 +149,12 @@ struct weft_amo {
 	uint64_t cond;
 };
 
-/* Without a result; may still be under way on return. */
+/* An atomic without a result. The next quiet completes it. */
 int weft_rma_amo(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, uint32_t pe);
 
-/* With the former content: blocking, or (nbi) there after the next quiet,
- * stored with amo->width bytes at `fetched`. */
+/* An atomic that stores the former value of the word at `fetched`: as 8 bytes
+ * before the call returns, or (nbi) as amo->width bytes by the next quiet. */
 int weft_rma_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, uint64_t *fetched, uint32_t pe);
 int weft_rma_amo_fetch_nbi(struct weft_rma_ctx *ctx, void *dest,
@@ -159,56 +162,66 @@ int weft_rma_amo_fetch_nbi(struct weft_rma_ctx *ctx, void *dest,
 
 /* --- order ---------------------------------------------------------------- */
 
-/* Puts, then updates the 8-byte signal at the same PE by SET or ADD; who sees
- * the signal sees the data. */
+/* Puts, then updates the 8-byte signal at the same PE by SET or ADD. A thread
+ * that reads the new signal also reads the new data. */
 int weft_rma_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint64_t *sig, enum weft_amo_op op, uint64_t value,
 	uint32_t pe, bool is_nbi);
 
-/* Each PE sees later puts, stores and atomics after earlier ones. */
+/* Orders puts, stores and atomics: at each PE, those before the fence are
+ * visible before those after it. */
 int weft_rma_fence(struct weft_rma_ctx *ctx);
 
-/* All operations of the context are complete and visible at the targets.
- * weft_rma_quiet_pe() flushes that PE alone, but waits for non-blocking gets,
- * fetches and answers of all PEs. */
+/* Completes all operations of the context and makes them visible at their
+ * targets; blocks. weft_rma_quiet_pe() flushes that PE alone, but waits for
+ * non-blocking gets, fetches and answers of all PEs. */
 int weft_rma_quiet(struct weft_rma_ctx *ctx);
 int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 
-/* Releases what the contexts of this thread hold back for their sessions. Call
- * it before blocking in anything that is not of this room (collectives). */
+/* Posts the operations that contexts have deferred. A private context of
+ * another thread, or one that is in use, is left out. Call it before a wait
+ * outside of this room, for example in a collective. */
 void weft_rma_release(void);
 
-/* One round of a loop that waits on local memory: releases what is held back,
- * makes progress, yields after enough empty rounds. Count rounds from 0. True
- * if something came from another process. */
+/* One round of a loop that waits for a change of local memory: posts deferred
+ * operations, makes progress, and sleeps if round is at least
+ * weft_proc.max_spin. The caller counts rounds from 0. True if progress
+ * returned events. */
 bool weft_rma_relax(uint32_t round);
 
-/* The same for a wait that has no other end. 0; 1 when it is time to say what
- * is waited for, once, after WEFT_STALL_WARN seconds in which nothing came and
- * the memory watched did not change, or a few times as long in any case;
- * WEFT_ERR_PEER, described, when the PE it is for is gone, or all others are,
- * or one is and the others have let a second pass since. Zeroed, but for that
- * PE and the memory, before the first round. */
+/* A wait for local memory that ends if the expected PE has failed. The caller
+ * zeroes the struct and sets fn, from, watched and len. */
 struct weft_rma_wait {
-	const char *fn; /* the procedure that waits */
-	uint32_t from;	/* the PE plus 1; 0: any */
+	const char *fn; /* the procedure that waits, for messages */
+	uint32_t from;	/* PE that ends the wait, plus 1; 0: any */
 	uint32_t n_rounds;
 	bool has_warned, has_moved, is_op;
-	const void *watched; /* or NULL */
-	size_t len;	     /* of it */
-	uint64_t sum;	     /* of what it held when looked at last */
+	const void *watched; /* memory that changes with progress; or NULL */
+	size_t len;	     /* of watched */
+	uint64_t sum; /* of the watched bytes, or an operation's position */
 	uint64_t start_ns, moved_ns;
-	uint64_t failed_ns; /* since when it is known that a PE is gone */
+	uint64_t failed_ns; /* when a failed PE was found; 0: none */
 };
+
+/* A round like weft_rma_relax(). Returns 0 if the wait goes on.
+ *
+ * Returns 1 once, when the caller should warn: after WEFT_STALL_WARN seconds
+ * without progress and without a change of `watched`, or after six times as
+ * long in any case.
+ *
+ * Returns WEFT_ERR_PEER, described, if the wait cannot end: PE `from` has
+ * failed, or all other PEs have. With from 0 it also fails if some PE has been
+ * gone for a second. */
 int weft_rma_wait_round(struct weft_rma_wait *wait);
 
-/* How many PEs are known to be gone; the first ones are written to text. */
+/* Returns the number of PEs that are known to have failed. Writes the first
+ * ones to text. */
 uint32_t weft_rma_pe_failed(char *text, size_t len);
 
 /* --- session hints -------------------------------------------------------- */
 
-/* Each is turned into operation flags per class when a session starts. The
- * OP_ hints name the classes that the others are for. */
+/* The start of a session turns hints into flags of operations. If OP_ hints are
+ * set, the others apply to the classes that these name only. */
 enum weft_rma_hint {
 	WEFT_RMA_BUNDLE = 1 << 0,
 	WEFT_RMA_HRP = 1 << 1,
@@ -223,27 +236,28 @@ enum weft_rma_hint {
 	WEFT_RMA_HINTS = (1 << 10) - 1, /* all of them */
 };
 
-/* Starts a session on the context, or adds hints to the one there is.
- * total_ops: SIZE_MAX when unknown. Hints never change results. report, when
- * given, is called once per hint asked for: what was done with it, in words. */
+/* Starts a session on the context, or adds hints to its session. total_ops is
+ * the expected number of operations, or SIZE_MAX. Hints never change results.
+ * report() is called once for each bit of hints, with its effect in words. It
+ * may be NULL. */
 typedef void weft_rma_report_fn(
 	void *arg, const char *hint, bool is_applied, const char *how);
 void weft_rma_session_start(struct weft_rma_ctx *ctx, unsigned hints,
 	size_t total_ops, weft_rma_report_fn *report, void *arg);
 void weft_rma_session_stop(struct weft_rma_ctx *ctx);
 
-/* Reports the effect that hints have on a fabric; NULL: without one. */
+/* Reports the effect of hints on a fabric. plan NULL: no fabric is used. */
 void weft_rma_hints_explain(const struct weft_plan *plan, unsigned hints,
 	weft_rma_report_fn *report, void *arg);
 
 /* --- the symmetric heap -------------------------------------------------- */
 
-/* Not collective by themselves: every PE makes the same calls in the same
- * order and gets the same offsets; the caller synchronises where its standard
- * says so. align is a power of two, or 0. NULL when the heap is full or is
- * itself aligned to less (weft_share_align() of its length). free and realloc
- * take what these returned; free(NULL) does nothing, and a foreign pointer is
- * WEFT_ERR_ARG. */
+/* If all PEs make the same calls in the same order, they get the same offsets.
+ * The calls do not synchronise the PEs. align is a power of two, or 0. alloc
+ * returns NULL if the heap is full, or if align is above the alignment of the
+ * heap (weft_share_align() of its length). free and realloc accept addresses
+ * that alloc or realloc returned, and NULL. For any other address free returns
+ * WEFT_ERR_ARG, and realloc returns NULL. */
 void *weft_heap_alloc(size_t len, size_t align);
 void *weft_heap_realloc(void *ptr, size_t len);
 int weft_heap_free(void *ptr);

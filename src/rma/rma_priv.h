@@ -16,67 +16,68 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Classes of operations, which have flags of their own. */
+/* Classes of operations. Each has its own flags in a session. */
 enum weft_rma_class {
 	WEFT_CLASS_PUT,
 	WEFT_CLASS_AMO,	 /* without a result */
-	WEFT_CLASS_FAMO, /* fetching, not blocking */
+	WEFT_CLASS_FAMO, /* fetching */
 	WEFT_CLASS_PWS,	 /* put with signal */
-	WEFT_CLASS_GET,	 /* no hint is for it */
+	WEFT_CLASS_GET,	 /* no hint applies to it */
 	WEFT_CLASS_N,
 };
 
-/* Operations that a context has under way at a PE. */
+/* A context's operations at a PE that are not known to be complete. */
 enum weft_rma_state {
-	WEFT_STATE_WRITTEN = 1, /* through its endpoint, not flushed */
-	WEFT_STATE_AM = 2,	/* by messages, not known to be done */
-	/* and a fence came after that */
+	WEFT_STATE_WRITTEN = 1, /* writes through the endpoint */
+	WEFT_STATE_AM = 2,	/* active messages */
+	/* the same, followed by a fence */
 	WEFT_STATE_WRITTEN_FENCED = 4,
 	WEFT_STATE_AM_FENCED = 8,
-	WEFT_STATE_LISTED = 16, /* in touched, until all is quiet */
+	WEFT_STATE_LISTED = 16, /* in touched, until the next quiet */
 };
 
 enum { WEFT_WINDOW = 32 }; /* operations in a batch */
 
-/* Operations that the fabric completes, and one wait for all of them. Created
- * by the first, destroyed with the context. Guarded by the context's lock. */
+/* Counts operations that the fabric completes, for one wait. Created with the
+ * first operation, destroyed with the context. Guarded by the context's lock.
+ */
 struct weft_rma_due {
-	struct weft_op op;	   /* of each, unless it has its own */
-	uint32_t n;		   /* not complete */
-	int err;		   /* the first */
+	struct weft_op op; /* shared by the operations without their own */
+	uint32_t n;	   /* operations that are not complete */
+	int err;	   /* the first error */
 	struct weft_rma_due *next; /* in given_up */
 };
 
-/* Created by weft_rma_ctx_create, destroyed by weft_rma_ctx_destroy. Near PEs
- * need nothing of it. lock guards all of it, but for what says otherwise. */
+/* Created by weft_rma_ctx_create, destroyed by weft_rma_ctx_destroy. Accesses
+ * to local PEs do not use it. `lock` guards all fields without another rule. */
 struct weft_rma_ctx {
 	unsigned options;
-	pthread_t owner;       /* PRIVATE: the only thread that uses it */
+	pthread_t owner; /* creator; with PRIVATE no other thread uses it */
 	struct weft_link link; /* in own.ctxs; guarded by own.ctxs_lock */
 	struct weft_spin lock;
 	struct weft_rma_ep *ep; /* NULL while all PEs are local */
-	int err;		/* of something that ended after its call */
+	int err;		/* of operations that failed after their call */
 	uint8_t *states;	/* enum weft_rma_state, by PE */
 	uint32_t *touched;	/* PEs that are LISTED */
 	uint32_t n_touched;
 	uint32_t n_fences;
-	uint32_t n_idle;	       /* rounds in which nothing came */
-	uint64_t last_ns;	       /* when something small was sent */
-	struct weft_rma_due *waited;   /* by a call; or NULL */
-	struct weft_rma_due *later;    /* by the next quiet; or NULL */
-	struct weft_rma_due *given_up; /* since a PE had failed */
+	uint32_t n_idle;  /* consecutive rounds without progress */
+	uint64_t last_ns; /* time of the last small operation */
+	/* operations that a call or the next quiet waits for; or NULL */
+	struct weft_rma_due *waited;
+	struct weft_rma_due *later;
+	struct weft_rma_due *given_up; /* a wait abandoned them */
 
 	/* the session */
 	unsigned hints; /* 0: none */
 	uint64_t flags[WEFT_CLASS_N];
-	unsigned am_classes; /* 1 << class: are queued active messages */
-	uint32_t window;     /* operations in one batch; without a
-			      * session, non-blocking puts */
-	uint32_t n_more;     /* posted with the flag that more follow, */
-	uint32_t more_pe;    /* and the PE of the last one */
-	/* active messages; own.am's operations are guarded by the VCI's lock */
-	struct weft_rma_channel **channels; /* by PE, made on use */
-	bool has_queue;			    /* some channel may have one */
+	unsigned am_classes; /* 1 << class: queued as active messages */
+	uint32_t window;     /* records or operations of one batch, at most */
+	uint32_t n_more;     /* operations posted with FI_MORE in this batch */
+	uint32_t more_pe;    /* PE of the last post */
+	/* by PE, created on use; the VCI's lock guards their operations */
+	struct weft_rma_channel **channels;
+	bool has_queue; /* some channel may have queued records */
 };
 
 /* How the fabric reaches a PE. */
@@ -86,23 +87,24 @@ struct weft_rma_remote {
 	_Atomic bool has_data_key;	 /* spans[1].key is known */
 };
 
-/* One per process, beside weft_rma. Set by open, cleared by close. */
+/* State of the room besides weft_rma. Set by open, cleared by close. */
 struct weft_rma_own {
-	struct weft_comm *comm; /* lent by who opened */
+	struct weft_comm *comm; /* owned by the caller of open */
 	struct weft_share heap_share;
 	struct weft_share data_share;
 	pthread_mutex_t heap_lock;
 	struct weft_heap heap; /* guarded by heap_lock */
 	bool has_fabric_amo;   /* all atomics are the fabric's */
-	bool has_put_order;
-	struct weft_rma_domain *domain;	 /* NULL: all PEs are local */
-	struct weft_rma_remote *remotes; /* one per PE; NULL likewise */
+	bool has_put_order;    /* the fabric keeps puts to a PE in order */
+	/* NULL while all PEs are local */
+	struct weft_rma_domain *domain;
+	struct weft_rma_remote *remotes; /* one per PE */
 	struct weft_spin ctxs_lock;
 	struct weft_link ctxs;	       /* all contexts */
 	struct weft_rma_due *given_up; /* of contexts that were destroyed */
-	struct weft_am am;	       /* VCI's lock */
+	struct weft_am am;	       /* guarded by the VCI's lock */
 	struct weft_progress_user user;
-	bool has_helper; /* user is added */
+	bool has_helper; /* the progress thread runs for `user` */
 };
 
 extern struct weft_rma_own weft_rma_own;
@@ -119,7 +121,7 @@ static inline void weft_ctx_drop(struct weft_rma_ctx *ctx)
 		weft_spin_release(&ctx->lock);
 }
 
-/* Notes that something went to a PE. */
+/* Notes an operation at a PE. */
 static inline void weft_ctx_touch(
 	struct weft_rma_ctx *ctx, uint32_t pe, enum weft_rma_state how)
 {
@@ -128,99 +130,106 @@ static inline void weft_ctx_touch(
 	ctx->states[pe] |= (uint8_t)(how | WEFT_STATE_LISTED);
 }
 
-/* amo.c: one atomic operation by this CPU. WEFT_ERR_ARG with a description
- * when it is none that we know; *old_out is untouched then. */
+/* amo.c: executes an atomic on the CPU. WEFT_ERR_ARG, described, like
+ * weft_amo_check(); *old_out is unchanged then. */
 int weft_amo_apply(void *at, const struct weft_amo *amo, uint64_t *old_out);
-/* WEFT_ERR_ARG, described, for an operation, width or address that is none. */
+/* WEFT_ERR_ARG, described, if the operation or the width is unknown, or the
+ * address is not aligned. */
 int weft_amo_check(const struct weft_amo *amo, const void *at);
 
 /* An access to symmetric memory. */
 struct weft_rma_access {
 	enum weft_rma_class class;
 	uint32_t pe;
-	bool is_nbi;	 /* GET, FAMO: complete at the next quiet */
-	const void *sym; /* its address, as the caller has it */
+	bool is_nbi;	 /* non-blocking: completed by the next quiet */
+	const void *sym; /* symmetric address of the data or the word */
 	void *here;	 /* source, destination, or place of the result */
-	size_t len;	 /* of the data; of AMO, FAMO the width */
+	size_t len;	 /* of the data, or width of the word */
 	const struct weft_amo *amo; /* AMO, FAMO, PWS; else NULL */
-	uint64_t *sig;		    /* PWS */
+	uint64_t *sig;		    /* PWS: symmetric address of the signal */
 };
 
-/* remote.c: through a fabric: to PEs that nothing else reaches, and atomics
- * where they are the fabric's. only: a PE, or WEFT_RMA_ALL. */
+/* remote.c: accesses to far PEs, and all atomics if they are the fabric's. They
+ * acquire the context's lock. `only` is a PE or WEFT_RMA_ALL. */
 int weft_remote_access(
 	struct weft_rma_ctx *ctx, const struct weft_rma_access *access);
 int weft_remote_fence(struct weft_rma_ctx *ctx);
 int weft_remote_quiet(struct weft_rma_ctx *ctx, uint32_t only);
 
-/* remote.c: one round of whatever may help an operation of this context on; its
- * lock held. Releases nothing. */
+/* remote.c: one round of progress of the context's endpoint and the VCI. Sleeps
+ * after many empty rounds. Does not post deferred operations. Context's lock
+ * held, VCI's lock not. */
 void weft_remote_progress(struct weft_rma_ctx *ctx);
 
-/* remote.c: all that was written to the PE is visible there on return; lock
- * held. 0 or the error of the post. */
+/* remote.c: waits until all writes through the endpoint are visible at the PE.
+ * Context's lock held. */
 int weft_remote_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 
-/* remote.c: releases what the context holds back; the only place that does.
- * Lock held. */
+/* remote.c: posts all deferred operations of the context, and ends its batch.
+ * No other function does this for all PEs. Context's lock held. */
 int weft_remote_release(struct weft_rma_ctx *ctx);
 
-/* rma_am.c: accesses that the target's CPU carries out, in the order sent. All
- * with the context's lock held, and not the VCI's.
- * Posts the PE's queue with the access (an atomic, else a put), or (is_queued)
- * leaves it there until the queue is full. An access without sym requests the
- * key of the PE's variables, to be stored at here; without here an answer
- * alone. A fetch is answered. */
+/* rma_am.c: accesses that the target's CPU carries out, in the order in which
+ * they were sent. Context's lock held, VCI's lock not, for all of these calls.
+ *
+ * Appends the access, an atomic or a put, to the PE's queue. Posts the queue,
+ * unless is_queued is set and the queue has space. If `sym` is NULL, the access
+ * requests the key of the PE's variables, which is stored at `here`. If `here`
+ * is NULL as well, it requests only an answer. is_answered: the target answers;
+ * it must be set for a fetch. */
 struct weft_rma_channel;
 int weft_rma_am_send(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
 	bool is_answered, bool is_queued);
-/* Posts it and waits for all answers of the PE. */
+/* Sends the access with an answer, and waits for all answers of the PE. */
 int weft_rma_am_call(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
 	const char *what);
-/* Posts all queues. */
+/* Posts the queues of all PEs. */
 int weft_rma_am_release(struct weft_rma_ctx *ctx);
-/* Requests an answer for all that was sent to the PE, unless the last record
- * has done so. */
+/* Requests an answer from the PE, unless its last record requested one. That
+ * answer completes all records before it. */
 int weft_rma_am_start_flush(struct weft_rma_ctx *ctx, uint32_t pe);
-/* Waits for the answers of all PEs. */
+/* Waits for all answers of all PEs. */
 int weft_rma_am_wait(struct weft_rma_ctx *ctx);
-/* Requests it and waits. */
+/* weft_rma_am_start_flush() and a wait for all answers of the PE. */
 int weft_rma_am_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 void weft_rma_am_open(struct weft_comm *comm);
 void weft_rma_am_close(void);
 void weft_rma_am_forget(struct weft_rma_ctx *ctx);
 
-/* rma_wait.c: after a round of progress of a wait for an operation; fn: "a put
- * to", from: its PE plus 1, 0 for several. position: any number that changes
- * when the wait makes progress. Returns 0, or the error that ends the wait,
- * described: the PE is gone. Warns once, after WEFT_STALL_WARN seconds without
- * progress. No VCI's lock held, here and below. */
+/* rma_wait.c: a wait for an operation calls this after each round of progress.
+ * wait->fn names the operation ("a put to"), wait->from is its PE plus 1, or 0
+ * for several PEs. position: any number that changes when the wait makes
+ * progress. Returns 0, or the error that ends the wait, described: the PE has
+ * failed. Warns once, after WEFT_STALL_WARN seconds without progress. No VCI's
+ * lock held, here and below. */
 #define WEFT_RMA_ALL UINT32_MAX /* several PEs; plus 1 it is 0 */
 int weft_rma_op_wait_check(struct weft_rma_wait *wait, uint32_t position);
-/* For every wait: true every so many rounds; the first time begins it. Then:
- * WEFT_ERR_PEER, described, if the wait cannot end; 1 if it is time to warn.
- * failed: the PEs that are gone, in words. */
+/* True in every WEFT_RMA_ROUNDS-th round of a wait; then the caller calls
+ * weft_rma_wait_check(). The first time starts the wait's clock. */
 enum { WEFT_RMA_ROUNDS = 64, WEFT_RMA_GONE_TEXT = 80 };
 bool weft_rma_wait_is_time(struct weft_rma_wait *wait, uint64_t *now_out);
+/* Returns what weft_rma_wait_round() returns. Writes the PEs that have failed
+ * to `failed`, as text. */
 int weft_rma_wait_check(struct weft_rma_wait *wait, uint64_t now,
 	bool has_moved, char failed[WEFT_RMA_GONE_TEXT]);
-/* Describes an error of the fabric anew, with what failed at which PE, or, for
- * WEFT_RMA_ALL, with who is gone. */
+/* Adds the operation and the PE to the description of an error of the fabric,
+ * and the PEs that have failed. WEFT_RMA_ALL adds the failed PEs only. Returns
+ * err. */
 int weft_rma_fault_at(int err, const char *what, uint32_t pe);
-/* The error of what cannot end because its PE is gone. */
+/* Describes and returns the error of an operation whose PE has failed. */
 int weft_rma_wait_failed(const char *what, uint32_t pe);
 
-/* rma_fabric.c: makes the next round poll the first endpoint. VCI's lock held.
- */
+/* rma_fabric.c: makes the next round of progress poll the first endpoint. VCI's
+ * lock held. */
 void weft_rma_fabric_poll_next(void);
 
-/* rma_progress.c: progress for others by the progress thread, while this
- * process is busy with something else. */
+/* rma_progress.c: lets the progress thread serve accesses of peers while the
+ * program makes no call. */
 void weft_rma_progress_open(void);
 void weft_rma_progress_close(void);
 
-/* span.c: the span (0 heap, 1 data) and offset of a symmetric address, or a
- * negative error. */
+/* span.c: returns the span of len bytes at a symmetric address (0: heap, 1:
+ * data), and their offset in it. WEFT_ERR_ARG, described, outside of both. */
 int weft_rma_span_of(const void *sym, size_t len, size_t *at_out);
 
 #endif
