@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hints: the effect of a session's hints on the chosen fabric
  *
- * Hints change the flags of a context's operations and which of them are queued
- * as active messages, nothing else, and only as far as the plan has something
- * for them. Hints of several starts add up; each start reports its own. */
+ * Hints change the flags of a context's operations, and which operations are
+ * queued as active messages. A hint has an effect only if the fabric's plan has
+ * a flag or a way for it. Hints of several starts add up. Each start reports
+ * its own hints. */
 #include "rma/rma_priv.h"
 
 #include "base/knob.h"
@@ -12,8 +13,8 @@
 #include <string.h>
 
 enum {
-	AM_WINDOW =
-		1024, /* active messages of a batch; its length ends it first */
+	/* active messages of a batch; the queue's length ends it earlier */
+	AM_WINDOW = 1024,
 	PUT = 1 << WEFT_CLASS_PUT,
 	AMO = 1 << WEFT_CLASS_AMO,
 	FAMO = 1 << WEFT_CLASS_FAMO,
@@ -27,7 +28,7 @@ static const char *const class_names[WEFT_CLASS_N] = {
 	[WEFT_CLASS_PWS] = "puts with signal",
 };
 
-/* In the order in which they depend on each other. */
+/* A hint depends only on hints before it. */
 static const struct {
 	unsigned bit;
 	const char *name;
@@ -47,7 +48,7 @@ static const struct {
 
 enum { N_HINTS = sizeof(hints_known) / sizeof(*hints_known) };
 
-/* All hints of a session, before a context takes them over. */
+/* All hints of a session and their effect, before a context adopts it. */
 struct hints {
 	const struct weft_plan *plan; /* NULL: all PEs are local */
 	unsigned hints;
@@ -57,11 +58,11 @@ struct hints {
 
 /* The effect of one hint. */
 struct effect {
-	unsigned classes;    /* that it can be for; 0: no effect */
-	uint64_t flags;	     /* of their operations */
-	bool is_am;	     /* they are queued as active messages */
-	const char *how;     /* in words, before "for" and the classes */
-	const char *ignored; /* the reason why it has none */
+	unsigned classes;    /* that it applies to; 0: no effect */
+	uint64_t flags;	     /* added to operations of these classes */
+	bool is_am;	     /* these are queued as active messages */
+	const char *how;     /* text before "for" and the classes */
+	const char *ignored; /* reason for no effect; or NULL */
 };
 
 static struct effect ignored(const char *why)
@@ -99,7 +100,7 @@ static struct effect effect_of(const struct hints *a, unsigned hint)
 			       "is by load and store");
 	switch (hint) {
 	case WEFT_RMA_BUNDLE:
-		/* a fetch needs its result: it ends its batch */
+		/* not fetches: a fetch waits for its result */
 		if (plan->batch_flags)
 			return applied(PUT | AMO | PWS, plan->batch_flags,
 				"FI_MORE on all but the last of a batch");
@@ -156,7 +157,7 @@ static void report_effect(const struct effect *e, const char *name,
 	report(arg, name, !e->ignored, how);
 }
 
-/* Weighs all hints; reports those of `fresh`. */
+/* Computes the effect of all hints, and reports that of `fresh`. */
 static void weigh(
 	struct hints *a, unsigned fresh, weft_rma_report_fn *report, void *arg)
 {
@@ -193,7 +194,7 @@ void weft_rma_hints_explain(const struct weft_plan *plan, unsigned hints,
 	weigh(&a, a.hints, report, arg);
 }
 
-/* The context as the hints want it; what it delayed was released. */
+/* Stores the effect of hints in a context that has no deferred operations. */
 static void adopt(struct weft_rma_ctx *ctx, const struct hints *a)
 {
 	memcpy(ctx->flags, a->flags, sizeof(ctx->flags));

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote: access through a fabric
+/* remote: accesses to far PEs
  *
- * Puts and gets are the fabric's. Atomics are, where it has its own; elsewhere
- * the target carries them out (rma_am.c), and the two ways to a PE are put into
- * order where a fence asks for it: by the states of the PE. Small operations
- * inside a session may be posted with the flag that more follow, or gathered in
- * messages; over sockets, where each costs a system call, outside of one as
- * well.
+ * Puts and gets are operations of the fabric. Atomics are as well if the fabric
+ * has them. Otherwise they are active messages (rma_am.c), and the states of a
+ * PE order the two ways to it behind a fence.
  *
- * Everything here waits with the context's lock held and drives its endpoint
- * and the VCI, and through that the endpoint others reach us by. */
+ * In a session, small operations may be posted with FI_MORE, or queued as
+ * active messages. Over sockets each post is a system call, so small operations
+ * are active messages without a session, too.
+ *
+ * Waits hold the context's lock. They make progress on its endpoint and on the
+ * VCI, which polls the endpoint that peers access. */
 #include "rma/rma_fabric.h"
 #include "rma/rma_priv.h"
 
@@ -24,10 +25,10 @@
 enum {
 	AM_SHORT = 256, /* longer puts are not sent as active messages */
 	FENCES_PER_POLL = 16,
-	BURST_NS = 20000, /* about what sending a message costs */
+	BURST_NS = 20000, /* about the cost of sending a message */
 };
 
-/* A fetching atomic that no call waits for, with its operands. */
+/* A non-blocking fetching atomic with its operands. */
 struct pending {
 	struct weft_op op;
 	struct weft_rma_due *due;
@@ -66,7 +67,7 @@ void weft_remote_progress(struct weft_rma_ctx *ctx)
 	weft_vci_unlock(vci);
 }
 
-/* --- operations that complete ------------------------------------------- */
+/* --- operations that the fabric completes ------------------------------- */
 
 static void due_end(struct weft_rma_due *due, int err)
 {
@@ -95,8 +96,9 @@ static struct weft_rma_due *due_of(struct weft_rma_due **due)
 	return *due;
 }
 
-/* Waits until all of them are complete. If a PE has failed, they are given up:
- * the fabric may still complete them. */
+/* Waits until all operations of *due are complete. If a PE has failed, the wait
+ * abandons them, and *due goes to ctx->given_up: the fabric may still complete
+ * them. */
 static int due_wait(struct weft_rma_ctx *ctx, struct weft_rma_due **due,
 	const char *what, uint32_t pe)
 {
@@ -121,8 +123,8 @@ static int due_wait(struct weft_rma_ctx *ctx, struct weft_rma_due **due,
 	return weft_unlikely(err) ? weft_rma_fault_at(err, what, pe) : 0;
 }
 
-/* The first access to a PE's variables asks for their key. Two contexts may
- * ask at once; the answers are alike. */
+/* The first access to a PE's variables requests their key. Two contexts may
+ * request it at the same time; the answers are equal. */
 static int find_data_key(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	struct weft_rma_remote *remote =
@@ -153,8 +155,8 @@ static int find_data_key(struct weft_rma_ctx *ctx, uint32_t pe)
 	return 0;
 }
 
-/* Where a symmetric address is for the fabric. Context's lock held, if it has
- * an endpoint. */
+/* Finds the fabric's address of a symmetric address. Context's lock held,
+ * unless it has no endpoint. */
 static int locate(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
 	struct weft_rma_ep_target *to_out)
 {
@@ -175,7 +177,7 @@ static int locate(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
 	return 0;
 }
 
-/* --- posts that wait out back-pressure ----------------------------------- */
+/* --- posts that wait under back-pressure --------------------------------- */
 
 static int post_once(
 	struct weft_rma_ep *ep, const struct post *p, struct weft_op *op)
@@ -193,7 +195,8 @@ static int post_once(
 	return weft_rma_ep_amo(ep, &p->to, &p->amo, p->flags, op);
 }
 
-/* A refused post must not delay others: it is the last of its batch. */
+/* Retries a refused post. It ends its batch, so that the posts before it are
+ * not delayed. */
 static int post_again(
 	struct weft_rma_ctx *ctx, struct post *p, struct weft_op *op)
 {
@@ -212,9 +215,9 @@ static int post_again(
 	return err ? weft_rma_fault_at(err, wait.fn, p->pe) : 0;
 }
 
-/* op NULL: completes unseen. With the flag that more operations follow, the
- * fabric may delay the operation until one without it is posted: the last of a
- * batch has none. */
+/* Posts an operation. If op is NULL, the operation has no completion. The
+ * fabric may delay an operation with FI_MORE until one without it is posted, so
+ * the last one of a batch has no FI_MORE. */
 static int post_op(struct weft_rma_ctx *ctx, struct post *p, struct weft_op *op)
 {
 	uint64_t batch = ctx->ep->domain->plan.batch_flags;
@@ -233,7 +236,7 @@ static int post_op(struct weft_rma_ctx *ctx, struct post *p, struct weft_op *op)
 	return err;
 }
 
-/* As one of those that a wait completes. */
+/* Posts an operation that is counted in *due. */
 static int post_due(
 	struct weft_rma_ctx *ctx, struct post *p, struct weft_rma_due **due)
 {
@@ -248,7 +251,7 @@ static int post_due(
 	return err;
 }
 
-/* Posts one and waits for it. */
+/* Posts an operation and waits for it. */
 static int post_and_wait(struct weft_rma_ctx *ctx, struct post *p)
 {
 	int err = post_due(ctx, p, &ctx->waited);
@@ -278,7 +281,7 @@ int weft_remote_release(struct weft_rma_ctx *ctx)
 {
 	int err = weft_rma_am_release(ctx), one = 0;
 
-	if (ctx->n_more) { /* without the flag: it ends the batch */
+	if (ctx->n_more) { /* a post without FI_MORE ends the batch */
 		struct post end = empty_put(ctx->more_pe, 0);
 
 		ctx->n_more = 0;
@@ -303,7 +306,7 @@ int weft_remote_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 	return err;
 }
 
-/* Orders an operation behind an earlier fence. May add to its flags. */
+/* Orders a write behind an earlier fence. May add to its flags. */
 static int before_writing(
 	struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *flags)
 {
@@ -329,8 +332,8 @@ static int before_writing(
 	return err;
 }
 
-/* A get that is waited for sees what was written before a fence: reads may
- * overtake writes, and messages even more so. */
+/* A blocking get reads the data that was written before a fence. Without the
+ * flush a read may overtake writes and active messages. */
 static int before_reading(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	uint8_t state = ctx->states[pe];
@@ -343,8 +346,8 @@ static int before_reading(struct weft_rma_ctx *ctx, uint32_t pe)
 	return err;
 }
 
-/* Puts to a PE of this node through the fabric are visible before the next
- * store. */
+/* Marks a PE's operations as fenced. Later stores to a local PE do not check
+ * that mark, so the fabric's atomics at it are flushed. */
 static int fence_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	uint8_t state = ctx->states[pe];
@@ -358,7 +361,7 @@ static int fence_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 	return 0;
 }
 
-/* Starts to flush a PE; waits for no answer. */
+/* Starts to flush a PE, without a wait. */
 static int start_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	uint8_t state = ctx->states[pe];
@@ -372,7 +375,7 @@ static int start_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 	return err ? err : am_err;
 }
 
-/* Of an operation that ended after its call. */
+/* Takes the error of an operation that failed after its call. */
 static int take_late_error(struct weft_rma_ctx *ctx)
 {
 	int err = ctx->err ? ctx->err : ctx->ep->err;
@@ -398,7 +401,7 @@ int weft_remote_fence(struct weft_rma_ctx *ctx)
 
 		err = err ? err : one;
 	}
-	/* reports errors to a program without quiet as well */
+	/* a program that never calls quiet gets errors from fences */
 	if (++ctx->n_fences % FENCES_PER_POLL == 0)
 		weft_rma_ep_poll(ctx->ep);
 	if (!err)
@@ -438,8 +441,9 @@ int weft_remote_quiet(struct weft_rma_ctx *ctx, uint32_t only)
 
 /* --- small operations as active messages --------------------------------- */
 
-/* One small operation within BURST_NS of another: more are likely. The progress
- * thread posts the queue later; a process without it queues nothing. */
+/* True if the last small operation was less than BURST_NS ago: more are likely.
+ * The progress thread posts the queue later, so a process without that thread
+ * never has a burst. */
 static bool is_burst(struct weft_rma_ctx *ctx)
 {
 	uint64_t last = ctx->last_ns;
@@ -455,9 +459,10 @@ static bool uses_am(const struct weft_rma_ctx *ctx, enum weft_rma_class class)
 	return ctx->am_classes & 1u << class;
 }
 
-/* Queued in a session with BUNDLE, where a quiet must follow anyway (nbi), and
- * in a burst; else posted. The first one since a quiet requests its answer
- * itself, so that a put and a quiet are one message each way. */
+/* Sends a small operation. It is queued in a session with BUNDLE, if it is
+ * non-blocking, and in a burst; otherwise it is posted. The first operation
+ * after a quiet requests its own answer, so that a put and a quiet are one
+ * message each way. */
 static int am_small(struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
 	bool is_queued = uses_am(ctx, a->class) || a->is_nbi || is_burst(ctx);
@@ -472,8 +477,9 @@ static int am_fetch(struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 			 : weft_rma_am_call(ctx, a, "an atomic at");
 }
 
-/* True for a small put that is sent as an active message. Earlier puts stay
- * ahead of it without a fence, as programs expect of sockets. */
+/* True for a small put that is sent as an active message. Outside of BUNDLE it
+ * does not overtake earlier writes, even without a fence: programs expect this
+ * order over sockets. */
 static bool prefers_am(
 	const struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
@@ -482,7 +488,7 @@ static bool prefers_am(
 		       !(ctx->states[a->pe] & WEFT_STATE_WRITTEN));
 }
 
-/* A non-blocking get of a word can be an active message as well. */
+/* True for a non-blocking get of a word that is sent as an active message. */
 static bool is_am_word(
 	const struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
@@ -494,8 +500,9 @@ static bool is_am_word(
 
 /* --- put and get --------------------------------------------------------- */
 
-/* The pieces that the fabric takes of a long access. due NULL: they complete
- * unseen, or (is_waited) are waited for. */
+/* Posts an access in pieces of at most plan.rma_max_len bytes. With is_waited
+ * it waits for each piece. Otherwise the pieces are counted in *due, or have no
+ * completion if due is NULL. */
 static int post_pieces(struct weft_rma_ctx *ctx, struct post *p, bool is_waited,
 	struct weft_rma_due **due)
 {
@@ -514,8 +521,8 @@ static int post_pieces(struct weft_rma_ctx *ctx, struct post *p, bool is_waited,
 	return err;
 }
 
-/* A short put is copied by the fabric. The source of a long one must stay until
- * the fabric has it, which only nbi leaves to the caller. */
+/* The fabric copies the data of a short put. The source of a long put must stay
+ * unchanged until it completes, so a blocking put waits for that. */
 static int fabric_put(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
 	uint64_t flags)
 {
@@ -590,7 +597,7 @@ static struct post amo_post(
 			.operand = &a->amo->value } };
 }
 
-/* By the fabric, without a result. */
+/* Posts an atomic without a result to the fabric. */
 static int fabric_amo(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
 	uint64_t flags)
 {
@@ -618,7 +625,7 @@ static void on_fetched(struct weft_op *op, int err, size_t len)
 	free(pending);
 }
 
-/* The operands stay until the fabric has taken them. */
+/* Posts a non-blocking fetch. Its operands stay until it completes. */
 static int post_fetch_later(
 	struct weft_rma_ctx *ctx, struct post *p, const struct weft_amo *amo)
 {
@@ -656,7 +663,7 @@ static int remote_fetch(
 	err = locate(ctx, a, &p.to);
 	if (!err)
 		err = before_writing(ctx, a->pe, &flags);
-	if (!err && flags) /* a fetch bears no fence: wait instead */
+	if (!err && flags) /* fetches cannot have the fence flag: wait */
 		err = weft_remote_flush_pe(ctx, a->pe);
 	if (err)
 		return err;
@@ -666,7 +673,7 @@ static int remote_fetch(
 
 /* --- put with signal ----------------------------------------------------- */
 
-/* The target must find the data when it sees the signal. */
+/* Data first, signal second: a target that reads the signal reads the data. */
 static int remote_put_signal(
 	struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
@@ -701,7 +708,7 @@ static int remote_put_signal(
 		       : am_small(ctx, &signal);
 }
 
-/* --- all ----------------------------------------------------------------- */
+/* --- dispatch ------------------------------------------------------------ */
 
 static int remote_access(
 	struct weft_rma_ctx *ctx, const struct weft_rma_access *a)

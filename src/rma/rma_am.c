@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rma_am: accesses to symmetric memory as active messages
  *
- * Atomics are active messages where the fabric's own may not be mixed with the
- * CPU's, and so are small puts where one message for many is cheaper. The
- * room am encodes, posts and answers them; a context has a channel to each PE
- * it sends any to, guarded by the context's lock. */
+ * Atomics at far PEs are active messages if the fabric has no atomics. Small
+ * puts are active messages where one message for many puts is cheaper. src/am
+ * encodes, posts and answers them. A context creates a channel for each PE that
+ * it sends active messages to. The context's lock guards its channels. */
 #include "rma/rma_priv.h"
 
 #include "base/log.h"
@@ -26,8 +26,8 @@ struct weft_rma_channel {
 
 /* --- target; VCI's lock held --------------------------------------------- */
 
-/* The memory that a record addresses; NULL outside of mine. Both spans are
- * empty once all is closed. */
+/* The memory that a record addresses; NULL outside of the spans. After close
+ * both spans are empty. */
 static void *am_place(const struct weft_wire_am *rec, size_t len)
 {
 	const struct weft_rma_region *span = rec->op & WEFT_WIRE_AM_VARIABLES
@@ -54,7 +54,7 @@ static int am_atomic(
 	return weft_amo_apply(place, &amo, old_out);
 }
 
-/* Registers the program's variables, once, which may pin pages. */
+/* Registers the program's variables on the first request: it may pin pages. */
 static int expose_data(uint64_t *key_out)
 {
 	struct weft_rma_region *data = &weft_rma.data;
@@ -82,7 +82,7 @@ static void am_answer(struct weft_am_replies *replies,
 		weft_am_reply(replies, rec->id, 0, err, value, len);
 }
 
-/* Carries out one active message. False: it makes no sense. */
+/* Carries out one record. False: the record is malformed. */
 static bool am_carry_out(struct weft_am_replies *replies,
 	const struct weft_wire_am *rec, const uint8_t *data, size_t len)
 {
@@ -118,7 +118,7 @@ static bool am_carry_out(struct weft_am_replies *replies,
 	}
 }
 
-/* True if the head names a member of the job, and it sent the message. */
+/* True if the message's sender is the PE that the head names. */
 static bool is_from_pe(
 	const struct weft_peer *peer, const struct weft_wire_head *head)
 {
@@ -166,7 +166,8 @@ static struct weft_rma_channel *rma_channel_of(struct weft_am_channel *channel)
 	return weft_container_of(channel, struct weft_rma_channel, am);
 }
 
-/* The id of the oldest operation, which changes with progress; 0: none. */
+/* The id of the oldest operation, which changes with progress. 0: no operation
+ * is pending. */
 static uint32_t first_op_id(const struct weft_am_channel *channel)
 {
 	return weft_list_is_empty(&channel->ops)
@@ -281,7 +282,7 @@ static int channel_post(struct weft_rma_channel *channel)
 	return err;
 }
 
-/* The record of an access. Without an address: the request for a key, or for an
+/* Fills the record of an access. An access without `sym` requests a key or an
  * answer. */
 static int am_record(const struct weft_rma_access *a, struct weft_wire_am *rec)
 {
@@ -315,7 +316,7 @@ static size_t am_access_len(const struct weft_rma_access *a)
 	return !a->sym ? 0 : a->amo ? 2 * sizeof(uint64_t) : a->len;
 }
 
-/* VCI's lock held, unless the record fits into the queue. */
+/* The VCI's lock is held, unless the record fits into the queue. */
 static int channel_append(struct weft_am_channel *channel,
 	const struct weft_wire_am *rec, const struct weft_rma_access *a)
 {
@@ -333,8 +334,8 @@ static int channel_append(struct weft_am_channel *channel,
 	return err;
 }
 
-/* Puts that a fence follows are visible before what is sent from now on; a
- * record without an address needs no order with them. */
+/* Orders an active message behind an earlier fence: flushes fenced writes of
+ * the endpoint. A record without an address needs no order. */
 static int before_sending(
 	struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
@@ -358,7 +359,8 @@ static void rma_op_release(struct weft_am_op *op)
 	free(op);
 }
 
-/* Begins an operation that is answered. NULL with an error described. */
+/* Begins an operation that waits for an answer. NULL with an error described.
+ */
 static struct weft_am_op *rma_op_begin(
 	struct weft_am_channel *channel, const struct weft_rma_access *a)
 {
@@ -414,7 +416,7 @@ int weft_rma_am_send(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
 		err = before_sending(ctx, a);
 	if (err)
 		return err;
-	/* an answer tells that all before is done as well */
+	/* an answer to this record completes all records before it */
 	channel->am.is_touched = !is_answered;
 	is_queued &= channel->am.n_queued + 1 < ctx->window;
 	ctx->has_queue |= is_queued;

@@ -9,22 +9,25 @@
 
 #include <pthread.h>
 
-/* lock is taken under a VCI's, and none is taken under it. */
+/* lock may be acquired with a VCI's lock held. No lock is acquired with it
+ * held.
+ */
 static struct {
 	pthread_mutex_t lock;
 	struct weft_rma_domain *domain;
 	struct weft_map addrs; /* process number + 1 to address + 1 */
-	uint32_t n_users;      /* VCI's lock */
-	uint32_t skip;	       /* rounds until the next poll; likewise */
-	struct weft_progress_hook hook; /* likewise */
+	/* guarded by the VCI's lock */
+	uint32_t n_users;
+	uint32_t skip; /* rounds until the next poll */
+	struct weft_progress_hook hook;
 } fabric = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 enum {
-	SKIP = 16, /* rounds between expensive ones that found nothing */
-	LATE_POLLS = 64,
+	SKIP = 16, /* rounds without a poll after an expensive empty one */
+	LATE_POLLS = 64, /* at most, to receive errors after a flush */
 };
 
-/* Progress for what others do to our memory. */
+/* Polls the first endpoint: accesses of peers to this process's memory. */
 static void rma_fabric_poll(struct weft_progress_hook *hook)
 {
 	struct weft_rma_ctx *ctx = weft_rma.ctx;
@@ -35,13 +38,14 @@ static void rma_fabric_poll(struct weft_progress_hook *hook)
 		fabric.skip--;
 		return;
 	}
-	/* the holder of the default context drives its endpoint, the first */
+	/* the default context uses the first endpoint; the holder of its lock
+	 * polls it */
 	if (ctx && !weft_spin_try_acquire(&ctx->lock))
 		return;
 	n = weft_rma_ep_poll(weft_rma_domain_ep(fabric.domain));
 	if (ctx)
 		weft_spin_release(&ctx->lock);
-	/* rounds are long where each gives up the core */
+	/* only short rounds are skipped: with shared memory and spinning */
 	if (n == 0 && weft_proc.vci.shm && weft_proc.max_spin &&
 		fabric.domain->plan.poll_ns > WEFT_POLL_CHEAP_NS)
 		fabric.skip = SKIP;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rma_progress: progress while a thread waits for memory, and for accesses of
- * others to this process's memory
+ * peers to this process's memory
  *
- * Most fabrics need the target's CPU now and then. Every round of progress of
- * this process polls the endpoint that others use (rma_fabric.c); after a
- * millisecond without one the progress thread does. It starts no operation, but
- * releases operations that were deferred for that long. */
+ * Most fabrics need the target's CPU for an access. Each round of progress of
+ * this process polls the endpoint that peers access (rma_fabric.c). After a
+ * millisecond without a round, the progress thread polls it. That thread starts
+ * no operation, but posts deferred operations once a millisecond. */
 #include "rma/rma_priv.h"
 
 #include "base/log.h"
@@ -14,8 +14,8 @@
 #include "transport/progress_thread.h"
 #include "transport/sleep.h"
 
-/* A thread that waits must not hold back what others wait for. A private
- * context belongs to its thread alone. */
+/* Posts the deferred operations of all contexts that are free: peers may wait
+ * for them. Only the thread of a private context may use that context. */
 void weft_rma_release(void)
 {
 	struct weft_rma_own *own = &weft_rma_own;
@@ -41,14 +41,14 @@ void weft_rma_release(void)
 
 /* --- waits for memory ----------------------------------------------------- */
 
-/* Makes progress; if nothing came, and the caller has polled long enough, gives
- * up the core for the n-th time. */
+/* Makes a round of progress. Sleeps for the n-th time if the round was empty
+ * and has_spun is set. */
 static bool mem_wait_progress(struct weft_vci *vci, bool has_spun, uint64_t n)
 {
 	bool has_arrived;
 
 	weft_vci_lock(vci);
-	weft_rma_fabric_poll_next(); /* it may come from another node */
+	weft_rma_fabric_poll_next(); /* a put from another node may arrive */
 	has_arrived = weft_progress(vci) > 0;
 	if (has_spun && !has_arrived)
 		weft_sleep(vci, n, WEFT_SLEEP_WORD);
@@ -72,7 +72,7 @@ bool weft_rma_relax(uint32_t round)
 	return mem_wait_progress(vci, false, 0);
 }
 
-/* True if something came, or the memory changed, since the last call. */
+/* True if progress had events, or the memory changed, since the last call. */
 static bool has_moved_since(struct weft_rma_wait *wait)
 {
 	const unsigned char *at = wait->watched;
@@ -100,7 +100,7 @@ int weft_rma_wait_round(struct weft_rma_wait *wait)
 
 /* --- the progress thread -------------------------------------------------- */
 
-/* The program may make no call for a while. */
+/* The progress thread calls this while the program makes no call. */
 static void rma_progress_tick(void)
 {
 	struct weft_vci *vci = &weft_proc.vci;

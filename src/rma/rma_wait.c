@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rma_wait: ends waits for operations and for memory
  *
- * A wait ends with an error when its PE has failed, and warns once when it
- * takes long. Any thread that makes progress learns of a failure from the
- * process manager. A wait for several PEs, or for an unknown one, ends when
- * some PE has failed and the others have had a second to end it. */
+ * A wait ends with an error if its PE has failed, and warns once if it takes
+ * long. The process manager reports failures to any thread that makes progress.
+ * A wait for several PEs, or for any PE, ends a second after some PE has
+ * failed, because the other PEs may still end it. */
 #include "rma/rma_priv.h"
 
 #include "base/clock.h"
@@ -19,11 +19,12 @@
 #include <stdio.h>
 
 enum {
-	NOTE_NS = 100000000,
-	GRACE_NS = 1000000000, /* for the living to end a wait; and for news: a
-				* fabric may know before the manager */
-	PATIENCE = 6, /* times WEFT_STALL_WARN, while something moves */
-	SHOWN = 4,
+	NOTE_NS = 100000000, /* shorter waits are not published */
+	/* time for other PEs to end a wait, and for the manager to report a
+	 * failure after the fabric */
+	GRACE_NS = 1000000000,
+	PATIENCE = 6, /* times WEFT_STALL_WARN, in spite of progress */
+	SHOWN = 4,    /* failed PEs in a message, at most */
 };
 
 /* --- PEs that have failed ------------------------------------------------ */
@@ -77,7 +78,8 @@ int weft_rma_wait_failed(const char *what, uint32_t pe)
 		"%s PE %u cannot end: that PE is gone", what, pe);
 }
 
-/* The manager may report a death a little later than the fabric. */
+/* Waits up to GRACE_NS until the manager reports a failure, because the fabric
+ * may report it earlier. */
 static void wait_for_news(char *failed, size_t len)
 {
 	struct weft_vci *vci = &weft_proc.vci;
@@ -108,7 +110,7 @@ int weft_rma_fault_at(int err, const char *what, uint32_t pe)
 		err, "%s PE %u: %s%s%s", what, pe, why, gone, failed);
 }
 
-/* --- one look, of every kind of wait ------------------------------------- */
+/* --- checks of every kind of wait ---------------------------------------- */
 
 bool weft_rma_wait_is_time(struct weft_rma_wait *wait, uint64_t *now_out)
 {
@@ -120,7 +122,7 @@ bool weft_rma_wait_is_time(struct weft_rma_wait *wait, uint64_t *now_out)
 	return true;
 }
 
-/* For processes that query what this one does. */
+/* Publishes the wait for processes that query this one. */
 static void note(const struct weft_rma_wait *wait, uint64_t now)
 {
 	char text[WEFT_WAIT_TEXT];
