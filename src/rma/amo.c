@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* amo: atomics by the CPU
  *
- * Used by the initiator on what is mapped here, and by the target on behalf of
- * those who are remote, never together with a fabric's own. */
+ * The origin executes them on memory that is mapped here, the target on behalf
+ * of far origins. They are never used together with the fabric's atomics. */
 #include "rma/rma_priv.h"
 
 #include <string.h>
@@ -66,7 +66,8 @@ int weft_amo_apply(void *at, const struct weft_amo *amo, uint64_t *old_out)
 	return 0;
 }
 
-/* Where the CPU may do it; NULL when it may not, or it is remote. */
+/* The word's address in this process. NULL if the PE is far, or if atomics are
+ * the fabric's. */
 static inline void *by_cpu(const void *sym, uint32_t pe)
 {
 	return weft_unlikely(weft_rma_own.has_fabric_amo)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ctx: communication contexts: their share of the fabric, made and given back
- */
+/* ctx: communication contexts: their endpoints and their memory */
 #include "rma/rma_fabric.h"
 #include "rma/rma_priv.h"
 
 #include <stdlib.h>
 
-/* Its share of the fabric. The default context has the endpoint that peers
- * use as well. */
+/* Allocates the states of PEs and opens the endpoint. The default context uses
+ * the first endpoint, through which peers access this process's memory. */
 static int rma_ctx_open_far(struct weft_rma_ctx *ctx)
 {
 	struct weft_rma_domain *domain = weft_rma_own.domain;
@@ -23,8 +22,8 @@ static int rma_ctx_open_far(struct weft_rma_ctx *ctx)
 	return 0;
 }
 
-/* The fabric may still complete operations that were given up, and the first
- * endpoint stays. */
+/* The first endpoint stays open, and may still complete operations that a wait
+ * abandoned. So their record stays as well. */
 static void due_destroy(
 	const struct weft_rma_ctx *ctx, struct weft_rma_due *due)
 {

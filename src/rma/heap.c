@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* heap: who has which part of the symmetric heap
+/* heap: allocates offsets of the symmetric heap
  *
- * Blocks tile the heap in address order; neighbours that are free are merged
- * at once. Free blocks stand in bins by the power of two of their length. The
- * descriptions lie outside the heap, so that a program or a peer that writes
- * beyond its block cannot break them, and a foreign pointer is told by a
- * look-up. Nothing but the sequence of calls decides where a block comes to
- * lie, so all PEs get the same offsets. */
+ * The blocks cover the heap without gaps, in address order. Adjacent free
+ * blocks are merged immediately. A bin lists the free blocks whose lengths have
+ * the same power of two.
+ *
+ * The descriptions of blocks are outside the heap, so a write beyond a block
+ * cannot damage them. A map of the blocks in use detects foreign pointers.
+ * Offsets depend on the sequence of calls only, so all PEs get the same ones.
+ */
 #include "rma/heap.h"
 
 #include "base/bits.h"
@@ -40,7 +42,7 @@ static void put_in_bin(struct weft_heap *heap, struct weft_heap_block *block)
 	weft_list_push_front(&heap->bins[bin_of(block->len)], &block->in_bin);
 }
 
-/* A block between prev and what follows it. */
+/* Inserts a block after prev. */
 static struct weft_heap_block *new_block(
 	struct weft_link *prev, size_t at, size_t len)
 {
@@ -82,7 +84,7 @@ void weft_heap_fini(struct weft_heap *heap)
 	weft_list_init(&heap->blocks);
 }
 
-/* Where in a free block len bytes could begin; SIZE_MAX: they do not fit. */
+/* Offset of len aligned bytes in a free block; SIZE_MAX: they do not fit. */
 static size_t fit(const struct weft_heap_block *block, size_t len, size_t align)
 {
 	size_t at = weft_round_up(block->at, align);
@@ -108,8 +110,8 @@ static struct weft_heap_block *heap_find(
 	return NULL;
 }
 
-/* Cuts a block at `at`; what follows becomes a free block. The block itself
- * is in no bin. */
+/* Cuts a block at `at`; the rest becomes a free block. The block itself is in
+ * no bin. */
 static int heap_cut(
 	struct weft_heap *heap, struct weft_heap_block *block, size_t at)
 {
@@ -131,7 +133,7 @@ static void take_from_bin(struct weft_heap_block *block)
 	weft_list_remove(&block->in_bin);
 }
 
-/* Rounds up a wanted length; 0 when no heap can be that long. */
+/* Rounds a length up to grains; 0 if that overflows. */
 static size_t to_grains(size_t len)
 {
 	return len > SIZE_MAX - GRAIN ? 0 : weft_round_up(len ? len : 1, GRAIN);
@@ -226,7 +228,7 @@ bool weft_heap_resize(struct weft_heap *heap, size_t at, size_t len)
 		take_from_bin(next);
 		heap_join(block, next);
 	}
-	/* without memory for the rest the block just stays longer */
+	/* if there is no memory to describe the rest, the block stays longer */
 	heap_cut(heap, block, at + len);
 	heap->n_taken += block->len - old;
 	return true;

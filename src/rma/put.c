@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* put: put and get, on the node by copying; fence and quiet
+/* put: put, get, fence and quiet; to local PEs by copying
  *
- * Data as long as a basic type is moved by one load and one store
- * (base/word.h): peers wait for such words with plain loads. */
+ * Data with the length of a basic type is moved by one load and one store
+ * (base/word.h), because peers wait for such words with plain loads. */
 #include "rma/rma_priv.h"
 
 #include "base/word.h"
 
 #include <stdatomic.h>
 
-/* Constants decide in each caller what it inlines. */
+/* class and is_nbi are constants of each caller, so only one branch is
+ * compiled there. */
 static inline int put_or_get(struct weft_rma_ctx *ctx,
 	enum weft_rma_class class, const void *sym, void *here, size_t len,
 	uint32_t pe, bool is_nbi)
@@ -101,7 +102,8 @@ int weft_rma_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 				     .amo = &amo,
 				     .sig = sig });
 	weft_word_store(there, src, len, __ATOMIC_RELAXED);
-	/* the update releases what was copied; pairs with the waiter's load */
+	/* the signal's update releases the data; pairs with the acquire of the
+	 * PE that waits for the signal */
 	return weft_rma_amo(ctx, sig, &amo, pe);
 }
 
@@ -109,7 +111,7 @@ int weft_rma_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 
 int weft_rma_fence(struct weft_rma_ctx *ctx)
 {
-	/* pairs with the acquire of whoever waits for what comes next */
+	/* pairs with the acquire of a PE that waits for a later store */
 	atomic_thread_fence(memory_order_release);
 	return weft_likely(weft_rma.is_all_local) ? 0 : weft_remote_fence(ctx);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma: open and close: everybody's memory, here or through a fabric
+/* rma: opens and closes access to the symmetric memory of all PEs
  *
- * Every PE tells the others where its spans are; the neighbours map them. A
- * PE that fails says so in its record, so that all fail together and nobody
- * is left waiting. */
+ * Every PE publishes a record of its spans, and the PEs of its node map them. A
+ * PE that fails publishes its error, so that open fails at all PEs and no PE
+ * waits for it. */
 #include "rma/rma_priv.h"
 
 #include "base/knob.h"
@@ -20,16 +20,16 @@
 
 /* The record that a PE publishes to the others. */
 struct record {
-	uint64_t owner;	 /* of what follows, as weft_share_owner() */
+	uint64_t owner;	 /* of the two files: weft_share_owner() */
 	int32_t heap_fd; /* -1: cannot be mapped */
 	int32_t data_fd;
 	int32_t err; /* 0, or why this PE cannot open */
 	uint32_t reserved;
 	uint64_t heap_len;
-	uint64_t data_len; /* 0: has none */
+	uint64_t data_len; /* 0: variables are not symmetric */
 };
 
-/* Blocking; every PE's len bytes in the order of PEs. */
+/* Gathers len bytes of every PE at all PEs, ordered by PE. Blocks. */
 static int rma_gather(const void *mine, void *all, size_t len)
 {
 	struct weft_comm *comm = weft_rma_own.comm;
@@ -48,7 +48,7 @@ static int rma_gather(const void *mine, void *all, size_t len)
 	return err;
 }
 
-/* --- my own spans ------------------------------------------------------- */
+/* --- spans of this process ---------------------------------------------- */
 
 static void open_data(struct record *record)
 {
@@ -99,9 +99,10 @@ static int open_own(size_t heap_len, uint32_t n_pes, struct record *record)
 	return open_heap(heap_len, record);
 }
 
-/* --- the others' ---------------------------------------------------------- */
+/* --- spans of the other PEs ----------------------------------------------- */
 
-/* All fail or none; and variables are symmetric where all have them alike. */
+/* Returns the same result at every PE. Variables are symmetric only if all PEs
+ * have the same length of them. */
 static int rma_compare(const struct record *all, uint32_t n_pes)
 {
 	for (uint32_t i = 0; i < n_pes; i++)
@@ -133,7 +134,7 @@ static int rma_compare(const struct record *all, uint32_t n_pes)
 	return 0;
 }
 
-/* Maps a neighbour's spans; both or none. */
+/* Maps the spans of a PE on this node: both or none. */
 static bool map_pe(struct weft_rma_pe *pe, const struct record *record)
 {
 	size_t data_len = weft_rma.data.len;
@@ -154,7 +155,7 @@ static bool map_pe(struct weft_rma_pe *pe, const struct record *record)
 	return !err;
 }
 
-/* Maps all neighbours; true if somebody is out of reach. */
+/* Maps the spans of all PEs on this node. True if some PE is far. */
 static bool map_pes(const struct record *all, uint32_t n_pes)
 {
 	const struct weft_group *group = weft_rma_own.comm->group;
@@ -175,21 +176,21 @@ static bool map_pes(const struct record *all, uint32_t n_pes)
 	return has_remote;
 }
 
-/* --- beyond the node ----------------------------------------------------- */
+/* --- far PEs ------------------------------------------------------------- */
 
-/* The record by which the others reach a PE through a fabric. */
+/* The record that a PE publishes for access through a fabric. */
 struct bc {
 	int32_t err; /* 0, or why this PE has no fabric */
 	uint32_t name_len;
 	struct weft_rma_ep_key spans[2];
 	uint8_t has_fabric_amo;
-	uint8_t has_data_key; /* else it is had by asking */
+	uint8_t has_data_key; /* else peers request it */
 	uint8_t name[WEFT_NET_NAME_MAX];
 };
 
-/* The heap, which is there to be accessed. The program's variables only when a
- * PE asks for their key, unless the fabric needs no CPU of ours: this process
- * may compute then, without a thread that could answer. */
+/* Registers the heap. Registers the program's variables as well if the fabric
+ * has atomics: no progress thread answers requests for their key then.
+ * Otherwise the first request registers them. */
 static int expose(struct bc *bc)
 {
 	const struct weft_plan *plan = &weft_rma_own.domain->plan;
@@ -245,8 +246,8 @@ static int add_remote(uint32_t pe, const struct bc *bc)
 		bc->name_len, &remote->addr);
 }
 
-/* Some PE is out of reach of another: all open a fabric, and exchange how to
- * reach them. Ends with everybody ready. */
+/* Some PE is far for another: all PEs open a fabric and exchange addresses and
+ * keys. On success all PEs are ready. */
 static int rma_open_far(uint32_t n_pes)
 {
 	struct weft_rma_own *own = &weft_rma_own;
@@ -321,7 +322,7 @@ out:
 	return err;
 }
 
-/* Contexts that the program left are nobody's any more. */
+/* Destroys the contexts that the program did not destroy. */
 static void close_contexts(void)
 {
 	struct weft_link *link;
@@ -345,7 +346,7 @@ static int quiet_contexts(void)
 	return err;
 }
 
-/* Progress reads it with the VCI's lock. */
+/* Progress reads weft_rma.ctx with the VCI's lock held. */
 static void set_default(struct weft_rma_ctx *ctx)
 {
 	weft_vci_lock(&weft_proc.vci);
@@ -434,7 +435,7 @@ void *weft_heap_alloc(size_t len, size_t align)
 	size_t at;
 
 	if (align > weft_share_align(weft_rma.heap.len))
-		return NULL; /* offsets are aligned to more, not the base */
+		return NULL; /* the base of the heap is aligned to less */
 	pthread_mutex_lock(&own->heap_lock);
 	at = weft_heap_take(&own->heap, len, align);
 	pthread_mutex_unlock(&own->heap_lock);

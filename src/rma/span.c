@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* span: what is symmetric here, and where in it an address lies */
+/* span: the symmetric spans of this process, and offsets in them */
 #include "rma/rma_priv.h"
 
 struct weft_rma weft_rma;
