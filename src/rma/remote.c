@@ -15,12 +15,12 @@
 #include "rma/rma_priv.h"
 
 #include "base/clock.h"
+#include "base/word.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
 #include "transport/sleep.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
 	AM_SHORT = 256, /* longer puts are not sent as active messages */
@@ -692,7 +692,7 @@ static int remote_put_signal(
 	data.amo = NULL;
 	data.is_nbi |= is_flushed;
 	if (there) {
-		memcpy(there, a->here, a->len);
+		weft_word_store(there, a->here, a->len, __ATOMIC_RELAXED);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	} else if (a->len && !has_amo && a->len <= WEFT_AM_MAX / 2) {
 		/* in the same message as the signal */
