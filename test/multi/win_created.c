@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_created: accesses to memory of another process on the node that is not
- * mapped here
+/* win_created: accesses to windows of MPI_Win_create at a process of this node,
+ * whose memory is not mapped here
  *
- * The kernel copies long puts and gets, also while the target is stopped. Short
- * ones and updates may wait until the target continues. Results, order and
- * errors are the same. Skipped where the kernel copies nothing. */
+ * The kernel copies the data of long puts and gets, even if the target is
+ * stopped. Short ones and updates may wait until the target continues. Results,
+ * order and errors are the same for both. The program is skipped if the kernel
+ * refuses such copies. */
 #define _GNU_SOURCE
 #include "cma.h"
 
@@ -18,7 +19,7 @@ static MPI_Win win;
 static pid_t its_pid;
 static int64_t *its_memory;
 
-/* ---- the target, as its origin has it ---- */
+/* ---- the target, as the origin observes it ---- */
 
 static bool is_task_stopped(const char *tid)
 {
@@ -73,8 +74,8 @@ static void continue_target(void)
 	kill(its_pid, SIGCONT);
 }
 
-/* Contents of its memory, independent of the library. A negated error number if
- * the kernel refuses. */
+/* Reads element i of the target's memory without the library; -1 if the kernel
+ * refuses. */
 static int64_t peek(int i)
 {
 	int64_t value = -1;
@@ -100,7 +101,7 @@ static void meet(void)
 	its_memory = its.memory;
 }
 
-/* ---- one access of each kind, to element 0; others to element 1 ---- */
+/* ---- one access of each kind to element 0 ---- */
 
 enum kind { PUT, ACC, GET, FETCH, SWAP, KINDS };
 static const char *const names[] = { "put", "accumulate", "get", "fetch_and_op",
@@ -132,11 +133,12 @@ static void start(enum kind kind, const int64_t *value, int64_t *old)
 static void check(enum kind kind, int64_t value, int64_t old)
 {
 	int64_t now = peek(0);
+	int64_t expected = value - (kind == GET);
 
-	CHECK(now == value - (kind == GET), "%s: %lld, not %lld", names[kind],
-		(long long)now, (long long)value);
+	CHECK(now == expected, "%s: the element is %lld, expected %lld",
+		names[kind], (long long)now, (long long)expected);
 	if (kind >= GET)
-		CHECK(old == value - 1, "%s returns %lld, not %lld",
+		CHECK(old == value - 1, "%s returns %lld, expected %lld",
 			names[kind], (long long)old, (long long)value - 1);
 }
 
@@ -169,7 +171,8 @@ static void long_without_the_target(void)
 			out, LONG, MPI_INT64_T, 1, 3, LONG, MPI_INT64_T, win));
 		OK(MPI_Win_flush(1, win));
 		CHECK(!memcmp(in, out, sizeof(in)) && peek(3) == round,
-			"a long put and get need no target, round %d", round);
+			"a long put and get end without the target, round %d",
+			round);
 	}
 	continue_target();
 }
@@ -195,8 +198,8 @@ static void short_at_stopped_target(void)
 		}
 }
 
-/* Each process reads the values that it updates. The target is sometimes in a
- * call and sometimes not. */
+/* A fetch after an update returns the new value. The target is in a call during
+ * some of these accesses only. */
 static void in_order(void)
 {
 	int64_t old, k = peek(2);
@@ -210,8 +213,8 @@ static void in_order(void)
 				NULL, &old, MPI_INT64_T, 1, 2, MPI_NO_OP, win));
 			OK(step % 5 ? MPI_Win_flush_local(1, win)
 				    : MPI_Win_flush(1, win));
-			CHECK(old == k, "read %lld behind %lld", (long long)old,
-				(long long)k);
+			CHECK(old == k, "a fetch returns %lld, expected %lld",
+				(long long)old, (long long)k);
 		}
 		OK(MPI_Send(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
 	}
@@ -239,10 +242,13 @@ static void long_in_order(void)
 				MPI_INT64_T, 1, 3, n, MPI_INT64_T, MPI_NO_OP,
 				win));
 			OK(MPI_Win_flush_local(1, win));
-			CHECK(old == k + n - 1, "the last is %lld, not %lld",
+			CHECK(old == k + n - 1,
+				"the last element is %lld, expected %lld",
 				(long long)old, (long long)k + n - 1);
 			CHECK(!memcmp(in, out, (size_t)n * sizeof(*in)),
-				"%d elements are read as they were written", n);
+				"a fetch returns the %d elements that were "
+				"written",
+				n);
 		}
 		OK(MPI_Send(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
 	}
@@ -259,7 +265,7 @@ static void computing_target(void)
 	in[0] = value;
 	OK(MPI_Put(in, LONG, MPI_INT64_T, 1, 3, LONG, MPI_INT64_T, win));
 	OK(MPI_Win_flush(1, win));
-	CHECK(peek(3) == value, "a long put has arrived");
+	CHECK(peek(3) == value, "a long put arrives while the target computes");
 	value = 1;
 	OK(MPI_Put(&value, 1, MPI_INT64_T, 1, 0, 1, MPI_INT64_T, win));
 	OK(MPI_Win_flush(1, win));

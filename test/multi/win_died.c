@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * win_died: a member of a window dies; every wait for it ends with an error
- * that names rank and window, and the others can free the window
+ * win_died: a member of a window dies
  *
- * Each case has a group of its own, and all run at the same time: the last
- * member dies, the first one waits for it.
+ * Every wait for that member ends with an error that names its rank and the
+ * window. The other members can free the window.
+ *
+ * Each case runs in its own group, at the same time as the other cases. The
+ * last member of the group dies, and the first member waits for it.
  */
 #include "session.h"
 
@@ -15,7 +17,7 @@ struct window {
 	MPI_Win win;
 	MPI_Group last; /* the process that dies */
 	int victim;	/* its rank */
-	bool is_mapped; /* its memory is mapped here, also after its failure */
+	bool is_mapped; /* the victim's memory is mapped here */
 	char name[40];
 };
 
@@ -29,7 +31,7 @@ struct died_case {
 
 static long from[BIG], to[BIG], memory[BIG];
 
-/* ---- how the last one dies ---- */
+/* ---- how the last member dies ---- */
 
 static void at_once(struct window *w)
 {
@@ -64,9 +66,9 @@ static void with_lock_of_second(struct window *w)
 	with_lock(w, 1);
 }
 
-/* ---- how the first one waits ---- */
+/* ---- how the first member waits ---- */
 
-/* Repeats the epoch until the victim has died. */
+/* Repeats the epoch until a call fails. */
 static int put_unlock(struct window *w)
 {
 	int rc = MPI_SUCCESS, put = MPI_SUCCESS;
@@ -82,7 +84,8 @@ static int put_unlock(struct window *w)
 	return put ? put : rc;
 }
 
-/* A lock that was granted by message is released, in time or late. */
+/* Requests the lock that the victim held when it died. The library may release
+ * that lock in time, or the call fails. */
 static int lock_unlock(struct window *w, int target)
 {
 	int rc;
@@ -98,7 +101,7 @@ static int lock_first(struct window *w)
 	return lock_unlock(w, 0);
 }
 
-/* The other members do not free the window before this call has returned. */
+/* The second member frees the window after these calls. */
 static int lock_second(struct window *w)
 {
 	int rc = lock_unlock(w, 1);
@@ -107,7 +110,7 @@ static int lock_second(struct window *w)
 	return rc;
 }
 
-/* The other members are already freeing the window. */
+/* The second member may be in MPI_Win_free during these calls. */
 static int lock_left(struct window *w)
 {
 	return lock_unlock(w, 1);
@@ -193,7 +196,8 @@ static const struct died_case cases[] = {
 	{ "put and unlock", 2, true, at_once, put_unlock },
 	{ "lock of the first", 2, false, with_lock_of_first, lock_first },
 	{ "lock of the second", 3, false, with_lock_of_second, lock_second },
-	{ "lock of who left", 3, false, with_lock_of_second, lock_left },
+	{ "lock of a freeing member", 3, false, with_lock_of_second,
+		lock_left },
 	{ "wait", 2, false, at_once, post_wait },
 	{ "start", 2, true, at_once, start },
 	{ "fence", 3, false, at_once, fence },
@@ -259,7 +263,7 @@ static void check_error(
 	if (!rc && may_succeed(w, c))
 		return;
 	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
-		"%s: the wait ends because its member failed, got %s", c->name,
+		"%s: the wait ends because the victim failed, got %s", c->name,
 		mtest_error(rc));
 	if (c->wait == rgets_wait || c->wait == lock_left)
 		return; /* the error of a request does not name its window */
@@ -291,7 +295,7 @@ static void died_run(const struct died_case *c, MPI_Comm comm)
 		"%s: the window is freed, got %s", c->name, mtest_error(rc));
 }
 
-/* The case whose group this process is in; NULL: in none. */
+/* The case of this process, and the first rank of its group; NULL: no case. */
 static const struct died_case *my_case(int *first_out)
 {
 	int first = 0;

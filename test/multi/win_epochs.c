@@ -2,7 +2,7 @@
 /* win_epochs: synchronization of windows: fences, posts and starts, locks,
  * flushes; a target that computes meanwhile
  *
- * All calls here are legal; win_misuse has the illegal ones. */
+ * All calls are valid; win_misuse has the invalid ones. */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include "mtest.h"
 
@@ -50,10 +50,13 @@ static void fences(void)
 		OK(MPI_Win_fence(0, win));
 		for (int i = 0; i < n; i++)
 			CHECK(memory[i] == 100 * round + i,
-				"round %d: %d put %d", round, i, memory[i]);
+				"round %d: the put of rank %d arrives: %d",
+				round, i, memory[i]);
 		OK(MPI_Get(&out, 1, MPI_INT, right, left, 1, MPI_INT, win));
 		OK(MPI_Win_fence(MPI_MODE_NOSTORE | MPI_MODE_NOPUT, win));
-		CHECK(out == 100 * round + left, "got %d", out);
+		CHECK(out == 100 * round + left,
+			"round %d: the get returns the value of rank %d: %d",
+			round, left, out);
 	}
 	OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
 	OK(MPI_Win_free(&win));
@@ -84,7 +87,8 @@ static void ring(void)
 		while (round % 2 == 0 && !done)
 			OK(MPI_Win_test(win, &done));
 		CHECK(memory[left] == round && memory[right] == round,
-			"round %d: %d, %d", round, memory[left], memory[right]);
+			"round %d: the puts of both neighbours arrive: %d, %d",
+			round, memory[left], memory[right]);
 	}
 	OK(MPI_Group_free(&around));
 	OK(MPI_Win_free(&win));
@@ -109,7 +113,8 @@ static void star(void)
 			OK(MPI_Group_free(&group));
 			OK(MPI_Win_wait(win));
 			for (int i = 1; i < mtest.size; i++)
-				CHECK(memory[i] == round, "%d put %d", i,
+				CHECK(memory[i] == round,
+					"the put of rank %d arrives: %d", i,
 					memory[i]);
 			continue;
 		}
@@ -127,8 +132,8 @@ static void star(void)
 	OK(MPI_Win_free(&win));
 }
 
-/* A process is its own target, and starts epochs with MPI_MODE_NOCHECK when the
- * posts are known to have arrived. */
+/* A process is its own target. Then all processes start epochs with
+ * MPI_MODE_NOCHECK, after a barrier that follows the posts. */
 static void self_and_nocheck(void)
 {
 	MPI_Group me = group_of(&mtest.rank, 1), all;
@@ -151,7 +156,7 @@ static void self_and_nocheck(void)
 		&value, 1, MPI_INT, right, 0, 1, MPI_INT, MPI_SUM, win));
 	OK(MPI_Win_complete(win));
 	OK(MPI_Win_wait(win));
-	CHECK(memory[0] == 10, "a start after the posts completes: %d",
+	CHECK(memory[0] == 10, "an update with MPI_MODE_NOCHECK arrives: %d",
 		memory[0]);
 	OK(MPI_Group_free(&me));
 	OK(MPI_Group_free(&all));
@@ -178,8 +183,8 @@ static void exclusive(int n)
 	}
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	OK(MPI_Win_lock(MPI_LOCK_SHARED, mtest.rank, 0, win));
-	CHECK(mtest.rank || memory[0] == n * mtest.size, "%d of %d", memory[0],
-		n * mtest.size);
+	CHECK(mtest.rank || memory[0] == n * mtest.size,
+		"no increment is lost: %d of %d", memory[0], n * mtest.size);
 	OK(MPI_Win_unlock(mtest.rank, win));
 	OK(MPI_Win_free(&win));
 }
@@ -205,8 +210,8 @@ static void own(int n)
 	}
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
-	CHECK(mtest.rank || memory[0] == n * mtest.size, "%d of %d", memory[0],
-		n * mtest.size);
+	CHECK(mtest.rank || memory[0] == n * mtest.size,
+		"no increment is lost: %d of %d", memory[0], n * mtest.size);
 	OK(MPI_Win_unlock(0, win));
 	OK(MPI_Win_free(&win));
 }
@@ -229,7 +234,8 @@ static void several(void)
 		OK(MPI_Win_unlock(to, win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	for (int i = 0; i < mtest.size; i++)
-		CHECK(memory[i] == i + 1, "%d put %d", i, memory[i]);
+		CHECK(memory[i] == i + 1, "the put of rank %d arrives: %d", i,
+			memory[i]);
 	OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, right, MPI_MODE_NOCHECK, win));
 	OK(MPI_Get(&out, 1, MPI_INT, right, mtest.rank, 1, MPI_INT, win));
 	OK(MPI_Win_flush_local(right, win));
@@ -238,7 +244,7 @@ static void several(void)
 	OK(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
 	OK(MPI_Fetch_and_op(NULL, &out, MPI_INT, right, left, MPI_NO_OP, win));
 	OK(MPI_Win_flush_local_all(win));
-	CHECK(out == left + 1, "flush_local_all completes the get");
+	CHECK(out == left + 1, "flush_local_all completes the fetch");
 	OK(MPI_Win_sync(win));
 	OK(MPI_Win_unlock_all(win));
 	OK(MPI_Win_free(&win));
@@ -257,7 +263,7 @@ static void mixed(void)
 	OK(MPI_Put(&value, 1, MPI_INT, right, 0, 1, MPI_INT, win));
 	OK(MPI_Win_unlock(right, win));
 	OK(MPI_Win_fence(0, win));
-	CHECK(memory[0] == 3, "%d", memory[0]);
+	CHECK(memory[0] == 3, "a put with a lock arrives: %d", memory[0]);
 	OK(MPI_Win_fence(0, win));
 	OK(MPI_Win_post(me, 0, win));
 	OK(MPI_Win_start(me, 0, win));
@@ -271,7 +277,7 @@ static void mixed(void)
 
 /* ---- tickets ---- */
 
-/* All processes decrement one counter until it is zero. */
+/* All processes increment one counter. Each value below n is a ticket. */
 static void tickets(int n)
 {
 	char *seen = mtest_alloc((size_t)n);
@@ -294,15 +300,15 @@ static void tickets(int n)
 		MPI_COMM_WORLD));
 	OK(MPI_Allreduce(&drawn, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
 	CHECK(all == n && mtest_all(seen, (size_t)n, 1),
-		"each ticket was drawn once, %d of %d", all, n);
+		"each ticket is drawn once: %d of %d", all, n);
 	OK(MPI_Win_free(&win));
 	free(seen);
 }
 
-/* ---- a target that computes ---- */
+/* ---- queued updates ---- */
 
-/* After many short updates the library may defer an update. The next access
- * sees its effect, and the end of the epoch sends it. */
+/* After many short updates the library may queue an update. The next fetch
+ * returns its result, and the end of the epoch posts it. */
 static void rows(void)
 {
 	const int one = 1;
@@ -353,6 +359,8 @@ static void rows(void)
 	OK(MPI_Win_free(&win));
 }
 
+/* ---- a target that computes ---- */
+
 static bool is_unified(MPI_Win win)
 {
 	int *model, flag;
@@ -373,8 +381,8 @@ static
 	return *(const volatile int *)memory;
 }
 
-/* Rank 0 makes no call until all others have locked, put, flushed, accumulated
- * and unlocked. It detects this by reading its memory. */
+/* Rank 0 makes no call until all other processes have updated a counter in
+ * their second epoch. It polls that counter in its own memory. */
 static void computing(bool is_created)
 {
 	int memory_here[64] = { 0 }, one = 1, out = 0, *memory = memory_here;
@@ -401,16 +409,17 @@ static void computing(bool is_created)
 		OK(MPI_Fetch_and_op(&one, &out, MPI_INT, 0, 0, MPI_SUM, win));
 		OK(MPI_Win_unlock_all(win));
 	} else {
-		CHECK(is_unified(win), "stores of other processes are visible");
+		CHECK(is_unified(win), "the memory model is unified");
 		while (load(&memory[0]) < mtest.size - 1)
 			;
 		CHECK(load(&memory[2]) == mtest.size - 1,
-			"all processes stored into the window");
+			"the updates of all processes are visible: %d",
+			load(&memory[2]));
 	}
 	OK(MPI_Win_free(&win));
 }
 
-/* Binds all processes to one core. */
+/* Binds this process to its first core, or (false) to its former cores. */
 static void share_core(bool is_shared, cpu_set_t *all)
 {
 	cpu_set_t one;
@@ -425,8 +434,8 @@ static void share_core(bool is_shared, cpu_set_t *all)
 	OK(sched_setaffinity(0, sizeof(one), is_shared ? &one : all));
 }
 
-/* A process that repeatedly acquires a lock to poll a value does not starve the
- * owner of the lock's memory. */
+/* Processes on one core acquire a lock repeatedly to poll a value. They do not
+ * starve rank 0, which needs the lock to change the value. */
 static void chase(int n)
 {
 	int memory = 0, seen;

@@ -7,8 +7,8 @@ enum { N = 4 };
 static int origin[N], result[N], target;
 static int *memory;
 
-/* Sets the memory between epochs: the origin to 1 to 4, each target to 100 to
- * 103. */
+/* Sets the origin buffer to 1 to 4 and the window to 100 to 103, between two
+ * fences. */
 static void set_data(MPI_Win win)
 {
 	OK(MPI_Win_fence(0, win));
@@ -23,8 +23,9 @@ static void set_data(MPI_Win win)
 static void check_items(const char *name, const int *got, int first, int step)
 {
 	for (int i = 0; i < N; i++)
-		CHECK(got[i] == first + i * step, "%s: item %d is %d", name, i,
-			got[i]);
+		CHECK(got[i] == first + i * step,
+			"%s: item %d is %d, expected %d", name, i, got[i],
+			first + i * step);
 }
 
 static void check_fenced(MPI_Win win)
@@ -51,7 +52,7 @@ static void check_fenced(MPI_Win win)
 	OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
 }
 
-/* In a passive epoch, where requests are permitted. */
+/* Requests are permitted in passive epochs only. */
 static void check_requests(MPI_Win win)
 {
 	MPI_Request req;
@@ -86,7 +87,7 @@ static void check_shared(void)
 	MPI_Aint size = -1, unit = -1;
 	MPI_Comm node;
 	MPI_Win win;
-	int *mine, *first, n;
+	int *mine, *last, n;
 
 	OK(MPI_Comm_split_type(
 		MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
@@ -98,10 +99,10 @@ static void check_shared(void)
 	OK(MPI_Win_sync(win));
 	OK(MPI_Barrier(node));
 	OK(MPI_Win_sync(win));
-	OK(MPI_Win_shared_query_c(win, n - 1, &size, &unit, &first));
-	CHECK(size == sizeof(int) && unit == sizeof(int) && *first == 5,
-		"%lld bytes in units of %lld", (long long)size,
-		(long long)unit);
+	OK(MPI_Win_shared_query_c(win, n - 1, &size, &unit, &last));
+	CHECK(size == sizeof(int) && unit == sizeof(int) && *last == 5,
+		"the last part has %lld bytes in units of %lld, value %d",
+		(long long)size, (long long)unit, *last);
 	OK(MPI_Win_unlock_all(win));
 	OK(MPI_Win_free(&win));
 	OK(MPI_Comm_free(&node));

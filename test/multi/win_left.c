@@ -7,7 +7,7 @@
 
 static int right;
 
-/* A window in use by all, its epochs closed. */
+/* Creates a window and completes a put to the right neighbour. */
 static MPI_Win use(MPI_Comm comm, int *memory)
 {
 	int rank, size;
