@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_misuse: each wrong use of a window has its error class, changes nothing,
- * and the window works afterwards
+/* win_misuse: invalid uses of windows
  *
- * Errors that only the target detects are returned by the flush at the latest.
- */
+ * Each returns its error class and changes nothing, and the window works
+ * afterwards. If only the target detects the error, the flush returns it at the
+ * latest. */
 #include "mtest.h"
 
 enum { N = 16, LONG = 4096 };
@@ -29,18 +29,18 @@ static void still_works(void)
 	OK(MPI_Win_fence(0, win));
 	OK(MPI_Put(&value, 1, MPI_INT, right, 1, 1, MPI_INT, win));
 	OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
-	CHECK(memory[1] == round * 100 + left, "value after a fence: %d",
-		memory[1]);
+	CHECK(memory[1] == round * 100 + left,
+		"a put between fences arrives: %d", memory[1]);
 	OK(MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win));
 	OK(MPI_Put(&value, 1, MPI_INT, right, 2, 1, MPI_INT, win));
 	OK(MPI_Win_unlock(right, win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	CHECK(memory[2] == round * 100 + left, "value after a lock: %d",
+	CHECK(memory[2] == round * 100 + left, "a put with a lock arrives: %d",
 		memory[2]);
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* ---- without any epoch ---- */
+/* ---- outside of epochs ---- */
 
 static void without(void)
 {
@@ -68,15 +68,14 @@ static void without(void)
 	FAILS(MPI_Win_complete(win), MPI_ERR_RMA_SYNC);
 	FAILS(MPI_Win_wait(win), MPI_ERR_RMA_SYNC);
 	FAILS(MPI_Win_test(win, &flag), MPI_ERR_RMA_SYNC);
-	CHECK(flag == 5, "a failed access writes no result");
+	CHECK(flag == 5, "a failed test writes no result");
 	OK(MPI_Win_sync(win)); /* MPI_Win_sync is permitted outside of epochs */
 	still_works();
-	FAILS(put(right, 0), MPI_ERR_RMA_SYNC); /* a fence with NOSUCCEED, then
-						 * a lock: no epoch is open
-						 * now */
+	/* still_works() leaves no epoch open */
+	FAILS(put(right, 0), MPI_ERR_RMA_SYNC);
 }
 
-/* ---- with another call's asserts ---- */
+/* ---- asserts of other calls ---- */
 
 static void with_asserts(void)
 {
@@ -90,7 +89,7 @@ static void with_asserts(void)
 	still_works();
 }
 
-/* ---- in the wrong one ---- */
+/* ---- in the wrong epoch ---- */
 
 static void in_locks(void)
 {
@@ -103,7 +102,7 @@ static void in_locks(void)
 	FAILS(MPI_Win_start(me, 0, win), MPI_ERR_RMA_SYNC);
 	FAILS(MPI_Win_fence(0, win), MPI_ERR_RMA_SYNC);
 	FAILS(MPI_Win_free(&copy), MPI_ERR_RMA_SYNC);
-	CHECK(copy == win, "the window stays");
+	CHECK(copy == win, "a failed free leaves the handle unchanged");
 	if (mtest.size > 2) {
 		FAILS(put(left, 0), MPI_ERR_RMA_SYNC);
 		FAILS(MPI_Win_flush(left, win), MPI_ERR_RMA_SYNC);
@@ -147,7 +146,7 @@ static void in_started(void)
 	FAILS(MPI_Win_free(&copy), MPI_ERR_RMA_SYNC);
 	OK(MPI_Win_wait(win));
 	FAILS(MPI_Win_wait(win), MPI_ERR_RMA_SYNC);
-	CHECK(memory[0] == 77, "the valid accesses were executed");
+	CHECK(memory[0] == 77, "the valid put arrives: %d", memory[0]);
 	still_works();
 }
 
@@ -163,8 +162,8 @@ static void in_fence(void)
 	OK(MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win));
 	OK(put(right, 0));
 	OK(MPI_Win_unlock(right, win));
-	FAILS(put(right, 0), MPI_ERR_RMA_SYNC); /* the lock has ended the epoch
-						 * of the fence */
+	/* the lock has ended the epoch of the fence */
+	FAILS(put(right, 0), MPI_ERR_RMA_SYNC);
 	still_works();
 }
 
@@ -206,7 +205,7 @@ static void arguments(void)
 	FAILS(MPI_Accumulate(&real, 1, MPI_DOUBLE, right, 0, 1, MPI_DOUBLE,
 		      MPI_BOR, win),
 		MPI_ERR_OP);
-	/* without elements, no type or operation is wrong */
+	/* without elements, MPI_SUM of MPI_BYTE is no error */
 	OK(MPI_Get_accumulate(&real, 0, MPI_BYTE, &out, 0, MPI_BYTE, right, 0,
 		0, MPI_BYTE, MPI_SUM, win));
 	FAILS(MPI_Accumulate(&real, 1, MPI_DOUBLE, right, 0, 1, MPI_LONG,
@@ -227,7 +226,7 @@ static void arguments(void)
 	still_works();
 }
 
-/* ---- beyond the memory ---- */
+/* ---- outside of the memory ---- */
 
 /* The call or the flush returns the error. */
 static void is_out(int rc)
@@ -239,11 +238,11 @@ static void is_out(int rc)
 	CHECK(mtest_class(rc) == MPI_ERR_RMA_RANGE ||
 			(rc == MPI_SUCCESS &&
 				mtest_class(at_flush) == MPI_ERR_RMA_RANGE),
-		"out of range: class %d, then %d", mtest_class(rc),
-		mtest_class(at_flush));
+		"an access out of range is refused: class %d, then %d at the "
+		"flush",
+		mtest_class(rc), mtest_class(at_flush));
 	OK(MPI_Error_string(rc ? rc : at_flush, text, &len));
-	CHECK(strpbrk(text, "0123456789"), "the text has the displacement: %s",
-		text);
+	CHECK(strpbrk(text, "0123456789"), "the error has a number: %s", text);
 	OK(MPI_Win_flush(right, win));
 }
 
@@ -268,7 +267,8 @@ static void range(void)
 	OK(put(right, N - 1));
 	OK(MPI_Win_unlock(right, win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	CHECK(memory[N - 1] == 77, "the last element is in the window");
+	CHECK(memory[N - 1] == 77, "a put to the last element arrives: %d",
+		memory[N - 1]);
 	still_works();
 }
 
@@ -299,7 +299,7 @@ static void long_refused(MPI_Aint there)
 	}
 }
 
-/* Attached memory is known to the target alone. */
+/* Only the target knows which memory is attached, so it detects the error. */
 static void detached(void)
 {
 	MPI_Aint mine, there;
@@ -320,7 +320,8 @@ static void detached(void)
 	OK(MPI_Win_flush(right, win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	CHECK(here[0] == 77 && here[2] == 0,
-		"a put to attached memory arrives");
+		"a put to attached memory arrives, and no other: %d, %d",
+		here[0], here[2]);
 	OK(MPI_Win_detach(win, here));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	is_out(put(right, there));

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_objects: windows as objects: flavors, attributes, hints, names, error
- * handlers, shared queries, attached memory, a thousand windows
+ * handlers, shared queries, attached memory, many windows
  *
- * Cases that need shared memory run among the processes of each node. */
+ * Cases that need shared memory use windows of the processes of a node.
+ * Arguments: n=N, the number of windows in a series. */
 #include "mtest.h"
 
 static MPI_Comm node; /* the processes that share memory with this one */
 static int node_rank, node_size;
 
-/* ---- attributes that come with a window ---- */
+/* ---- predefined attributes ---- */
 
 static void check_predefined(
 	MPI_Win win, const void *base, MPI_Aint size, int unit, int flavor)
@@ -19,18 +20,18 @@ static void check_predefined(
 	OK(MPI_Win_get_attr(win, MPI_WIN_BASE, &value, &flag));
 	CHECK(flag && value == base, "the base is %p, got %p", base, value);
 	OK(MPI_Win_get_attr(win, MPI_WIN_SIZE, &value, &flag));
-	CHECK(flag && *(MPI_Aint *)value == size, "size %ld, got %ld",
+	CHECK(flag && *(MPI_Aint *)value == size, "the size is %ld, got %ld",
 		(long)size, (long)*(MPI_Aint *)value);
 	OK(MPI_Win_get_attr(win, MPI_WIN_DISP_UNIT, &value, &flag));
-	CHECK(flag && *(int *)value == unit, "unit %d, got %d", unit,
+	CHECK(flag && *(int *)value == unit, "the unit is %d, got %d", unit,
 		*(int *)value);
 	OK(MPI_Win_get_attr(win, MPI_WIN_CREATE_FLAVOR, &value, &flag));
-	CHECK(flag && *(int *)value == flavor, "flavor %d, got %d", flavor,
-		*(int *)value);
+	CHECK(flag && *(int *)value == flavor, "the flavor is %d, got %d",
+		flavor, *(int *)value);
 	OK(MPI_Win_get_attr(win, MPI_WIN_MODEL, &value, &flag));
 	CHECK(flag && (*(int *)value == MPI_WIN_UNIFIED ||
 			      *(int *)value == MPI_WIN_SEPARATE),
-		"the model is one of two");
+		"the memory model is unified or separate");
 	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
 	FAILS(MPI_Win_set_attr(win, MPI_WIN_SIZE, &flag), MPI_ERR_KEYVAL);
 	FAILS(MPI_Win_delete_attr(win, MPI_WIN_BASE), MPI_ERR_KEYVAL);
@@ -44,7 +45,8 @@ static void check_group(MPI_Win win, MPI_Comm comm)
 	OK(MPI_Win_get_group(win, &mine));
 	OK(MPI_Comm_group(comm, &theirs));
 	OK(MPI_Group_compare(mine, theirs, &result));
-	CHECK(result == MPI_IDENT, "the group is the communicator's");
+	CHECK(result == MPI_IDENT,
+		"the window and its communicator have the same group");
 	OK(MPI_Group_free(&mine));
 	OK(MPI_Group_free(&theirs));
 }
@@ -66,7 +68,7 @@ static void end(MPI_Win *win)
 
 	OK(MPI_Win_set_errhandler(*win, MPI_ERRORS_RETURN));
 	OK(MPI_Win_free(win));
-	CHECK(*win == MPI_WIN_NULL, "the handle is null");
+	CHECK(*win == MPI_WIN_NULL, "the handle of a freed window is null");
 	FAILS(MPI_Win_fence(0, was), MPI_ERR_WIN);
 	FAILS(MPI_Win_get_name(was, (char[MPI_MAX_OBJECT_NAME]){ 0 }, &n),
 		MPI_ERR_WIN);
@@ -107,7 +109,7 @@ static void flavors(void)
 	end(&win);
 }
 
-/* ---- attributes of the program ---- */
+/* ---- attributes that the program sets ---- */
 
 static int n_deleted, order[2];
 
@@ -132,11 +134,11 @@ static void attributes(void)
 			MPI_WIN_NULL_COPY_FN, on_delete, &keys[i], &n_deleted));
 	OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
 	OK(MPI_Win_get_attr(win, keys[0], &value, &flag));
-	CHECK(!flag, "the attribute is not set");
+	CHECK(!flag, "a new window has no attribute of the program");
 	OK(MPI_Win_set_attr(win, keys[0], &one));
 	OK(MPI_Win_set_attr(win, keys[1], &one));
 	OK(MPI_Win_set_attr(win, keys[1], &two));
-	CHECK(n_deleted == 1, "setting again deletes the old value");
+	CHECK(n_deleted == 1, "a second set deletes the former value");
 	OK(MPI_Win_get_attr(win, keys[1], &value, &flag));
 	CHECK(flag && value == &two, "the value is the one that was set");
 	OK(MPI_Win_delete_attr(win, keys[1]));
@@ -163,8 +165,8 @@ static void hint_is(MPI_Win win, const char *key, const char *wanted)
 	OK(MPI_Win_get_info(win, &used));
 	OK(MPI_Info_get_string(used, key, &len, value, &flag));
 	CHECK(wanted ? flag && strcmp(value, wanted) == 0 : !flag,
-		"%s is %s, not %s", key, wanted ? wanted : "not there",
-		flag ? value : "missing");
+		"hint %s is %s, got %s", key, wanted ? wanted : "absent",
+		flag ? value : "no value");
 	OK(MPI_Info_free(&used));
 }
 
@@ -222,32 +224,36 @@ static void names(void)
 
 	OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
 	OK(MPI_Win_get_name(win, name, &len));
-	CHECK(len == 0 && !name[0], "no name at first, not \"%s\"", name);
+	CHECK(len == 0 && !name[0], "a new window has no name, got \"%s\"",
+		name);
 	OK(MPI_Win_set_name(win, "halo"));
 	OK(MPI_Win_get_name(win, name, &len));
-	CHECK(len == 4 && !strcmp(name, "halo"), "not \"%s\"", name);
+	CHECK(len == 4 && !strcmp(name, "halo"),
+		"the name is \"halo\", got \"%s\"", name);
 	OK(MPI_Win_free(&win));
 	OK(MPI_Win_get_name(MPI_WIN_NULL, name, &len));
-	CHECK(!strcmp(name, "MPI_WIN_NULL"), "not \"%s\"", name);
+	CHECK(!strcmp(name, "MPI_WIN_NULL"),
+		"the name of the null window is \"MPI_WIN_NULL\", got \"%s\"",
+		name);
 }
 
 static struct {
 	int n, code;
 	void *object;
-} heard;
+} handled; /* calls of the error handlers */
 
 static void on_win(MPI_Win *win, int *code, ...)
 {
-	heard.n++;
-	heard.code = *code;
-	heard.object = *win;
+	handled.n++;
+	handled.code = *code;
+	handled.object = *win;
 }
 
 static void on_comm(MPI_Comm *comm, int *code, ...)
 {
-	heard.n++;
-	heard.code = *code;
-	heard.object = *comm;
+	handled.n++;
+	handled.code = *code;
+	handled.object = *comm;
 }
 
 static void handlers(void)
@@ -263,7 +269,7 @@ static void handlers(void)
 	OK(MPI_Comm_set_errhandler(comm, comms));
 	FAILS(MPI_Win_create(memory, 8, 0, MPI_INFO_NULL, comm, &win),
 		MPI_ERR_DISP);
-	CHECK(heard.n == 1 && heard.object == comm && win == MPI_WIN_NULL,
+	CHECK(handled.n == 1 && handled.object == comm && win == MPI_WIN_NULL,
 		"an error in creation calls the communicator's handler");
 	FAILS(MPI_Win_create(memory, -1, 1, MPI_INFO_NULL, comm, &win),
 		MPI_ERR_SIZE);
@@ -275,14 +281,14 @@ static void handlers(void)
 		"a new window has the handler MPI_ERRORS_ARE_FATAL");
 	OK(MPI_Win_set_errhandler(win, mine));
 	OK(MPI_Win_get_errhandler(win, &got));
-	CHECK(got == mine, "the value is the one that was set");
+	CHECK(got == mine, "the window has the handler that was set");
 	OK(MPI_Errhandler_free(&got));
-	heard.n = 0;
+	handled.n = 0;
 	FAILS(MPI_Win_flush(0, win), MPI_ERR_RMA_SYNC);
-	CHECK(heard.n == 1 && heard.object == win,
+	CHECK(handled.n == 1 && handled.object == win,
 		"the window's handler is called");
 	OK(MPI_Win_call_errhandler(win, MPI_ERR_RMA_RANGE));
-	CHECK(heard.n == 2 && heard.code == MPI_ERR_RMA_RANGE,
+	CHECK(handled.n == 2 && handled.code == MPI_ERR_RMA_RANGE,
 		"MPI_Win_call_errhandler calls the handler");
 	OK(MPI_Comm_free(&comm)); /* the window stays valid */
 	OK(MPI_Win_fence(0, win));
@@ -293,7 +299,7 @@ static void handlers(void)
 
 /* ---- shared memory ---- */
 
-/* False if the library is set to work without shared memory. */
+/* Allocates a shared window. False if WEFT_SHM forbids shared memory. */
 static bool share(MPI_Aint size, MPI_Info info, int **base, MPI_Win *win)
 {
 	const char *shm = getenv("WEFT_SHM");
@@ -323,7 +329,8 @@ static void store_and_load(MPI_Win win)
 	OK(MPI_Win_sync(win));
 	OK(MPI_Win_shared_query(win, node_rank, &size, &unit, &at));
 	for (int i = 0; size && i < node_size; i++)
-		CHECK(at[i] == 100 * node_rank + i, "%d stored %d", i, at[i]);
+		CHECK(at[i] == 100 * node_rank + i,
+			"the store of rank %d is visible: %d", i, at[i]);
 	OK(MPI_Win_unlock_all(win));
 }
 
@@ -341,12 +348,12 @@ static void shared(void)
 		OK(MPI_Win_shared_query(win, i, &size, &unit, &at));
 		CHECK(size == (i + 1) * 64 * (MPI_Aint)sizeof(int) &&
 				unit == sizeof(int),
-			"%d has %ld", i, (long)size);
+			"the part of rank %d has %ld bytes", i, (long)size);
 		CHECK(!expected || at == expected,
 			"the parts follow each other without a gap");
 		expected = at + size;
 		CHECK(i != node_rank || (void *)at == base,
-			"the own part has the own address");
+			"the query of the own rank returns the own address");
 	}
 	OK(MPI_Win_shared_query(win, MPI_PROC_NULL, &size, &unit, &at));
 	CHECK(size == 64 * (MPI_Aint)sizeof(int),
@@ -355,8 +362,8 @@ static void shared(void)
 	end(&win);
 }
 
-/* First only the last process has memory, then each process, on pages of its
- * own. */
+/* A window whose memory is all at the last process, and one whose parts are not
+ * contiguous. */
 static void shared_more(void)
 {
 	bool is_last = node_rank == node_size - 1;
@@ -378,17 +385,16 @@ static void shared_more(void)
 	OK(MPI_Info_create(&info));
 	OK(MPI_Info_set(info, "alloc_shared_noncontig", "true"));
 	share(4 * (MPI_Aint)sizeof(int) * node_size, info, &base, &win);
-	CHECK((uintptr_t)base % 64 == 0,
-		"each part begins at its own alignment: %p", (void *)base);
+	CHECK((uintptr_t)base % 64 == 0, "each part is aligned to 64 bytes: %p",
+		(void *)base);
 	hint_is(win, "alloc_shared_noncontig", "true");
 	store_and_load(win);
 	end(&win);
 	OK(MPI_Info_free(&info));
 }
 
-/* Windows of other flavors also return the address of memory, if possible. */
-/* Memory of MPI_Alloc_mem, short and long, is the node's as well; any part of
- * it may be a window. */
+/* Windows over a part of memory of MPI_Alloc_mem, short and long. A query may
+ * return its address in this process, too. */
 static void query_alloc_mem(void)
 {
 	for (MPI_Aint len = 1000; len < 4 << 20; len *= 2000) {
@@ -404,10 +410,12 @@ static void query_alloc_mem(void)
 		for (int i = 0; i < mtest.size; i++) {
 			OK(MPI_Win_shared_query(win, i, &size, &unit, &at));
 			CHECK(at ? size == len - 20 && *at == 2000 + i : !size,
-				"the memory of %d, or none", i);
+				"the query returns memory of rank %d, or none",
+				i);
 			if (i == mtest.rank)
 				CHECK(at == memory + 5,
-					"the own part has the own address");
+					"the query of the own rank returns the "
+					"own address");
 		}
 		OK(MPI_Win_fence(0, win));
 		end(&win);
@@ -415,6 +423,7 @@ static void query_alloc_mem(void)
 	}
 }
 
+/* Windows of other flavors return the address of memory, if possible. */
 static void query_others(void)
 {
 	MPI_Aint size;
@@ -428,18 +437,18 @@ static void query_others(void)
 	for (int i = 0; i < mtest.size; i++) {
 		OK(MPI_Win_shared_query(win, i, &size, &unit, &at));
 		CHECK(size ? at && *at == 1000 + i : !at,
-			"the memory of %d, or none", i);
+			"the query returns memory of rank %d, or none", i);
 	}
 	OK(MPI_Win_shared_query(win, mtest.rank, &size, &unit, &at));
 	CHECK(size == sizeof(int) && at == base,
-		"the own part is always accessible");
+		"the query of the own rank always returns memory");
 	OK(MPI_Win_fence(0, win));
 	end(&win);
 	OK(MPI_Win_create(memory, sizeof(memory), 4, MPI_INFO_NULL,
 		MPI_COMM_WORLD, &win));
 	OK(MPI_Win_shared_query(win, mtest.rank, &size, &unit, &at));
 	CHECK(size == sizeof(memory) && at == memory && unit == 4,
-		"the own part has the own address");
+		"the query of the own rank returns the own address");
 	OK(MPI_Win_shared_query(
 		win, (mtest.rank + 1) % mtest.size, &size, &unit, &at));
 	CHECK(mtest.size == 1 || at != memory,
@@ -477,18 +486,19 @@ static void dynamic(void)
 	OK(MPI_Win_fence(0, win));
 	CHECK(here[3] == (mtest.rank + mtest.size - 1) % mtest.size &&
 			here[4] == 1,
-		"values that were put: %d, %d", here[3], here[4]);
+		"a put and an update of attached memory arrive: %d, %d",
+		here[3], here[4]);
 	OK(MPI_Win_detach(win, here));
 	FAILS(MPI_Win_detach(win, here), MPI_ERR_RMA_ATTACH);
 	OK(MPI_Win_attach(win, here, sizeof(here)));
-	end(&win); /* frees the window, which detaches the rest */
+	end(&win); /* the memory is still attached */
 	OK(MPI_Win_create(here, 4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
 	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
 	FAILS(MPI_Win_attach(win, here, 4), MPI_ERR_RMA_FLAVOR);
 	end(&win);
 }
 
-/* ---- many ---- */
+/* ---- many windows ---- */
 
 static void many(int n)
 {
@@ -512,7 +522,7 @@ static void many(int n)
 		OK(MPI_Win_free(&wins[i]));
 }
 
-/* ---- of a session ---- */
+/* ---- a window of a session ---- */
 
 static void of_session(void)
 {
@@ -531,7 +541,8 @@ static void of_session(void)
 	OK(MPI_Win_fence(0, win));
 	OK(MPI_Put(&mtest.rank, 1, MPI_INT, next, 0, 1, MPI_INT, win));
 	OK(MPI_Win_fence(0, win));
-	CHECK(here == (mtest.rank + mtest.size - 1) % mtest.size, "%d", here);
+	CHECK(here == (mtest.rank + mtest.size - 1) % mtest.size,
+		"the put of the left neighbour arrives: %d", here);
 	OK(MPI_Win_free(&win));
 	OK(MPI_Group_free(&group));
 	OK(MPI_Session_finalize(&session));
