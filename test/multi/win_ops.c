@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_ops: puts, gets and accumulates of every predefined type with every
- * permitted operation, compared with a local computation; derived types; one
- * element; requests; MPI_PROC_NULL and empty accesses; concurrent counting by
- * all processes
+/* win_ops: results of accesses to windows
+ *
+ * Accumulates of every predefined type with every operation are compared with a
+ * local computation. Other cases: derived types, single elements, requests,
+ * MPI_PROC_NULL, empty accesses, and increments by all processes at the same
+ * time.
  *
  * Each process accesses the window of its right neighbour. Its own window
  * therefore has the results of its left neighbour. */
@@ -169,7 +171,7 @@ static void store(const struct type *t, void *at, int v)
 			t->size);
 }
 
-/* Fills in the items of a rank: the data that it sends, or the contents of its
+/* Stores the items of a rank: the data that it sends, or the contents of its
  * window. */
 static void fill(const struct type *t, char *at, int rank, bool is_window)
 {
@@ -252,15 +254,17 @@ static void check_slot(enum how how, const struct type *t, const struct op *o,
 	do_here(t, o, in, expected);
 	if (how == FETCH_AND_OP) /* the other items are unchanged */
 		memcpy(expected + t->size, before + t->size, SLOT - t->size);
-	CHECK(is_same(t, here, expected), "%s of %s with %s: the new value",
-		how_names[how], t->name, o->name);
+	CHECK(is_same(t, here, expected),
+		"%s of %s with %s stores the new value", how_names[how],
+		t->name, o->name);
 	if (how == ACCUMULATE)
 		return;
 	fill(t, expected, right, true);
 	if (how == FETCH_AND_OP)
 		memset(expected + t->size, 0, SLOT - t->size);
-	CHECK(is_same(t, out, expected), "%s of %s with %s: the old value",
-		how_names[how], t->name, o->name);
+	CHECK(is_same(t, out, expected),
+		"%s of %s with %s returns the former value", how_names[how],
+		t->name, o->name);
 }
 
 static void all_types(enum how how)
@@ -293,7 +297,7 @@ static void all_types(enum how how)
 			OK(rc);
 		else
 			CHECK(mtest_class(rc) == MPI_ERR_OP,
-				"%s of %s with %s is refused, %d",
+				"%s of %s with %s is refused: %d",
 				how_names[how], types[i / N_OPS].name,
 				ops[i % N_OPS].name, rc);
 	}
@@ -310,7 +314,7 @@ static void all_types(enum how how)
 	free(try);
 }
 
-/* ---- windows of all sorts of memory ---- */
+/* ---- windows of each kind of memory ---- */
 
 enum memory { ALLOCATED, MALLOCED, ALLOC_MEM, N_MEMORIES };
 
@@ -387,25 +391,28 @@ static void derived(enum memory kind, int n)
 	for (int i = 0; i < n; i++)
 		is_right &= memory[2 * i] == left * 1000 + n - 1 - i &&
 			    memory[2 * i + 1] == -1;
-	CHECK(is_right, "put of %d: every second, and no other", n);
+	CHECK(is_right, "a put of %d items stores every second one only", n);
 	OK(MPI_Win_fence(0, win));
 	OK(MPI_Get(out, n, MPI_INT, right, 0, 1, strided, win));
 	OK(MPI_Win_fence(0, win));
 	for (int i = 0; i < n; i++)
 		is_right &= out[i] == mtest.rank * 1000 + n - 1 - i;
-	CHECK(is_right, "get of %d", n);
+	CHECK(is_right, "a get returns %d items in order", n);
 	OK(MPI_Accumulate(in, 1, reversed, right, 1, 1, strided, MPI_SUM, win));
 	OK(MPI_Win_fence(0, win));
 	for (int i = 0; i < n; i++)
 		is_right &= memory[2 * i + 1] == left * 1000 + n - 1 - i - 1;
-	CHECK(is_right, "accumulate of %d", n);
+	CHECK(is_right, "an accumulate adds %d items", n);
 	OK(MPI_Get_accumulate(in, n, MPI_INT, out, 1, reversed, right, 0, 1,
 		strided, MPI_REPLACE, win));
 	OK(MPI_Win_fence(0, win));
 	for (int i = 0; i < n; i++)
 		is_right &= out[i] == mtest.rank * 1000 + i &&
 			    memory[2 * i] == left * 1000 + i;
-	CHECK(is_right, "get_accumulate of %d", n);
+	CHECK(is_right,
+		"a get_accumulate of %d items stores the new values and "
+		"returns the former ones",
+		n);
 	free_window(&w);
 	OK(MPI_Type_free(&strided));
 	OK(MPI_Type_free(&reversed));
@@ -413,7 +420,8 @@ static void derived(enum memory kind, int n)
 	free(out);
 }
 
-/* A target type with a negative extent, whose first two entries are one. */
+/* A target type with a negative extent, whose first two entries are the same
+ * bytes. */
 static MPI_Datatype make_backwards(void)
 {
 	MPI_Datatype item, type;
@@ -428,7 +436,7 @@ static MPI_Datatype make_backwards(void)
 	return type;
 }
 
-/* Gets three such items, of which the first is at byte 128. */
+/* Gets three items of that type, the first one at byte 128. */
 static void get_backwards(
 	MPI_Win win, int rank, MPI_Aint disp, const char *what)
 {
@@ -443,7 +451,7 @@ static void get_backwards(
 		int at = 128 - i / 24 * 32 + (i % 24 < 8 ? i % 4 : i % 24 + 8);
 
 		if (!CHECK(got[i / 24][i % 24] == (char)at,
-			    "%s: byte %d of rank %d is %d, should be %d", what,
+			    "%s: byte %d of rank %d is %d, expected %d", what,
 			    i, rank, got[i / 24][i % 24], at))
 			break;
 	}
@@ -459,21 +467,22 @@ static void backwards(enum memory kind)
 	for (int i = 0; i < 256; i++)
 		w.base[i] = (char)i;
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	get_backwards(w.win, right, 128 / sizeof(int), "get");
+	get_backwards(w.win, right, 128 / sizeof(int), "a get");
 	OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic));
 	OK(MPI_Win_attach(dynamic, w.base, 256));
 	OK(MPI_Get_address(w.base + 128, &at[0]));
 	OK(MPI_Sendrecv(&at[0], 1, MPI_AINT, left, 0, &at[1], 1, MPI_AINT,
 		right, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-	get_backwards(dynamic, mtest.rank, at[0], "get of one's own");
-	get_backwards(dynamic, right, at[1], "get of what is attached");
+	get_backwards(dynamic, mtest.rank, at[0], "a get from this rank");
+	get_backwards(dynamic, right, at[1], "a get of attached memory");
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	OK(MPI_Win_detach(dynamic, w.base));
 	OK(MPI_Win_free(&dynamic));
 	free_window(&w);
 }
 
-/* Types of addresses from MPI_BOTTOM; a type freed while it is under way. */
+/* An origin type with addresses relative to MPI_BOTTOM. It is freed before the
+ * put completes. */
 static void addresses(void)
 {
 	int here[2] = { mtest.rank, 50 }, memory[2] = { 0 };
@@ -490,7 +499,8 @@ static void addresses(void)
 	OK(MPI_Put(MPI_BOTTOM, 1, type, right, 0, 2, MPI_INT, win));
 	OK(MPI_Type_free(&type));
 	OK(MPI_Win_fence(0, win));
-	CHECK(memory[0] == left && memory[1] == 50, "from MPI_BOTTOM");
+	CHECK(memory[0] == left && memory[1] == 50,
+		"a put from MPI_BOTTOM arrives: %d, %d", memory[0], memory[1]);
 	OK(MPI_Win_free(&win));
 }
 
@@ -518,15 +528,16 @@ static void swaps(void)
 			int rc;
 
 			if (types[i].type == MPI_CHAR)
-				continue; /* a character is no integer, but
-					   * other libraries permit it */
+				continue; /* not an integer type, but other
+					   * libraries permit it */
 			rc = MPI_Compare_and_swap(value[i], compare[i],
 				out[pass][i], types[i].type, right, i, win);
 			if (types[i].kind == INT && types[i].type != MPI_WCHAR)
 				OK(rc);
 			else
 				CHECK(mtest_class(rc) == MPI_ERR_TYPE,
-					"%s is refused", types[i].name);
+					"a compare-and-swap of %s is refused",
+					types[i].name);
 		}
 	OK(MPI_Win_fence(0, win));
 	for (int i = 0; i < N_TYPES; i++) {
@@ -538,7 +549,8 @@ static void swaps(void)
 		CHECK(memcmp(memory + i * N, value[i], n) == 0 &&
 				memcmp(out[0][i], compare[i], n) == 0 &&
 				memcmp(out[1][i], value[i], n) == 0,
-			"%s is swapped once", types[i].name);
+			"%s is swapped by the first of two calls",
+			types[i].name);
 	}
 	OK(MPI_Win_free(&win));
 }
@@ -563,7 +575,7 @@ static void requests(void)
 	OK(MPI_Win_lock_all(0, win));
 	OK(MPI_Rput(in, N, MPI_INT, right, 0, N, MPI_INT, win, &r[0]));
 	OK(MPI_Wait(&r[0], MPI_STATUS_IGNORE));
-	CHECK(r[0] == MPI_REQUEST_NULL, "the request is null");
+	CHECK(r[0] == MPI_REQUEST_NULL, "a completed request is null");
 	OK(MPI_Win_flush(right, win));
 	OK(MPI_Raccumulate(
 		in, N, MPI_INT, right, 0, N, MPI_INT, MPI_SUM, win, &r[0]));
@@ -577,14 +589,16 @@ static void requests(void)
 		OK(MPI_Testall(4, r, &done, MPI_STATUSES_IGNORE));
 	for (int i = 0; i < N; i++)
 		is_right &= out[i] == 2 * in[i] && out[N + i] == 3 * in[i];
-	CHECK(is_right, "fetched values: %d, %d", out[1], out[N + 1]);
+	CHECK(is_right, "requests return the values in order: %d, %d", out[1],
+		out[N + 1]);
 	OK(MPI_Rput(in, 1, MPI_INT, right, 0, 1, MPI_INT, win, &r[0]));
 	OK(MPI_Win_unlock_all(win));
-	OK(MPI_Wait(&r[0], MPI_STATUS_IGNORE)); /* after the epoch of the
-						 * access */
+	/* the epoch of the access has ended */
+	OK(MPI_Wait(&r[0], MPI_STATUS_IGNORE));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	CHECK(memory[0] == left && memory[1] == 3 * (left + 1),
-		"the values in the window");
+		"the window has the results of all requests: %d, %d", memory[0],
+		memory[1]);
 	OK(MPI_Win_free(&win));
 	free(in);
 	free(out);
@@ -647,12 +661,15 @@ static void shorter(void)
 		MPI_ERR_TRUNCATE);
 	OK(MPI_Win_fence(0, win));
 	CHECK(memory[1] == 2 && memory[2] == 0,
-		"a put of the valid part arrives");
+		"a put arrives and the refused one does not: %d, %d", memory[1],
+		memory[2]);
 	OK(MPI_Get(out, 4, MPI_INT, right, 0, 3, MPI_INT, win));
 	FAILS(MPI_Get(out, 2, MPI_INT, right, 0, 3, MPI_INT, win),
 		MPI_ERR_TRUNCATE);
 	OK(MPI_Win_fence(0, win));
-	CHECK(out[1] == 2 && out[3] == 0, "a get of the valid part returns it");
+	CHECK(out[1] == 2 && out[3] == 0,
+		"a get into a longer buffer fills its first part: %d, %d",
+		out[1], out[3]);
 	OK(MPI_Win_free(&win));
 }
 
@@ -684,11 +701,11 @@ static void count_type(MPI_Datatype type, size_t size, int n, MPI_Win win[2],
 	store(t, expected, 2 * n * mtest.size);
 	CHECK(mtest.rank || memcmp(memory, expected,
 				    t->kind == LONG_DOUBLE ? 10 : size) == 0,
-		"%s: all updates are counted", t->name);
+		"%s: no update is lost", t->name);
 	free(out);
 }
 
-/* The same memory in two windows; memory next to it is unchanged. */
+/* All processes increment one element, which is in two windows. */
 static void counting(enum memory kind)
 {
 	static const MPI_Datatype counted[] = { MPI_INT8_T, MPI_INT16_T,
@@ -705,14 +722,14 @@ static void counting(enum memory kind)
 			w.base, 64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[1]));
 		count_type(counted[i], (size_t)size, n, win, w.base);
 		CHECK(mtest_all(w.base + size, (size_t)(64 - size), 0),
-			"memory beside the window is unchanged");
+			"memory beside the element is unchanged");
 		OK(MPI_Win_free(&win[1]));
 		free_window(&w);
 	}
 }
 
-/* Accumulates of one process to one place happen in order, whatever the shape
- * of each. */
+/* Accumulates of one origin to one element are carried out in order, also with
+ * different datatypes. */
 static void ordered(enum memory kind)
 {
 	enum { MANY = 3000 };
@@ -738,8 +755,8 @@ static void ordered(enum memory kind)
 			MPI_NO_OP, win));
 		OK(MPI_Win_fence(0, win));
 		CHECK(out[0] == i && out[1] == other,
-			"the last value is read: %d, %d of %d", out[0], out[1],
-			i);
+			"round %d: fetches return the last values: %d, %d", i,
+			out[0], out[1]);
 	}
 	OK(MPI_Type_free(&strided));
 	free_window(&w);
@@ -758,9 +775,8 @@ static void long_ones(void)
 		memory, LONG + 1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
 	OK(MPI_Win_lock_all(0, win));
 	if (mtest.rank == 0 && mtest.size > 1) {
-		for (int i = 0; i < ROUNDS; i++) { /* short accesses, so that
-						    * the target is known to
-						    * wait in a call */
+		/* many short accesses: the target waits in a call meanwhile */
+		for (int i = 0; i < ROUNDS; i++) {
 			OK(MPI_Get(
 				here, 1, MPI_CHAR, 1, LONG, 1, MPI_CHAR, win));
 			OK(MPI_Win_flush(1, win));
@@ -778,22 +794,23 @@ static void long_ones(void)
 			OK(MPI_Win_flush_local(1, win));
 			for (int k = 1; k <= len; k++)
 				bad += here[k] != i + 1;
-			CHECK(!bad, "%d bytes of %d put and got are wrong", bad,
-				len);
-			CHECK(!here[0],
-				"nothing is written outside the window");
+			CHECK(!bad,
+				"a get of %d bytes returns the data of the "
+				"put: %d bytes differ",
+				len, bad);
+			CHECK(!here[0], "a get writes only into its buffer");
 		}
 	}
 	OK(MPI_Win_unlock_all(win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	OK(MPI_Win_free(&win));
-	CHECK(!memory[LONG], "nothing is written beyond the buffer");
+	CHECK(!memory[LONG], "a put writes only to its place");
 	free(memory);
 	free(here);
 }
 
-/* An access with a request completes without a flush: its origin only receives.
- */
+/* Puts with requests arrive although their origin does not flush them, but
+ * waits in a receive. */
 static void requests_travel(void)
 {
 	enum { N = 100 };
@@ -815,8 +832,7 @@ static void requests_travel(void)
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	if (mtest.rank == 0) {
 		OK(MPI_Put(values, 1, MPI_INT, 1, 0, 1, MPI_INT, win));
-		OK(MPI_Win_flush(1, win)); /* the lock is granted when the flush
-					    * returns */
+		OK(MPI_Win_flush(1, win)); /* now the lock is granted */
 		for (int i = 0; i < N; i++)
 			OK(MPI_Rput(&values[i], 1, MPI_INT, 1, i, 1, MPI_INT,
 				win, &requests[i]));
@@ -830,7 +846,7 @@ static void requests_travel(void)
 			__atomic_load_n(&memory[N - 1], __ATOMIC_ACQUIRE) == N;
 	}
 	if (mtest.rank == 1) {
-		CHECK(is_seen, "all updates have arrived");
+		CHECK(is_seen, "the last put arrives without a flush");
 		OK(MPI_Send(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD));
 	}
 	OK(MPI_Win_unlock_all(win));

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_random: random accesses in random epochs, compared with a model
  *
- * Each process has a part of every member's memory to itself, and a local copy
- * with the expected contents of that part. Puts and gets between two flushes
- * use different places; updates overlap, because MPI orders them. All processes
- * add to one counter. Arguments: seed=N (the first), n=N (number of seeds). */
+ * Each process owns a part of every member's memory. Its model is a local copy
+ * with the expected contents of these parts. Puts and gets between two flushes
+ * use different places. Updates may overlap, because MPI orders them. All
+ * processes increment one counter.
+ *
+ * Arguments: seed=N (the first seed), n=N (number of seeds). */
 #include "mtest.h"
 
 enum {
 	WORDS = 40000,	  /* words of a part */
 	HALF = WORDS / 2, /* puts and gets use the first half, updates the
 			   * second half */
-	SWAPS = 64,	  /* of these, the last words are for
-			   * compare_and_swap */
+	SWAPS = 64,	  /* the last words of a part, for compare_and_swap */
 	PENDING_MAX = 64, /* accesses without a flush */
-	OPS = 60,	  /* in a round */
+	OPS = 60,	  /* accesses of a round, at most */
 	ROUNDS = 8,
 };
 
@@ -124,8 +125,10 @@ static void settle(void)
 		while (k < n &&
 			*word_of(&p->shape, p->result, k) == p->expected[k])
 			k++;
-		CHECK(k == n, "seed %ld: word %d of %d is wrong", now.seed, k,
-			n);
+		CHECK(k == n,
+			"seed %ld: an access returns the model's words: word "
+			"%d of %d differs",
+			now.seed, k, n);
 		free(p->here);
 		free(p->result);
 		free(p->expected);
@@ -310,7 +313,7 @@ static void one_word(int target)
 		target, disp, now.win));
 }
 
-/* only: the one target, or -1 for any */
+/* Makes random accesses. only: the target, or -1 for any. */
 static void accesses(int only)
 {
 	int n = 1 + mine(OPS);
@@ -363,8 +366,9 @@ static void round_of(enum epoch epoch)
 		OK(MPI_Win_unlock(target, now.win));
 	}
 	settle();
-	OK(MPI_Barrier(MPI_COMM_WORLD)); /* no member may still be in an epoch
-					  * of another kind */
+	/* the next epoch is of another kind: all members must have ended this
+	 */
+	OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
 /* ---- windows ---- */
@@ -402,7 +406,7 @@ static void make(enum flavor flavor)
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* Checks all parts against the models of their processes, and the counter. */
+/* Compares the parts of this process with its model, and checks the counter. */
 static void compare(void)
 {
 	int64_t *part = mtest_alloc(WORDS * 8), n_all, n_here;
@@ -413,7 +417,8 @@ static void compare(void)
 			MPI_INT64_T, now.win));
 		OK(MPI_Win_unlock(t, now.win));
 		CHECK(!memcmp(part, now.model[t], WORDS * 8),
-			"seed %ld: the part of rank %d", now.seed, t);
+			"seed %ld: the part at rank %d equals the model",
+			now.seed, t);
 	}
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	n_here = now.memory[(size_t)mtest.size * WORDS];
@@ -421,8 +426,9 @@ static void compare(void)
 		&n_here, &n_all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
 	OK(MPI_Allreduce(MPI_IN_PLACE, &now.n_counted, 1, MPI_INT64_T, MPI_SUM,
 		MPI_COMM_WORLD));
-	CHECK(n_all == now.n_counted, "seed %ld: %lld of %lld are counted",
-		now.seed, (long long)n_all, (long long)now.n_counted);
+	CHECK(n_all == now.n_counted,
+		"seed %ld: no increment is lost: %lld of %lld", now.seed,
+		(long long)n_all, (long long)now.n_counted);
 	free(part);
 }
 
