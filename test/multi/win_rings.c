@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_rings: processes wait for each other through windows, and get errors
+/* win_rings: processes that wait for each other through windows get errors
  *
- * Run with WEFT_DEADLOCK=error: all processes of a cycle get an error and
- * continue, also with the window. */
+ * Run with WEFT_DEADLOCK=error. All processes of a cycle get an error, and the
+ * window works afterwards. */
 #include "mtest.h"
 
 enum { LONG = 5000 };
@@ -40,7 +40,7 @@ static void fence_and_receive(void)
 	OK(MPI_Win_free(&win));
 }
 
-/* Both processes call MPI_Win_start, and none has called MPI_Win_post. */
+/* Both processes call MPI_Win_start, but neither has called MPI_Win_post. */
 static void starts(void)
 {
 	MPI_Group world, group;
@@ -64,8 +64,8 @@ static void starts(void)
 	OK(MPI_Win_free(&win));
 }
 
-/* The error of a conflict of locks may be returned only by the put or the
- * flush. */
+/* If the lock cannot be granted, the lock, the put or the flush returns the
+ * error. */
 static int lock_and_put(int rank, int *value, MPI_Win win)
 {
 	int rc = MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win), put_rc;
@@ -77,13 +77,13 @@ static int lock_and_put(int rank, int *value, MPI_Win win)
 	return put_rc ? put_rc : rc;
 }
 
-/* A process that gets the error may not know whether the lock was granted. */
+/* Unlocks after an error. The lock may have been granted or not. */
 static void unlock(int rank, MPI_Win win)
 {
 	int rc = MPI_Win_unlock(rank, win);
 
 	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_RMA_SYNC,
-		"an unlock after the error returns %d", rc);
+		"an unlock after the error succeeds or finds no lock: %d", rc);
 }
 
 /* Each process holds its own lock and requests the other's. */
@@ -121,14 +121,14 @@ static void lock_of_a_third(void)
 	if (mtest.rank == 1) {
 		CHECK(MPI_Recv(&in, 1, MPI_INT, 2, 0, MPI_COMM_WORLD,
 			      MPI_STATUS_IGNORE) != MPI_SUCCESS,
-			"a receive from a process that waits for a lock of "
-			"this one fails");
+			"a receive fails if its sender waits for a lock of the "
+			"receiver");
 		OK(MPI_Win_unlock(0, win));
 		OK(MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD));
 	} else if (mtest.rank == 2) {
 		CHECK(lock_and_put(0, &value, win) != MPI_SUCCESS,
-			"a lock held by a process that waits for this one "
-			"fails");
+			"a lock fails if its holder waits for the process that "
+			"requests it");
 		unlock(0, win);
 	} else {
 		OK(MPI_Recv(&in, 1, MPI_INT, 1, 0, MPI_COMM_WORLD,
@@ -169,7 +169,7 @@ static void freed_early(void)
 	CHECK(mtest.rank != 2 || !memcmp(back, from, sizeof(from)),
 		"a get returns the data that was put");
 	CHECK(mtest.rank || !memcmp(memory, from, sizeof(from)),
-		"a put during the free arrives");
+		"puts arrive while rank 0 frees the window");
 }
 
 int main(int argc, char **argv)

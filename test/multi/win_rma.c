@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_rma: one-sided access to another node that its network card carries out
+/* win_rma: accesses to another node that the network card carries out
  *
- * Right with any fabric. On the Slingshot stand-in, the log also shows the
- * operations that the card carries out, and their flags. */
+ * The results are checked with any fabric. With the Slingshot stand-in, the
+ * program also checks the operations that it posted to the card, and their
+ * flags. */
 #include "mtest.h"
 
 #include <fcntl.h>
@@ -11,7 +12,7 @@
 enum { LEN = 4096, LONG = 100000, MANY = 1000 };
 
 static struct {
-	int fd; /* the stand-in's record of this process; -1: there is none */
+	int fd; /* the stand-in's log of this process; -1: none */
 	char path[64];
 	int *memory; /* of LEN ints */
 	MPI_Win win;
@@ -37,8 +38,8 @@ static void record_end(void)
 	unlink(w.path);
 }
 
-/* Messages that this process has sent since the last call, operations of the
- * card included; -1: not known. */
+/* Number of messages and operations of the card that this process has posted
+ * since the last call; -1: unknown. */
 static int n_sent(void)
 {
 	static char bytes[1 << 16];
@@ -55,7 +56,8 @@ static int n_sent(void)
 	return sent;
 }
 
-/* One operation of the record, if the line is one: "write 8 DC ". */
+/* Writes the operation of a line of the log: "write 8 DC; ". Returns its
+ * length; 0: the line is no operation. */
 static size_t read_line(const char *line, char *out, size_t room)
 {
 	char call[32], flags[128];
@@ -68,7 +70,8 @@ static size_t read_line(const char *line, char *out, size_t room)
 		(int)strcspn(call, "m"), call, len ? atoi(len + 4) : -1, flags);
 }
 
-/* The operations that this process posted to the card since the last call. */
+/* Checks the operations that this process posted to the card since the last
+ * call. */
 static void expect(const char *what, const char *wanted)
 {
 	static char bytes[1 << 16];
@@ -83,8 +86,8 @@ static void expect(const char *what, const char *wanted)
 	for (char *line = strtok(bytes, "\n"); line; line = strtok(NULL, "\n"))
 		if (used < sizeof(got))
 			used += read_line(line, got + used, sizeof(got) - used);
-	CHECK(!strcmp(got, wanted), "%s: \"%s\", not \"%s\"", what, got,
-		wanted);
+	CHECK(!strcmp(got, wanted), "%s: the card gets \"%s\", expected \"%s\"",
+		what, got, wanted);
 }
 
 /* ---- rank 0 accesses rank 1 ---- */
@@ -93,22 +96,22 @@ static void puts_and_gets(void)
 {
 	int one = 1, got = 0;
 
-	expect("creation", "");
+	expect("the creation of the window", "");
 	OK(MPI_Put(&one, 1, MPI_INT, 1, 0, 1, MPI_INT, w.win));
 	OK(MPI_Win_flush(1, w.win));
 	expect("one put and its flush", "write 4 COMPLETION|DC; ");
 	for (int i = 1; i < 4; i++)
 		OK(MPI_Put(&i, 1, MPI_INT, 1, i, 1, MPI_INT, w.win));
 	OK(MPI_Win_flush(1, w.win));
-	expect("three and theirs",
+	expect("three puts and their flush",
 		"write 4 COMPLETION|DC; write 4 INJECT; write 4 INJECT; "
 		"write 0 COMPLETION|FENCE|DC; ");
 	OK(MPI_Win_flush(1, w.win));
 	OK(MPI_Win_flush_all(w.win));
-	expect("a flush of nothing", "");
+	expect("flushes without accesses", "");
 	OK(MPI_Get(&got, 1, MPI_INT, 1, 3, 1, MPI_INT, w.win));
 	OK(MPI_Win_flush_local(1, w.win));
-	CHECK(got == 3, "the last put is got: %d", got);
+	CHECK(got == 3, "a get returns the value of the last put: %d", got);
 	expect("a get", "read 4 COMPLETION; ");
 }
 
@@ -128,7 +131,7 @@ static void requests(void)
 	OK(MPI_Wait(&req[1], MPI_STATUS_IGNORE));
 	CHECK(!memcmp(values, got, sizeof(got)),
 		"a get returns the data that was put");
-	expect("with requests",
+	expect("a put and a get with requests",
 		"write 8192 COMPLETION|DC; read 8192 COMPLETION; ");
 }
 
@@ -154,13 +157,14 @@ static void strided(int n, const char *put, const char *get)
 	expect("a strided get", get);
 	for (int i = 0; i < 2 * n; i++)
 		is_right &= to[i] == (i % 2 ? -1 : from[i]);
-	CHECK(is_right, "%d strided", n);
+	CHECK(is_right, "a strided get of %d items returns those of the put",
+		n);
 	OK(MPI_Type_free(&type));
 	free(from);
 	free(to);
 }
 
-/* All atomic operations on an address are executed by the CPU. */
+/* The target's CPU executes all updates, so the card gets no operation. */
 static void updates(void)
 {
 	int one = 1, old = -1, two = 2, first = -1;
@@ -170,8 +174,8 @@ static void updates(void)
 	OK(MPI_Win_flush(1, w.win));
 	OK(MPI_Compare_and_swap(&one, &two, &first, MPI_INT, 1, 1, w.win));
 	OK(MPI_Win_flush(1, w.win));
-	CHECK(old == 2 && first == 1, "updates follow the puts: %d, %d", old,
-		first);
+	CHECK(old == 2 && first == 1,
+		"updates are carried out after the puts: %d, %d", old, first);
 	expect("updates", "");
 }
 
@@ -184,11 +188,11 @@ static void outside(void)
 	FAILS(MPI_Get(&one, 1, MPI_INT, 1, -1, 1, MPI_INT, w.win),
 		MPI_ERR_RMA_RANGE);
 	OK(MPI_Win_flush(1, w.win));
-	expect("memory outside the put is unchanged", "");
+	expect("accesses outside of the window", "");
 }
 
-/* Epochs in which nothing is accessed. In one of the first the other process
- * may be answered whether what it sent before has arrived. */
+/* Epochs without accesses send no message. In an early one this process may
+ * acknowledge former messages of the other process, so the minimum counts. */
 static void idle_epochs(void)
 {
 	int one = 1, least = INT_MAX, n;
@@ -207,7 +211,8 @@ static void idle_epochs(void)
 		n = n_sent();
 		least = n < least ? n : least;
 	}
-	CHECK(least <= 0, "each empty epoch sends %d messages", least);
+	CHECK(least <= 0, "an epoch without accesses sends no message: %d",
+		least);
 	OK(MPI_Win_lock_all(0, w.win));
 	OK(MPI_Accumulate(
 		&one, 1, MPI_INT, 1, LEN - 1, 1, MPI_INT, MPI_SUM, w.win));
@@ -219,7 +224,7 @@ static void idle_epochs(void)
 			MPI_SUM, w.win));
 	OK(MPI_Win_flush(1, w.win));
 	n = n_sent();
-	CHECK(n <= 25, "50 short puts without a flush share %d messages", n);
+	CHECK(n <= 25, "50 short accumulates share few messages: %d", n);
 	OK(MPI_Win_unlock_all(w.win));
 	(void)n_sent();
 }
@@ -241,7 +246,7 @@ static void at_origin(void)
 	expect("the end of the epoch", "");
 }
 
-/* Windows are created and freed; each has its own memory. */
+/* Creates and frees many windows, some without memory. */
 static void many(void)
 {
 	for (int i = 0; i < 120; i++) {
@@ -257,14 +262,15 @@ static void many(void)
 			OK(MPI_Put(&value, 1, MPI_INT, 1 - mtest.rank, 0, 1,
 				MPI_INT, win));
 		OK(MPI_Win_fence(0, win));
-		CHECK(!(i % 3) || *memory == value, "window %d has %d", i,
-			*memory);
+		CHECK(!(i % 3) || *memory == value,
+			"window %d: the put of the other process arrives: %d",
+			i, i % 3 ? *memory : 0);
 		OK(MPI_Win_free(&win));
 	}
 }
 
-/* A long accumulate has several parts in flight; a later access to one of these
- * places is carried out after all of them. */
+/* Several parts of a long accumulate are in flight at the same time. A later
+ * access to one of its elements is carried out after all parts. */
 static void parts(void)
 {
 	enum { N = 300000, ROUNDS = 8, PLACES = 5 };
@@ -287,14 +293,15 @@ static void parts(void)
 		OK(MPI_Win_flush_local(1, win));
 		for (int k = 0; k < PLACES; k++)
 			CHECK(out[k] == i + k * (N - 1) / (PLACES - 1),
-				"round %d: place %d of the last accumulate, %d",
+				"round %d: fetch %d returns the last value: %d",
 				i, k, out[k]);
 	}
 	OK(MPI_Win_unlock_all(win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	for (int k = 0; mtest.rank == 1 && k < N; k++)
 		if (memory[k] != ROUNDS + k) {
-			CHECK(false, "element %d is %d", k, memory[k]);
+			CHECK(false, "element %d is %d, expected %d", k,
+				memory[k], ROUNDS + k);
 			break;
 		}
 	free(in);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_rows: several processes update long rows of integers and single elements
- * of them at the same time: no update is lost
+/* win_rows: no update is lost if several processes update a long row of
+ * integers and single elements of it at the same time
  *
- * Under locks, between fences, and where others access the same memory without
- * that lock: with NOCHECK, by another window, or by a dynamic one. */
+ * The updates are made with locks, between fences, and without a common lock:
+ * with MPI_MODE_NOCHECK, through a second window, or through a dynamic one. */
 #include "mtest.h"
 
 enum { N = 512, ROUNDS = 400 };
@@ -11,8 +11,7 @@ enum { N = 512, ROUNDS = 400 };
 static MPI_Win win;
 static long *memory;
 
-/* Updates of each process at rank 0: each round adds one to every element, and
- * one more to one of them. */
+/* Adds one to every element at rank 0, and one more to one element. */
 static void add(MPI_Win to, MPI_Aint disp, int unit, int round)
 {
 	static long ones[N], old[N], was;
@@ -49,14 +48,14 @@ static void check(const char *what)
 			continue;
 		first = wrong++ ? first : memory[i];
 	}
-	CHECK(!wrong, "%s: %ld elements are wrong, one is %ld", what, wrong,
-		first);
+	CHECK(!wrong, "%s: no update is lost: %ld elements differ, one is %ld",
+		what, wrong, first);
 	memset(memory, 0, N * sizeof(long));
 	OK(MPI_Win_unlock(mtest.rank, win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* Locks of all kinds, held for some rounds. */
+/* Shared and exclusive locks in turn, then lock_all. */
 static void locks(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {
@@ -85,7 +84,7 @@ static void fences(void)
 	check("fences");
 }
 
-/* Odd ranks access the same memory through another window. */
+/* Odd ranks access the same memory through `other`, with this assert. */
 static void two_ways(
 	const char *what, MPI_Win other, MPI_Aint disp, int unit, int assert)
 {
@@ -107,7 +106,7 @@ static void aliases(void)
 	MPI_Aint disp = 0;
 	MPI_Win other;
 
-	two_ways("a lock and none", win, 0, 1, MPI_MODE_NOCHECK);
+	two_ways("with and without a lock", win, 0, 1, MPI_MODE_NOCHECK);
 	OK(MPI_Win_create(memory, N * sizeof(long), sizeof(long), MPI_INFO_NULL,
 		MPI_COMM_WORLD, &other));
 	two_ways("a second window", other, 0, 1, 0);

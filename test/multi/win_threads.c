@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_threads: several threads on one window, and a window for each thread
  *
- * Flushes of one thread end while other threads continue to put. */
+ * A flush of one thread ends although another thread continues to put. */
 #include "mtest.h"
 
 #include <pthread.h>
@@ -13,8 +13,7 @@ static MPI_Win common;
 static MPI_Comm comms[THREADS];
 static _Atomic int n_flushing;
 
-/* Increments counters in the common window. Completes them by a flush or by a
- * request. */
+/* Increments two counters in the common window, and flushes each time. */
 static void count(int number)
 {
 	const long one = 1;
@@ -25,8 +24,9 @@ static void count(int number)
 		OK(MPI_Fetch_and_op(
 			&one, &out, MPI_LONG, right, number, MPI_SUM, common));
 		OK(MPI_Win_flush(right, common));
-		CHECK(out > last, "thread %d draws %ld after %ld", number, out,
-			last);
+		CHECK(out > last,
+			"thread %d fetches increasing values: %ld after %ld",
+			number, out, last);
 		last = out;
 		OK(MPI_Accumulate(&one, 1, MPI_LONG, 0, THREADS, 1, MPI_LONG,
 			MPI_SUM, common));
@@ -35,7 +35,10 @@ static void count(int number)
 		OK(MPI_Rget(&out, 1, MPI_LONG, right, number, 1, MPI_LONG,
 			common, &r));
 		OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
-		CHECK(out >= last, "thread %d reads %ld", number, out);
+		CHECK(out >= last,
+			"a get of thread %d returns a later value: %ld, not "
+			"before %ld",
+			number, out, last);
 	}
 }
 
@@ -54,7 +57,7 @@ static void put_on(int number)
 	OK(MPI_Win_flush_local(right, common));
 }
 
-/* A window of one's own, in every kind of epoch. */
+/* A window of this thread only, with fences and locks. */
 static void alone(int number)
 {
 	long *memory, value;
@@ -69,7 +72,8 @@ static void alone(int number)
 		OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
 		CHECK(*memory == 10 * i + (mtest.rank + mtest.size - 1) %
 						  mtest.size,
-			"thread %d finds %ld", number, *memory);
+			"thread %d: the put of the left neighbour arrives: %ld",
+			number, *memory);
 		OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
 		OK(MPI_Get(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, win));
 		OK(MPI_Win_unlock(0, win));
@@ -118,7 +122,7 @@ int main(int argc, char **argv)
 	OK(MPI_Comm_rank(MPI_COMM_WORLD, &mtest.rank));
 	OK(MPI_Comm_size(MPI_COMM_WORLD, &mtest.size));
 	if (provided != MPI_THREAD_MULTIPLE)
-		mtest_skip("threads may not call at any time");
+		mtest_skip("MPI_THREAD_MULTIPLE is not provided");
 	right = (mtest.rank + 1) % mtest.size;
 	OK(MPI_Win_allocate((2 * THREADS + 1) * sizeof(long), sizeof(long),
 		MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &common));
@@ -130,11 +134,12 @@ int main(int argc, char **argv)
 	OK(MPI_Win_unlock_all(common));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	for (int i = 0; i < THREADS - 1; i++)
-		CHECK(memory[i] == ROUNDS, "all updates of thread %d, %ld", i,
-			memory[i]);
+		CHECK(memory[i] == ROUNDS,
+			"no update of thread %d is lost: %ld of %d", i,
+			memory[i], ROUNDS);
 	CHECK(mtest.rank || memory[THREADS] ==
 				    (long)ROUNDS * mtest.size * (THREADS - 1),
-		"all updates of all threads, %ld", memory[THREADS]);
+		"no update of any thread is lost: %ld", memory[THREADS]);
 	for (int i = 0; i < THREADS; i++)
 		OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
 	together(run_alone);
