@@ -34,8 +34,9 @@ enum {
 	SITE_OTHERS = 1,
 	CALIBRATE_NS = 1000000,
 	FRAME_MAX = 16384,
-	/* Long calls may vary, short ones hardly do. A prime number of calls
-	 * is not in step with a loop over neighbors. */
+	/* Long calls may vary, short ones hardly do. SAMPLE untimed calls and
+	 * one timed call are 61, a prime number, so that sampling is not in
+	 * step with a loop over neighbours. */
 	SHORT_NS = 1000,
 	SHORT_RUN = 64,
 	SAMPLE = 60,
@@ -497,8 +498,11 @@ void weft_profile_end(struct weft_profile_call *call)
 		if (weft_unlikely(table->max_events))
 			call->event = event_append(
 				table, call->procedure, call->start, end);
-	} else {
+	} else if (site->left) {
 		site->mark = --site->left;
+	} else { /* a sleep ended the sampling: the next timed call counts for
+		    this one, too */
+		site->period++;
 	}
 	weft_profile_thread.site = call->outer;
 }
@@ -580,11 +584,12 @@ static void add_sleep(uint64_t ns)
 	if (!me->table || !site)
 		return;
 	ticks = (uint64_t)((double)ns * 1e-9 / recorder.head->tick_s);
-	if (site->left) {
+	if (site->left || site->mark) {
 		weft_profile_site_settle(me->table, site);
 		site->period -= site->left;
 		site->left = site->mark = 0;
 		me->slept = 0;
+		me->table->last = weft_profile_now();
 	}
 	site->n_short = 0;
 	site->ticks += ticks;

@@ -2,7 +2,7 @@
 /* profiled: known calls, for the tests of mpiexec --profile
  *
  * usage: profiled calls | late | threads | session | abort | crash | many |
- *	requests | arrays | spawn */
+ *	change | requests | arrays | spawn */
 #include <mpi.h>
 
 #include <pthread.h>
@@ -123,6 +123,44 @@ static void send_many(void)
 	raise(SIGKILL);
 }
 
+static int must_spin;
+
+static void add_slowly(void *in, void *inout, int *len, MPI_Datatype *type)
+{
+	double until = MPI_Wtime() + (must_spin ? 0.3 : 0);
+
+	(void)type;
+	while (MPI_Wtime() < until)
+		;
+	for (int i = 0; i < *len; i++)
+		((double *)inout)[i] += ((double *)in)[i];
+}
+
+/* The root makes all its reductions at one site. After many short calls of 1
+ * and 2 items in turn, it sleeps in one for 0.3 s, then combines for 0.3 s. */
+static void change_calls(void)
+{
+	double in[3] = { 1, 1, 1 }, out[3], until;
+	volatile int many = MANY; /* so that the compiler keeps one call */
+	MPI_Op op;
+
+	MPI_Op_create(add_slowly, 0, &op);
+	MPI_Barrier(MPI_COMM_WORLD);
+	for (int i = 0; i < many + 2 && rank == 0; i++) {
+		must_spin = i > many;
+		MPI_Reduce(in, out, i < many ? 1 + i % 2 : 3, MPI_DOUBLE, op, 0,
+			i < many ? MPI_COMM_SELF : MPI_COMM_WORLD);
+	}
+	until = MPI_Wtime() + 0.3;
+	while (rank && MPI_Wtime() < until)
+		;
+	for (int i = 0; i < 2 && rank; i++) {
+		must_spin = i;
+		MPI_Reduce(in, out, 3, MPI_DOUBLE, op, 0, MPI_COMM_WORLD);
+	}
+	MPI_Op_free(&op);
+}
+
 /* To the next rank, 3 times: 8 bytes of a persistent send, and 4 partitions of
  * 16 bytes; and a persistent reduction of 24 bytes. */
 static void start_requests(void)
@@ -223,6 +261,8 @@ int main(int argc, char **argv)
 		start_threads();
 	else if (!strcmp(mode, "many"))
 		send_many();
+	else if (!strcmp(mode, "change"))
+		change_calls();
 	else if (!strcmp(mode, "requests"))
 		start_requests();
 	else if (!strcmp(mode, "spawn")) {
