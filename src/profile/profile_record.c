@@ -449,22 +449,29 @@ void weft_profile_begin(struct weft_profile_call *call, uint32_t procedure,
 	call->event = NULL;
 	call->site = NULL;
 	call->outer = weft_profile_thread.site;
-	call->waits = 0;
+	call->waits = call->slept = 0;
 	if (weft_likely(weft_profile_thread.table))
 		call->site = call_site(call);
 	call->is_timed = must_time || !call->site || !call->site->left;
 	weft_profile_thread.site = call->site;
+	call->outer_slept = weft_profile_thread.slept;
 	weft_profile_thread.slept = 0;
 	call->start = call->is_timed ? weft_profile_now() : 0;
+}
+
+/* The ticks of this thread's call without its sleeps, whose sum is rounded. */
+static uint64_t ticks_awake(uint64_t ticks)
+{
+	uint64_t slept = weft_profile_thread.slept;
+
+	return ticks > slept ? ticks - slept : 0;
 }
 
 /* Adds the time of a timed call, which stands for the calls since the last
  * timed one, and decides how many calls may pass before the next. */
 static void add_time(struct weft_profile_site *site, uint64_t ticks)
 {
-	uint64_t awake = ticks - weft_profile_thread.slept;
-
-	site->ticks += awake * (1 + site->period - site->left);
+	site->ticks += ticks_awake(ticks) * (1 + site->period - site->left);
 	if (ticks < site->shortest)
 		site->shortest = ticks;
 	if (ticks > site->longest)
@@ -492,8 +499,8 @@ void weft_profile_end(struct weft_profile_call *call)
 	site->calls++;
 	if (call->is_timed) {
 		table->last = end;
-		call->waits = end - call->start - weft_profile_thread.slept;
-		call->waits *= 1 + site->period - site->left;
+		call->waits = ticks_awake(end - call->start) *
+			      (1 + site->period - site->left);
 		add_time(site, end - call->start);
 		if (weft_unlikely(table->max_events))
 			call->event = event_append(
@@ -505,6 +512,8 @@ void weft_profile_end(struct weft_profile_call *call)
 		site->period++;
 	}
 	weft_profile_thread.site = call->outer;
+	call->slept = weft_profile_thread.slept;
+	weft_profile_thread.slept = call->outer_slept;
 }
 
 /* ---- messages ---- */
@@ -677,7 +686,7 @@ void weft_profile_received(struct weft_profile_call *call, MPI_Comm comm,
 
 	if (status != MPI_STATUS_IGNORE) {
 		if (rank < 0) /* sleeps have no rank yet */
-			call->waits += weft_profile_thread.slept;
+			call->waits += call->slept;
 		rank = status->MPI_SOURCE;
 		tag = status->MPI_TAG;
 	}

@@ -57,7 +57,9 @@ struct weft_profile_call {
 	struct weft_profile_event *event; /* NULL: no timeline */
 	void *const *frame;
 	uint64_t start;
-	uint64_t waits; /* ticks that are not in the table yet */
+	uint64_t waits;	      /* ticks that are not in the table yet */
+	uint64_t slept;	      /* after _end: ticks that this call slept */
+	uint64_t outer_slept; /* the outer call, until _begin */
 	uint32_t procedure;
 	bool is_timed;
 };
