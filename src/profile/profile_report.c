@@ -231,6 +231,8 @@ static void sum_fill(
 
 		entry->waiting =
 			entry->seconds - (double)entry->calls * sum->shortest;
+		if (entry->waiting < 0) /* calls whose time is not added yet */
+			entry->waiting = 0;
 		sum->waiting += entry->waiting;
 	}
 }
