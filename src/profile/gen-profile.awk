@@ -108,6 +108,7 @@ function waits()
 	return ($4 == "coll" && $3 ~ /^run/) ||
 		$1 ~ /^(Recv|Mrecv|Send|Ssend|Rsend|Sendrecv|Sendrecv_replace)(_c)?$/ ||
 		$1 ~ /^(Probe|Mprobe|Wait|Waitall|Waitany|Waitsome)$/ ||
+		$1 ~ /^Comm_(agree|shrink)$/ ||
 		$1 ~ /^Win_(fence|start|complete|wait|lock|lock_all|unlock|unlock_all|flush|flush_all)$/
 }
 
@@ -195,7 +196,7 @@ function wrapper(    n_bytes, i)
 		keys = "(request?*request:MPI_REQUEST_NULL)"
 	n_keys = split(keys, key, " ")
 	slow(n_bytes)
-	printf "\nint MPI_%s(%s)\n{\n", $1, $9 > calls
+	printf "\nint %s%s(%s)\n{\n", prefix, $1, $9 > calls
 	if ($3 !~ /^init/ && $1 !~ /^(Startall|Request_free|Psend_init|Precv_init)$/ &&
 	    (n_bytes == "" || "source" in has && !("dest" in has) || n_keys)) {
 		print "\tstruct weft_profile_site *site = weft_profile_latest(" > calls
@@ -211,7 +212,7 @@ function wrapper(    n_bytes, i)
 		printf "\t\treturn %s;\n\t}\n", next_call() > calls
 	}
 	printf "\treturn slow_%s(%s);\n}\n", $1, passed() > calls
-	printf "\t{ \"MPI_%s\", %s, %s, %s },\n", $1, waits() ? "true" : "false",
+	printf "\t{ \"%s%s\", %s, %s, %s },\n", prefix, $1, waits() ? "true" : "false",
 		$1 ~ /^(Wait|Test)(all|any|some)?$/ ? "true" : "false",
 		receives() ? "true" : "false" > names
 }
@@ -220,8 +221,8 @@ function wrapper(    n_bytes, i)
 function pointer()
 {
 	printf "\tint (*%s)(%s);\n", $1, $9 > next_h
-	values = values sprintf("\t.%s = PMPI_%s,\n", $1, $1)
-	slots = slots sprintf("\t{ \"MPI_%s\", &next.%s },\n", $1, $1)
+	values = values sprintf("\t.%s = P%s%s,\n", $1, prefix, $1)
+	slots = slots sprintf("\t{ \"%s%s\", &next.%s },\n", prefix, $1, $1)
 }
 
 BEGIN {
@@ -229,7 +230,7 @@ BEGIN {
 	print "/* made by gen-profile */\nstatic struct {" > next_h
 	calls = new "/profile_calls.c"
 	names = new "/profile_names.c"
-	print "/* made by gen-profile */\n#include \"profile/profile_record.h\"\n\n" \
+	print "/* made by gen-profile */\n#include \"profile/profile_record.h\"\n\n#include <mpix.h>\n\n" \
 		"#pragma GCC diagnostic ignored \"-Wdeprecated-declarations\"\n" \
 		"#include \"profile_next.h\"\n\n" \
 		"#pragma GCC visibility push(default)" > calls
@@ -238,7 +239,9 @@ BEGIN {
 		"\t{ \"other call sites\", false, false, false }," > names
 }
 
-FILENAME == ARGV[2] && ($1 == "chapter" || $1 == "MPIX" || $8 != "int" || $4 ~ /^(convert|tool)$/ || $9 ~ /\.\.\./) { next }
+FILENAME == ARGV[2] { prefix = sub(/^MPIX\t/, "") ? "MPIX_" : "MPI_" }
+
+FILENAME == ARGV[2] && ($1 == "chapter" || NF == 1 || $8 != "int" || $4 ~ /^(convert|tool)$/ || $9 ~ /\.\.\./) { next }
 
 FILENAME == ARGV[2] {
 	read_arguments()

@@ -4,6 +4,7 @@
  * usage: profiled calls | late | threads | session | abort | crash | many |
  *	change | requests | arrays | spawn */
 #include <mpi.h>
+#include <mpix.h>
 
 #include <pthread.h>
 #include <signal.h>
@@ -38,19 +39,23 @@ static void make_calls(MPI_Comm comm)
 	}
 }
 
-/* The last rank computes before each reduction. */
+/* The last rank computes before each reduction, and before an agreement. */
 static void be_late(void)
 {
-	double in = 1, out;
+	double in = 1, out, until;
+	int flag = 1;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		double until = MPI_Wtime() + (rank == size - 1 ? 0.03 : 0);
-
+		until = MPI_Wtime() + (rank == size - 1 ? 0.03 : 0);
 		while (MPI_Wtime() < until)
 			;
 		MPI_Allreduce(
 			&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 	}
+	until = MPI_Wtime() + (rank == size - 1 ? 0.1 : 0);
+	while (MPI_Wtime() < until)
+		;
+	MPIX_Comm_agree(MPI_COMM_WORLD, &flag);
 }
 
 static void *thread_calls(void *arg)
