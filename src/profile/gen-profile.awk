@@ -257,5 +257,7 @@ END {
 		"\n}" > calls
 	print "\n#pragma GCC visibility pop" > calls
 	print "};\n\nconst uint32_t weft_profile_n_names =\n" \
-		"\tsizeof(weft_profile_names) / sizeof(*weft_profile_names);" > names
+		"\tsizeof(weft_profile_names) / sizeof(*weft_profile_names);\n" \
+		"_Static_assert(sizeof(weft_profile_names) / sizeof(*weft_profile_names) <=\n" \
+		"\tWEFT_PROFILE_PROCEDURES, \"a table has an entry for each procedure\");" > names
 }
