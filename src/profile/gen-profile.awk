@@ -81,25 +81,27 @@ function bytes(    sides, n, i, side, word, text, place, times)
 	}
 	keys = ""
 	if ("sendtypes" in has)
-		return "weft_profile_sum(" (is_large() ? "true" : "false") \
-			", " members() ", sendbuf == MPI_IN_PLACE ? NULL : sendcounts, sendtypes, NULL)"
+		return sum("sendcounts, sendtypes, NULL")
 	if ("sendcounts" in has && "sendtype" in has)
-		return "weft_profile_sum(" (is_large() ? "true" : "false") \
-			", " members() ", sendbuf == MPI_IN_PLACE ? NULL : sendcounts, NULL, sendtype)"
+		return sum("sendcounts, NULL, sendtype")
 	if ("recvcounts" in has && "datatype" in has)
-		return "weft_profile_sum(" (is_large() ? "true" : "false") \
-			", " members() ", recvcounts, NULL, datatype)"
+		return sum("recvcounts, NULL, datatype")
 	return ""
 }
 
 function is_large()
 {
-	return $1 ~ /_c$/
+	return $1 ~ /_c$/ ? "true" : "false"
 }
 
-function members()
+# The sum of the blocks of these arguments: counts, types and type.
+function sum(blocks)
 {
-	return "weft_profile_" ($2 ~ /^Neighbor_/ ? "neighbors" : "members") "(comm)"
+	if ($2 ~ /^Neighbor_/)
+		return "weft_profile_neighbor_sum(" is_large() ", comm, " blocks ")"
+	if (blocks ~ /^send/)
+		blocks = "sendbuf == MPI_IN_PLACE ? NULL : " blocks
+	return "weft_profile_sum(" is_large() ", weft_profile_members(comm), " blocks ")"
 }
 
 # True if another process must do its part before the call ends.

@@ -713,26 +713,50 @@ uint64_t weft_profile_members(MPI_Comm comm)
 
 /* ---- collectives ---- */
 
-uint64_t weft_profile_neighbors(MPI_Comm comm)
+/* The places for neighbours that this process sends to, of which those on a
+ * Cartesian grid may be empty. 0 for an invalid communicator. */
+static int neighbor_places(MPI_Comm comm, bool *is_cart)
 {
 	int kind = MPI_UNDEFINED, n = 0, n_in, is_weighted, rank;
 
+	*is_cart = false;
 	if (!weft_mpi_comm(comm) || PMPI_Topo_test(comm, &kind))
 		return 0;
 	switch (kind) {
 	case MPI_CART:
+		*is_cart = true;
 		PMPI_Cartdim_get(comm, &n);
-		return 2 * (uint64_t)n;
+		return 2 * n;
 	case MPI_GRAPH:
 		PMPI_Comm_rank(comm, &rank);
 		PMPI_Graph_neighbors_count(comm, rank, &n);
-		return (uint64_t)n;
+		return n;
 	case MPI_DIST_GRAPH:
 		PMPI_Dist_graph_neighbors_count(comm, &n_in, &n, &is_weighted);
-		return (uint64_t)n;
+		return n;
 	default:
 		return 0;
 	}
+}
+
+/* True if a place of a Cartesian grid has a neighbour. */
+static bool cart_has_neighbor(MPI_Comm comm, int place)
+{
+	int below = MPI_PROC_NULL, above = MPI_PROC_NULL;
+
+	PMPI_Cart_shift(comm, place / 2, 1, &below, &above);
+	return (place % 2 ? above : below) != MPI_PROC_NULL;
+}
+
+uint64_t weft_profile_neighbors(MPI_Comm comm)
+{
+	bool is_cart;
+	int n = neighbor_places(comm, &is_cart);
+	uint64_t neighbors = 0;
+
+	for (int i = 0; i < n; i++)
+		neighbors += !is_cart || cart_has_neighbor(comm, i);
+	return neighbors;
 }
 
 uint64_t weft_profile_sum(bool is_large, uint64_t n, const void *counts,
@@ -745,6 +769,22 @@ uint64_t weft_profile_sum(bool is_large, uint64_t n, const void *counts,
 	for (uint64_t i = 0; counts && i < n; i++)
 		sum += (uint64_t)(is_large ? large[i] : small[i]) *
 		       weft_profile_size(types ? types[i] : type);
+	return sum;
+}
+
+uint64_t weft_profile_neighbor_sum(bool is_large, MPI_Comm comm,
+	const void *counts, const MPI_Datatype *types, MPI_Datatype type)
+{
+	const MPI_Count *large = is_large ? counts : NULL;
+	const int *small = is_large ? NULL : counts;
+	bool is_cart;
+	int n = neighbor_places(comm, &is_cart);
+	uint64_t sum = 0;
+
+	for (int i = 0; counts && i < n; i++)
+		if (!is_cart || cart_has_neighbor(comm, i))
+			sum += (uint64_t)(large ? large[i] : small[i]) *
+			       weft_profile_size(types ? types[i] : type);
 	return sum;
 }
 

@@ -183,7 +183,8 @@ static inline uint64_t weft_profile_size(MPI_Datatype datatype)
 }
 
 /* Members of the communicator that messages go to; the neighbours that this
- * process sends to in its topology. 0 for an invalid communicator. */
+ * process sends to in its topology, without MPI_PROC_NULL. 0 for an invalid
+ * communicator. */
 uint64_t weft_profile_members(MPI_Comm comm);
 uint64_t weft_profile_neighbors(MPI_Comm comm);
 
@@ -191,5 +192,10 @@ uint64_t weft_profile_neighbors(MPI_Comm comm);
  * 0 bytes. types: an array, or NULL: all have this type. */
 uint64_t weft_profile_sum(bool is_large, uint64_t n, const void *counts,
 	const MPI_Datatype *types, MPI_Datatype type);
+
+/* The same for the blocks that go to neighbours in the topology. A block for
+ * MPI_PROC_NULL does not count. */
+uint64_t weft_profile_neighbor_sum(bool is_large, MPI_Comm comm,
+	const void *counts, const MPI_Datatype *types, MPI_Datatype type);
 
 #endif

@@ -205,7 +205,7 @@ static void pass_arrays(void)
 	int *counts = ints, *displs = ints + size, *out = ints + 2 * size,
 	    *in = ints + 4 * size, periods = 1;
 	MPI_Datatype *types = calloc((size_t)size, sizeof(*types));
-	MPI_Comm ring;
+	MPI_Comm ring, line;
 
 	for (int i = 0; i < size; i++) {
 		counts[i] = 1;
@@ -225,6 +225,11 @@ static void pass_arrays(void)
 	MPI_Neighbor_alltoallv(out, counts, displs, MPI_INT, in, counts, displs,
 		MPI_INT, ring);
 	MPI_Comm_free(&ring);
+	MPI_Cart_create(MPI_COMM_WORLD, 1, &dim, &(int){ 0 }, 0, &line);
+	MPI_Neighbor_alltoall(out, 1, MPI_INT, in, 1, MPI_INT, line);
+	MPI_Neighbor_alltoallv(out, counts, displs, MPI_INT, in, counts, displs,
+		MPI_INT, line);
+	MPI_Comm_free(&line);
 	free(types);
 	free(ints);
 }
