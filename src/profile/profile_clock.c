@@ -85,20 +85,23 @@ static uint64_t clock_node(const struct weft_profile_head *head)
 	return head ? node | 1 : 0;
 }
 
-/* Every process of the job calls this, also without a record. */
+/* Every process of the job calls this, also without a record. If one of them
+ * has no memory, none compares. */
 static void clock_compare(void)
 {
 	struct weft_profile_head *head = weft_profile_traced();
 	uint64_t node = clock_node(head), *nodes;
-	int rank, size;
+	int rank, size, can;
 
 	PMPI_Comm_rank(clock_comm, &rank);
 	PMPI_Comm_size(clock_comm, &size);
 	nodes = calloc((size_t)size, sizeof(*nodes));
-	if (!nodes)
-		PMPI_Abort(clock_comm, 1); /* the others wait for this one */
-	if (!PMPI_Allgather(&node, 1, MPI_UINT64_T, nodes, 1, MPI_UINT64_T,
-		    clock_comm)) {
+	can = nodes != NULL;
+	if (!PMPI_Allreduce(
+		    MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, clock_comm) &&
+		can &&
+		!PMPI_Allgather(&node, 1, MPI_UINT64_T, nodes, 1, MPI_UINT64_T,
+			clock_comm)) {
 		for (int r = 1; r < size && !rank; r++)
 			if (is_clock_leader(nodes, r))
 				clock_ask(head, r);
