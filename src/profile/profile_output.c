@@ -16,20 +16,18 @@ void weft_profile_job_file(
 {
 	size_t end = strlen(profile);
 
-	if (weft_profile_is_trace(profile))
+	if (!*job || !weft_profile_is_file(profile)) {
+		snprintf(buf, len, "%s", profile);
+	} else if (weft_profile_is_trace(profile)) {
 		end -= strlen("trace.json");
-	else if (weft_profile_is_file(profile) && end > strlen(".json"))
-		end -= strlen(".json");
-	else
-		job = "";
-	if (*job && !weft_profile_is_trace(profile))
-		snprintf(buf, len, "%.*s.%s%s", (int)end, profile, job,
-			profile + end);
-	else if (*job)
 		snprintf(buf, len, "%.*s%s.%s", (int)end, profile, job,
 			profile + end);
-	else
-		snprintf(buf, len, "%s", profile);
+	} else {
+		if (end >= 5 && !strcmp(profile + end - 5, ".json"))
+			end -= 5;
+		snprintf(buf, len, "%.*s.%s%s", (int)end, profile, job,
+			profile + end);
+	}
 }
 
 /* A file that cannot be written is a warning, because the job is done. */

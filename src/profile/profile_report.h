@@ -85,8 +85,9 @@ void weft_profile_library(char *path, size_t len);
 bool weft_profile_is_file(const char *profile);
 
 /* The value of WEFT_PROFILE for a spawned job: the name of a file contains the
- * job's name, so that it is another file than that of the first job. job "":
- * the value itself. */
+ * job's name, so that it is another file than that of the first job. A name
+ * that does not end in .json ends in the job's name. job "": the value itself.
+ */
 void weft_profile_job_file(
 	char *buf, size_t len, const char *profile, const char *job);
 
