@@ -473,33 +473,49 @@ static int *errcodes(int *array)
 	return array == weft_f_errcodes_ ? MPI_ERRCODES_IGNORE : array;
 }
 
-/* clang-format off */
-#define SPAWN(attribute, name, call)                                          \
-	attribute void name(const char *command, const char *argv,            \
-		const int *maxprocs, const int *info, const int *root,        \
-		const int *comm, int *intercomm, int *array_of_errcodes,      \
-		int *ierror, size_t command_len, size_t argv_len)             \
-	{                                                                     \
-		char *program = weft_f_key(command, command_len);             \
-		char **args = MPI_ARGV_NULL;                                  \
-		MPI_Comm made;                                                \
-		int rc;                                                       \
-									      \
-		if (argv != weft_f_argv_)                                     \
-			args = string_array(argv, argv_len, argv_len);        \
-		rc = call(program, args, *maxprocs, PMPI_Info_fromint(*info), \
-			*root, PMPI_Comm_fromint(*comm), &made,               \
-			errcodes(array_of_errcodes));                         \
-		if (rc == MPI_SUCCESS)                                        \
-			*intercomm = PMPI_Comm_toint(made);                   \
-		string_array_free(args);                                      \
-		free(program);                                                \
-		weft_f_return(ierror, rc);                                    \
-	}
-/* clang-format on */
+typedef int spawn_fn(
+	const char *, char **, int, MPI_Info, int, MPI_Comm, MPI_Comm *, int *);
 
-SPAWN(__attribute__((weak)), mpi_comm_spawn_, MPI_Comm_spawn)
-SPAWN(, pmpi_comm_spawn_, PMPI_Comm_spawn)
+static void fortran_hand_spawn(spawn_fn *call, const char *command,
+	const char *argv, const int *maxprocs, const int *info, const int *root,
+	const int *comm, int *intercomm, int *array_of_errcodes, int *ierror,
+	size_t command_len, size_t argv_len)
+{
+	char *program = weft_f_key(command, command_len);
+	char **args = MPI_ARGV_NULL;
+	MPI_Comm made;
+	int rc;
+
+	if (argv != weft_f_argv_)
+		args = string_array(argv, argv_len, argv_len);
+	rc = call(program, args, *maxprocs, PMPI_Info_fromint(*info), *root,
+		PMPI_Comm_fromint(*comm), &made, errcodes(array_of_errcodes));
+	if (rc == MPI_SUCCESS)
+		*intercomm = PMPI_Comm_toint(made);
+	string_array_free(args);
+	free(program);
+	weft_f_return(ierror, rc);
+}
+
+__attribute__((weak)) void mpi_comm_spawn_(const char *command,
+	const char *argv, const int *maxprocs, const int *info, const int *root,
+	const int *comm, int *intercomm, int *array_of_errcodes, int *ierror,
+	size_t command_len, size_t argv_len)
+{
+	fortran_hand_spawn(MPI_Comm_spawn, command, argv, maxprocs, info, root,
+		comm, intercomm, array_of_errcodes, ierror, command_len,
+		argv_len);
+}
+
+void pmpi_comm_spawn_(const char *command, const char *argv,
+	const int *maxprocs, const int *info, const int *root, const int *comm,
+	int *intercomm, int *array_of_errcodes, int *ierror, size_t command_len,
+	size_t argv_len)
+{
+	fortran_hand_spawn(PMPI_Comm_spawn, command, argv, maxprocs, info, root,
+		comm, intercomm, array_of_errcodes, ierror, command_len,
+		argv_len);
+}
 
 /* The arguments of MPI_Comm_spawn_multiple, which only the root reads. */
 struct apps {
@@ -544,39 +560,60 @@ static bool apps_init(struct apps *apps, const char *commands, size_t len,
 	return true;
 }
 
-/* clang-format off */
-#define SPAWN_MULTIPLE(attribute, name, call)                                 \
-	attribute void name(const int *count, const char *array_of_commands,  \
-		const char *array_of_argv, const int *array_of_maxprocs,      \
-		const int *array_of_info, const int *root, const int *comm,   \
-		int *intercomm, int *array_of_errcodes, int *ierror,          \
-		size_t commands_len, size_t argv_len)                         \
-	{                                                                     \
-		MPI_Comm c_comm = PMPI_Comm_fromint(*comm), made;             \
-		struct apps apps = { 0 };                                     \
-		int rank = -1, rc = MPI_SUCCESS;                              \
-                                                                              \
-		if (PMPI_Comm_rank(c_comm, &rank) == MPI_SUCCESS && rank == *root && \
-			*count > 0) {                                         \
-			apps.n = *count;                                      \
-			if (!apps_init(&apps, array_of_commands, commands_len, \
-				    array_of_argv, argv_len, array_of_info))  \
-				rc = MPI_ERR_NO_MEM;                          \
-		}                                                             \
-		if (rc == MPI_SUCCESS)                                        \
-			rc = call(*count, apps.commands, apps.argvs,          \
-				array_of_maxprocs, apps.infos, *root, c_comm, &made, \
-				errcodes(array_of_errcodes));                 \
-		if (rc == MPI_SUCCESS)                                        \
-			*intercomm = PMPI_Comm_toint(made);                   \
-		apps_free(&apps);                                             \
-		weft_f_return(ierror, rc);                                    \
-	}
-/* clang-format on */
+typedef int spawn_multiple_fn(int, char **, char ***, const int *,
+	const MPI_Info *, int, MPI_Comm, MPI_Comm *, int *);
 
-SPAWN_MULTIPLE(__attribute__((weak)), mpi_comm_spawn_multiple_,
-	MPI_Comm_spawn_multiple)
-SPAWN_MULTIPLE(, pmpi_comm_spawn_multiple_, PMPI_Comm_spawn_multiple)
+static void fortran_hand_spawn_multiple(spawn_multiple_fn *call,
+	const int *count, const char *array_of_commands,
+	const char *array_of_argv, const int *array_of_maxprocs,
+	const int *array_of_info, const int *root, const int *comm,
+	int *intercomm, int *array_of_errcodes, int *ierror,
+	size_t commands_len, size_t argv_len)
+{
+	MPI_Comm c_comm = PMPI_Comm_fromint(*comm), made;
+	struct apps apps = { 0 };
+	int rank = -1, rc = MPI_SUCCESS;
+
+	if (PMPI_Comm_rank(c_comm, &rank) == MPI_SUCCESS && rank == *root &&
+		*count > 0) {
+		apps.n = *count;
+		if (!apps_init(&apps, array_of_commands, commands_len,
+			    array_of_argv, argv_len, array_of_info))
+			rc = MPI_ERR_NO_MEM;
+	}
+	if (rc == MPI_SUCCESS)
+		rc = call(*count, apps.commands, apps.argvs, array_of_maxprocs,
+			apps.infos, *root, c_comm, &made,
+			errcodes(array_of_errcodes));
+	if (rc == MPI_SUCCESS)
+		*intercomm = PMPI_Comm_toint(made);
+	apps_free(&apps);
+	weft_f_return(ierror, rc);
+}
+
+__attribute__((weak)) void mpi_comm_spawn_multiple_(const int *count,
+	const char *array_of_commands, const char *array_of_argv,
+	const int *array_of_maxprocs, const int *array_of_info, const int *root,
+	const int *comm, int *intercomm, int *array_of_errcodes, int *ierror,
+	size_t commands_len, size_t argv_len)
+{
+	fortran_hand_spawn_multiple(MPI_Comm_spawn_multiple, count,
+		array_of_commands, array_of_argv, array_of_maxprocs,
+		array_of_info, root, comm, intercomm, array_of_errcodes, ierror,
+		commands_len, argv_len);
+}
+
+void pmpi_comm_spawn_multiple_(const int *count, const char *array_of_commands,
+	const char *array_of_argv, const int *array_of_maxprocs,
+	const int *array_of_info, const int *root, const int *comm,
+	int *intercomm, int *array_of_errcodes, int *ierror,
+	size_t commands_len, size_t argv_len)
+{
+	fortran_hand_spawn_multiple(PMPI_Comm_spawn_multiple, count,
+		array_of_commands, array_of_argv, array_of_maxprocs,
+		array_of_info, root, comm, intercomm, array_of_errcodes, ierror,
+		commands_len, argv_len);
+}
 
 /* ---- statuses ---- */
 
