@@ -446,6 +446,13 @@ static bool is_blank(const char *text, size_t len)
 	return !len;
 }
 
+static void string_array_free(char **list)
+{
+	for (char **word = list; word && *word; word++)
+		free(*word);
+	free(list);
+}
+
 /* An array of C strings: those of len characters, step apart, up to a blank
  * one. NULL without memory. */
 static char **string_array(const char *text, size_t len, size_t step)
@@ -456,16 +463,21 @@ static char **string_array(const char *text, size_t len, size_t step)
 	while (!is_blank(text + n * step, len))
 		n++;
 	list = calloc(n + 1, sizeof(*list));
-	for (size_t i = 0; list && i < n; i++)
+	for (size_t i = 0; list && i < n; i++) {
 		list[i] = weft_f_key(text + i * step, len);
+		if (!list[i]) {
+			string_array_free(list);
+			return NULL;
+		}
+	}
 	return list;
 }
 
-static void string_array_free(char **list)
+/* The strings are significant only at the root. If it has no memory for them,
+ * it passes no command, so that the library reports a fault to all members. */
+static int spawn_error(int rc, bool has_memory)
 {
-	for (char **word = list; word && *word; word++)
-		free(*word);
-	free(list);
+	return rc && !has_memory ? MPI_ERR_NO_MEM : rc;
 }
 
 static int *errcodes(int *array)
@@ -483,18 +495,22 @@ static void fortran_hand_spawn(spawn_fn *call, const char *command,
 {
 	char *program = weft_f_key(command, command_len);
 	char **args = MPI_ARGV_NULL;
+	bool has_memory = program != NULL;
 	MPI_Comm made;
 	int rc;
 
-	if (argv != weft_f_argv_)
+	if (argv != weft_f_argv_) {
 		args = string_array(argv, argv_len, argv_len);
-	rc = call(program, args, *maxprocs, PMPI_Info_fromint(*info), *root,
-		PMPI_Comm_fromint(*comm), &made, errcodes(array_of_errcodes));
+		has_memory = has_memory && args;
+	}
+	rc = call(has_memory ? program : NULL, args, *maxprocs,
+		PMPI_Info_fromint(*info), *root, PMPI_Comm_fromint(*comm),
+		&made, errcodes(array_of_errcodes));
 	if (rc == MPI_SUCCESS)
 		*intercomm = PMPI_Comm_toint(made);
 	string_array_free(args);
 	free(program);
-	weft_f_return(ierror, rc);
+	weft_f_return(ierror, spawn_error(rc, has_memory));
 }
 
 __attribute__((weak)) void mpi_comm_spawn_(const char *command,
@@ -556,6 +572,8 @@ static bool apps_init(struct apps *apps, const char *commands, size_t len,
 		if (apps->argvs)
 			apps->argvs[i] = string_array(
 				argv + i * argv_len, argv_len, n * argv_len);
+		if (!apps->commands[i] || (apps->argvs && !apps->argvs[i]))
+			return false;
 	}
 	return true;
 }
@@ -572,23 +590,22 @@ static void fortran_hand_spawn_multiple(spawn_multiple_fn *call,
 {
 	MPI_Comm c_comm = PMPI_Comm_fromint(*comm), made;
 	struct apps apps = { 0 };
-	int rank = -1, rc = MPI_SUCCESS;
+	bool has_memory = true;
+	int rank = -1, rc;
 
 	if (PMPI_Comm_rank(c_comm, &rank) == MPI_SUCCESS && rank == *root &&
 		*count > 0) {
 		apps.n = *count;
-		if (!apps_init(&apps, array_of_commands, commands_len,
-			    array_of_argv, argv_len, array_of_info))
-			rc = MPI_ERR_NO_MEM;
+		has_memory = apps_init(&apps, array_of_commands, commands_len,
+			array_of_argv, argv_len, array_of_info);
 	}
-	if (rc == MPI_SUCCESS)
-		rc = call(*count, apps.commands, apps.argvs, array_of_maxprocs,
-			apps.infos, *root, c_comm, &made,
-			errcodes(array_of_errcodes));
+	rc = call(*count, has_memory ? apps.commands : NULL, apps.argvs,
+		array_of_maxprocs, apps.infos, *root, c_comm, &made,
+		errcodes(array_of_errcodes));
 	if (rc == MPI_SUCCESS)
 		*intercomm = PMPI_Comm_toint(made);
 	apps_free(&apps);
-	weft_f_return(ierror, rc);
+	weft_f_return(ierror, spawn_error(rc, has_memory));
 }
 
 __attribute__((weak)) void mpi_comm_spawn_multiple_(const int *count,
