@@ -88,13 +88,20 @@ static int save(int ok, int *has_failure)
 	return ok;
 }
 
+/* Ends the job. */
+static void stop(const char *why)
+{
+	fprintf(stderr, "stencil_shrink: %s\n", why);
+	MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 /* Continues with the processes that live. */
 static void shrink(void)
 {
 	MPI_Comm alive;
 
 	if (MPIX_Comm_shrink(comm, &alive))
-		exit(1);
+		stop("the communicator cannot be shrunk");
 	MPI_Comm_free(&comm);
 	comm = alive;
 }
@@ -134,6 +141,8 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &n_started);
 	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
 	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+	if (n_started > CELLS)
+		stop("there are more processes than cells");
 	start();
 	divide();
 	while (done < STEPS) {
@@ -148,6 +157,8 @@ int main(int argc, char **argv)
 		}
 		if (save(ok, &has_failure))
 			done += EVERY;
+		else if (!has_failure)
+			stop("a call failed although no process did");
 		if (has_failure)
 			shrink();
 		divide();
