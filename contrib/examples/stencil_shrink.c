@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stencil_shrink: a stencil that loses processes and ends with the right
- *result. Each process has a part of a rod and computes how heat spreads in it.
- *After some steps, all processes save the whole rod in memory and agree that
- *all of them have it. If one has died, the others shrink the communicator,
- *divide the rod again and continue from the last save. A process that dies is
- *simulated: the arguments are ranks and steps.
+ * stencil_shrink: a stencil that loses processes and ends with the right result
+ *
+ * Each process has a part of a rod and computes how heat spreads in it. After
+ * some steps, all processes save the whole rod in memory and agree that all of
+ * them have it. If one has died, the others shrink the communicator, divide the
+ * rod again and continue from the last save. The arguments are pairs of a rank
+ * and the step in which that rank kills itself.
  *
  *	mpicc -o stencil stencil_shrink.c
  *	mpiexec --continue -n 4 ./stencil 2 75 0 130
