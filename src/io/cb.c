@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 enum {
-	/* bytes of a slot, which fits into a core's cache */
+	/* bytes of a slot, so that it fits into a core's cache */
 	LEN_DEFAULT = 1 << 20,
+	/* a slot has at least this many blocks of the file system */
 	LEN_BLOCKS = 4,
 };
 
