@@ -100,8 +100,9 @@ void weft_coll_warn_forced(
 /* All algorithms in turn, NULL at the end. */
 const struct weft_coll_algo *weft_coll_algo_at(size_t i);
 
-/* The number of operations for which algorithm i wrote steps. Those in the
- * segment of a node write none. Any thread. */
+/* How often algorithm i wrote the steps of an operation, or of its part within
+ * or between nodes. A persistent operation counts once. One in the segment of a
+ * node does not count. Any thread. */
 uint64_t weft_coll_algo_uses(size_t i);
 
 /* The name of an operation in rules, as "allreduce"; and the operation of a

@@ -85,12 +85,13 @@ struct pvar_info {
 
 static const struct weft_counter_desc pvar_of_algo = {
 	.name = "coll",
-	.unit = "operations",
+	.unit = "uses",
 	.object = "process",
 	.room = "coll",
 	.sentence =
-		"operations for which this algorithm wrote the steps; those "
-		"in the segment of a node are not counted",
+		"operations, and parts of them within or between nodes, whose "
+		"steps this algorithm wrote; a persistent operation counts "
+		"once, and one in the segment of a node does not count",
 	.class = WEFT_CLASS_COUNTER,
 	.verbosity = WEFT_VERBOSITY_TUNER,
 };

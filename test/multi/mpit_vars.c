@@ -398,7 +398,7 @@ static void count_messages(void)
 	OK(MPI_T_pvar_session_free(&session));
 }
 
-/* Each nonblocking operation uses one algorithm. */
+/* Each nonblocking operation uses one algorithm, or several between nodes. */
 static void count_algorithms(void)
 {
 	enum { MAX = 64 };
