@@ -25,7 +25,8 @@ static const struct category {
 	{ "p2p", "Point-to-point messages: matching, eager, rendezvous." },
 	{ "coll", "Collective operations and their algorithms." },
 	{ "watchdog", "Reports of long waits and of deadlocks." },
-	{ "era", "Agreement of members although some die." },
+	{ "era", "Agreement among the members of a communicator when some of "
+		 "them fail." },
 	{ "comm", "Creation and disconnection of communicators." },
 	{ "win", "Windows: one-sided communication." },
 	{ "io", "Files." },
