@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* The table stays at most half full. */
+/* The table is doubled when half of it is used. */
 enum { REQUESTS_FIRST = 64 };
 
 struct profile_request {
@@ -24,7 +24,8 @@ static struct {
 	size_t n, max; /* max: a power of 2 */
 } requests = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* The entry of the request, or the free one for it. Lock held; max is not 0. */
+/* The entry of the request, or the free entry where it would be stored. Lock
+ * held; max is not 0. */
 static struct profile_request *request_at(MPI_Request request)
 {
 	size_t i = (size_t)(((uintptr_t)request * 0x9e3779b97f4a7c15ull) >> 32);
@@ -36,7 +37,8 @@ static struct profile_request *request_at(MPI_Request request)
 	return &requests.entries[i & (requests.max - 1)];
 }
 
-/* Doubles the table. Entries without memory are forgotten. Lock held. */
+/* Doubles the table. Without memory the table stays as it is, and
+ * weft_profile_init() stores no entry once it is full. Lock held. */
 static void requests_grow(void)
 {
 	struct profile_request *old = requests.entries;
