@@ -5,14 +5,14 @@
  * compares the call with the one before at the same site:
  *
  *	site = weft_profile_latest(procedure, return address);
- *	if (site && site->key[0] == ...)     as before
+ *	if (site && site->key[0] == ...)     fast path: same arguments
  *		weft_profile_pass(site);     then calls the next MPI_X
- *	else                                 anything else
+ *	else                                 slow path
  *		weft_profile_begin(); next MPI_X; weft_profile_end();
  *
- * Only calls of the second kind read the clock. If the last SHORT_RUN timed
- * calls of a site were short, SAMPLE calls follow of which none is timed. The
- * next timed call counts for them, too. Sleeps of the library
+ * Only the slow path reads the clock, and only for timed calls. If the last
+ * SHORT_RUN timed calls of a site were short, SAMPLE calls follow of which none
+ * is timed. The next timed call counts for them, too. Sleeps of the library
  * (transport/sleep.h) are always timed. */
 #ifndef WEFT_PROFILE_RECORD_H
 #define WEFT_PROFILE_RECORD_H
@@ -87,8 +87,9 @@ static inline void weft_profile_pass(struct weft_profile_site *site)
 	weft_profile_thread.site = site;
 }
 
-/* Begins any other call. frame is the frame address of the wrapper, which has a
- * frame pointer. must_time: the call's time must not be estimated. */
+/* Begins a call on the slow path. frame is the frame address of the wrapper,
+ * which has a frame pointer. must_time: the call's time must not be estimated.
+ */
 void weft_profile_begin(struct weft_profile_call *call, uint32_t procedure,
 	void *const *frame, bool must_time);
 
@@ -146,24 +147,6 @@ static inline void weft_profile_key(const struct weft_profile_call *call,
 /* The head of the record if there is a timeline, else NULL. */
 struct weft_profile_head *weft_profile_traced(void);
 
-/* Compares the clocks of the nodes: after MPI_Init and before MPI_Finalize,
- * with a timeline only. Collective. In profile_clock.c. */
-void weft_profile_clock_begin(void);
-void weft_profile_clock_end(void);
-
-/* A persistent or partitioned request that sends n bytes at each start; to a
- * rank of the communicator, or rank < 0. In profile_request.c, as the next two.
- */
-void weft_profile_init(
-	MPI_Request request, MPI_Comm comm, int rank, uint64_t bytes);
-
-/* Adds what these requests send. */
-void weft_profile_start(
-	struct weft_profile_call *call, int n, const MPI_Request *started);
-
-/* The request is freed. */
-void weft_profile_forget(const MPI_Request *request);
-
 /* Where a wrapper finds the function that it calls. */
 struct weft_profile_slot {
 	const char *name; /* MPI_X */
@@ -197,5 +180,26 @@ uint64_t weft_profile_sum(bool is_large, uint64_t n, const void *counts,
  * MPI_PROC_NULL does not count. */
 uint64_t weft_profile_neighbor_sum(bool is_large, MPI_Comm comm,
 	const void *counts, const MPI_Datatype *types, MPI_Datatype type);
+
+/* ---- profile_clock.c ---- */
+
+/* Compares the clocks of the nodes: after MPI_Init and before MPI_Finalize,
+ * with a timeline only. Collective. */
+void weft_profile_clock_begin(void);
+void weft_profile_clock_end(void);
+
+/* ---- profile_request.c ---- */
+
+/* Adds a persistent or partitioned request, which sends this number of bytes at
+ * each start: to a rank of the communicator, or rank < 0. */
+void weft_profile_init(
+	MPI_Request request, MPI_Comm comm, int rank, uint64_t bytes);
+
+/* Adds what these requests send. */
+void weft_profile_start(
+	struct weft_profile_call *call, int n, const MPI_Request *started);
+
+/* The request is freed. */
+void weft_profile_forget(const MPI_Request *request);
 
 #endif
