@@ -202,6 +202,17 @@ void weft_comm_close(struct weft_comm *comm)
 		comm->vci->core->last_comm = NULL;
 }
 
+static void free_peers_and_groups(struct weft_comm *comm)
+{
+	for (uint32_t i = 0; comm->peers && i < n_chunks(comm); i++)
+		free(comm->peers[i]);
+	free(comm->peers);
+	free(comm->vcis);
+	weft_group_put(comm->group);
+	weft_group_put(comm->remote);
+	weft_table_free(&weft_comms, comm);
+}
+
 void weft_comm_destroy(struct weft_comm *comm)
 {
 	weft_comm_close(comm);
@@ -209,10 +220,6 @@ void weft_comm_destroy(struct weft_comm *comm)
 		(int64_t)comm->ctx);
 	if (comm->local)
 		weft_comm_put(comm->local);
-	for (uint32_t i = 0; comm->peers && i < n_chunks(comm); i++)
-		free(comm->peers[i]);
-	free(comm->peers);
-	free(comm->vcis);
 	free(comm->spread);
 	free(comm->p2p.departed);
 	free(comm->bsend);
@@ -226,9 +233,15 @@ void weft_comm_destroy(struct weft_comm *comm)
 	free(comm->coll.edges);
 	free(comm->match.posted);
 	free(comm->match.unexpected);
-	weft_group_put(comm->group);
-	weft_group_put(comm->remote);
-	weft_table_free(&weft_comms, comm);
+	if (!comm->is_kept)
+		free_peers_and_groups(comm);
+}
+
+void weft_comm_release(struct weft_comm *comm)
+{
+	comm->is_kept = false;
+	if (!comm->refs)
+		free_peers_and_groups(comm);
 }
 
 void weft_comm_forget_peers(struct weft_comm *comm)

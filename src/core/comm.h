@@ -80,7 +80,9 @@ struct weft_comm {
 	bool is_inter;
 	bool is_disconnected; /* it closes or its session ends: its persistent
 				 requests may not be used any more */
-	uint8_t n_spread;     /* number of VCIs it is on; 0: only its own */
+	bool is_kept; /* its destruction leaves the struct, the groups and the
+			 peers; see weft_comm_release() */
+	uint8_t n_spread; /* number of VCIs it is on; 0: only its own */
 	enum weft_comm_state state;
 	struct weft_group *group;  /* local */
 	struct weft_group *remote; /* the group that sends go to; the local
@@ -150,6 +152,10 @@ static inline struct weft_comm *weft_comm_whole(struct weft_comm *comm)
 /* Frees a communicator whose last reference was dropped; for weft_comm_put().
  */
 void weft_comm_destroy(struct weft_comm *comm);
+
+/* Ends is_kept: frees what the destruction has left, or permits a later
+ * destruction to free it. VCI's lock held. */
+void weft_comm_release(struct weft_comm *comm);
 
 /* Drops a reference; the last one destroys. VCI's lock held. */
 static inline void weft_comm_put(struct weft_comm *comm)

@@ -24,9 +24,9 @@ enum {
 struct era_state {
 	struct weft_comm *comm;
 	struct weft_group *group; /* of comm; referenced */
-	bool is_kept;	 /* the communicator is destroyed; holds a reference */
-	bool is_running; /* the machine handles an event */
-	bool has_missed; /* a death was reported meanwhile */
+	bool is_kept;		  /* the communicator is closed, and kept */
+	bool is_running;	  /* the machine handles an event */
+	bool has_missed;	  /* a death was reported meanwhile */
 	bool is_too_large;
 	struct weft_link calls; /* struct weft_era_call, in order */
 	struct weft_era *era;
@@ -470,7 +470,7 @@ void weft_era_comm_forget(struct weft_comm *comm)
 	if ((comm->failed || weft_comm_is_revoked(comm)) &&
 		weft_era_seq(s->era)) {
 		s->is_kept = true;
-		weft_comm_get(comm);
+		comm->is_kept = true;
 		return;
 	}
 	weft_map_remove(&comm->vci->era->states, comm->ctx);
@@ -499,7 +499,7 @@ void weft_era_comm_close(struct weft_vci *vci)
 		struct era_state *s = entry->value;
 
 		if (s->is_kept)
-			weft_comm_put(s->comm);
+			weft_comm_release(s->comm);
 		era_free(s);
 	}
 	weft_map_fini(&vci->era->states);

@@ -23,6 +23,7 @@
 enum {
 	PROCS = 8,
 	PENDING = 4,
+	REVOKED = 32,
 	LEAVE = 1, /* survivors at the end, at least */
 };
 
@@ -73,6 +74,40 @@ static void several(void)
 			(unsigned)flags[i], (unsigned)(others & ~(i << 16)));
 }
 
+static int n_mappings(void)
+{
+	FILE *file = fopen("/proc/self/maps", "r");
+	int n = 0, c;
+
+	CHECK(file, "/proc/self/maps can be read");
+	if (!file)
+		return 0;
+	while ((c = getc(file)) != EOF)
+		n += c == '\n';
+	fclose(file);
+	return n;
+}
+
+/* Results that are kept for other members need no shared memory. */
+static void revoke_and_free(void)
+{
+	int n = n_mappings(), flag = 0;
+
+	for (int i = 0; i < REVOKED; i++) {
+		MPI_Comm copy;
+
+		OK(MPI_Comm_dup(comm, &copy));
+		for (int k = 0; k < 8; k++) /* the segment is used */
+			OK(MPI_Barrier(copy));
+		OK(MPIX_Comm_agree(copy, &flag));
+		OK(MPIX_Comm_revoke(copy));
+		OK(MPI_Comm_free(&copy));
+	}
+	n = n_mappings() - n;
+	CHECK(n < REVOKED / 2, "%d revoked communicators leave %d mappings",
+		(int)REVOKED, n);
+}
+
 static void check_congruent(MPI_Comm newcomm)
 {
 	int result = -1;
@@ -99,6 +134,7 @@ static void without_failure(void)
 			"the flag of the last process is in the result");
 	}
 	several();
+	revoke_and_free();
 	OK(MPIX_Comm_shrink(comm, &newcomm));
 	check_congruent(newcomm);
 	OK(MPIX_Comm_ishrink(comm, &newcomm, &request));
