@@ -192,12 +192,41 @@ int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	return 0;
 }
 
+/* WEFT_CORE_REVOKED, the number of a failed member + 1, or 0. */
+static uint64_t broken_by(const struct weft_comm *comm)
+{
+	int32_t rank;
+
+	if (weft_comm_is_revoked(comm))
+		return WEFT_CORE_REVOKED;
+	if (comm->failed)
+		return comm->failed;
+	rank = weft_failed_first(comm->group);
+	if (rank >= 0)
+		return weft_group_proc(comm->group, (uint32_t)rank) + 1;
+	rank = weft_failed_first(comm->remote);
+	return rank >= 0 ? weft_group_proc(comm->remote, (uint32_t)rank) + 1
+			 : 0;
+}
+
+/* Members that do not know yet why the communicator is broken may still send.
+ * Without memory, their messages are queued. */
+static void note_broken(const struct weft_comm *comm)
+{
+	uint64_t why = broken_by(comm);
+
+	if (why)
+		(void)weft_map_put(&comm->vci->core->broken, comm->ctx,
+			(void *)(uintptr_t)why);
+}
+
 void weft_comm_close(struct weft_comm *comm)
 {
 	if (comm->state == WEFT_COMM_CLOSED)
 		return;
 	comm->state = WEFT_COMM_CLOSED;
 	weft_map_remove(&comm->vci->core->comms, comm->ctx);
+	note_broken(comm);
 	if (comm->vci->core->last_comm == comm)
 		comm->vci->core->last_comm = NULL;
 }

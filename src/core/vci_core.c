@@ -17,6 +17,7 @@ void weft_vci_core_close(struct weft_vci *vci)
 	if (!vci->core)
 		return;
 	weft_map_fini(&vci->core->comms);
+	weft_map_fini(&vci->core->broken);
 	free(vci->core);
 	vci->core = NULL;
 }

@@ -13,8 +13,14 @@ struct weft_req;
 struct weft_vci_core {
 	struct weft_req *spare_reqs; /* recycled requests */
 	struct weft_comm *last_comm; /* of the last lookup */
-	struct weft_map comms; /* context id without its offset to weft_comm */
+	struct weft_map comms;	/* context id without its offset to weft_comm */
+	struct weft_map broken; /* context ids of communicators that were closed
+				   without a barrier; see
+				   weft_vci_core_broken() */
 };
+
+/* Result of weft_vci_core_broken(): the communicator was revoked. */
+#define WEFT_CORE_REVOKED UINT64_MAX
 
 /* Allocates the state, before any request or communicator is created. 0 or
  * WEFT_ERR_NOMEM. */
@@ -26,6 +32,16 @@ static inline struct weft_comm *weft_vci_core_comm(
 	const struct weft_vci *vci, uint64_t ctx)
 {
 	return weft_map_get(&vci->core->comms, ctx);
+}
+
+/* Why the communicator with this context id was closed without a barrier:
+ * WEFT_CORE_REVOKED, or the number of a failed member + 1. Other members may
+ * still send on it. 0: the communicator is open, was closed normally, or is not
+ * created yet. */
+static inline uint64_t weft_vci_core_broken(
+	const struct weft_vci *vci, uint64_t ctx)
+{
+	return ctx ? (uintptr_t)weft_map_get(&vci->core->broken, ctx) : 0;
 }
 
 #endif

@@ -354,7 +354,8 @@ static void on_era(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	}
 	if (!comm && !s) {
-		weft_dispatch_queue(vci, peer, head, payload, len);
+		if (!weft_vci_core_broken(vci, ctx))
+			weft_dispatch_queue(vci, peer, head, payload, len);
 		return;
 	}
 	comm = s ? s->comm : comm;

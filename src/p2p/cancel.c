@@ -157,7 +157,7 @@ void weft_cancel_on_cancel(struct weft_vci *vci, struct weft_peer *peer,
 		comm = weft_vci_core_comm(vci, ctx);
 		if (comm)
 			weft_unmatched_on_last(comm, peer, head->ctx, fin.req);
-		else
+		else if (!weft_vci_core_broken(vci, ctx))
 			weft_dispatch_queue(vci, peer, head, payload, len);
 		return;
 	}

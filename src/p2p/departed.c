@@ -115,7 +115,8 @@ void weft_departed_on_departed(struct weft_vci *vci, struct weft_peer *peer,
 		!weft_failure_is_known(vci, left.failed)) {
 		weft_dispatch_drop(vci, "malformed departure");
 	} else if (!comm) {
-		weft_dispatch_queue(vci, peer, head, payload, len);
+		if (!weft_vci_core_broken(vci, ctx))
+			weft_dispatch_queue(vci, peer, head, payload, len);
 	} else if (head->src >= (uint32_t)comm->remote_size ||
 		   weft_group_proc(comm->remote, head->src) != peer->proc) {
 		weft_dispatch_drop(vci, "departure under another rank");

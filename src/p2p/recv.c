@@ -123,6 +123,19 @@ bool weft_recv_other_locked(const struct weft_msg *msg, int32_t *tag_out)
 	return true;
 }
 
+/* An eager message of a communicator that this process does not have. */
+static __attribute__((cold)) void eager_without_comm(struct weft_vci *vci,
+	struct weft_peer *peer, const struct weft_wire_head *head,
+	const void *payload, size_t len)
+{
+	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
+
+	if (weft_vci_core_broken(vci, ctx))
+		weft_p2p_return_credit(peer, len);
+	else
+		weft_dispatch_queue(vci, peer, head, payload, len);
+}
+
 void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
@@ -131,7 +144,7 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 	int err;
 
 	if (weft_unlikely(!comm)) {
-		weft_dispatch_queue(vci, peer, head, payload, len);
+		eager_without_comm(vci, peer, head, payload, len);
 		return;
 	}
 	if (weft_unlikely(head->src >= (uint32_t)comm->remote_size)) {
@@ -156,6 +169,22 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 	weft_p2p_finish(req, err);
 }
 
+/* Refuses the announcement of a message on a communicator that was closed
+ * without a barrier. False if there was no such communicator. */
+static bool is_refused(struct weft_vci *vci, struct weft_peer *peer,
+	uint64_t ctx, uint64_t sreq)
+{
+	uint64_t why = weft_vci_core_broken(
+		vci, ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1));
+
+	if (!why)
+		return false;
+	weft_control_fin(peer, sreq,
+		why == WEFT_CORE_REVOKED ? WEFT_WIRE_REVOKED
+					 : WEFT_WIRE_PROC_FAILED + why);
+	return true;
+}
+
 void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
@@ -170,7 +199,8 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	}
 	if (!comm) {
-		weft_dispatch_queue(vci, peer, head, payload, len);
+		if (!is_refused(vci, peer, head->ctx, rts.sreq))
+			weft_dispatch_queue(vci, peer, head, payload, len);
 		return;
 	}
 	if (head->src >= (uint32_t)comm->remote_size) {
@@ -248,6 +278,8 @@ void weft_recv_on_coll_error(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	}
 	comm = weft_vci_core_comm(vci, ctx);
+	if (!comm && weft_vci_core_broken(vci, ctx))
+		return;
 	if (!comm) {
 		weft_dispatch_queue(vci, peer, head, payload, len);
 		return;

@@ -128,6 +128,8 @@ void weft_revoke_on_revoke(struct weft_vci *vci, struct weft_peer *peer,
 
 	if (!ctx || len)
 		weft_dispatch_drop(vci, "malformed revocation");
+	else if (!comm && weft_vci_core_broken(vci, ctx))
+		return; /* closed */
 	else if (!comm)
 		weft_dispatch_queue(vci, peer, head, payload, len);
 	else if (weft_group_rank_of(comm->group, peer->proc) < 0 &&

@@ -7,11 +7,24 @@
  * fails with the class REVOKED, local calls and the end of the communicator
  * succeed, and MPI_COMM_WORLD is as before.
  *
+ * Then one member revokes and frees communicators while another one still sends
+ * on them. Short messages between the two are eager afterwards: their credit
+ * was returned.
+ *
  * kill=1: in the last round the last rank is killed right after the call.
  */
 #include "mtest.h"
 
-enum { TAG = 3, LONG = 400000, N_ITEMS = 4 };
+enum {
+	TAG = 3,
+	LONG = 400000,
+	N_ITEMS = 4,
+	CLOSED = 100,
+	SENDS = 16,
+	SHORT = 1000
+};
+
+#define UNREAD_S 0.002
 
 static int buf[LONG], buf2[LONG];
 static int left, right; /* neighbours among the ranks that wait */
@@ -285,6 +298,55 @@ static void intercomm(void)
 	OK(MPI_Comm_free(&half));
 }
 
+/* Rank 0 sends on a communicator that rank 1 revokes and frees meanwhile. */
+static void send_to_closed(void)
+{
+	MPI_Request requests[SENDS];
+	MPI_Comm comm = make_comm(0);
+	double began;
+	int n = 0;
+
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	if (mtest.rank == 1)
+		OK(MPIX_Comm_revoke(comm));
+	began = mtest_now();
+	while (mtest.rank == 0 && mtest_now() - began < UNREAD_S)
+		; /* the revocation arrives, and is not read */
+	while (mtest.rank == 0 && n < SENDS &&
+		!MPI_Isend(buf, SHORT, MPI_INT, 1, TAG, comm, &requests[n]))
+		n++;
+	if (mtest.rank == 0)
+		(void)MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
+	OK(MPI_Comm_free(&comm));
+}
+
+/* Sends to a process that has not posted the receives complete if they are
+ * eager. */
+static void check_eager(void)
+{
+	double began = mtest_now();
+	MPI_Request requests[SENDS];
+	int is_done = 0;
+
+	for (int i = 0; mtest.rank == 0 && i < SENDS; i++)
+		OK(MPI_Isend(buf, SHORT, MPI_INT, 1, TAG, MPI_COMM_WORLD,
+			&requests[i]));
+	if (mtest.rank == 0) {
+		while (!is_done && mtest_now() - began < MTEST_SOON_S)
+			OK(MPI_Testall(SENDS, requests, &is_done,
+				MPI_STATUSES_IGNORE));
+		CHECK(is_done, "short sends are eager");
+		OK(MPI_Send(NULL, 0, MPI_INT, 1, TAG + 1, MPI_COMM_WORLD));
+		OK(MPI_Waitall(SENDS, requests, MPI_STATUSES_IGNORE));
+	} else if (mtest.rank == 1) {
+		OK(MPI_Recv(NULL, 0, MPI_INT, 0, TAG + 1, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE));
+		for (int i = 0; i < SENDS; i++)
+			OK(MPI_Recv(buf, SHORT, MPI_INT, 0, TAG, MPI_COMM_WORLD,
+				MPI_STATUS_IGNORE));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int n = (int)(sizeof(calls) / sizeof(calls[0]));
@@ -298,6 +360,9 @@ int main(int argc, char **argv)
 		one_round(i, i % 3 ? 8 : 0, 0);
 	one_round(7, 8, 0);
 	intercomm();
+	for (int i = 0; i < CLOSED; i++)
+		send_to_closed();
+	check_eager();
 	if (is_killed)
 		one_round(0, 8, 1);
 	return mtest_finish();
