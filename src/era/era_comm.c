@@ -468,7 +468,8 @@ void weft_era_comm_forget(struct weft_comm *comm)
 	if (!s)
 		return;
 	end_all_calls(s);
-	if ((comm->failed || weft_comm_is_revoked(comm)) &&
+	if ((comm->failed || weft_comm_is_revoked(comm) ||
+		    weft_failed_in(comm->group)) &&
 		weft_era_seq(s->era)) {
 		s->is_kept = true;
 		comm->is_kept = true;
