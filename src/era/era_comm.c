@@ -203,19 +203,10 @@ static struct era_state *era_create(struct weft_comm *comm)
 /* Passes the known deaths to the machine. */
 static void pass_deaths(struct era_state *s)
 {
-	struct weft_group *group;
-
 	s->has_missed = false;
-	if (weft_failed_group(s->comm, UINT32_MAX, &group))
-		return;
-	for (uint32_t i = 0; i < group->size; i++) {
-		int32_t rank = weft_group_rank_of(
-			s->comm->group, weft_group_proc(group, i));
-
-		if (rank >= 0)
-			weft_era_died(s->era, (uint32_t)rank, &era_ops, s);
-	}
-	weft_group_put(group);
+	for (uint32_t i = 0; i < s->group->size; i++)
+		if (weft_failed_is(weft_group_proc(s->group, i)))
+			weft_era_died(s->era, i, &era_ops, s);
 }
 
 /* Starts a call in the machine, if the agreement before it is decided. */
