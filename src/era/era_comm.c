@@ -203,10 +203,15 @@ static struct era_state *era_create(struct weft_comm *comm)
 /* Passes the known deaths to the machine. */
 static void pass_deaths(struct era_state *s)
 {
+	uint32_t n_dead = 0;
+
 	s->has_missed = false;
 	for (uint32_t i = 0; i < s->group->size; i++)
-		if (weft_failed_is(weft_group_proc(s->group, i)))
+		if (weft_failed_is(weft_group_proc(s->group, i))) {
 			weft_era_died(s->era, i, &era_ops, s);
+			n_dead++;
+		}
+	s->is_too_large |= n_dead > DEAD_MAX;
 }
 
 /* Starts a call in the machine, if the agreement before it is decided. */
