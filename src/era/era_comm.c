@@ -221,6 +221,9 @@ static void begin_call(struct era_state *s, struct weft_era_call *call)
 	uint64_t *acked = s->sets[0];
 	struct weft_group *group;
 
+	/* also those that only another member has reported */
+	if (weft_failed_in(s->group))
+		pass_deaths(s);
 	memset(acked, 0, n_words * sizeof(*acked));
 	call->err = weft_failed_group(s->comm, s->comm->n_acked, &group);
 	for (uint32_t i = 0; !call->err && i < group->size; i++) {
