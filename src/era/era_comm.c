@@ -225,17 +225,14 @@ static void begin_call(struct era_state *s, struct weft_era_call *call)
 	if (weft_failed_in(s->group))
 		pass_deaths(s);
 	memset(acked, 0, n_words * sizeof(*acked));
-	call->err = weft_failed_group(s->comm, s->comm->n_acked, &group);
-	for (uint32_t i = 0; !call->err && i < group->size; i++) {
-		int32_t rank = weft_group_rank_of(
-			s->comm->group, weft_group_proc(group, i));
-
-		if (rank >= 0)
-			weft_era_set_add(acked, (uint32_t)rank);
-	}
-	if (!call->err)
+	/* without memory, no failure is acknowledged */
+	if (!weft_failed_group(s->comm, s->comm->n_acked, &group)) {
+		for (uint32_t i = 0; i < group->size; i++)
+			weft_era_set_add(
+				acked, (uint32_t)weft_group_rank_of(s->group,
+					       weft_group_proc(group, i)));
 		weft_group_put(group);
-	call->err = 0; /* without memory, no failure is acknowledged */
+	}
 	call->seq = weft_era_start(s->era, call->flag, acked, &era_ops, s);
 }
 
