@@ -364,8 +364,8 @@ static void on_era(struct weft_vci *vci, struct weft_peer *peer,
 	if (s)
 		era_receive(s, head->src, &wire,
 			(const char *)payload + sizeof(wire));
-	else
-		weft_dispatch_drop(vci, "out of memory");
+	else /* the peer does not repeat the message */
+		weft_peer_fail(peer, WEFT_ERR_NOMEM);
 }
 
 /* A state whose machine has to learn of a death, and handles no event now. */
