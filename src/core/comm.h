@@ -13,6 +13,7 @@
 #include "core/group.h"
 #include "core/match.h"
 #include "transport/peer.h"
+#include "transport/vci.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -69,6 +70,7 @@ struct weft_comm_p2p {	   /* src/p2p */
 	int *departed;	   /* by rank: 1 if the rank has departed, or the error
 			      of its last collective; only departed.c */
 	struct weft_unmatched_record *unmatched; /* only unmatched.c */
+	struct weft_progress_hook revoke_hook;	 /* only revoke.c */
 };
 
 struct weft_comm {

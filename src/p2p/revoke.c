@@ -87,35 +87,22 @@ void weft_revoke(struct weft_comm *comm)
 	}
 }
 
-/* REVOKE has arrived and is not forwarded yet. Destroyed by its hook. */
-struct revoke_arrived {
-	struct weft_progress_hook hook;
-	struct weft_comm *comm; /* referenced */
-};
-
 static void revoke_run(struct weft_progress_hook *hook)
 {
-	struct revoke_arrived *a =
-		weft_container_of(hook, struct revoke_arrived, hook);
+	struct weft_comm *comm =
+		weft_container_of(hook, struct weft_comm, p2p.revoke_hook);
 
-	revoke_finish(a->comm);
-	weft_comm_put(a->comm);
-	free(a);
+	revoke_finish(comm);
+	weft_comm_put(comm);
 }
 
 void weft_revoke_arrive_locked(struct weft_comm *comm)
 {
-	struct revoke_arrived *a = malloc(sizeof(*a));
-
-	weft_comm_get(comm);
-	if (!revoke_here(comm)) {
-		free(a);
-	} else if (!a) {
-		weft_dispatch_drop(comm->vci, "no memory to forward it");
-	} else {
-		a->hook.run = revoke_run;
-		a->comm = weft_comm_get(comm);
-		weft_vci_defer(comm->vci, &a->hook);
+	weft_comm_get(comm); /* ending a request may drop the last one */
+	if (revoke_here(comm)) {
+		comm->p2p.revoke_hook.run = revoke_run;
+		weft_vci_defer(comm->vci, &comm->p2p.revoke_hook);
+		weft_comm_get(comm); /* released by the hook */
 	}
 	weft_comm_put(comm);
 }
