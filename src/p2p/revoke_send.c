@@ -60,9 +60,10 @@ static void send_revoke(const struct weft_comm *comm, struct weft_peer *peer)
 		.src = (uint32_t)comm->rank,
 		.ctx = comm->ctx + WEFT_CTX_OFFSET_CTL,
 	};
+	int err = peer ? weft_peer_control(peer, &head, NULL, 0) : 0;
 
-	if (peer && peer->state != WEFT_PEER_FAILED)
-		(void)weft_peer_control(peer, &head, NULL, 0);
+	if (err) /* a member that receives no REVOKE may wait for ever */
+		weft_peer_fail(peer, err);
 }
 
 void weft_revoke_repeat(const struct weft_comm *comm, struct weft_peer *peer)
