@@ -426,7 +426,8 @@ void weft_recv_wait_more(
 	struct weft_vci *vci, struct weft_req *req, const char *call)
 {
 	weft_req_wait_more(vci, req, call);
-	weft_failure_end_pending(req);
+	if (weft_unlikely(!req->is_done))
+		weft_failure_end_pending(req);
 }
 
 int weft_recv(const struct weft_msg *msg, struct weft_status *status_out)
