@@ -63,7 +63,8 @@ static void on_agreed(struct weft_era_call *call)
 	int err = repair_check_kind(r);
 
 	err = err ? err : check_acked(r);
-	r->agreed(r->arg, (uint32_t)call->value.flag, err);
+	r->agreed(r->arg, (uint32_t)(call->err ? call->flag : call->value.flag),
+		err);
 	free(r);
 	weft_comm_put(comm);
 }

@@ -11,12 +11,15 @@
 #include "comm/create.h"
 
 /* Called when a started agreement is over, with the VCI's lock held. flag is
- * valid if err is 0 or WEFT_ERR_PEER. */
+ * valid if err is 0 or WEFT_ERR_PEER; this process's own, if another member has
+ * reported it as failed. */
 typedef void weft_repair_agreed_fn(void *arg, uint32_t flag, int err);
 
 /* Returns the AND of the members' flags in *flag. WEFT_ERR_PEER at all members
  * if a failed member is known to one of them and not acknowledged by all; *flag
- * is valid then, too. The second function does not block. */
+ * is valid then, too. WEFT_ERR_PEER also if another member has reported this
+ * process as failed; *flag is unchanged then. The second function does not
+ * block. */
 int weft_repair_agree(struct weft_comm *comm, uint32_t *flag);
 int weft_repair_agree_start(struct weft_comm *comm, uint32_t flag,
 	weft_repair_agreed_fn *agreed, void *arg);
