@@ -229,6 +229,8 @@ static void update_awaited(struct weft_blocked *b, const struct repair *r)
 {
 	uint32_t ranks[WEFT_BLOCKED_ABOVE];
 
+	/* an earlier agreement, if that one is still in progress */
+	b->join.round = weft_era_comm_begun(r->call.comm);
 	b->join.n = weft_era_comm_awaited(&r->call, ranks, WEFT_BLOCKED_ABOVE);
 	for (uint32_t i = 0; i < b->join.n; i++)
 		b->join.ranks[i] = (int32_t)ranks[i];
@@ -243,10 +245,7 @@ static void repair_wait(struct weft_comm *comm, const char *what,
 		.vci = comm->vci,
 		.comm = comm,
 		.what = what,
-		.join = {
-			.need = WEFT_WIRE_NEED_AGREE,
-			.round = r->call.seq,
-		},
+		.join = { .need = WEFT_WIRE_NEED_AGREE },
 	};
 
 	weft_blocked_begin(&blocked);
