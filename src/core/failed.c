@@ -15,12 +15,16 @@ static struct {
 	atomic_uint n;
 } failed;
 
+static uint32_t n_failed(void)
+{
+	return atomic_load_explicit(&failed.n, memory_order_relaxed);
+}
+
 /* The index of a process, or the number of processes if the list lacks it. The
  * lock is held. */
 static uint32_t failed_index(uint64_t proc)
 {
-	uint32_t n = atomic_load_explicit(&failed.n, memory_order_relaxed);
-	uint32_t i = 0;
+	uint32_t n = n_failed(), i = 0;
 
 	while (i < n && failed.procs[i] != proc)
 		i++;
@@ -49,7 +53,7 @@ static void failed_put(uint64_t proc, bool was_aborted)
 	uint32_t n, i;
 
 	weft_spin_acquire(&failed.spin);
-	n = atomic_load_explicit(&failed.n, memory_order_relaxed);
+	n = n_failed();
 	i = failed_index(proc);
 	if (i < n) {
 		failed.was_aborted[i] |= was_aborted;
@@ -81,7 +85,7 @@ bool weft_failed_was_aborted(uint64_t proc)
 
 	weft_spin_acquire(&failed.spin);
 	i = failed_index(proc);
-	was_aborted = i < failed.n && failed.was_aborted[i];
+	was_aborted = i < n_failed() && failed.was_aborted[i];
 	weft_spin_release(&failed.spin);
 	return was_aborted;
 }
@@ -91,7 +95,7 @@ int32_t weft_failed_first(const struct weft_group *group)
 	int32_t rank = WEFT_UNDEFINED;
 
 	weft_spin_acquire(&failed.spin);
-	for (uint32_t i = 0; i < failed.n && rank == WEFT_UNDEFINED; i++)
+	for (uint32_t i = 0; i < n_failed() && rank == WEFT_UNDEFINED; i++)
 		rank = weft_group_rank_of(group, failed.procs[i]);
 	weft_spin_release(&failed.spin);
 	return rank;
@@ -101,18 +105,17 @@ bool weft_failed_is(uint64_t proc)
 {
 	bool is_failed;
 
-	if (!atomic_load_explicit(&failed.n, memory_order_relaxed))
+	if (!n_failed())
 		return false;
 	weft_spin_acquire(&failed.spin);
-	is_failed = failed_index(proc) < failed.n;
+	is_failed = failed_index(proc) < n_failed();
 	weft_spin_release(&failed.spin);
 	return is_failed;
 }
 
 bool weft_failed_in(const struct weft_group *group)
 {
-	return atomic_load_explicit(&failed.n, memory_order_relaxed) &&
-	       weft_failed_first(group) != WEFT_UNDEFINED;
+	return n_failed() && weft_failed_first(group) != WEFT_UNDEFINED;
 }
 
 /* Writes the failed members of a communicator, max at most, to procs, which may
@@ -123,7 +126,7 @@ static uint32_t failed_members(
 	uint32_t n = 0;
 
 	weft_spin_acquire(&failed.spin);
-	for (uint32_t i = 0; i < failed.n && n < max; i++) {
+	for (uint32_t i = 0; i < n_failed() && n < max; i++) {
 		uint64_t proc = failed.procs[i];
 
 		if (weft_group_rank_of(comm->group, proc) < 0 &&
