@@ -100,7 +100,7 @@ int weft_comm_failed_rank(const struct weft_comm *comm, int32_t rank)
 		weft_group_proc(comm->remote, (uint32_t)rank));
 }
 
-static int set_failed_proc(const struct weft_comm *comm, uint64_t proc)
+int weft_comm_failed_proc(const struct weft_comm *comm, uint64_t proc)
 {
 	int32_t rank = weft_group_rank_of(comm->remote, proc);
 
@@ -112,7 +112,7 @@ static int set_failed_proc(const struct weft_comm *comm, uint64_t proc)
 
 int weft_comm_failed(const struct weft_comm *comm)
 {
-	return set_failed_proc(comm, comm->failed - 1);
+	return weft_comm_failed_proc(comm, comm->failed - 1);
 }
 
 int weft_comm_explain(const struct weft_comm *comm, int err)
@@ -127,7 +127,7 @@ int weft_comm_explain(const struct weft_comm *comm, int err)
 	else if (failed &&
 		 (weft_group_rank_of(comm->group, failed - 1) >= 0 ||
 			 weft_group_rank_of(comm->remote, failed - 1) >= 0))
-		set_failed_proc(comm, failed - 1);
+		weft_comm_failed_proc(comm, failed - 1);
 	weft_vci_unlock(comm->vci);
 	return err;
 }

@@ -177,9 +177,10 @@ const char *weft_comm_label(const struct weft_comm *comm);
 
 /* Return WEFT_ERR_PEER and describe it: the rank, the communicator, window or
  * file, and how the process ended. The first function names the member in
- * comm->failed, the second this rank of the remote group. The member must have
- * failed. VCI's lock held. */
+ * comm->failed, the second this process, the third this rank of the remote
+ * group. The member must have failed. VCI's lock held. */
 int weft_comm_failed(const struct weft_comm *comm);
+int weft_comm_failed_proc(const struct weft_comm *comm, uint64_t proc);
 int weft_comm_failed_rank(const struct weft_comm *comm, int32_t rank);
 
 /* Returns err. If err is a WEFT_ERR_PEER whose description does not name this

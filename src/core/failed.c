@@ -118,6 +118,12 @@ bool weft_failed_in(const struct weft_group *group)
 	return n_failed() && weft_failed_first(group) != WEFT_UNDEFINED;
 }
 
+static bool has_member(const struct weft_comm *comm, uint64_t proc)
+{
+	return weft_group_rank_of(comm->group, proc) >= 0 ||
+	       weft_group_rank_of(comm->remote, proc) >= 0;
+}
+
 /* Writes the failed members of a communicator, max at most, to procs, which may
  * be NULL, and returns their number. */
 static uint32_t failed_members(
@@ -127,23 +133,29 @@ static uint32_t failed_members(
 
 	weft_spin_acquire(&failed.spin);
 	for (uint32_t i = 0; i < n_failed() && n < max; i++) {
-		uint64_t proc = failed.procs[i];
-
-		if (weft_group_rank_of(comm->group, proc) < 0 &&
-			weft_group_rank_of(comm->remote, proc) < 0)
+		if (!has_member(comm, failed.procs[i]))
 			continue;
 		if (procs)
-			procs[n] = proc;
+			procs[n] = failed.procs[i];
 		n++;
 	}
 	weft_spin_release(&failed.spin);
 	return n;
 }
 
-bool weft_failed_is_unacked(const struct weft_comm *comm)
+uint64_t weft_failed_unacked(const struct weft_comm *comm)
 {
-	return comm->failed &&
-	       failed_members(comm, NULL, UINT32_MAX) > comm->n_acked;
+	uint64_t unacked = 0;
+	uint32_t n = 0;
+
+	if (!comm->failed)
+		return 0;
+	weft_spin_acquire(&failed.spin);
+	for (uint32_t i = 0; i < n_failed() && !unacked; i++)
+		if (has_member(comm, failed.procs[i]) && n++ == comm->n_acked)
+			unacked = failed.procs[i] + 1;
+	weft_spin_release(&failed.spin);
+	return unacked;
 }
 
 int weft_failed_group(

@@ -31,9 +31,10 @@ bool weft_failed_was_aborted(uint64_t proc);
  */
 int32_t weft_failed_first(const struct weft_group *group);
 
-/* True if the program has not acknowledged all failed members that are known.
- * VCI's lock held. */
-bool weft_failed_is_unacked(const struct weft_comm *comm);
+/* The failed member that was reported first among those that the program has
+ * not acknowledged: its process number + 1. 0: all are acknowledged. VCI's lock
+ * held. */
+uint64_t weft_failed_unacked(const struct weft_comm *comm);
 
 /* Creates the group of the first n failed members of a communicator, or of all
  * of them if there are fewer, in the order of the list. Later groups of the

@@ -31,8 +31,7 @@ static bool must_end(const struct weft_req *req)
 {
 	if (weft_failure_prevents(req->comm, req->ctx, req->tag))
 		return true;
-	return req->src < 0 && req->on_done &&
-	       weft_failed_is_unacked(req->comm);
+	return req->src < 0 && req->on_done && weft_failed_unacked(req->comm);
 }
 
 /* True if the receive may wait for a message from this peer. */

@@ -90,6 +90,15 @@ static int failed_peer(const struct weft_comm *comm, int32_t rank,
 				 peer->why ? peer->why : "");
 }
 
+/* Names the first failed member that is not acknowledged, if there is one. */
+static int failed_unacked(const struct weft_comm *comm)
+{
+	uint64_t failed = weft_failed_unacked(comm);
+
+	return weft_comm_failed_proc(
+		comm, (failed ? failed : comm->failed) - 1);
+}
+
 int weft_failure_source(struct weft_comm *comm, int32_t rank)
 {
 	struct weft_peer *peer;
@@ -98,8 +107,8 @@ int weft_failure_source(struct weft_comm *comm, int32_t rank)
 		return 0;
 	if (weft_comm_is_revoked(comm))
 		return weft_comm_revoked(comm);
-	if (rank < 0 && weft_failed_is_unacked(comm))
-		return weft_comm_failed(comm);
+	if (rank < 0 && weft_failed_unacked(comm))
+		return failed_unacked(comm);
 	if (rank < 0)
 		return weft_departed_source(comm, rank);
 	peer = weft_comm_peer(comm, (uint32_t)rank);
@@ -119,7 +128,7 @@ void weft_failure_explain(const struct weft_req *req)
 		rank = req->src;
 	if (rank < 0 || rank >= comm->remote_size ||
 		weft_failure_source(comm, rank) != WEFT_ERR_PEER)
-		weft_comm_failed(comm);
+		failed_unacked(comm);
 }
 
 /* 0, or the reason why a receive that has to wait cannot complete normally. */
@@ -159,14 +168,14 @@ bool weft_failure_is_pending(const struct weft_req *req)
 {
 	return weft_req_is_posted(req) && req->src < 0 &&
 	       weft_p2p_offset_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P &&
-	       weft_failed_is_unacked(req->comm);
+	       weft_failed_unacked(req->comm);
 }
 
 int weft_failure_describe_pending(const struct weft_comm *comm)
 {
 	char why[300];
 
-	weft_comm_failed(comm);
+	failed_unacked(comm);
 	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(WEFT_ERR_PEER));
 	return weft_err_set(WEFT_ERR_FAILED_PENDING,
 		"%s; the receive is still active, and waits for the others "
@@ -179,5 +188,5 @@ void weft_failure_end_pending(struct weft_req *req)
 	if (req->is_done || !weft_failure_is_pending(req))
 		return;
 	weft_match_withdraw(&req->comm->match, req);
-	weft_p2p_finish(req, weft_comm_failed(req->comm));
+	weft_p2p_finish(req, failed_unacked(req->comm));
 }

@@ -4,7 +4,8 @@
  *
  * Of four processes, rank 3 is killed, and then rank 1. The others list the
  * failures in an order that does not change, on intracommunicators and on an
- * intercommunicator, and acknowledge them on each communicator apart.
+ * intercommunicator, and acknowledge them on each communicator apart. Errors
+ * name a failure that is not acknowledged.
  */
 #include "mtest.h"
 
@@ -123,6 +124,21 @@ static void first_failure(void)
 	OK(MPI_Send(&x, 1, MPI_INT, 1, TAG, copy));
 }
 
+/* A receive from any source names the failure that is not acknowledged. */
+static void name_unacked(void)
+{
+	MPI_Request request;
+	int x = 0, rc;
+
+	OK(MPI_Irecv(&x, 1, MPI_INT, MPI_ANY_SOURCE, TAG, copy, &request));
+	rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED_PENDING &&
+			strstr(mtest_error(rc), "rank 1 of"),
+		"the error names rank 1: %s", mtest_error(rc));
+	OK(MPI_Cancel(&request));
+	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
 static void second_failure(void)
 {
 	static const int ranks[] = { 3, 1 };
@@ -132,6 +148,7 @@ static void second_failure(void)
 	check_failed(copy, ranks, 2, "after the second failure");
 	check_failed(inter, ranks, 2, "both groups of the intercommunicator");
 	check_acked(copy, ranks, 1, "only the first is acknowledged");
+	name_unacked();
 	CHECK(acked(copy, 9) == 2, "more than there are acknowledges all");
 	CHECK(acked(copy, 1) == 2, "an acknowledgement is not withdrawn");
 	check_acked(inter, NULL, 0, "the intercommunicator");
