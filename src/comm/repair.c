@@ -43,17 +43,12 @@ static int repair_check_kind(const struct repair *r)
 
 static int check_acked(const struct repair *r)
 {
-	const struct weft_era_value *value = &r->call.value;
-	uint32_t rank = 0;
-
-	if (value->is_acked)
+	if (r->call.value.is_acked)
 		return 0;
-	while (!weft_era_set_has(value->failed, rank))
-		rank++;
 	return weft_err_set(WEFT_ERR_PEER,
-		"members of communicator \"%s\" have failed, for example rank "
-		"%d, and not all members have acknowledged that",
-		weft_comm_label(r->call.comm), (int)rank);
+		"members of communicator \"%s\" have failed, and not all "
+		"members have acknowledged that",
+		weft_comm_label(r->call.comm));
 }
 
 static void on_agreed(struct weft_era_call *call)
