@@ -63,12 +63,13 @@ int PMPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_funct
 /* ---- process failures: User Level Failure Mitigation of the MPI Forum ----
  *
  * The error classes are not part of the standard ABI. Compare classes
- * (MPI_Error_class), not codes. A process of the operation has failed; a receive
- * from any source waits although a member has failed, and may still complete;
- * the communicator is revoked. */
+ * (MPI_Error_class), not codes. */
 #define MPIX_HAVE_FT 1
+/* A process of the operation has failed. */
 #define MPIX_ERR_PROC_FAILED 101
+/* A receive from any source is still active, although a member has failed. */
 #define MPIX_ERR_PROC_FAILED_PENDING 102
+/* The communicator is revoked. */
 #define MPIX_ERR_REVOKED 103
 
 /* Attribute of communicators: an address of an int, 1 if the launcher lets the
@@ -102,7 +103,8 @@ int PMPIX_Comm_revoke(MPI_Comm comm);
 int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
 int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
 
-/* The earlier form of the first two. */
+/* Older calls for the same: MPIX_Comm_get_failed and MPIX_Comm_ack_failed
+ * replace them. */
 int MPIX_Comm_failure_ack(MPI_Comm comm);
 int PMPIX_Comm_failure_ack(MPI_Comm comm);
 int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
