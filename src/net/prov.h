@@ -28,8 +28,8 @@ enum { WEFT_PROV_FORMS = 4 };
  * thread; their arguments are lent. */
 struct weft_prov {
 	const char *name; /* its name in WEFT_PROVIDER */
-	const char *note; /* reason for its use, or for none unless named, a
-			   * phrase */
+	const char *note; /* a phrase: the reason for its use, or why it is used
+			   * only if named */
 	enum weft_prov_use use;
 	bool is_one_host; /* reaches processes of this host only */
 	bool has_iface;	  /* domains are network interfaces: the loopback is
