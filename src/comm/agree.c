@@ -142,9 +142,9 @@ static void agree_swap(struct weft_agree *a)
 		memcpy(a->buf, &word, sizeof(word));
 	if (!a->comm->is_inter)
 		return;
-	/* The sides send words and records as separate messages, because both
-	 * sides order the words alike: my first word is the second one of the
-	 * other side. */
+	/* Words and records are separate messages, because each side stores its
+	 * own word first: the word at index 0 here is received at index 1
+	 * there. */
 	agree_post(a, false, a->comm, 0, a->buf + sizeof(word), sizeof(word));
 	agree_post(a, true, a->comm, 0, a->buf, sizeof(word));
 	if (!a->len)
