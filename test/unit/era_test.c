@@ -13,9 +13,10 @@
  *   - a result never changes
  *   - the flag is the AND of the flags of members that have called, and of all
  *     that live; the failed members have died; they are acknowledged only if
- * all living members have acknowledged them In a state without a further event
- * but deaths, every living member has the results of all agreements. No order
- * of events repeats a state.
+ *     all living members have acknowledged them.
+ *
+ * In a state without further events except deaths, every living member has the
+ * results of all agreements. No order of events repeats a state.
  *
  * Deaths are noticed by all members, or only by those that wait for the dead
  * member (is_sparse). With the argument "full", the test explores more members
