@@ -387,8 +387,10 @@ static void wait_check_due(struct weft_wait *wait, uint64_t now)
 					   FRESH_MS * (WEFT_NS_PER_S / 1000));
 	if (!wait->is_asking && (is_due || is_watched)) {
 		wait_ask(wait, now);
-		wait->is_asking_for_monitor = !is_due;
+		wait->is_asking_for_monitor = true;
 	}
+	if (is_due)
+		wait->is_asking_for_monitor = false;
 	if (wait->is_asking && has_answers(wait, now)) {
 		wait->is_asking = false;
 		wait_publish_edges(wait);
