@@ -38,7 +38,10 @@ bool weft_run_mpir_is_debugged(void)
 
 void weft_run_mpir_trace(void)
 {
-	(void)ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	/* the launcher may be traced with its children, or the kernel forbids
+	 * tracing: the process then stops before exec() */
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+		raise(SIGSTOP);
 }
 
 /* If the process could not execute its program, it has ended; the launcher's

@@ -23,8 +23,8 @@ typedef struct {
  * first instruction. */
 bool weft_run_mpir_is_debugged(void);
 
-/* Stops a process that has called weft_run_mpir_trace() at its exec(). Returns
- * when it has stopped. */
+/* Stops a process that has called weft_run_mpir_trace() at its exec(), or
+ * before it. Returns when it has stopped. */
 void weft_run_mpir_hold(pid_t pid);
 
 /* The process: lets the launcher stop it at its next exec(). */
