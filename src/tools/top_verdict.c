@@ -173,10 +173,17 @@ static void collect_missing_ranks(
 			!proc->facts.n_missing)
 			continue;
 		other = top_proc_of(job, (uint32_t)proc->facts.missing);
-		if (!other || !other->is_waiting || other->state == 'T')
-			add_missing_rank(
-				verdict, (uint32_t)proc->facts.missing);
+		if (other && other->is_waiting && other->state != 'T')
+			continue;
+		add_missing_rank(verdict, (uint32_t)proc->facts.missing);
+		if (verdict->n_missing < proc->facts.n_missing)
+			verdict->n_missing = proc->facts.n_missing;
 	}
+}
+
+static unsigned wait_seconds(const struct weft_top_proc *proc)
+{
+	return (unsigned)((proc->now.at_ns - proc->since_ns) / WEFT_NS_PER_S);
 }
 
 static const struct weft_top_proc *longest_of(const struct weft_top_job *job)
@@ -191,24 +198,34 @@ static const struct weft_top_proc *longest_of(const struct weft_top_job *job)
 	return longest;
 }
 
+static void judge_one_missing(const struct weft_top_job *job,
+	const struct weft_top_proc *longest, struct weft_top_verdict *verdict)
+{
+	char one[240], others[40] = "";
+
+	describe_missing(job, verdict->ranks[0], one, sizeof(one));
+	if (verdict->n_missing > 1)
+		snprintf(others, sizeof(others), ", and %u other rank%s",
+			verdict->n_missing - 1,
+			verdict->n_missing > 2 ? "s" : "");
+	snprintf(verdict->sentence, sizeof(verdict->sentence),
+		"The job waits for %s%s: %u of %u ranks wait, rank %u for "
+		"%u s.",
+		one, others, verdict->n_waiting, job->size, longest->rank,
+		wait_seconds(longest));
+}
+
 static void judge_waits(
 	const struct weft_top_job *job, struct weft_top_verdict *verdict)
 {
 	const struct weft_top_proc *longest = longest_of(job);
-	unsigned seconds = (unsigned)((longest->now.at_ns - longest->since_ns) /
-				      WEFT_NS_PER_S);
-	char who[300] = "", one[240];
+	char who[300] = "";
 	size_t used = 0;
 
 	collect_missing_ranks(job, verdict);
 	verdict->state = WEFT_TOP_WAITS;
 	if (verdict->n_ranks == 1) {
-		describe_missing(job, verdict->ranks[0], one, sizeof(one));
-		snprintf(verdict->sentence, sizeof(verdict->sentence),
-			"The job waits for %s: %u of %u ranks wait, rank %u "
-			"for %u s.",
-			one, verdict->n_waiting, job->size, longest->rank,
-			seconds);
+		judge_one_missing(job, longest, verdict);
 		return;
 	}
 	for (uint32_t i = 0; i < weft_min(verdict->n_ranks, NAMED); i++)
@@ -218,7 +235,7 @@ static void judge_waits(
 		"%u of %u ranks wait%s%s, rank %u for %u s %s.",
 		verdict->n_waiting, job->size, who,
 		verdict->n_ranks > NAMED ? " and others" : "", longest->rank,
-		seconds, longest->text);
+		wait_seconds(longest), longest->text);
 }
 
 /* ---- motion ---- */

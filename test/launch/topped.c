@@ -2,7 +2,8 @@
 /*
  * topped: a job for weft-top and gdb that never ends. hung: each rank receives
  * from the next one before it sends. slow: the last rank sleeps between
- * barriers. healthy: ranks exchange 64 KiB with their neighbours
+ * barriers. asleep: the first rank finalizes and the others sleep. healthy:
+ * ranks exchange 64 KiB with their neighbours
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -34,6 +35,14 @@ static void be_slow(int rank, int size)
 	}
 }
 
+static void sleep_but_first(int rank)
+{
+	if (!rank)
+		MPI_Finalize();
+	for (;;)
+		sleep(20);
+}
+
 static void be_healthy(int rank, int size)
 {
 	static char out[65536], in[65536];
@@ -63,6 +72,8 @@ int main(int argc, char **argv)
 		hang(rank, size);
 	else if (!strcmp(how, "slow"))
 		be_slow(rank, size);
+	else if (!strcmp(how, "asleep"))
+		sleep_but_first(rank);
 	else
 		be_healthy(rank, size);
 	MPI_Finalize();
