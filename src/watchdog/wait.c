@@ -279,23 +279,45 @@ static void collect_edges(struct weft_wait *wait)
 	collect_clause(wait, 0);
 }
 
+static bool wait_is_missing(const struct weft_wait_proc *o)
+{
+	return !(o->has_answered && o->met == WEFT_WIRE_MET) &&
+	       !wait_is_waiting(o);
+}
+
+/* True if an entry before the one with this index counts for its process. */
+static bool is_counted(const struct weft_wait_view *view, uint32_t i)
+{
+	for (uint32_t k = 0; k < i; k++)
+		if (view->procs[k].proc == view->procs[i].proc &&
+			wait_is_missing(&view->procs[k]))
+			return true;
+	return false;
+}
+
 /* Counts the processes for which the wait waits, and which do not wait
  * themselves. */
-static void collect_missing(struct weft_wait *wait)
+static uint32_t count_missing(
+	const struct weft_wait_view *view, uint64_t *first_out)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < view->n_procs; i++) {
+		if (!wait_is_missing(&view->procs[i]) || is_counted(view, i))
+			continue;
+		if (!n++)
+			*first_out = view->procs[i].proc;
+	}
+	return n;
+}
+
+static void set_missing(struct weft_wait *wait, uint32_t n, uint64_t first)
 {
 	const struct weft_wait_view *view = wait->view;
 	struct weft_wait_facts *facts = &wait->facts;
 
-	facts->n_missing = 0;
-	for (uint32_t i = 0; i < view->n_procs; i++) {
-		const struct weft_wait_proc *o = &view->procs[i];
-
-		if ((o->has_answered && o->met == WEFT_WIRE_MET) ||
-			wait_is_waiting(o))
-			continue;
-		if (!facts->n_missing++)
-			facts->missing = o->proc;
-	}
+	facts->n_missing = n;
+	facts->missing = first;
 	if (!facts->object[0] && view->n_needs)
 		memcpy(facts->object, view->needs[0].label,
 			sizeof(facts->object));
@@ -306,6 +328,8 @@ static void wait_publish_edges(struct weft_wait *wait)
 {
 	bool is_single_call = wait_is_single_call();
 	struct weft_wire_edge *edges = NULL;
+	uint64_t first = 0;
+	uint32_t n = wait->view ? count_missing(wait->view, &first) : 0;
 
 	if (!wait->edges)
 		edges = calloc(WEFT_WIRE_EDGES, sizeof(*edges));
@@ -316,7 +340,7 @@ static void wait_publish_edges(struct weft_wait *wait)
 	if (wait->view && wait->edges)
 		collect_edges(wait);
 	if (wait->view)
-		collect_missing(wait);
+		set_missing(wait, n, first);
 	wait->is_sure = is_single_call && !wait->has_unasked;
 	wait->edges_ns = weft_now_ns();
 	weft_wait_unlock();
