@@ -172,6 +172,10 @@ static void collect_missing_ranks(
 		if (!waits_long(proc) || !proc->edges_ns ||
 			!proc->facts.n_missing)
 			continue;
+		if (proc->facts.missing >> 32 != proc->page.proc >> 32) {
+			verdict->is_elsewhere = true;
+			continue;
+		}
 		other = top_proc_of(job, (uint32_t)proc->facts.missing);
 		if (other && other->is_waiting && other->state != 'T')
 			continue;
@@ -201,6 +205,9 @@ static const struct weft_top_proc *longest_of(const struct weft_top_job *job)
 static void judge_one_missing(const struct weft_top_job *job,
 	const struct weft_top_proc *longest, struct weft_top_verdict *verdict)
 {
+	const char *elsewhere = verdict->is_elsewhere
+					? ", and for processes of other jobs"
+					: "";
 	char one[240], others[40] = "";
 
 	describe_missing(job, verdict->ranks[0], one, sizeof(one));
@@ -209,16 +216,17 @@ static void judge_one_missing(const struct weft_top_job *job,
 			verdict->n_missing - 1,
 			verdict->n_missing > 2 ? "s" : "");
 	snprintf(verdict->sentence, sizeof(verdict->sentence),
-		"The job waits for %s%s: %u of %u ranks wait, rank %u for "
+		"The job waits for %s%s%s: %u of %u ranks wait, rank %u for "
 		"%u s.",
-		one, others, verdict->n_waiting, job->size, longest->rank,
-		wait_seconds(longest));
+		one, others, elsewhere, verdict->n_waiting, job->size,
+		longest->rank, wait_seconds(longest));
 }
 
 static void judge_waits(
 	const struct weft_top_job *job, struct weft_top_verdict *verdict)
 {
 	const struct weft_top_proc *longest = longest_of(job);
+	const char *elsewhere = "";
 	char who[300] = "";
 	size_t used = 0;
 
@@ -231,11 +239,14 @@ static void judge_waits(
 	for (uint32_t i = 0; i < weft_min(verdict->n_ranks, NAMED); i++)
 		used += (size_t)snprintf(who + used, sizeof(who) - used, "%s%u",
 			i ? ", " : " for ranks ", verdict->ranks[i]);
+	if (verdict->is_elsewhere)
+		elsewhere = used ? ", and for processes of other jobs"
+				 : " for processes of other jobs";
 	snprintf(verdict->sentence, sizeof(verdict->sentence),
-		"%u of %u ranks wait%s%s, rank %u for %u s %s.",
+		"%u of %u ranks wait%s%s%s, rank %u for %u s %s.",
 		verdict->n_waiting, job->size, who,
-		verdict->n_ranks > NAMED ? " and others" : "", longest->rank,
-		wait_seconds(longest), longest->text);
+		verdict->n_ranks > NAMED ? " and others" : "", elsewhere,
+		longest->rank, wait_seconds(longest), longest->text);
 }
 
 /* ---- motion ---- */

@@ -2,8 +2,9 @@
 /*
  * topped: a job for weft-top and gdb that never ends. hung: each rank receives
  * from the next one before it sends. slow: the last rank sleeps between
- * barriers. asleep: the first rank finalizes and the others sleep. healthy:
- * ranks exchange 64 KiB with their neighbours
+ * barriers. asleep: the first rank finalizes and the others sleep. apart: each
+ * rank receives from a spawned process that sleeps. healthy: ranks exchange
+ * 64 KiB with their neighbours
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -47,6 +48,17 @@ static void sleep_but_first(int rank)
 		sleep(20);
 }
 
+static void wait_for_spawned(char *program)
+{
+	char asleep[] = "asleep", *argv[] = { asleep, NULL };
+	MPI_Comm inter;
+	int word;
+
+	MPI_Comm_spawn(program, argv, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
+		&inter, MPI_ERRCODES_IGNORE);
+	MPI_Recv(&word, 1, MPI_INT, 1, 7, inter, MPI_STATUS_IGNORE);
+}
+
 static void be_healthy(int rank, int size)
 {
 	static char out[65536], in[65536];
@@ -78,6 +90,8 @@ int main(int argc, char **argv)
 		be_slow(rank, size);
 	else if (!strcmp(how, "asleep"))
 		sleep_but_first(rank);
+	else if (!strcmp(how, "apart"))
+		wait_for_spawned(argv[0]);
 	else
 		be_healthy(rank, size);
 	MPI_Finalize();
