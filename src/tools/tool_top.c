@@ -126,6 +126,7 @@ static int top_watch(void)
 {
 	char why[WEFT_TOP_WHY];
 	struct weft_top_job job;
+	bool was_shown = false;
 
 	if (!weft_top_job_find(&job, &top_options.want, why)) {
 		fprintf(stderr, "weft-top: %s\n", why);
@@ -134,6 +135,7 @@ static int top_watch(void)
 	read_whole(&job);
 	while (job.n) {
 		top_show(&job);
+		was_shown = true;
 		if (top_options.is_once)
 			break;
 		weft_top_job_watch(&job);
@@ -143,7 +145,7 @@ static int top_watch(void)
 	if (!job.n)
 		fprintf(stderr, "weft-top: job %s has ended\n", job.name);
 	weft_top_job_fini(&job);
-	return 0;
+	return was_shown ? 0 : EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)
