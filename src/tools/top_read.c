@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "base/clock.h"
 #include "base/handle.h"
+#include "base/plain.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -316,6 +317,9 @@ static int open_page(
 		page_out->magic == WEFT_MONITOR_MAGIC && page_out->pid == pid) {
 		page_out->job[sizeof(page_out->job) - 1] = '\0';
 		page_out->build[sizeof(page_out->build) - 1] = '\0';
+		/* both are printed */
+		weft_plain(page_out->job, sizeof(page_out->job));
+		weft_plain(page_out->build, sizeof(page_out->build));
 		return fd;
 	}
 	close(fd);
