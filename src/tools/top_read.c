@@ -139,18 +139,21 @@ static void take_note(
  * counts. */
 static bool read_waits(struct weft_top_proc *proc)
 {
-	struct weft_wait_registry registry, after;
+	const uint64_t changes = proc->page.registry +
+				 offsetof(struct weft_wait_registry, changes);
+	struct weft_wait_registry registry;
+	uint32_t before, after;
 	bool is_whole = false;
 
 	for (int i = 0; i < TRIES && !is_whole; i++) {
-		if (!top_fetch(proc, proc->page.registry, &registry,
-			    sizeof(registry)))
+		/* a read of its own: the words of one copy have no order */
+		if (!top_fetch(proc, changes, &before, sizeof(before)) ||
+			!top_fetch(proc, proc->page.registry, &registry,
+				sizeof(registry)))
 			return false;
 		is_whole = take_waits(proc, &registry) &&
-			   top_fetch(proc, proc->page.registry, &after,
-				   sizeof(after)) &&
-			   !(registry.changes & 1) &&
-			   registry.changes == after.changes;
+			   top_fetch(proc, changes, &after, sizeof(after)) &&
+			   !(before & 1) && before == after;
 	}
 	take_note(proc, &registry);
 	return true;
