@@ -161,21 +161,25 @@ static bool read_waits(struct weft_top_proc *proc)
 
 /* ---- counters ---- */
 
-static bool read_counters(struct weft_top_proc *proc)
+enum { CLOSED_MAX = WEFT_COUNTER_OWNERS * WEFT_TOP_COUNTERS };
+
+static bool fetch_closed(
+	const struct weft_top_proc *proc, uint64_t closed[CLOSED_MAX])
+{
+	return top_fetch(proc, proc->page.counters_closed, closed,
+		WEFT_COUNTER_OWNERS * weft_counter_count() * sizeof(*closed));
+}
+
+/* Adds the counters of all open objects. */
+static bool add_open_counters(
+	const struct weft_top_proc *proc, uint64_t sums[WEFT_TOP_COUNTERS])
 {
 	const size_t n = weft_counter_count();
-	uint64_t closed[WEFT_COUNTER_OWNERS * WEFT_TOP_COUNTERS];
-	uint64_t *sums = proc->now.counters;
 	struct weft_link link;
 	uint64_t at;
 
-	if (!top_fetch(proc, proc->page.counters_closed, closed,
-		    WEFT_COUNTER_OWNERS * n * sizeof(*closed)) ||
-		!top_fetch(proc, proc->page.counters_open, &link, sizeof(link)))
+	if (!top_fetch(proc, proc->page.counters_open, &link, sizeof(link)))
 		return false;
-	memset(sums, 0, sizeof(proc->now.counters));
-	for (size_t i = 0; i < WEFT_COUNTER_OWNERS * n; i++)
-		sums[i % n] += closed[i];
 	at = (uintptr_t)link.next;
 	for (int k = 0; at != proc->page.counters_open; k++) {
 		uint64_t from = at - offsetof(struct weft_counters, link);
@@ -186,6 +190,31 @@ static bool read_counters(struct weft_top_proc *proc)
 		for (size_t i = 0; i < n; i++)
 			sums[i] += ((const uint64_t *)&one)[i];
 		at = (uintptr_t)one.link.next;
+	}
+	return true;
+}
+
+/* An object that closes meanwhile moves its counters to the closed ones: if
+ * these change, the reading is repeated. Without a consistent reading, the last
+ * values remain. */
+static bool read_counters(struct weft_top_proc *proc)
+{
+	const size_t n = weft_counter_count();
+	uint64_t closed[CLOSED_MAX] = { 0 }, after[CLOSED_MAX] = { 0 };
+	bool is_whole = false;
+
+	for (int k = 0; k < TRIES && !is_whole; k++) {
+		uint64_t sums[WEFT_TOP_COUNTERS] = { 0 };
+
+		if (!fetch_closed(proc, closed))
+			return false;
+		is_whole = add_open_counters(proc, sums) &&
+			   fetch_closed(proc, after) &&
+			   !memcmp(closed, after, sizeof(closed));
+		for (size_t i = 0; i < WEFT_COUNTER_OWNERS * n; i++)
+			sums[i % n] += closed[i];
+		if (is_whole)
+			memcpy(proc->now.counters, sums, sizeof(sums));
 	}
 	return true;
 }
