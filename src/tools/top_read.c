@@ -516,9 +516,11 @@ static void take_proc(struct weft_top_job *job, struct found *found)
 		.page_fd = found->page_fd };
 	found->page_fd = -1;
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)proc->pid);
-	proc->mem_fd = strcmp(proc->page.build, build)
-			       ? -1
-			       : open(path, O_RDONLY | O_CLOEXEC);
+	proc->mem_fd = -1;
+	if (strcmp(proc->page.build, build) != 0)
+		return;
+	proc->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
+	proc->mem_errno = proc->mem_fd < 0 ? errno : 0;
 }
 
 static bool take_job(struct weft_top_job *job, const struct found_list *list)
@@ -538,14 +540,18 @@ static bool take_job(struct weft_top_job *job, const struct found_list *list)
 	return true;
 }
 
-/* Checks that the processes can be read: their build, and the permission. */
+/* Checks that some process can be read: its build, and the permission. */
 static bool check_job(const struct weft_top_job *job, char why[WEFT_TOP_WHY])
 {
 	const struct weft_top_proc *proc = &job->procs[0];
+	bool is_refused = proc->mem_errno == EACCES || proc->mem_errno == EPERM;
 	char build[WEFT_MONITOR_BUILD];
 
-	weft_monitor_print_build(build);
-	if (strcmp(proc->page.build, build)) {
+	for (size_t i = 0; i < job->n; i++)
+		if (job->procs[i].mem_fd >= 0)
+			return true;
+	if (!proc->mem_errno) {
+		weft_monitor_print_build(build);
 		snprintf(why, WEFT_TOP_WHY,
 			"process %d uses Weft %s, but this weft-top is of Weft "
 			"%s: use the weft-top of the installation that the job "
@@ -553,13 +559,13 @@ static bool check_job(const struct weft_top_job *job, char why[WEFT_TOP_WHY])
 			(int)proc->pid, proc->page.build, build);
 		return false;
 	}
-	if (proc->mem_fd >= 0)
-		return true;
 	snprintf(why, WEFT_TOP_WHY,
-		"the kernel refuses to show the memory of process %d: %s. "
-		"With kernel.yama.ptrace_scope 2 or 3 only root may read it; "
-		"with 1, the process must use shared memory (WEFT_SHM)",
-		(int)proc->pid, strerror(EACCES));
+		"cannot open the memory of process %d: %s%s", (int)proc->pid,
+		strerror(proc->mem_errno),
+		is_refused ? ". With kernel.yama.ptrace_scope 2 or 3 only root "
+			     "may read it; with 1, the process must use shared "
+			     "memory (WEFT_SHM)"
+			   : "");
 	return false;
 }
 

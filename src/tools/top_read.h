@@ -42,6 +42,7 @@ struct weft_top_proc {
 	pid_t pid;
 	uint32_t rank;
 	int mem_fd;
+	int mem_errno; /* if mem_fd is negative; 0: of another build */
 	int page_fd;
 	bool is_readable; /* else only what /proc shows is known */
 	char state;	  /* of the kernel: R, S, D, T, Z */
