@@ -532,7 +532,6 @@ static bool take_job(struct weft_top_job *job, const struct found_list *list)
 		return false;
 	snprintf(job->name, sizeof(job->name), "%s", newest->page.job);
 	job->size = newest->page.size;
-	job->opened_ns = newest->page.opened_ns;
 	for (size_t i = 0; i < list->n; i++)
 		if (!strcmp(list->all[i].page.job, job->name))
 			take_proc(job, &list->all[i]);

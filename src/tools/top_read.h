@@ -67,7 +67,6 @@ struct weft_top_proc {
 struct weft_top_job {
 	char name[WEFT_MONITOR_JOB];
 	uint32_t size;
-	uint64_t opened_ns; /* the first session of its newest process */
 	size_t n;
 	struct weft_top_proc *procs;
 };
