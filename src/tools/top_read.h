@@ -18,7 +18,8 @@
 
 enum {
 	WEFT_TOP_COUNTERS = sizeof(struct weft_counters) / sizeof(uint64_t),
-	WEFT_TOP_COMMS = 1024, /* read of a process */
+	WEFT_TOP_COMMS = 1024, /* most communicators that are read from one
+				  process */
 	WEFT_TOP_WHY = 400,
 };
 
@@ -59,7 +60,8 @@ struct weft_top_proc {
 	uint32_t n_edges;
 	struct weft_wire_edge edges[WEFT_WIRE_EDGES];
 	uint32_t n_comms;
-	struct weft_top_comm *comms; /* with handles; owned */
+	struct weft_top_comm *comms; /* array of WEFT_TOP_COMMS, owned;
+					n_comms are set */
 	struct weft_top_numbers now, before;
 };
 

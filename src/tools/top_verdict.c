@@ -161,8 +161,8 @@ static void add_missing_rank(struct weft_top_verdict *verdict, uint32_t rank)
 		verdict->ranks[verdict->n_ranks++] = rank;
 }
 
-/* A process that waits since less than a second is none that others wait for:
- * it waits itself. */
+/* A missing process that has begun to wait since its answer is left out,
+ * because it waits itself. */
 static void collect_missing_ranks(
 	const struct weft_top_job *job, struct weft_top_verdict *verdict)
 {
