@@ -745,6 +745,7 @@ static int fail_output(void)
 int main(int argc, char **argv)
 {
 	struct weft_run_job run = { .signal_fd = -1, .above_fd = -1 };
+	const char *what = "--profile";
 	int err, status = 0;
 
 	if (!fill_std_fds())
@@ -760,10 +761,12 @@ int main(int argc, char **argv)
 	} else {
 		weft_knob_load();
 		err = weft_run_profile_set_up(&run.opt);
+		if (!err) {
+			what = "--debug";
+			err = set_up_debug(&run.opt);
+		}
 		if (err)
-			status = tool_run_fail("--profile", err);
-		else if ((err = set_up_debug(&run.opt)) != 0)
-			status = tool_run_fail("--debug", err);
+			status = tool_run_fail(what, err);
 		else
 			status = weft_run_delegate(&run.opt);
 		if (!err && status == WEFT_RUN_DELEGATE_NONE)
