@@ -399,7 +399,8 @@ static int keep_going(struct weft_run_opt *opt)
 	return env_push_take(&opt->env, strdup("WEFT_FT=on"));
 }
 
-/* Open MPI's option. */
+/* Open MPI's option, with its values. "no" changes nothing, also after
+ * --continue. */
 static int with_ft(struct weft_run_opt *opt, const char *value)
 {
 	if (!strcmp(value, "mpi") || !strcmp(value, "ulfm") ||
@@ -408,7 +409,9 @@ static int with_ft(struct weft_run_opt *opt, const char *value)
 	if (!strcmp(value, "no"))
 		return 0;
 	return weft_err_set(WEFT_ERR_ARG,
-		"--with-ft %s: expected mpi (as --continue) or no", value);
+		"--with-ft %s: expected mpi, ulfm or yes (as --continue), or "
+		"no",
+		value);
 }
 
 static int job_option(struct weft_run_opt *opt, const struct opt_name *name,
