@@ -58,7 +58,8 @@ void weft_monitor_open(void)
 	page->proc = weft_proc.proc;
 	page->size = weft_proc.facts.size;
 	page->local_size = weft_proc.facts.local_size;
-	page->opened_ns = weft_now_ns();
+	if (!page->opened_ns)
+		page->opened_ns = weft_now_ns();
 	page->registry = (uintptr_t)weft_wait_registry();
 	page->counters_open = (uintptr_t)counters.open;
 	page->counters_closed = (uintptr_t)counters.closed;

@@ -24,7 +24,8 @@ enum {
 	WEFT_MONITOR_BUILD = 96,
 };
 
-/* Constant once magic is set, except watched_ns. Addresses are of the process
+/* Constant once magic is set, except watched_ns: the page is rewritten with the
+ * same values when the default VCI opens again. Addresses are of the process
  * that publishes them. */
 struct weft_monitor_page {
 	_Atomic uint32_t magic;
