@@ -126,6 +126,14 @@ def envelope(entry, preposition):
                           place(entry["tag"], "tag"))
 
 
+def process(value):
+    """A process by its number: the upper half is its job."""
+    mine = number(variable("weft_proc", "weft_proc")["proc"])
+    return "process %d%s" % (
+        number(value) & 0xffffffff,
+        "" if number(value) >> 32 == mine >> 32 else " of another job")
+
+
 def print_process():
     proc = variable("weft_proc", "weft_proc")
     facts = proc["facts"]
@@ -226,12 +234,12 @@ class Where(gdb.Command):
     def print_edges(wait):
         for i in range(number(wait["n_edges"])):
             edge = wait["edges"][i]
-            print("  needs process %d, which waits itself (\"%s\")" % (
-                number(edge["proc"]) & 0xffffffff, text(edge["label"])))
+            print("  needs %s, which waits itself (\"%s\")" % (
+                process(edge["proc"]), text(edge["label"])))
         facts = wait["facts"]
         if number(facts["n_missing"]):
-            print("  needs process %d, which does not wait%s" % (
-                number(facts["missing"]) & 0xffffffff,
+            print("  needs %s, which does not wait%s" % (
+                process(facts["missing"]),
                 "" if number(facts["n_missing"]) == 1 else
                 ", and %d more" % (number(facts["n_missing"]) - 1)))
 
