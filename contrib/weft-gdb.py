@@ -227,7 +227,12 @@ class Where(gdb.Command):
                        number(wait["begun_ns"])) / 1e9
             print("%s, for %.1f s" % (text(wait["text"]), max(seconds, 0)))
             self.print_edges(wait)
-        if not n:
+        if not n and number(registry["noted_ns"]):
+            seconds = (number(registry["noted_ns"]) -
+                       number(registry["note_since_ns"])) / 1e9
+            print("%s, for %.1f s, if that loop has not ended since" % (
+                text(registry["note"]), max(seconds, 0)))
+        elif not n:
             print("in no call that has waited for a tenth of a second")
 
     @staticmethod
