@@ -81,7 +81,7 @@ def entries(head, type_name, member):
 def objects(table, type_name):
     """The live objects of a struct weft_table."""
     type_ = struct(type_name)
-    chunk_len = 256
+    chunk_len = number(gdb.parse_and_eval("WEFT_TABLE_CHUNK"))
     for i in range(number(table["n_used"])):
         chunk = int(table["chunk"][i // chunk_len])
         if not chunk:
