@@ -243,7 +243,8 @@ static bool children_drain(struct vci_children *c)
 }
 
 /* Destroys the children, newest first. A child that is not closed continues to
- * close without a session. */
+ * close without a session. A failed member is no error, because a finalize
+ * needs nothing of it. */
 static int children_end(struct vci_children *c)
 {
 	struct weft_link *closed;
@@ -263,9 +264,10 @@ static int children_end(struct vci_children *c)
 	while (!weft_list_is_empty(c->list)) {
 		struct weft_child *child = child_at(c->list->prev);
 		struct weft_comm *comm = weft_disconnect_comm_of(c->list->prev);
+		int result = comm ? weft_disconnect_result(comm) : 0;
 
-		if (comm && !err)
-			err = weft_disconnect_result(comm);
+		if (!err && result != WEFT_ERR_PEER)
+			err = result;
 		child->ops->destroy(child);
 	}
 	return weft_blocked_err(&c->blocked) ? weft_blocked_raise(&c->blocked)

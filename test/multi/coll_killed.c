@@ -832,8 +832,7 @@ int main(int argc, char **argv)
 	if (k.comm != MPI_COMM_NULL)
 		OK(MPI_Comm_disconnect(&k.comm));
 	rc = MPI_Session_finalize(&k.session);
-	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPIX_ERR_PROC_FAILED,
-		"finalize, %s", mtest_error(rc));
+	CHECK(rc == MPI_SUCCESS, "finalize succeeds, %s", mtest_error(rc));
 	if (!n_played)
 		mtest_skip("no round to play");
 	printf("# rank %d: %d right, %d errors\n", mtest.rank, k.n_right,
