@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/knob.h"
+#include "transport/proc.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -270,6 +271,9 @@ static void fill_env(struct weft_info *info)
 		folder = getcwd(text, sizeof(text));
 	if (folder)
 		weft_info_set(info, "wdir", folder);
+	weft_proc_read_knobs(); /* no session may exist yet */
+	weft_info_set(
+		info, "mpi_initial_errhandler", weft_knobs.initial_errhandler);
 	if (!uname(&name)) {
 		weft_info_set(info, "host", name.nodename);
 		weft_info_set(info, "arch", name.machine);

@@ -133,6 +133,9 @@ static void test_env(void **state)
 			    sizeof(value)) > 0);
 	assert_non_null(strstr(value, "info_test"));
 	assert_true(weft_info_value(weft_info_env(), "wdir", NULL, 0) > 0);
+	assert_true(weft_info_value(weft_info_env(), "mpi_initial_errhandler",
+			    value, sizeof(value)) > 0);
+	assert_string_equal(value, "mpi_errors_are_fatal");
 }
 
 static void test_codes(void **state)
