@@ -229,7 +229,8 @@ int main(int argc, char **argv)
 	free(buf);
 	if (how == 3 || how == 4) {
 		rc = MPI_Session_finalize(&session);
-		CHECK(rc == MPI_SUCCESS, "finalize succeeds, %s", mtest_error(rc));
+		CHECK(rc == MPI_SUCCESS, "finalize succeeds, %s",
+			mtest_error(rc));
 		return mtest_done();
 	}
 	OK(MPI_Comm_disconnect(&comm));
