@@ -363,11 +363,13 @@ static void end_fatal(const struct raised *r)
 }
 
 /* Calls the user's function. The procedure returns the code as the function
- * leaves it. */
+ * leaves it. If the code is MPI_ERR_IN_STATUS, the function gets the code in
+ * the status (MPI 5.0, 9.3). */
 static int call(const struct raised *r)
 {
 	void *handle = r->handle;
-	int code = r->code;
+	const int passed = r->as ? weft_mpi_code(r->err) : r->code;
+	int code = passed;
 
 	switch (r->errh->kind) {
 	case WEFT_KIND_SESSION:
@@ -387,7 +389,7 @@ static int call(const struct raised *r)
 			(MPI_Comm *)(void *)&handle, &code);
 		break;
 	}
-	return code;
+	return code == passed ? r->code : code;
 }
 
 static int raise_error(struct raised *r)

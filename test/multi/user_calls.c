@@ -344,12 +344,13 @@ static void attributes(MPI_Comm comm)
 	OK(MPI_Type_free_keyval(&type_key));
 }
 
-static _Thread_local int n_handled;
+static _Thread_local int n_handled, handled;
 
 static void handle(MPI_Comm *comm, int *code, ...)
 {
 	(void)comm;
 	n_handled += *code != MPI_SUCCESS;
+	handled = mtest_class(*code);
 	inside();
 }
 
@@ -379,6 +380,8 @@ static void errors(MPI_Comm comm)
 				(way ? MPI_ERR_IN_STATUS : MPI_ERR_TRUNCATE),
 			"a message that is too long is an error, %s",
 			mtest_error(rc));
+		CHECK(handled == MPI_ERR_TRUNCATE,
+			"the error handler gets the error of the request");
 		if (way == 0)
 			OK(MPI_Wait(&reqs[1], MPI_STATUS_IGNORE));
 	}
