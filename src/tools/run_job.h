@@ -28,6 +28,7 @@ enum {
 
 enum weft_run_job_state {
 	WEFT_RUN_JOB_GOING,
+	WEFT_RUN_JOB_FAILED, /* the states of the others are queried */
 	WEFT_RUN_JOB_ENDING, /* SIGTERM sent; SIGKILL at kill_ns */
 	WEFT_RUN_JOB_KILLED,
 };
@@ -69,6 +70,7 @@ struct weft_run_job {
 	int n_ends_asked;   /* number of INT, TERM, HUP and QUIT */
 	uint64_t repeat_ns; /* until then, another signal is a repetition */
 	struct weft_run_state inquiry;
+	const struct weft_run_proc *failed; /* in the state FAILED */
 	uint64_t check_ns;  /* time of the next check of loaded libraries */
 	uint64_t pause_ns;  /* interval to the check after that */
 	bool has_other_mpi; /* another MPI was reported */

@@ -5,13 +5,16 @@
 #include "base/clock.h"
 
 #include <ctype.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	ANSWER_S = 2,
+	QUERY_MS = 2000,
+	FAILED_QUERY_MS = 500, /* the job ends only afterwards */
 	LINES_MAX = 16, /* with more lines, ranks within texts become "*" */
+	FAILED_LINES_MAX = 4,
 };
 
 /* The state of one process. */
@@ -21,11 +24,14 @@ struct place {
 	char text[WEFT_LIVENESS_TEXT]; /* "%" stands for the time */
 };
 
-void weft_run_state_open(
-	struct weft_run_state *inquiry, struct weft_liveness *lives, uint32_t n)
+void weft_run_state_open(struct weft_run_state *inquiry, int sig,
+	struct weft_liveness *lives, uint32_t n)
 {
+	uint64_t ms = sig == SIGCHLD ? FAILED_QUERY_MS : QUERY_MS;
+
 	inquiry->number++;
-	inquiry->until_ns = weft_now_ns() + ANSWER_S * WEFT_NS_PER_S;
+	inquiry->sig = sig;
+	inquiry->until_ns = weft_now_ns() + ms * (WEFT_NS_PER_S / 1000);
 	for (uint32_t r = 0; r < n; r++)
 		atomic_store_explicit(
 			&lives[r].asked, inquiry->number, memory_order_relaxed);
@@ -221,20 +227,31 @@ static uint32_t combine_all(struct place *places, uint32_t n)
 	return lines;
 }
 
-static void print_all(struct weft_run_io *io, struct place *places,
-	const struct weft_run_proc *procs, uint32_t n)
+/* True if the text names the call in which a process waits. */
+static bool is_wait(const struct place *place)
 {
-	if (combine_all(places, n) > LINES_MAX) {
+	return !strncmp(place->text, "in ", 3);
+}
+
+static void print_all(struct weft_run_io *io, struct place *places,
+	const struct weft_run_proc *procs, uint32_t n, bool only_waits)
+{
+	uint32_t lines_max = only_waits ? FAILED_LINES_MAX : LINES_MAX;
+
+	if (combine_all(places, n) > lines_max) {
 		for (uint32_t r = 0; r < n; r++)
 			mask_ranks(&places[r]);
 		combine_all(places, n);
 	}
-	for (uint32_t r = 0; r < n; r++) {
+	for (uint32_t r = 0, n_lines = 0; r < n; r++) {
 		char *line = NULL;
 		size_t len = 0;
 		FILE *out;
 
 		if (places[r].first != r)
+			continue;
+		if (only_waits &&
+			(!is_wait(&places[r]) || n_lines++ == FAILED_LINES_MAX))
 			continue;
 		out = open_memstream(&line, &len);
 		if (!out)
@@ -257,6 +274,6 @@ void weft_run_state_print(struct weft_run_state *inquiry,
 	for (uint32_t r = 0; places && r < n; r++)
 		run_state_place_of(&places[r], &procs[r], &lives[r]);
 	if (places)
-		print_all(io, places, procs, n);
+		print_all(io, places, procs, n, inquiry->sig == SIGCHLD);
 	free(places);
 }

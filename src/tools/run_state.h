@@ -17,11 +17,13 @@
 struct weft_run_state {
 	unsigned number;
 	uint64_t until_ns; /* end of the wait for answers; 0: none open */
-	int sig; /* its cause: SIGUSR1, SIGQUIT or SIGALRM (timeout) */
+	int sig; /* its cause: SIGUSR1, SIGQUIT, SIGALRM (timeout), or SIGCHLD
+		    (a process has failed) */
 };
 
-/* Opens a query of n processes. The caller then sends it. */
-void weft_run_state_open(struct weft_run_state *inquiry,
+/* Opens a query of n processes. The caller then sends it. A query with the
+ * cause SIGCHLD waits for half a second, any other for two. */
+void weft_run_state_open(struct weft_run_state *inquiry, int sig,
 	struct weft_liveness *lives, uint32_t n);
 
 /* True if all processes have answered, or the time is over. */
@@ -29,7 +31,9 @@ bool weft_run_state_is_over(const struct weft_run_state *inquiry,
 	const struct weft_run_proc *procs, struct weft_liveness *lives,
 	uint32_t n);
 
-/* Prints one line for all processes in the same state, and closes the query. */
+/* Prints one line for all processes in the same state, and closes the query. If
+ * its cause is SIGCHLD, prints only processes that wait in a call, in a few
+ * lines. */
 void weft_run_state_print(struct weft_run_state *inquiry,
 	struct weft_run_io *io, const struct weft_run_proc *procs,
 	struct weft_liveness *lives, uint32_t n);

@@ -104,7 +104,7 @@ static void signal_all(struct weft_run_job *run, int sig)
 
 static void tool_run_end_job(struct weft_run_job *run)
 {
-	if (run->state != WEFT_RUN_JOB_GOING)
+	if (run->state > WEFT_RUN_JOB_FAILED)
 		return;
 	run->state = WEFT_RUN_JOB_ENDING;
 	weft_run_mpir_abort();
@@ -205,6 +205,28 @@ static void notify_others(
 	weft_serve_died(run->serve, proc->rank, how, code_of(proc));
 }
 
+/* Ends the job after the failure of a process. */
+static void end_failed(struct weft_run_job *run)
+{
+	notify_others(run, run->failed);
+	tool_run_end_job(run);
+}
+
+/* Handles the failure of a process that ends the job: queries the others, so
+ * that the calls that wait are printed before they end. */
+static void on_failed(
+	struct weft_run_job *run, const struct weft_run_proc *proc)
+{
+	run->failed = proc;
+	run->state = WEFT_RUN_JOB_FAILED;
+	if (run->inquiry.until_ns) {
+		end_failed(run);
+		return;
+	}
+	weft_run_state_open(&run->inquiry, SIGCHLD, run->liveness, run->n);
+	weft_serve_ask_states(run->serve);
+}
+
 /*
  * Handles the end of a process. A process that has joined the job and exits
  * without finalizing has failed, even with code 0, because other processes may
@@ -234,15 +256,14 @@ static void on_end(struct weft_run_job *run, const struct weft_run_proc *proc)
 	else if (!is_ending)
 		tool_run_print_end(run, proc);
 	set_exit_status(run, code ? code : EXIT_FAILURE);
-	if (is_ending)
-		return;
-	if (WIFSIGNALED(proc->status) || !has_left(run, proc))
-		notify_others(run, proc);
 	/* no process waits for one that has finalized: the others continue, and
 	 * its code becomes the status */
-	if (!run->opt.keep_going &&
-		(WIFSIGNALED(proc->status) || !has_left(run, proc)))
-		tool_run_end_job(run);
+	if (is_ending || (!WIFSIGNALED(proc->status) && has_left(run, proc)))
+		return;
+	if (run->opt.keep_going)
+		notify_others(run, proc);
+	else
+		on_failed(run, proc);
 }
 
 static void kill_aborted(struct weft_run_job *run, int sig)
@@ -392,8 +413,7 @@ static void ask_states(struct weft_run_job *run, int sig, const char *why)
 {
 	weft_run_io_print(
 		run->io, "%s: states of the processes of %s:", why, run->name);
-	weft_run_state_open(&run->inquiry, run->liveness, run->n);
-	run->inquiry.sig = sig;
+	weft_run_state_open(&run->inquiry, sig, run->liveness, run->n);
 	weft_serve_ask_states(run->serve);
 }
 
@@ -518,6 +538,8 @@ static void check_states(struct weft_run_job *run, int *ms)
 	}
 	weft_run_state_print(
 		&run->inquiry, run->io, run->procs, run->liveness, run->n);
+	if (run->inquiry.sig == SIGCHLD && run->state == WEFT_RUN_JOB_FAILED)
+		end_failed(run);
 	if (run->inquiry.sig == SIGQUIT)
 		on_end_signal(run, SIGQUIT);
 	if (run->inquiry.sig == SIGALRM)
