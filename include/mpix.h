@@ -49,7 +49,8 @@ int MPIX_Session_pset_difference(MPI_Session session, const char *pset1, const c
 int PMPIX_Session_pset_difference(MPI_Session session, const char *pset1, const char *pset2, const char *pset_name);
 
 /* How often process sets were defined or deleted since the session first listed
- * them. If the number has grown, query the sets again. */
+ * them. If the number has grown, query the sets again. A failure of a process
+ * defines weft://alive again. */
 int MPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes);
 int PMPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes);
 

@@ -61,6 +61,9 @@ static void failed_put(uint64_t proc, bool was_aborted)
 		failed.procs[n] = proc;
 		failed.was_aborted[n] = was_aborted;
 		atomic_store_explicit(&failed.n, n + 1, memory_order_relaxed);
+		/* under the lock: the thread that reads the flag reads n too */
+		atomic_store_explicit(
+			&weft_proc.has_notices, true, memory_order_relaxed);
 	}
 	weft_spin_release(&failed.spin);
 }
@@ -68,6 +71,43 @@ static void failed_put(uint64_t proc, bool was_aborted)
 void weft_failed_add(uint64_t proc)
 {
 	failed_put(proc, false);
+}
+
+uint32_t weft_failed_count(void)
+{
+	uint32_t n = 0;
+
+	weft_spin_acquire(&failed.spin);
+	for (uint32_t i = 0; i < failed.n; i++)
+		n += weft_proc_is_member(failed.procs[i]);
+	weft_spin_release(&failed.spin);
+	return n;
+}
+
+int weft_failed_others(struct weft_group **group_out)
+{
+	uint64_t first = weft_proc.proc & ~(uint64_t)UINT32_MAX;
+	uint32_t n = atomic_load_explicit(&failed.n, memory_order_relaxed);
+	struct weft_group *all = NULL, *gone = NULL;
+	uint64_t *procs = malloc((n ? n : 1) * sizeof(*procs));
+	int err = procs ? 0 : WEFT_ERR_NOMEM;
+
+	if (!err) {
+		weft_spin_acquire(&failed.spin);
+		for (uint32_t i = 0; i < n; i++)
+			procs[i] = failed.procs[i];
+		weft_spin_release(&failed.spin);
+		err = weft_group_create(procs, n, &gone);
+	}
+	if (!err)
+		err = weft_group_create_range(
+			first, weft_proc.facts.size, &all);
+	if (!err)
+		err = weft_group_difference(all, gone, group_out);
+	weft_group_put(all);
+	weft_group_put(gone);
+	free(procs);
+	return err;
 }
 
 void weft_failed_event(const struct weft_boot_event *event)

@@ -13,6 +13,13 @@
 /* Adds a process to the list, unless the list has it. Any thread. */
 void weft_failed_add(uint64_t proc);
 
+/* The number of processes of this job in the list. Any thread. */
+uint32_t weft_failed_count(void);
+
+/* Creates the group of the processes of this job that are not in the list, by
+ * rank. 0 or WEFT_ERR_NOMEM. Any thread. */
+int weft_failed_others(struct weft_group **group_out);
+
 /* Records a death that the process manager reports. */
 void weft_failed_event(const struct weft_boot_event *event);
 

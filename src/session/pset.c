@@ -32,8 +32,7 @@ struct weft_psets {
 	struct weft_link app_sets;
 	uint64_t n_app_changes;	 /* definitions and deletions by the application
 				  */
-	uint64_t n_first_events; /* weft_proc.n_pset_events when the list was
-			    created */
+	uint64_t n_first_events; /* pset_n_events() when the list was created */
 };
 
 static void app_set_free(struct app_set *app_set)
@@ -55,6 +54,12 @@ void weft_psets_destroy(struct weft_psets *psets)
 	free(psets);
 }
 
+/* The number of the process manager's changes and of failures. */
+static uint64_t pset_n_events(void)
+{
+	return weft_proc.n_pset_events + weft_failed_count();
+}
+
 /* The session's sets, created on first use; NULL when out of memory. */
 static struct weft_psets *psets_of(struct weft_session *session)
 {
@@ -62,8 +67,7 @@ static struct weft_psets *psets_of(struct weft_session *session)
 		session->psets = calloc(1, sizeof(*session->psets));
 		if (session->psets) {
 			weft_list_init(&session->psets->app_sets);
-			session->psets->n_first_events =
-				weft_proc.n_pset_events;
+			session->psets->n_first_events = pset_n_events();
 			session->psets->listed = UINT64_MAX;
 		}
 	}
@@ -148,6 +152,11 @@ static bool is_own_set(const char *manager_name)
 	return is_in;
 }
 
+static void poll_manager(void)
+{
+	weft_boot_poll(weft_proc.boot, weft_proc_on_event, &weft_proc.vci);
+}
+
 /* Appends the manager's sets that this process is in. Asks the manager only
  * after an event about sets. */
 static int record_manager_sets(struct weft_psets *psets)
@@ -157,7 +166,7 @@ static int record_manager_sets(struct weft_psets *psets)
 	uint64_t version;
 	int err;
 
-	weft_boot_poll(weft_proc.boot, weft_proc_on_event, &weft_proc.vci);
+	poll_manager();
 	version = weft_proc.pset_version;
 	if (psets->listed == version)
 		return 0;
@@ -186,6 +195,8 @@ static int psets_refresh(struct weft_session *session)
 		err = record_name(psets, "mpi://SELF");
 	if (!err)
 		err = record_name(psets, "weft://host");
+	if (!err)
+		err = record_name(psets, WEFT_PSET_ALIVE);
 	for (int i = 0; !err && weft_hardware_name(i); i++)
 		if (weft_hardware_is_known(i))
 			err = record_name(psets, weft_hardware_name(i));
@@ -248,6 +259,7 @@ enum kind {
 	KIND_WORLD,
 	KIND_SELF,
 	KIND_HOST,
+	KIND_ALIVE,
 	KIND_HARDWARE, /* *level_out is the hardware level */
 	KIND_APPLICATION,
 	KIND_MANAGER, /* of the process manager, or unknown */
@@ -262,6 +274,8 @@ static enum kind pset_kind_of(
 		return KIND_SELF;
 	if (!strcmp(name, "weft://host"))
 		return KIND_HOST;
+	if (!strcmp(name, WEFT_PSET_ALIVE))
+		return KIND_ALIVE;
 	for (int i = 0; weft_hardware_name(i); i++)
 		if (!strcmp(name, weft_hardware_name(i)) &&
 			weft_hardware_is_known(i)) {
@@ -326,6 +340,9 @@ static int find_group(struct weft_session *session, const char *name,
 		return weft_group_create_range(weft_proc.proc, 1, group_out);
 	case KIND_HOST:
 		return weft_pset_node_group(group_out);
+	case KIND_ALIVE:
+		poll_manager();
+		return weft_failed_others(group_out);
 	case KIND_HARDWARE:
 		return weft_hardware_group(level, group_out);
 	case KIND_APPLICATION:
@@ -405,6 +422,7 @@ static int pset_describe(struct weft_session *session, const char *name,
 		[KIND_WORLD] = "world",
 		[KIND_SELF] = "self",
 		[KIND_HOST] = "host",
+		[KIND_ALIVE] = "alive",
 		[KIND_HARDWARE] = "hardware",
 		[KIND_APPLICATION] = "application",
 		[KIND_MANAGER] = "manager",
@@ -630,7 +648,7 @@ uint64_t weft_pset_changes(struct weft_session *session)
 	psets = psets_of(session);
 	weft_progress(&weft_proc.vci); /* receives the manager's events */
 	if (psets)
-		n = psets->n_app_changes + weft_proc.n_pset_events -
+		n = psets->n_app_changes + pset_n_events() -
 		    psets->n_first_events;
 	weft_vci_unlock(&weft_proc.vci);
 	return n;

@@ -3,6 +3,7 @@
  *
  *   mpi://WORLD, mpi://SELF  in upper or lower case
  *   weft://host              the processes of this node
+ *   weft://alive             those of the job that are not known to have failed
  *   hwloc://TYPE             those of this node on the same hardware object
  *   other names              sets of the process manager or the application
  *
@@ -18,6 +19,8 @@
 
 struct weft_info;
 
+#define WEFT_PSET_ALIVE "weft://alive"
+
 enum { WEFT_PSET_NAME_MAX = 1023 }; /* characters, without the NUL */
 
 /* The number of sets that this process is in, or was in since the session first
@@ -31,7 +34,8 @@ int weft_pset_name(
 
 /* Creates a group of the members, which belongs to the session.
  * WEFT_ERR_NOTFOUND: there is no such set. WEFT_ERR_PEER: a member has ended;
- * not for mpi://, weft:// and hwloc:// sets, which do not change. */
+ * not for mpi://, weft:// and hwloc:// sets. weft://alive is as it is after the
+ * process manager's events. */
 int weft_pset_group(struct weft_session *session, const char *name,
 	struct weft_group **group_out);
 
@@ -65,7 +69,8 @@ int weft_pset_combine(struct weft_session *session, weft_pset_op_fn *op,
 	const char *a, const char *b, const char *name);
 
 /* The number of definitions and deletions of sets, by the process manager or by
- * the application in this session, since the session first listed sets. */
+ * the application in this session, since the session first listed sets. Each
+ * failure of a process of the job counts as one, of weft://alive. */
 uint64_t weft_pset_changes(struct weft_session *session);
 
 /* Frees a session's names; NULL is accepted. */

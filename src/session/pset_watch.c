@@ -4,6 +4,8 @@
 
 #include "base/err.h"
 #include "boot/boot.h"
+#include "core/failed.h"
+#include "session/pset.h"
 #include "transport/proc.h"
 
 #include <stdlib.h>
@@ -24,8 +26,10 @@ struct watch {
 	struct weft_session *session;
 	struct weft_watch_how how;
 	struct weft_link notices;
-	bool is_running; /* the thread runner is in its function */
-	bool is_orphan;	 /* removed from within its function */
+	uint32_t n_failed; /* failed processes that the function was called for
+			    */
+	bool is_running;   /* the thread runner is in its function */
+	bool is_orphan;	   /* removed from within its function */
 	pthread_t runner;
 };
 
@@ -81,6 +85,7 @@ int weft_pset_watch_set(
 {
 	struct watch *watch = how ? calloc(1, sizeof(*watch)) : NULL;
 	struct watch *old;
+	uint32_t n_failed = weft_failed_count();
 
 	if (how && !watch)
 		return WEFT_ERR_NOMEM;
@@ -91,6 +96,7 @@ int weft_pset_watch_set(
 	if (watch) {
 		watch->session = session;
 		watch->how = *how;
+		watch->n_failed = n_failed;
 		weft_list_init(&watch->notices);
 		weft_list_push_back(&watches.list, &watch->link);
 	}
@@ -137,29 +143,35 @@ void weft_pset_watch_defined(
 	pthread_mutex_unlock(&watches.lock);
 }
 
-/* A watch that has notices and whose function is not running, or NULL. The lock
- * is held. */
-static struct watch *first_pending(void)
+/* A watch that has notices, or was not called for all n_failed processes, and
+ * whose function is not running; or NULL. The lock is held. */
+static struct watch *first_pending(uint32_t n_failed)
 {
 	weft_list_for_each(link, next, &watches.list)
 	{
 		struct watch *watch = watch_at(link);
 
-		if (!watch->is_running && !weft_list_is_empty(&watch->notices))
+		if (!watch->is_running &&
+			(!weft_list_is_empty(&watch->notices) ||
+				watch->n_failed < n_failed))
 			return watch;
 	}
 	return NULL;
 }
 
-static void pset_watch_call(struct watch *watch)
+static void pset_watch_call(struct watch *watch, uint32_t n_failed)
 {
-	struct notice *notice = weft_container_of(
-		weft_list_pop_front(&watch->notices), struct notice, link);
+	struct weft_link *link = weft_list_pop_front(&watch->notices);
+	struct notice *notice =
+		link ? weft_container_of(link, struct notice, link) : NULL;
 
+	if (!notice)
+		watch->n_failed = n_failed;
 	watch->is_running = true;
 	watch->runner = pthread_self();
 	pthread_mutex_unlock(&watches.lock);
-	watch->how.call(&watch->how, notice->name, notice->is_defined);
+	watch->how.call(&watch->how, notice ? notice->name : WEFT_PSET_ALIVE,
+		!notice || notice->is_defined);
 	free(notice);
 	pthread_mutex_lock(&watches.lock);
 	watch->is_running = false;
@@ -172,11 +184,14 @@ static void pset_watch_call(struct watch *watch)
 void weft_pset_watch_notify(void)
 {
 	struct watch *watch;
+	uint32_t n_failed;
 
-	pthread_mutex_lock(&watches.lock);
+	/* before n_failed is read, so that no failure is lost */
 	atomic_store_explicit(
 		&weft_proc.has_notices, false, memory_order_relaxed);
-	while ((watch = first_pending()) != NULL)
-		pset_watch_call(watch);
+	n_failed = weft_failed_count();
+	pthread_mutex_lock(&watches.lock);
+	while ((watch = first_pending(n_failed)) != NULL)
+		pset_watch_call(watch, n_failed);
 	pthread_mutex_unlock(&watches.lock);
 }

@@ -2,7 +2,11 @@
 /* pset_watch: calls a program's function when process sets change
  *
  * A change is recorded when its event arrives, also under a VCI's lock. The
- * program's function is called later, without any lock. Any thread. */
+ * program's function is called later, without any lock. Any thread.
+ *
+ * The function is also called after the failure of a process of the job, as a
+ * definition of WEFT_PSET_ALIVE; once for several failures if they were found
+ * together. */
 #ifndef WEFT_PSET_WATCH_H
 #define WEFT_PSET_WATCH_H
 
