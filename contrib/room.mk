@@ -26,7 +26,9 @@ EXTRA_DIST += \
 	contrib/pictures/latency.svg \
 	contrib/api-table \
 	contrib/examples/files.c contrib/examples/hello_shmem.c \
-	contrib/examples/sessions.c contrib/examples/stencil_shrink.c \
+	contrib/examples/sessions.c contrib/examples/stencil_respawn.c \
+	contrib/examples/stencil_restart.c contrib/examples/stencil_sessions.c \
+	contrib/examples/stencil_shrink.c \
 	contrib/check \
 	contrib/check-calls contrib/check-calls.allow \
 	contrib/check-english \
