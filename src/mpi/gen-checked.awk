@@ -52,8 +52,7 @@ function add_object(x, mode, type,    of)
 	locals = locals "\tstruct weft_" noun_of(type) " *" of " = NULL;\n"
 	objects[++n_objects] = of
 	if (mode == ">") {
-		if (type != "Request")
-			nulls = nulls "\tweft_mpi_null(" x ", " null_of(type) ");\n"
+		nulls = nulls "\tweft_mpi_null(" x ", " null_of(type) ");\n"
 		check("weft_check_ptr(" x ", \"" x "\")")
 		results = results "\t\t*" x " = " handle_of(of, type) ";\n"
 		return "&" of

@@ -118,6 +118,7 @@ static int iflush(
 {
 	struct weft_req *req;
 
+	weft_mpi_null(request, MPI_REQUEST_NULL);
 	if (!err)
 		err = weft_check_ptr(request, "request");
 	if (!err)

@@ -83,6 +83,8 @@ static int frame_close(struct frame *f, const struct weft_collarg *a,
 		err = weft_coll_run(kind, &f->coll);
 	else if (!err)
 		err = mpi_collarg_start(f, a, kind);
+	if (err && a->mode != WEFT_COLLARG_RUN)
+		weft_mpi_null(a->request, MPI_REQUEST_NULL);
 	for (int i = 0; i < f->n_heaps; i++)
 		free(f->heaps[i]);
 	return weft_mpi_end(f->coll.comm, a->func, err);

@@ -244,6 +244,7 @@ int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 	int err;
 
 	weft_mpi_null(newcomm, MPI_COMM_NULL);
+	weft_mpi_null(request, MPI_REQUEST_NULL);
 	err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_ptr(newcomm, "newcomm");
@@ -262,6 +263,7 @@ int PMPI_Comm_idup_with_info(
 	int err;
 
 	weft_mpi_null(newcomm, MPI_COMM_NULL);
+	weft_mpi_null(request, MPI_REQUEST_NULL);
 	err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_ptr(newcomm, "newcomm");

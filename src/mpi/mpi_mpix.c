@@ -127,6 +127,7 @@ int PMPIX_Comm_icreate_from_group(MPI_Group group, const char *stringtag,
 	struct weft_errh *errh = NULL;
 	int err;
 
+	weft_mpi_null(request, MPI_REQUEST_NULL);
 	err = weft_check_errh(errhandler, WEFT_KIND_COMM, &errh);
 	if (err)
 		return weft_mpi_raise_none(func, err);
@@ -156,6 +157,7 @@ int PMPIX_Comm_idisconnect(MPI_Comm *comm, MPI_Request *request)
 	struct nonblocking *nonblocking = NULL;
 	int err;
 
+	weft_mpi_null(request, MPI_REQUEST_NULL);
 	err = weft_check_ptr(comm, "comm");
 	if (!err)
 		err = weft_check_ptr(request, "request");

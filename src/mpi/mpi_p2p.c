@@ -118,8 +118,10 @@ static inline int send_any(
 static inline int mpi_p2p_return(struct weft_comm *comm, const char *func,
 	int err, const struct weft_req *req, MPI_Request *request)
 {
-	if (weft_unlikely(err))
+	if (weft_unlikely(err)) {
+		weft_mpi_null(request, MPI_REQUEST_NULL);
 		return weft_mpi_raise(comm, func, err);
+	}
 	*request = weft_mpi_req_handle(req);
 	return MPI_SUCCESS;
 }

@@ -56,6 +56,7 @@ static int mpi_part_init(const char *func, const struct args *a, bool is_send,
 	struct weft_req *req;
 	int err = mpi_part_fill(&msg, a, is_send);
 
+	weft_mpi_null(request, MPI_REQUEST_NULL);
 	if (!err)
 		err = weft_check_ptr(request, "request");
 	if (!err)

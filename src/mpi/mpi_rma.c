@@ -156,8 +156,10 @@ static int rma_start(const char *func, rma_fn *fn, struct weft_win *win,
 	if (!err)
 		err = access->rank == WEFT_PROC_NULL ? rma_proc_null(win, &req)
 						     : fn(win, access, &req);
-	if (err)
+	if (err) {
+		weft_mpi_null(request, MPI_REQUEST_NULL);
 		return weft_mpi_raise_win(win, func, err);
+	}
 	*request = weft_mpi_req_handle(req);
 	return MPI_SUCCESS;
 }

@@ -160,9 +160,67 @@ static const struct {
 
 /* ---- after the revocation ---- */
 
+/* A nonblocking call fails and sets its request to null, or the wait fails. */
+#define REVOKED_REQUEST(call)                                            \
+	do {                                                             \
+		MPI_Request request = NULL; /* no handle */              \
+		int rc = call;                                           \
+                                                                         \
+		CHECK(!rc || request == MPI_REQUEST_NULL,                \
+			#call " fails, and leaves a request");           \
+		if (!rc)                                                 \
+			rc = MPI_Wait(&request, MPI_STATUS_IGNORE);      \
+		else                                                     \
+			OK(MPI_Wait(&request, MPI_STATUS_IGNORE));       \
+		CHECK(mtest_class(rc) == MPIX_ERR_REVOKED, #call ": %s", \
+			rc ? mtest_error(rc) : "success");               \
+	} while (0)
+
+static void nonblocking(MPI_Comm comm)
+{
+	static char space[4096];
+	void *detached;
+	int n, to = right;
+	MPI_Comm made;
+
+	OK(MPI_Buffer_attach(space, sizeof(space)));
+	REVOKED_REQUEST(MPI_Isend(buf, 1, MPI_INT, to, TAG, comm, &request));
+	REVOKED_REQUEST(
+		MPI_Issend(buf, LONG, MPI_INT, to, TAG, comm, &request));
+	REVOKED_REQUEST(MPI_Irsend(buf, 1, MPI_INT, to, TAG, comm, &request));
+	REVOKED_REQUEST(MPI_Ibsend(buf, 1, MPI_INT, to, TAG, comm, &request));
+	REVOKED_REQUEST(MPI_Irecv(buf, 1, MPI_INT, left, TAG, comm, &request));
+	REVOKED_REQUEST(MPI_Irecv(
+		buf, 1, MPI_INT, MPI_ANY_SOURCE, TAG, comm, &request));
+	REVOKED_REQUEST(MPI_Isendrecv(buf, 1, MPI_INT, to, TAG, buf2, 1,
+		MPI_INT, left, TAG, comm, &request));
+	REVOKED_REQUEST(MPI_Ibarrier(comm, &request));
+	REVOKED_REQUEST(MPI_Ibcast(buf, 1, MPI_INT, 0, comm, &request));
+	REVOKED_REQUEST(
+		MPI_Iallreduce(buf, buf2, 1, MPI_INT, MPI_SUM, comm, &request));
+	REVOKED_REQUEST(MPI_Comm_idup(comm, &made, &request));
+	OK(MPI_Buffer_detach(&detached, &n));
+}
+
+/* A persistent request that cannot be started is inactive. */
+static void started(MPI_Comm comm)
+{
+	MPI_Request request;
+	int rc;
+
+	OK(MPI_Send_init(buf, 1, MPI_INT, right, TAG, comm, &request));
+	rc = MPI_Start(&request);
+	if (rc)
+		OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+	else
+		rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
+	CHECK(mtest_class(rc) == MPIX_ERR_REVOKED, "MPI_Start: %s",
+		rc ? mtest_error(rc) : "success");
+	OK(MPI_Request_free(&request));
+}
+
 static void all_fail(MPI_Comm comm)
 {
-	MPI_Request request = MPI_REQUEST_NULL;
 	MPI_Message message;
 	int flag, self = mtest.rank;
 
@@ -184,7 +242,8 @@ static void all_fail(MPI_Comm comm)
 	FAILS(allreduce_long(comm), MPIX_ERR_REVOKED);
 	FAILS(duplicate(comm), MPIX_ERR_REVOKED);
 	FAILS(split(comm), MPIX_ERR_REVOKED);
-	FAILS(MPI_Ibcast(buf, 1, MPI_INT, 0, comm, &request), MPIX_ERR_REVOKED);
+	nonblocking(comm);
+	started(comm);
 	OK(MPIX_Comm_revoke(comm));
 }
 
