@@ -6,6 +6,7 @@
 #include "core/errcode.h"
 #include "core/failed.h"
 #include "transport/proc.h"
+#include "transport/progress.h"
 #include "session/abort.h"
 
 #include <mpix.h>
@@ -392,6 +393,20 @@ static int call(const struct raised *r)
 	return code == passed ? r->code : code;
 }
 
+/* A call that needs a failed process ends without a wait. A program that
+ * repeats the call until another member revokes the communicator depends on
+ * this. */
+static void poll_revocation(const struct raised *r)
+{
+	struct weft_vci *vci = r->comm ? r->comm->vci : NULL;
+
+	if (!vci || r->err != WEFT_ERR_PEER)
+		return;
+	weft_vci_lock(vci);
+	weft_progress_try(vci);
+	weft_vci_unlock(vci);
+}
+
 static int raise_error(struct raised *r)
 {
 	enum weft_errh_action action =
@@ -405,6 +420,7 @@ static int raise_error(struct raised *r)
 	store_raised(r);
 	weft_log_debug(
 		"MPI-ERR", "%s: code %d: %s", r->func, r->code, detail_of(r));
+	poll_revocation(r);
 	if (action == WEFT_ERRH_CALL) {
 		/* the function may replace the handler that calls it */
 		struct weft_errh *errh = weft_errh_get(r->errh);

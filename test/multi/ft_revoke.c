@@ -11,7 +11,8 @@
  * on them. Short messages between the two are eager afterwards: their credit
  * was returned.
  *
- * kill=1: in the last round the last rank is killed right after the call.
+ * kill=1: in the last round the last rank is killed right after the call. Then
+ * the others repeat a call on another communicator until it is revoked.
  */
 #include "mtest.h"
 
@@ -307,6 +308,35 @@ static void wait_failed(MPI_Comm comm)
 	CHECK(size >= 1, "the failure is known soon");
 }
 
+/* A member that repeats a call which a failed member makes fail receives the
+ * revocation. Rank 0 sends it when all others have begun. */
+static void repeat_until_revoked(MPI_Comm comm)
+{
+	double began = mtest_now();
+	MPI_Request request = NULL; /* no handle */
+	int rc =
+		MPI_Isend(buf, 1, MPI_INT, mtest.size - 1, TAG, comm, &request);
+
+	CHECK(!rc || request == MPI_REQUEST_NULL,
+		"a send to a failed member that is not started has no request");
+	(void)MPI_Wait(&request, MPI_STATUS_IGNORE);
+	if (mtest.rank) {
+		OK(MPI_Send(NULL, 0, MPI_INT, 0, TAG, MPI_COMM_WORLD));
+	} else {
+		for (int i = 1; i < mtest.size - 1; i++)
+			OK(MPI_Recv(NULL, 0, MPI_INT, i, TAG, MPI_COMM_WORLD,
+				MPI_STATUS_IGNORE));
+		OK(MPIX_Comm_revoke(comm));
+	}
+	do
+		rc = MPI_Barrier(comm);
+	while (mtest_class(rc) == MPIX_ERR_PROC_FAILED &&
+		mtest_now() - began < MTEST_SOON_S);
+	CHECK(mtest_class(rc) == MPIX_ERR_REVOKED, "the barrier gives %s",
+		rc ? mtest_error(rc) : "success");
+	OK(MPI_Comm_free(&comm));
+}
+
 static void one_round(int i, int warm, int is_killed)
 {
 	MPI_Comm comm = make_comm(warm);
@@ -422,7 +452,11 @@ int main(int argc, char **argv)
 	for (int i = 0; i < CLOSED; i++)
 		send_to_closed();
 	check_eager();
-	if (is_killed)
+	if (is_killed) {
+		MPI_Comm comm = make_comm(0);
+
 		one_round(0, 8, 1);
+		repeat_until_revoked(comm);
+	}
 	return mtest_finish();
 }
