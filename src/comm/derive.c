@@ -137,14 +137,6 @@ static int round_run(
 	return err;
 }
 
-/* True if the own side of an intercommunicator provides the context id; always
- * for an intracommunicator. */
-static bool is_first_side(const struct weft_comm *comm)
-{
-	return !comm->is_inter || weft_group_proc(comm->group, 0) <
-					  weft_group_proc(comm->remote, 0);
-}
-
 /* ---- duplicate ---- */
 
 struct dup {
@@ -164,7 +156,7 @@ static void on_dup(struct weft_agree *agree)
 {
 	struct dup *d = agree->arg;
 	struct weft_comm *old = agree->comm, *comm = NULL;
-	uint64_t ctx = agree->words[is_first_side(old) ? 0 : 1];
+	uint64_t ctx = agree->words[weft_comm_is_first(old) ? 0 : 1];
 	struct weft_comm_init b = {
 		.session = old->child.session,
 		.vci = old->vci,
@@ -371,7 +363,7 @@ static int split_comm_init(
 	const struct split_record *mine = (const void *)a->records;
 	const struct split_record *theirs = (const void *)a->remote_records;
 	uint32_t n = (uint32_t)old->size, n_theirs = (uint32_t)old->remote_size;
-	bool is_first = is_first_side(old);
+	bool is_first = weft_comm_is_first(old);
 	uint64_t own = 2 * (uint64_t)n_colors(mine, n, color);
 	uint64_t other =
 		is_first ? own
@@ -501,7 +493,7 @@ static int merge_finish(struct round *r, struct weft_comm **comm_out)
 		.session = comm->child.session,
 		.vci = comm->vci,
 		.parent = comm,
-		.ctx = r->agree.words[is_first_side(comm) ? 0 : 1],
+		.ctx = r->agree.words[weft_comm_is_first(comm) ? 0 : 1],
 		.errh = comm->errh,
 	};
 	int32_t first[2];
@@ -510,7 +502,7 @@ static int merge_finish(struct round *r, struct weft_comm **comm_out)
 
 	memcpy(&first[0], r->agree.records, sizeof(first[0]));
 	memcpy(&first[1], r->agree.remote_records, sizeof(first[1]));
-	is_low = first[0] != first[1] ? !first[0] : is_first_side(comm);
+	is_low = first[0] != first[1] ? !first[0] : weft_comm_is_first(comm);
 	err = weft_group_union(is_low ? comm->group : comm->remote,
 		is_low ? comm->remote : comm->group, &b.group);
 	if (!err)

@@ -142,6 +142,14 @@ static inline struct weft_comm *weft_comm_get(struct weft_comm *comm)
 	return comm;
 }
 
+/* True if the local group comes first in the order of both groups that all
+ * members use; always for an intracommunicator. */
+static inline bool weft_comm_is_first(const struct weft_comm *comm)
+{
+	return !comm->is_inter || weft_group_proc(comm->group, 0) <
+					  weft_group_proc(comm->remote, 0);
+}
+
 /* The communicator with a handle that this one belongs to (see spread_of), or
  * this one if it has a handle itself. NULL: that communicator was freed. */
 static inline struct weft_comm *weft_comm_whole(struct weft_comm *comm)

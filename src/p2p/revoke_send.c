@@ -30,8 +30,7 @@ static struct places revoke_places(const struct weft_comm *comm)
 	if (!comm->is_inter)
 		return p;
 	p.n += (uint32_t)comm->remote_size;
-	p.is_low = weft_group_proc(comm->group, 0) <
-		   weft_group_proc(comm->remote, 0);
+	p.is_low = weft_comm_is_first(comm);
 	if (p.is_low)
 		return p;
 	p.n_low = (uint32_t)comm->remote_size;
