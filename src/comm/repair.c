@@ -14,7 +14,10 @@
 
 #include <stdlib.h>
 
-/* Bits of an agreement's flag above the program's flag: the procedure. */
+/* Bits of an agreement's flag above the program's flag: the procedure. An
+ * intercommunicator has only one procedure. Its program's flags are in the
+ * lower half for the side that comes first, and in the upper half for the
+ * other. */
 enum repair_kind {
 	REPAIR_AGREE = 32,
 	REPAIR_SHRINK,
@@ -24,6 +27,7 @@ enum repair_kind {
 struct repair {
 	struct weft_era_call call;
 	enum repair_kind kind;
+	uint32_t flag;		       /* of the program */
 	weft_repair_agreed_fn *agreed; /* AGREE */
 	weft_create_done_fn *made;     /* SHRINK */
 	void *arg;
@@ -31,7 +35,8 @@ struct repair {
 
 static int repair_check_kind(const struct repair *r)
 {
-	if (r->call.err || r->call.value.flag >> r->kind & 1)
+	if (r->call.err || r->call.comm->is_inter ||
+		r->call.value.flag >> r->kind & 1)
 		return r->call.err;
 	return weft_err_set(WEFT_ERR_NOT_SAME,
 		"some members of communicator \"%s\" call MPIX_Comm_agree, "
@@ -40,6 +45,26 @@ static int repair_check_kind(const struct repair *r)
 }
 
 /* ---- agree ---- */
+
+/* The flag of this member among those of all members. */
+static uint64_t flag_in(const struct weft_comm *comm, const struct repair *r)
+{
+	if (!comm->is_inter)
+		return (uint64_t)1 << r->kind | r->flag;
+	return weft_comm_is_first(comm) ? (uint64_t)UINT32_MAX << 32 | r->flag
+					: (uint64_t)r->flag << 32 | UINT32_MAX;
+}
+
+/* The result: for an intercommunicator, that of the remote group's flags. */
+static uint32_t flag_out(const struct repair *r)
+{
+	const struct weft_comm *comm = r->call.comm;
+	uint64_t flag = r->call.value.flag;
+
+	return (uint32_t)(comm->is_inter && weft_comm_is_first(comm)
+				  ? flag >> 32
+				  : flag);
+}
 
 static int check_acked(const struct repair *r)
 {
@@ -58,8 +83,7 @@ static void on_agreed(struct weft_era_call *call)
 	int err = repair_check_kind(r);
 
 	err = err ? err : check_acked(r);
-	r->agreed(r->arg, (uint32_t)(call->err ? call->flag : call->value.flag),
-		err);
+	r->agreed(r->arg, call->err ? r->flag : flag_out(r), err);
 	free(r);
 	weft_comm_put(comm);
 }
@@ -119,17 +143,23 @@ static void on_shrunk(struct weft_era_call *call)
 
 /* The agreement holds a reference on the communicator. */
 static int repair_start(struct weft_comm *comm, const struct repair *how,
-	uint32_t flag, struct repair **repair_out)
+	struct repair **repair_out)
 {
-	struct repair *r = malloc(sizeof(*r));
+	struct repair *r;
 	int err;
 
+	if (how->kind == REPAIR_SHRINK && comm->is_inter)
+		return weft_err_set(WEFT_ERR_COMM,
+			"communicator \"%s\" is an intercommunicator, and "
+			"MPIX_Comm_shrink needs an intracommunicator",
+			weft_comm_label(comm));
+	r = malloc(sizeof(*r));
 	if (!r)
 		return WEFT_ERR_NOMEM;
 	*r = *how;
 	r->call = (struct weft_era_call){
 		.comm = weft_comm_get(comm),
-		.flag = (uint64_t)1 << r->kind | flag,
+		.flag = flag_in(comm, r),
 		.done = r->kind == REPAIR_AGREE ? on_agreed : on_shrunk,
 	};
 	*repair_out = r; /* first: it may be over when the start returns */
@@ -142,13 +172,13 @@ static int repair_start(struct weft_comm *comm, const struct repair *how,
 }
 
 static int repair_start_locking(
-	struct weft_comm *comm, const struct repair *how, uint32_t flag)
+	struct weft_comm *comm, const struct repair *how)
 {
 	struct repair *r;
 	int err;
 
 	weft_vci_lock(comm->vci);
-	err = repair_start(comm, how, flag, &r);
+	err = repair_start(comm, how, &r);
 	weft_vci_unlock(comm->vci);
 	return err;
 }
@@ -158,11 +188,12 @@ int weft_repair_agree_start(struct weft_comm *comm, uint32_t flag,
 {
 	const struct repair how = {
 		.kind = REPAIR_AGREE,
+		.flag = flag,
 		.agreed = agreed,
 		.arg = arg,
 	};
 
-	return repair_start_locking(comm, &how, flag);
+	return repair_start_locking(comm, &how);
 }
 
 int weft_repair_shrink_start(
@@ -174,7 +205,7 @@ int weft_repair_shrink_start(
 		.arg = arg,
 	};
 
-	return repair_start_locking(comm, &how, 0);
+	return repair_start_locking(comm, &how);
 }
 
 /* ---- blocking ---- */
@@ -259,7 +290,7 @@ static void repair_wait(struct weft_comm *comm, const char *what,
 }
 
 static int repair_run(struct weft_comm *comm, const char *what,
-	struct repair *how, uint32_t flag, struct repaired *result)
+	struct repair *how, struct repaired *result)
 {
 	struct repair *r;
 	int err;
@@ -268,7 +299,7 @@ static int repair_run(struct weft_comm *comm, const char *what,
 	how->made = keep_comm;
 	how->arg = result;
 	weft_vci_lock(comm->vci);
-	err = repair_start(comm, how, flag, &r);
+	err = repair_start(comm, how, &r);
 	if (!err && !result->is_done)
 		repair_wait(comm, what, r, result);
 	weft_vci_unlock(comm->vci);
@@ -277,9 +308,9 @@ static int repair_run(struct weft_comm *comm, const char *what,
 
 int weft_repair_agree(struct weft_comm *comm, uint32_t *flag)
 {
-	struct repair how = { .kind = REPAIR_AGREE };
+	struct repair how = { .kind = REPAIR_AGREE, .flag = *flag };
 	struct repaired result = { .flag = *flag };
-	int err = repair_run(comm, "MPIX_Comm_agree", &how, *flag, &result);
+	int err = repair_run(comm, "MPIX_Comm_agree", &how, &result);
 
 	*flag = result.flag;
 	return err;
@@ -289,7 +320,7 @@ int weft_repair_shrink(struct weft_comm *comm, struct weft_comm **comm_out)
 {
 	struct repair how = { .kind = REPAIR_SHRINK };
 	struct repaired result = { 0 };
-	int err = repair_run(comm, "MPIX_Comm_shrink", &how, 0, &result);
+	int err = repair_run(comm, "MPIX_Comm_shrink", &how, &result);
 
 	if (!err)
 		*comm_out = result.comm;

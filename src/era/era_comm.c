@@ -23,7 +23,7 @@ enum {
  * VCI closes. */
 struct era_state {
 	struct weft_comm *comm;
-	struct weft_group *group; /* of comm; referenced */
+	struct weft_group *group; /* the local one of comm; referenced */
 	bool is_kept;		  /* the communicator is closed, and kept */
 	bool is_running;	  /* the machine handles an event */
 	bool has_missed;	  /* a death was reported meanwhile */
@@ -39,6 +39,79 @@ struct weft_vci_era {
 	uint64_t n_sent;	/* messages of agreements */
 	uint64_t die_at; /* kills this process before that message; 0: never */
 };
+
+/* ---- members ---- */
+
+/* The machine's ranks of an intercommunicator are those of both groups: of the
+ * side that comes first, then of the other one. Both sides compute the same. */
+struct era_member {
+	bool is_local;
+	uint32_t rank; /* in its group */
+};
+
+/* The lowest machine rank of the local group. */
+static uint32_t local_first(const struct weft_comm *comm)
+{
+	return weft_comm_is_first(comm) ? 0 : (uint32_t)comm->remote_size;
+}
+
+static uint32_t era_n(const struct weft_comm *comm)
+{
+	return (uint32_t)comm->size +
+	       (comm->is_inter ? (uint32_t)comm->remote_size : 0);
+}
+
+/* The machine rank of this process. */
+static uint32_t era_me(const struct weft_comm *comm)
+{
+	return local_first(comm) + (uint32_t)comm->rank;
+}
+
+static struct era_member era_member_at(const struct weft_comm *comm, uint32_t i)
+{
+	uint32_t first = local_first(comm), size = (uint32_t)comm->size;
+
+	if (i >= first && i - first < size)
+		return (struct era_member){ true, i - first };
+	return (struct era_member){ false, i < first ? i : i - size };
+}
+
+static uint64_t era_proc_at(const struct weft_comm *comm, uint32_t i)
+{
+	struct era_member m = era_member_at(comm, i);
+
+	return weft_group_proc(m.is_local ? comm->group : comm->remote, m.rank);
+}
+
+/* The machine rank of a process, or WEFT_UNDEFINED. */
+static int32_t era_rank_of(const struct weft_comm *comm, uint64_t proc)
+{
+	int32_t rank = weft_group_rank_of(comm->group, proc);
+
+	if (rank >= 0)
+		return rank + (int32_t)local_first(comm);
+	rank = comm->is_inter ? weft_group_rank_of(comm->remote, proc) : rank;
+	return rank < 0 || local_first(comm) ? rank : rank + comm->size;
+}
+
+/* The peer of a member; NULL without memory. During the creation of an
+ * intercommunicator, its local communicator does not exist. No member needs an
+ * answer then, because this process has not called an agreement. */
+static struct weft_peer *era_peer_at(struct weft_comm *comm, uint32_t i)
+{
+	struct era_member m = era_member_at(comm, i);
+
+	if (m.is_local && comm->is_inter)
+		comm = comm->local;
+	return comm ? weft_comm_peer(comm, m.rank) : NULL;
+}
+
+static bool has_failed_member(const struct weft_comm *comm)
+{
+	return weft_failed_in(comm->group) || weft_failed_in(comm->remote);
+}
+
+/* ---- states ---- */
 
 static void era_free(struct era_state *s)
 {
@@ -125,7 +198,7 @@ static void era_send(void *arg, uint32_t to, const struct weft_era_msg *msg)
 {
 	struct era_state *s = arg;
 	struct weft_comm *comm = s->comm;
-	uint32_t n_words = weft_era_words((uint32_t)comm->size);
+	uint32_t n_words = weft_era_words(era_n(comm));
 	uint32_t n_dead = count_set(msg->dead, n_words);
 	struct {
 		struct weft_wire_era era;
@@ -133,11 +206,11 @@ static void era_send(void *arg, uint32_t to, const struct weft_era_msg *msg)
 	} brief, *out = &brief;
 	struct weft_wire_head head = {
 		.op = WEFT_WIRE_ERA,
-		.src = (uint32_t)comm->rank,
+		.src = era_me(comm),
 		.ctx = comm->ctx + WEFT_CTX_OFFSET_CTL,
 	};
 	size_t len = sizeof(out->era) + n_dead * sizeof(out->dead[0]);
-	struct weft_peer *peer = weft_comm_peer(comm, to);
+	struct weft_peer *peer = era_peer_at(comm, to);
 
 	s->is_too_large |= n_dead > DEAD_MAX;
 	if (!peer || s->is_too_large)
@@ -177,7 +250,7 @@ static const struct weft_era_ops era_ops = { era_send, era_word };
 
 static struct era_state *era_create(struct weft_comm *comm)
 {
-	uint32_t n = (uint32_t)comm->size;
+	uint32_t n = era_n(comm);
 	size_t n_words = weft_era_words(n);
 	size_t n_machine = weft_era_size(n) / sizeof(uint64_t);
 	struct era_state *s = calloc(
@@ -190,7 +263,7 @@ static struct era_state *era_create(struct weft_comm *comm)
 	for (uint32_t i = 0; i < 3; i++)
 		s->sets[i] = s->memory + n_machine + i * n_words;
 	weft_list_init(&s->calls);
-	weft_era_init(s->era, n, (uint32_t)comm->rank);
+	weft_era_init(s->era, n, era_me(comm));
 	if (weft_map_put(&comm->vci->era->states, comm->ctx, s)) {
 		free(s);
 		return NULL;
@@ -206,8 +279,8 @@ static void pass_deaths(struct era_state *s)
 	uint32_t n_dead = 0;
 
 	s->has_missed = false;
-	for (uint32_t i = 0; i < s->group->size; i++)
-		if (weft_failed_is(weft_group_proc(s->group, i))) {
+	for (uint32_t i = 0; i < era_n(s->comm); i++)
+		if (weft_failed_is(era_proc_at(s->comm, i))) {
 			weft_era_died(s->era, i, &era_ops, s);
 			n_dead++;
 		}
@@ -217,19 +290,19 @@ static void pass_deaths(struct era_state *s)
 /* Starts a call in the machine, if the agreement before it is decided. */
 static void begin_call(struct era_state *s, struct weft_era_call *call)
 {
-	size_t n_words = weft_era_words((uint32_t)s->comm->size);
+	size_t n_words = weft_era_words(era_n(s->comm));
 	uint64_t *acked = s->sets[0];
 	struct weft_group *group;
 
 	/* also those that only another member has reported */
-	if (weft_failed_in(s->group))
+	if (has_failed_member(s->comm))
 		pass_deaths(s);
 	memset(acked, 0, n_words * sizeof(*acked));
 	/* without memory, no failure is acknowledged */
 	if (!weft_failed_group(s->comm, s->comm->n_acked, &group)) {
 		for (uint32_t i = 0; i < group->size; i++)
 			weft_era_set_add(
-				acked, (uint32_t)weft_group_rank_of(s->group,
+				acked, (uint32_t)era_rank_of(s->comm,
 					       weft_group_proc(group, i)));
 		weft_group_put(group);
 	}
@@ -288,7 +361,7 @@ static void era_advance(struct era_state *s)
 static bool read_dead(
 	struct era_state *s, const struct weft_wire_era *wire, const char *list)
 {
-	uint32_t n = (uint32_t)s->comm->size;
+	uint32_t n = era_n(s->comm);
 	size_t set_len = weft_era_words(n) * sizeof(uint64_t);
 	uint32_t next = 0; /* lowest rank that may follow */
 
@@ -355,8 +428,8 @@ static void on_era(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	}
 	comm = s ? s->comm : comm;
-	if (comm->is_inter || head->src >= (uint32_t)comm->size ||
-		weft_group_proc(comm->group, head->src) != peer->proc) {
+	if (head->src >= era_n(comm) ||
+		era_proc_at(comm, head->src) != peer->proc) {
 		weft_dispatch_drop(vci, "agreement under another rank");
 		return;
 	}
@@ -395,7 +468,7 @@ static void era_on_failed(struct weft_peer *peer)
 		s = entry->value;
 		if (is_gone(peer->vci, entry->key, s))
 			continue;
-		s->has_missed |= weft_group_rank_of(s->group, peer->proc) >= 0;
+		s->has_missed |= era_rank_of(s->comm, peer->proc) >= 0;
 	}
 	while ((s = next_missed(peer->vci)) != NULL)
 		era_advance(s);
@@ -409,11 +482,6 @@ int weft_era_comm_start(struct weft_era_call *call)
 	struct era_state *s;
 
 	weft_lock_assert_locked(&comm->vci->lock);
-	if (comm->is_inter)
-		return weft_err_set(WEFT_ERR_COMM,
-			"communicator \"%s\" is an intercommunicator; "
-			"agreements need an intracommunicator",
-			weft_comm_label(comm));
 	s = era_find(comm->vci, comm->ctx);
 	if (!s)
 		s = era_create(comm);
@@ -434,9 +502,16 @@ uint32_t weft_era_comm_begun(const struct weft_comm *comm)
 uint32_t weft_era_comm_awaited(
 	const struct weft_era_call *call, uint32_t *ranks, uint32_t max)
 {
-	const struct era_state *s = era_find(call->comm->vci, call->comm->ctx);
+	const struct weft_comm *comm = call->comm;
+	const struct era_state *s = era_find(comm->vci, comm->ctx);
+	uint32_t n = s ? weft_era_awaited(s->era, ranks, max) : 0;
 
-	return s ? weft_era_awaited(s->era, ranks, max) : 0;
+	for (uint32_t i = 0; i < n; i++) {
+		struct era_member m = era_member_at(comm, ranks[i]);
+
+		ranks[i] = m.rank + (m.is_local ? 0 : (uint32_t)comm->size);
+	}
+	return n;
 }
 
 /* ---- the end ---- */
@@ -465,10 +540,12 @@ void weft_era_comm_forget(struct weft_comm *comm)
 		return;
 	end_all_calls(s);
 	if ((comm->failed || weft_comm_is_revoked(comm) ||
-		    weft_failed_in(comm->group)) &&
+		    has_failed_member(comm)) &&
 		weft_era_seq(s->era)) {
 		s->is_kept = true;
 		comm->is_kept = true;
+		if (comm->local)
+			comm->local->is_kept = true;
 		return;
 	}
 	weft_map_remove(&comm->vci->era->states, comm->ctx);
@@ -496,6 +573,8 @@ void weft_era_comm_close(struct weft_vci *vci)
 	while ((entry = weft_map_next(&vci->era->states, &pos)) != NULL) {
 		struct era_state *s = entry->value;
 
+		if (s->is_kept && s->comm->local)
+			weft_comm_release(s->comm->local);
 		if (s->is_kept)
 			weft_comm_release(s->comm);
 		era_free(s);

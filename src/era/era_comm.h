@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* era_comm: agreements of the members of communicators
  *
- * Runs the machine of era.h for each intracommunicator that needs it. Its
+ * Runs the machine of era.h for each communicator that needs it. The members of
+ * an intercommunicator are those of both groups. Its
  * messages need nothing of the communicator but its context id and its peers,
  * so they also work when it has failed members, is revoked or is freed. The
  * VCI's lock is held in all functions. None blocks: handlers and the reports of
@@ -41,9 +42,8 @@ int weft_era_comm_open(struct weft_vci *vci);
 /* Frees the results that are still kept, when a VCI closes. */
 void weft_era_comm_close(struct weft_vci *vci);
 
-/* Starts the next agreement of an intracommunicator. Agreements of a
- * communicator are in order. May call `done` at once. WEFT_ERR_NOMEM or
- * WEFT_ERR_COMM (an intercommunicator): `done` is never called. */
+/* Starts the next agreement of a communicator. Agreements of a communicator are
+ * in order. May call `done` at once. WEFT_ERR_NOMEM: `done` is never called. */
 int weft_era_comm_start(struct weft_era_call *call);
 
 /* The communicator is about to be closed. If it is revoked or a member has
@@ -54,8 +54,8 @@ void weft_era_comm_forget(struct weft_comm *comm);
 /* The number of agreements that this process has begun on a communicator. */
 uint32_t weft_era_comm_begun(const struct weft_comm *comm);
 
-/* Writes the ranks that a call waits for to ranks, at most max. Returns their
- * number. */
+/* Writes the ranks that a call waits for to ranks, at most max. A remote rank
+ * is size + rank. Returns their number. */
 uint32_t weft_era_comm_awaited(
 	const struct weft_era_call *call, uint32_t *ranks, uint32_t max);
 

@@ -6,6 +6,7 @@ multi_programs =
 multi_programs += test/multi/coll_killed
 multi_programs += test/multi/ft_agree
 multi_programs += test/multi/ft_alive
+multi_programs += test/multi/ft_agree test/multi/ft_inter
 multi_programs += test/multi/coll_left
 multi_programs += test/multi/coll_differ
 multi_programs += test/multi/coll_mixed
