@@ -309,6 +309,19 @@ static void begin_call(struct era_state *s, struct weft_era_call *call)
 	call->seq = weft_era_start(s->era, call->flag, acked, &era_ops, s);
 }
 
+/* The program is to find the agreed failures among the failed members, also
+ * those that only other members have noticed. */
+static void report_failed(
+	const struct weft_comm *comm, const struct weft_era_value *value)
+{
+	for (uint32_t i = 0; i < weft_era_words(era_n(comm)); i++)
+		for (uint64_t left = value->failed[i]; left; left &= left - 1) {
+			uint32_t bit = (uint32_t)__builtin_ctzll(left);
+
+			weft_failed_add(era_proc_at(comm, i * 64 + bit));
+		}
+}
+
 /* True if the call is over. */
 static bool finish_call(struct era_state *s, struct weft_era_call *call)
 {
@@ -325,6 +338,8 @@ static bool finish_call(struct era_state *s, struct weft_era_call *call)
 	else if (!weft_era_result(s->era, call->seq, &call->value))
 		return false;
 	weft_list_remove(&call->link);
+	if (!call->err)
+		report_failed(s->comm, &call->value);
 	call->done(call);
 	return true;
 }
