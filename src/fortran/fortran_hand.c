@@ -241,9 +241,9 @@ void pmpi_cancel_(const int *request, int *ierror)
 	weft_f_return(ierror, PMPI_Cancel(&handle));
 }
 
-/* ---- MPI_Comm_idup: the handle is stored after the call ---- */
+/* ---- MPI_Comm_idup and the like: the handle is stored after the call ---- */
 
-/* A duplication under way. The library stores the new handle here; the wait or
+/* A creation under way. The library stores the new handle here; the wait or
  * test that completes the request copies it to the program's variable. Created
  * by idup(), freed by idup_complete() on any thread. */
 struct idup {
@@ -253,7 +253,7 @@ struct idup {
 	int request;
 };
 
-/* All duplications under way. */
+/* All creations under way. */
 static struct {
 	atomic_flag busy;
 	_Atomic int n;
@@ -339,6 +339,36 @@ void pmpi_comm_idup_with_info_(const int *comm, const int *info, int *newcomm,
 	int *request, int *ierror)
 {
 	idup(PMPI_Comm_idup_with_info, comm, info, newcomm, request, ierror);
+}
+
+static int ishrink_plain(
+	MPI_Comm comm, MPI_Info unused, MPI_Comm *newcomm, MPI_Request *request)
+{
+	(void)unused;
+	return MPIX_Comm_ishrink(comm, newcomm, request);
+}
+
+static int pishrink_plain(
+	MPI_Comm comm, MPI_Info unused, MPI_Comm *newcomm, MPI_Request *request)
+{
+	(void)unused;
+	return PMPIX_Comm_ishrink(comm, newcomm, request);
+}
+
+__attribute__((weak)) void mpix_comm_ishrink_(
+	const int *comm, int *newcomm, int *request, int *ierror)
+{
+	int none = PMPI_Info_toint(MPI_INFO_NULL);
+
+	idup(ishrink_plain, comm, &none, newcomm, request, ierror);
+}
+
+void pmpix_comm_ishrink_(
+	const int *comm, int *newcomm, int *request, int *ierror)
+{
+	int none = PMPI_Info_toint(MPI_INFO_NULL);
+
+	idup(pishrink_plain, comm, &none, newcomm, request, ierror);
 }
 
 /* Stores the communicator of a completed request. If the request was freed

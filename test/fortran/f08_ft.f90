@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! f08_ft: failed processes and revocation from mpi_f08
+! f08_ft: failed processes, revocation, agreement and shrinking from mpi_f08
 program f08_ft
 	use mpi_f08
 	use ftest
@@ -7,6 +7,7 @@ program f08_ft
 
 	type(MPI_Comm) :: comm
 	type(MPI_Group) :: group
+	type(MPI_Request) :: request
 	integer :: ierror, class, n, rank
 	integer(kind=MPI_ADDRESS_KIND) :: value
 	logical :: flag
@@ -36,8 +37,50 @@ program f08_ft
 	call check(class == MPIX_ERR_REVOKED, 'a barrier ends with its class')
 	call PMPIX_Comm_is_revoked(comm, flag)
 	call check(flag, 'revoked')
+	call agree()
+	call shrink()
 	call MPI_Comm_free(comm, ierror)
 	call check(ierror == MPI_SUCCESS, 'freed')
 	call MPI_Finalize(ierror)
 	call done('f08_ft')
+
+contains
+	subroutine agree()
+		integer, asynchronous :: bits
+
+		bits = not(ishft(1, rank))
+		call MPIX_Comm_agree(comm, bits, ierror)
+		call check(ierror == MPI_SUCCESS .and. bits == not(3), 'agree')
+		bits = not(ishft(4, rank))
+		call MPIX_Comm_iagree(comm, bits, request, ierror)
+		call check(ierror == MPI_SUCCESS, 'iagree')
+		call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)
+		call check(ierror == MPI_SUCCESS .and. bits == not(12), &
+			'iagree has the result')
+		bits = rank
+		call PMPIX_Comm_agree(comm, bits)
+		call check(bits == 0, 'agree without an error argument')
+	end subroutine
+
+	subroutine check_shrunk(made, what)
+		type(MPI_Comm), intent(inout) :: made
+		character(len=*), intent(in) :: what
+
+		call MPI_Comm_size(made, n, ierror)
+		call check(ierror == MPI_SUCCESS .and. n == 2, what)
+		call MPI_Barrier(made)
+		call MPI_Comm_free(made)
+	end subroutine
+
+	subroutine shrink()
+		type(MPI_Comm), asynchronous :: made
+
+		call MPIX_Comm_shrink(comm, made, ierror)
+		call check(ierror == MPI_SUCCESS, 'shrink')
+		call check_shrunk(made, 'shrink creates a communicator')
+		call MPIX_Comm_ishrink(comm, made, request, ierror)
+		call check(ierror == MPI_SUCCESS, 'ishrink')
+		call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)
+		call check_shrunk(made, 'ishrink creates a communicator')
+	end subroutine
 end program

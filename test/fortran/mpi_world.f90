@@ -17,9 +17,33 @@ program mpi_world
 	call infos()
 	call old_attributes()
 	call grids()
+	call agreements()
 	call MPI_FINALIZE(ierr)
 	call done('mpi_world')
 contains
+	subroutine agreements()
+		integer, asynchronous :: bits, comm
+		integer :: request, n
+
+		bits = not(ishft(1, rank))
+		call MPIX_COMM_AGREE(MPI_COMM_WORLD, bits, ierr)
+		call check(ierr == MPI_SUCCESS .and. &
+			bits == not(ishft(1, nprocs) - 1), 'agree')
+		bits = rank
+		call MPIX_COMM_IAGREE(MPI_COMM_WORLD, bits, request, ierr)
+		call MPI_WAIT(request, MPI_STATUS_IGNORE, ierr)
+		call check(ierr == MPI_SUCCESS .and. bits == 0, 'iagree')
+		call MPIX_COMM_SHRINK(MPI_COMM_WORLD, comm, ierr)
+		call MPI_COMM_SIZE(comm, n, ierr)
+		call check(ierr == MPI_SUCCESS .and. n == nprocs, 'shrink')
+		call MPI_COMM_FREE(comm, ierr)
+		call MPIX_COMM_ISHRINK(MPI_COMM_WORLD, comm, request, ierr)
+		call MPI_WAIT(request, MPI_STATUS_IGNORE, ierr)
+		call MPI_COMM_SIZE(comm, n, ierr)
+		call check(ierr == MPI_SUCCESS .and. n == nprocs, 'ishrink')
+		call MPI_COMM_FREE(comm, ierr)
+	end subroutine
+
 	subroutine sessions()
 		integer :: s, group, comm
 

@@ -6,6 +6,7 @@ C     mpif_sessions: sessions and the World from mpif.h, in fixed form
       include 'mpif.h'
       integer session, group, comm, ierr, rank, nprocs, total, i
       integer request, status(MPI_STATUS_SIZE), buf(4), twice(4)
+      integer smaller
       integer*8 where, extra
       double precision t
       character*(MPI_MAX_OBJECT_NAME) name
@@ -53,6 +54,22 @@ C     mpif_sessions: sessions and the World from mpif.h, in fixed form
       t = MPI_WTIME()
       call check(t .gt. 0 .and. MPI_WTIME() .ge. t .and.
      &     PMPI_WTICK() .gt. 0, 'time is a function')
+
+      i = rank
+      call MPIX_COMM_AGREE(comm, i, ierr)
+      call check(ierr .eq. MPI_SUCCESS .and. i .eq. 0, 'agree')
+      call MPIX_COMM_IAGREE(comm, i, request, ierr)
+      call MPI_WAIT(request, MPI_STATUS_IGNORE, ierr)
+      call check(ierr .eq. MPI_SUCCESS .and. i .eq. 0, 'iagree')
+      call MPIX_COMM_SHRINK(comm, smaller, ierr)
+      call MPI_COMM_SIZE(smaller, i, ierr)
+      call check(ierr .eq. MPI_SUCCESS .and. i .eq. nprocs, 'shrink')
+      call MPI_COMM_FREE(smaller, ierr)
+      call MPIX_COMM_ISHRINK(comm, smaller, request, ierr)
+      call MPI_WAIT(request, MPI_STATUS_IGNORE, ierr)
+      call MPI_COMM_SIZE(smaller, i, ierr)
+      call check(ierr .eq. MPI_SUCCESS .and. i .eq. nprocs, 'ishrink')
+      call MPI_COMM_FREE(smaller, ierr)
 
       call MPI_COMM_DISCONNECT(comm, ierr)
       call check(ierr .eq. MPI_SUCCESS .and. comm .eq. MPI_COMM_NULL,
