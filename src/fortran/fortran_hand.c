@@ -301,6 +301,7 @@ static void idup(idup_fn *call, const int *comm, const int *info, int *newcomm,
 			&dup->newcomm, &req);
 	weft_f_return(ierror, rc);
 	if (rc != MPI_SUCCESS) {
+		*request = PMPI_Request_toint(req);
 		free(dup);
 		return;
 	}

@@ -125,8 +125,10 @@ function c_after(file,    i, x)
 		} else if (is_handle(type[i]) && mode[i] == "=") {
 			printf "\t*%s = PMPI_%s_toint(%s_c);\n", x, type[i], x > file
 		} else if (is_handle(type[i]) && mode[i] == ">") {
-			printf "\tif (rc == MPI_SUCCESS)\n\t\t*%s = PMPI_%s_toint(%s_c);\n",
-				x, type[i], x > file
+			# a failed call has set the request to null
+			printf "%s\t*%s = PMPI_%s_toint(%s_c);\n",
+				type[i] == "Request" ? "" : \
+				"\tif (rc == MPI_SUCCESS)\n\t", x, type[i], x > file
 		} else if (type[i] ~ /^(str|key)$/ && mode[i] == ":") {
 			printf "\tfree(%s_c);\n", x > file
 		} else if (type[i] == "str") {

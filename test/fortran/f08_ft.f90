@@ -37,6 +37,9 @@ program f08_ft
 	call check(class == MPIX_ERR_REVOKED, 'a barrier ends with its class')
 	call PMPIX_Comm_is_revoked(comm, flag)
 	call check(flag, 'revoked')
+	call MPI_Isend(n, 1, MPI_INTEGER, 0, 0, comm, request, ierror)
+	call check(ierror /= MPI_SUCCESS .and. request == MPI_REQUEST_NULL, &
+		'a send that is not started has no request')
 	call agree()
 	call shrink()
 	call MPI_Comm_free(comm, ierror)
