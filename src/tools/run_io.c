@@ -39,9 +39,9 @@ struct stream {
 struct sink {
 	int fd;
 	bool is_pipe;
-	bool is_broken; /* a write failed */
-	int error;	/* errno of that; 0 if the reader closed the pipe */
-	int64_t cut_by; /* the stream whose line is incomplete, or NO_STREAM */
+	bool is_broken;	 /* a write failed */
+	int error;	 /* errno of that; 0 if the reader closed the pipe */
+	int64_t partial; /* the stream whose line is incomplete, or NO_STREAM */
 	char *queue;
 	size_t len, pos, cap;
 };
@@ -67,7 +67,7 @@ static void sink_init(struct sink *sink, int fd)
 {
 	struct stat st;
 
-	*sink = (struct sink){ .fd = fd, .cut_by = NO_STREAM };
+	*sink = (struct sink){ .fd = fd, .partial = NO_STREAM };
 	sink->is_pipe = !fstat(fd, &st) &&
 			(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
 }
@@ -178,9 +178,9 @@ static void add_tag(struct weft_run_io *io, struct sink *sink, size_t index)
  * programs are never changed. Only if lines have tags, a newline is added. */
 static void end_partial_line(struct weft_run_io *io, struct sink *sink)
 {
-	size_t other = (size_t)sink->cut_by;
+	size_t other = (size_t)sink->partial;
 
-	sink->cut_by = NO_STREAM;
+	sink->partial = NO_STREAM;
 	if (io->tag != WEFT_RUN_TAG_NONE)
 		sink_add(sink, "\n", 1);
 	else if (io->streams[other].is_long && !io->has_warned_long) {
@@ -199,15 +199,15 @@ static void emit_line(
 {
 	struct sink *sink = &io->sinks[index % 2];
 
-	if (index % 2 && sink->cut_by != (int64_t)index &&
+	if (index % 2 && sink->partial != (int64_t)index &&
 		weft_run_repeat_has(&io->repeat, data, len, weft_now_ns()))
 		return;
-	if (sink->cut_by != NO_STREAM && sink->cut_by != (int64_t)index)
+	if (sink->partial != NO_STREAM && sink->partial != (int64_t)index)
 		end_partial_line(io, sink);
-	if (sink->cut_by == NO_STREAM)
+	if (sink->partial == NO_STREAM)
 		add_tag(io, sink, index);
 	sink_add(sink, data, len);
-	sink->cut_by = data[len - 1] == '\n' ? NO_STREAM : (int64_t)index;
+	sink->partial = data[len - 1] == '\n' ? NO_STREAM : (int64_t)index;
 }
 
 /* Moves complete lines to the sink; all data if all is set. */
@@ -482,9 +482,9 @@ void weft_run_io_print(struct weft_run_io *io, const char *fmt, ...)
 		return;
 	len = weft_plain(text, sizeof(text) - 1);
 	text[len++] = '\n';
-	if (sink->cut_by != NO_STREAM)
+	if (sink->partial != NO_STREAM)
 		sink_add(sink, "\n", 1);
-	sink->cut_by = NO_STREAM;
+	sink->partial = NO_STREAM;
 	sink_add(sink, "mpiexec: ", 9);
 	sink_add(sink, text, len);
 	sink_flush(sink); /* the next poll may not wait for this sink */
