@@ -41,7 +41,8 @@ struct sink {
 	bool is_pipe;
 	bool is_broken;	 /* a write failed */
 	int error;	 /* errno of that; 0 if the reader closed the pipe */
-	int64_t partial; /* the stream whose line is incomplete, or NO_STREAM */
+	int64_t partial; /* the stream whose incomplete line was added last, or
+			    NO_STREAM */
 	char *queue;
 	size_t len, pos, cap;
 };
@@ -174,8 +175,9 @@ static void add_tag(struct weft_run_io *io, struct sink *sink, size_t index)
 	sink_add(sink, text, (size_t)n);
 }
 
-/* Data of a stream follows an incomplete line of another stream. The bytes of
- * programs are never changed. Only if lines have tags, a newline is added. */
+/* Called before data of one stream is added after an incomplete line of
+ * another. Output of programs is not changed, unless lines have tags: then a
+ * newline ends the incomplete line. */
 static void end_partial_line(struct weft_run_io *io, struct sink *sink)
 {
 	size_t other = (size_t)sink->partial;
@@ -187,8 +189,8 @@ static void end_partial_line(struct weft_run_io *io, struct sink *sink)
 		io->has_warned_long = true;
 		weft_run_io_print(io,
 			"warning: rank %zu writes lines of more than %d KiB; "
-			"output of other ranks can appear within them (write "
-			"to a file of each rank instead)",
+			"output of other ranks can appear within them (let "
+			"each rank write to a file of its own instead)",
 			other / 2, LINE_MAX_KIB);
 	}
 }
@@ -373,7 +375,7 @@ static void print_partial(struct weft_run_io *io, size_t index, int *timeout_ms)
 		*timeout_ms = PARTIAL_MS - (int)age_ms;
 }
 
-/* Prints the number of processes that reported the same wait. */
+/* Prints how many more processes reported the same wait. */
 static void print_repeats(struct weft_run_io *io, int *timeout_ms)
 {
 	const char *text;
@@ -487,7 +489,7 @@ void weft_run_io_print(struct weft_run_io *io, const char *fmt, ...)
 	sink->partial = NO_STREAM;
 	sink_add(sink, "mpiexec: ", 9);
 	sink_add(sink, text, len);
-	sink_flush(sink); /* the next poll may not wait for this sink */
+	sink_flush(sink); /* this sink may be missing in the next poll */
 }
 
 void weft_run_io_destroy(struct weft_run_io *io)
