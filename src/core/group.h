@@ -31,13 +31,14 @@ struct weft_group {
 	atomic_uint refs;
 	uint32_t size;
 	uint32_t n_runs;
-	int32_t my_rank; /* WEFT_UNDEFINED when not a member */
+	int32_t my_rank; /* WEFT_UNDEFINED if this process is not a member */
 	struct weft_run *runs;
 	struct weft_session *session; /* the session it was derived from; NULL:
-					 World or none. May dangle: dereferenced
-					 only while session_handle is live */
+					 the World Model or no session. May
+					 dangle: dereferenced only while
+					 session_handle is live */
 	uint64_t session_handle;      /* stale once the session has ended */
-	/* below: only group.c */
+	/* private to group.c */
 	struct weft_group_index
 		*_Atomic index; /* built on use if there are many runs */
 };
@@ -94,8 +95,8 @@ int32_t weft_group_rank_of(const struct weft_group *group, uint64_t proc);
 enum weft_compare weft_group_compare(
 	const struct weft_group *a, const struct weft_group *b);
 
-/* Set operations keep the standard's order. The result is a new reference; an
- * empty result is a group of size 0. */
+/* Set operations. Members are ordered as in MPI_Group_union and the like. The
+ * result is a new reference; an empty result is a group of size 0. */
 int weft_group_union(const struct weft_group *a, const struct weft_group *b,
 	struct weft_group **group_out);
 int weft_group_intersection(const struct weft_group *a,
