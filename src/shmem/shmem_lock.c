@@ -21,7 +21,8 @@ struct queue_lock {
 	uint32_t node;
 };
 
-_Static_assert(sizeof(struct queue_lock) == sizeof(long), "fills a long");
+_Static_assert(
+	sizeof(struct queue_lock) == sizeof(long), "queue_lock fills a long");
 
 enum { WAITS = 1 };
 
@@ -126,7 +127,8 @@ int pshmem_test_lock(long *lock)
 	struct queue_lock *q = open_lock(fn, lock);
 	uint32_t me = weft_rma.my_pe + 1;
 
-	/* a set_lock of this PE may still be in the queue: the lock is held */
+	/* This PE may hold the lock. Its node then links to the next PE and
+	 * must not be reset, so test `last` first. */
 	if (swap_if(fn, &q->last, 0, 0, shmem_lock_owner_of(lock))) {
 		weft_rma_relax(0);
 		return 1;
