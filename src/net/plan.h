@@ -13,32 +13,33 @@
 
 struct fi_info;
 
-/* An idle poll that takes longer makes system calls. It is not done in each
- * round if there is something cheaper to poll. */
+/* An idle poll that takes longer than this makes system calls. If the process
+ * can also poll shared memory, it polls the fabric in only some rounds. */
 enum { WEFT_POLL_CHEAP_NS = 150 };
 
 struct weft_plan {
 	/* messages */
-	size_t inject_len;    /* longest weft_net_inject() */
-	size_t eager_len;     /* longest message sent untagged instead of by
-			       * rendezvous; upper rooms' headers included */
-	size_t recv_len;      /* longest untagged message that may be sent;
-			       * >= eager_len */
-	size_t in_order_len;  /* longer untagged messages may be overtaken by
-			       * later ones, so recv_len is not above it */
-	size_t max_msg_len;   /* longest weft_net_tsend(); callers cut */
-	size_t seg_len;	      /* into segments of at most this length */
-	uint32_t n_near_segs; /* segments in flight at a time to a process of
-				 this host; 0: any number */
-	uint64_t tag_mask;    /* tag bits that reach the other side */
-	uint32_t iov_max;     /* more pieces than that are gathered by a copy */
-	uint32_t poll_ns;     /* cost of one idle weft_net_poll(), measured at
-			       * open; a system call on some providers */
-	bool has_multi_recv;  /* untagged messages share long buffers */
-	bool is_manual;	      /* data moves only during polls */
-	bool counts_injects;  /* each injection has a completion and is counted
-			       * until it has left */
-	bool needs_local_mr;  /* local buffers must be registered */
+	size_t inject_len;     /* longest weft_net_inject() */
+	size_t eager_len;      /* longest message sent untagged instead of by
+				* rendezvous; upper rooms' headers included */
+	size_t recv_len;       /* longest untagged message that may be sent;
+				* >= eager_len */
+	size_t in_order_len;   /* longer untagged messages may be overtaken by
+				* later ones, so recv_len is not above it */
+	size_t max_msg_len;    /* longest weft_net_tsend() */
+	size_t seg_len;	       /* callers split longer data into segments
+				* of at most this length */
+	uint32_t n_near_segs;  /* segments in flight at a time to a process on
+				  this host; 0: any number */
+	uint64_t tag_mask;     /* tag bits that the provider transmits */
+	uint32_t iov_max;      /* a message of more pieces is copied first */
+	uint32_t poll_ns;      /* cost of one idle weft_net_poll(), measured at
+				* open; a system call on some providers */
+	bool has_multi_recv;   /* a receive buffer holds several messages */
+	bool is_manual;	       /* data moves only during polls */
+	bool counts_injects;   /* each injection has a completion; until then it
+				* is counted as unsent */
+	bool needs_local_mr;   /* local buffers must be registered */
 	bool connects_one_way; /* two processes that connect to each other at
 				* the same time may lose messages */
 	bool releases_early;   /* the provider may release a receive buffer
@@ -60,18 +61,20 @@ struct weft_plan {
 	size_t rma_inject_len;
 	size_t rma_max_len;
 	uint64_t key_mask;	/* bits of keys that the library chooses */
-	uint64_t n_keys;	/* keys below n_keys are special: on some
-				 * hardware the cheap ones; 0: none are */
+	uint64_t n_keys;	/* keys below n_keys cost less on some hardware:
+				 * only the RMA endpoint uses them; 0: none */
 	bool has_rdma;		/* one-sided access uses no CPU of the target */
 	bool has_put_order;	/* puts to one peer arrive in order */
 	bool has_fabric_amo;	/* the hardware has atomics; otherwise the
 				 * target's CPU executes them */
-	bool has_costly_posts;	/* each is a system call: many small messages
-				 * or puts are cheaper as records of one */
+	bool has_costly_posts;	/* each post is a system call: one message
+				 * with many records is cheaper than many
+				 * small messages or puts */
 	uint64_t flush_flags;	/* of an empty put: when it completes, all
 				 * earlier operations to that peer are visible */
 	uint64_t fence_flags;	/* of an operation that must not overtake
-				 * earlier ones to that peer; 0: there are none */
+				 * earlier ones to that peer; 0: the provider
+				 * has no such flag */
 	uint64_t deliver_flags; /* complete when visible at the target */
 	uint64_t batch_flags;	/* more operations follow; 0: no effect */
 	uint64_t rate_flags;	/* puts at a high rate */
@@ -82,7 +85,7 @@ struct weft_plan {
 	uint32_t network_id;
 	uint32_t network_id_at;
 
-	/* for messages */
+	/* names for log lines */
 	char network[96];  /* the fabric's own identifiers; or "" */
 	char tclass[24];   /* traffic class in effect */
 	const char *name;  /* of the provider's entry: "tcp" */
