@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_pmix: answers and events of a process manager
  *
- * The harness answers the calls of PMIx to a manager from the input: facts of
- * the job, process sets and their members, published values, business cards,
- * and notices of sets, failures and ends of jobs. Types and contents are
- * arbitrary values that libpmix would pass on. The memory is well formed, as
- * its unpacking makes it. libpmix itself is not tested. */
+ * The harness replaces the functions of libpmix, and derives their results from
+ * the input: facts of the job, process sets and their members, published
+ * values, business cards, and notices of sets, failures and ends of jobs. Types
+ * and contents are arbitrary. Pointers and lengths are valid, as in results of
+ * libpmix. libpmix itself is not tested. */
 #include "base/err.h"
 #include "base/knob.h"
 #include "pmix/pmix_boot.h"
@@ -16,13 +16,13 @@
 
 enum { TEXT_MAX = 40, ARRAY_MAX = 12, SIZE_MAX_ = 40, STEPS = 40 };
 
-static struct fuzz_in *in; /* of the input that runs */
+static struct fuzz_in *in; /* the rest of the current input */
 static pmix_notification_fn_t handler;
 static void *owner; /* the argument of notices */
 
 /* ---- values ---- */
 
-/* Often a key that some part of the library reads. */
+/* Often a text that the library gives a meaning; otherwise random bytes. */
 static char *some_text(void)
 {
 	static const char *const words[] = { "", "host", "other", "0-3", "0,1",
@@ -211,7 +211,7 @@ pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t n,
 	return PMIX_SUCCESS;
 }
 
-/* ---- actions of this process ---- */
+/* ---- steps: one notice, or one call of the library ---- */
 
 static void notice(void)
 {

@@ -3,8 +3,9 @@
  *
  *   fuzz_NAME [FILE|DIRECTORY]...
  *
- * Without arguments it runs the corpus of the tree, which has an input for
- * every fault that was found. "make check" runs this form in every build. */
+ * Without arguments it runs the inputs in test/fuzz/corpus/fuzz_NAME, which has
+ * one for every fault that was found. "make check" runs this form in every
+ * build. */
 #include "test/fuzz/fuzz.h"
 
 #include <dirent.h>
@@ -24,7 +25,8 @@ static void run_file(const char *path)
 	FUZZ_CHECK(file && data);
 	len = fread(data, 1, INPUT_MAX, file);
 	fclose(file);
-	/* in memory of its length, for the sanitizer */
+	/* allocate exactly len bytes, so that the address sanitizer detects a
+	 * read beyond the input */
 	data = realloc(data, len ? len : 1);
 	LLVMFuzzerTestOneInput(data, len);
 	free(data);
@@ -72,9 +74,9 @@ int main(int argc, char **argv)
 			top ? top : ".", name);
 		run_path(corpus);
 	}
-	printf("%s 1 - %s: %u inputs break nothing\n1..1\n",
+	printf("%s 1 - %s: %u inputs cause no failure\n1..1\n",
 		n_run ? "ok" : "not ok", name, n_run);
 	fflush(NULL);
-	_exit(n_run == 0); /* without finalizing: the process manager of the job
-			    * does not exist */
+	_exit(n_run == 0); /* no exit handlers: they would finalize a job whose
+			    * process manager does not exist */
 }
