@@ -10,7 +10,7 @@ static int copy_fn(
 {
 	(void)comm;
 	(void)key;
-	CHECK(state == &extra, "the extra state reaches the copy");
+	CHECK(state == &extra, "the copy callback receives the extra state");
 	copies++;
 	*(void **)out = (char *)in + 1;
 	*flag = 1;
@@ -35,7 +35,7 @@ static int delete_fn(MPI_Comm comm, int key, void *value, void *state)
 	int flag = 0;
 	void *there;
 
-	CHECK(state == &extra, "the extra state reaches the delete");
+	CHECK(state == &extra, "the delete callback receives the extra state");
 	if (deletes < 32)
 		last_deleted[deletes] = (int)(intptr_t)value;
 	deletes++;
@@ -83,8 +83,9 @@ static void copied_and_deleted(void)
 		"the attribute is copied if the callback sets the flag");
 	CHECK(get(b, skip) == -1,
 		"the attribute is not copied if the callback clears the flag");
-	CHECK(get(b, plain) == 300, "DUP_FN copies");
-	CHECK(get(b, null_copy) == -1, "NULL_COPY_FN does not");
+	CHECK(get(b, plain) == 300, "MPI_COMM_DUP_FN copies the attribute");
+	CHECK(get(b, null_copy) == -1,
+		"MPI_COMM_NULL_COPY_FN does not copy the attribute");
 	CHECK(get(a, copy) == 100, "the original is unchanged");
 	set(b, copy, 102);
 	CHECK(deletes == 1 && last_deleted[0] == 101,
@@ -95,7 +96,7 @@ static void copied_and_deleted(void)
 	CHECK(get(b, copy) == -1, "a deleted attribute is not found");
 	OK(MPI_Comm_free(&b));
 	CHECK(deletes == 2,
-		"a copy without attributes calls no delete callback");
+		"MPI_Comm_free calls no callback for a deleted attribute");
 	OK(MPI_Comm_disconnect(&a));
 	CHECK(deletes == 4, "S108: disconnect runs the callbacks, %d", deletes);
 	OK(MPI_Comm_free_keyval(&copy));
@@ -106,7 +107,8 @@ static void copied_and_deleted(void)
 	OK(MPI_Comm_free_keyval(&null_copy));
 }
 
-/* a keyval that is freed first lasts as long as its attributes */
+/* A keyval that is freed before its attributes remains in use until the last of
+ * them is deleted. */
 static void freed_key(void)
 {
 	int key, same;
@@ -118,14 +120,15 @@ static void freed_key(void)
 	set(a, key, 7);
 	same = key;
 	OK(MPI_Comm_free_keyval(&key));
-	CHECK(get(a, same) == 7, "the attribute outlives the key's handle");
+	CHECK(get(a, same) == 7,
+		"the attribute remains after its keyval is freed");
 	deletes = 0;
 	OK(MPI_Comm_free(&a));
 	CHECK(deletes == 1 && last_deleted[0] == 7,
 		"the attribute is deleted with the communicator");
 }
 
-/* several on one communicator: each deleted exactly once */
+/* If a communicator has several attributes, each is deleted exactly once. */
 static void many(void)
 {
 	int key[8], seen = 0;
@@ -147,7 +150,7 @@ static void many(void)
 	CHECK(seen == 255, "each attribute is deleted once");
 }
 
-/* a callback that fails makes the call fail */
+/* If a callback fails, the call fails. */
 static void failing(void)
 {
 	MPI_Comm a, b = MPI_COMM_NULL;
@@ -159,9 +162,9 @@ static void failing(void)
 	set(a, key, 9);
 	refuse = 1;
 	CHECK(MPI_Comm_dup(a, &b) != MPI_SUCCESS,
-		"a failed copy fails the dup");
+		"MPI_Comm_dup fails if a copy callback fails");
 	CHECK(MPI_Comm_delete_attr(a, key) != MPI_SUCCESS,
-		"a failed delete fails the call");
+		"MPI_Comm_delete_attr fails if the delete callback fails");
 	refuse = 0;
 	OK(MPI_Comm_free(&a));
 	OK(MPI_Comm_free_keyval(&key));
@@ -172,12 +175,13 @@ static void predefined(void)
 	int flag = 0, *value = NULL, key = MPI_KEYVAL_INVALID;
 
 	OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &flag));
-	CHECK(flag && *value >= 32767, "tags go up to 32767 at least");
+	CHECK(flag && *value >= 32767, "MPI_TAG_UB is at least 32767");
 	OK(MPI_Comm_get_attr(
 		MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, &value, &flag));
-	CHECK(!flag || *value == 0 || *value == 1, "wtime is global or not");
+	CHECK(!flag || *value == 0 || *value == 1,
+		"MPI_WTIME_IS_GLOBAL is 0 or 1");
 	OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &value, &flag));
-	CHECK(!flag || *value >= 1, "a universe has at least one place");
+	CHECK(!flag || *value >= 1, "MPI_UNIVERSE_SIZE is at least 1");
 	FAILS(MPI_Comm_free_keyval(&key), MPI_ERR_KEYVAL);
 	FAILS(MPI_Comm_set_attr(MPI_COMM_WORLD, MPI_KEYVAL_INVALID, NULL),
 		MPI_ERR_KEYVAL);
