@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* graph_test: a deadlock is found exactly where the definition has one
  *
- * Two and three processes, up to three sessions each, up to four communicators.
- * The test tries every assignment of communicators to sessions of their
- * members, and all orders of finalizing. The sessions of a process are
- * finalized in the order of their numbers; every assignment to numbers occurs,
- * and so does every order. A step with one communicator also represents a
- * disconnect.
+ * The jobs have two or three processes, up to three sessions each, and up to
+ * four communicators. Each process finalizes its sessions in the order of their
+ * numbers. The test tries every assignment of communicators to sessions of
+ * their members, and so every order of finalizing. A step with one communicator
+ * also represents a disconnect.
  *
  * The model is the definition (S63): a call starts on all communicators of its
  * session, then waits until every member has started on each. A collective
- * creation from a communicator is a step, too. If all members wait for all, it
- * is like a disconnect. If it only passes an id down a tree, a process waits
- * for the processes above it. Any communicator below can be one or the other.
+ * creation from a communicator is a step, too. If in the creation all members
+ * wait for all, it is like a disconnect. If the creation only passes an id down
+ * a tree, a process waits for the processes above it (is_down). The test tries
+ * both for each communicator.
  *
  * The protocol is that of resolve.c: snapshots are gathered node by node while
  * processes continue, and verdicts are decided before any snapshot is closed.
- * Random graphs of processes that wait for all or any of others are compared
- * with a simulation in which every process that can continue does so. */
+ *
+ * In random graphs, a process waits for all of a set of processes, or for any
+ * of them. The analysis of a graph is compared with a simulation, in which
+ * every process that can continue does so. */
 #include "watchdog/graph.h"
 
 #include <setjmp.h>
@@ -107,7 +109,8 @@ static bool is_blocked(int p)
 	return false;
 }
 
-/* A wait with a verdict keeps its error, however it ends. */
+/* A wait with a verdict ends with an error, even if its members have started
+ * meanwhile. */
 static void end_wait(int p)
 {
 	job.has_error[p][job.pos[p]] = job.has_verdict[p];
@@ -125,8 +128,8 @@ static bool go_on(int p)
 	return true;
 }
 
-/* The verdict of a wait ends it only when no snapshot is open at it, because a
- * further ring may still be proven. */
+/* A process with a verdict ends its wait only when no snapshot that includes
+ * the wait is open, because a snapshot may still prove another ring. */
 static bool give_up(int p)
 {
 	if (!job.has_verdict[p] || job.open[p])
@@ -345,7 +348,7 @@ static void every_case_agrees_with_the_definition(void **state)
 		n_cases > 50000 && n_deadlocks > 1000 && n_deadlocks < n_cases);
 }
 
-/* ---- while processes still move ---- */
+/* ---- while processes continue ---- */
 
 static uint64_t rng_state;
 
@@ -357,8 +360,9 @@ static uint32_t rng(uint32_t n)
 	return (uint32_t)(rng_state >> 33) % n;
 }
 
-/* A snapshot that is gathered, its verdicts, and their end: one message at a
- * time, in any order. */
+/* A snapshot that one process gathers. Each step is one message: a query, then
+ * the verdicts, then the closing of the snapshot. Steps of several snapshots
+ * mix at random. */
 static struct gather {
 	struct weft_graph graph;
 	uint8_t todo;	  /* processes to query */
@@ -383,8 +387,9 @@ static void start_gather(int p)
 	g->todo = (uint8_t)((1 << job.n_procs) - 1);
 }
 
-/* All must be in the call that the snapshot has, or have a verdict in it. None
- * of them can then have continued by itself. */
+/* Counts false proofs. Each process of a proven ring must still be blocked in
+ * the call that the snapshot contains, or have ended that call with an error.
+ */
 static void check_proof(const struct gather *g)
 {
 	for (uint32_t i = 0; i < g->graph.n; i++) {
@@ -538,8 +543,9 @@ static void random_programs(int n, int *spared_out, int *stuck_out)
 	}
 }
 
-/* Processes continue, are queried and notified in any order. A process with a
- * verdict is stuck, all of a proven cycle get errors, and all processes end. */
+/* Processes continue, query each other and receive verdicts in random order.
+ * Only stuck processes receive verdicts, all processes of a proven cycle get
+ * errors, and all processes end. */
 static void rings_with_common_processes_are_found(void **state)
 {
 	int spared, stuck;
@@ -548,7 +554,8 @@ static void rings_with_common_processes_are_found(void **state)
 	rng_state = 0xd1342543de82ef95ull;
 	has_close = false;
 	random_programs(20000, &spared, &stuck);
-	printf("# %d proofs, %d waits spared where no snapshot holds them\n",
+	printf("# %d proofs, %d waits of proven rings end without an error "
+	       "if snapshots do not delay them\n",
 		n_proven, spared);
 	assert_true(spared > 10);
 	has_close = true;
@@ -705,7 +712,7 @@ static void example_11_9_as_the_definition_has_it(void **state)
 			steps[1][1] = 5;
 		}
 		set_example(steps, members, 2, 3);
-		/* S76: both in the same order; T2: the others complete */
+		/* orders 1 and 2 (S75) complete, 0 and 3 (S76) do not */
 		assert_int_equal(completes(), order == 1 || order == 2);
 		snapshot_all(&graph);
 		assert_int_equal(
@@ -735,8 +742,8 @@ static void only_the_ring_is_accused(void **state)
 	weft_graph_fini(&graph);
 }
 
-/* With a thread that could end it, anywhere in the cycle, no process gets an
- * error; the cycle is only reported. */
+/* If another thread of a process in the cycle could end the wait, no process
+ * gets an error; the cycle is only reported. */
 static void threads_make_it_doubtful(void **state)
 {
 	static const uint8_t members[COMMS_MAX] = { 3, 6, 5 };
