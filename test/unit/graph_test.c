@@ -205,45 +205,47 @@ static uint32_t judge(struct weft_graph *graph)
 
 /* ---- every case ---- */
 
-/* One communicator: its members and its session at each. */
-struct tie {
+/* A possible communicator: its members, and its session at each of them. */
+struct candidate {
 	uint8_t members;
 	uint8_t session[PROCS];
 };
 
-static struct tie ties[128];
-static int n_ties;
+static struct candidate candidates[128];
+static int n_candidates;
 
-static void list_ties(int n_procs)
+static void list_candidates(int n_procs)
 {
-	n_ties = 0;
+	n_candidates = 0;
 	for (int members = 1; members < 1 << n_procs; members++) {
 		if (!(members & (members - 1)))
 			continue;
 		for (int s = 0; s < STEPS * STEPS * STEPS; s++) {
-			struct tie tie = { .members = (uint8_t)members };
+			struct candidate candidate = {
+				.members = (uint8_t)members
+			};
 			int rest = s;
 			bool is_one = true;
 
 			for (int p = 0; p < PROCS; p++, rest /= STEPS) {
-				tie.session[p] = (uint8_t)(rest % STEPS);
+				candidate.session[p] = (uint8_t)(rest % STEPS);
 				if (!(members & 1 << p) && rest % STEPS)
 					is_one = false;
 			}
 			if (is_one)
-				ties[n_ties++] = tie;
+				candidates[n_candidates++] = candidate;
 		}
 	}
 }
 
-static void add_comm(const struct tie *tie)
+static void add_comm(const struct candidate *candidate)
 {
 	int c = job.n_comms++;
 
-	job.members[c] = tie->members;
+	job.members[c] = candidate->members;
 	for (int p = 0; p < PROCS; p++)
-		if (tie->members & 1 << p)
-			job.step[p][tie->session[p]] |= (uint8_t)(1 << c);
+		if (candidate->members & 1 << p)
+			job.step[p][candidate->session[p]] |= (uint8_t)(1 << c);
 }
 
 static void set_job(
@@ -253,7 +255,7 @@ static void set_job(
 	job.n_procs = n_procs;
 	for (int i = 0; i < n_comms; i++) {
 		job.is_down[i] = down >> i & 1;
-		add_comm(&ties[pick[i]]);
+		add_comm(&candidates[pick[i]]);
 	}
 	reset();
 }
@@ -263,7 +265,7 @@ static bool next_pick(int pick[COMMS], int n)
 {
 	int i = n - 1;
 
-	while (i >= 0 && pick[i] == n_ties - 1)
+	while (i >= 0 && pick[i] == n_candidates - 1)
 		i--;
 	if (i < 0)
 		return false;
@@ -307,7 +309,7 @@ static void try_all(int n_procs, int n_comms, unsigned down)
 {
 	int pick[COMMS] = { 0 };
 
-	list_ties(n_procs);
+	list_candidates(n_procs);
 	do {
 		struct weft_graph graph = { 0 };
 		bool is_dead;
@@ -574,13 +576,13 @@ static void a_correct_program_has_no_deadlock(void **state)
 	(void)state;
 	rng_state = 0x2545f4914f6cdd1dull;
 	has_close = true;
-	list_ties(3);
+	list_candidates(3);
 	n_proven = n_false = 0;
 	for (int i = 0; i < 60000; i++) {
 		int pick[COMMS];
 
 		for (int c = 0; c < COMMS; c++)
-			pick[c] = (int)rng((uint32_t)n_ties);
+			pick[c] = (int)rng((uint32_t)n_candidates);
 		set_job(3, COMMS, pick, rng(1u << COMMS));
 		if (!completes())
 			continue;
