@@ -120,7 +120,7 @@ static void end_wait(int p)
 	begin(p);
 }
 
-static bool go_on(int p)
+static bool try_complete(int p)
 {
 	if (job.pos[p] == STEPS || is_blocked(p))
 		return false;
@@ -130,7 +130,7 @@ static bool go_on(int p)
 
 /* A process with a verdict ends its wait only when no snapshot that includes
  * the wait is open, because a snapshot may still prove another ring. */
-static bool give_up(int p)
+static bool try_fail(int p)
 {
 	if (!job.has_verdict[p] || job.open[p])
 		return false;
@@ -145,7 +145,7 @@ static bool completes(void)
 	do {
 		moved = false;
 		for (int p = 0; p < job.n_procs; p++)
-			moved |= go_on(p);
+			moved |= try_complete(p);
 	} while (moved);
 	for (int p = 0; p < job.n_procs; p++)
 		all &= job.pos[p] == STEPS;
@@ -160,18 +160,18 @@ static int epoch_of(int p)
 }
 
 /* p queries q about c. May be called at any time. */
-static void ask(int p, int c, int q)
+static void query(int p, int c, int q)
 {
 	if (is_blocked(p) && job.step[p][job.pos[p]] & 1 << c)
 		job.notified[p][c][q] = job.begun[c] & 1 << q ? 0 : epoch_of(q);
 }
 
-static void ask_all(int p)
+static void query_all(int p)
 {
 	for (int c = 0; c < job.n_comms; c++)
 		for (int q = 0; q < job.n_procs; q++)
 			if (q != p && needs(p, c) & 1 << q)
-				ask(p, c, q);
+				query(p, c, q);
 }
 
 /* Adds the present state of this process to a snapshot. */
@@ -281,7 +281,7 @@ static int n_cases, n_deadlocks, n_wrong;
 static void snapshot_all(struct weft_graph *graph)
 {
 	for (int p = 0; p < job.n_procs; p++)
-		ask_all(p);
+		query_all(p);
 	for (int p = 0; p < job.n_procs; p++)
 		fill(graph, p);
 }
@@ -408,7 +408,7 @@ static void check_proof(const struct gather *g)
 	}
 }
 
-static void take_verdict(const struct gather *g, int p)
+static void receive_verdict(const struct gather *g, int p)
 {
 	for (uint32_t i = 0; i < g->graph.n; i++) {
 		const struct weft_graph_node *node = g->graph.nodes[i];
@@ -460,7 +460,7 @@ static void step_gather(int waiter)
 	} else if (g->verdicts) {
 		p = pick_bit(g->verdicts);
 		g->verdicts &= (uint8_t) ~(1 << p);
-		take_verdict(g, p);
+		receive_verdict(g, p);
 	} else if (g->closes) {
 		p = pick_bit(g->closes);
 		g->closes &= (uint8_t) ~(1 << p);
@@ -476,11 +476,11 @@ static void act(int p)
 	uint32_t what = rng(8);
 
 	if (what == 0)
-		go_on(p);
+		try_complete(p);
 	else if (what == 1)
-		give_up(p);
+		try_fail(p);
 	else if (what == 2)
-		ask_all(p);
+		query_all(p);
 	else if (what == 3)
 		start_gather(p);
 	else
