@@ -45,7 +45,7 @@ struct weft_win_target;
 struct weft_win_state;
 struct weft_win_memory;
 
-/* The values of the standard's constants are the API room's business. */
+/* src/mpi converts the standard's constants to these. */
 enum weft_win_flavor {
 	WEFT_WIN_CREATE,
 	WEFT_WIN_ALLOCATE,
@@ -63,61 +63,69 @@ enum weft_win_assert {
 
 enum { WEFT_WIN_NAME_MAX = 128, WEFT_WIN_PAGE = 256 };
 
-/* A window to create; info keys that the caller has read. */
+/* The arguments of a new window, its info keys included. */
 struct weft_win_config {
 	enum weft_win_flavor flavor;
-	void *base; /* CREATE: lent until the window is freed */
+	void *base; /* CREATE: the program owns it; used until the window is
+		       freed */
 	size_t size;
 	int64_t disp_unit; /* > 0 */
-	bool is_noncontig; /* SHARED: each member's memory on pages of its own
+	bool is_noncontig; /* SHARED: the memory of each member begins on a page
 			    */
-	bool has_no_locks; /* no passive target was promised */
-	size_t align;	   /* of allocated memory; a power of two or 0 */
+	bool has_no_locks; /* info key no_locks: the program promised not to
+				lock the window */
+	size_t align;	   /* of allocated memory; a power of two, or 0: any */
 };
 
 /* Created by weft_win_create, destroyed by weft_win_free or with its session.
- * Constant but for what says otherwise. */
+ * Fields are constant unless a comment names their lock. */
 struct weft_win {
 	struct weft_obj obj;
-	struct weft_comm *comm; /* its own */
+	struct weft_comm *comm; /* the window's private duplicate */
 	int32_t comm_size;
 	enum weft_win_flavor flavor;
-	void *base; /* mine */
+	void *base; /* of this process's memory in the window */
 	size_t size;
 	int64_t disp_unit;
 	bool has_no_locks;
-	bool is_unified; /* accesses of others become visible without a call */
+	bool is_unified; /* MPI_WIN_UNIFIED: accesses of others become visible
+			    without a call */
 	char name[WEFT_WIN_NAME_MAX];
-	/* only core/attr.c, core/info.c, core/errh.c */
+	/* private to core/attr.c, core/info.c, core/errh.c */
 	struct weft_attrs *attrs;
 	struct weft_info *info;
 	struct weft_errh *errh;
-	/* ---- below: only this room; spin guards the epochs ---- */
-	struct weft_win_target ***targets; /* [rank / PAGE][rank % PAGE], made
-					      on use */
+	/* ---- private to this room; `spin` guards the state of epochs ---- */
+	struct weft_win_target ***targets; /* [rank / PAGE][rank % PAGE],
+					      created on use */
 	struct weft_link opened;	   /* targets with is_open */
 	uint8_t access;			   /* enum weft_win_access_epoch */
 	bool is_exposed;		   /* between post and wait */
-	bool is_nocheck;		   /* LOCK_ALL without locks */
-	bool has_remote;   /* some member is reached by messages */
-	bool is_uniform;   /* all have my size and displacement unit */
-	bool polls_states; /* fences are seen in memory */
-	bool uses_rma;	   /* the fabric puts and gets by itself where it can */
-	uint32_t n_locks;  /* LOCK: targets locked */
+	bool is_nocheck;   /* lock_all with NOCHECK: no lock is acquired */
+	bool has_remote;   /* the memory of a member is reached by messages */
+	bool is_uniform;   /* all members have the same size and disp_unit */
+	bool polls_states; /* members read each other's weft_win_state */
+	bool uses_rma;	   /* puts and gets to other nodes may be RDMA */
+	uint32_t n_locks;  /* targets that MPI_Win_lock has locked */
 	uint32_t n_unlocks;
 	_Atomic uint32_t n_flushes;
 	struct weft_spin spin;
 	struct weft_group *started, *posted; /* NULL outside their epochs */
 	struct weft_win_memory *memory;
-	struct weft_rma_region region; /* my memory, for the fabric */
-	struct weft_win_state *state;  /* mine, that others of the node see */
-	struct weft_progress_user *progress; /* the VCI's; NULL: without */
-	struct weft_link waiters; /* for my lock, by message; VCI's lock */
-	struct weft_progress_hook waiters_hook; /* while there are any */
-	struct weft_link arrivals; /* long data on its way here; VCI's lock */
+	struct weft_rma_region region; /* base and size, registered for RDMA */
+	struct weft_win_state
+		*state; /* of this process; shared within the node */
+	struct weft_progress_user
+		*progress;	  /* progress thread of the VCI, or NULL */
+	struct weft_link waiters; /* requests by message for this process's
+				     lock; VCI's lock */
+	struct weft_progress_hook
+		waiters_hook;	   /* registered while waiters is not empty */
+	struct weft_link arrivals; /* incoming long data; VCI's lock */
 	struct weft_am am;	   /* VCI's lock */
-	struct weft_win_op *spare; /* to be used again; VCI's lock */
-	struct weft_intervals attached; /* dynamic; VCI's lock */
+	struct weft_win_op *spare; /* freed objects for reuse; VCI's lock */
+	struct weft_intervals
+		attached; /* memory of a dynamic window; VCI's lock */
 };
 
 extern struct weft_table weft_wins;
@@ -125,46 +133,49 @@ extern struct weft_table weft_wins;
 /* Installs the handlers; called when a VCI opens. */
 void weft_win_open(struct weft_vci *vci);
 
-/* The process ends: closes the RMA domain, OpenSHMEM's too. */
+/* Closes the RMA domain, which OpenSHMEM uses, too. Called when the process
+ * exits. */
 void weft_win_rma_close(void);
 
-/* Collective over comm, an intracommunicator; all fail or none.
- * WEFT_ERR_RMA_SHARED where SHARED is asked for and the members share no
- * memory. */
+/* Collective over comm, an intracommunicator; fails at all members or at none.
+ * WEFT_ERR_RMA_SHARED: the flavor is SHARED, and the members share no memory.
+ */
 int weft_win_create(struct weft_comm *comm,
 	const struct weft_win_config *config, struct weft_win **win_out);
 
-/* Collective; waits until no member accesses the window any more, unless it has
- * no locks. The window is freed, with an error too. Not inside an epoch that
- * weft_win_may_free() refuses. */
+/* Collective; waits until no member accesses the window any more. The window is
+ * freed even if an error is returned. The caller has called
+ * weft_win_may_free(). */
 int weft_win_free(struct weft_win *win);
 
 /* WEFT_ERR_RMA_SYNC inside an epoch. */
 int weft_win_may_free(const struct weft_win *win);
 
-/* Its name, also in reports. */
+/* Sets the name of the window, which messages about it print. */
 void weft_win_name(struct weft_win *win, const char *name);
 
-/* Bytes of the longest put or get to memory of a process of this node that is
- * not mapped (CREATE) that is an active message; the kernel copies longer ones.
- * A message is carried out sooner if its target has a core of its own. */
+/* For memory of a process of this node that is not mapped (CREATE): the longest
+ * put or get, in bytes, that is sent as an active message. The kernel copies
+ * longer ones. 0 if processes share cores, because the target may not be
+ * running. */
 int64_t weft_win_message_max(bool shares_cores);
 
-/* Where rank's memory is mapped here. rank WEFT_PROC_NULL: the lowest one that
- * exposes any. *base_out is NULL and *size_out 0 when it is not mapped.
- * WEFT_ERR_RMA_FLAVOR for a dynamic window. */
+/* The address at which rank's memory is mapped here. rank WEFT_PROC_NULL: the
+ * lowest rank that exposes memory. *base_out is NULL and *size_out 0 when it is
+ * not mapped. WEFT_ERR_RMA_FLAVOR for a dynamic window. */
 int weft_win_query(struct weft_win *win, int32_t rank, size_t *size_out,
 	int64_t *disp_unit_out, void **base_out);
 
-/* Memory that the node's other processes can map, so that a window made of it
- * (CREATE) is as fast as one that is allocated; or any, where nobody maps
- * memory. align: a power of two. NULL with an error described. Any time, any
- * thread; free takes NULL and what malloc() gave as well. */
+/* Allocates memory that other processes of the node can map, so that a window
+ * of it (CREATE) is as fast as one of ALLOCATE. Falls back to private memory,
+ * without WEFT_SHM for example. align: a power of two. NULL with an error
+ * described. weft_win_mem_free() accepts NULL and memory of malloc(), too. Any
+ * thread. */
 void *weft_win_mem_alloc(size_t len, size_t align);
 void weft_win_mem_free(void *base);
 
-/* Dynamic windows, else WEFT_ERR_RMA_FLAVOR. WEFT_ERR_RMA_ATTACH when the
- * memory overlaps what is attached, or none begins at base. */
+/* WEFT_ERR_RMA_FLAVOR: the window is not dynamic. WEFT_ERR_RMA_ATTACH: the
+ * memory overlaps attached memory, or no attached memory begins at base. */
 int weft_win_attach(struct weft_win *win, void *base, size_t size);
 int weft_win_detach(struct weft_win *win, const void *base);
 
@@ -172,7 +183,7 @@ int weft_win_detach(struct weft_win *win, const void *base);
 
 /* count items of type at buf. */
 struct weft_win_buf {
-	void *buf; /* const for what is read */
+	void *buf; /* not written if the access only reads it */
 	int64_t count;
 	const struct weft_type *type;
 };
@@ -180,26 +191,26 @@ struct weft_win_buf {
 /* One access to rank's memory: count items of type, disp units from its base
  * (dynamic: the address). */
 struct weft_win_access {
-	struct weft_win_buf origin; /* of get: where it goes */
-	struct weft_win_buf result; /* fetching ones */
+	struct weft_win_buf origin; /* of a get: the destination */
+	struct weft_win_buf result; /* of an access that fetches */
 	int32_t rank;
 	int64_t disp;
-	int64_t count; /* at the target */
+	int64_t count; /* of items at the target */
 	const struct weft_type *type;
-	const struct weft_redop *op; /* accumulates; predefined */
+	const struct weft_redop *op; /* of an accumulate; predefined */
 	const void *compare;	     /* compare_and_swap */
 };
 
-/* Each may still be under way on return. WEFT_ERR_RMA_SYNC outside an epoch for
- * rank, WEFT_ERR_RMA_RANGE outside its memory where that is known here. With
- * req_out: *req_out has one reference, the caller's, and is done when origin
- * may be reused and result is there; only in a passive epoch. NULL: no request.
- */
+/* An access may be incomplete on return. WEFT_ERR_RMA_SYNC: no epoch allows
+ * accesses to rank. WEFT_ERR_RMA_RANGE: the access is outside of rank's memory,
+ * if this process knows its size. req_out may be NULL. Otherwise the epoch must
+ * be passive, and the caller owns one reference of *req_out. The request is
+ * complete when origin may be reused and result is stored. */
 int weft_win_put(struct weft_win *win, const struct weft_win_access *access,
 	struct weft_req **req_out);
 int weft_win_get(struct weft_win *win, const struct weft_win_access *access,
 	struct weft_req **req_out);
-/* result.type NULL: nothing is fetched. origin is ignored with NO_OP. */
+/* result.type NULL: nothing is fetched. NO_OP ignores origin. */
 int weft_win_accumulate(struct weft_win *win,
 	const struct weft_win_access *access, struct weft_req **req_out);
 /* One item of a predefined type: origin, result and target have count 1. */
@@ -208,12 +219,13 @@ int weft_win_fetch_and_op(
 int weft_win_compare_and_swap(
 	struct weft_win *win, const struct weft_win_access *access);
 
-/* --- epochs: WEFT_ERR_RMA_SYNC for whatever is out of turn ---------------- */
+/* --- epochs; WEFT_ERR_RMA_SYNC: the call is not allowed in this epoch ------
+ */
 
 int weft_win_fence(struct weft_win *win, unsigned asserts);
 
-/* The group may be empty; its members are members of the window, else
- * WEFT_ERR_GROUP. start waits for the posts unless NOCHECK. */
+/* The group may be empty. WEFT_ERR_GROUP: a process of the group is no member
+ * of the window. start waits for the posts, unless NOCHECK is set. */
 int weft_win_post(
 	struct weft_win *win, const struct weft_group *group, unsigned asserts);
 int weft_win_start(
@@ -228,8 +240,9 @@ int weft_win_unlock(struct weft_win *win, int32_t rank);
 int weft_win_lock_all(struct weft_win *win, unsigned asserts);
 int weft_win_unlock_all(struct weft_win *win);
 
-/* rank WEFT_PROC_NULL: all. local: origin buffers may be reused, results are
- * there; else all is done at the target as well. */
+/* Waits until the accesses to rank are complete, at the origin and at the
+ * target. flush_local waits for the origin only: its buffers may be reused, and
+ * results are stored. rank WEFT_PROC_NULL: all members. */
 int weft_win_flush(struct weft_win *win, int32_t rank);
 int weft_win_flush_local(struct weft_win *win, int32_t rank);
 
