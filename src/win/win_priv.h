@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_priv: what the files of this room share */
+/* win_priv: types and functions that the files of this room share */
 #ifndef WEFT_WIN_PRIV_H
 #define WEFT_WIN_PRIV_H
 
@@ -15,23 +15,23 @@
 
 enum weft_win_access_epoch {
 	WEFT_WIN_CLOSED,
-	WEFT_WIN_FENCED, /* open if used */
-	WEFT_WIN_USED,	 /* a fence's, and used */
+	WEFT_WIN_FENCED, /* after a fence, before the first access */
+	WEFT_WIN_USED,	 /* after a fence and an access */
 	WEFT_WIN_STARTED,
 	WEFT_WIN_LOCKED, /* n_locks targets */
 	WEFT_WIN_LOCKED_ALL,
 };
 
-/* How a member's memory is reached. */
+/* The method of accesses to a member's memory. */
 enum weft_win_way {
 	WEFT_WIN_MAPPED, /* by loads and stores */
-	WEFT_WIN_COPIED, /* long data by the kernel: of a process of this node
-			  */
+	WEFT_WIN_COPIED, /* of this node: the kernel copies long data, messages
+			    transfer the rest */
 	WEFT_WIN_BY_AM,	 /* by active messages */
 };
 
 /* The word of a lock: the number of shared holders, or EXCLUSIVE. WANTED: a
- * process wants it exclusively, and new shared holders wait. */
+ * process waits for an exclusive lock, so no further shared lock is granted. */
 enum {
 	WEFT_WIN_EXCLUSIVE = 1 << 30,
 	WEFT_WIN_WANTED = 1 << 29,
@@ -42,18 +42,20 @@ enum { WEFT_WIN_POLLED_MAX = 16 };
 
 enum weft_win_notice { WEFT_WIN_POST, WEFT_WIN_COMPLETE, WEFT_WIN_NOTICES };
 
-/* Of one window at one member; in memory that the node's processes share. */
+/* The state of a window at one member, in memory that the processes of its node
+ * share. */
 struct weft_win_state {
 	_Alignas(WEFT_CACHE_LINE) atomic_uint lock;
-	_Atomic int32_t holder; /* rank + 1 that has it exclusively */
-	atomic_uint n_fences;	/* that this member has begun */
-	/* by member, which alone changes it: its notices to this member */
+	_Atomic int32_t holder; /* rank + 1 of the exclusive holder of lock */
+	atomic_uint n_fences;	/* fences that this member has started */
+	/* by member: its posts and completes for this member; only that member
+	 * writes the word */
 	_Alignas(WEFT_CACHE_LINE)
 		atomic_uint n_notices[WEFT_WIN_NOTICES][WEFT_WIN_POLLED_MAX];
 };
 
-/* Locks by address, of which each update takes one; in shared memory. A taken
- * one holds the process id of its holder. */
+/* Locks for updates, chosen by address, in shared memory. A lock that is held
+ * contains the process id of its holder. */
 enum { WEFT_WIN_STRIPES = 1024 };
 typedef atomic_uint weft_win_stripes[WEFT_WIN_STRIPES];
 
@@ -61,46 +63,51 @@ typedef atomic_uint weft_win_stripes[WEFT_WIN_STRIPES];
 struct weft_win_lock_use {
 	bool is_open; /* MPI_Win_lock was called for the member */
 	bool is_exclusive;
-	bool is_taken; /* in memory; or by message, then perhaps is_due */
-	bool is_due;   /* the next message requests it; VCI's lock */
-	uint32_t id;   /* of the last request for it; VCI's lock */
+	bool is_taken; /* held, or requested by message, or is_due */
+	bool is_due;   /* the next message requests the lock; VCI's lock */
+	uint32_t id;   /* of the last request for the lock; VCI's lock */
 };
 
-/* A member, as this process accesses it. Created with the window for members of
- * this node, else on use; destroyed with it. */
+/* A member of the window, as a target of this process. Created with the window
+ * for members of this node, and on first use for others. Destroyed with the
+ * window. */
 struct weft_win_target {
 	uint8_t way;	 /* enum weft_win_way */
 	bool is_open;	 /* accesses are allowed now */
-	bool is_opening; /* a thread takes the lock of lock_all */
+	bool is_opening; /* a thread acquires the lock for lock_all */
 	bool is_me;
-	bool is_known;	/* size and disp_unit are */
-	char *base;	/* MAPPED: here; COPIED: in the member */
-	uint64_t there; /* base, as the member maps it */
+	bool is_known;	/* size and disp_unit are valid */
+	char *base;	/* address in this process (MAPPED) or in the member
+			   (COPIED) */
+	uint64_t there; /* address of the same memory in the member */
 	size_t size;
 	int64_t disp_unit;
 	struct weft_link opened; /* is_open: in the window's list */
 	struct weft_win_lock_use lock;
-	/* its notices that arrived by message; those that a start or a wait has
-	 * used */
+	/* notices of the member that arrived by message; notices that a start
+	 * or a wait of this process has used */
 	atomic_uint n_notices[WEFT_WIN_NOTICES];
 	uint32_t n_taken[WEFT_WIN_NOTICES];
 
-	/* members of this node; else NULL */
+	/* for members of this node; otherwise NULL */
 	pid_t pid; /* COPIED */
 	struct weft_win_state *state;
 	weft_win_stripes *stripes;
-	/* COPIED: bytes of the longest put or get that is an active message;
-	 * the kernel copies longer ones */
+	/* COPIED: the longest put or get, in bytes, that is an active message
+	 */
 	int64_t message_max;
 
 	/* VCI's lock */
 	struct weft_am_channel am;
-	uint32_t n_long_accs; /* accumulates with long data, not complete */
+	uint32_t n_long_accs; /* incomplete accumulates with long data */
 	uint32_t n_in_row;    /* short accesses queued since a flush */
-	bool is_in_row;	      /* before that flush there were several */
-	struct weft_win_remote *remote; /* owned; NULL: was never requested */
-	unsigned granted; /* my lock, that it has by message: 1, or EXCLUSIVE */
-	struct weft_win_waiter *waiter; /* for my lock; or NULL */
+	bool is_in_row;	      /* several accesses preceded that flush */
+	struct weft_win_remote *remote; /* owned; NULL: its registration was not
+					  requested yet */
+	unsigned granted; /* this process's lock, as the member holds it by
+			     message: 0, 1 (shared) or EXCLUSIVE */
+	struct weft_win_waiter *waiter; /* the member's request for this
+					   process's lock, or NULL */
 };
 
 enum { WEFT_WIN_LONG = 8192 };
@@ -109,33 +116,33 @@ enum { WEFT_WIN_LONG = 8192 };
 struct weft_win_elements {
 	const struct weft_type *basic;
 	int64_t n;
-	const char *in; /* the origin's; NULL: NO_OP */
-	void *owned;	/* in, where it is a copy; or NULL */
-	char *old;	/* owned: former ones; NULL: not wanted */
+	const char *in; /* operands of the origin; NULL: NO_OP */
+	void *owned;	/* in, if it is a copy; or NULL */
+	char *old;	/* owned: former elements; NULL: not fetched */
 };
 
-/* An access as active messages: complete when all its parts are. Created by
- * win_op.c, destroyed with its last part. VCI's lock. */
+/* An access that consists of active messages, its parts. Complete when all
+ * parts are. Created by win_op.c, destroyed with the last part. VCI's lock. */
 struct weft_win_whole {
 	uint32_t n_parts;
 	int err;
 	struct weft_req *req; /* referenced; NULL: it has no request */
 	struct weft_win_elements elements; /* of an accumulate */
-	struct weft_win_buf result;	   /* of these; its type referenced */
+	struct weft_win_buf result; /* of elements; its type referenced */
 };
 
-/* An operation that is not complete: a part of an access, or a request for an
- * answer. VCI's lock. */
+/* An incomplete operation: a part of an access, or a request for an answer.
+ * VCI's lock. */
 struct weft_win_op {
 	struct weft_am_op am;
-	struct weft_win_whole *whole; /* NULL: of no access */
+	struct weft_win_whole *whole; /* NULL: no part of an access */
 	bool is_long;		      /* its data is a message of its own */
 	bool is_long_acc;
-	struct weft_op fabric; /* am.is_fabric */
-	struct weft_win_buf
-		to;	 /* of data that needs unpacking; its type referenced */
-	void *staging;	 /* owned */
-	size_t pos, len; /* its data in the whole access */
+	struct weft_op fabric;	/* used if am.is_fabric */
+	struct weft_win_buf to; /* destination of data that is unpacked at the
+			       end; its type referenced */
+	void *staging;		/* owned */
+	size_t pos, len;	/* of its data within the access */
 };
 
 static inline struct weft_win *weft_win_of_channel(
@@ -153,7 +160,8 @@ static inline struct weft_win_target *weft_win_target_of_channel(
 static inline struct weft_win_target *weft_win_target_at(
 	const struct weft_win *win, uint32_t rank)
 {
-	/* pair with the releases in members.c: another thread may make them */
+	/* pair with the releases in members.c, where another thread may create
+	 * the page and the target */
 	struct weft_win_target **page = __atomic_load_n(
 		&win->targets[rank / WEFT_WIN_PAGE], __ATOMIC_ACQUIRE);
 
@@ -162,8 +170,8 @@ static inline struct weft_win_target *weft_win_target_at(
 		    : NULL;
 }
 
-/* Its lock was requested by message and has not been granted. VCI's lock held.
- */
+/* True if the target's lock was requested by message and has not been granted.
+ * VCI's lock held. */
 static inline bool weft_win_is_lock_requested(
 	const struct weft_win *win, const struct weft_win_target *target)
 {
@@ -171,7 +179,8 @@ static inline bool weft_win_is_lock_requested(
 	       weft_am_op_of(&win->am, &target->am, target->lock.id);
 }
 
-/* win.c: what needs no other member. Also for test/fuzz. */
+/* win.c: the parts of weft_win_create() that do not communicate. test/fuzz uses
+ * them, too. */
 int weft_win_fill(struct weft_win *win, struct weft_comm *comm,
 	const struct weft_win_config *config);
 void weft_win_adopt_locked(struct weft_win *win);
@@ -180,10 +189,11 @@ void weft_win_adopt_locked(struct weft_win *win);
  * that the head names. */
 struct weft_win *weft_win_of(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head);
-/* The member, made when new; NULL with an error described. */
+/* Returns the member, and creates it on first use. NULL with an error
+ * described. */
 struct weft_win_target *weft_win_target_of(struct weft_win *win, uint32_t rank);
 void weft_win_targets_free(struct weft_win *win);
-/* No memory is attached any more. */
+/* Detaches all memory. */
 void weft_win_detach_all(struct weft_win *win);
 /* Opens the target if the epoch allows accesses to it. 0 or WEFT_ERR_RMA_SYNC.
  */
@@ -195,21 +205,22 @@ int weft_win_target_range(const struct weft_win_target *target,
 /* Adds the member and the window to an error. */
 int weft_win_of_target(const struct weft_win *win,
 	const struct weft_win_target *target, int err);
-/* The same for bytes [at, at + len) beyond disp units, of my own memory; NULL
- * with an error described. VCI's lock held for dynamic windows. */
+/* Returns the address of bytes [at, at + len) beyond disp units in the memory
+ * of this process. NULL with an error described: they are outside of the
+ * window. VCI's lock held for dynamic windows. */
 char *weft_win_place(
 	const struct weft_win *win, int64_t disp, int64_t at, uint64_t len);
 
-/* epoch.c. Completes whatever the access epoch left open. */
+/* epoch.c. Completes all accesses of the access epoch, and ends it. */
 int weft_win_close_epoch(struct weft_win *win);
 /* win_lock.c */
 bool weft_win_try_lock(
 	struct weft_win_state *state, bool is_exclusive, int32_t rank);
-/* Marks the lock as wanted: new shared holders, and processes that have just
- * released it, wait. */
+/* Sets WEFT_WIN_WANTED: processes that want a shared lock, or have just
+ * released the lock, wait. */
 void weft_win_want_lock(struct weft_win_state *state);
 void weft_win_drop_lock(struct weft_win_state *state, bool is_exclusive);
-/* Waits for the lock of a member of this node. */
+/* Acquires the lock of a member of this node; blocks. */
 int weft_win_lock_here(struct weft_win *win, struct weft_win_target *target,
 	bool is_exclusive);
 void weft_win_stripe_take(weft_win_stripes *stripes, uint64_t address);
@@ -217,36 +228,37 @@ void weft_win_stripe_drop(weft_win_stripes *stripes, uint64_t address);
 
 /* node_memory.c */
 struct weft_win_record;
-/* My own stripes, which exist while there is a window. */
+/* The stripes of this process, which exist while there is a window. */
 weft_win_stripes *weft_win_my_stripes(void);
 pid_t weft_win_my_pid(void);
-/* update.c: elements of a predefined type, `basic->extent` bytes apart here and
- * there. */
+/* update.c: elements of a predefined type, `basic->extent` bytes apart at the
+ * origin and at the target. */
 struct weft_win_update {
 	const struct weft_redop *op;
 	const struct weft_type *basic;
 	const char *in; /* NULL: NO_OP */
-	char *old;	/* former elements; NULL: not wanted */
+	char *old;	/* former elements; NULL: not fetched */
 	int64_t n;
-	weft_redop_kernel_fn *kernel; /* weft_redop_kernel() of them; or NULL */
+	weft_redop_kernel_fn
+		*kernel; /* weft_redop_kernel() of op and basic, or NULL */
 };
-/* Carries it out, of one element, at an address that is mapped here and has
- * this address at its owner. */
+/* Updates one element at `place`, which has the address `there` in the process
+ * that owns the memory. */
 void weft_win_update(const struct weft_win_update *update, char *place,
 	uint64_t there, weft_win_stripes *stripes);
-/* The same for runs of n elements each, equally far apart. Elements in the page
- * of those before use the stripe that is held. */
+/* The same for n_runs runs of n elements each, `stride` bytes apart. Elements
+ * in the page of the previous element use the stripe that is held. */
 struct weft_win_hold {
 	weft_win_stripes *stripes;
 	bool is_held;
-	uint64_t there; /* in the page that is locked */
+	uint64_t there; /* an address in the page that is locked */
 };
 void weft_win_update_series(const struct weft_win_update *update, char *place,
 	uint64_t there, int64_t n_runs, int64_t stride,
 	struct weft_win_hold *hold);
-/* After the last one. */
+/* Releases the stripe after the last series. */
 void weft_win_hold_drop(struct weft_win_hold *hold);
-/* One element, replaced where it equals compare. */
+/* Replaces one element by value if it equals compare. */
 void weft_win_swap(const struct weft_type *type, const void *compare,
 	const void *value, void *old, char *place, uint64_t there,
 	weft_win_stripes *stripes);
@@ -254,7 +266,7 @@ void weft_win_swap(const struct weft_type *type, const void *compare,
 /* win_target.c: the target's side */
 void weft_win_waiters_open(struct weft_win *win);
 void weft_win_waiters_free(struct weft_win *win);
-/* Data that still arrives is discarded. */
+/* Discards incoming long data. */
 void weft_win_arrivals_forget(struct weft_win *win);
 
 /* win_origin.c: the origin's side */
@@ -266,67 +278,69 @@ int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
 int weft_win_am_compare_and_swap(struct weft_win *win,
 	struct weft_win_target *target, const struct weft_win_access *access);
 
-/* win_send.c: records leave, locks by message, and the ends of epochs */
+/* win_send.c: posts records, requests locks by message, and ends epochs */
 int weft_win_am_post(struct weft_win *win, struct weft_win_target *target);
-/* Waits until all that was begun so far is answered, and, unless is_local,
- * done. */
+/* Waits until all accesses so far are complete at the origin and, unless
+ * is_local, at the target. */
 int weft_win_am_flush(
 	struct weft_win *win, struct weft_win_target *target, bool is_local);
-/* The lock of a member that messages reach is requested with the first access
- * to it. */
+/* Opens a lock epoch for a member that messages reach. The first access
+ * requests the lock. */
 void weft_win_am_lock(struct weft_win *win, struct weft_win_target *target,
 	bool is_exclusive);
-/* Completes all accesses there and releases it. */
+/* Completes all accesses to the member, and releases its lock. */
 int weft_win_am_unlock(struct weft_win *win, struct weft_win_target *target);
 /* Ends a started epoch: notifies the target, and waits for data to return. */
 int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target);
 
-/* After the last record of an access without an answer of its own: posts the
- * queue, and requests an answer first if no operation under way has one. VCI's
- * lock held, given up meanwhile, here and below. */
+/* Called after the last record of an access without its own answer: posts the
+ * queue. Before that, requests an answer if no pending operation has one. Here
+ * and below: VCI's lock held, and released meanwhile. */
 int weft_win_am_end(struct weft_win *win, struct weft_win_target *target);
 /* Sends a record without data that is answered; the answer has data for `to`,
- * or (NULL) none. The id of the record is set before the lock is given up. */
+ * or (NULL) none. The id of the record is set before the lock is released. */
 int weft_win_am_request(struct weft_win *win, struct weft_win_target *target,
 	struct weft_wire_am *rec, const struct weft_win_buf *to);
-/* True if an access that ends nothing by itself has to request an answer. */
+/* True if an access without its own answer must request one. */
 bool weft_win_needs_answer(
 	const struct weft_win *win, const struct weft_win_target *target);
 /* True if records may stay in the queue until the next message. */
 bool weft_win_may_keep(struct weft_win *win, struct weft_win_target *target);
-/* Waits for the lock of the epoch, which is requested first where it was not:
- * the fabric's own accesses do not. */
+/* Waits for the lock of the epoch. Requests it first if no record has, as
+ * before an RDMA access. */
 int weft_win_am_acquire(struct weft_win *win, struct weft_win_target *target);
 
-/* win_runs.c. Called for runs of the target's memory that are alike: at, n,
- * pos, n_runs and stride of a record, which it may change. Several are short,
- * and WEFT_WIRE_AM_RUNS_MAX bytes at most. */
+/* win_runs.c. Called for a series of runs of the target's memory: at, n, pos,
+ * n_runs and stride of a record, which the function may change. Runs of a
+ * series of several are short, and have WEFT_WIRE_AM_RUNS_MAX bytes at most. */
 typedef int weft_win_run_fn(void *arg, struct weft_wire_am *rec);
-/* Takes up to max units off the front of rest, one run of several at least.
- * False: nothing is left. */
+/* Moves up to max units from the front of rest to part; of several runs, at
+ * least one. False: rest is empty. */
 bool weft_win_runs_cut(struct weft_wire_am *rest, uint64_t unit, uint64_t max,
 	struct weft_wire_am *part);
-/* All runs of bytes of an access, cut where the origin's have holes and are
- * long. */
+/* Calls fn for all runs of bytes of an access. Long runs end where the origin's
+ * type has holes. */
 int weft_win_each_run(
 	const struct weft_win_access *access, weft_win_run_fn *fn, void *arg);
-/* All runs of the first n elements of an access. */
+/* Calls fn for all runs of the first n elements of an access. */
 int weft_win_each_element(const struct weft_win_access *access,
 	const struct weft_type *basic, int64_t n, weft_win_run_fn *fn,
 	void *arg);
 
-/* win_op.c: operations under way. VCI's lock held. */
-/* A request whose errors are the window's; one reference. */
+/* win_op.c: pending operations. VCI's lock held. */
+/* Creates a request whose errors are raised on the window; one reference. */
 struct weft_req *weft_win_req_new(struct weft_win *win);
 struct weft_win_whole *weft_win_whole_new(struct weft_req **req_out);
-/* Gives the request out, if one is wanted, and ends the call's own part. */
+/* Sets *req_out unless req_out is NULL, and completes the part that stands for
+ * the call. */
 int weft_win_whole_begun(struct weft_win *win, struct weft_win_whole *whole,
 	struct weft_req **req_out, int err);
-/* n_left: answers to come. Held until weft_am_op_begun(). */
+/* n_left: number of answers. The operation cannot complete before
+ * weft_am_op_begun(). */
 struct weft_win_op *weft_win_op_new(struct weft_win *win,
 	struct weft_win_target *target, struct weft_win_whole *whole,
 	uint32_t n_left);
-/* Sets the place of its answers' data. */
+/* Sets the destination of the answers' data. */
 void weft_win_op_into(struct weft_win_op *op, const struct weft_win_buf *to);
 /* Returns the address of len contiguous bytes of an origin buffer from pos on:
  * in the buffer itself, or in a copy that the operation owns. At most one
@@ -334,8 +348,8 @@ void weft_win_op_into(struct weft_win_op *op, const struct weft_win_buf *to);
  * operation ends. Returns NULL with an error described. */
 char *weft_win_op_stage(struct weft_win_op *op, const struct weft_win_buf *buf,
 	size_t pos, size_t len, bool is_put);
-/* Waits for all operations that are under way now, and returns the error of the
- * target; `what` is the call that waits. */
+/* Waits for all operations that are pending now, and returns the error of the
+ * target; `what` names the call that waits. */
 int weft_win_op_wait(
 	struct weft_win *win, struct weft_win_target *target, const char *what);
 extern const struct weft_am_ops weft_win_am_ops;
@@ -345,42 +359,44 @@ int weft_win_no_memory(void);
 /* win_rma.c: RDMA of the fabric. It is no error if there is none: active
  * messages are used. No VCI's lock held. */
 void weft_win_rma_open(struct weft_win *win);
-/* No member accesses the window any more. VCI's lock held, here and below. */
+/* Called when no member accesses the window any more. Here and below: VCI's
+ * lock held. */
 void weft_win_rma_leave(struct weft_win *win);
 void weft_win_rma_describe(
 	const struct weft_win *win, struct weft_wire_win_region *out);
-/* *is_reached: the fabric accesses this member's memory. Requests its
- * registration once. */
+/* Sets *is_reached if RDMA can access this member's memory. Requests the
+ * registration of that memory once. */
 int weft_win_rma_reach(
 	struct weft_win *win, struct weft_win_target *target, bool *is_reached);
-/* Then: true for an access that RDMA suits, */
+/* True if the access should be RDMA, once *is_reached is set. */
 bool weft_win_rma_suits(const struct weft_win_access *access);
-/* and that access, as one part of whole. */
+/* Posts that access as one part of whole. */
 int weft_win_rma_move(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_win_whole *whole,
 	bool is_put);
 /* Completes puts without a completion of their own. */
 int weft_win_rma_flush(struct weft_win *win, struct weft_win_target *target);
 
-/* win_fence.c: the barrier of all members. True if this one may poll the state
- * of all others. */
+/* win_fence.c: the barrier of all members. True if this member may poll the
+ * state of all others. */
 bool weft_win_may_poll_states(const struct weft_win *win);
 int weft_win_barrier(struct weft_win *win);
-/* Waits for a call of target that counts a word up to number: in its state, or
- * by a message. */
+/* Waits until a call of the target has increased a word to number: in its
+ * state, or by a message. */
 int weft_win_wait_count(struct weft_win *win,
 	const struct weft_win_target *target, const char *what,
 	const atomic_uint *word, unsigned number);
-/* Then: makes accesses visible that other threads have carried out here. */
+/* Called after that: makes accesses visible that other threads of this process
+ * have carried out. */
 void weft_win_sync_threads(struct weft_win *win);
 
 /* win_notice.c: posts and completes. Notifies a target in memory. */
 void weft_win_notice_count(struct weft_win *win, struct weft_win_target *target,
 	enum weft_win_notice notice);
-/* Waits for one of this member, and takes it. */
+/* Waits for a notice of the target, and uses it up. */
 int weft_win_notice_take(struct weft_win *win, struct weft_win_target *target,
 	enum weft_win_notice notice);
-/* True if one has arrived. VCI's lock held. */
+/* True if a notice has arrived. VCI's lock held. */
 bool weft_win_notice_has(const struct weft_win *win,
 	const struct weft_win_target *target, enum weft_win_notice notice);
 
@@ -392,16 +408,16 @@ struct weft_win_wait {
 	struct weft_win *win;
 	const struct weft_win_target *target;
 	const char *what; /* "MPI_Win_lock" */
-	/* a call of the target counts this up to number; NULL: its progress
-	 * alone may end the wait */
+	/* a call of the target increases this to number; NULL: progress of the
+	 * target is enough to end the wait */
 	const atomic_uint *word;
 	unsigned number;
-	bool is_memory; /* for a word of memory: nothing wakes it */
-	bool is_lock;	/* that any member may have */
-	/* ---- below: only win_wait.c ---- */
+	bool is_memory; /* waits for a word of memory, which wakes no process */
+	bool is_lock;	/* waits for a lock, which any member may hold */
+	/* ---- private to win_wait.c ---- */
 	uint32_t n_rounds;
 	uint64_t start_ns, failed_ns;
-	struct weft_win_waiting *waiting; /* NULL until it takes long */
+	struct weft_win_waiting *waiting; /* NULL until the wait is long */
 };
 int weft_win_wait_round(struct weft_win_wait *wait);
 /* For src/watchdog: see WEFT_WIRE_NEED_LOCK. */
@@ -412,8 +428,8 @@ int weft_win_wait_end(struct weft_win_wait *wait, int err);
 static inline bool weft_win_has_counted(
 	const atomic_uint *word, unsigned number)
 {
-	/* pairs with the stores of those that count; differences, as it may
-	 * wrap */
+	/* pairs with the stores of the counting processes; the difference is
+	 * signed, because the counter may wrap */
 	unsigned its = atomic_load_explicit(word, memory_order_acquire);
 
 	return (int)(its - number) >= 0;
