@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- where it goes ------------------------------------------------- */
+/* --- the address of an access -------------------------------------- */
 
 static inline struct weft_win_target *access_target(
 	struct weft_win *win, const struct weft_win_access *access, int *err)
@@ -59,7 +59,7 @@ static inline struct weft_win_target *fast_place(struct weft_win *win,
 	return target;
 }
 
-/* Those with a request are for passive targets. */
+/* MPI_Rput and the like are allowed in passive epochs only. */
 static int check_passive(const struct weft_win *win)
 {
 	return win->access == WEFT_WIN_LOCKED ||
@@ -71,7 +71,7 @@ static int check_passive(const struct weft_win *win)
 				 win->name);
 }
 
-/* The place of an access to my own memory, of a dynamic window. */
+/* The address of an access to attached memory of this process. */
 static int my_place(struct weft_win *win, const struct weft_win_access *access,
 	char **base_out)
 {
@@ -94,7 +94,7 @@ static int my_place(struct weft_win *win, const struct weft_win_access *access,
 	return 0;
 }
 
-/* The bytes of an access: mapped here, or (COPIED) there. */
+/* The address of an access: in this process, or (COPIED) in the target. */
 static inline int access_place(struct weft_win *win,
 	const struct weft_win_target *target,
 	const struct weft_win_access *access, char **place_out,
@@ -118,7 +118,7 @@ static inline int access_place(struct weft_win *win,
 	return 0;
 }
 
-/* Done already. */
+/* Creates a request that is complete. */
 static int done_request(struct weft_win *win, struct weft_req **req_out)
 {
 	struct weft_vci *vci = win->comm->vci;
@@ -155,8 +155,8 @@ static int copy_mapped(const struct weft_type *from_type, int64_t from_count,
 		from_type, from_count, from, to_type, to_count, to);
 }
 
-/* True for memory that the kernel copies: one run here and there, of more bytes
- * than the target carries out as active messages. */
+/* True if the kernel copies the data: origin and target are contiguous, and
+ * longer than the longest active message. */
 static bool is_copied_access(const struct weft_win_target *target,
 	const struct weft_win_access *access)
 {
@@ -183,7 +183,7 @@ static int copy_by_kernel(const struct weft_win *win,
 		weft_copy_move(target->pid, &mine, 1, &its, 1, is_put));
 }
 
-/* Both, but for the commonest case. */
+/* Puts and gets that the fast path does not handle. */
 static __attribute__((noinline)) int access_move(struct weft_win *win,
 	const struct weft_win_access *access, bool is_put,
 	struct weft_req **req_out)
@@ -283,7 +283,7 @@ static void update_items(const struct weft_win_target *target,
 	weft_win_hold_drop(&v.hold);
 }
 
-/* Origin and result in other forms than plain arrays. */
+/* An update whose origin or result is no plain array. */
 static int update_typed(const struct weft_win_target *target,
 	const struct weft_win_access *access, char *place, uint64_t there)
 {
@@ -328,7 +328,7 @@ static inline struct weft_win_target *access_locate(struct weft_win *win,
 
 	*err = 0;
 	if (weft_likely(target)) {
-		/* of its first byte, which a type may have before its data */
+		/* of the first byte of data; the type may begin before it */
 		*place_out -= access->type->true_lb;
 		*there_out =
 			target->there + (uint64_t)(*place_out - target->base);

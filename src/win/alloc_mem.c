@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* alloc_mem: memory of MPI_Alloc_mem, of which windows may be created
  *
- * It lies in files without a name, as windows' own memory does. Memory of LONG
- * bytes and more has a file of its own; shorter memory shares one. A file is
- * closed when its memory is freed, except the first shared one. */
+ * The memory is in files without a name, as that of MPI_Win_allocate is. Memory
+ * of LONG bytes and more has its own file; shorter memory shares files, which
+ * are kept when they are empty. */
 #include "win/node_memory.h"
 
 #include "base/err.h"
@@ -25,14 +25,14 @@ struct chunk {
 	struct weft_interval range;
 	struct weft_share share;
 	struct weft_heap heap;
-	bool is_kept; /* when nothing is in it */
+	bool is_kept; /* not closed when it is empty */
 };
 
 /* lock guards all. */
 static struct {
 	pthread_mutex_t lock;
 	struct weft_intervals chunks;
-	struct weft_link kept; /* those of shorter memory */
+	struct weft_link kept; /* chunks of shorter memory */
 } mem = { .lock = PTHREAD_MUTEX_INITIALIZER, .kept = { &mem.kept, &mem.kept } };
 
 static void chunk_free(struct chunk *chunk)

@@ -2,10 +2,11 @@
 /* epoch: opens and closes access epochs, and completes accesses
  *
  * An access reads one flag of its target, is_open. MPI_Win_lock and
- * MPI_Win_start set it. In the epoch of a fence or of lock_all the first access
- * sets it, and lock_all takes the lock of that target then. So neither costs a
- * message for a member that is not accessed. Open targets are listed, and the
- * call that ends the epoch closes them. */
+ * MPI_Win_start set it. In the epoch of a fence or of lock_all, the first
+ * access to a target sets it. For lock_all, this access also acquires the
+ * target's lock. So neither epoch costs a message for a member that is not
+ * accessed. The window lists its open targets, and the call that ends the epoch
+ * closes them. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -15,8 +16,9 @@
 #include <stdio.h>
 
 enum {
-	FLUSHES_PER_ROUND = 32, /* of progress, where none is needed else */
-	UNLOCKS_PER_ROUND = 64, /* likewise */
+	/* calls that need no progress make a round of it this rarely */
+	FLUSHES_PER_ROUND = 32,
+	UNLOCKS_PER_ROUND = 64,
 };
 
 static const char *const epoch_names[] = {
@@ -38,7 +40,8 @@ static __attribute__((cold)) int out_of_turn(
 
 /* --- the lock of a member ------------------------------------------ */
 
-/* By the node's memory; or by message, with the first access. */
+/* Acquires the lock in the node's memory. Otherwise the message of the first
+ * access requests it. */
 static int take_lock(
 	struct weft_win *win, struct weft_win_target *target, bool is_exclusive)
 {
@@ -74,8 +77,8 @@ static void unlist_opened(struct weft_win *win, struct weft_win_target *target)
 	weft_spin_release(&win->spin);
 }
 
-/* The first one, or the one behind target; NULL at the end. Others may open
- * more meanwhile. */
+/* The open target after `target`, or the first one if that is NULL; NULL at the
+ * end. Other threads may open targets meanwhile. */
 static struct weft_win_target *opened_next(
 	struct weft_win *win, struct weft_win_target *target)
 {
@@ -101,7 +104,7 @@ static void list_locked(
 	weft_spin_release(&win->spin);
 }
 
-/* True when this thread is to take the lock; false when another one has. */
+/* True if this thread must acquire the lock; false if another one has. */
 static bool begin_opening(struct weft_win *win, struct weft_win_target *target)
 {
 	struct weft_vci *vci = win->comm->vci;
@@ -157,7 +160,8 @@ int weft_win_target_open(struct weft_win *win, struct weft_win_target *target)
 
 /* --- completion ---------------------------------------------------- */
 
-/* Completes all accesses to it, at it unless is_local. */
+/* Completes all accesses to the target: at the origin and, unless is_local, at
+ * the target. */
 static int flush_target(
 	struct weft_win *win, struct weft_win_target *target, bool is_local)
 {
@@ -200,7 +204,7 @@ static void win_progress(struct weft_win *win)
 static int close_target(struct weft_win *win, struct weft_win_target *target)
 {
 	bool is_by_am = target->lock.is_taken && !target->state;
-	/* by message the unlock itself asks whether all is done */
+	/* the answer to an unlock message confirms all accesses */
 	int err = is_by_am ? 0 : flush_target(win, target, false);
 	int lock_err = 0;
 
@@ -453,7 +457,8 @@ int weft_win_test(struct weft_win *win, bool *done_out)
 
 /* --- locks --------------------------------------------------------- */
 
-/* A promise that nothing here relies on, and that programs break. Once. */
+/* Warns once if a program breaks the promise of no_locks, on which this library
+ * does not rely. */
 static void note_lock(struct weft_win *win, const char *call)
 {
 	if (weft_likely(!win->has_no_locks))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* map_cache: mappings of other processes' files
  *
- * A file that lasts as long as its process is mapped once for all windows, and
- * up to UNUSED_MAX mappings that no window uses stay. */
+ * A file that exists as long as its process is mapped once for all windows. Up
+ * to UNUSED_MAX mappings that no window uses are kept. */
 #include "win/node_memory.h"
 
 #include "base/err.h"

@@ -106,7 +106,7 @@ int weft_win_of_target(const struct weft_win *win,
 		target->am.rank, win->name, why);
 }
 
-/* --- where an access goes ------------------------------------------------- */
+/* --- the range of an access ----------------------------------------------- */
 
 static __attribute__((cold)) int out_of_range(
 	const struct weft_win_target *target,
@@ -148,7 +148,7 @@ int weft_win_target_range(const struct weft_win_target *target,
 	return 0;
 }
 
-/* --- my own memory, for others ------------------------------------- */
+/* --- memory of this process ---------------------------------------- */
 
 struct attached {
 	struct weft_interval range; /* at least a byte */

@@ -16,16 +16,16 @@
 
 enum {
 	SLOTS = 65536,
-	POOLED = 16384, /* bytes of data that get no file of their own */
+	POOLED = 16384, /* longest data, in bytes, that shares a file */
 };
 
-/* The shared piece. */
+/* The shared memory of a process: the stripes and the states of its windows. */
 struct states {
 	weft_win_stripes stripes;
 	struct weft_win_state slots[SLOTS];
 };
 
-/* The process keeps it for later windows; lock guards all. */
+/* Kept for later windows; `lock` guards all fields. */
 static struct {
 	pthread_mutex_t lock;
 	struct weft_share share;
@@ -38,11 +38,13 @@ static struct {
 struct weft_win_memory {
 	uint32_t slot;
 	bool has_slot;
-	struct weft_share share; /* mine, or the one piece of all */
-	void *pooled;		 /* not NULL: my data, in a file with others' */
-	struct weft_win_mapped **kept; /* of others: states, and data */
+	struct weft_share
+		share; /* of this process; or that of all members (SHARED)
+			*/
+	void *pooled;  /* data in a shared file; or NULL */
+	struct weft_win_mapped **kept; /* mapped states and data of others */
 	uint32_t n_kept;
-	bool is_abandoned; /* members were not waited for */
+	bool is_abandoned; /* members may still access the memory */
 };
 
 /* --- states -------------------------------------------------------- */
@@ -116,9 +118,9 @@ static void slot_drop(uint32_t slot)
 	pthread_mutex_unlock(&own_states.lock);
 }
 
-/* --- my own memory ------------------------------------------------- */
+/* --- memory of this process ---------------------------------------- */
 
-/* Short data, together with that of other windows. */
+/* Allocates short data in a file that windows share. */
 static bool pooled_open(struct weft_win *win,
 	const struct weft_win_config *config, struct weft_win_record *record)
 {
@@ -196,7 +198,7 @@ int weft_win_memory_open(struct weft_win *win,
 	return err;
 }
 
-/* --- the others' --------------------------------------------------- */
+/* --- memory of other members --------------------------------------- */
 
 /* SHARED windows share memory even if messages do not use it (WEFT_SHM=off). */
 static bool is_node_local(const struct weft_win *win, uint32_t rank)
@@ -339,7 +341,7 @@ int weft_win_memory_reach(
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size && !err; i++) {
 		const struct weft_win_target *t = weft_win_target_at(win, i);
 
-		/* of a shared window all will be mapped, or there is none */
+		/* win_share() maps the memory of a SHARED window */
 		if (!t || (win->flavor != WEFT_WIN_SHARED &&
 				  t->way != WEFT_WIN_MAPPED))
 			win->has_remote = true;
@@ -347,7 +349,7 @@ int weft_win_memory_reach(
 	return err;
 }
 
-/* --- one piece for all --------------------------------------------- */
+/* --- the memory of SHARED windows ---------------------------------- */
 
 /* Where each member's part begins, in rank order; the end with n members. */
 static size_t part_at(const struct weft_win *win,

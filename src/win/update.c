@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* update: elements of a window's memory are updated, each as one
+/* update: atomic updates of elements of a window's memory
  *
  * Every update holds the lock that the address chooses: the stripe of the page
- * in which the element begins, at the process that owns the memory. Rows take
- * one stripe a page, so that their elements are combined as in a reduction. */
+ * in which the element begins, at the process that owns the memory. For a row,
+ * the stripe of each page is held for all its elements in that page, so a
+ * reduction kernel updates them together. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -29,7 +30,7 @@ static int64_t elements_in_items(const struct weft_type *type, int64_t count)
 	return basic->size ? type->size * count / basic->size : 0;
 }
 
-/* False without memory. */
+/* False: out of memory. */
 static bool elements_in(
 	struct weft_win_elements *e, const struct weft_win_buf *from)
 {
@@ -86,8 +87,8 @@ int weft_win_elements_return(
 
 /* --- under a stripe ------------------------------------------------ */
 
-/* One integer, or one element of as many bytes that is replaced or read. False:
- * the operation is none of these. */
+/* Updates one integer, or replaces or reads one element of the same size.
+ * False: the operation is none of these. */
 #define UPDATE_WORD(type)                                     \
 	static bool update_##type(                            \
 		const struct weft_win_update *u, char *place) \
@@ -156,7 +157,8 @@ static void update_plain(
 		weft_redop_apply(u->op, u->in + at, place, place, n, u->basic);
 }
 
-/* How many of the elements from `first` on begin in its page. */
+/* The number of elements, from `first` on, that begin in the page of `first`.
+ */
 static int64_t n_in_page(
 	const struct weft_win_update *u, uint64_t there, int64_t first)
 {
@@ -187,7 +189,7 @@ void weft_win_hold_drop(struct weft_win_hold *hold)
 	hold->is_held = false;
 }
 
-/* All of them begin in the page that is held. */
+/* True if all elements begin in the page that is held. */
 static bool is_in_held(const struct weft_win_hold *hold,
 	const struct weft_win_update *u, uint64_t there)
 {
@@ -219,7 +221,7 @@ void weft_win_update_series(const struct weft_win_update *update, char *place,
 	int64_t len = u.n * u.basic->extent;
 
 	for (int64_t i = 0; i < n_runs; i++) {
-		/* of one run the distance may be anything */
+		/* the stride of a single run is not defined */
 		update_run(&u, place + i * stride,
 			there + (uint64_t)(i * stride), hold);
 		u.in = u.in ? u.in + len : NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win: creates and frees windows, by all members together
+/* win: creates and frees windows; both are collective
  *
- * The context of a window's own communicator identifies it. The window exists
- * before its members exchange their records, so no access arrives too early.
- * Freeing it leaves that communicator with all others, so none arrives too
- * late. */
+ * The context id of a window's communicator identifies the window in messages.
+ * A member creates the window before the members exchange their records, so no
+ * access arrives earlier. A member frees the window after all members have
+ * disconnected the communicator, so no access arrives later. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -23,7 +23,7 @@
 
 struct weft_table weft_wins = WEFT_TABLE_INIT(struct weft_win, WEFT_KIND_WIN);
 
-/* While windows need it; by VCI, under its lock. */
+/* Users of progress threads; by VCI, under the VCI's lock. */
 static struct weft_progress_user win_progress[WEFT_VCIS];
 
 /* --- ending -------------------------------------------------------- */
@@ -44,7 +44,7 @@ static void win_destroy(struct weft_win *win)
 	weft_table_free(&weft_wins, win);
 }
 
-/* No message for it arrives any more. VCI's lock held. */
+/* Called when no message for the window arrives any more. VCI's lock held. */
 static void win_detach(struct weft_win *win)
 {
 	win->comm->win = NULL;
@@ -83,7 +83,7 @@ static bool win_test_close(struct weft_child *child)
 	return weft_disconnect_ops.test_close(child);
 }
 
-/* The session ends, and the program has not freed the window. */
+/* Called when the session ends and the program has not freed the window. */
 static void win_close(struct weft_child *child)
 {
 	struct weft_win *win = win_comm_of(child)->win;
@@ -103,7 +103,7 @@ static const struct weft_child_ops win_ops = {
 	.destroy = win_close,
 };
 
-/* Leaves the communicator with all others. */
+/* Disconnects the window's communicator, and destroys the window. */
 static int win_leave(struct weft_win *win)
 {
 	struct weft_comm *comm = win->comm;
@@ -144,7 +144,7 @@ int weft_win_free(struct weft_win *win)
 	return win_leave(win);
 }
 
-/* --- making -------------------------------------------------------- */
+/* --- creating ------------------------------------------------------ */
 
 int weft_win_fill(struct weft_win *win, struct weft_comm *comm,
 	const struct weft_win_config *config)
@@ -291,13 +291,13 @@ int weft_win_create(struct weft_comm *comm,
 	if (err)
 		return err;
 	win = weft_table_new(&weft_wins);
-	if (!win) { /* the others learn it as this member leaves */
+	if (!win) { /* the others notice that this member disconnects */
 		weft_disconnect_free(own);
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
 	}
 	err = weft_win_fill(win, own, config);
-	/* errors of this call name the caller's communicator, also at members
-	 * that receive their text from another one */
+	/* errors of this call name the caller's communicator, even if another
+	 * member has sent the text */
 	snprintf(own->name, sizeof(own->name), "of communicator \"%.100s\"",
 		weft_comm_label(comm));
 	weft_vci_lock(own->vci);
@@ -326,7 +326,7 @@ void weft_win_name(struct weft_win *win, const char *name)
 	weft_vci_unlock(comm->vci);
 }
 
-/* --- asking -------------------------------------------------------- */
+/* --- queries ------------------------------------------------------- */
 
 static struct weft_win_target *first_with_memory(struct weft_win *win)
 {

@@ -16,13 +16,13 @@
 #include <unistd.h>
 
 enum {
-	SPINS = 64,	       /* with the core, */
-	LONG_SPINS = 4096,     /* or where each process has one */
-	ROUNDS_PER_CHECK = 64, /* of the life of a stripe's holder */
-	ROUNDS_WANTED = 1000,  /* of a wait, before the mark is cleared */
-	TRIES = 6,	       /* each after twice as long, */
-	MODEST = 16,	       /* rounds, before others are kept out */
-	PATIENCE = 4 * 64,     /* of a process that finds others waiting */
+	SPINS = 64,	       /* before a yield, if processes share cores */
+	LONG_SPINS = 4096,     /* before a yield, if they do not */
+	ROUNDS_PER_CHECK = 64, /* whether the holder of a stripe is alive */
+	ROUNDS_WANTED = 1000,  /* after which a stale WANTED is cleared */
+	TRIES = 6,	       /* before a wait; each pause is twice as long */
+	MODEST = 16,	       /* rounds before WANTED is set */
+	PATIENCE = 4 * 64,     /* rounds in which others may acquire first */
 };
 
 bool weft_win_try_lock(
@@ -56,7 +56,8 @@ void weft_win_drop_lock(struct weft_win_state *state, bool is_exclusive)
 	}
 }
 
-/* The process that set the mark may have an error by now, or have died. */
+/* Clears WANTED: the process that set it may have failed, or have ended its
+ * wait with an error. */
 static void forget_wanted(struct weft_win_state *state)
 {
 	unsigned now = atomic_load_explicit(&state->lock, memory_order_relaxed);
@@ -77,8 +78,8 @@ void weft_win_want_lock(struct weft_win_state *state)
 		atomic_fetch_or(&state->lock, WEFT_WIN_WANTED);
 }
 
-/* A process that released the lock and wants it again lets others have it
- * first: they may be without a core. */
+/* A process that finds WANTED set lets other processes acquire the lock first,
+ * because these may have no core at the moment. */
 static int wait_lock(struct weft_win *win, struct weft_win_target *target,
 	bool is_exclusive, uint32_t patience)
 {
@@ -91,7 +92,7 @@ static int wait_lock(struct weft_win *win, struct weft_win_target *target,
 
 	weft_vci_lock(win->comm->vci);
 	while (!err) {
-		/* the mark may be my own from then on */
+		/* after that, this process itself may have set WANTED */
 		if (wait.n_rounds >= patience || !is_lock_wanted(target->state))
 			patience = 0;
 		if (!patience && weft_win_try_lock(target->state, is_exclusive,

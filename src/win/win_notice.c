@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_notice: posts and completes
  *
- * A post or complete notifies each member of its group, and one start or wait
- * there uses it up, so they are counted. Members that poll each other's state
- * have a word there for each other member; the others send messages. */
+ * A post or complete notifies each member of its group. One start or wait of
+ * that member uses up one notice, so notices are counted. If members poll each
+ * other's state, it has a word for each other member. Otherwise members send
+ * messages. */
 #include "win/win_priv.h"
 
 #include "core/comm.h"

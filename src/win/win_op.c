@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_op: operations under way, and the accesses that they are parts of */
+/* win_op: pending operations, and the accesses that they are parts of */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -25,7 +25,7 @@ struct weft_req *weft_win_req_new(struct weft_win *win)
 {
 	struct weft_req *req = weft_req_new(win->comm->vci, WEFT_REQ_OTHER);
 
-	if (req) /* errors are raised by way of it */
+	if (req) /* its errors are raised on the window */
 		req->comm = weft_comm_get(win->comm);
 	return req;
 }
@@ -75,7 +75,7 @@ static void win_op_take(
 	weft_unpack(to->type, to->count, to->buf, pos, data, len);
 }
 
-/* Its access does not wait for it any more. */
+/* Completes the operation's part of its access. */
 static void win_op_end(struct weft_am_op *am)
 {
 	struct weft_win_op *op = win_op_of(am);
@@ -160,7 +160,7 @@ char *weft_win_op_stage(struct weft_win_op *op, const struct weft_win_buf *buf,
 	} else if (is_put) {
 		weft_pack(
 			buf->type, buf->count, buf->buf, pos, op->staging, len);
-	} else { /* is unpacked at the end */
+	} else { /* unpacked at the end */
 		op->to = *buf;
 		op->pos = pos;
 		op->len = len;

@@ -4,11 +4,11 @@
  * Data below WEFT_WIN_LONG bytes follows its record, many in one message.
  * Longer data is a message of its own through p2p, tagged with the record's id.
  * A target carries out the records of an origin in order. A long accumulate is
- * carried out when its data has arrived, so no accumulate is sent behind it
- * before that.
+ * carried out when its data has arrived. Until then, the origin sends no other
+ * accumulate to that target.
  *
- * The target's datatypes stay here: an access is cut into runs of bytes or
- * elements. */
+ * Datatypes are not sent: the origin divides an access into runs of bytes or
+ * elements of the target's memory. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -24,18 +24,18 @@
 
 enum {
 	STAGE_MAX = WEFT_WIRE_AM_RUNS_MAX,
-	LONG_ACCS = 8,	/* parts of an access under way, where the network
-			   moves long messages by itself */
-	KEEP_MAX = 256, /* bytes of an access that stays in the queue */
+	LONG_ACCS = 8,	/* pending parts of an access, if the network moves
+			   long messages without the CPU */
+	KEEP_MAX = 256, /* longest access, in bytes, that stays in the queue */
 	TAGS = 1 << 30,
 };
 
 /* --- one record ---------------------------------------------------- */
 
 /* Sends one record with len bytes of data. Its answer has data for `to`; NULL:
- * it has none, and is requested if no operation under way has one. To another
- * node the record stays in the queue, except the first one since a flush that
- * few accesses preceded. */
+ * it has none, and is requested if no operation under way has one. A record to
+ * another node stays in the queue, unless it is the first one since a flush
+ * that few accesses preceded. */
 static int send_one(struct weft_win *win, struct weft_win_target *target,
 	struct weft_wire_am *rec, const void *data, size_t len,
 	const struct weft_win_buf *to)
@@ -60,7 +60,7 @@ static int send_one(struct weft_win *win, struct weft_win_target *target,
 	if (place) {
 		if (len)
 			memcpy(place, data, len);
-		/* an answer covers all that was sent before */
+		/* an answer confirms all earlier records */
 		target->am.is_touched = !op;
 		target->n_in_row += stays;
 		err = stays ? 0 : weft_am_post_queue(&target->am);
@@ -117,7 +117,7 @@ static int long_recv(struct weft_win_op *op, void *buf, size_t len)
 	err = weft_irecv_locked(&msg, &req);
 	if (err)
 		return err;
-	op->am.n_holds++; /* until it is over */
+	op->am.n_holds++; /* until the message is complete */
 	req->on_done = long_came;
 	req->on_done_arg = op;
 	if (req->is_done)
@@ -151,10 +151,11 @@ struct transfer {
 	const struct weft_win_access *access;
 	struct weft_win_whole *whole;
 	struct weft_win_op *op; /* of all short parts that return data */
-	/* from: data sent to the target; to: where returned data is stored.
-	 * type NULL: none */
+	/* from: data sent to the target; to: destination of returned data; type
+	 * NULL: none */
 	struct weft_win_buf from, to;
-	const struct weft_type *basic; /* of elements; NULL: bytes */
+	const struct weft_type
+		*basic; /* of the elements; NULL: runs of bytes */
 };
 
 static int try_long_accs(struct weft_am_channel *channel, void *arg)
@@ -166,7 +167,7 @@ static int try_long_accs(struct weft_am_channel *channel, void *arg)
 		       : WEFT_AGAIN;
 }
 
-/* Waits until less than max long accumulates to the target are under way. */
+/* Waits until fewer than max long accumulates to the target are pending. */
 static int wait_long_accs(struct weft_win_target *target, uint32_t max)
 {
 	return weft_likely(target->n_long_accs < max)
@@ -227,7 +228,7 @@ static int send_short_part(
 		rec->id = t->op->am.id;
 		t->op->am.n_left++;
 	}
-	/* an answer covers all before it */
+	/* an answer confirms all earlier parts */
 	t->target->am.is_touched = !t->op;
 	data = weft_am_add(&t->target->am, rec, t->from.type ? len : 0, &err);
 	if (data && t->from.type)
@@ -294,7 +295,7 @@ static int send_elements(struct transfer *t)
 		t->access, e->basic, e->n, send_part_runs, t);
 }
 
-/* *is_moved: the fabric has it. */
+/* Sets *is_moved if the access was posted as RDMA. */
 static int move_by_rma(const struct transfer *t, bool is_put, bool *is_moved)
 {
 	int err;
@@ -347,7 +348,7 @@ static int transfer(struct weft_win *win, struct weft_win_target *target,
 
 /* --- put and get --------------------------------------------------- */
 
-/* WEFT_AGAIN: it is not one run of short data here and there. */
+/* WEFT_AGAIN: the data is long, or not contiguous at both ends. */
 static int move_one(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, bool is_put)
 {
@@ -389,7 +390,7 @@ int weft_win_am_move(struct weft_win *win, struct weft_win_target *target,
 
 /* --- accumulates --------------------------------------------------- */
 
-/* WEFT_AGAIN: it is not one short array of elements without holes. */
+/* WEFT_AGAIN: the data is long, or no array of elements without holes. */
 static int acc_one(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access)
 {

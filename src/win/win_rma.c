@@ -6,9 +6,9 @@
  * active message. Locks, notices and updates are active messages.
  *
  * One endpoint serves all windows; the default VCI's lock guards it. Its
- * operations end as the answers to active messages do (src/am). A short put
- * behind another one since a flush has no completion of its own. An empty put
- * at the next flush completes all of them. */
+ * operations complete like answers to active messages (src/am). A short put
+ * that follows another one since a flush has no completion. At the next flush,
+ * an empty put completes all of them. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -23,17 +23,17 @@
 #include <string.h>
 
 enum {
-	RUNS = 64,     /* each an operation of its own; more by messages, */
-	RUN_LEN = 512, /* unless they are long */
+	RUNS = 64,     /* more runs are messages, */
+	RUN_LEN = 512, /* unless this long on average */
 };
 
-/* Where a member's memory is for the fabric. */
+/* The registered memory of a member. */
 struct weft_win_remote {
 	struct weft_wire_win_region region; /* the member's answer */
-	struct weft_wire_am ask; /* the request for it; id 0: was answered */
+	struct weft_wire_am ask; /* the request for region; id 0: answered */
 	bool is_reached;
 	bool is_used;	 /* by a put since the last flush */
-	bool is_written; /* by puts that complete unseen; when n_faults was: */
+	bool is_written; /* by puts without a completion; since n_faults was: */
 	uint32_t n_faults;
 	struct weft_rma_ep_target at;
 };
@@ -41,13 +41,13 @@ struct weft_win_remote {
 /* VCI's lock. */
 static struct {
 	struct weft_rma_ep *ep;
-	struct weft_progress_hook hook; /* polls it while windows use it */
+	struct weft_progress_hook hook; /* polls ep while windows use it */
 	uint32_t n_windows;
-	uint32_t n_faults; /* of puts that complete unseen */
-	char why[160];	   /* the last one */
+	uint32_t n_faults; /* of puts without a completion */
+	char why[160];	   /* text of the last fault */
 } win_rma;
 
-/* --- a window's part ----------------------------------------------- */
+/* --- opening and closing ------------------------------------------- */
 
 static void win_rma_poll(struct weft_progress_hook *hook)
 {
@@ -63,7 +63,7 @@ static void win_rma_poll(struct weft_progress_hook *hook)
 	ep->err = 0;
 }
 
-/* Some member is on another node, and the fabric is one for it. */
+/* True if a member is on another node, and the fabric supports RDMA. */
 static bool wants_rma(const struct weft_win *win)
 {
 	const struct weft_vci *vci = win->comm->vci;
@@ -136,7 +136,7 @@ void weft_win_rma_close(void)
 	weft_rma_fabric_close();
 }
 
-/* --- where a member's memory is ------------------------------------ */
+/* --- the memory of a member ---------------------------------------- */
 
 static_assert(
 	sizeof(((struct weft_wire_win_region *)0)->name) == WEFT_NET_NAME_MAX,
@@ -171,8 +171,8 @@ static int ask_region(struct weft_win *win, struct weft_win_target *target,
 	return err;
 }
 
-/* Takes the answer over; a wrong one makes the member's side refuse accesses.
- */
+/* Checks and uses the answer. After an invalid answer, accesses are messages,
+ * which the member checks. */
 static void take_region(struct weft_win *win, struct weft_win_target *target,
 	struct weft_win_remote *remote)
 {
@@ -235,8 +235,9 @@ int weft_win_rma_reach(
 
 /* --- posts --------------------------------------------------------- */
 
-/* The fabric's error names no process, and may come to another thread than the
- * call's: the target is noted as failed, so that each error names it. */
+/* An error of the fabric names no process, and another thread may read it than
+ * that of the call. So the target is recorded as failed, and each error names
+ * it. */
 static int rma_fault(struct weft_comm *comm, uint32_t rank, int err)
 {
 	if (err != WEFT_ERR_PEER)
@@ -273,7 +274,7 @@ static struct weft_win_op *fabric_op(struct weft_win *win,
 	return op;
 }
 
-/* Posted operations stay under way, also with an error. */
+/* Ends the posting. With an error, posted operations remain pending. */
 static void rma_begun(struct weft_win_op *op, int err)
 {
 	if (!op->am.err)
@@ -287,12 +288,12 @@ struct move {
 	struct weft_win_target *target;
 	struct weft_win_whole *whole;
 	bool is_put;
-	uint64_t at;		/* of the access, from the window's base */
-	char *data;		/* the origin's bytes in a row */
-	struct weft_win_op *op; /* of its parts; NULL: none has a completion */
+	uint64_t at;		/* offset from the window's base */
+	char *data;		/* contiguous bytes of the origin */
+	struct weft_win_op *op; /* of all parts; NULL: none has a completion */
 };
 
-/* op NULL: completes unseen. */
+/* op NULL: the put has no completion. */
 static int rma_post(const struct move *m, uint64_t at, char *buf, size_t len,
 	uint64_t flags, struct weft_win_op *op)
 {
@@ -320,7 +321,7 @@ static int rma_post(const struct move *m, uint64_t at, char *buf, size_t len,
 
 /* --- put and get --------------------------------------------------- */
 
-/* A short put behind others is copied and has no completion of its own. */
+/* A short put that follows others is copied and has no completion. */
 static int post_run(struct move *m, uint64_t at, char *data, size_t len)
 {
 	const struct weft_plan *plan = &win_rma.ep->domain->plan;
@@ -348,7 +349,7 @@ static int move_run(void *arg, struct weft_wire_am *rec)
 	size_t max = win_rma.ep->domain->plan.rma_max_len;
 	int err = 0;
 
-	while (rec->n_runs && !err) { /* each an operation of its own */
+	while (rec->n_runs && !err) { /* each run is one operation */
 		for (size_t done = 0; done < rec->n && !err; done += max)
 			err = post_run(m, m->at + (uint64_t)rec->at + done,
 				m->data + rec->pos + done,

@@ -9,16 +9,16 @@
 
 enum {
 	RUNS = 64,
-	SHORT_RUN = 1024, /* bytes: longer ones are worth a record each */
+	SHORT_RUN = 1024, /* bytes; longer runs have a record each */
 };
 
-/* Joins runs that are added one after the other. */
+/* Joins consecutive runs into series. */
 struct runs {
 	weft_win_run_fn *fn;
 	void *arg;
-	uint64_t unit;		 /* bytes of what n counts */
-	uint64_t done, total;	 /* of these, in all runs */
-	struct weft_wire_am rec; /* those so far; n_runs 0: none */
+	uint64_t unit;		 /* bytes of an element, or 1 */
+	uint64_t done, total;	 /* units of all runs */
+	struct weft_wire_am rec; /* the runs so far; n_runs 0: none */
 	int64_t disp;
 	int err;
 };
@@ -31,8 +31,8 @@ static int runs_emit(struct runs *runs)
 	return rec.n_runs ? runs->fn(runs->arg, &rec) : 0;
 }
 
-/* True if the run has the length of those before and continues their stride;
- * then it is counted with them. */
+/* Adds the run to rec and returns true if it has the length and the stride of
+ * the runs there. */
 static bool runs_join(struct runs *runs, int64_t at, uint64_t n)
 {
 	struct weft_wire_am *rec = &runs->rec;

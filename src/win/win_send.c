@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_send: active messages about a window are posted; the lock of a member
- * that messages reach; and the ends of epochs there
+/* win_send: posts the active messages of a window; requests locks of members
+ * that messages reach, and ends epochs there
  *
  * A message to another node costs a system call, so short accesses without an
  * answer of their own stay in the target's queue and leave with the next
@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum {
-	ROW = 4, /* short accesses between flushes */
+	ROW = 4, /* short accesses between flushes that are "several" */
 };
 
 static int win_am_wait(struct weft_am_channel *channel, const char *what,
@@ -61,8 +61,8 @@ static int wait_granted(struct weft_win_target *target)
 	return err;
 }
 
-/* The request for the target's lock, in front of what needs it. The queue is
- * empty. */
+/* Queues the request for the target's lock, before the record that needs it.
+ * The queue is empty. */
 static int add_lock(struct weft_win *win, struct weft_win_target *target)
 {
 	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_LOCK,
@@ -79,7 +79,7 @@ static int add_lock(struct weft_win *win, struct weft_win_target *target)
 	return err;
 }
 
-/* The queue begins with the request for the lock. */
+/* True if the queue begins with the request for the lock. */
 static bool requests_lock(const struct weft_win_target *target)
 {
 	return target->am.len && target->am.queue[0] == WEFT_WIRE_AM_LOCK;
@@ -114,9 +114,9 @@ int weft_win_am_acquire(struct weft_win *win, struct weft_win_target *target)
 	return err || !target->lock.id ? err : wait_granted(target);
 }
 
-/* A started epoch ends without an answer, where the target has nothing to
- * refuse. Else the first access in a while requests one, so that a lone access
- * and its flush are one message each way. */
+/* An epoch of MPI_Win_start needs no answer if the target cannot refuse an
+ * access. Otherwise an access requests an answer if no operation is pending, so
+ * that a single access and its flush cost one message in each direction. */
 bool weft_win_needs_answer(
 	const struct weft_win *win, const struct weft_win_target *target)
 {
@@ -166,7 +166,7 @@ int weft_win_am_end(struct weft_win *win, struct weft_win_target *target)
 
 /* --- waiting for answers ------------------------------------------- */
 
-/* The first error of the target since the last call. */
+/* Returns the first error of the target since the last call. */
 static int target_fault(
 	const struct weft_win *win, struct weft_win_target *target)
 {
@@ -231,8 +231,8 @@ int weft_win_am_flush(
 
 /* --- the ends of epochs -------------------------------------------- */
 
-/* True if an operation is under way that is not ordered with messages; is_any:
- * or whose data returns here. */
+/* True if an operation is pending that is not ordered with messages or, with
+ * is_any, that returns data. */
 static bool has_due(const struct weft_win_target *target, bool is_any)
 {
 	weft_list_for_each(link, next, &target->am.ops)
@@ -247,7 +247,8 @@ static bool has_due(const struct weft_win_target *target, bool is_any)
 	return false;
 }
 
-/* Messages from now on arrive behind all that was begun. */
+/* Ensures that the target processes later messages after all earlier accesses.
+ */
 static int settle_target(struct weft_win *win, struct weft_win_target *target)
 {
 	int fabric_err = weft_win_rma_flush(win, target);
@@ -274,7 +275,7 @@ int weft_win_am_unlock(struct weft_win *win, struct weft_win_target *target)
 	int err = 0, settle_err = 0;
 
 	weft_vci_lock(win->comm->vci);
-	if (target->lock.is_due) { /* there was no access */
+	if (target->lock.is_due) { /* no access was made */
 		target->lock.is_due = false;
 	} else {
 		settle_err = settle_target(win, target);
@@ -293,7 +294,7 @@ int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target)
 
 	weft_vci_lock(win->comm->vci);
 	err = settle_target(win, target);
-	if (!err && !target->is_known) /* it may have refused something */
+	if (!err && !target->is_known) /* it may have refused an access */
 		err = weft_win_op_wait(win, target, "MPI_Win_flush");
 	target->am.is_touched = false; /* MPI_Win_wait there sees to that */
 	wait_err = weft_am_send(&target->am, &rec);

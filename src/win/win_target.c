@@ -20,14 +20,15 @@
 
 enum { TAGS = 1 << 30 };
 
-/* One origin's access, while it is carried out. */
+/* A record of an origin, while it is carried out. */
 struct incoming {
 	struct weft_win *win;
 	struct weft_win_target *from; /* the origin */
 	struct weft_wire_am rec;
 	const uint8_t *data;
 	size_t len;
-	struct weft_am_replies *replies; /* to its message; NULL: sent alone */
+	struct weft_am_replies *replies; /* to its message; NULL: the answer is
+					 a message of its own */
 };
 
 static void carry_out_all(struct incoming *in, const uint8_t *at, size_t len);
@@ -54,7 +55,7 @@ static void answer(const struct incoming *in, const void *data, size_t len)
 	answer_id(in, in->rec.id, 0, data, len);
 }
 
-/* Sends an error that is described. */
+/* Sends the described error to the origin. */
 static void refuse(const struct incoming *in, uint32_t id, int err)
 {
 	answer_id(in, id, err, NULL, 0);
@@ -62,7 +63,7 @@ static void refuse(const struct incoming *in, uint32_t id, int err)
 
 /* --- the memory of a record ---------------------------------------- */
 
-/* NULL with an error described; the k-th run of len bytes. */
+/* The address of the k-th run of len bytes. NULL with an error described. */
 static char *place_of_run(const struct weft_win *win,
 	const struct weft_wire_am *rec, uint64_t k, uint64_t len)
 {
@@ -83,7 +84,7 @@ static char *runs_place(const struct weft_win *win,
 	const struct weft_wire_am *rec, uint64_t len)
 {
 	char *first = place_of_run(win, rec, 0, len);
-	/* memory between the ends may not be attached */
+	/* memory between the ends might not be attached */
 	uint64_t step = win->flavor == WEFT_WIN_DYNAMIC
 				? 1
 				: weft_max(rec->n_runs - 1, (uint64_t)1);
@@ -96,17 +97,18 @@ static char *runs_place(const struct weft_win *win,
 
 /* --- put, get, accumulate ------------------------------------------ */
 
-/* An access that a record describes: the data that it brings (put, accumulate),
- * and the former content that it returns (get, fetching accumulate). */
+/* The access that a record describes: a put or an accumulate brings data, a get
+ * or a fetching accumulate returns the former content. */
 struct work {
 	const struct weft_redop *op; /* NULL: bytes are stored or read */
 	const struct weft_type *basic;
 	bool brings, returns;
 	uint64_t len; /* of the data of all runs */
-	char *place;  /* of the first; NULL: refused, the error is described */
+	char *place; /* of the first run; NULL: refused, with an error described
+		      */
 };
 
-/* The elements are predefined, and the operation fits them. */
+/* True if the type is predefined, and the operation is valid for it. */
 static bool is_sound_op(const struct weft_wire_am *rec, struct work *w)
 {
 	unsigned which = rec->op & ~(unsigned)WEFT_WIRE_AM_FETCHES;
@@ -121,7 +123,7 @@ static bool is_sound_op(const struct weft_wire_am *rec, struct work *w)
 		       weft_redop_is_defined(w->op, w->basic));
 }
 
-/* False: the record makes no sense. */
+/* False: the record is invalid. */
 static bool work_of(const struct incoming *in, struct work *w)
 {
 	const struct weft_wire_am *rec = &in->rec;
@@ -188,7 +190,7 @@ static void update_runs(const struct weft_wire_am *rec, const struct work *w,
 	weft_win_hold_drop(&hold);
 }
 
-/* from: the data that it brings; old: where the former content is stored. */
+/* from: the data of the access; old: destination of the former content. */
 static void work_do(const struct weft_wire_am *rec, const struct work *w,
 	const char *from, char *old)
 {
@@ -264,7 +266,7 @@ static bool do_region(const struct incoming *in)
 	return true;
 }
 
-/* --- long ones ----------------------------------------------------- */
+/* --- long data ----------------------------------------------------- */
 
 /* A long access. Its data arrives as a message of its own, or is sent as one,
  * tagged with the record's id. Created by the record, destroyed when it is
@@ -273,8 +275,8 @@ struct arrival {
 	struct weft_link link; /* in its window's arrivals */
 	struct incoming in;    /* its window NULL when that was freed */
 	struct work work;
-	char *staging; /* of what it brings; NULL: a put of one run */
-	char *old;     /* of what it returns; NULL: a get of one run */
+	char *staging; /* received data; NULL: a put of one run */
+	char *old;     /* data to return; NULL: a get of one run */
 };
 
 static struct weft_msg arrival_message(
@@ -296,7 +298,8 @@ static void old_sent(void *owned, struct weft_req *req)
 	weft_req_put(req);
 }
 
-/* Sends what the access returns; owned: is freed then, or NULL. */
+/* Sends the former content to the origin. `owned` is freed after that; or NULL.
+ */
 static void send_old(
 	const struct incoming *in, char *old, uint64_t len, char *owned)
 {
@@ -314,8 +317,8 @@ static void send_old(
 		old_sent(owned, req);
 }
 
-/* Ends the access at its origin with an error that is described. An origin that
- * receives data receives an empty message behind the error. */
+/* Sends the described error to the origin. If the origin waits for data, an
+ * empty message follows the error. */
 static void long_fail(const struct incoming *in, const struct work *w, int err)
 {
 	refuse(in, in->rec.id, err);
@@ -326,7 +329,7 @@ static void long_fail(const struct incoming *in, const struct work *w, int err)
 	send_old(in, NULL, 0, NULL);
 }
 
-/* Also drops the data that was announced. */
+/* Also drops the announced data. */
 static void long_refuse(
 	const struct incoming *in, const struct work *w, int err)
 {
@@ -379,7 +382,7 @@ static void data_arrived(void *arg, struct weft_req *req)
 	arrival_end(a, err);
 }
 
-/* Receives the data; its buffers are allocated. */
+/* Posts the receive of the data; its buffers are allocated. */
 static void arrival_begin(struct arrival *a)
 {
 	struct weft_msg msg = arrival_message(
@@ -444,8 +447,8 @@ static bool do_long(const struct incoming *in)
 
 /* --- locks --------------------------------------------------------- */
 
-/* A member that waits for my lock, and what it sent behind the request: a
- * message with the first access, and the unlock. Destroyed when the lock is
+/* A member that waits for this process's lock, with the messages that followed
+ * its request: the first access, and the unlock. Destroyed when the lock is
  * granted. */
 struct weft_win_waiter {
 	struct weft_link link;
@@ -490,7 +493,7 @@ static void waiter_free(struct weft_win_waiter *waiter)
 	free(waiter);
 }
 
-/* The first member that waits for my lock; NULL: none. */
+/* The first member that waits for this process's lock; NULL: none. */
 static struct weft_win_waiter *waiter_first(const struct weft_win *win)
 {
 	return weft_list_is_empty(&win->waiters)
@@ -499,7 +502,7 @@ static struct weft_win_waiter *waiter_first(const struct weft_win *win)
 				 struct weft_win_waiter, link);
 }
 
-/* Progress calls it until all have been served. */
+/* Progress calls this hook until all waiting members have the lock. */
 static void waiters_run(struct weft_progress_hook *hook)
 {
 	struct weft_win *win =
@@ -543,7 +546,8 @@ static bool do_lock(const struct incoming *in)
 	if (!waiter_first(win) && lock_for(in))
 		return true;
 	waiter = calloc(1, sizeof(*waiter));
-	if (!waiter) { /* later records would be carried out without the lock */
+	if (!waiter) { /* otherwise later records would be carried out without
+			  the lock */
 		weft_err_set(WEFT_ERR_NOMEM, "no memory to wait for a lock");
 		weft_peer_fail(weft_comm_peer(win->comm, in->from->am.rank),
 			WEFT_ERR_NOMEM);
@@ -574,7 +578,8 @@ static bool do_unlock(const struct incoming *in)
 
 /* --- a member fails ------------------------------------------------ */
 
-/* Releases the lock that it had by message, and drops its request. */
+/* Releases the lock that the failed member held by message, and drops its
+ * request. */
 static void release_failed(struct weft_win *win, struct weft_win_target *target)
 {
 	if (target->granted)
@@ -585,7 +590,7 @@ static void release_failed(struct weft_win *win, struct weft_win_target *target)
 		waiter_free(target->waiter);
 }
 
-/* It answers nothing any more. */
+/* The failed member sends no answers any more. */
 static void win_on_failed(struct weft_peer *peer)
 {
 	struct weft_map_entry *entry;
@@ -609,7 +614,7 @@ static void win_on_failed(struct weft_peer *peer)
 
 /* --- dispatch ------------------------------------------------------ */
 
-/* False: it makes no sense. */
+/* False: the record is invalid. */
 static bool carry_out_one(const struct incoming *in)
 {
 	switch (in->rec.kind) {
@@ -645,7 +650,7 @@ static bool carry_out_one(const struct incoming *in)
 	}
 }
 
-/* A message's records, up to one that waits for the lock. */
+/* Carries out the records of a message, up to one that waits for the lock. */
 static void carry_out_all(struct incoming *in, const uint8_t *at, size_t len)
 {
 	struct weft_am_replies replies;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_wait: a wait ends when the target has failed. Long waits are shown to
- * src/watchdog, which reports them and finds cycles */
+/* win_wait: waits for other members of a window
+ *
+ * A wait ends with an error if the target has failed. Long waits are registered
+ * with src/watchdog, which reports them and finds cycles. */
 #include "win/win_priv.h"
 
 #include "base/clock.h"
@@ -20,12 +22,12 @@
 
 enum {
 	ROUNDS_PER_CHECK = 64,
-	AWAKE = 2048, /* rounds, before a wait for a word gives up the core */
+	AWAKE = 2048, /* rounds before a wait for a word yields the core */
 	NOTE_NS = 100000000,
 	GRACE_NS = 1000000000, /* for living processes to go on */
 };
 
-/* For src/watchdog, of a wait that takes long. */
+/* The part of a long wait that src/watchdog uses. */
 struct weft_win_waiting {
 	struct weft_wait wait;
 	const struct weft_win_wait *loop;
@@ -44,7 +46,7 @@ static const struct weft_win_wait *win_loop_of(const struct weft_wait *wait)
 	return win_waiting_of(wait)->loop;
 }
 
-/* --- in words ------------------------------------------------------ */
+/* --- texts --------------------------------------------------------- */
 
 static void win_wait_name(const struct weft_wait *wait, char *buf, size_t len)
 {
@@ -94,7 +96,7 @@ static struct weft_need *win_need(struct weft_wait *wait,
 	return need;
 }
 
-/* True if it still waits for a lock. */
+/* True if the wait is still for a lock. */
 static bool is_for_lock(const struct weft_win_wait *loop)
 {
 	return loop->is_lock &&
@@ -108,8 +110,8 @@ static int32_t holder_in(const struct weft_win_state *state)
 	return atomic_load_explicit(&state->holder, memory_order_relaxed);
 }
 
-/* The exclusive holder of the lock: read in memory on this node, else reported
- * by its member when src/watchdog asks. */
+/* The exclusive holder of the lock. It is read from memory on this node;
+ * elsewhere the member reports it when src/watchdog queries it. */
 static void lock_needs(struct weft_wait *wait, const struct weft_win_wait *loop)
 {
 	const struct weft_win_target *target = loop->target;
@@ -121,7 +123,7 @@ static void lock_needs(struct weft_wait *wait, const struct weft_win_wait *loop)
 	size_t len;
 
 	if (holder >= win->comm->size || holder == win->comm->rank)
-		holder = -1; /* its grant is on the way */
+		holder = -1; /* the grant has not arrived yet */
 	if (holder < 0)
 		weft_wait_set_unsure(wait);
 	if (!need)
@@ -164,7 +166,7 @@ static void win_wait_needs(struct weft_wait *wait)
 	on_member(wait, need, loop->win, loop->target->am.rank);
 }
 
-/* The member whose lock it is has reported its holder. */
+/* Called when a member has reported the holder of its lock. */
 static void win_wait_answered(
 	struct weft_wait *wait, struct weft_wait_proc *other)
 {
@@ -243,7 +245,7 @@ static bool has_target_left(const struct weft_win_wait *wait)
 	       (wait->word && !weft_win_has_counted(wait->word, wait->number));
 }
 
-/* Any member may hold a lock, also a dead one. */
+/* A failed member may hold the lock that this process waits for. */
 static int check_failed(struct weft_win_wait *wait, uint64_t now)
 {
 	const struct weft_comm *comm = wait->win->comm;
@@ -309,8 +311,8 @@ static int stuck(const struct weft_win_wait *wait)
 		wait->win->name, why);
 }
 
-/* A wait with a verdict ends with its error, also if it was granted what it
- * waits for in between. */
+/* A wait with a verdict ends with the error of the verdict, even if the lock
+ * was granted meanwhile. */
 int weft_win_wait_end(struct weft_win_wait *wait, int err)
 {
 	wait->win->comm->vci->idle_polls = 0; /* the next wait polls again */
