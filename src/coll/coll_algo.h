@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_algo: the algorithms by name, and the rules that select one
  *
- * The first rule that fits the case, and whose algorithm can do it, selects.
+ * The first rule that matches the call, and names an algorithm that supports
+ * it, selects that algorithm.
  * WEFT_COLL_FILE adds rules in front of coll_rules.def; WEFT_COLL names
- * algorithms. All members have the same case and the same rules, so all select
- * the same algorithm. */
+ * algorithms. All members have the same values and the same rules, so all
+ * select the same algorithm. */
 #ifndef WEFT_COLL_ALGO_H
 #define WEFT_COLL_ALGO_H
 
@@ -30,14 +31,14 @@ struct weft_coll_algo {
 	weft_coll_fn *write; /* NULL: runs in the segment */
 };
 
-/* The values that rules compare. Bytes are of the whole for broadcasts and
- * reductions, and of one block for the others; 0 if not all members know the
- * length. */
+/* The properties of a call that rules compare. Bytes are of the whole for
+ * broadcasts and reductions, and of one block for the others; 0 if not all
+ * members know the length. */
 struct weft_coll_case {
 	enum weft_coll_kind kind;
 	int32_t n;
-	int32_t n_nodes; /* 0: unknown */
-	int32_t most, least;
+	int32_t n_nodes;     /* 0: unknown */
+	int32_t most, least; /* members on a node */
 	bool is_in_order, is_commutative, is_regular, has_segment;
 	bool shares_cores;
 	int32_t n_per_bundle; /* messages between two nodes; 0: unknown */
@@ -61,8 +62,9 @@ void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 void weft_coll_case_in_segment(struct weft_coll_case *c,
 	enum weft_coll_kind kind, int32_t n, bool shares_cores);
 
-/* Of n members, per_node on each node in the order of ranks: a commutative
- * operation, on doubles if bytes are a multiple of 8, on bytes otherwise. */
+/* The case of n members in the order of ranks, per_node on each node. The
+ * operation is commutative, on doubles if bytes are a multiple of 8, and on
+ * bytes otherwise. */
 void weft_coll_case_of_job(struct weft_coll_case *c, enum weft_coll_kind kind,
 	int32_t n, int32_t per_node, int64_t bytes, const char *fabric);
 
@@ -78,10 +80,10 @@ enum { WEFT_COLL_WHY_FORCED = -1 };
 const struct weft_coll_algo *weft_coll_choose(
 	const struct weft_coll_case *c, struct weft_coll_why *why_out);
 
-/* The next length above this one at which another rule may select. */
+/* The smallest length above bytes at which another rule may apply. */
 int64_t weft_coll_border(enum weft_coll_kind kind, int64_t bytes);
 
-/* Why an algorithm cannot do a case; NULL: it can. */
+/* The reason why an algorithm does not support a case; NULL: it does. */
 const char *weft_coll_cannot(
 	const struct weft_coll_algo *algo, const struct weft_coll_case *c);
 
@@ -101,8 +103,8 @@ void weft_coll_warn_forced(
 const struct weft_coll_algo *weft_coll_algo_at(size_t i);
 
 /* How often algorithm i wrote the steps of an operation, or of its part within
- * or between nodes. A persistent operation counts once. One in the segment of a
- * node does not count. Any thread. */
+ * or between nodes. A persistent operation counts once. An operation in the
+ * segment of a node does not count. Any thread. */
 uint64_t weft_coll_algo_uses(size_t i);
 
 /* The name of an operation in rules, as "allreduce"; and the operation of a

@@ -23,7 +23,8 @@ struct weft_coll_edge {
 /* One direction. */
 struct weft_coll_row {
 	int32_t n;
-	const int32_t *places; /* my row: indices in the list of neighbours */
+	const int32_t *
+		places; /* of this process: indices in the list of neighbours */
 	/* at a leader: */
 	int32_t n_edges;
 	const struct weft_coll_edge

@@ -49,7 +49,7 @@ bool weft_coll_edges_are_due(struct weft_comm *comm)
 struct edges_setup {
 	struct weft_coll_view all, node;
 	const struct weft_nodes *nodes;
-	int32_t *out, *in; /* my rows */
+	int32_t *out, *in; /* of this process */
 	struct weft_coll_degrees *degrees;
 	int32_t leader;
 	int32_t *rows;

@@ -13,7 +13,8 @@
 struct weft_fold {
 	int32_t n;    /* places left */
 	int32_t rest; /* places folded away */
-	int32_t me;   /* my number among those left; -1: folded away */
+	int32_t me;   /* number among the members that are left; -1: folded away
+		       */
 };
 
 struct weft_fold weft_fold_of(const struct weft_coll_view *view);

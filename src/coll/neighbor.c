@@ -64,7 +64,7 @@ struct bundles {
 	const struct weft_coll_view *view;
 	const struct weft_coll_edges *edges;
 	size_t len;
-	int32_t place;	/* my place on my node */
+	int32_t place;	/* of this process among the members of its node */
 	int32_t n;	/* members on my node */
 	int32_t leader; /* of my node, a rank */
 	bool is_same;	/* a source sends one block to all */

@@ -31,7 +31,7 @@ void weft_reduce_tree(struct weft_sched *sched,
 		weft_sched_recv(
 			sched, view, is_first ? acc : in, (me + bit + top) % n);
 		weft_sched_fence(sched);
-		/* mine is the left operand */
+		/* `mine` is the left operand */
 		if (is_first) {
 			weft_sched_reduce(sched, op, mine.buf, acc);
 		} else if (op->is_commutative) {

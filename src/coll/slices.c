@@ -8,8 +8,10 @@
 #include "coll/coll_algo.h"
 
 struct slices {
-	struct weft_coll_view node, among; /* my node; my place on each node */
-	const int32_t *at;		   /* ranks, node by node */
+	struct weft_coll_view node,
+		among;	   /* the members of this node; the members with
+			     this slice on all nodes */
+	const int32_t *at; /* ranks, node by node */
 };
 
 static struct slices slices_of(const struct weft_coll_view *view)

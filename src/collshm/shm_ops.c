@@ -22,7 +22,7 @@ enum {
 	ITEM_MAX = 1024, /* bytes of an item of data that is cut */
 };
 
-/* A reduction under way. */
+/* A pending reduction. */
 struct operand {
 	const struct weft_redop *op;
 	struct weft_span own;	 /* of this member */
