@@ -439,7 +439,7 @@ static const char *gate(const struct criteria *w, const struct weft_prov *prov,
 	bool named = fabric_is_named(w, prov, form);
 
 	if (!is_asked(w, prov, form))
-		return "another one is asked for (WEFT_PROVIDER)";
+		return "WEFT_PROVIDER excludes it";
 	if (prov->is_one_host && !w->is_one_host)
 		return "reaches processes of this host only";
 	if (prov->use == WEFT_PROV_ON_DEMAND && !named)
