@@ -25,7 +25,7 @@ struct weft_counters {
 #define COUNTER(name, class, verbosity, unit, object, room, sentence) \
 	uint64_t name;
 #include "base/counter.def"
-	/* below: only counter.c */
+	/* private to counter.c */
 	uint8_t owner;
 	struct weft_link link;
 };

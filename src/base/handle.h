@@ -51,7 +51,7 @@ struct weft_obj {
 struct weft_table {
 	size_t size; /* bytes per object, a multiple of 64 */
 	enum weft_kind kind;
-	/* below: only handle.c, and the inline look-up */
+	/* private to handle.c and the inline look-up */
 	_Atomic(char *) chunk[WEFT_TABLE_CHUNKS];
 	struct weft_spin spin; /* guards what follows */
 	uint32_t n_used;       /* indices that were ever allocated */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* op: the header of every operation that is posted to a transport
  *
- * The owner embeds it, sets `done`, and may not free or reuse it until `done`
+ * The owner embeds it, sets `done`, and must not free or reuse it until `done`
  * has been called. That happens exactly once, from weft_progress() or from
  * within the post. Meanwhile `scratch` belongs to the provider (libfabric's
  * FI_CONTEXT2). It is first, so that the address of the op is the address of

@@ -81,7 +81,7 @@ struct weft_comm {
 	int32_t remote_size; /* size of the group that sends go to */
 	bool is_inter;
 	bool is_disconnected; /* it closes or its session ends: its persistent
-				 requests may not be used any more */
+				 requests must not be used */
 	bool is_kept; /* its destruction leaves the struct, the groups and the
 			 peers; see weft_comm_release() */
 	uint8_t n_spread; /* number of VCIs it is on; 0: only its own */

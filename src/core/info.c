@@ -19,7 +19,7 @@ struct weft_table weft_infos =
 /* MPI_INFO_ENV: one per process. */
 static struct weft_info *_Atomic env_info;
 
-/* Locks an object that its caller may not change; the lock is not part of the
+/* Locks an object that its caller must not change; the lock is not part of the
  * object's value. */
 static struct weft_info *info_lock(const struct weft_info *info)
 {

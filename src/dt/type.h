@@ -135,7 +135,7 @@ struct weft_type {
 	const struct weft_type *basic;
 	char name[WEFT_TYPE_NAME_LEN];
 
-	/* below: only src/dt and the inline functions here */
+	/* private to src/dt and the inline functions here */
 	_Atomic uint32_t n_handles;
 	bool has_lb_mark, has_ub_mark; /* the program has set the bound */
 	int64_t align;

@@ -889,7 +889,7 @@ static int distribute_dim(
 	return replace_take(err, type, next);
 }
 
-/* Processes are numbered in C order whatever the order of the array. */
+/* Processes are numbered in C order, even if the array is in Fortran order. */
 static int64_t coord_of(const struct weft_type_darray *desc, int d)
 {
 	int64_t rank = desc->rank;

@@ -62,7 +62,7 @@ struct cb_run {
 	uint32_t at, len;
 };
 
-/* A message under way and its buffer. */
+/* A pending message and its buffer. */
 struct cb_sent {
 	struct cb_sent *next;
 	struct weft_req *req;

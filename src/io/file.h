@@ -104,7 +104,7 @@ struct weft_file {
 	/* only core/info.c, core/errh.c */
 	struct weft_info *info;
 	struct weft_errh *errh;
-	/* ---- below: only this room ---- */
+	/* ---- private to this room ---- */
 	int fd;	       /* -1: none */
 	int folder_fd; /* rank 0, DELETE_ON_CLOSE: directory of the name; or -1
 			*/
@@ -130,7 +130,7 @@ struct weft_file {
 				    VCI's lock */
 	struct weft_link colls;	 /* nonblocking collective accesses whose
 				    agreement has not started; VCI's lock */
-	struct weft_file_split *split; /* split collective under way, or NULL */
+	struct weft_file_split *split; /* pending split collective, or NULL */
 	/* collective buffering, the same at all members */
 	struct weft_cb *_Atomic cb; /* NULL: not yet set up */
 	bool cb_is_unavailable;	    /* a member has no buffer */

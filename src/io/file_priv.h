@@ -58,7 +58,7 @@ struct weft_req *weft_file_pending_locked(
 
 /* --- split collectives (transfer.c) --------------------------------------- */
 
-/* Waits for a split collective that is under way, if any, and drops it. */
+/* Waits for the pending split collective, if any, and drops it. */
 void weft_file_finish_split(struct weft_file *file);
 /* Drops a split collective that is done. VCI's lock held. */
 void weft_file_drop_split_locked(struct weft_file *file);

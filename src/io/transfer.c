@@ -28,7 +28,7 @@ struct job {
 	struct weft_uring_task uring;
 	struct weft_link link;	 /* in the file's colls */
 	struct weft_link active; /* in the file's active */
-	struct weft_req *agreed; /* the agreement under way, or NULL */
+	struct weft_req *agreed; /* the pending agreement, or NULL */
 	struct weft_move m;	 /* with req, holds a reference to the type */
 	struct weft_req *req;	 /* NULL: a blocking access */
 	bool is_collective;

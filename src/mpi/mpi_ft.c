@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_ft: failed processes, and how a program goes on without them (ULFM)
+/* mpi_ft: failed processes, and how a program continues without them (ULFM)
  *
  * Only the calls of agreement wait for other processes. */
 #include "mpi_check.h"

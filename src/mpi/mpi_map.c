@@ -256,7 +256,7 @@ static _Thread_local struct {
 } last_raised;
 
 /* Prints the name of a class, and its text if there are no particulars. The
- * text covers many errors and may not fit this one. */
+ * text covers many errors and might not fit this one. */
 static bool print_class(int code, bool has_more, char *buf)
 {
 	if (!weft_mpi_class_string(code, buf))

@@ -68,7 +68,7 @@ int weft_event_type(int index, bool *is_bound_out);
 /* The room of an event type; NULL: none. */
 const char *weft_event_type_room(int index);
 
-/* True inside a callback that may not call all of the library. */
+/* True inside a callback in which parts of the library must not be called. */
 bool weft_registration_is_inside(void);
 
 /* Frees all registrations. Callbacks that other threads run go on. */

@@ -16,7 +16,7 @@
  * and has no effect; the caller queues it. This room never spins.
  *
  * Callbacks (recv, op->done) run only inside weft_net_poll(). They may post.
- * They may not close, and a poll inside them returns 0. */
+ * They must not close, and a poll inside them returns 0. */
 #ifndef WEFT_NET_H
 #define WEFT_NET_H
 
@@ -179,7 +179,7 @@ int weft_net_cancel(struct weft_net *net, struct weft_op *op);
 /* Memory registered for local sends and receives. */
 struct weft_mr {
 	void *desc; /* for local posts */
-	/* below: only mr.c */
+	/* private to mr.c */
 	uint64_t key;
 	struct fid_mr *fid;
 	uintptr_t start;

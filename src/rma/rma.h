@@ -203,7 +203,7 @@ struct weft_rma_wait {
 	uint64_t failed_ns; /* when a failed PE was found; 0: none */
 };
 
-/* A round like weft_rma_relax(). Returns 0 if the wait goes on.
+/* A round like weft_rma_relax(). Returns 0 if the wait continues.
  *
  * Returns 1 once, when the caller should warn: after WEFT_STALL_WARN seconds
  * without progress and without a change of `watched`, or after six times as

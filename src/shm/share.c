@@ -150,7 +150,8 @@ static bool is_open_to_others(void)
 	return !geteuid() || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
 }
 
-/* A process may not open descriptors of one that has more capabilities. */
+/* The kernel does not let a process open descriptors of one that has more
+ * capabilities. */
 static uint64_t capabilities(void)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3,

@@ -358,8 +358,8 @@ static int open_page(
 	return -1;
 }
 
-/* Finds the page of a process. -1: it has none, or this user may not read its
- * descriptors. */
+/* Finds the page of a process. -1: it has none, or this user has no permission
+ * to read its descriptors. */
 static int find_page(pid_t pid, struct weft_monitor_page *page_out)
 {
 	char dir_name[64], path[352];

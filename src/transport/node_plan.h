@@ -15,7 +15,7 @@ enum { WEFT_NODE_PLAN_CPUS = 256 };
 struct weft_node_plan {
 	bool shares_cores;  /* the job has more processes here than cores */
 	bool has_own_cache; /* each process may have a second-level cache */
-	bool is_near_only;  /* my processors all share one cache */
+	bool is_near_only;  /* all processors of this process share a cache */
 	bool is_one_cache;  /* all processors of the job here share it */
 	size_t ring_len;    /* payload bytes of one ring; WEFT_SHM_RING */
 	size_t eager_len;   /* longest message copied through a ring that has

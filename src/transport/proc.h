@@ -34,7 +34,7 @@ struct weft_proc {
 	bool is_open;
 	bool was_open_failed;
 	atomic_int n_sessions;	/* live, the World included; set under lock */
-	uint64_t proc;		/* my process number */
+	uint64_t proc;		/* number of this process */
 	struct weft_boot *boot; /* guarded by VCI.lock */
 	struct weft_boot_facts facts;
 	struct weft_topo *topo;		/* NULL until core/hardware.c asks */

@@ -17,7 +17,7 @@ struct weft_progress_user {
 	/* Milliseconds after which the user is removed, once no operation is
 	 * queued on the VCI; 0: never. May be set again at any time. */
 	_Atomic uint32_t lease;
-	/* ---- below: only progress_thread.c ---- */
+	/* ---- private to progress_thread.c ---- */
 	struct weft_progress_hook hook; /* counts rounds of progress */
 	struct weft_link link;
 	uint32_t n_adds;	   /* calls of add without remove */

@@ -141,7 +141,7 @@ static void lead(struct weft_vci *vci, uint64_t ns, int net_fd)
 		weft_wakeup_drain(&vci->wakeup);
 	if (vci->n_asleep)
 		weft_vci_wake_followers(
-			vci, 1); /* this thread may not poll again */
+			vci, 1); /* this thread might not poll again */
 }
 
 /* The length of the n-th sleep of a wait. is_all: every event wakes the thread.
