@@ -3,9 +3,9 @@
  *
  * One VCI with real handlers: p2p, creation, ports, waits. Of the other
  * processes, two write through rings; the memory of one of them can be read.
- * One is behind a simulated fabric. One is never resolved, unless the input
- * answers for its business card. An input mixes messages with correct headers
- * and any content, noise, and actions of this process: receives, sends,
+ * One is behind a simulated fabric. The address of one is unknown, until the
+ * input provides its business card. An input mixes messages with correct
+ * headers and any content, noise, and actions of this process: receives, sends,
  * cancels, probes, creations. At its end all other processes fail. Then every
  * request must be complete, and no request, message or peer may be left. */
 #include "base/hash.h"
@@ -37,7 +37,7 @@ enum {
 	REQS = 24,
 	PIECES = 32,
 	STEPS = 48,
-	KNOWN = 5, /* numbers in one message that are replaced by known ones */
+	KNOWN = 5, /* numbers in a message that put_known() may replace */
 	RING_BUF = 16384,
 };
 
@@ -67,7 +67,7 @@ static struct {
 	char port[WEFT_PORT_NAME_MAX];
 } w;
 
-/* ---- the made-up fabric ---- */
+/* ---- the simulated fabric ---- */
 
 static struct fakefab fab;
 static struct {
@@ -86,7 +86,7 @@ static ssize_t swallow(
 	return 0;
 }
 
-/* A piece in flight until the input selects its result. */
+/* Keeps an operation pending until the input selects its result. */
 static ssize_t hold(void *context, uint64_t flags)
 {
 	if (n_pieces == PIECES)
@@ -124,8 +124,7 @@ static ssize_t hold_tsend(struct fid_ep *ep, const void *buf, size_t len,
 	(void)desc;
 	(void)addr;
 	(void)tag;
-	for (size_t i = 0; i < len; i++) /* this process must be able to read
-					  * all of it */
+	for (size_t i = 0; i < len; i++) /* checks that all of it can be read */
 		sum = (uint8_t)(sum + ((const uint8_t *)buf)[i]);
 	return hold(context, FI_SEND | FI_TAGGED);
 }
@@ -138,12 +137,11 @@ static ssize_t hold_trecv(struct fid_ep *ep, void *buf, size_t len, void *desc,
 	(void)addr;
 	(void)tag;
 	(void)ignore;
-	memset(buf, 0x5a, len); /* this process must be able to write all of
-				 * it */
+	memset(buf, 0x5a, len); /* checks that all of it can be written */
 	return hold(context, FI_RECV | FI_TAGGED);
 }
 
-/* Completes the k-th piece, with success or an error. */
+/* Completes the k-th pending operation, with success or an error. */
 static void end_piece(size_t k, bool is_good)
 {
 	void *context = pieces[k].context;
@@ -190,7 +188,7 @@ static void open_fabric(void)
 	fab.ep.tagged = &tagged_ops;
 }
 
-/* ---- the world an input finds ---- */
+/* ---- the state before an input ---- */
 
 static int get_bc(struct weft_boot *boot, uint32_t rank, const char *key,
 	weft_boot_get_fn *fn, void *arg)
@@ -217,7 +215,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	ops = *weft_proc.boot->ops;
 	ops.get = get_bc;
 	weft_proc.boot->ops = &ops;
-	weft_proc.is_exiting = true; /* a WEFT_WIRE_EXIT ends nothing */
+	weft_proc.is_exiting =
+		true; /* WEFT_WIRE_EXIT does not end this process */
 	weft_proc.node.eager_len = 256;
 	weft_knobs.eager_window = 4096;
 	first = weft_proc.proc & ~(uint64_t)UINT32_MAX;
@@ -277,7 +276,7 @@ static void begin(void)
 
 /* ---- the end of an input ---- */
 
-/* A message to this process without a receive. */
+/* Ends messages of this process to itself that no receive matched. */
 static void end_selfish(void)
 {
 	struct weft_req *req;
@@ -348,7 +347,7 @@ static uint32_t n_spare(const struct weft_vci *vci)
 	return n;
 }
 
-/* Connect requests are refused. */
+/* Closes the port, which refuses its pending connect requests. */
 static void end_port(struct weft_vci *vci)
 {
 	if (!*w.port)
@@ -407,8 +406,8 @@ static uint64_t port_number(struct weft_vci *vci)
 	return number;
 }
 
-/* Stores the handle of an existing object where a handle of this process
- * belongs. */
+/* Stores the identifier of an existing object at a random place of the payload,
+ * where a message may contain one. */
 static void put_known(struct fuzz_in *in, uint8_t *payload, size_t len)
 {
 	uint8_t which = fuzz_u8(in);
@@ -592,8 +591,8 @@ static void step_noise(struct fuzz_in *in)
 	free(data);
 }
 
-/* The business card of the unresolved process, from the process manager or
- * first from that process itself. */
+/* The process manager answers the request for the business card of UNKNOWN.
+ * Before that, UNKNOWN itself may send the card. */
 static void step_bc(struct fuzz_in *in)
 {
 	const struct weft_wire_head head = { .op = WEFT_WIRE_BC };
@@ -736,7 +735,7 @@ static void step_probe(struct fuzz_in *in)
 	weft_vci_lock(&weft_proc.vci);
 }
 
-/* The other side of the rings reads, and time passes. */
+/* The receivers of some rings read them, and this process makes progress. */
 static void step_progress(struct fuzz_in *in)
 {
 	uint8_t how = fuzz_u8(in);
