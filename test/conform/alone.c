@@ -101,9 +101,10 @@ struct meeting {
 enum end { CLOSES, KILLED, KILLED_IN_THE_MIDDLE };
 
 static const char *const end_claims[] = {
-	[CLOSES] = "a peer that closed hurts nobody",
-	[KILLED] = "a peer that was killed hurts nobody",
-	[KILLED_IN_THE_MIDDLE] = "a peer killed in mid-message hurts nobody",
+	[CLOSES] = "a peer that closed does not affect other peers",
+	[KILLED] = "a peer that was killed does not affect other peers",
+	[KILLED_IN_THE_MIDDLE] =
+		"a peer killed in mid-message does not affect other peers",
 };
 
 /* A receiver that gets some messages and then closes. */

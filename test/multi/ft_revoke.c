@@ -3,13 +3,13 @@
  * ft_revoke: a communicator is revoked while its members wait in calls on it
  *
  * In each round the last rank revokes a new communicator. All others wait in
- * one kind of call that nothing else ends. Then every call that communicates
+ * a call that only the revocation ends. Then every call that communicates
  * fails with the class REVOKED, local calls and the end of the communicator
  * succeed, and MPI_COMM_WORLD is as before.
  *
  * Then one member revokes and frees communicators while another one still sends
- * on them. Short messages between the two are eager afterwards: their credit
- * was returned.
+ * on them. After that, short messages between the two are still eager, because
+ * their credit was returned.
  *
  * kill=1: in the last round the last rank is killed right after the call. Then
  * the others repeat a call on another communicator until it is revoked.
@@ -30,7 +30,7 @@ enum {
 static int buf[LONG], buf2[LONG];
 static int left, right; /* neighbours among the ranks that wait */
 
-/* ---- calls that wait for ever ---- */
+/* ---- calls that only the revocation ends ---- */
 
 static int recv_named(MPI_Comm comm)
 {
@@ -67,7 +67,7 @@ static int wait_requests(MPI_Comm comm)
 	OK(MPI_Irecv(buf, 1, MPI_INT, MPI_ANY_SOURCE, TAG, comm, &requests[0]));
 	OK(MPI_Irecv(buf2, 1, MPI_INT, left, TAG, comm, &requests[1]));
 	rc = MPI_Ibarrier(comm, &requests[2]);
-	if (rc) { /* the revocation was first */
+	if (rc) { /* the revocation arrived before the call */
 		requests[2] = requests[1];
 		requests[1] = requests[0];
 		OK(MPI_Irecv(buf, 1, MPI_INT, left, TAG, comm, &requests[0]));
@@ -258,7 +258,7 @@ static void local_calls(MPI_Comm comm)
 	OK(MPIX_Comm_is_revoked(MPI_COMM_WORLD, &flag));
 	CHECK(!flag, "MPI_COMM_WORLD is not revoked");
 	OK(MPI_Comm_size(comm, &n));
-	CHECK(n == mtest.size, "its size is known");
+	CHECK(n == mtest.size, "the size of a revoked communicator is known");
 	OK(MPI_Comm_group(comm, &group));
 	OK(MPI_Group_free(&group));
 	OK(MPIX_Comm_get_failed(comm, &group));
@@ -275,7 +275,7 @@ static MPI_Comm make_comm(int warm)
 
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
 	for (int i = 0; i < warm;
-		i++) /* the segment is used from the fifth on */
+		i++) /* the fifth collective creates the segment */
 		OK(MPI_Barrier(comm));
 	return comm;
 }
@@ -291,7 +291,8 @@ static void check_call(MPI_Comm comm, int i)
 		calls[i].name);
 }
 
-/* So that no process is in MPI_Finalize when the failure is reported. */
+/* Waits for the report of the failure, so that no process is in MPI_Finalize at
+ * that time. */
 static void wait_failed(MPI_Comm comm)
 {
 	double began = mtest_now();
@@ -305,7 +306,7 @@ static void wait_failed(MPI_Comm comm)
 		if (size)
 			OK(MPI_Group_free(&group));
 	}
-	CHECK(size >= 1, "the failure is known soon");
+	CHECK(size >= 1, "the failure is reported soon");
 }
 
 /* A member that repeats a call which a failed member makes fail receives the
@@ -365,7 +366,7 @@ static void one_round(int i, int warm, int is_killed)
 		OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* An intercommunicator, which its local communicators survive. */
+/* Revokes an intercommunicator. Its local communicators remain usable. */
 static void intercomm(void)
 {
 	int is_high = mtest.rank >= 2, x = mtest.rank, sum = 0;
@@ -400,7 +401,7 @@ static void send_to_closed(void)
 		OK(MPIX_Comm_revoke(comm));
 	began = mtest_now();
 	while (mtest.rank == 0 && mtest_now() - began < UNREAD_S)
-		; /* the revocation arrives, and is not read */
+		; /* without progress, so the revocation arrives unread */
 	while (mtest.rank == 0 && n < SENDS &&
 		!MPI_Isend(buf, SHORT, MPI_INT, 1, TAG, comm, &requests[n]))
 		n++;

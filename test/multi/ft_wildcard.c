@@ -24,7 +24,7 @@ static void wait_failed(MPI_Comm comm)
 		if (size)
 			OK(MPI_Group_free(&group));
 	}
-	CHECK(size == 1, "the failure is known soon");
+	CHECK(size == 1, "the failure is reported soon");
 }
 
 static void is_pending(int rc, MPI_Request request, const char *call)

@@ -211,7 +211,8 @@ int main(int argc, char **argv)
 	session_set_rank(session);
 	comm = session_comm(session, "mpi://WORLD", "help");
 	if (!cma_is_permitted(comm))
-		mtest_skip("this process may not read the memory of others");
+		mtest_skip(
+			"the kernel refuses reads of other processes' memory");
 	if (how == 0) {
 		until_helped(buf);
 		cut_short(buf);

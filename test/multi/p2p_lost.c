@@ -9,7 +9,7 @@
 
 enum { TAG = 5, TESTS = 3 };
 
-/* The message is under way, and perhaps already over. */
+/* Kills this process. The message has started, and may be complete. */
 static void die(MPI_Request *request)
 {
 	int flag;
@@ -43,8 +43,9 @@ int main(int argc, char **argv)
 		die(&request);
 	rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
 	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPIX_ERR_PROC_FAILED,
-		"the pending send succeeds or fails, %s", mtest_error(rc));
-	if (mtest.rank == 0) /* nothing was sent with this tag */
+		"the pending send or receive succeeds or fails, %s",
+		mtest_error(rc));
+	if (mtest.rank == 0) /* no message was sent with this tag */
 		CHECK(mtest_class(MPI_Recv(buf, 1, MPI_BYTE, 1, TAG + 1, comm,
 			      MPI_STATUS_IGNORE)) == MPIX_ERR_PROC_FAILED,
 			"a later receive fails");

@@ -13,7 +13,8 @@
 
 static bool lacks_shm;
 
-/* an error within seconds, where they cannot reach each other */
+/* Checks a call that waits for the other process: an error within seconds if
+ * the two cannot communicate, success otherwise. */
 static void judge(int rc, double began, const char *what)
 {
 	double took = MPI_Wtime() - began;
@@ -52,7 +53,7 @@ static void session(void)
 		group, "apart", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
 
 	MPI_Group_free(&group);
-	if (mtest.rank == 1) /* rank 0 has nothing to wait for */
+	if (mtest.rank == 1) /* rank 0 waits for no message in it */
 		judge(rc, began, "MPI_Comm_create_from_group");
 	began = MPI_Wtime();
 	rc = MPI_Session_finalize(&session);

@@ -246,7 +246,7 @@ static void do_any(void)
 			"any source");
 	}
 	DO(wait_all(N_ANY, reqs, statuses));
-	/* the wildcards above may not match messages of the next round */
+	/* the wildcards above must not match messages of the next round */
 	DO(MPI_Barrier(storm.comm));
 }
 

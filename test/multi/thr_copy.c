@@ -158,7 +158,8 @@ int main(int argc, char **argv)
 	mtest_need(2);
 	is_fabric = getenv("WEFT_SHM") || getenv("WEFT_NODES");
 	if (how != 2 && !is_fabric && !cma_is_permitted(MPI_COMM_WORLD))
-		mtest_skip("this process may not read the memory of others");
+		mtest_skip(
+			"the kernel refuses reads of other processes' memory");
 	gaps = mmap(NULL, 2 * (size_t)LEN, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	page = gaps + LEN;

@@ -181,7 +181,8 @@ int main(int argc, char **argv)
 	mtest_init(&argc, &argv);
 	OK(MPI_Allreduce(&is_in, &all_in, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
 	if (!all_in)
-		mtest_skip("this process may not make a cgroup with a quota");
+		mtest_skip("this process has no right to create a cgroup with "
+			   "a quota");
 	if (sched_getaffinity(getppid(), sizeof(cpus), &cpus) ||
 		CPU_COUNT(&cpus) < mtest.size)
 		mtest_skip("fewer processors than processes");

@@ -4,8 +4,8 @@
  *
  * The kernel copies the data of long puts and gets, even if the target is
  * stopped. Short ones and updates may wait until the target continues. Results,
- * order and errors are the same for both. The program is skipped if the kernel
- * refuses such copies. */
+ * order and errors are the same with both methods. The program is skipped if
+ * the kernel refuses such copies. */
 #define _GNU_SOURCE
 #include "cma.h"
 
@@ -171,7 +171,8 @@ static void long_without_the_target(void)
 			out, LONG, MPI_INT64_T, 1, 3, LONG, MPI_INT64_T, win));
 		OK(MPI_Win_flush(1, win));
 		CHECK(!memcmp(in, out, sizeof(in)) && peek(3) == round,
-			"a long put and get end without the target, round %d",
+			"a long put and get complete while the target is "
+			"stopped, round %d",
 			round);
 	}
 	continue_target();
@@ -298,7 +299,7 @@ int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
 	if (!cma_is_permitted(MPI_COMM_WORLD))
-		mtest_skip("the kernel may not copy between processes here");
+		mtest_skip("the kernel refuses copies between processes");
 	meet();
 	OK(MPI_Win_create(memory, sizeof(memory), sizeof(*memory),
 		MPI_INFO_NULL, MPI_COMM_WORLD, &win));
