@@ -46,7 +46,7 @@ static inline struct weft_win_target *fast_place(struct weft_win *win,
 	if (weft_unlikely(!target) ||
 		weft_unlikely(
 			!__atomic_load_n(&target->is_open, __ATOMIC_ACQUIRE)) ||
-		weft_unlikely(target->way != WEFT_WIN_MAPPED) ||
+		weft_unlikely(target->method != WEFT_WIN_MAPPED) ||
 		weft_unlikely(!type->is_contig) ||
 		weft_unlikely(__builtin_mul_overflow(
 			access->disp, target->disp_unit, &at)))
@@ -162,7 +162,7 @@ static bool is_copied_access(const struct weft_win_target *target,
 {
 	const struct weft_win_buf *here = &access->origin;
 
-	return target->way == WEFT_WIN_COPIED &&
+	return target->method == WEFT_WIN_COPIED &&
 	       access->type->size * access->count > target->message_max &&
 	       weft_type_is_run(access->type, access->count) &&
 	       weft_type_is_run(here->type, here->count);
@@ -202,7 +202,7 @@ static __attribute__((noinline)) int access_move(struct weft_win *win,
 		return err;
 	if (is_copied_access(target, access))
 		err = copy_by_kernel(win, target, access, there, is_put);
-	else if (target->way != WEFT_WIN_MAPPED)
+	else if (target->method != WEFT_WIN_MAPPED)
 		return weft_win_am_move(win, target, access, is_put, req_out);
 	else if (is_put)
 		err = copy_mapped(here->type, here->count, here->buf,
@@ -353,7 +353,7 @@ int weft_win_accumulate(struct weft_win *win,
 		err = check_passive(win);
 	if (weft_unlikely(err))
 		return err;
-	if (weft_unlikely(target->way != WEFT_WIN_MAPPED))
+	if (weft_unlikely(target->method != WEFT_WIN_MAPPED))
 		return weft_win_am_accumulate(win, target, access, req_out);
 	if (weft_likely(weft_win_is_plain(access)))
 		update_plainly(target, access, place, there);
@@ -375,7 +375,7 @@ int weft_win_fetch_and_op(
 
 	if (weft_unlikely(err))
 		return err;
-	if (weft_unlikely(target->way != WEFT_WIN_MAPPED))
+	if (weft_unlikely(target->method != WEFT_WIN_MAPPED))
 		return weft_win_am_accumulate(win, target, access, NULL);
 	update_plainly(target, access, place, there);
 	return 0;
@@ -392,7 +392,7 @@ int weft_win_compare_and_swap(
 
 	if (weft_unlikely(err))
 		return err;
-	if (weft_unlikely(target->way != WEFT_WIN_MAPPED))
+	if (weft_unlikely(target->method != WEFT_WIN_MAPPED))
 		return weft_win_am_compare_and_swap(win, target, access);
 	weft_win_swap(access->type, access->compare, access->origin.buf,
 		access->result.buf, place, there, target->stripes);

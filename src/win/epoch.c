@@ -165,7 +165,7 @@ int weft_win_target_open(struct weft_win *win, struct weft_win_target *target)
 static int flush_target(
 	struct weft_win *win, struct weft_win_target *target, bool is_local)
 {
-	return target->way == WEFT_WIN_MAPPED || target->is_me
+	return target->method == WEFT_WIN_MAPPED || target->is_me
 		       ? 0
 		       : weft_win_am_flush(win, target, is_local);
 }
@@ -212,7 +212,7 @@ static int close_target(struct weft_win *win, struct weft_win_target *target)
 		lock_err = give_lock(win, target, target->lock.is_exclusive);
 	target->lock.is_taken = false;
 	target->lock.is_open = false;
-	if (target->way == WEFT_WIN_COPIED)
+	if (target->method == WEFT_WIN_COPIED)
 		win_progress(win);
 	return err ? err : lock_err;
 }

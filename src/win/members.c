@@ -17,7 +17,7 @@ static struct weft_win_target *target_new(struct weft_win *win, uint32_t rank)
 
 	if (!target)
 		return NULL;
-	target->way = WEFT_WIN_BY_AM;
+	target->method = WEFT_WIN_BY_AM;
 	target->is_me = (int32_t)rank == win->comm->rank;
 	target->is_known = win->is_uniform;
 	target->size = win->size;

@@ -279,9 +279,9 @@ static void reach_data(struct weft_win *win, struct weft_win_target *target,
 		return;
 	if (record->data_fd >= 0 &&
 		(target->base = data_map(win, target->am.rank, record))) {
-		target->way = WEFT_WIN_MAPPED;
+		target->method = WEFT_WIN_MAPPED;
 	} else if (can_copy(record)) {
-		target->way = WEFT_WIN_COPIED;
+		target->method = WEFT_WIN_COPIED;
 		target->pid = record->pid;
 		target->message_max =
 			weft_win_message_max(weft_proc.node.shares_cores);
@@ -300,7 +300,7 @@ static int reach(struct weft_win *win, uint32_t rank,
 	target->disp_unit = record->disp_unit;
 	target->is_known = true;
 	if (target->is_me) {
-		target->way = WEFT_WIN_MAPPED;
+		target->method = WEFT_WIN_MAPPED;
 		target->base = win->base;
 		target->there = (uintptr_t)win->base;
 		target->state = win->state;
@@ -343,7 +343,7 @@ int weft_win_memory_reach(
 
 		/* win_share() maps the memory of a SHARED window */
 		if (!t || (win->flavor != WEFT_WIN_SHARED &&
-				  t->way != WEFT_WIN_MAPPED))
+				  t->method != WEFT_WIN_MAPPED))
 			win->has_remote = true;
 	}
 	return err;
@@ -409,7 +409,7 @@ int weft_win_memory_map(struct weft_win *win,
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size; i++) {
 		struct weft_win_target *target = weft_win_target_at(win, i);
 
-		target->way = WEFT_WIN_MAPPED;
+		target->method = WEFT_WIN_MAPPED;
 		target->base = base + part_at(win, config, records, i);
 		if (config->is_noncontig && !target->size)
 			target->base = NULL; /* as programs expect there */

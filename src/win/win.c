@@ -333,7 +333,7 @@ static struct weft_win_target *first_with_memory(struct weft_win *win)
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size; i++) {
 		struct weft_win_target *t = weft_win_target_at(win, i);
 
-		if (t && t->way == WEFT_WIN_MAPPED && t->size)
+		if (t && t->method == WEFT_WIN_MAPPED && t->size)
 			return t;
 	}
 	return NULL;
@@ -353,7 +353,7 @@ int weft_win_query(struct weft_win *win, int32_t rank, size_t *size_out,
 	*base_out = NULL;
 	*size_out = 0;
 	*disp_unit_out = 1;
-	if (!target || target->way != WEFT_WIN_MAPPED)
+	if (!target || target->method != WEFT_WIN_MAPPED)
 		return 0;
 	*base_out = target->base;
 	*size_out = target->size;

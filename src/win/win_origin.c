@@ -179,7 +179,7 @@ static int wait_long_accs(struct weft_win_target *target, uint32_t max)
 /* The next part of an accumulate may be sent. */
 static int prepare_long_acc(const struct transfer *t)
 {
-	bool has_rdma = t->win->uses_rma && t->target->way == WEFT_WIN_BY_AM;
+	bool has_rdma = t->win->uses_rma && t->target->method == WEFT_WIN_BY_AM;
 	int err = weft_am_post_queue(&t->target->am);
 
 	return err ? err : wait_long_accs(t->target, has_rdma ? LONG_ACCS : 1);
@@ -244,7 +244,7 @@ static int send_part_runs(void *arg, struct weft_wire_am *rec)
 	/* accumulates through a shared-memory ring stay short: they need no
 	 * answer each */
 	bool is_long = rec->n * rec->n_runs * unit >= WEFT_WIN_LONG &&
-		       (!t->basic || t->target->way == WEFT_WIN_BY_AM);
+		       (!t->basic || t->target->method == WEFT_WIN_BY_AM);
 	struct weft_wire_am part;
 	int err = 0;
 
@@ -300,7 +300,7 @@ static int move_by_rma(const struct transfer *t, bool is_put, bool *is_moved)
 {
 	int err;
 
-	if (!t->win->uses_rma || t->target->way != WEFT_WIN_BY_AM ||
+	if (!t->win->uses_rma || t->target->method != WEFT_WIN_BY_AM ||
 		!weft_win_rma_suits(t->access))
 		return 0;
 	err = weft_win_rma_reach(t->win, t->target, is_moved);
@@ -364,7 +364,7 @@ static int move_one(struct weft_win *win, struct weft_win_target *target,
 		here->type->size * here->count != len ||
 		!weft_type_is_run(type, access->count) ||
 		!weft_type_is_run(here->type, here->count) ||
-		(win->uses_rma && target->way == WEFT_WIN_BY_AM))
+		(win->uses_rma && target->method == WEFT_WIN_BY_AM))
 		return WEFT_AGAIN;
 	rec.kind = is_put ? WEFT_WIRE_AM_PUT : WEFT_WIRE_AM_GET;
 	return send_one(win, target, &rec,

@@ -23,7 +23,7 @@ enum weft_win_access_epoch {
 };
 
 /* The method of accesses to a member's memory. */
-enum weft_win_way {
+enum weft_win_method {
 	WEFT_WIN_MAPPED, /* by loads and stores */
 	WEFT_WIN_COPIED, /* of this node: the kernel copies long data, messages
 			    transfer the rest */
@@ -72,7 +72,7 @@ struct weft_win_lock_use {
  * for members of this node, and on first use for others. Destroyed with the
  * window. */
 struct weft_win_target {
-	uint8_t way;	 /* enum weft_win_way */
+	uint8_t method;	 /* enum weft_win_method */
 	bool is_open;	 /* accesses are allowed now */
 	bool is_opening; /* a thread acquires the lock for lock_all */
 	bool is_me;
