@@ -42,7 +42,7 @@ static int send_one(struct weft_win *win, struct weft_win_target *target,
 {
 	bool is_answered = to || weft_win_needs_answer(win, target);
 	bool stays = !to && len <= KEEP_MAX &&
-		     (target->is_in_row || !is_answered) &&
+		     (target->is_burst || !is_answered) &&
 		     weft_win_may_keep(win, target);
 	struct weft_win_op *op = NULL;
 	uint8_t *place;
@@ -62,7 +62,7 @@ static int send_one(struct weft_win *win, struct weft_win_target *target,
 			memcpy(place, data, len);
 		/* an answer confirms all earlier records */
 		target->am.is_touched = !op;
-		target->n_in_row += stays;
+		target->n_short += stays;
 		err = stays ? 0 : weft_am_post_queue(&target->am);
 	}
 	if (op)

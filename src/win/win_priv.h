@@ -100,8 +100,8 @@ struct weft_win_target {
 	/* VCI's lock */
 	struct weft_am_channel am;
 	uint32_t n_long_accs; /* incomplete accumulates with long data */
-	uint32_t n_in_row;    /* short accesses queued since a flush */
-	bool is_in_row;	      /* several accesses preceded that flush */
+	uint32_t n_short;     /* short accesses queued since a flush */
+	bool is_burst;	      /* several accesses preceded that flush */
 	struct weft_win_remote *remote; /* owned; NULL: its registration was not
 					  requested yet */
 	unsigned granted; /* this process's lock, as the member holds it by

@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum {
-	ROW = 4, /* short accesses between flushes that are "several" */
+	BURST = 4, /* short accesses between flushes that are "several" */
 };
 
 static int win_am_wait(struct weft_am_channel *channel, const char *what,
@@ -218,8 +218,8 @@ int weft_win_am_flush(
 	int err, fabric_err;
 
 	weft_vci_lock(win->comm->vci);
-	target->is_in_row = target->n_in_row >= ROW;
-	target->n_in_row = 0;
+	target->is_burst = target->n_short >= BURST;
+	target->n_short = 0;
 	fabric_err = weft_win_rma_flush(win, target);
 	if (!is_local && target->am.is_touched)
 		err = call_locked(win, target, rec, "MPI_Win_flush");
