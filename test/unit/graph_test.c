@@ -696,7 +696,7 @@ static void set_example(const uint8_t steps[PROCS][STEPS],
 
 /* Example 11.9 of the standard. Communicators x, y and z are bits 1, 2 and 4.
  * Sessions a and b have {x,y} and {z} at rank 0, {x,z} and {y} at rank 1. */
-static void example_11_9_as_the_definition_has_it(void **state)
+static void example_11_9_agrees_with_the_definition(void **state)
 {
 	static const uint8_t members[COMMS_MAX] = { 3, 3, 3 };
 
@@ -746,7 +746,7 @@ static void only_the_ring_is_accused(void **state)
 
 /* If another thread of a process in the cycle could end the wait, no process
  * gets an error; the cycle is only reported. */
-static void threads_make_it_doubtful(void **state)
+static void a_thread_that_could_end_a_wait_prevents_errors(void **state)
 {
 	static const uint8_t members[COMMS_MAX] = { 3, 6, 5 };
 	static const uint8_t ring[PROCS][STEPS] = { { 1, 4 }, { 2, 1 },
@@ -842,9 +842,10 @@ int main(void)
 		cmocka_unit_test(a_correct_program_has_no_deadlock),
 		cmocka_unit_test(rings_with_common_processes_are_found),
 		cmocka_unit_test(remaining_processes_cannot_continue),
-		cmocka_unit_test(example_11_9_as_the_definition_has_it),
+		cmocka_unit_test(example_11_9_agrees_with_the_definition),
 		cmocka_unit_test(only_the_ring_is_accused),
-		cmocka_unit_test(threads_make_it_doubtful),
+		cmocka_unit_test(
+			a_thread_that_could_end_a_wait_prevents_errors),
 		cmocka_unit_test(soft_needs_count_on_request),
 		cmocka_unit_test(a_ring_can_be_read),
 	};
