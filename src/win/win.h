@@ -70,7 +70,8 @@ struct weft_win_config {
 		       freed */
 	size_t size;
 	int64_t disp_unit; /* > 0 */
-	bool is_noncontig; /* SHARED: the memory of each member begins on a page
+	bool is_noncontig; /* SHARED: the memory of each member begins at a page
+			    * boundary
 			    */
 	bool has_no_locks; /* info key no_locks: the program promised not to
 				lock the window */
