@@ -3,15 +3,26 @@
 #include "core/failed.h"
 
 #include "base/lock.h"
+#include "base/log.h"
 #include "transport/proc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* The lock `spin` guards it; n may be read without it. */
+enum { FAILED_FIRST = 64 };
+
+struct failed {
+	uint64_t proc;
+	bool was_aborted; /* by MPI_Abort */
+};
+
+/* The lock `spin` guards it; n may be read without it. The list grows when half
+ * of it is used, so that it has space for failures while memory is scarce. */
 static struct {
 	struct weft_spin spin;
-	uint64_t *procs;
-	bool *was_aborted; /* by MPI_Abort; of each in procs */
+	struct failed first[FAILED_FIRST];
+	struct failed *list; /* NULL: first */
+	uint32_t max;	     /* length of list */
 	atomic_uint n;
 } failed;
 
@@ -20,52 +31,74 @@ static uint32_t n_failed(void)
 	return atomic_load_explicit(&failed.n, memory_order_relaxed);
 }
 
-/* The index of a process, or the number of processes if the list lacks it. The
- * lock is held. */
+/* The lock is held, here and below. */
+static struct failed *failed_at(uint32_t i)
+{
+	return failed.list ? &failed.list[i] : &failed.first[i];
+}
+
+static uint32_t failed_max(void)
+{
+	return failed.list ? failed.max : FAILED_FIRST;
+}
+
+/* The index of a process, or the number of processes if the list lacks it. */
 static uint32_t failed_index(uint64_t proc)
 {
 	uint32_t n = n_failed(), i = 0;
 
-	while (i < n && failed.procs[i] != proc)
+	while (i < n && failed_at(i)->proc != proc)
 		i++;
 	return i;
 }
 
-/* Makes room for one more process. The lock is held. */
-static bool failed_grow(uint32_t n)
+/* Doubles the list if n entries are half of it and memory permits. */
+static void failed_grow(uint32_t n)
 {
-	uint64_t *procs = realloc(failed.procs, (n + 1) * sizeof(*procs));
-	bool *was_aborted;
+	uint32_t max = 2 * failed_max();
+	struct failed *list;
 
-	if (!procs)
-		return false;
-	failed.procs = procs;
-	was_aborted =
-		realloc(failed.was_aborted, (n + 1) * sizeof(*was_aborted));
-	if (!was_aborted)
-		return false;
-	failed.was_aborted = was_aborted;
-	return true;
+	if (n < failed_max() / 2)
+		return;
+	list = malloc(max * sizeof(*list));
+	if (!list)
+		return;
+	memcpy(list, failed_at(0), n * sizeof(*list));
+	free(failed.list);
+	failed.list = list;
+	failed.max = max;
 }
 
 static void failed_put(uint64_t proc, bool was_aborted)
 {
 	uint32_t n, i;
+	bool is_lost = false;
 
 	weft_spin_acquire(&failed.spin);
 	n = n_failed();
 	i = failed_index(proc);
 	if (i < n) {
-		failed.was_aborted[i] |= was_aborted;
-	} else if (failed_grow(n)) {
-		failed.procs[n] = proc;
-		failed.was_aborted[n] = was_aborted;
-		atomic_store_explicit(&failed.n, n + 1, memory_order_relaxed);
-		/* under the lock: the thread that reads the flag reads n too */
-		atomic_store_explicit(
-			&weft_proc.has_notices, true, memory_order_relaxed);
+		failed_at(i)->was_aborted |= was_aborted;
+	} else {
+		failed_grow(n);
+		is_lost = n == failed_max();
+		if (!is_lost) {
+			*failed_at(n) = (struct failed){ proc, was_aborted };
+			atomic_store_explicit(
+				&failed.n, n + 1, memory_order_relaxed);
+			/* under the lock: the thread that reads the flag reads
+			 * n too */
+			atomic_store_explicit(&weft_proc.has_notices, true,
+				memory_order_relaxed);
+		}
 	}
 	weft_spin_release(&failed.spin);
+	if (is_lost)
+		weft_log_error("CORE-UNLISTED",
+			"the failure of process %u cannot be recorded beside "
+			"%u others: out of memory; calls that need the process "
+			"may wait for ever",
+			(uint32_t)proc, n);
 }
 
 void weft_failed_add(uint64_t proc)
@@ -78,8 +111,8 @@ uint32_t weft_failed_count(void)
 	uint32_t n = 0;
 
 	weft_spin_acquire(&failed.spin);
-	for (uint32_t i = 0; i < failed.n; i++)
-		n += weft_proc_is_member(failed.procs[i]);
+	for (uint32_t i = 0; i < n_failed(); i++)
+		n += weft_proc_is_member(failed_at(i)->proc);
 	weft_spin_release(&failed.spin);
 	return n;
 }
@@ -87,7 +120,7 @@ uint32_t weft_failed_count(void)
 int weft_failed_others(struct weft_group **group_out)
 {
 	uint64_t first = weft_proc.proc & ~(uint64_t)UINT32_MAX;
-	uint32_t n = atomic_load_explicit(&failed.n, memory_order_relaxed);
+	uint32_t n = n_failed();
 	struct weft_group *all = NULL, *gone = NULL;
 	uint64_t *procs = malloc((n ? n : 1) * sizeof(*procs));
 	int err = procs ? 0 : WEFT_ERR_NOMEM;
@@ -95,7 +128,7 @@ int weft_failed_others(struct weft_group **group_out)
 	if (!err) {
 		weft_spin_acquire(&failed.spin);
 		for (uint32_t i = 0; i < n; i++)
-			procs[i] = failed.procs[i];
+			procs[i] = failed_at(i)->proc;
 		weft_spin_release(&failed.spin);
 		err = weft_group_create(procs, n, &gone);
 	}
@@ -125,7 +158,7 @@ bool weft_failed_was_aborted(uint64_t proc)
 
 	weft_spin_acquire(&failed.spin);
 	i = failed_index(proc);
-	was_aborted = i < n_failed() && failed.was_aborted[i];
+	was_aborted = i < n_failed() && failed_at(i)->was_aborted;
 	weft_spin_release(&failed.spin);
 	return was_aborted;
 }
@@ -136,7 +169,7 @@ int32_t weft_failed_first(const struct weft_group *group)
 
 	weft_spin_acquire(&failed.spin);
 	for (uint32_t i = 0; i < n_failed() && rank == WEFT_UNDEFINED; i++)
-		rank = weft_group_rank_of(group, failed.procs[i]);
+		rank = weft_group_rank_of(group, failed_at(i)->proc);
 	weft_spin_release(&failed.spin);
 	return rank;
 }
@@ -173,10 +206,10 @@ static uint32_t failed_members(
 
 	weft_spin_acquire(&failed.spin);
 	for (uint32_t i = 0; i < n_failed() && n < max; i++) {
-		if (!has_member(comm, failed.procs[i]))
+		if (!has_member(comm, failed_at(i)->proc))
 			continue;
 		if (procs)
-			procs[n] = failed.procs[i];
+			procs[n] = failed_at(i)->proc;
 		n++;
 	}
 	weft_spin_release(&failed.spin);
@@ -192,8 +225,9 @@ uint64_t weft_failed_unacked(const struct weft_comm *comm)
 		return 0;
 	weft_spin_acquire(&failed.spin);
 	for (uint32_t i = 0; i < n_failed() && !unacked; i++)
-		if (has_member(comm, failed.procs[i]) && n++ == comm->n_acked)
-			unacked = failed.procs[i] + 1;
+		if (has_member(comm, failed_at(i)->proc) &&
+			n++ == comm->n_acked)
+			unacked = failed_at(i)->proc + 1;
 	weft_spin_release(&failed.spin);
 	return unacked;
 }

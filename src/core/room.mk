@@ -8,6 +8,7 @@ libweft_la_SOURCES += src/core/attr.c src/core/attr.h src/core/child.h \
 	src/core/vci_core.c src/core/vci_core.h
 EXTRA_DIST += src/core/README.md src/core/info_keys.awk
 unit_tests += test/unit/attr_test
+unit_tests += test/unit/failed_test
 unit_tests += test/unit/group_test
 unit_tests += test/unit/hint_test
 unit_tests += test/unit/info_test
