@@ -6,6 +6,7 @@
 #include "base/event.h"
 #include "base/knob.h"
 #include "base/log.h"
+#include "transport/foreign.h"
 #include "transport/vci.h"
 
 #include <stdio.h>
@@ -24,14 +25,16 @@ struct missing {
 static void add_missing(struct missing *m, const struct weft_wait_proc *o)
 {
 	char name[64], what[WEFT_WAIT_TEXT + 64];
+	const char *job = weft_foreign_is(o->proc) ? " of another job" : "";
 
 	if (m->n++ >= SHOWN || m->used >= sizeof(m->text))
 		return;
 	if (o->rank >= 0)
-		snprintf(name, sizeof(name), "rank %d (process %u)",
-			(int)o->rank, (unsigned)o->proc);
+		snprintf(name, sizeof(name), "rank %d (process %u%s)",
+			(int)o->rank, (unsigned)o->proc, job);
 	else
-		snprintf(name, sizeof(name), "process %u", (unsigned)o->proc);
+		snprintf(name, sizeof(name), "process %u%s", (unsigned)o->proc,
+			job);
 	if (o->has_answered)
 		snprintf(what, sizeof(what), "%s", o->text);
 	else
@@ -118,10 +121,12 @@ static void report_unresolved(const struct weft_wait *wait)
 
 	if (n)
 		weft_log_warn("CORE-NOBC",
-			"messages to process %u%s wait for its business card, "
-			"which the process manager has not delivered: it is "
-			"slow, or the process has opened no session yet",
-			(uint32_t)first, n > 1 ? " and others" : "");
+			"messages to process %u%s%s wait for its business "
+			"card, which the process manager has not delivered: it "
+			"is slow, or the process has opened no session yet",
+			(uint32_t)first,
+			weft_foreign_is(first) ? " of another job" : "",
+			n > 1 ? " and others" : "");
 }
 
 /* True if each missing process waits itself or makes calls. A process that
