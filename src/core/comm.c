@@ -115,6 +115,14 @@ int weft_comm_failed(const struct weft_comm *comm)
 	return weft_comm_failed_proc(comm, comm->failed - 1);
 }
 
+bool weft_comm_is_failed_unreached(const struct weft_comm *comm)
+{
+	const struct weft_peer *peer =
+		weft_map_get(&comm->vci->peers, comm->failed);
+
+	return peer && peer->is_unreached;
+}
+
 int weft_comm_explain(const struct weft_comm *comm, int err)
 {
 	uint64_t failed = weft_err_failed(err);

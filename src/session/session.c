@@ -244,7 +244,7 @@ static bool children_drain(struct vci_children *c)
 
 /* Destroys the children, newest first. A child that is not closed continues to
  * close without a session. A failed member is no error, because a finalize
- * needs nothing of it. */
+ * needs nothing of it. A member that could never be reached is one. */
 static int children_end(struct vci_children *c)
 {
 	struct weft_link *closed;
@@ -266,7 +266,8 @@ static int children_end(struct vci_children *c)
 		struct weft_comm *comm = weft_disconnect_comm_of(c->list->prev);
 		int result = comm ? weft_disconnect_result(comm) : 0;
 
-		if (!err && result != WEFT_ERR_PEER)
+		if (!err && (result != WEFT_ERR_PEER ||
+				    weft_comm_is_failed_unreached(comm)))
 			err = result;
 		child->ops->destroy(child);
 	}

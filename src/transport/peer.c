@@ -310,6 +310,7 @@ static void end_resolving(struct weft_peer *peer, int err)
 		weft_log_error("CORE-NOPEER", "cannot reach process %u: %s: %s",
 			(uint32_t)peer->proc, weft_err_str(err),
 			weft_err_detail_peek(err));
+		peer->is_unreached = true;
 		weft_peer_fail(peer, err);
 		return;
 	}

@@ -41,11 +41,12 @@ struct weft_peer {
 	uint64_t proc; /* process number */
 	enum weft_peer_state state;
 	bool is_self;
-	bool is_shm;	/* READY: through the ring, else the fabric */
-	bool can_read;	/* cross-memory attach works */
-	bool is_queued; /* on the VCI's list of peers with pending work */
-	bool is_next;	/* RESOLVING: its card is requested in its turn */
-	bool has_ended; /* an event of its end was handled */
+	bool is_shm;	   /* READY: through the ring, else the fabric */
+	bool can_read;	   /* cross-memory attach works */
+	bool is_queued;	   /* on the VCI's list of peers with pending work */
+	bool is_next;	   /* RESOLVING: its card is requested in its turn */
+	bool has_ended;	   /* an event of its end was handled */
+	bool is_unreached; /* FAILED: no message could ever be sent to it */
 	int err;
 	char *why; /* FAILED: what is known of the process, or NULL; owned */
 	uint32_t shm_eager;  /* longest message copied through its ring */
