@@ -771,20 +771,6 @@ static int meet(int number)
 	return 1;
 }
 
-/* libfabric's tcp loses messages if two processes connect to each other at the
- * same time and one of them had a connection to a process that died: the object
- * of that connection is used again with the old pid. So all processes connect
- * first. */
-static void connect_all(void)
-{
-	int got;
-
-	for (int d = 1; d < k.size; d++)
-		OK(MPI_Sendrecv(&k.rank, 1, MPI_INT, (k.rank + d) % k.size, TAG,
-			&got, 1, MPI_INT, (k.rank + k.size - d) % k.size, TAG,
-			k.comm, MPI_STATUS_IGNORE));
-}
-
 int main(int argc, char **argv)
 {
 	int rounds, only, sweep, rc, n_played = 0;
@@ -812,7 +798,7 @@ int main(int argc, char **argv)
 				printf("# seed=%ld\n", seed);
 			fflush(stdout);
 			(void)draw(2);
-			connect_all();
+			mtest_connect_all(k.comm);
 		}
 		if (sweep < 0)
 			r = draw_round(i, only);

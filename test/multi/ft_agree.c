@@ -275,6 +275,7 @@ static void one_round(void)
 int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
+	mtest_connect_all(MPI_COMM_WORLD);
 	for (int i = 1; i < argc; i++) {
 		sscanf(argv[i], "seed=%lu", &seed);
 		sscanf(argv[i], "rounds=%lu", &rounds);

@@ -198,11 +198,15 @@ static bool meet(int round)
 int main(int argc, char **argv)
 {
 	MPI_Session session;
+	MPI_Comm all;
 	int round = 0;
 
 	mtest_start(argv[0]);
 	session = session_open();
 	session_set_rank(session);
+	all = session_comm(session, "mpi://WORLD", "connect");
+	mtest_connect_all(all);
+	OK(MPI_Comm_disconnect(&all));
 	choose_victims((unsigned long)mtest_arg(argc, argv, "seed", 1),
 		(int)mtest_arg(argc, argv, "victims", 3));
 	n_dedicated = (int)mtest_arg(argc, argv, "dedicated", 2);

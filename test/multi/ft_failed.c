@@ -161,6 +161,7 @@ static void second_failure(void)
 int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
+	mtest_connect_all(MPI_COMM_WORLD);
 	make_comms();
 	first_failure();
 	second_failure();

@@ -176,6 +176,7 @@ int main(int argc, char **argv)
 	int killed, flag = 0;
 
 	mtest_init(&argc, &argv);
+	mtest_connect_all(MPI_COMM_WORLD);
 	killed = (int)mtest_arg(argc, argv, "kill", 0);
 	make_inter();
 	if (!getenv("WEFT_ERA_DIE")) {

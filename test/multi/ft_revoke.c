@@ -445,6 +445,7 @@ int main(int argc, char **argv)
 	int is_killed;
 
 	mtest_init(&argc, &argv);
+	mtest_connect_all(MPI_COMM_WORLD);
 	is_killed = (int)mtest_arg(argc, argv, "kill", 0);
 	left = (mtest.rank + mtest.size - 2) % (mtest.size - 1);
 	right = (mtest.rank + 1) % (mtest.size - 1);

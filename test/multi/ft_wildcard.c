@@ -153,6 +153,7 @@ static void rank1(void)
 int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
+	mtest_connect_all(MPI_COMM_WORLD);
 	if (mtest.rank == 2) {
 		for (int i = 0; i < 2; i++)
 			OK(MPI_Recv(NULL, 0, MPI_INT, i, TAG, MPI_COMM_WORLD,

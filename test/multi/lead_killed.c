@@ -301,19 +301,6 @@ static int child(int argc, char **argv)
 	return 0;
 }
 
-/* Connects all processes first. Over sockets, the provider may lose messages if
- * two processes connect to each other at the same time after a death
- * (prov/prov_tcp.c). */
-static void connect_all(void)
-{
-	int got;
-
-	for (int d = 1; d < k.size; d++)
-		OK(MPI_Sendrecv(&k.rank, 1, MPI_INT, (k.rank + d) % k.size, TAG,
-			&got, 1, MPI_INT, (k.rank + k.size - d) % k.size, TAG,
-			k.comm, MPI_STATUS_IGNORE));
-}
-
 static int lead(int argc, char **argv)
 {
 	int rounds = (int)mtest_arg(argc, argv, "rounds", 12), rc;
@@ -328,7 +315,7 @@ static int lead(int argc, char **argv)
 			OK(MPI_Bcast(&seed, 1, MPI_LONG, 0, k.comm));
 			k.random = (unsigned long)seed;
 			(void)draw(2);
-			connect_all();
+			mtest_connect_all(k.comm);
 		}
 		r = draw_round(i, only);
 		if (k.rank == 0)
