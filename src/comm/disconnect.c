@@ -76,8 +76,9 @@ static void record_failed(
 }
 
 /* True if the communicator cannot be closed by a barrier: a member has failed,
- * or it is revoked. Records the failure, which this process may know from
- * another communicator only, as the reason for what the close ends. */
+ * or it is revoked. A failure that this process knows only from another
+ * communicator is recorded in this one, so that the requests that the close
+ * ends report it. */
 static bool is_broken(struct weft_comm *comm)
 {
 	if (!comm->failed) {

@@ -189,11 +189,11 @@ const char *weft_comm_label(const struct weft_comm *comm);
  * group. The member must have failed. VCI's lock held. */
 int weft_comm_failed(const struct weft_comm *comm);
 int weft_comm_failed_proc(const struct weft_comm *comm, uint64_t proc);
+int weft_comm_failed_rank(const struct weft_comm *comm, int32_t rank);
 
 /* True if comm->failed counts as failed because this process cannot reach it.
  * VCI's lock held. */
 bool weft_comm_is_failed_unreached(const struct weft_comm *comm);
-int weft_comm_failed_rank(const struct weft_comm *comm, int32_t rank);
 
 /* Returns err. If err is a WEFT_ERR_PEER whose description does not name this
  * communicator, describes it anew, as weft_comm_failed() does. If this

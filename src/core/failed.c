@@ -31,7 +31,7 @@ static uint32_t n_failed(void)
 	return atomic_load_explicit(&failed.n, memory_order_relaxed);
 }
 
-/* The lock is held, here and below. */
+/* The lock is held in this function and the next three. */
 static struct failed *failed_at(uint32_t i)
 {
 	return failed.list ? &failed.list[i] : &failed.first[i];

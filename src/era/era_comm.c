@@ -309,8 +309,8 @@ static void begin_call(struct era_state *s, struct weft_era_call *call)
 	call->seq = weft_era_start(s->era, call->flag, acked, &era_ops, s);
 }
 
-/* The program is to find the agreed failures among the failed members, also
- * those that only other members have noticed. */
+/* Adds the agreed failures to the list of failed processes, also those that
+ * only other members have noticed. */
 static void report_failed(
 	const struct weft_comm *comm, const struct weft_era_value *value)
 {

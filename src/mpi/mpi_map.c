@@ -393,9 +393,9 @@ static int call(const struct raised *r)
 	return code == passed ? r->code : code;
 }
 
-/* A call that needs a failed process ends without a wait. A program that
- * repeats the call until another member revokes the communicator depends on
- * this. */
+/* A call that needs a failed process ends without a wait. If the program
+ * repeats such a call until another member revokes the communicator, only this
+ * poll receives the revocation. */
 static void poll_revocation(const struct raised *r)
 {
 	struct weft_vci *vci = r->comm ? r->comm->vci : NULL;

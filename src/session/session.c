@@ -244,7 +244,8 @@ static bool children_drain(struct vci_children *c)
 
 /* Destroys the children, newest first. A child that is not closed continues to
  * close without a session. A failed member is no error, because a finalize
- * needs nothing of it. A member that could never be reached is one. */
+ * needs nothing of it. A member that this process could never reach is an
+ * error. */
 static int children_end(struct vci_children *c)
 {
 	struct weft_link *closed;
