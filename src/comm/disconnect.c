@@ -107,7 +107,9 @@ static bool disconnect_is_over(struct closing *c)
 	       weft_now_ns() >= c->due_ns;
 }
 
-/* Starts the barrier, if that is possible now. */
+/* Starts the barrier, if that is possible now. A broken communicator needs
+ * none.
+ */
 static void closing_advance(struct closing *c)
 {
 	struct weft_comm *comm = c->comm;
@@ -116,9 +118,10 @@ static void closing_advance(struct closing *c)
 		return;
 	if (!c->is_forced && comm->refs > 1)
 		return;
-	if (is_broken(comm))
+	if (is_broken(comm)) {
 		notify_departed(c);
-	if (weft_comm_is_revoked(comm)) {
+		if (!weft_comm_is_revoked(comm))
+			c->err = weft_comm_failed(comm);
 		c->is_done = true;
 		return;
 	}

@@ -158,11 +158,14 @@ static bool send_departed(const struct weft_comm *comm, struct weft_peer *peer)
 	return true;
 }
 
+/* A peer that has not answered a ping yet would find this process gone, and
+ * report it as failed. */
 static bool is_departed_sent(
 	const struct weft_comm *comm, struct weft_peer *peer)
 {
 	(void)comm;
-	return weft_list_is_empty(&peer->pending);
+	return weft_list_is_empty(&peer->pending) &&
+	       weft_flush_is_answered(peer);
 }
 
 void weft_p2p_send_departed_locked(struct weft_comm *comm)

@@ -31,6 +31,13 @@ void weft_flush_on_pong(struct weft_vci *vci, struct weft_peer *peer,
 		p->n_net_known = fin.req;
 }
 
+bool weft_flush_is_answered(struct weft_peer *peer)
+{
+	const struct weft_p2p_peer *p = weft_p2p_peer_of(peer);
+
+	return p->n_net_known >= p->n_net_asked;
+}
+
 /* True if all messages to this peer over the fabric are known to have arrived.
  */
 static bool is_peer_flushed(struct weft_peer *peer)

@@ -236,7 +236,7 @@ void weft_p2p_departed_locked(
 
 /* Notifies all live members that have not departed that this process sends
  * nothing more on comm. The second function is true when each has been notified
- * or cannot be reached. VCI's lock held. */
+ * and has answered all pings, or cannot be reached. VCI's lock held. */
 void weft_p2p_send_departed_locked(struct weft_comm *comm);
 bool weft_p2p_is_departed_sent_locked(const struct weft_comm *comm);
 

@@ -378,6 +378,9 @@ int weft_recv_start(struct weft_req *req);
  * library's reference of req has been taken. */
 void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message);
 
+/* True if the peer has answered all pings that were sent to it. */
+bool weft_flush_is_answered(struct weft_peer *peer);
+
 /* ---- handlers that p2p.c installs ---- */
 
 weft_wire_fn weft_batch_on_batch;
