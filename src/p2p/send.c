@@ -137,10 +137,12 @@ static int eager_net(struct weft_req *req)
 		req->send.in_fabric = err == 0;
 		err = err ? err : 1;
 	}
-	if (err < 0)
+	if (err < 0) {
 		peer->credit_owed = head.credit;
-	else
+		peer->wire_out--;
+	} else {
 		weft_p2p_peer_of(peer)->n_net_sent++;
+	}
 	return err;
 }
 

@@ -3,6 +3,7 @@
 #include "transport/arrival.h"
 
 #include "base/err.h"
+#include "base/log.h"
 #include "transport/dispatch.h"
 #include "transport/foreign.h"
 #include "transport/proc.h"
@@ -73,11 +74,27 @@ void weft_arrival_ring(void *arg, struct weft_ring_rx *rx, const void *head,
 	weft_dispatch(vci, peer, &copy, payload, len);
 }
 
+/* The connection to the peer broke, and the provider made another one. */
+static void on_lost(struct weft_peer *peer, int32_t n)
+{
+	if (peer->state == WEFT_PEER_FAILED)
+		return;
+	weft_log_error("CORE-LOST",
+		"the fabric lost %d message(s) from process %u (its connection "
+		"broke); what waits for that process ends with an error",
+		(int)n, (uint32_t)peer->proc);
+	weft_peer_fail(
+		peer, weft_err_set(WEFT_ERR_PEER,
+			      "the fabric lost %d message(s) from process %u",
+			      (int)n, (uint32_t)peer->proc));
+}
+
 void weft_arrival_net(void *arg, const void *data, size_t len)
 {
 	struct weft_vci *vci = arg;
 	struct weft_wire_net wire;
 	struct weft_peer *peer;
+	int32_t n_ahead;
 
 	if (!weft_wire_get_net(&wire, data, len)) {
 		weft_dispatch_drop(vci, "shorter than its header");
@@ -98,8 +115,13 @@ void weft_arrival_net(void *arg, const void *data, size_t len)
 		weft_dispatch_drop(vci, "without the key of this job");
 		return;
 	}
-	if (weft_unlikely((int32_t)(wire.number - peer->wire_in) <= 0)) {
-		weft_dispatch_drop(vci, "a repetition of an earlier message");
+	n_ahead = (int32_t)(wire.number - peer->wire_in);
+	if (weft_unlikely(n_ahead != 1)) {
+		if (n_ahead > 1)
+			on_lost(peer, n_ahead - 1);
+		else
+			weft_dispatch_drop(
+				vci, "a repetition of an earlier message");
 		return;
 	}
 	peer->wire_in = wire.number;

@@ -710,6 +710,7 @@ static int post_net_long(struct weft_peer *peer,
 	err = weft_net_send(peer->vci->net, peer->net_addr, &iov, 1, &out->op);
 	if (err) {
 		peer->vci->net->n_unsent--;
+		peer->wire_out--;
 		free(out);
 	}
 	return err;
@@ -732,6 +733,8 @@ static int post_net(struct weft_peer *peer, const struct weft_wire_head *head,
 				len);
 		err = weft_net_inject(
 			peer->vci->net, peer->net_addr, buf, total);
+		if (err)
+			peer->wire_out--;
 	}
 	return err;
 }

@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-enum { JOB_SIZE = 4, N_MESSAGES = 100000, MAX_LEN = 300, N_RECVS = 32 };
+enum { JOB_SIZE = 5, N_MESSAGES = 100000, MAX_LEN = 300, N_RECVS = 32 };
 
 static struct weft_comm *comm;
 static struct weft_req *recvs[N_RECVS];
@@ -94,7 +94,7 @@ static void fill_noise(uint8_t *data, size_t len)
 static size_t make_plausible(uint8_t *data)
 {
 	struct weft_peer *peer = weft_peer_of(
-		&weft_proc.vci, weft_proc.proc + 1 + rng(JOB_SIZE - 1));
+		&weft_proc.vci, weft_proc.proc + 1 + rng(JOB_SIZE - 2));
 	struct weft_wire_net wire = { .version = WEFT_WIRE_VERSION };
 	size_t len = sizeof(wire) + rng(MAX_LEN - sizeof(wire));
 
@@ -173,10 +173,35 @@ static void a_repetition_is_dropped(void **state)
 	assert_int_equal(weft_proc.vci.counters.dropped, before);
 	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
 	assert_int_equal(weft_proc.vci.counters.dropped, before + 1);
-	wire.number += 2; /* numbers wrap around, and some may be lost */
+	wire.number++; /* numbers wrap around */
 	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
 	assert_int_equal(weft_proc.vci.counters.dropped, before + 1);
 	weft_vci_unlock(&weft_proc.vci);
+}
+
+/* The fabric has lost the message between two numbers. No other test uses the
+ * last process. */
+static void a_gap_fails_the_sender(void **state)
+{
+	uint64_t before = weft_proc.vci.counters.dropped;
+	struct weft_peer *peer;
+	struct weft_wire_net wire = { .version = WEFT_WIRE_VERSION,
+		.head = { .op = WEFT_WIRE_CREDIT } };
+
+	(void)state;
+	weft_vci_lock(&weft_proc.vci);
+	peer = weft_peer_of(&weft_proc.vci, weft_proc.proc + JOB_SIZE - 1);
+	wire.src_proc = peer->proc;
+	wire.cookie = peer->cookie_in;
+	wire.number = peer->wire_in + 1;
+	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
+	assert_int_not_equal(peer->state, WEFT_PEER_FAILED);
+	wire.number += 2;
+	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
+	weft_vci_unlock(&weft_proc.vci);
+	assert_int_equal(peer->state, WEFT_PEER_FAILED);
+	assert_non_null(strstr(peer->why, "lost 1 message(s) from process"));
+	assert_int_equal(weft_proc.vci.counters.dropped, before);
 }
 
 static size_t add_record(
@@ -347,6 +372,7 @@ int main(void)
 		cmocka_unit_test(a_batch_is_its_messages),
 		cmocka_unit_test(the_text_of_an_error_may_be_utf8),
 		cmocka_unit_test(plausible_messages_break_nothing),
+		cmocka_unit_test(a_gap_fails_the_sender),
 	};
 	int failed;
 
