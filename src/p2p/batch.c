@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* batch: several short messages to one peer in one message of the fabric
  *
- * Over sockets each message of the fabric is a system call, which costs more
- * than the library's work for it. Of short non-blocking sends to one peer
- * between two rounds of progress, the first two leave immediately; the others
- * are queued at the peer. The queue is sent in the next round of progress, with
- * which each call that waits or tests begins; when a batch is full; or, while
- * the program computes, by the progress thread after a millisecond or two.
- * Short messages that are adjacent in the queue leave together. */
+ * Over sockets, each message of the fabric is a system call, which costs more
+ * than the library's work for a short message. So between two rounds of
+ * progress, only the first two short non-blocking sends to a peer leave
+ * immediately. Further sends are queued at the peer. The queue is sent:
+ * - in the next round of progress, with which each call that waits or tests
+ *   begins,
+ * - after each BATCH_ENOUGH queued sends,
+ * - while the program computes, by the progress thread within one or two
+ *   milliseconds.
+ *
+ * Adjacent short messages of the queue share one message of the fabric. */
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -22,12 +26,13 @@ enum {
 	BATCH_DATA = 512,    /* bytes of the longest message in a batch */
 	BATCH_LEN = 4096,    /* bytes of a batch, at most */
 	BATCH_MAX = 64,	     /* messages of a batch, at most */
-	BATCH_ENOUGH = 32,   /* queued messages that are sent immediately */
-	AT_ONCE = 2,	     /* messages of a round that are not queued */
+	BATCH_ENOUGH = 32,   /* queued messages after which the queue is sent */
+	AT_ONCE = 2,	     /* messages per round that leave immediately */
 	THREAD_LEASE = 1000, /* ms that the thread runs after the last batch */
 };
 
-/* The progress thread's use for queued messages while the program computes. */
+/* The VCI's use of the progress thread, which sends queued messages while the
+ * program computes. */
 struct weft_batch_thread {
 	struct weft_progress_hook start;
 	struct weft_progress_user user;
@@ -71,14 +76,14 @@ static struct weft_batch_thread *thread_create(struct weft_vci *vci)
 	return thread;
 }
 
-/* True if the progress thread runs and will send what is queued. The first
- * burst starts the thread, and is not queued. */
+/* True if the progress thread runs, so queued messages will be sent. Otherwise
+ * starts the thread. The sends of the first burst are not queued. */
 static bool has_thread(struct weft_vci *vci)
 {
 	struct weft_batch_thread *thread = vci->p2p->batch_thread;
 
 	if (weft_proc.is_blocking)
-		return false; /* a sleeping process is not woken for this */
+		return false; /* a queued message wakes no sleeping process */
 	if (!thread && !(thread = thread_create(vci)))
 		return false;
 	atomic_store_explicit(
@@ -132,8 +137,8 @@ bool weft_batch_is_enough(struct weft_peer *peer)
 	return ++weft_p2p_peer_of(peer)->n_held % BATCH_ENOUGH == 0;
 }
 
-/* Collects req, just removed from the queue, and the following sends that may
- * be sent with it. Returns their number. */
+/* Collects the sends of one batch: req, which was the first in the queue, and
+ * the next queued sends that fit into the batch. Returns their number. */
 static uint32_t batch_collect(
 	struct weft_peer *peer, struct weft_req *req, struct weft_req **reqs)
 {
@@ -202,7 +207,7 @@ int weft_batch_send(struct weft_peer *peer, struct weft_req *first)
 		if (i)
 			weft_list_remove(&reqs[i]->out.link);
 		if (err)
-			continue; /* none has left */
+			continue; /* no message was sent */
 		reqs[i]->send.is_eager = true;
 		reqs[i]->send.number = p->n_eager_sent++;
 		peer->credit -= (int64_t)(reqs[i]->len + WEFT_EAGER_OVERHEAD);

@@ -4,9 +4,10 @@
  * One member starts. Each member that receives REVOKE for the first time ends
  * its operations and forwards REVOKE (revoke_send.c).
  *
- * A revoked communicator keeps no cache of its peers. The send path finds none,
- * and its slow path refuses the send. A receive or a probe that has to wait is
- * refused because the VCI's n_failed is not 0. */
+ * Revoking clears the communicator's cache of peers, so each send takes the
+ * slow path, which refuses the send. Revoking also increments the VCI's
+ * n_failed. If n_failed is not 0, each receive or probe that has to wait checks
+ * its communicator first, and is refused if this is revoked. */
 #include "p2p/p2p_priv.h"
 
 /* Drops the messages that no receive has matched. */
@@ -28,9 +29,9 @@ static void drop_unexpected(struct weft_comm *comm)
 	}
 }
 
-/* Ends a request, unless its message has matched. A send whose receiver has the
- * announcement ends when the receiver has answered, because until then the
- * receiver may read the data. */
+/* Ends a request, unless it has matched. A send whose RTS has left ends when
+ * the receiver has answered, because until then the receiver may read the data.
+ */
 static void revoke_end(struct weft_req *req)
 {
 	if (weft_req_is_queued(req)) {
@@ -64,8 +65,10 @@ static bool revoke_here(struct weft_comm *comm)
 	return true;
 }
 
-/* The second half: of a communicator that this process was creating when REVOKE
- * arrived, the local communicator and the members' VCIs are known now. */
+/* The second part of a revocation. The handler of REVOKE defers this part,
+ * because REVOKE may arrive while this process creates the communicator. Its
+ * local communicator and the members' VCIs are known only after the creation.
+ */
 static void revoke_finish(struct weft_comm *comm)
 {
 	if (comm->local)
@@ -79,7 +82,7 @@ void weft_revoke(struct weft_comm *comm)
 		struct weft_comm *on = i ? comm->spread[i] : comm;
 
 		weft_vci_lock(on->vci);
-		weft_comm_get(on); /* ending a request may drop the last one */
+		weft_comm_get(on); /* a request may hold the last reference */
 		if (revoke_here(on))
 			revoke_finish(on);
 		weft_comm_put(on);
@@ -98,7 +101,7 @@ static void revoke_run(struct weft_progress_hook *hook)
 
 void weft_revoke_arrive_locked(struct weft_comm *comm)
 {
-	weft_comm_get(comm); /* ending a request may drop the last one */
+	weft_comm_get(comm); /* a request may hold the last reference */
 	if (revoke_here(comm)) {
 		comm->p2p.revoke_hook.run = revoke_run;
 		weft_vci_defer(comm->vci, &comm->p2p.revoke_hook);

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* revoke_send: sends REVOKE
  *
- * Member i forwards to its neighbours i + 2^k and i - 2^k, for all k. If a
- * neighbour has failed, now or later, the member sends REVOKE to all others
- * instead. So a member that lives receives it if any member that lives has
- * received it, whichever members have failed, and without failures a member
- * sends 2 log2(n) messages.
+ * Member i sends REVOKE to its neighbours i + 2^k and i - 2^k, for all k. These
+ * are 2 log2(n) messages. If a member has failed before, or a neighbour fails
+ * later, member i sends REVOKE to all members. So if a living member has
+ * received REVOKE, all living members receive it.
  *
- * A member sends REVOKE before each message that reports the revocation: an
- * error of a collective, a refusal, its departure. So a call that ends with
- * WEFT_ERR_REVOKED ends after its process has received REVOKE. */
+ * A member also sends REVOKE before each message that reports the revocation:
+ * an error of a collective, a refusal, its departure. So a process has received
+ * REVOKE before one of its calls returns WEFT_ERR_REVOKED. */
 #include "p2p/p2p_priv.h"
 
-/* The members of both groups in one order, which is the same at all of them. */
+/* The members of both groups in one order, the same at all members. */
 struct places {
 	uint32_t n;
-	uint32_t n_low; /* of the group that comes first */
-	uint32_t me;
-	bool is_low; /* the local group comes first */
+	uint32_t n_low; /* members of the first group */
+	uint32_t me;	/* place of this process */
+	bool is_low;	/* the local group is the first */
 };
 
 static struct places revoke_places(const struct weft_comm *comm)
@@ -38,7 +37,7 @@ static struct places revoke_places(const struct weft_comm *comm)
 	return p;
 }
 
-/* The peer at a place, or NULL if it is this process or without memory. */
+/* The peer at a place. NULL for this process, and when out of memory. */
 static struct weft_peer *revoke_peer_at(
 	struct weft_comm *comm, const struct places *p, uint32_t place)
 {

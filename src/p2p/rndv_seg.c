@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rndv_seg: the data of a rendezvous through the fabric
  *
- * The receiver posts a tagged receive for each segment and then sends CTS; the
- * sender posts as many tagged sends. Both cut the data alike and post in order.
- * Of several rails (transport/rail.h) each carries one stretch of the data. No
- * later message to the peer implies then that all rails have delivered, so the
- * receiver sends FIN, which completes the send.
+ * The sender and the receiver divide the data into the same segments. The
+ * receiver posts a tagged receive for each segment, and then sends CTS. The
+ * sender posts a tagged send for each segment, in the same order.
  *
- * To a process of the same host only plan.n_near_segs segments are in flight at
- * a time (sockets): the next one is posted when the receiver has one. Sends
- * that wait for that are in the VCI's rndv_waiting.
+ * If the transfer uses several rails (transport/rail.h), each rail carries one
+ * stretch of the data. A later message on rail 0 does not imply that the other
+ * rails have delivered. So the receiver sends FIN, which completes the send.
+ *
+ * If plan.n_near_segs is not 0 (sockets), it limits the segments in flight to a
+ * process of the same host. The sender posts the next segment when the receiver
+ * has received one. Until then, the send is in the VCI's rndv_waiting.
  *
  * If the fabric fails a segment between two live processes, the side with the
- * error notifies the other, which cancels the segments that it still expects.
+ * error notifies the other side. A receiver then cancels its posted receives.
  *
- * For a peer that died the fabric returns receives when they are cancelled, and
- * mostly completes sends with an error. Some providers lose sends (ofi_rxm,
- * whose receiver should have read the data): after a while these complete
- * without the provider. No process can read or write their memory then. */
+ * If the peer dies, the library cancels its receives from this peer. Most
+ * providers complete the sends with an error. Some providers never complete a
+ * send to a dead receiver (ofi_rxm, if the receiver should have read the data).
+ * After GRACE_MS, the library completes such segments itself. No process
+ * accesses the memory of these segments any more. */
 #include "p2p/p2p_priv.h"
 
 #include "base/clock.h"
@@ -34,12 +37,13 @@ struct piece {
 	struct weft_op op;
 	struct weft_link link; /* in the VCI's rndv_segs */
 	struct weft_vci *vci;
-	struct weft_req *req; /* NULL: completed without the fabric */
+	struct weft_req *req; /* NULL: abandoned; see rndv_seg_give_up() */
 	uint8_t rail;
-	bool is_counted; /* in n_segs of the peer */
+	bool is_counted; /* counted in n_segs of the peer */
 };
 
-/* Segments of a failed peer, which the fabric should complete until due_ns. */
+/* A deadline for the segments of a failed peer: the library completes segments
+ * that the fabric has not completed by then. */
 struct giving_up {
 	struct weft_progress_hook hook;
 	struct weft_vci *vci;
@@ -74,8 +78,7 @@ static size_t rndv_seg_cut(
 		end - offset, weft_min(plan->seg_len, plan->max_msg_len));
 }
 
-/* The number of segments that may be in flight to the receiver; 0: any number.
- */
+/* The limit of segments in flight to the receiver of this send; 0: no limit. */
 static uint32_t segs_max(const struct weft_req *req)
 {
 	uint32_t n = req->vci->net->plan.n_near_segs;
@@ -108,9 +111,9 @@ static void rndv_seg_notify(
 				  : WEFT_WIRE_DELIVERED);
 }
 
-/* Notifies the receiver of a failed send of which the fabric has no segment any
- * more: the segments that the receiver still expects are lost. Its answer
- * completes the send. */
+/* If a send over several rails has failed and waits only for the receiver's
+ * answer, notifies the receiver that segments are lost. The receiver cancels
+ * these segments and answers, which completes the send. */
 static void notify_loss(struct weft_req *req)
 {
 	if (!req->rndv.is_failed || !req->rndv.is_unanswered ||
@@ -120,7 +123,8 @@ static void notify_loss(struct weft_req *req)
 	rndv_seg_notify(req->peer, req->rndv.remote, true);
 }
 
-/* Completes the request first: notifying the other side may fail the peer. */
+/* Completes the request, and then notifies the other side. In this order,
+ * because the notification may fail the peer. */
 static void rndv_seg_end(struct weft_req *req, uint64_t remote, int err)
 {
 	struct weft_peer *peer = req->peer;
@@ -137,7 +141,8 @@ static void rndv_seg_end(struct weft_req *req, uint64_t remote, int err)
 		rndv_seg_notify(peer, remote, is_failed);
 }
 
-/* Completes a request of which the fabric has no segment any more. */
+/* Called when all segments of a request are complete. Copies data from a
+ * staging buffer to its destination, and completes the request. */
 static void over(struct weft_req *req)
 {
 	uint64_t remote = req->rndv.remote;
@@ -184,7 +189,7 @@ static void on_piece(struct weft_op *op, int err, size_t len)
 	if (err && peer->state == WEFT_PEER_FAILED)
 		err = peer->err;
 	else if (err == WEFT_ERR_CANCELED)
-		err = WEFT_ERR_PEER; /* its connection broke */
+		err = WEFT_ERR_PEER; /* the connection broke */
 	if (err && peer->state != WEFT_PEER_FAILED && !req->status.err)
 		weft_err_set(err,
 			"the fabric lost data in flight between this process "
@@ -263,7 +268,8 @@ bool weft_rndv_seg_answer(struct weft_req *req, int err)
 	return true;
 }
 
-/* Cancels the receives that the fabric has not begun. */
+/* Cancels the posted receives of a request. A receive whose data is arriving
+ * completes normally. */
 static void rndv_seg_take_back(struct weft_req *req)
 {
 	weft_list_for_each(link, next, &req->vci->p2p->rndv_segs)
@@ -283,8 +289,9 @@ void weft_rndv_seg_withdraw(struct weft_req *req, int err)
 	rndv_seg_take_back(req);
 }
 
-/* Posts the remaining segments as long as the fabric accepts them; n_moved
- * counts the bytes posted, of rndv.total. */
+/* Posts the remaining segments; rndv.n_moved counts the posted bytes. Returns
+ * WEFT_AGAIN if the fabric accepts no more. A receive sends CTS after its last
+ * segment. */
 static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 {
 	struct weft_req *req = weft_container_of(out, struct weft_req, out);
@@ -307,7 +314,7 @@ static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 	if (err && req->kind == WEFT_REQ_RECV)
 		rndv_seg_take_back(req);
 	if (!err && req->kind == WEFT_REQ_SEND && req->rndv.n_rails) {
-		req->rndv.is_unanswered = true; /* the last part */
+		req->rndv.is_unanswered = true; /* counted in n_segs */
 		notify_loss(req);
 		return 0;
 	}
@@ -336,8 +343,9 @@ static struct weft_req *first_waiting(
 	return NULL;
 }
 
-/* Posts more segments when there is room. A failed send, and a send to a failed
- * peer, post no more. */
+/* Continues the sends that wait for this peer, while the limit of segments in
+ * flight allows it. A failed send, or a send to a failed peer, posts no more
+ * segments. */
 static void rndv_seg_resume(struct weft_vci *vci, struct weft_peer *peer)
 {
 	struct weft_req *req;
@@ -352,8 +360,9 @@ static void rndv_seg_resume(struct weft_vci *vci, struct weft_peer *peer)
 	}
 }
 
-/* n_segs counts one more for the posting itself: push drops it, or keeps it
- * until the receiver's answer. */
+/* While segments are posted, n_segs includes one for the posting itself, so the
+ * request cannot complete. rndv_seg_push() removes this count, or keeps it for
+ * the receiver's answer. */
 void weft_rndv_seg_start(struct weft_req *req, size_t total)
 {
 	req->rndv.n_moved = 0;
@@ -420,7 +429,7 @@ void weft_rndv_seg_fail(struct weft_peer *peer)
 		return;
 	g = malloc(sizeof(*g));
 	if (!g)
-		return; /* only the fabric can complete them then */
+		return; /* no deadline: only the fabric completes segments */
 	g->hook.run = rndv_seg_give_up;
 	g->vci = peer->vci;
 	g->peer = peer;
