@@ -4,8 +4,9 @@
  * The members form a binomial tree: the parent of rank r is r without its
  * lowest bit. Dead members are left out: a member's parent is its nearest
  * ancestor that lives. The root is the lowest rank that lives. It is also the
- * parent of each member without a living ancestor. All of this follows from the
- * set of deaths that a member knows, so it changes only when that set grows. */
+ * parent of each member without a living ancestor. Each member computes the
+ * tree from the set of deaths that it knows, so the tree changes only when this
+ * set grows. */
 #include "era/era.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ struct weft_era {
 	uint32_t root; /* the lowest rank that is not in dead */
 	uint32_t seq;
 	bool is_expelled;
-	struct era_round rounds[ROUNDS]; /* by the lowest bit of seq */
+	struct era_round rounds[ROUNDS]; /* agreement seq: [seq % ROUNDS] */
 	/* dead, then for each round: sent, failed, acked */
 	uint64_t sets[];
 };
@@ -100,7 +101,8 @@ static uint32_t tree_parent(uint32_t rank)
 	return rank & (rank - 1);
 }
 
-/* The child of a rank after `child`; 0 starts. Returns 0 at the end. */
+/* The next child of a rank after `child`, or the first one if child is 0.
+ * Returns 0 if there is none. */
 static uint32_t next_child(
 	const struct weft_era *era, uint32_t rank, uint32_t child)
 {
@@ -111,8 +113,9 @@ static uint32_t next_child(
 	return (uint32_t)(rank + bit);
 }
 
-/* The rank at which a member begins to look for its children. The root also
- * has the members without a living ancestor, in the trees of its ancestors. */
+/* The top of the subtree that contains this member's children. For the root,
+ * this is the whole tree, because the root is also the parent of members
+ * without a living ancestor. */
 static uint32_t tree_top(const struct weft_era *era)
 {
 	return era->rank == era->root ? 0 : era->rank;
@@ -130,7 +133,7 @@ static uint32_t living_parent(const struct weft_era *era)
 	return era->root;
 }
 
-/* True if this rank is an ancestor of a member, or the root. */
+/* True if this process is the root, or an ancestor of `member`. */
 static bool is_above(const struct weft_era *era, uint32_t member)
 {
 	if (era->rank == era->root)
@@ -142,7 +145,8 @@ static bool is_above(const struct weft_era *era, uint32_t member)
 
 typedef void child_fn(struct era_run *run, struct era_round *r, uint32_t child);
 
-/* Calls fn for each child that lives, below `top`. */
+/* Calls fn for each living child below `top`. The living children of a dead
+ * child take its place. */
 static void for_each_living(
 	struct era_run *run, struct era_round *r, uint32_t top, child_fn *fn)
 {
@@ -157,8 +161,8 @@ static void for_each_living(
 	}
 }
 
-/* True if all members below `top` have sent their values: each child itself, or
- * if it has died before, its children. */
+/* True if all values from below `top` have arrived. If a child died before it
+ * sent an UP, the UPs of its children count instead. */
 static bool has_all_below(
 	const struct weft_era *era, const struct era_round *r, uint32_t top)
 {
@@ -210,10 +214,12 @@ static void send_ask(struct era_run *run, struct era_round *r, uint32_t child)
 
 /* ---- a round ---- */
 
-/* The round of an agreement, begun if it is the next one; NULL if it is over or
- * cannot have begun. A member begins an agreement after it has the result of
- * the one before. So when one begins, all members have the result of the last
- * but one, whose round it replaces. */
+/* Returns the round of agreement seq, and begins this round if it is the next
+ * one. NULL: the agreement is over, or cannot have begun.
+ *
+ * A member begins an agreement after it has the result of the previous one. So
+ * when agreement seq begins, all members have the result of agreement seq - 2,
+ * and its round is reused. */
 static struct era_round *begin_round(struct weft_era *era, uint32_t seq)
 {
 	struct era_round *r = &era->rounds[seq % ROUNDS];
@@ -233,14 +239,15 @@ static struct era_round *begin_round(struct weft_era *era, uint32_t seq)
 	return r;
 }
 
-/* The value is final: passes it to the members below. */
+/* Makes the value final, and sends it to this member's children. */
 static void decide(struct era_run *run, struct era_round *r)
 {
 	r->is_decided = true;
 	for_each_living(run, r, tree_top(run->era), send_decision);
 }
 
-/* Does what is possible now: sends this member's UP, or decides as the root. */
+/* If the values of this member and of all its children are known, the root
+ * decides. Another member sends its UP, once to each parent. */
 static void round_step(struct era_run *run, struct era_round *r)
 {
 	struct weft_era *era = run->era;
@@ -264,8 +271,9 @@ static void round_step(struct era_run *run, struct era_round *r)
 
 /* ---- deaths ---- */
 
-/* The set of known deaths has grown: the tree and the root may have changed. A
- * member that has decided only answers, so its children are asked. */
+/* Called when the set of known deaths has grown: the tree and the root may have
+ * changed. Sends ASK to the children whose UP is missing, because a child that
+ * has the decision sends it only as an answer. */
 static void on_deaths(struct era_run *run)
 {
 	struct weft_era *era = run->era;
@@ -282,7 +290,7 @@ static void on_deaths(struct era_run *run)
 	}
 }
 
-/* Adds deaths; true if there was a new one. */
+/* Adds deaths to the known ones; true if one of them was not known. */
 static bool merge_dead(struct weft_era *era, const uint64_t *dead)
 {
 	uint64_t *known = dead_of(era), news = 0;
@@ -346,9 +354,10 @@ static void use_decision(struct era_run *run, struct era_round *r,
 	decide(run, r);
 }
 
-/* A child has sent the values below it, or a decision. Only a member that
- * became the root by a death receives a decision in this way: others receive it
- * from above before the members below them do. */
+/* Handles an UP: the values of a child and of the members below it, or the
+ * decision. Only a member that became the root after a death receives the
+ * decision in an UP. Any other member receives the decision from its parent,
+ * before its children receive it. */
 static void on_up(struct era_run *run, struct era_round *r, uint32_t from,
 	const struct weft_era_msg *msg)
 {
@@ -369,7 +378,7 @@ static void on_up(struct era_run *run, struct era_round *r, uint32_t from,
 	use_decision(run, r, msg);
 }
 
-/* True if the message may be of a member that runs this protocol. */
+/* False if no member that follows the protocol sends such a message. */
 static bool is_valid(const struct weft_era *era, uint32_t from,
 	const struct weft_era_msg *msg)
 {
@@ -401,7 +410,7 @@ bool weft_era_arrive(struct weft_era *era, uint32_t from,
 		return true;
 	}
 	if (era->rounds[msg->seq % ROUNDS].seq > msg->seq)
-		return true; /* all members have the result, or have died */
+		return true; /* all living members have the result */
 	r = begin_round(era, msg->seq);
 	if (!r)
 		return false;

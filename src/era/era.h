@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* era: early-returning agreement among the members of a communicator
  *
- * The protocol as a state machine without input and output. A caller passes it
- * three kinds of events: the member calls an agreement, a message arrives, a
- * member has died. The machine answers with messages to send. era_comm.c runs
- * it for communicators, and test/unit/era_test.c explores its states.
+ * The protocol as a state machine without input and output. The caller passes
+ * three kinds of events to the machine: this member calls an agreement, a
+ * message arrives, a member has died. The machine responds with messages to
+ * send. era_comm.c runs a machine for each communicator, and
+ * test/unit/era_test.c explores the states of a machine.
  *
  * src/era/README.md describes the protocol. The machine is one block of memory
  * without pointers, so a copy of the block is a copy of the state. It allocates
@@ -20,7 +21,8 @@
 
 struct weft_era;
 
-/* One message. The sets have a bit for each rank, and are lent. */
+/* One message. A set has a bit for each rank. The pointers are valid during the
+ * call that passes the message. */
 struct weft_era_msg {
 	enum weft_wire_era_kind kind;
 	bool is_decided; /* the value is a decision */
@@ -28,21 +30,25 @@ struct weft_era_msg {
 	uint64_t flag;
 	uint64_t word;
 	const uint64_t *dead;	/* members whose death the sender knows */
-	const uint64_t *failed; /* part of a decision; a subset of dead */
-	const uint64_t *acked;	/* part of the value; dead ranks count */
+	const uint64_t *failed; /* dead members of a decision; a subset of dead
+				 */
+	const uint64_t *acked;	/* failures that the members of the value have
+				   all acknowledged; a bit counts only if the
+				   rank is dead */
 };
 
-/* The value that the members agree on. The sets are lent until the next event.
+/* The value that the members agree on. The set is valid until the next event.
  */
 struct weft_era_value {
 	uint64_t flag;		/* AND of the flags of the members */
-	uint64_t word;		/* chosen by the member that decided */
+	uint64_t word;		/* chosen by the root that decided */
 	const uint64_t *failed; /* dead members */
-	bool is_acked; /* each of them is acknowledged by all members */
+	bool is_acked; /* all members have acknowledged all of failed */
 };
 
-/* The actions. send() is called for other members only, and may not call the
- * machine. word() returns the word of a decision. */
+/* The caller's functions. send() sends a message to another member, and must
+ * not call the machine. word() returns the word for a decision of this member.
+ */
 struct weft_era_ops {
 	void (*send)(void *arg, uint32_t to, const struct weft_era_msg *msg);
 	uint64_t (*word)(void *arg);
@@ -70,15 +76,16 @@ size_t weft_era_size(uint32_t n);
 /* Initialises weft_era_size(n) bytes for the member `rank`. */
 void weft_era_init(struct weft_era *era, uint32_t n, uint32_t rank);
 
-/* Event: this member calls its next agreement. Returns the agreement's number,
- * or 0 if the previous one is not decided here yet; then nothing has changed.
- * acked has the failures that the member has acknowledged; only known deaths
- * count. */
+/* Event: this member calls its next agreement. Returns the agreement's number.
+ * Returns 0, without a change, if this member has no decision of the previous
+ * agreement yet. acked is the set of failures that the member has acknowledged;
+ * the machine ignores deaths that it does not know. */
 uint32_t weft_era_start(struct weft_era *era, uint64_t flag,
 	const uint64_t *acked, const struct weft_era_ops *ops, void *arg);
 
-/* Event: a message arrives from another member. False if it is malformed, or
- * belongs to no agreement that may be in progress; then nothing has changed. */
+/* Event: a message arrives from another member. Returns false, without a
+ * change, if the message is malformed or belongs to no agreement that may be in
+ * progress. */
 bool weft_era_arrive(struct weft_era *era, uint32_t from,
 	const struct weft_era_msg *msg, const struct weft_era_ops *ops,
 	void *arg);
@@ -87,19 +94,20 @@ bool weft_era_arrive(struct weft_era *era, uint32_t from,
 void weft_era_died(struct weft_era *era, uint32_t rank,
 	const struct weft_era_ops *ops, void *arg);
 
-/* True if the agreement is decided here. The value is available until the next
- * agreement but one begins. */
+/* True if this member has the decision of agreement seq. The decision is kept
+ * until agreement seq + 2 begins. */
 bool weft_era_result(const struct weft_era *era, uint32_t seq,
 	struct weft_era_value *value_out);
 
 /* The number of the last agreement that this member has called; 0: none. */
 uint32_t weft_era_seq(const struct weft_era *era);
 
-/* True if another member has declared this one dead. It gets no result. */
+/* True if another member has declared this member dead. This member then gets
+ * no results any more. */
 bool weft_era_is_expelled(const struct weft_era *era);
 
-/* Writes the ranks that this member waits for to ranks, at most max. Returns
- * their number. 0: it waits for none. */
+/* Writes the ranks that this member waits for, at most max, to ranks. Returns
+ * the number of ranks written. */
 uint32_t weft_era_awaited(
 	const struct weft_era *era, uint32_t *ranks, uint32_t max);
 

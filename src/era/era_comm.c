@@ -15,7 +15,7 @@
 
 enum {
 	DEAD_MAX = 4000, /* dead members that a message can name */
-	DEAD_SHORT = 32, /* that it names without allocated memory */
+	DEAD_SHORT = 32, /* a message with more of them is allocated */
 };
 
 /* The agreements of one communicator, in one block of memory. It is created by
@@ -26,7 +26,7 @@ struct era_state {
 	struct weft_group *group; /* the local one of comm; referenced */
 	bool is_kept;		  /* the communicator is closed, and kept */
 	bool is_running;	  /* the machine handles an event */
-	bool has_missed;	  /* a death was reported meanwhile */
+	bool has_missed; /* the machine does not know a reported death */
 	bool is_too_large;
 	struct weft_link calls; /* struct weft_era_call, in order */
 	struct weft_era *era;
@@ -36,14 +36,16 @@ struct era_state {
 
 struct weft_vci_era {
 	struct weft_map states; /* context id to era_state */
-	uint64_t n_sent;	/* messages of agreements */
-	uint64_t die_at; /* kills this process before that message; 0: never */
+	uint64_t n_sent;	/* messages of agreements sent so far */
+	uint64_t die_at; /* for tests: the process is killed before it sends
+			    this message; 0: never */
 };
 
 /* ---- members ---- */
 
-/* The machine's ranks of an intercommunicator are those of both groups: of the
- * side that comes first, then of the other one. Both sides compute the same. */
+/* A member of an intercommunicator. The machine ranks number the members of the
+ * first group (weft_comm_is_first()), and then those of the other group. Both
+ * sides compute the same numbers. */
 struct era_member {
 	bool is_local;
 	uint32_t rank; /* in its group */
@@ -94,9 +96,10 @@ static int32_t era_rank_of(const struct weft_comm *comm, uint64_t proc)
 	return rank < 0 || local_first(comm) ? rank : rank + comm->size;
 }
 
-/* The peer of a member; NULL without memory. During the creation of an
- * intercommunicator, its local communicator does not exist. No member needs an
- * answer then, because this process has not called an agreement. */
+/* The peer of a member; NULL when out of memory. Also NULL for a local member
+ * while the intercommunicator is created, because its local communicator does
+ * not exist. No member needs an answer then, because this process has not
+ * called an agreement. */
 static struct weft_peer *era_peer_at(struct weft_comm *comm, uint32_t i)
 {
 	struct era_member m = era_member_at(comm, i);
@@ -119,8 +122,8 @@ static void era_free(struct era_state *s)
 	free(s);
 }
 
-/* True if the communicator was destroyed without weft_era_comm_forget(): one of
- * the library, which takes part in no agreement. */
+/* True if the communicator was destroyed without weft_era_comm_forget(), like a
+ * communicator of the library itself, which has no agreements. */
 static bool is_gone(
 	const struct weft_vci *vci, uint64_t ctx, const struct era_state *s)
 {
@@ -237,7 +240,7 @@ static void era_send(void *arg, uint32_t to, const struct weft_era_msg *msg)
 		free(out);
 }
 
-/* A context id for a communicator that the members may create. */
+/* Returns a new context id, for a communicator that the members may create. */
 static uint64_t era_word(void *arg)
 {
 	(void)arg;
@@ -294,7 +297,7 @@ static void begin_call(struct era_state *s, struct weft_era_call *call)
 	uint64_t *acked = s->sets[0];
 	struct weft_group *group;
 
-	/* also those that only another member has reported */
+	/* includes deaths that only other members noticed */
 	if (has_failed_member(s->comm))
 		pass_deaths(s);
 	memset(acked, 0, n_words * sizeof(*acked));
@@ -322,7 +325,8 @@ static void report_failed(
 		}
 }
 
-/* True if the call is over. */
+/* Completes the call if its agreement is decided or cannot be decided. Returns
+ * true if the call is complete. */
 static bool finish_call(struct era_state *s, struct weft_era_call *call)
 {
 	if (weft_era_is_expelled(s->era))
@@ -344,8 +348,8 @@ static bool finish_call(struct era_state *s, struct weft_era_call *call)
 	return true;
 }
 
-/* After an event: passes deaths that were reported meanwhile, and ends and
- * begins calls. */
+/* Called after an event. Passes deaths that were reported during the event to
+ * the machine, completes decided calls, and starts the next calls. */
 static void era_advance(struct era_state *s)
 {
 	bool is_moving = true;
@@ -456,7 +460,8 @@ static void on_era(struct weft_vci *vci, struct weft_peer *peer,
 		weft_peer_fail(peer, WEFT_ERR_NOMEM);
 }
 
-/* A state whose machine has to learn of a death, and handles no event now. */
+/* A state whose machine does not know a reported death and handles no event
+ * now; or NULL. */
 static struct era_state *next_missed(const struct weft_vci *vci)
 {
 	struct weft_map_entry *entry;
@@ -471,8 +476,8 @@ static struct era_state *next_missed(const struct weft_vci *vci)
 	return NULL;
 }
 
-/* A peer of the VCI has failed. The end of a call may create a communicator and
- * its state, so the search begins again after each state. */
+/* Called when a peer of the VCI has failed. Completing a call may create
+ * another state, so the search starts again after each state. */
 static void era_on_failed(struct weft_peer *peer)
 {
 	struct weft_map_entry *entry;
