@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ep: one endpoint, its receive buffers, and the posts that are not inline
  *
- * Most posts pass the caller's op to libfabric. A carrier replaces it if the
- * provider cannot use the caller's memory directly: more pieces than it
- * gathers, or memory that must be registered first. */
+ * Most posts pass the caller's op to libfabric as the context. A carrier
+ * replaces the op if the provider cannot use the caller's memory directly: the
+ * message has more pieces than the provider gathers, or the memory must be
+ * registered first. */
 #include "net/net_priv.h"
 #include "base/clock.h"
 #include "base/knob.h"
@@ -132,8 +133,8 @@ static int open_cq(struct weft_inside *in)
 	return fi_cq_open(in->dom.domain, &attr, &in->cq, NULL);
 }
 
-/* FI_OPT_MIN_MULTI_RECV is set after the endpoint is enabled: shm 1.17 crashes
- * before. */
+/* FI_OPT_MIN_MULTI_RECV is set after the endpoint is enabled, because the shm
+ * provider of libfabric 1.17 crashes if it is set before. */
 static int bind_ep(struct weft_inside *in)
 {
 	struct fid_ep *ep = in->net.ep;
@@ -234,9 +235,10 @@ static void recv_nothing(void *arg, const void *data, size_t len)
 	(void)len;
 }
 
-/* Waits for counted injections only; the owners have abandoned other
- * operations. An error completes an injection, so a dead peer does not delay
- * the close. */
+/* Polls until all counted injections are complete, for WEFT_NET_LINGER ms at
+ * most. Other operations need no wait, because their owners have abandoned
+ * them. An injection to a dead peer completes with an error, so the peer does
+ * not delay the close. */
 static void linger(struct weft_inside *in)
 {
 	uint64_t end = weft_now_ns() +
@@ -248,7 +250,8 @@ static void linger(struct weft_inside *in)
 			weft_yield_wait(n++);
 }
 
-/* Gives the other sides time to read the last messages. */
+/* Gives the peers time to read the last messages, because closing a connection
+ * discards unread data (plan.drops_unread). */
 static void pause_before_close(struct weft_inside *in)
 {
 	static const struct timespec step = { .tv_nsec = 1000000 };
@@ -262,9 +265,9 @@ static void pause_before_close(struct weft_inside *in)
 	} while (weft_now_ns() < end);
 }
 
-/* The endpoint closes first: afterwards no operation is in flight and libfabric
- * accesses no memory. Registrations that the provider binds to the endpoint
- * must close before it. */
+/* The endpoint closes before the registrations and buffers: afterwards no
+ * operation is in flight, and libfabric accesses no memory. Registrations that
+ * the provider binds to the endpoint must close before the endpoint. */
 void weft_net_close(struct weft_net *net)
 {
 	struct weft_inside *in;
@@ -341,8 +344,8 @@ static void carrier_drop(struct weft_carrier *c)
 	c->in->free_carriers = c;
 }
 
-/* Allocates memory for a copy of one untagged message, and registers it if that
- * is needed. */
+/* Allocates memory for a copy of one untagged message, and registers the memory
+ * if the provider requires it. */
 static int carrier_data(struct weft_carrier *c)
 {
 	struct weft_net *net = &c->in->net;
@@ -444,8 +447,8 @@ int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
 	return weft_net_fault(net, "fi_send", rc);
 }
 
-/* All injections share one operation if the provider stores nothing in it;
- * otherwise each needs a carrier. */
+/* All injections share inject_op if the provider stores nothing in an op.
+ * Otherwise each injection needs a carrier. */
 int weft_net_inject_counted(
 	struct weft_net *net, uint64_t addr, const void *buf, size_t len)
 {
@@ -474,7 +477,7 @@ int weft_net_inject_counted(
 	return 0;
 }
 
-/* A bulk operation in either direction; only the fi_ call differs. */
+/* A tagged transfer of long data in either direction. */
 enum bulk_kind { BULK_TSEND, BULK_TSEND_DELIVERED, BULK_TRECV };
 
 static const char *const bulk_calls[] = { "fi_tsend", "fi_tsendmsg",
@@ -488,7 +491,7 @@ struct bulk {
 	uint64_t tag;
 };
 
-/* A send that completes when the receive has the data. */
+/* Posts a send that completes when the receive has the data. */
 static ssize_t post_delivered(
 	struct fid_ep *ep, const struct bulk *b, void *desc, void *context)
 {
@@ -529,8 +532,9 @@ static bool has_registered(const struct weft_inside *in)
 	return false;
 }
 
-/* Registers the memory of an operation and posts it. WEFT_AGAIN if there are
- * too many registrations: the caller repeats the call when some have ended. */
+/* Registers the memory of an operation, and posts the operation. WEFT_AGAIN if
+ * there are too many registrations: the caller calls again when earlier
+ * operations are complete. */
 static int bulk_registered(
 	struct weft_inside *in, const struct bulk *b, struct weft_op *op)
 {
