@@ -32,8 +32,9 @@ static inline struct weft_win_target *access_target(
 	return target;
 }
 
-/* The most frequent case: an open epoch, mapped memory, a target type without
- * holes. NULL: access_move() and the like decide. */
+/* Returns the target and the address of an access in the most frequent case: an
+ * open epoch, mapped memory, and a target type without holes. Returns NULL in
+ * all other cases, which the slow paths handle. */
 static inline struct weft_win_target *fast_place(struct weft_win *win,
 	const struct weft_win_access *access, char **place_out)
 {
@@ -94,7 +95,9 @@ static int my_place(struct weft_win *win, const struct weft_win_access *access,
 	return 0;
 }
 
-/* The address of an access: in this process, or (COPIED) in the target. */
+/* Checks the range of an access. Sets *place_out to its address in this
+ * process, if the memory is mapped, and *there_out to its address in the
+ * target. */
 static inline int access_place(struct weft_win *win,
 	const struct weft_win_target *target,
 	const struct weft_win_access *access, char **place_out,
@@ -112,7 +115,7 @@ static inline int access_place(struct weft_win *win,
 	err = weft_win_target_range(target, access, &at);
 	if (err)
 		return err;
-	/* in integers: by message there is no base */
+	/* integers, because base is NULL if the memory is not mapped */
 	*place_out = (char *)((uintptr_t)target->base + (uintptr_t)at);
 	*there_out = target->there + (uint64_t)at;
 	return 0;
@@ -264,7 +267,8 @@ static int update_each(void *arg, struct weft_wire_am *rec)
 	return 0;
 }
 
-/* in, old: arrays of elements. */
+/* Updates the elements of an access. update->in and update->old are arrays of
+ * elements. */
 static void update_items(const struct weft_win_target *target,
 	const struct weft_win_update *update,
 	const struct weft_win_access *access, char *place, uint64_t there)
@@ -328,7 +332,7 @@ static inline struct weft_win_target *access_locate(struct weft_win *win,
 
 	*err = 0;
 	if (weft_likely(target)) {
-		/* of the first byte of data; the type may begin before it */
+		/* from the first byte of data to the start of the item */
 		*place_out -= access->type->true_lb;
 		*there_out =
 			target->there + (uint64_t)(*place_out - target->base);

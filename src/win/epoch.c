@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 enum {
-	/* calls that need no progress make a round of it this rarely */
+	/* calls per round of progress, if a call itself needs no progress */
 	FLUSHES_PER_ROUND = 32,
 	UNLOCKS_PER_ROUND = 64,
 };
@@ -40,8 +40,8 @@ static __attribute__((cold)) int out_of_turn(
 
 /* --- the lock of a member ------------------------------------------ */
 
-/* Acquires the lock in the node's memory. Otherwise the message of the first
- * access requests it. */
+/* Acquires the lock of a target whose state this process can access. Otherwise
+ * the first access to the target requests the lock by message. */
 static int take_lock(
 	struct weft_win *win, struct weft_win_target *target, bool is_exclusive)
 {
@@ -104,7 +104,8 @@ static void list_locked(
 	weft_spin_release(&win->spin);
 }
 
-/* True if this thread must acquire the lock; false if another one has. */
+/* True if this thread must acquire the target's lock for lock_all. False if
+ * another thread has acquired it; waits while that thread acquires it. */
 static bool begin_opening(struct weft_win *win, struct weft_win_target *target)
 {
 	struct weft_vci *vci = win->comm->vci;
@@ -170,8 +171,8 @@ static int flush_target(
 		       : weft_win_am_flush(win, target, is_local);
 }
 
-/* The program may poll a word of the window that only an incoming message
- * changes. */
+/* Makes progress in a call that may need none, because the program may poll a
+ * word of the window that only an incoming message changes. */
 static void flush_progress(struct weft_win *win)
 {
 	struct weft_vci *vci = win->comm->vci;
@@ -183,7 +184,8 @@ static void flush_progress(struct weft_win *win)
 	if (weft_likely(n % FLUSHES_PER_ROUND && !win->has_remote))
 		return;
 	weft_vci_lock(vci);
-	/* the word may be changed by a process that needs this core */
+	/* may sleep, because the process that changes the word may need this
+	 * core */
 	if (n % FLUSHES_PER_ROUND == 0)
 		weft_progress_try(vci);
 	else
@@ -191,7 +193,8 @@ static void flush_progress(struct weft_win *win)
 	weft_vci_unlock(vci);
 }
 
-/* An origin whose accesses need no progress still answers other processes. */
+/* Makes progress, so that an origin whose accesses need none still answers
+ * other processes. */
 static void win_progress(struct weft_win *win)
 {
 	struct weft_vci *vci = win->comm->vci;
@@ -296,7 +299,8 @@ int weft_win_fence(struct weft_win *win, unsigned asserts)
 
 /* --- post, start, complete, wait ----------------------------------- */
 
-/* The window's member that is the i-th of a group; NULL with an error. */
+/* The window's member that has rank i in a group. NULL with an error described.
+ */
 static struct weft_win_target *member_at(
 	struct weft_win *win, const struct weft_group *group, uint32_t i)
 {
@@ -334,7 +338,7 @@ static int notify_post(struct weft_win *win, struct weft_win_target *target)
 	return 0;
 }
 
-/* All accesses to the target are complete before it is notified. */
+/* Completes all accesses to the target, and then notifies the target. */
 static int notify_complete(struct weft_win *win, struct weft_win_target *target)
 {
 	int err;

@@ -26,7 +26,8 @@ static struct weft_win_target *target_new(struct weft_win *win, uint32_t rank)
 	return target;
 }
 
-/* win->spin held, as several threads may access a member first. */
+/* win->spin held, because several threads may make the first access to a
+ * member. */
 static struct weft_win_target *target_make(struct weft_win *win, uint32_t rank)
 {
 	struct weft_win_target **page = win->targets[rank / WEFT_WIN_PAGE];
@@ -130,7 +131,7 @@ int weft_win_target_range(const struct weft_win_target *target,
 
 	/* pairs with the release in win_rma.c */
 	if (!__atomic_load_n(&target->is_known, __ATOMIC_ACQUIRE)) {
-		/* the target checks it */
+		/* the target checks the range */
 		*at_out = 0;
 		return 0;
 	}

@@ -32,7 +32,7 @@ static struct {
 	struct states *states; /* share's, or private without shared memory */
 	uint8_t *is_used;      /* by slot */
 	uint32_t n_used, next;
-	pid_t pid; /* mine */
+	pid_t pid; /* of this process */
 } own_states = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 struct weft_win_memory {
@@ -120,7 +120,8 @@ static void slot_drop(uint32_t slot)
 
 /* --- memory of this process ---------------------------------------- */
 
-/* Allocates short data in a file that windows share. */
+/* Allocates short data in a file that several windows share. False: the data
+ * needs memory of its own. */
 static bool pooled_open(struct weft_win *win,
 	const struct weft_win_config *config, struct weft_win_record *record)
 {
@@ -200,7 +201,8 @@ int weft_win_memory_open(struct weft_win *win,
 
 /* --- memory of other members --------------------------------------- */
 
-/* SHARED windows share memory even if messages do not use it (WEFT_SHM=off). */
+/* True if this process may access the member's memory. SHARED windows share
+ * memory even if messages do not use shared memory (WEFT_SHM=off). */
 static bool is_node_local(const struct weft_win *win, uint32_t rank)
 {
 	return (int32_t)rank == win->comm->rank ||
@@ -209,7 +211,8 @@ static bool is_node_local(const struct weft_win *win, uint32_t rank)
 			       weft_group_proc(win->comm->group, rank)));
 }
 
-/* Keeps a mapping until the window ends. NULL: there is none. */
+/* Keeps a mapping until the window is freed, and returns its address. NULL if m
+ * is NULL. */
 static char *keep_mapped(struct weft_win *win, struct weft_win_mapped *m)
 {
 	struct weft_win_memory *memory = win->memory;
@@ -253,7 +256,7 @@ static bool can_copy(const struct weft_win_record *record)
 	return weft_knob_is_on(weft_knobs.cma) && weft_copy_can_read(&bc);
 }
 
-/* The state of another process's window, or NULL. */
+/* Maps the states of the windows of another process. NULL: not possible. */
 static struct states *reach_states(struct weft_win *win, uint32_t rank,
 	const struct weft_win_record *record)
 {
@@ -351,7 +354,8 @@ int weft_win_memory_reach(
 
 /* --- the memory of SHARED windows ---------------------------------- */
 
-/* Where each member's part begins, in rank order; the end with n members. */
+/* The offset at which the part of `rank` begins in the memory of a SHARED
+ * window. If rank is the number of members, the length of this memory. */
 static size_t part_at(const struct weft_win *win,
 	const struct weft_win_config *config,
 	const struct weft_win_record *records, uint32_t rank)
@@ -412,8 +416,8 @@ int weft_win_memory_map(struct weft_win *win,
 		target->method = WEFT_WIN_MAPPED;
 		target->base = base + part_at(win, config, records, i);
 		if (config->is_noncontig && !target->size)
-			target->base = NULL; /* as programs expect there */
-		/* the same for all: locks are chosen by it */
+			target->base = NULL; /* as programs expect */
+		/* the same number at all members, as it selects the stripe */
 		target->there = part_at(win, config, records, i);
 		target->stripes = weft_win_target_at(win, 0)->stripes;
 		if (target->is_me)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* update: atomic updates of elements of a window's memory
  *
- * Every update holds the lock that the address chooses: the stripe of the page
- * in which the element begins, at the process that owns the memory. For a row,
- * the stripe of each page is held for all its elements in that page, so a
- * reduction kernel updates them together. */
+ * Each update holds a lock of the process that owns the memory: the stripe of
+ * the page in which the element begins. Consecutive elements that begin in one
+ * page are updated together by a reduction kernel, under one acquisition of the
+ * stripe. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -30,7 +30,8 @@ static int64_t elements_in_items(const struct weft_type *type, int64_t count)
 	return basic->size ? type->size * count / basic->size : 0;
 }
 
-/* False: out of memory. */
+/* Sets e->in to the origin's elements as an array, or to a copy of them. False:
+ * out of memory. */
 static bool elements_in(
 	struct weft_win_elements *e, const struct weft_win_buf *from)
 {
@@ -189,7 +190,7 @@ void weft_win_hold_drop(struct weft_win_hold *hold)
 	hold->is_held = false;
 }
 
-/* True if all elements begin in the page that is held. */
+/* True if all elements begin in the page whose stripe is held. */
 static bool is_in_held(const struct weft_win_hold *hold,
 	const struct weft_win_update *u, uint64_t there)
 {

@@ -23,7 +23,7 @@
 
 struct weft_table weft_wins = WEFT_TABLE_INIT(struct weft_win, WEFT_KIND_WIN);
 
-/* Users of progress threads; by VCI, under the VCI's lock. */
+/* The windows of each VCI as users of its progress thread; VCI's lock. */
 static struct weft_progress_user win_progress[WEFT_VCIS];
 
 /* --- ending -------------------------------------------------------- */
@@ -177,7 +177,7 @@ static int win_check(
 {
 	for (int32_t i = 0; i < win->comm->size; i++)
 		if (records[i].err && i == win->comm->rank)
-			return records[i].err; /* is described */
+			return records[i].err; /* already described */
 	for (int32_t i = 0; i < win->comm->size; i++)
 		if (records[i].err)
 			return weft_err_set(records[i].err,
@@ -186,8 +186,9 @@ static int win_check(
 	return 0;
 }
 
-/* All members fail or none: exchanges their errors, rank 0's fd, and whether
- * all may poll each other's state. */
+/* Exchanges the members' errors, so that all members fail or none does. Also
+ * sets *fd to rank 0's fd, and polls_states if all members may poll each
+ * other's state. */
 static int win_agree(struct weft_win *win, int err, int *fd)
 {
 	int32_t mine[3] = { err, *fd, !err && weft_win_may_poll_states(win) };
@@ -240,7 +241,7 @@ static int win_helped(struct weft_win *win)
 	return weft_progress_thread_add(user);
 }
 
-/* Exchanges the records of all members, and reaches their memory. */
+/* Exchanges the records of all members, and prepares access to their memory. */
 static int win_exchange(
 	struct weft_win *win, const struct weft_win_config *config, int err)
 {
@@ -271,7 +272,7 @@ static int win_exchange(
 	return err;
 }
 
-/* Takes the communicator's place among the session's children. */
+/* Makes the window a child of the session, in place of its communicator. */
 void weft_win_adopt_locked(struct weft_win *win)
 {
 	struct weft_comm *comm = win->comm;

@@ -42,8 +42,8 @@ int weft_win_wait_count(struct weft_win *win,
 		.is_memory = win->polls_states };
 	int err = 0;
 
-	/* others may wait for this process to make progress if memory is not
-	 * mapped */
+	/* if memory of a member is not mapped, other members may need this
+	 * process's progress */
 	for (int i = 0; win->polls_states && !win->has_remote && i < SPINS;
 		i++) {
 		if (weft_win_has_counted(word, number))

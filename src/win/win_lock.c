@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_lock: the lock of a window at a member, and locks by address
  *
- * A window's lock is a word in memory that the node's processes share. They
- * take it with an atomic instruction. Other members send a message to its
- * owner, which takes the lock for them (win_target.c). */
+ * A window's lock at a member is a word in shared memory. Members on the same
+ * node acquire the lock with an atomic instruction. Any other member sends a
+ * message to the lock's owner, which acquires the lock for that member
+ * (win_target.c). */
 #include "win/win_priv.h"
 
 #include "base/bits.h"
@@ -18,9 +19,9 @@
 enum {
 	SPINS = 64,	       /* before a yield, if processes share cores */
 	LONG_SPINS = 4096,     /* before a yield, if they do not */
-	ROUNDS_PER_CHECK = 64, /* whether the holder of a stripe is alive */
-	ROUNDS_WANTED = 1000,  /* after which a stale WANTED is cleared */
-	TRIES = 6,	       /* before a wait; each pause is twice as long */
+	ROUNDS_PER_CHECK = 64, /* for checks that a stripe's holder is alive */
+	ROUNDS_WANTED = 1000,  /* rounds until a stale WANTED is cleared */
+	TRIES = 6,	       /* before a wait; pauses double in length */
 	MODEST = 16,	       /* rounds before WANTED is set */
 	PATIENCE = 4 * 64,     /* rounds in which others may acquire first */
 };
@@ -56,8 +57,8 @@ void weft_win_drop_lock(struct weft_win_state *state, bool is_exclusive)
 	}
 }
 
-/* Clears WANTED: the process that set it may have failed, or have ended its
- * wait with an error. */
+/* Clears WANTED if no process holds the lock. The process that set WANTED may
+ * have failed, or have ended its wait with an error. */
 static void forget_wanted(struct weft_win_state *state)
 {
 	unsigned now = atomic_load_explicit(&state->lock, memory_order_relaxed);
@@ -78,8 +79,10 @@ void weft_win_want_lock(struct weft_win_state *state)
 		atomic_fetch_or(&state->lock, WEFT_WIN_WANTED);
 }
 
-/* A process that finds WANTED set lets other processes acquire the lock first,
- * because these may have no core at the moment. */
+/* Waits for the lock of a member on this node. While WANTED is set, this
+ * process does not try to acquire the lock for `patience` rounds, so that the
+ * process that set WANTED can acquire it first. That process may have no core
+ * at the moment. */
 static int wait_lock(struct weft_win *win, struct weft_win_target *target,
 	bool is_exclusive, uint32_t patience)
 {
@@ -92,7 +95,7 @@ static int wait_lock(struct weft_win *win, struct weft_win_target *target,
 
 	weft_vci_lock(win->comm->vci);
 	while (!err) {
-		/* after that, this process itself may have set WANTED */
+		/* later, WANTED may have been set by this process itself */
 		if (wait.n_rounds >= patience || !is_lock_wanted(target->state))
 			patience = 0;
 		if (!patience && weft_win_try_lock(target->state, is_exclusive,
@@ -156,7 +159,8 @@ void weft_win_stripe_take(weft_win_stripes *stripes, uint64_t address)
 
 	while (!atomic_compare_exchange_weak_explicit(stripe, &none, mine,
 		memory_order_acquire, memory_order_relaxed)) {
-		/* the holder keeps the cache line while others only read it */
+		/* waits with loads, which disturb the holder less than
+		 * atomic operations */
 		do
 			stripe_wait(stripe, round++);
 		while (atomic_load_explicit(stripe, memory_order_relaxed));

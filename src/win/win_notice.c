@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_notice: posts and completes
  *
- * A post or complete notifies each member of its group. One start or wait of
- * that member uses up one notice, so notices are counted. If members poll each
- * other's state, it has a word for each other member. Otherwise members send
- * messages. */
+ * MPI_Win_post and MPI_Win_complete notify each member of their group. Each
+ * MPI_Win_start or MPI_Win_wait of a notified member uses up one notice, so
+ * notices are counted. If members poll each other's state, the state of each
+ * member has a counter for each other member. Otherwise members send messages.
+ */
 #include "win/win_priv.h"
 
 #include "core/comm.h"
@@ -14,7 +15,7 @@ static const char *const waits[] = {
 	[WEFT_WIN_COMPLETE] = "MPI_Win_wait",
 };
 
-/* Counts the notices that arrive from the target. */
+/* The counter of the notices that have arrived from the target. */
 static const atomic_uint *notices_of(const struct weft_win *win,
 	const struct weft_win_target *target, enum weft_win_notice notice)
 {
@@ -31,9 +32,9 @@ void weft_win_notice_count(struct weft_win *win, struct weft_win_target *target,
 			? &target->state->n_notices[notice][win->comm->rank]
 			: &target->n_notices[notice];
 
-	/* Earlier accesses are visible to the process that reads the count:
-	 * pairs with the load in weft_win_has_counted(). This process alone
-	 * changes it. */
+	/* The release pairs with the load in weft_win_has_counted(): earlier
+	 * accesses are visible to the process that reads the count. Only this
+	 * process changes the count. */
 	atomic_store_explicit(word,
 		atomic_load_explicit(word, memory_order_relaxed) + 1,
 		memory_order_release);

@@ -32,10 +32,13 @@ enum {
 
 /* --- one record ---------------------------------------------------- */
 
-/* Sends one record with len bytes of data. Its answer has data for `to`; NULL:
- * it has none, and is requested if no operation under way has one. A record to
- * another node stays in the queue, unless it is the first one since a flush
- * that few accesses preceded. */
+/* Sends one record with len bytes of data. If `to` is not NULL, the target
+ * answers with data for `to`. Otherwise the record requests an answer only if
+ * weft_win_needs_answer() is true.
+ *
+ * A short record without data to return stays in the queue if the target is on
+ * another node. After a flush that few accesses preceded, the record that
+ * requests an answer is sent immediately. */
 static int send_one(struct weft_win *win, struct weft_win_target *target,
 	struct weft_wire_am *rec, const void *data, size_t len,
 	const struct weft_win_buf *to)
@@ -85,7 +88,8 @@ static struct weft_msg origin_message(
 		.mode = WEFT_SEND_STANDARD };
 }
 
-/* The target's answer completes the operation. */
+/* Sends the data of an operation. The target's answer completes the operation,
+ * so the request of the message is detached. */
 static int long_send(const struct weft_win_op *op, const void *buf, size_t len)
 {
 	struct weft_msg msg = origin_message(op, (void *)(uintptr_t)buf, len);
@@ -125,8 +129,9 @@ static int long_recv(struct weft_win_op *op, void *buf, size_t len)
 	return 0;
 }
 
-/* Sends a record and its data: len bytes at out are sent, and as many received
- * at in. NULL: none. err: the error that stopped it already, or 0. */
+/* Sends a record and its long data: sends len bytes from out, and receives len
+ * bytes into in. out and in may be NULL. If err is not 0, sends nothing and
+ * fails the operation with err. */
 static int send_long(struct weft_win_op *op, struct weft_wire_am *rec,
 	const void *out, void *in, size_t len, int err)
 {
@@ -176,7 +181,7 @@ static int wait_long_accs(struct weft_win_target *target, uint32_t max)
 				 try_long_accs, &max);
 }
 
-/* The next part of an accumulate may be sent. */
+/* Waits until the next long part of an accumulate may be sent. */
 static int prepare_long_acc(const struct transfer *t)
 {
 	bool has_rdma = t->win->uses_rma && t->target->method == WEFT_WIN_BY_AM;
@@ -241,8 +246,8 @@ static int send_part_runs(void *arg, struct weft_wire_am *rec)
 {
 	struct transfer *t = arg;
 	uint64_t unit = t->basic ? (uint64_t)t->basic->extent : 1, max;
-	/* accumulates through a shared-memory ring stay short: they need no
-	 * answer each */
+	/* accumulates through a shared-memory ring have short parts only,
+	 * because a short part needs no answer of its own */
 	bool is_long = rec->n * rec->n_runs * unit >= WEFT_WIN_LONG &&
 		       (!t->basic || t->target->method == WEFT_WIN_BY_AM);
 	struct weft_wire_am part;
@@ -318,7 +323,7 @@ static int send_bytes(struct transfer *t, bool is_put)
 	return weft_win_each_run(t->access, send_part_runs, t);
 }
 
-/* kind: PUT, GET or ACC. */
+/* Carries out an access in parts, or as RDMA. kind: PUT, GET or ACC. */
 static int transfer(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, enum weft_wire_am_kind kind,
 	struct weft_req **req_out)
@@ -348,7 +353,8 @@ static int transfer(struct weft_win *win, struct weft_win_target *target,
 
 /* --- put and get --------------------------------------------------- */
 
-/* WEFT_AGAIN: the data is long, or not contiguous at both ends. */
+/* Sends a put or get as one record. WEFT_AGAIN: one record is not possible,
+ * because the data is long or not contiguous, or may be moved by RDMA. */
 static int move_one(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, bool is_put)
 {
@@ -390,7 +396,8 @@ int weft_win_am_move(struct weft_win *win, struct weft_win_target *target,
 
 /* --- accumulates --------------------------------------------------- */
 
-/* WEFT_AGAIN: the data is long, or no array of elements without holes. */
+/* Sends an accumulate as one record. WEFT_AGAIN: one record is not possible,
+ * because the data is long, or is no array of elements without holes. */
 static int acc_one(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access)
 {

@@ -23,8 +23,9 @@
 #include <string.h>
 
 enum {
-	RUNS = 64,     /* more runs are messages, */
-	RUN_LEN = 512, /* unless this long on average */
+	RUNS = 64,     /* accesses with this many short runs use messages */
+	RUN_LEN = 512, /* average length of runs, in bytes, that are not short
+			*/
 };
 
 /* The registered memory of a member. */
@@ -32,9 +33,9 @@ struct weft_win_remote {
 	struct weft_wire_win_region region; /* the member's answer */
 	struct weft_wire_am ask; /* the request for region; id 0: answered */
 	bool is_reached;
-	bool is_used;	 /* by a put since the last flush */
-	bool is_written; /* by puts without a completion; since n_faults was: */
-	uint32_t n_faults;
+	bool is_used;	   /* by a put since the last flush */
+	bool is_written;   /* by puts without a completion since that flush */
+	uint32_t n_faults; /* win_rma.n_faults before the first of these */
 	struct weft_rma_ep_target at;
 };
 
@@ -235,9 +236,9 @@ int weft_win_rma_reach(
 
 /* --- posts --------------------------------------------------------- */
 
-/* An error of the fabric names no process, and another thread may read it than
- * that of the call. So the target is recorded as failed, and each error names
- * it. */
+/* Adds the target to an error of the fabric, which names no process. Also
+ * records the target as failed, because another thread than the caller may poll
+ * the error. Each later error then names the target. */
 static int rma_fault(struct weft_comm *comm, uint32_t rank, int err)
 {
 	if (err != WEFT_ERR_PEER)
@@ -321,7 +322,8 @@ static int rma_post(const struct move *m, uint64_t at, char *buf, size_t len,
 
 /* --- put and get --------------------------------------------------- */
 
-/* A short put that follows others is copied and has no completion. */
+/* Posts one run. A short put that follows another put since the last flush is
+ * copied, and has no completion. */
 static int post_run(struct move *m, uint64_t at, char *data, size_t len)
 {
 	const struct weft_plan *plan = &win_rma.ep->domain->plan;

@@ -31,8 +31,8 @@ static int runs_emit(struct runs *runs)
 	return rec.n_runs ? runs->fn(runs->arg, &rec) : 0;
 }
 
-/* Adds the run to rec and returns true if it has the length and the stride of
- * the runs there. */
+/* Adds a run to rec. False: its length or distance differs from that of the
+ * runs in rec, or rec would become too long. */
 static bool runs_join(struct runs *runs, int64_t at, uint64_t n)
 {
 	struct weft_wire_am *rec = &runs->rec;
@@ -130,7 +130,7 @@ int weft_win_each_run(
 	size_t max = weft_type_is_run(here->type, here->count)
 			     ? SIZE_MAX
 			     : WEFT_WIRE_AM_RUNS_MAX;
-	/* a put may fill less than there is, a get likewise */
+	/* the shorter one of origin and target determines the length */
 	struct runs all = { .fn = fn,
 		.arg = arg,
 		.unit = 1,

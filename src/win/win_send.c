@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum {
-	BURST = 4, /* short accesses between flushes that are "several" */
+	BURST = 4, /* short accesses between two flushes that set is_burst */
 };
 
 static int win_am_wait(struct weft_am_channel *channel, const char *what,
@@ -85,8 +85,9 @@ static bool requests_lock(const struct weft_win_target *target)
 	return target->am.len && target->am.queue[0] == WEFT_WIRE_AM_LOCK;
 }
 
-/* Requests the lock, or waits for it unless the request leaves together with
- * the record. */
+/* Called before a record is queued. Queues the request for the lock if that is
+ * due. Otherwise waits until the lock is granted, except for an unlock, or if
+ * the request is in the same message as the record. */
 static int win_am_pass_gate(struct weft_am_channel *channel, uint8_t kind)
 {
 	struct weft_win_target *target = weft_win_target_of_channel(channel);
@@ -231,8 +232,8 @@ int weft_win_am_flush(
 
 /* --- the ends of epochs -------------------------------------------- */
 
-/* True if an operation is pending that is not ordered with messages or, with
- * is_any, that returns data. */
+/* True if an operation is pending that is not ordered with active messages:
+ * RDMA or long data. With is_any, also if a pending operation returns data. */
 static bool has_due(const struct weft_win_target *target, bool is_any)
 {
 	weft_list_for_each(link, next, &target->am.ops)
@@ -294,9 +295,9 @@ int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target)
 
 	weft_vci_lock(win->comm->vci);
 	err = settle_target(win, target);
-	if (!err && !target->is_known) /* it may have refused an access */
+	if (!err && !target->is_known) /* an access may have been refused */
 		err = weft_win_op_wait(win, target, "MPI_Win_flush");
-	target->am.is_touched = false; /* MPI_Win_wait there sees to that */
+	target->am.is_touched = false; /* MPI_Win_wait completes the accesses */
 	wait_err = weft_am_send(&target->am, &rec);
 	err = err ? err : wait_err;
 	if (has_due(target, true))

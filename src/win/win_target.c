@@ -123,7 +123,7 @@ static bool is_sound_op(const struct weft_wire_am *rec, struct work *w)
 		       weft_redop_is_defined(w->op, w->basic));
 }
 
-/* False: the record is invalid. */
+/* Fills *w from a record. False: the record is invalid. */
 static bool work_of(const struct incoming *in, struct work *w)
 {
 	const struct weft_wire_am *rec = &in->rec;
@@ -298,8 +298,8 @@ static void old_sent(void *owned, struct weft_req *req)
 	weft_req_put(req);
 }
 
-/* Sends the former content to the origin. `owned` is freed after that; or NULL.
- */
+/* Sends the former content to the origin. Frees `owned`, which may be NULL,
+ * when the send is complete. */
 static void send_old(
 	const struct incoming *in, char *old, uint64_t len, char *owned)
 {
@@ -329,7 +329,7 @@ static void long_fail(const struct incoming *in, const struct work *w, int err)
 	send_old(in, NULL, 0, NULL);
 }
 
-/* Also drops the announced data. */
+/* Refuses a long access, and drops its announced data. */
 static void long_refuse(
 	const struct incoming *in, const struct work *w, int err)
 {
@@ -590,7 +590,8 @@ static void release_failed(struct weft_win *win, struct weft_win_target *target)
 		waiter_free(target->waiter);
 }
 
-/* The failed member sends no answers any more. */
+/* Called when a peer has failed. In each window with this member, ends the
+ * operations that wait for its answers, and releases its lock. */
 static void win_on_failed(struct weft_peer *peer)
 {
 	struct weft_map_entry *entry;
@@ -670,7 +671,8 @@ static void carry_out_all(struct incoming *in, const uint8_t *at, size_t len)
 		drop_senseless(in->win->comm->vci);
 }
 
-/* An origin that waits for the lock sends one message behind its request. */
+/* An origin that waits for the lock sends only the unlock after the message
+ * with its request, so weft_win_waiter.kept has space for both. */
 static void on_win(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {

@@ -24,7 +24,7 @@ enum {
 	ROUNDS_PER_CHECK = 64,
 	AWAKE = 2048, /* rounds before a wait for a word yields the core */
 	NOTE_NS = 100000000,
-	GRACE_NS = 1000000000, /* for living processes to go on */
+	GRACE_NS = 1000000000, /* wait for a lock after a member failed */
 };
 
 /* The part of a long wait that src/watchdog uses. */
@@ -110,8 +110,9 @@ static int32_t holder_in(const struct weft_win_state *state)
 	return atomic_load_explicit(&state->holder, memory_order_relaxed);
 }
 
-/* The exclusive holder of the lock. It is read from memory on this node;
- * elsewhere the member reports it when src/watchdog queries it. */
+/* Adds the exclusive holder of the lock to the processes that this wait needs.
+ * On this node, the holder is read from memory. A member on another node
+ * reports the holder when src/watchdog queries this member. */
 static void lock_needs(struct weft_wait *wait, const struct weft_win_wait *loop)
 {
 	const struct weft_win_target *target = loop->target;
@@ -143,7 +144,8 @@ static void lock_needs(struct weft_wait *wait, const struct weft_win_wait *loop)
 	}
 }
 
-/* Only a call of a known process proves a cycle. */
+/* Adds the processes that this wait needs. Only a wait for a call of a known
+ * process proves a cycle. A wait for the target's progress does not. */
 static void win_wait_needs(struct weft_wait *wait)
 {
 	const struct weft_win_wait *loop = win_loop_of(wait);
@@ -180,8 +182,9 @@ static void win_wait_answered(
 	other->owner = 0;
 }
 
-/* True if this process holds the lock of a member exclusively. A request that
- * is not granted does not count: others' requests may be in front of it. */
+/* Returns WEFT_WIRE_UNMET if this process holds the lock of a member
+ * exclusively. A request that is not granted does not count, because other
+ * requests may be queued before it. */
 enum weft_wire_met weft_win_met_lock(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out)
@@ -232,9 +235,9 @@ static bool has_target_failed(const struct weft_win_wait *wait)
 	       comm->failed == proc + 1 || weft_failed_is(proc);
 }
 
-/* True if the target is in MPI_Win_free and cannot end this wait. It carries
- * out accesses until all members are there, but makes no other call; and it
- * waits for none if a member has died. */
+/* True if the target is in MPI_Win_free and cannot end this wait. Until all
+ * members are in MPI_Win_free, the target carries out accesses, but makes no
+ * other call. If a member has died, the target waits for no member. */
 static bool has_target_left(const struct weft_win_wait *wait)
 {
 	const struct weft_comm *comm = wait->win->comm;
@@ -245,7 +248,9 @@ static bool has_target_left(const struct weft_win_wait *wait)
 	       (wait->word && !weft_win_has_counted(wait->word, wait->number));
 }
 
-/* A failed member may hold the lock that this process waits for. */
+/* Returns the error of a wait that cannot end; otherwise 0. If any member has
+ * failed, a wait for a lock ends after GRACE_NS, because the failed member may
+ * hold the lock. */
 static int check_failed(struct weft_win_wait *wait, uint64_t now)
 {
 	const struct weft_comm *comm = wait->win->comm;
