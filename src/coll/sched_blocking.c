@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sched_blocking: steps executed when they are written
+/* sched_blocking: executes the steps of a blocking collective as they are
+ * written
  *
- * A list sends the same messages with the same tags, so members may use
- * different forms. */
+ * A list (sched_list.c) sends the same messages with the same tags. So in one
+ * collective, some members may use a list and others this file. */
 #include "coll/coll_priv.h"
 #include "collshm/shm_coll.h"
 
@@ -32,7 +33,8 @@ static void blocking_wait(struct blocking *b)
 	b->n_reqs = 0;
 }
 
-/* The watch finds its requests by on_done. */
+/* An on_done function that does nothing. The watch identifies the requests of
+ * its collective by on_done_arg. */
 static void nothing(void *arg, struct weft_req *req)
 {
 	(void)arg;
@@ -82,8 +84,9 @@ static void blocking_call(struct blocking *b, const struct weft_step *step)
 	weft_vci_lock(b->comm->vci);
 }
 
-/* After an error only the end waits, because other members may wait for its
- * messages. */
+/* Executes one step. After an error, weft_step_start() sends errors in place of
+ * messages, because other members may wait for these messages. Fences then do
+ * not wait; weft_sched_run() waits for all messages at the end. */
 static void blocking_add(struct weft_sched *sched, const struct weft_step *step)
 {
 	struct blocking *b = (struct blocking *)sched;
@@ -100,7 +103,8 @@ static void blocking_add(struct weft_sched *sched, const struct weft_step *step)
 		blocking_call(b, step);
 }
 
-/* Runs a part within a node in the segment. */
+/* Runs the part of a collective within a node in the shared-memory segment.
+ * WEFT_AGAIN: the part uses messages instead. */
 static int blocking_within(struct weft_sched *sched, enum weft_coll_kind kind,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {

@@ -95,7 +95,7 @@ static void list_hold(struct list *list, const struct weft_coll *args)
 		list->op = weft_redop_get(args->op);
 }
 
-/* Replaces the messages of a list that failed by error messages. */
+/* Sends error messages in place of the messages of a list that failed. */
 static void fail_list(struct list *list)
 {
 	for (size_t i = 0; i < list->n_steps; i++)
@@ -221,9 +221,9 @@ static void list_message(struct list *list, const struct weft_step *step)
 	list->n_pending++;
 }
 
-/* Calls the user-defined function of the step before `at`, without the lock.
- * is_running keeps other threads from continuing the list meanwhile, and the
- * library's reference keeps it alive. */
+/* Calls the user-defined function of the step before `at`, without the VCI's
+ * lock. Meanwhile is_running keeps other threads from continuing the list, and
+ * the library's reference keeps the list from being freed. */
 static void list_call(struct weft_progress_hook *hook)
 {
 	struct list *list = weft_container_of(hook, struct list, call);
@@ -240,8 +240,9 @@ static void list_call(struct weft_progress_hook *hook)
 	list_run(list);
 }
 
-/* Executes a copy or reduction. A user-defined function is deferred to the next
- * round of progress, because the caller may be a message handler: true. */
+/* Executes a copy or reduction. Returns true if a user-defined function is
+ * deferred to the next round of progress, because the caller may be a message
+ * handler. */
 static bool list_local(struct list *list, const struct weft_step *step)
 {
 	if (step->kind == WEFT_STEP_COPY || step->op->is_builtin) {
@@ -254,10 +255,9 @@ static bool list_local(struct list *list, const struct weft_step *step)
 }
 
 /* Runs the list until a fence has to wait, a user-defined function is deferred,
- * or the list ends. A message may complete inside, which calls this function
- * again; the inner call returns, and the outer one continues. After an error
- * fences do not wait.
- */
+ * or the list ends. A message that completes during the call calls this
+ * function again. Such an inner call returns immediately, and the outer call
+ * continues the list. After an error, fences do not wait. */
 static void list_run(struct list *list)
 {
 	struct weft_req *req = list->req;
