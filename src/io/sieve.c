@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sieve: data sieving: short runs are moved together with the gaps between them
- */
+/* sieve: data sieving: moves short runs together with the gaps between them */
 #include "io/sieve.h"
 
 #include "base/bits.h"
@@ -14,9 +13,10 @@
 
 enum {
 	RUNS_MIN = 8,		  /* fewer runs are moved individually */
-	RUN_MAX = 16 << 10,	  /* longest average run to write, bytes */
-	RUN_MAX_READ = 8 << 10,	  /* to read */
-	RUN_MAX_CACHED = 8 << 10, /* to write to cached pages of a disk */
+	RUN_MAX = 16 << 10,	  /* longest average run of a write, bytes */
+	RUN_MAX_READ = 8 << 10,	  /* longest average run of a read, bytes */
+	RUN_MAX_CACHED = 8 << 10, /* longest average run of a write to cached
+				     pages of a disk, bytes */
 };
 
 /* Stream bytes [at, at + len), which lie in [first, end) of the file. */
@@ -25,10 +25,12 @@ struct sieve_range {
 	int64_t first, end;
 };
 
-/* True if runs that fill whole pages are better written individually. Sieving
- * spares calls but copies the gaps twice, and gaps that must be read from a
- * disk cost more than the calls. At the end of a growing file, sieving pays if
- * other processes fill the gaps later, because the pages then exist. */
+/* True if the runs fill whole pages and should be written individually. Sieving
+ * saves calls, but copies the gaps twice. Gaps that must be read from a disk
+ * cost more than the calls.
+ *
+ * Beyond the end of the file, sieving is faster if other processes write the
+ * gaps later, because sieving has then created the pages. */
 static bool should_write_per_run(const struct weft_move *m,
 	const struct weft_view_sample *sample, int64_t end)
 {
@@ -65,7 +67,8 @@ static bool should_sieve_write(
 		       weft_view_byte_offset(m->view, at + len - 1) + 1);
 }
 
-/* Decides by the average run of the sample and the average gap of the range. */
+/* True if the range should be read with its gaps. The decision depends on the
+ * average run of a sample and the average gap of the range. */
 static bool should_sieve_read(
 	const struct weft_move *m, const struct sieve_range *s)
 {
@@ -80,11 +83,14 @@ static bool should_sieve_read(
 	       gaps / weft_max64(s->len / run - 1, 1) <= WEFT_MOVE_GAP_MAX;
 }
 
-/* The part of stream bytes [at, at + len) that one buffer holds. It ends at a
- * multiple of the buffer's size in the file. All processes end there, so each
- * waits for at most one lock of another. A range to write that begins or ends
- * between two runs of the access is extended to such a multiple, because the
- * file system has large folios for aligned writes. */
+/* The first part of stream bytes [at, at + len) that fits into one buffer. The
+ * part ends in the file at a multiple of the buffer's size, or with the access.
+ * These multiples are the same in all processes, so each process waits for at
+ * most one lock of another process.
+ *
+ * A range to write that begins or ends in a gap near such a multiple is
+ * extended to the multiple, because the file system uses large folios for
+ * aligned writes. */
 static struct sieve_range sieve_range_of(
 	const struct weft_move *m, int64_t at, int64_t len)
 {
@@ -119,8 +125,8 @@ static void sieve_buf_make(const struct weft_move *m,
 		*sieve_buf = malloc((size_t)weft_min64(all, max));
 }
 
-/* The address that the displacement of the view has if the buffer holds the
- * file from s->first on. */
+/* The address in the buffer that corresponds to the view's displacement. The
+ * buffer holds the file from s->first on. */
 static void *tile_origin(const struct weft_move *m, const struct sieve_range *s,
 	const char *sieve_buf)
 {
@@ -134,9 +140,9 @@ static int64_t tiles_to_end(
 	return (s->at + s->len - 1) / m->view->tile->size + 1;
 }
 
-/* Reads the range, copies the runs in and writes it back. The range is locked.
- * False if it cannot be read; the runs can then still be written individually.
- */
+/* Reads the locked range into sieve_buf, copies the runs into sieve_buf, and
+ * writes the range back. False if the range cannot be read; the caller then
+ * writes the runs individually. */
 static bool sieve_move(const struct weft_move *m, const struct sieve_range *s,
 	const char *buf, char *sieve_buf, int64_t *moved, int *err)
 {
