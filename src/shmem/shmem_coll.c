@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shmem_coll: collectives of teams, and the deprecated ones of active sets
  *
- * Each is one collective of the team's communicator. At the first use of an
- * active set, its members create a team for it, which exists until finalize.
- * The work arrays of active sets are not used. */
+ * A collective of a team runs as a collective of the team's communicator. At
+ * the first use of an active set, its members create a team for the set, which
+ * exists until finalize. The arrays pSync and pWrk are not used. */
 #include "shmem_priv.h"
 
 #include "base/err.h"
@@ -212,7 +212,7 @@ static void check_pair(const char *fn, const void *dest, size_t dest_len,
 	weft_shmem_check_sym(fn, "source", source, source_len);
 }
 
-/* The root's dest is not changed. */
+/* Broadcasts without a change of the root's dest, as active sets require. */
 static int broadcast(const char *fn, struct weft_shmem_team *team, void *dest,
 	const void *source, size_t len, int root)
 {
@@ -296,7 +296,7 @@ static int alltoall(const char *fn, struct weft_shmem_team *team, void *dest,
 	return shmem_coll_run(fn, WEFT_COLL_ALLTOALL, team, &args);
 }
 
-/* A type of one element and the gap after it. */
+/* Creates a type of one element and the gap after it. */
 static int spaced(size_t size, ptrdiff_t stride, struct weft_type **type_out)
 {
 	struct weft_type *one = NULL;

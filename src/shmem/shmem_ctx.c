@@ -140,7 +140,7 @@ static void pe_quiet(
 
 	for (size_t i = 0; i < npes; i++)
 		pe = weft_shmem_pe(fn, ctx, target_pes[i]);
-	/* several PEs complete together */
+	/* for several PEs, complete the accesses of the context to all PEs */
 	if (npes == 1)
 		weft_shmem_ok(fn, weft_rma_quiet_pe(c->rma, pe));
 	else if (npes)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_env: the standard's variables SHMEM_, and the deprecated SMA_ */
+/* shmem_env: environment variables SHMEM_..., and the deprecated SMA_... */
 #include "shmem_priv.h"
 
 #include "base/err.h"
@@ -13,8 +13,8 @@
 
 enum { HEAP_MB = 512 };
 
-/* Returns the value of SHMEM_<name> or else SMA_<name>, or NULL; found_out is
- * the name of the variable. */
+/* Returns the value of SHMEM_<name>, or else of SMA_<name>, or else NULL.
+ * Writes the name of the variable to found_out. */
 static const char *shmem_env_find(const char *name, char found_out[32])
 {
 	static const char *const prefixes[] = { "SHMEM_", "SMA_" };
@@ -37,7 +37,8 @@ bool weft_shmem_env_has(const char *name)
 	return shmem_env_find(name, found) != NULL;
 }
 
-/* The power of 1024 of a letter, or -1 for another letter. */
+/* The power of 1024 that a letter stands for: k is 1, t is 4. 0 without a
+ * letter, -1 for another letter. */
 static int power_of(char letter)
 {
 	static const char letters[] = "kmgt";

@@ -153,7 +153,7 @@ void pshmem_clear_lock(long *lock)
 		if (!last)
 			weft_shmem_fatal(fn, "the lock is not set");
 	}
-	/* a PE has joined, and is about to write its number */
+	/* a PE has joined, and will write its number to this PE's node */
 	while (!(node_now(q) >> 1))
 		shmem_lock_relax(fn, lock, &wait);
 	shmem_lock_add(fn, &q->node, (uint32_t)-WAITS, (node_now(q) >> 1) - 1);

@@ -20,13 +20,13 @@
 #include "session/session.h"
 #include "watchdog/request.h"
 
-/* A group of PEs. A predefined team gets its communicator at its first
- * collective; other teams are created from one. No lock guards a team, because
- * calls that change it are collective. */
+/* A group of PEs. SHMEM_TEAM_SHARED creates its communicator at its first
+ * collective. Any other team has a communicator from the start. No lock guards
+ * a team, because calls that change a team are collective. */
 struct weft_shmem_team {
 	struct weft_obj obj;
 	struct weft_group *group; /* its ranks are the PE numbers of the team */
-	struct weft_comm *comm;	  /* NULL until the first collective */
+	struct weft_comm *comm;	  /* NULL: not created yet */
 	uint32_t n_pes;
 	uint32_t my_pe;
 	bool is_world;	  /* ranks are the PE numbers of the world */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shmem_rma: put and get
  *
- * Short transfers within the node are copied here. rma does all others. */
+ * This file copies the data of short transfers within the node. src/rma carries
+ * out all other transfers. */
 #include "shmem_priv.h"
 
 #include <string.h>
@@ -40,7 +41,8 @@ static inline void shmem_rma_copy(void *to, const void *from, size_t len)
 	(sizeof(*(at)) <= 8 ? __atomic_load(at, to, __ATOMIC_RELAXED) \
 			    : (void)(*(to) = *(at)))
 
-/* The address of a word of a PE on the node; NULL if rma must access it. */
+/* The address of a PE's memory in this process. NULL if this process cannot
+ * access the memory directly. */
 static inline void *local_address(
 	const char *fn, shmem_ctx_t ctx, const void *sym, size_t len, int pe)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shmem_session: hints about the use of a context
  *
- * The context stores the options, and a further start adds options. rma applies
- * or ignores each hint. */
+ * A context stores the options of its session, and a further start adds
+ * options. src/rma applies or ignores each hint. */
 #include "shmem_priv.h"
 
 #include "base/log.h"
@@ -107,7 +107,8 @@ static void session_stop(const char *fn, shmem_ctx_t ctx)
 			weft_rma.my_pe, (unsigned long)(uintptr_t)ctx);
 }
 
-/* The only option of the standard is SHMEM_SESSION_BUNDLE of shmemx.h. */
+/* The standard has one option, SHMEM_CTX_SESSION_BATCH. It has the effect of
+ * SHMEM_SESSION_BUNDLE in shmemx.h. */
 void pshmem_ctx_session_start(shmem_ctx_t ctx, long options,
 	const shmem_ctx_session_config_t *config, long config_mask)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shmem_setup: init and finalize, the number of PEs, the end of the job
  *
- * The library is a session like MPI's World. It has its own communicator of all
- * processes, and one-sided access on it. Each init needs a finalize. The last
- * finalize closes the library. */
+ * OpenSHMEM opens a session, as the World Model of MPI does. The session has a
+ * communicator of all processes, which one-sided access uses. Each init needs a
+ * finalize. The last finalize closes the session. */
 #include "shmem_priv.h"
 
 #include "base/err.h"

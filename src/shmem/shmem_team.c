@@ -35,8 +35,8 @@ struct weft_shmem_team *weft_shmem_team_find(const char *fn, shmem_team_t team)
 	return t;
 }
 
-/* Creates the communicator of SHMEM_TEAM_SHARED, at the first collective of its
- * members. All other teams have one from the start. */
+/* Creates the communicator of SHMEM_TEAM_SHARED at the first collective of this
+ * team. All other teams have a communicator when they are created. */
 static int make_comm(struct weft_shmem_team *team)
 {
 	return weft_create_in_session(weft_shmem.session, team->group,
@@ -166,7 +166,8 @@ static void configure(const char *fn, struct weft_shmem_team *team,
 	team->num_contexts = config->num_contexts;
 }
 
-/* Creates the team of a new communicator. comm NULL: this PE is not in it. */
+/* Creates the team of a new communicator. comm NULL: this PE is not in the
+ * team. */
 static int name_comm(struct weft_comm *comm, const char *fn,
 	const shmem_team_config_t *config, long mask, shmem_team_t *team_out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_wait: wait for, or test, values in the caller's memory
+/* shmem_wait: waits for values in the caller's memory, or tests them
  *
- * Every procedure tests a set of variables. Each variable is compared with the
- * one value, or with its own value. */
+ * Each procedure tests a set of variables. All variables are compared with one
+ * value, or each variable with a value of its own. */
 #include "shmem_priv.h"
 
 #include "base/log.h"
@@ -13,7 +13,7 @@
 struct wait_set {
 	const void *ivars;
 	size_t n;
-	const int *status; /* not 0: ignored; NULL: all are tested */
+	const int *status; /* [i] not 0: variable i is ignored; or NULL */
 	int cmp;
 	const void *values;
 	size_t step; /* bytes from value to value; 0: one value for all */
@@ -23,9 +23,10 @@ struct wait_set {
 
 enum { HELD_PER_PROGRESS = 32 }; /* satisfied tests per round of progress */
 
-/* next_search: the variable at which this thread's next search in a set begins,
- * so that a search finds every variable in the end. n_empty: the thread's last
- * tests in a row that were not satisfied. n_held: its satisfied tests. */
+/* State of this thread's tests. next_search: the variable at which the next
+ * search in a set begins, so that repeated searches find every variable.
+ * n_empty: consecutive tests that were not satisfied. n_held: satisfied tests.
+ */
 static _Thread_local size_t next_search;
 static _Thread_local uint32_t n_empty, n_held;
 
@@ -38,9 +39,9 @@ static void shmem_wait_check(const char *fn, int cmp)
 		weft_shmem_check_open(fn);
 }
 
-/* Loads a value as an unsigned number that orders as the type does. The fence
- * in acquire_stores() orders the load. The load is an acquire only because the
- * thread sanitizer does not support fences. */
+/* Loads a value, and converts it to an unsigned number with the same order. The
+ * fence in acquire_stores() orders the load. The load is an acquire only
+ * because the thread sanitizer does not support fences. */
 static inline uint64_t shmem_wait_load(
 	const void *at, size_t size, bool is_signed)
 {
@@ -98,7 +99,7 @@ static bool is_empty(const struct wait_set *s)
 	return true;
 }
 
-/* Makes the stores before the value that satisfied the test visible. */
+/* Makes visible the stores that preceded the value that satisfied the test. */
 static void acquire_stores(void)
 {
 	n_empty = 0;
@@ -115,7 +116,8 @@ static void on_satisfied(void)
 }
 
 /* True if all variables from *from on satisfy the test. Otherwise *from is the
- * first variable that does not. The variables before it have satisfied it. */
+ * first variable that does not. The variables before *from have satisfied the
+ * test. */
 static bool all_hold(const struct wait_set *s, size_t *from)
 {
 	for (; *from < s->n; ++*from)
