@@ -516,6 +516,14 @@ static int *errcodes(int *array)
 	return array == weft_f_errcodes_ ? MPI_ERRCODES_IGNORE : array;
 }
 
+static bool is_spawn_root(MPI_Comm comm, int root)
+{
+	int rank = -1;
+
+	return comm != MPI_COMM_NULL &&
+	       PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
+}
+
 typedef int spawn_fn(
 	const char *, char **, int, MPI_Info, int, MPI_Comm, MPI_Comm *, int *);
 
@@ -524,19 +532,22 @@ static void fortran_hand_spawn(spawn_fn *call, const char *command,
 	const int *comm, int *intercomm, int *array_of_errcodes, int *ierror,
 	size_t command_len, size_t argv_len)
 {
-	char *program = weft_f_key(command, command_len);
-	char **args = MPI_ARGV_NULL;
-	bool has_memory = program != NULL;
-	MPI_Comm made;
+	MPI_Comm c_comm = PMPI_Comm_fromint(*comm), made;
+	char *program = NULL, **args = MPI_ARGV_NULL;
+	bool has_memory = true;
 	int rc;
 
-	if (argv != weft_f_argv_) {
-		args = string_array(argv, argv_len, argv_len);
-		has_memory = has_memory && args;
+	if (is_spawn_root(c_comm, *root)) {
+		program = weft_f_key(command, command_len);
+		has_memory = program != NULL;
+		if (argv != weft_f_argv_) {
+			args = string_array(argv, argv_len, argv_len);
+			has_memory = has_memory && args;
+		}
 	}
 	rc = call(has_memory ? program : NULL, args, *maxprocs,
-		PMPI_Info_fromint(*info), *root, PMPI_Comm_fromint(*comm),
-		&made, errcodes(array_of_errcodes));
+		PMPI_Info_fromint(*info), *root, c_comm, &made,
+		errcodes(array_of_errcodes));
 	if (rc == MPI_SUCCESS)
 		*intercomm = PMPI_Comm_toint(made);
 	string_array_free(args);
@@ -622,10 +633,9 @@ static void fortran_hand_spawn_multiple(spawn_multiple_fn *call,
 	MPI_Comm c_comm = PMPI_Comm_fromint(*comm), made;
 	struct apps apps = { 0 };
 	bool has_memory = true;
-	int rank = -1, rc;
+	int rc;
 
-	if (PMPI_Comm_rank(c_comm, &rank) == MPI_SUCCESS && rank == *root &&
-		*count > 0) {
+	if (is_spawn_root(c_comm, *root) && *count > 0) {
 		apps.n = *count;
 		has_memory = apps_init(&apps, array_of_commands, commands_len,
 			array_of_argv, argv_len, array_of_info);

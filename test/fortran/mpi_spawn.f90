@@ -6,7 +6,6 @@ program mpi_spawn
 	implicit none
 	integer :: parent, rank, ierr, inter, codes(2), n, word, info
 	character(len=4096) :: self, what
-	character(len=8) :: argv(2)
 
 	call MPI_INIT(ierr)
 	call MPI_COMM_RANK(MPI_COMM_WORLD, rank, ierr)
@@ -27,9 +26,15 @@ contains
 	subroutine spawn()
 		integer :: err
 		character(len=MPI_MAX_PORT_NAME) :: port
+		character(len=8), allocatable :: argv(:)
 
-		argv(1) = 'child'
-		argv(2) = ' '
+		! only the root's arguments are significant: those of the other
+		! process have no blank word at the end
+		if (rank == 0) then
+			argv = [character(len=8) :: 'child', ' ']
+		else
+			argv = [character(len=8) :: 'not read']
+		end if
 		codes = -1
 		call MPI_INFO_CREATE(info, ierr)
 		call MPI_INFO_SET(info, 'soft', '1,2', ierr)
