@@ -13,7 +13,8 @@
  * them.
  *
  * Back-pressure: a post that the provider cannot accept now returns WEFT_AGAIN
- * and has no effect; the caller queues it. This room never spins.
+ * and has no effect; the caller queues it. No post spins until the provider
+ * accepts it.
  *
  * Callbacks (recv, op->done) run only inside weft_net_poll(). They may post.
  * They must not close, and a poll inside them returns 0. */
@@ -44,8 +45,8 @@ enum {
  * may have any alignment. */
 typedef void weft_net_recv_fn(void *arg, const void *data, size_t len);
 
-/* Restores the default action of fatal signals for which a library of libfabric
- * has installed handlers; the program's own handlers stay. */
+/* Restores the default action of fatal signals for which libraries below
+ * libfabric (PSM) have installed handlers. The program's own handlers stay. */
 void weft_crash_reset(void);
 
 /* How to open. A zeroed struct is a good default. */
@@ -60,8 +61,8 @@ struct weft_net_hints {
 	const char *(*find_near)(void);
 	const char *fabric; /* NULL: any */
 	const char *used;   /* "a,b": devices to exclude; NULL: none */
-	uint32_t rail;	    /* its number among those of one VCI; above 0 the
-			     * caller reports failures */
+	uint32_t rail;	    /* number of the net among those of its VCI; if
+			     * above 0, the caller logs a failed open */
 	uint32_t place;	    /* of this process among those of the node */
 	uint8_t vci;	    /* number of the VCI that its counters belong to */
 	bool is_one_host;   /* every peer is on this host */
@@ -109,8 +110,8 @@ int weft_net_peer_add(
 void weft_net_peer_remove(struct weft_net *net, uint64_t addr);
 
 /* True if the peer's port refuses a new connection: the process has ended.
- * Writes a clause about the attempt to what, or "" if the provider has no
- * ports. Blocks for 20 ms at most. */
+ * The string `what` receives a clause about the attempt, or "" if the provider
+ * has no ports. Blocks for 20 ms at most. */
 bool weft_net_refuses(
 	struct weft_net *net, uint64_t addr, char *what, size_t len);
 
@@ -119,12 +120,13 @@ bool weft_net_refuses(
 int weft_net_poll(struct weft_net *net);
 
 /* True if no event is pending and a thread may sleep. *fd_out is then a
- * descriptor that becomes readable with the next event, which may be polled
- * without the lock; -1 if the provider has none. */
+ * descriptor that becomes readable with the next event. A thread may poll the
+ * descriptor without the lock. It is -1 if the provider has none. */
 bool weft_net_may_sleep(struct weft_net *net, int *fd_out);
 
-/* Translates the code of a failed post, counts it, and describes it once.
- * Returns WEFT_AGAIN for -FI_EAGAIN. */
+/* Translates the code of a failed post. Counts -FI_EAGAIN as refused and
+ * returns WEFT_AGAIN. Counts other codes as errors and records a description
+ * with weft_err_set(). */
 int weft_net_fault(struct weft_net *net, const char *call, ssize_t rc);
 
 /* weft_net_inject() while counting. */
@@ -197,18 +199,19 @@ void weft_mr_put(struct weft_net *net, struct weft_mr *mr);
 
 /* A candidate and its verdict. Lent for the call. */
 struct weft_net_candidate {
-	const char *form;    /* libfabric's name */
+	const char *form;    /* provider name in libfabric */
 	const char *verdict; /* "chosen", "usable" or "no" */
 	const char *domain;  /* that would be used; "" for "no" */
 	const char *fabric;
 	const char *why;
 };
 
-/* Warns about names in WEFT_PROVIDER that no entry has, if no fabric is opened,
- * which would report them. */
+/* Warns about names in WEFT_PROVIDER that no entry of prov/ has. For a job that
+ * opens no fabric; weft_net_open() tries such names itself. */
 void weft_net_check_provider(void);
 
-/* True if an entry of prov/ has this name, which rules for collectives use. */
+/* True if an entry of prov/ has this name. The rules for collectives use these
+ * names (fabric=NAME). */
 bool weft_net_is_fabric(const char *name);
 
 typedef void weft_net_candidate_fn(
