@@ -59,8 +59,8 @@ static inline bool weft_event_is_wanted(enum weft_event event)
 /* NULL from the first i that does not exist. */
 const struct weft_event_desc *weft_event_desc(size_t i);
 
-/* Installs the function that delivers events and the events that it wants. Any
- * thread, one at a time. */
+/* Installs the function that delivers events. Bit e of wanted: it delivers
+ * event e. Any thread, one at a time. */
 void weft_event_install(weft_event_fn *deliver, uint32_t wanted);
 
 /* Delivers a wanted event on this thread; for weft_event_raise(). */
