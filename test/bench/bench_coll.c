@@ -92,8 +92,8 @@ static double run_scatter(struct bench *b, size_t len, long n_iters)
 	return bench_now() - start;
 }
 
-/* len: bytes that each member contributes, at least one number for each
- * member. */
+/* len: bytes that each member contributes, a block for each member. A block has
+ * at least one double. */
 static double run_reduce_scatter(struct bench *b, size_t len, long n_iters)
 {
 	int count = (int)(len / 8) / b->n_ranks;

@@ -39,8 +39,8 @@ static void many_at_once(MPI_Comm comm)
 		bad);
 }
 
-/* More messages than the rings hold: a completed message starts sends to other
- * members. */
+/* Posts more messages than the rings hold. When a message completes, its
+ * collective starts sends to other members, whose rings may be full. */
 static void more_than_fits(void)
 {
 	enum { MANY = 300, BLOCK = 1024, ROUNDS = 60 };
