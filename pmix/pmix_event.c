@@ -92,6 +92,7 @@ static void post_death(struct pmix_boot *boot, pmix_status_t status,
 {
 	const pmix_proc_t *proc = source;
 	struct pmix_item *item;
+	bool is_other;
 	int code = -1;
 
 	for (size_t i = 0; i < n; i++) {
@@ -101,13 +102,19 @@ static void post_death(struct pmix_boot *boot, pmix_status_t status,
 		if (PMIX_CHECK_KEY(&info[i], PMIX_EXIT_CODE))
 			weft_value_get_int(&info[i].value, &code);
 	}
-	if (!proc || !PMIX_CHECK_NSPACE(proc->nspace, boot->me.nspace) ||
-		proc->rank >= boot->size)
+	if (!proc || proc->rank > PMIX_RANK_VALID)
+		return;
+	is_other = !PMIX_CHECK_NSPACE(proc->nspace, boot->me.nspace);
+	if (!is_other && proc->rank >= boot->size)
 		return;
 	item = weft_pmix_item_create(boot, PMIX_ITEM_EVENT);
 	if (!item)
 		return;
-	item->event.kind = WEFT_BOOT_PEER_DIED;
+	item->event.kind =
+		is_other ? WEFT_BOOT_OTHER_DIED : WEFT_BOOT_PEER_DIED;
+	if (is_other)
+		snprintf(item->event.name, sizeof(item->event.name), "%s",
+			proc->nspace);
 	item->event.rank = proc->rank;
 	item->event.code = code;
 	item->event.end = end_of(status);

@@ -699,6 +699,20 @@ void weft_serve_ask_states(struct weft_serve *serve)
 		serve, WEFT_PMIX_WHERE, calloc(1, sizeof(struct weft_infovec)));
 }
 
+void weft_serve_other_died(struct weft_serve *serve, const char *job,
+	uint32_t rank, enum weft_serve_end how, int code)
+{
+	struct weft_infovec *vec = calloc(1, sizeof(*vec));
+	pmix_proc_t proc;
+
+	PMIX_LOAD_PROCID(&proc, job, rank);
+	if (vec) {
+		weft_infovec_set_proc(vec, PMIX_EVENT_AFFECTED_PROC, &proc);
+		weft_infovec_set_int(vec, PMIX_EXIT_CODE, code);
+	}
+	notify_all(serve, end_status(how), vec);
+}
+
 void weft_serve_job_ended(struct weft_serve *serve, const char *name)
 {
 	struct weft_infovec *vec = calloc(1, sizeof(*vec));

@@ -93,6 +93,10 @@ int weft_serve_env(struct weft_serve *serve, uint32_t rank, char ***env);
 void weft_serve_died(struct weft_serve *serve, uint32_t rank,
 	enum weft_serve_end how, int code);
 
+/* Notifies the processes that a process of another job died, likewise. */
+void weft_serve_other_died(struct weft_serve *serve, const char *job,
+	uint32_t rank, enum weft_serve_end how, int code);
+
 /* Records that rank has ended, in any way. Later queries return it, but no
  * process is notified: a normal end needs no reaction. */
 void weft_serve_ended(struct weft_serve *serve, uint32_t rank);

@@ -9,9 +9,8 @@
  * ones, and continue from the last save. The arguments are pairs of a rank and
  * the step in which that rank kills itself.
  *
- * The process manager reports failures only to processes of the same job, and
- * the new processes are another job. So a failure after a replacement may not
- * be noticed by all.
+ * The new processes are another job. Weft's mpiexec also reports failures to
+ * the processes of other jobs, so all processes notice later failures, too.
  *
  *	mpicc -o stencil_respawn stencil_respawn.c
  *	mpiexec --continue -n 4 ./stencil_respawn 1 75 2 75

@@ -58,6 +58,7 @@ enum weft_boot_event_kind {
 	WEFT_BOOT_PSET_DEFINED, /* name */
 	WEFT_BOOT_PSET_DELETED, /* name */
 	WEFT_BOOT_PEER_DIED,	/* rank, code, end */
+	WEFT_BOOT_OTHER_DIED,	/* name of another job, its rank, code, end */
 	WEFT_BOOT_JOB_ENDED, /* name: another job that this one started, or that
 				started this one, has ended */
 	WEFT_BOOT_CALLED,    /* rank, data, len: see weft_boot_call */

@@ -323,7 +323,8 @@ void weft_disconnect_progress_all(struct weft_vci *vci)
 void weft_disconnect_event(const struct weft_boot_event *event)
 {
 	weft_failed_event(event);
-	if (event->kind == WEFT_BOOT_PEER_DIED)
+	if (event->kind == WEFT_BOOT_PEER_DIED ||
+		event->kind == WEFT_BOOT_OTHER_DIED)
 		weft_disconnect_progress_all(&weft_proc.vci);
 }
 

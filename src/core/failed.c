@@ -145,9 +145,9 @@ int weft_failed_others(struct weft_group **group_out)
 
 void weft_failed_event(const struct weft_boot_event *event)
 {
-	if (event->kind == WEFT_BOOT_PEER_DIED)
-		failed_put(
-			(weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank,
+	if (event->kind == WEFT_BOOT_PEER_DIED ||
+		event->kind == WEFT_BOOT_OTHER_DIED)
+		failed_put(weft_proc_of_event(event),
 			event->end == WEFT_BOOT_END_ABORTED);
 }
 

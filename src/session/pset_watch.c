@@ -122,7 +122,8 @@ static void pset_watch_note(
 
 void weft_pset_watch_event(const struct weft_boot_event *event)
 {
-	if (event->kind == WEFT_BOOT_PEER_DIED)
+	if (event->kind != WEFT_BOOT_PSET_DEFINED &&
+		event->kind != WEFT_BOOT_PSET_DELETED)
 		return;
 	pthread_mutex_lock(&watches.lock);
 	weft_list_for_each(link, next, &watches.list)

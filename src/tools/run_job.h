@@ -23,7 +23,8 @@ struct weft_run_proc;
 struct weft_serve;
 
 enum {
-	WEFT_RUN_JOB_FDS = 3, /* in fds: signals, server, parent launcher */
+	/* in fds: signals, server, parent launcher, child launchers */
+	WEFT_RUN_JOB_FDS = 4,
 };
 
 enum weft_run_job_state {
@@ -44,7 +45,7 @@ struct weft_run_job {
 	char mark[96];	/* variable in the environment of all processes */
 	struct weft_run_cleanup cleanup;
 	int signal_fd;
-	int above_fd; /* pipe from the parent launcher, or -1 */
+	struct weft_run_pipes pipes;
 	struct weft_run_spawn *spawned; /* child launchers */
 	struct weft_run_io *io;
 	struct weft_serve *serve;

@@ -115,8 +115,8 @@ static int make_name(struct weft_run_spawn *s)
 	return 0;
 }
 
-static int run_spawn_make_env(
-	const struct weft_run_spawn *s, int fd, char ***env)
+static int run_spawn_make_env(const struct weft_run_spawn *s, int from_above,
+	int to_above, char ***env)
 {
 	char pair[WEFT_RUN_PARENT_MAX + 32];
 	int err;
@@ -128,7 +128,8 @@ static int run_spawn_make_env(
 	snprintf(pair, sizeof(pair), "%s=%s", WEFT_RUN_SPAWN_NAME_ENV, s->name);
 	if (!err)
 		err = weft_run_env_set(env, pair);
-	snprintf(pair, sizeof(pair), "%s=%d", WEFT_RUN_SPAWN_PIPE_ENV, fd);
+	snprintf(pair, sizeof(pair), "%s=%d %d", WEFT_RUN_SPAWN_PIPES_ENV,
+		from_above, to_above);
 	if (!err)
 		err = weft_run_env_set(env, pair);
 	snprintf(pair, sizeof(pair), "%s=%s", WEFT_RUN_SPAWN_PARENT_ENV,
@@ -140,36 +141,43 @@ static int run_spawn_make_env(
 	return err;
 }
 
-static int run_spawn_launch(struct weft_run_spawn *s)
+static int run_spawn_launch(
+	struct weft_run_spawn *s, const struct weft_run_pipes *pipes)
 {
 	struct weft_run_start start = { .launcher = getpid(),
 		.fds = { -1, STDOUT_FILENO, STDERR_FILENO } };
 	int fds[2] = { -1, -1 };
+	int up = dup(pipes->below[1]); /* inherited */
 	int err = 0;
 
 	start.fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (start.fds[0] < 0 || pipe2(fds, O_CLOEXEC | O_NONBLOCK) ||
+	if (start.fds[0] < 0 || up < 0 || pipe2(fds, O_CLOEXEC | O_NONBLOCK) ||
 		fcntl(fds[0], F_SETFD, 0))
 		err = weft_err_set(WEFT_ERR_OTHER, "pipe: %s", strerror(errno));
 	s->pipe = fds[1];
 	if (!err)
-		err = run_spawn_make_env(s, fds[0], &start.env);
+		err = run_spawn_make_env(s, fds[0], up, &start.env);
 	if (!err)
 		err = weft_run_proc_start(&s->proc, &start);
 	weft_run_env_free(start.env);
 	if (fds[0] >= 0)
 		close(fds[0]);
+	if (up >= 0)
+		close(up);
 	if (start.fds[0] >= 0)
 		close(start.fds[0]);
 	return err;
 }
 
-int weft_run_spawn_start(
-	struct weft_run_spawn **list, char *const *argv, const char *parent)
+int weft_run_spawn_start(struct weft_run_spawn **list,
+	struct weft_run_pipes *pipes, char *const *argv, const char *parent)
 {
 	struct weft_run_spawn *s;
 	int err = check_programs(argv);
 
+	if (!err && pipes->below[0] < 0 &&
+		pipe2(pipes->below, O_CLOEXEC | O_NONBLOCK))
+		err = weft_err_set(WEFT_ERR_OTHER, "pipe: %s", strerror(errno));
 	if (err)
 		return err;
 	s = calloc(1, sizeof(*s));
@@ -182,7 +190,7 @@ int weft_run_spawn_start(
 	s->app.argv = copy_args(argv);
 	err = s->proc.fault && s->app.argv ? make_name(s) : WEFT_ERR_NOMEM;
 	if (!err)
-		err = run_spawn_launch(s);
+		err = run_spawn_launch(s, pipes);
 	if (err) {
 		spawn_free(s);
 		return err;
@@ -219,40 +227,53 @@ void weft_run_spawn_kill(const struct weft_run_spawn *list, int sig)
 		weft_run_proc_kill(&list->proc, sig);
 }
 
-void weft_run_spawn_notify(const struct weft_run_spawn *list, const char *name)
+void weft_run_spawn_notify(
+	const struct weft_run_spawn *list, const struct weft_run_notice *notice)
 {
-	char record[WEFT_RUN_NAME_MAX] = "";
-
-	snprintf(record, sizeof(record), "%s", name);
 	for (; list; list = list->next)
-		if (list->proc.is_running && strcmp(list->name, name) &&
-			write(list->pipe, record, sizeof(record)) < 0)
+		if (list->proc.is_running && strcmp(list->name, notice->job) &&
+			write(list->pipe, notice, sizeof(*notice)) < 0)
 			continue; /* that launcher is about to end */
 }
 
-int weft_run_spawn_above(char *name_out, char *parent_out)
+void weft_run_spawn_report(const struct weft_run_pipes *pipes,
+	const struct weft_run_notice *notice)
+{
+	if (pipes->to_above >= 0 &&
+		write(pipes->to_above, notice, sizeof(*notice)) < 0)
+		return; /* the parent launcher has ended */
+}
+
+static int take_fd(int fd)
+{
+	return fd < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) ? -1 : fd;
+}
+
+void weft_run_spawn_above(
+	struct weft_run_pipes *pipes_out, char *name_out, char *parent_out)
 {
 	const char *parent = weft_knob_getenv(WEFT_RUN_SPAWN_PARENT_ENV);
 	const char *name = weft_knob_getenv(WEFT_RUN_SPAWN_NAME_ENV);
-	const char *pipe_fd = weft_knob_getenv(WEFT_RUN_SPAWN_PIPE_ENV);
-	int fd = pipe_fd ? atoi(pipe_fd) : -1;
+	const char *pipes = weft_knob_getenv(WEFT_RUN_SPAWN_PIPES_ENV);
+	int from = -1, to = -1;
 
+	if (pipes && sscanf(pipes, "%d %d", &from, &to) != 2)
+		from = to = -1;
+	*pipes_out = (struct weft_run_pipes){ take_fd(from), take_fd(to),
+		{ -1, -1 } };
 	snprintf(name_out, WEFT_RUN_NAME_MAX, "%s", name ? name : "");
 	snprintf(parent_out, WEFT_RUN_PARENT_MAX, "%s", parent ? parent : "");
 	unsetenv(WEFT_RUN_SPAWN_NAME_ENV);
 	unsetenv(WEFT_RUN_SPAWN_PARENT_ENV);
-	unsetenv(WEFT_RUN_SPAWN_PIPE_ENV);
-	if (fd >= 0 && fcntl(fd, F_SETFD, FD_CLOEXEC))
-		fd = -1;
-	return fd;
+	unsetenv(WEFT_RUN_SPAWN_PIPES_ENV);
 }
 
-bool weft_run_spawn_receive(int *fd, char *name_out)
+bool weft_run_spawn_receive(int *fd, struct weft_run_notice *notice_out)
 {
-	ssize_t got = *fd < 0 ? -1 : read(*fd, name_out, WEFT_RUN_NAME_MAX);
+	ssize_t got = *fd < 0 ? -1 : read(*fd, notice_out, sizeof(*notice_out));
 
-	if (got == WEFT_RUN_NAME_MAX) {
-		name_out[WEFT_RUN_NAME_MAX - 1] = '\0';
+	if (got == sizeof(*notice_out)) {
+		notice_out->job[WEFT_RUN_NAME_MAX - 1] = '\0';
 		return true;
 	}
 	if (*fd >= 0 && (got >= 0 || errno != EAGAIN)) {

@@ -5,11 +5,13 @@
  * Each spawned job has its own launcher, another mpiexec, which is a child of
  * this one. So the new job is independent from the start. Only communicators
  * that its processes open connect it to this job. The launchers notify each
- * other of jobs that have ended, so that no process waits for such a job.
+ * other of failed processes and of jobs that have ended, so that no process
+ * waits for these.
  */
 #ifndef WEFT_RUN_SPAWN_H
 #define WEFT_RUN_SPAWN_H
 
+#include "pmix/pmix_serve.h"
 #include "tools/run_proc.h"
 
 #include <stdbool.h>
@@ -20,12 +22,27 @@ enum {
 	WEFT_RUN_PARENT_MAX = 512, /* name of a port */
 };
 
-/* Environment of a child launcher: the name of its job, the pipe for
- * notifications, and the port of the parent job. The port is a secret, so it is
+/* Environment of a child launcher: the name of its job, the pipes from and to
+ * its parent, and the port of the parent job. The port is a secret, so it is
  * not on the command line. */
 #define WEFT_RUN_SPAWN_NAME_ENV "MPIEXEC_NAME"
-#define WEFT_RUN_SPAWN_PIPE_ENV "MPIEXEC_ABOVE"
+#define WEFT_RUN_SPAWN_PIPES_ENV "MPIEXEC_ABOVE"
 #define WEFT_RUN_SPAWN_PARENT_ENV "MPIEXEC_PARENT"
+
+/* A record in a pipe from one launcher to another. */
+struct weft_run_notice {
+	char job[WEFT_RUN_NAME_MAX];
+	bool is_death; /* of one process of the job; false: the job has ended */
+	uint32_t rank;
+	enum weft_serve_end how;
+	int code; /* exit code, or 128 + signal */
+};
+
+/* The pipes of a launcher to its parent and to its child launchers. */
+struct weft_run_pipes {
+	int from_above, to_above; /* -1: there is no parent launcher */
+	int below[2]; /* from all child launchers; -1 before the first one */
+};
 
 /* One child launcher. Created by _start, destroyed by _free. */
 struct weft_run_spawn {
@@ -34,17 +51,18 @@ struct weft_run_spawn {
 	char parent[WEFT_RUN_PARENT_MAX];
 	struct weft_run_proc proc;
 	struct weft_run_app app;
-	int pipe; /* notifies it of jobs that have ended */
+	int pipe; /* to it */
 };
 
 /*
  * Starts a launcher with these arguments (NULL-terminated; the first is
- * replaced), and inserts it at the head of *list. parent is the port that its
+ * replaced), and inserts it at the head of *list. It writes its notices to
+ * pipes->below, which the first call creates. parent is the port that its
  * processes connect to, or NULL. WEFT_ERR_SPAWN if one of the programs does not
  * exist.
  */
-int weft_run_spawn_start(
-	struct weft_run_spawn **list, char *const *argv, const char *parent);
+int weft_run_spawn_start(struct weft_run_spawn **list,
+	struct weft_run_pipes *pipes, char *const *argv, const char *parent);
 
 /* Marks the launcher with this pid as ended, with its status, and returns it.
  * NULL if no launcher of the list has the pid. */
@@ -56,20 +74,25 @@ size_t weft_run_spawn_running(const struct weft_run_spawn *list);
 
 void weft_run_spawn_kill(const struct weft_run_spawn *list, int sig);
 
-/* Notifies the launchers that the job of this name has ended. */
-void weft_run_spawn_notify(const struct weft_run_spawn *list, const char *name);
+/* Sends a notice to the launchers of the list, except that of the same job. */
+void weft_run_spawn_notify(const struct weft_run_spawn *list,
+	const struct weft_run_notice *notice);
+
+/* Sends a notice to the parent launcher, if there is one. */
+void weft_run_spawn_report(const struct weft_run_pipes *pipes,
+	const struct weft_run_notice *notice);
 
 void weft_run_spawn_free(struct weft_run_spawn *list);
 
 /*
- * Called by the child launcher. Returns the read end of its pipe, or -1, and
- * writes the name of its job and the parent's port, or "". Removes all three
- * from the environment.
+ * Called by the child launcher. Writes its pipes, and the name of its job and
+ * the parent's port, or "". Removes all three from the environment.
  */
-int weft_run_spawn_above(char *name_out, char *parent_out);
+void weft_run_spawn_above(
+	struct weft_run_pipes *pipes_out, char *name_out, char *parent_out);
 
-/* Receives the name of the next job that has ended. False if there is none at
- * present. Closes *fd and sets it to -1 if the launcher above has ended. */
-bool weft_run_spawn_receive(int *fd, char *name_out);
+/* Receives the next notice from a pipe. False if there is none at present.
+ * Closes *fd and sets it to -1 if the launcher above has ended. */
+bool weft_run_spawn_receive(int *fd, struct weft_run_notice *notice_out);
 
 #endif

@@ -191,18 +191,33 @@ static void tool_run_print_end(
 			code ? "" : remedy);
 }
 
+static struct weft_run_notice notice_of(const char *job)
+{
+	struct weft_run_notice notice = { 0 };
+
+	snprintf(notice.job, sizeof(notice.job), "%s", job);
+	return notice;
+}
+
+/* Notifies the processes of this job and the launchers of the others. */
 static void notify_others(
 	struct weft_run_job *run, const struct weft_run_proc *proc)
 {
-	enum weft_serve_end how = WEFT_SERVE_END_NO_FINALIZE;
+	struct weft_run_notice notice = notice_of(run->name);
 
+	notice.is_death = true;
+	notice.rank = proc->rank;
+	notice.code = code_of(proc);
+	notice.how = WEFT_SERVE_END_NO_FINALIZE;
 	if (proc->is_aborted)
-		how = WEFT_SERVE_END_ABORTED;
+		notice.how = WEFT_SERVE_END_ABORTED;
 	else if (WIFSIGNALED(proc->status))
-		how = WEFT_SERVE_END_SIGNAL;
-	else if (code_of(proc))
-		how = WEFT_SERVE_END_NONZERO;
-	weft_serve_died(run->serve, proc->rank, how, code_of(proc));
+		notice.how = WEFT_SERVE_END_SIGNAL;
+	else if (notice.code)
+		notice.how = WEFT_SERVE_END_NONZERO;
+	weft_serve_died(run->serve, proc->rank, notice.how, notice.code);
+	weft_run_spawn_notify(run->spawned, &notice);
+	weft_run_spawn_report(&run->pipes, &notice);
 }
 
 /* Ends the job after the failure of a process. */
@@ -240,8 +255,11 @@ static void on_end(struct weft_run_job *run, const struct weft_run_proc *proc)
 
 	run->n_running--;
 	weft_serve_ended(run->serve, proc->rank);
-	if (!run->n_running)
-		weft_run_spawn_notify(run->spawned, run->name);
+	if (!run->n_running) {
+		struct weft_run_notice notice = notice_of(run->name);
+
+		weft_run_spawn_notify(run->spawned, &notice);
+	}
 	if (proc->is_aborted && !is_ending) {
 		notify_others(run, proc); /* the other processes continue */
 		return;
@@ -317,7 +335,7 @@ static void tool_run_on_spawn(
 
 	if (run->state == WEFT_RUN_JOB_GOING)
 		err = weft_run_spawn_start(
-			&run->spawned, event->argv, event->parent);
+			&run->spawned, &run->pipes, event->argv, event->parent);
 	if (err)
 		tool_run_fail("cannot spawn a job", err);
 	weft_serve_spawned(run->serve, event->spawn_request, err,
@@ -326,29 +344,45 @@ static void tool_run_on_spawn(
 	free(event->parent);
 }
 
+/* Notifies the processes and the child launchers of what another launcher
+ * reported. */
+static void tool_run_on_notice(
+	struct weft_run_job *run, const struct weft_run_notice *notice)
+{
+	if (notice->is_death)
+		weft_serve_other_died(run->serve, notice->job, notice->rank,
+			notice->how, notice->code);
+	else
+		weft_serve_job_ended(run->serve, notice->job);
+	weft_run_spawn_notify(run->spawned, notice);
+}
+
 /* Handles the end of a child that is no process of the job. */
 static void on_other_end(void *arg, pid_t pid, int status)
 {
 	struct weft_run_job *run = arg;
 	struct weft_run_spawn *s =
 		weft_run_spawn_ended(run->spawned, pid, status);
+	struct weft_run_notice notice;
 
 	if (!s)
 		return;
 	if (status)
 		set_exit_status(run, code_of(&s->proc));
-	weft_serve_job_ended(run->serve, s->name);
-	weft_run_spawn_notify(run->spawned, s->name);
+	notice = notice_of(s->name);
+	tool_run_on_notice(run, &notice);
 }
 
-/* Receives the names of ended jobs from the parent launcher. */
+/* Receives notices from the parent launcher, and from the child launchers. */
 static void receive_notices(struct weft_run_job *run)
 {
-	char name[WEFT_RUN_NAME_MAX];
+	struct weft_run_notice notice;
 
-	while (weft_run_spawn_receive(&run->above_fd, name)) {
-		weft_serve_job_ended(run->serve, name);
-		weft_run_spawn_notify(run->spawned, name);
+	while (weft_run_spawn_receive(&run->pipes.from_above, &notice))
+		tool_run_on_notice(run, &notice);
+	while (weft_run_spawn_receive(&run->pipes.below[0], &notice)) {
+		tool_run_on_notice(run, &notice);
+		weft_run_spawn_report(&run->pipes, &notice);
 	}
 }
 
@@ -660,7 +694,9 @@ static void loop(struct weft_run_job *run)
 		run->fds[0] = (struct pollfd){ run->signal_fd, POLLIN, 0 };
 		run->fds[1] =
 			(struct pollfd){ weft_serve_fd(run->serve), POLLIN, 0 };
-		run->fds[2] = (struct pollfd){ run->above_fd, POLLIN, 0 };
+		run->fds[2] =
+			(struct pollfd){ run->pipes.from_above, POLLIN, 0 };
+		run->fds[3] = (struct pollfd){ run->pipes.below[0], POLLIN, 0 };
 		n = weft_run_io_fill(run->io, &run->fds[WEFT_RUN_JOB_FDS], &ms);
 		check_output(run);
 		if (tool_run_is_over(run, &ms))
@@ -704,7 +740,7 @@ static int tool_run_launch(struct weft_run_job *run)
 	int err;
 
 	run->n = weft_run_opt_size(&run->opt);
-	run->above_fd = weft_run_spawn_above(run->name, run->parent);
+	weft_run_spawn_above(&run->pipes, run->name, run->parent);
 	if (gethostname(run->host, sizeof(run->host) - 1))
 		strcpy(run->host, "localhost");
 	err = weft_run_job_check(run);
@@ -766,7 +802,7 @@ static int fail_output(void)
 
 int main(int argc, char **argv)
 {
-	struct weft_run_job run = { .signal_fd = -1, .above_fd = -1 };
+	struct weft_run_job run = { .signal_fd = -1 };
 	const char *what = "--profile";
 	int err, status = 0;
 

@@ -96,6 +96,9 @@ void weft_proc_net_hints(struct weft_net_hints *hints);
 /* Handles an event of the process manager for a VCI; for weft_boot_poll. */
 void weft_proc_on_event(void *arg, const struct weft_boot_event *event);
 
+/* The number of the process whose end or call an event reports. */
+uint64_t weft_proc_of_event(const struct weft_boot_event *event);
+
 /* Allocates n consecutive context ids, WEFT_CTX_OFFSET_END apart, that no other
  * process of the job allocates; returns the first. Once other jobs may connect,
  * the ids are random and so many that those of other jobs differ too. Any

@@ -42,8 +42,10 @@ static void receive_rest(struct weft_vci *vci)
 static void proc_describe_end(
 	const struct weft_boot_event *event, char *buf, size_t len)
 {
-	char code[32] = "";
+	char code[32] = "", who[48];
 
+	snprintf(who, sizeof(who), "process %u%s", event->rank,
+		event->kind == WEFT_BOOT_OTHER_DIED ? " of another job" : "");
 	if (event->code >= 0)
 		snprintf(code, sizeof(code), " with code %d", event->code);
 	switch (event->end) {
@@ -51,38 +53,41 @@ static void proc_describe_end(
 		if (event->code > 128) /* 128 + signal */
 			snprintf(code, sizeof(code), " by signal %d",
 				event->code - 128);
-		snprintf(buf, len, "process %u crashed: it was killed%s",
-			event->rank, code);
+		snprintf(buf, len, "%s crashed: it was killed%s", who, code);
 		break;
 	case WEFT_BOOT_END_EXITED:
 		snprintf(buf, len,
-			"process %u exited%s without finalizing while others "
-			"go on",
-			event->rank, code);
+			"%s exited%s without finalizing while others go on",
+			who, code);
 		break;
 	case WEFT_BOOT_END_ABORTED:
-		snprintf(buf, len, "process %u was aborted%s", event->rank,
-			code);
+		snprintf(buf, len, "%s was aborted%s", who, code);
 		break;
 	case WEFT_BOOT_END_FOUND:
-		snprintf(buf, len, "process %u has ended: %.100s", event->rank,
-			event->name);
+		snprintf(buf, len, "%s has ended: %.100s", who, event->name);
 		break;
 	case WEFT_BOOT_END_NORMAL:
-		snprintf(
-			buf, len, "process %u has ended in order", event->rank);
+		snprintf(buf, len, "%s has ended in order", who);
 		break;
 	default:
-		snprintf(buf, len, "process %u ended%s while the job ran",
-			event->rank, code);
+		snprintf(buf, len, "%s ended%s while the job ran", who, code);
 	}
+}
+
+uint64_t weft_proc_of_event(const struct weft_boot_event *event)
+{
+	uint32_t job = (uint32_t)(weft_proc.proc >> 32);
+
+	if (event->kind == WEFT_BOOT_OTHER_DIED)
+		job = weft_foreign_job(event->name);
+	return weft_proc_number(job, event->rank);
 }
 
 /* Ends all operations of a VCI that wait for the process. */
 static void proc_on_death(
 	struct weft_vci *vci, const struct weft_boot_event *event)
 {
-	uint64_t proc = (weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
+	uint64_t proc = weft_proc_of_event(event);
 	char why[160];
 
 	proc_describe_end(event, why, sizeof(why));
@@ -101,10 +106,9 @@ static void proc_on_death(
 
 /* The first event of a process counts: the process manager may report later
  * what was found here. Default VCI. */
-static bool is_first_end(struct weft_vci *vci, uint32_t rank)
+static bool is_first_end(struct weft_vci *vci, uint64_t proc)
 {
-	struct weft_peer *peer = weft_peer_of(
-		vci, (weft_proc.proc & ~(uint64_t)UINT32_MAX) | rank);
+	struct weft_peer *peer = weft_peer_of(vci, proc);
 	bool is_first = !peer || !peer->has_ended;
 
 	if (peer)
@@ -124,18 +128,38 @@ static void proc_report_end(const struct weft_boot_event *event)
 		weft_log_warn("CORE-DIED", "%s", why);
 }
 
+/* A process of another job that is no peer yet may become one: its job may be
+ * about to connect. Default VCI. */
+static void proc_on_other_death(
+	struct weft_vci *vci, const struct weft_boot_event *event)
+{
+	uint64_t proc = weft_proc_of_event(event);
+	bool is_peer = weft_map_get(&vci->peers, proc + 1) != NULL;
+
+	if (!is_first_end(vci, proc))
+		return;
+	if (is_peer)
+		proc_report_end(event);
+	proc_on_death(vci, event);
+	if (weft_proc.on_event)
+		weft_proc.on_event(event);
+}
+
 void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 {
 	struct weft_vci *vci = arg;
 
 	if (event->kind == WEFT_BOOT_CALLED) {
-		weft_peer_on_call(vci,
-			(weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank,
-			event->data, event->len);
+		weft_peer_on_call(vci, weft_proc_of_event(event), event->data,
+			event->len);
 		return;
 	}
 	if (event->kind == WEFT_BOOT_JOB_ENDED) {
 		weft_foreign_job_ended(event->name);
+		return;
+	}
+	if (event->kind == WEFT_BOOT_OTHER_DIED) {
+		proc_on_other_death(vci, event);
 		return;
 	}
 	if (vci->number) {
@@ -144,7 +168,7 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 		return;
 	}
 	if (event->kind == WEFT_BOOT_PEER_DIED &&
-		!is_first_end(vci, event->rank))
+		!is_first_end(vci, weft_proc_of_event(event)))
 		return;
 	if (event->kind != WEFT_BOOT_PEER_DIED) {
 		weft_proc.n_pset_events++;

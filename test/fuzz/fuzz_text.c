@@ -67,24 +67,24 @@ static void names(struct fuzz_in *in)
 	free(text);
 }
 
-/* Messages that a launcher receives from its parent through a pipe. */
-static void job_names(struct fuzz_in *in)
+/* Notices that a launcher receives from another one through a pipe. */
+static void notices(struct fuzz_in *in)
 {
 	size_t len = in->len < 4096 ? in->len : 4096, left = len;
-	char name[WEFT_RUN_NAME_MAX + 1];
+	struct weft_run_notice got[2];
 	int fds[2];
 
 	FUZZ_CHECK(!pipe2(fds, O_NONBLOCK));
 	FUZZ_CHECK(write(fds[1], in->data, len) == (ssize_t)len);
 	close(fds[1]);
-	name[WEFT_RUN_NAME_MAX] = 'x';
-	while (weft_run_spawn_receive(&fds[0], name)) {
-		FUZZ_CHECK(memchr(name, 0, WEFT_RUN_NAME_MAX));
-		FUZZ_CHECK(left >= WEFT_RUN_NAME_MAX);
-		left -= WEFT_RUN_NAME_MAX;
+	memset(got, 'x', sizeof(got));
+	while (weft_run_spawn_receive(&fds[0], got)) {
+		FUZZ_CHECK(memchr(got[0].job, 0, WEFT_RUN_NAME_MAX));
+		FUZZ_CHECK(left >= sizeof(got[0]));
+		left -= sizeof(got[0]);
 	}
-	FUZZ_CHECK(fds[0] == -1 && left < WEFT_RUN_NAME_MAX);
-	FUZZ_CHECK(name[WEFT_RUN_NAME_MAX] == 'x');
+	FUZZ_CHECK(fds[0] == -1 && left < sizeof(got[0]));
+	FUZZ_CHECK(got[1].job[0] == 'x');
 }
 
 /* Parses the name of a port that this process has not opened. */
@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (what == 'p')
 		port(&in);
 	else if (what == 'h')
-		job_names(&in);
+		notices(&in);
 	else if (what % 2)
 		ranks(&in);
 	else
