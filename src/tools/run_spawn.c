@@ -90,16 +90,19 @@ static int check_programs(char *const *argv)
 	return 0;
 }
 
-static char **copy_args(char *const *argv)
+static char **copy_args(char *const *argv, bool keep_going)
 {
-	size_t n = 0;
+	size_t n = 0, at = 0;
 	char **copy;
 
 	while (argv[n])
 		n++;
-	copy = calloc(n + 1, sizeof(*copy));
-	for (size_t i = 0; copy && i < n; i++)
-		copy[i] = strdup(i ? argv[i] : "/proc/self/exe");
+	copy = calloc(n + 2, sizeof(*copy));
+	for (size_t i = 0; copy && i < n; i++) {
+		copy[at++] = strdup(i ? argv[i] : "/proc/self/exe");
+		if (!i && keep_going)
+			copy[at++] = strdup("--continue");
+	}
 	return copy;
 }
 
@@ -170,7 +173,8 @@ static int run_spawn_launch(
 }
 
 int weft_run_spawn_start(struct weft_run_spawn **list,
-	struct weft_run_pipes *pipes, char *const *argv, const char *parent)
+	struct weft_run_pipes *pipes, char *const *argv, const char *parent,
+	bool keep_going)
 {
 	struct weft_run_spawn *s;
 	int err = check_programs(argv);
@@ -187,7 +191,7 @@ int weft_run_spawn_start(struct weft_run_spawn **list,
 	snprintf(s->parent, sizeof(s->parent), "%s", parent ? parent : "");
 	s->proc.app = &s->app;
 	s->proc.fault = weft_run_fault_map(1);
-	s->app.argv = copy_args(argv);
+	s->app.argv = copy_args(argv, keep_going);
 	err = s->proc.fault && s->app.argv ? make_name(s) : WEFT_ERR_NOMEM;
 	if (!err)
 		err = run_spawn_launch(s, pipes);

@@ -58,11 +58,12 @@ struct weft_run_spawn {
  * Starts a launcher with these arguments (NULL-terminated; the first is
  * replaced), and inserts it at the head of *list. It writes its notices to
  * pipes->below, which the first call creates. parent is the port that its
- * processes connect to, or NULL. WEFT_ERR_SPAWN if one of the programs does not
- * exist.
+ * processes connect to, or NULL. keep_going: the new job has --continue, too.
+ * WEFT_ERR_SPAWN if one of the programs does not exist.
  */
 int weft_run_spawn_start(struct weft_run_spawn **list,
-	struct weft_run_pipes *pipes, char *const *argv, const char *parent);
+	struct weft_run_pipes *pipes, char *const *argv, const char *parent,
+	bool keep_going);
 
 /* Marks the launcher with this pid as ended, with its status, and returns it.
  * NULL if no launcher of the list has the pid. */

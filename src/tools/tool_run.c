@@ -334,8 +334,8 @@ static void tool_run_on_spawn(
 	int err = WEFT_ERR_SPAWN;
 
 	if (run->state == WEFT_RUN_JOB_GOING)
-		err = weft_run_spawn_start(
-			&run->spawned, &run->pipes, event->argv, event->parent);
+		err = weft_run_spawn_start(&run->spawned, &run->pipes,
+			event->argv, event->parent, run->opt.keep_going);
 	if (err)
 		tool_run_fail("cannot spawn a job", err);
 	weft_serve_spawned(run->serve, event->spawn_request, err,
