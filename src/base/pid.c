@@ -6,9 +6,12 @@
 #include "base/hash.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -27,6 +30,25 @@ bool weft_pid_has_ended(pid_t pid, int wait_ms)
 	has_ended = poll(&end, 1, wait_ms) > 0;
 	close(end.fd);
 	return has_ended;
+}
+
+bool weft_pid_is_stopped(pid_t pid)
+{
+	char path[32], text[512];
+	const char *state;
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	len = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[len > 0 ? len : 0] = 0;
+	state = strrchr(text, ')'); /* the end of the name */
+	return state &&
+	       (!strncmp(state, ") T", 3) || !strncmp(state, ") t", 3));
 }
 
 static uint64_t namespace_of(const char *path)

@@ -13,6 +13,10 @@
  */
 bool weft_pid_has_ended(pid_t pid, int wait_ms);
 
+/* True if /proc shows that the process is stopped, by a signal or a debugger.
+ */
+bool weft_pid_is_stopped(pid_t pid);
+
 /* A hash of namespaces, user and capabilities. Two processes of a machine that
  * have the same number may open each other's memory. Any thread. */
 uint64_t weft_pid_access_id(void);

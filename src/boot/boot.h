@@ -74,12 +74,14 @@ enum weft_boot_end {
 				weft_boot_query_exit() */
 	WEFT_BOOT_END_FOUND,   /* detected by this process, not by the manager;
 				  name is a clause that describes how */
+	WEFT_BOOT_END_SILENT,  /* likewise, but the process may live */
 };
 
 struct weft_boot_event {
 	enum weft_boot_event_kind kind;
 	char name[WEFT_BOOT_NAME_MAX]; /* of a process set or job, or a clause
-					  for END_FOUND; else "" */
+					  for END_FOUND and END_SILENT; else ""
+					*/
 	uint32_t rank; /* the rank that died or called; 0 otherwise */
 	int code;      /* exit code, or 128 + signal; -1 if unknown */
 	enum weft_boot_end end;

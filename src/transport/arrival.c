@@ -56,7 +56,9 @@ void weft_arrival_ring(void *arg, struct weft_ring_rx *rx, const void *head,
 	if (weft_unlikely(!peer)) {
 		peer = ring_owner(vci, rx);
 		if (!peer) {
-			weft_dispatch_drop(vci, "foreign writer in a ring");
+			weft_dispatch_drop(vci,
+				"from a foreign writer in a ring, or from a "
+				"process that counts as failed");
 			return;
 		}
 	}
@@ -112,7 +114,9 @@ void weft_arrival_net(void *arg, const void *data, size_t len)
 	}
 	peer = weft_peer_by_cookie(vci, wire.src_proc, wire.cookie);
 	if (!peer) {
-		weft_dispatch_drop(vci, "without the key of this job");
+		weft_dispatch_drop(vci,
+			"without the key of this job, or from a process that "
+			"counts as failed");
 		return;
 	}
 	n_ahead = (int32_t)(wire.number - peer->wire_in);

@@ -74,6 +74,8 @@ static void inherit_failure(struct weft_vci *vci, struct weft_peer *peer)
 	peer->state = WEFT_PEER_FAILED;
 	peer->err = first->err;
 	peer->why = first->why ? strdup(first->why) : NULL;
+	if (first->is_excluded)
+		weft_peer_exclude(peer);
 }
 
 struct weft_peer *weft_peer_of(struct weft_vci *vci, uint64_t addr)
@@ -116,11 +118,15 @@ struct weft_peer *weft_peer_by_cookie(
 {
 	struct weft_peer *peer = weft_map_get(&vci->peers, addr + 1);
 
-	if (weft_likely(peer))
-		return peer->cookie_in == value ? peer : NULL;
+	if (weft_likely(peer && peer->cookie_in == value))
+		return peer;
 	if (value != cookie_from(vci, addr))
 		return NULL;
-	return weft_peer_of(vci, addr);
+	if (peer)
+		weft_peer_notify_failed(peer);
+	else
+		peer = weft_peer_of(vci, addr);
+	return peer && !peer->is_excluded ? peer : NULL;
 }
 
 /* Sets the wakeup that the peer signals when its ring has space again. */
@@ -436,9 +442,33 @@ void weft_peer_on_call(
 		peer_answer(peer, &bc);
 }
 
+/* The peer treats this process as failed and answers nothing. So operations on
+ * the peer end. */
+static void on_excluded(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	(void)vci;
+	(void)head;
+	(void)payload;
+	(void)len;
+	if (peer->state == WEFT_PEER_FAILED)
+		return;
+	if (!atomic_exchange_explicit(
+		    &weft_proc.is_excluded, true, memory_order_relaxed))
+		weft_log_error("CORE-EXCLUDED",
+			"process %u treats this process as failed: it could "
+			"not reach this process, or got no answer for "
+			"WEFT_FAIL_TIMEOUT seconds",
+			(uint32_t)peer->proc);
+	weft_peer_fail(peer, weft_err_set(WEFT_ERR_PEER,
+				     "process %u treats this process as failed",
+				     (uint32_t)peer->proc));
+}
+
 void weft_peer_setup(struct weft_vci *vci)
 {
 	weft_dispatch_set(vci, WEFT_WIRE_BC, on_wire_bc);
+	weft_dispatch_set(vci, WEFT_WIRE_EXCLUDED, on_excluded);
 }
 
 uint32_t weft_peer_unresolved(struct weft_vci *vci, uint64_t *first_out)
@@ -626,6 +656,7 @@ void weft_peer_fail(struct weft_peer *peer, int err)
 {
 	if (peer->is_self || peer->state == WEFT_PEER_FAILED)
 		return;
+	peer->was_ready = peer->state == WEFT_PEER_READY;
 	peer->state = WEFT_PEER_FAILED;
 	peer->err = err;
 	peer->why = strdup(weft_err_detail_peek(err));
@@ -816,6 +847,29 @@ int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
 	peer->vci->counters.shm_sent++;
 	peer->vci->counters.shm_sent_bytes += len;
 	return 0;
+}
+
+void weft_peer_exclude(struct weft_peer *peer)
+{
+	if (peer->is_self)
+		return;
+	weft_peer_notify_failed(peer);
+	peer->is_excluded = true;
+	peer->cookie_in = ~peer->cookie_in; /* no message carries it */
+	if (peer->rx)
+		peer->rx->owner = NULL; /* weft_arrival_ring() checks again */
+}
+
+void weft_peer_notify_failed(struct weft_peer *peer)
+{
+	struct weft_wire_head head = { .op = WEFT_WIRE_EXCLUDED };
+	bool is_connected = peer->was_ready || peer->state == WEFT_PEER_READY;
+	uint64_t now = weft_now_ns();
+
+	if (!is_connected || now - peer->notified_ns < WEFT_NS_PER_S)
+		return;
+	peer->notified_ns = now;
+	(void)weft_peer_post(peer, &head, NULL, 0);
 }
 
 static void drop_controls(struct weft_peer *peer)

@@ -47,6 +47,8 @@ struct weft_peer {
 	bool is_next;	   /* RESOLVING: its card is requested in its turn */
 	bool has_ended;	   /* an event of its end was handled */
 	bool is_unreached; /* FAILED: no message could ever be sent to it */
+	bool was_ready;	   /* FAILED: it was READY before */
+	bool is_excluded;  /* FAILED: its messages are dropped */
 	int err;
 	char *why; /* FAILED: what is known of the process, or NULL; owned */
 	uint32_t shm_eager;  /* longest message copied through its ring */
@@ -62,13 +64,15 @@ struct weft_peer {
 	uint64_t src_addr;   /* the VCI's own, in messages to the peer */
 	uint64_t addr;	     /* weft_vci_addr() of the peer's VCI */
 	uint64_t cookie_out; /* proves to it that this process is of the job */
-	uint64_t cookie_in;  /* that its messages must carry; 0: unset */
+	uint64_t cookie_in;  /* that its messages must carry; inverted if it is
+				excluded */
 	pid_t pid;
-	uint32_t wire_out; /* number of the last message over the fabric */
-	uint32_t wire_in;  /* number of the last message received from it */
-	uint64_t retry_ns; /* RESOLVING: time of the next request for its
-			      business card; 0 while an answer is due. Peer of
-			      another job: until then it connects first */
+	uint32_t wire_out;    /* number of the last message over the fabric */
+	uint32_t wire_in;     /* number of the last message received from it */
+	uint64_t retry_ns;    /* RESOLVING: time of the next request for its
+				 business card; 0 while an answer is due. Peer of
+				 another job: until then it connects first */
+	uint64_t notified_ns; /* time of weft_peer_notify_failed(); 0: never */
 	struct weft_vci_card *bc; /* dedicated VCIs and other jobs: its card,
 				     once known; owned */
 	struct weft_link pending; /* struct weft_out, oldest first */
@@ -149,6 +153,16 @@ void weft_peer_on_call(
 	struct weft_vci *vci, uint64_t proc, const void *data, size_t len);
 
 void weft_peer_setup(struct weft_vci *vci);
+
+/* Drops all later messages of the peer, which counts as failed although it may
+ * live. If it lives, it is notified. The caller fails the peer. */
+void weft_peer_exclude(struct weft_peer *peer);
+
+/* Notifies the peer's process that it counts as failed here. Its operations on
+ * this process then end. Once a second at most, so that two processes that
+ * exclude each other do not answer each other without end. Does nothing if the
+ * transport does not accept the message now. */
+void weft_peer_notify_failed(struct weft_peer *peer);
 
 /* True if the peer's process has ended although the process manager has not
  * reported it: on this node its pid does not exist, elsewhere its port refuses

@@ -48,6 +48,7 @@ struct weft_proc {
 	atomic_bool has_foreign; /* messages of other jobs are accepted */
 	atomic_bool lacks_shm;	 /* a process of this node shares no memory with
 				    this one */
+	atomic_bool is_excluded; /* a process treats this one as failed */
 	struct weft_bsend *bsend;   /* attached buffer; guarded by VCI.lock */
 	uint64_t n_pset_events;	    /* sets defined and deleted; VCI.lock */
 	uint64_t pset_version;	    /* of the manager's sets; VCI.lock */
@@ -121,6 +122,10 @@ enum { WEFT_PROC_FOUND = 120 };
  * bytes with the finding, or "", to what. May block for 20 ms. */
 bool weft_proc_find_end(
 	struct weft_vci *held, uint64_t addr, uint64_t proc, char *what);
+
+/* Treats a process of the job as failed that may live: handles that like an
+ * event of the process manager, and excludes the process. why is a clause. */
+void weft_proc_on_silent(struct weft_vci *held, uint64_t proc, const char *why);
 
 /* The exit status for a code: the system keeps the low byte, so that a code
  * other than 0 whose low byte is 0 becomes 1. */

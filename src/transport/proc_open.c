@@ -66,6 +66,10 @@ static void proc_describe_end(
 	case WEFT_BOOT_END_FOUND:
 		snprintf(buf, len, "%s has ended: %.100s", who, event->name);
 		break;
+	case WEFT_BOOT_END_SILENT:
+		snprintf(buf, len, "process %u counts as failed%s%.110s",
+			event->rank, *event->name ? ": " : "", event->name);
+		break;
 	case WEFT_BOOT_END_NORMAL:
 		snprintf(buf, len, "%s has ended in order", who);
 		break;
@@ -98,6 +102,8 @@ static void proc_on_death(
 				    &vci->peers, weft_vci_addr(proc, i) + 1)
 			  : weft_peer_of(vci, proc); /* remembers it */
 
+		if (peer && event->end == WEFT_BOOT_END_SILENT)
+			weft_peer_exclude(peer);
 		if (peer)
 			weft_peer_fail(
 				peer, weft_err_set(WEFT_ERR_PEER, "%s", why));
@@ -124,6 +130,11 @@ static void proc_report_end(const struct weft_boot_event *event)
 	if (event->end == WEFT_BOOT_END_NORMAL)
 		weft_log_warn("CORE-LEFT",
 			"%s; what waits for it ends with an error", why);
+	else if (event->end == WEFT_BOOT_END_SILENT)
+		weft_log_warn("CORE-SILENT",
+			"%s; what waits for it ends with an error, and its "
+			"messages are dropped",
+			why);
 	else
 		weft_log_warn("CORE-DIED", "%s", why);
 }
@@ -180,7 +191,32 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 	if (weft_proc.on_event)
 		weft_proc.on_event(event);
 	if (event->kind == WEFT_BOOT_PEER_DIED)
-		weft_vci_record_failure(event->rank, event->code);
+		weft_vci_record_failure(event);
+}
+
+/* Handles an event that this process has found, as one of the manager. */
+static void on_found(struct weft_vci *held, const struct weft_boot_event *event)
+{
+	bool is_other = held != &weft_proc.vci;
+
+	if (is_other)
+		weft_vci_lock(&weft_proc.vci);
+	weft_proc_on_event(&weft_proc.vci, event);
+	if (is_other)
+		weft_vci_unlock(&weft_proc.vci);
+}
+
+void weft_proc_on_silent(struct weft_vci *held, uint64_t proc, const char *why)
+{
+	struct weft_boot_event event = {
+		.kind = WEFT_BOOT_PEER_DIED,
+		.rank = (uint32_t)proc,
+		.code = -1,
+		.end = WEFT_BOOT_END_SILENT,
+	};
+
+	snprintf(event.name, sizeof(event.name), "%s", why);
+	on_found(held, &event);
 }
 
 bool weft_proc_find_end(
@@ -193,18 +229,13 @@ bool weft_proc_find_end(
 		.code = -1,
 		.end = WEFT_BOOT_END_FOUND,
 	};
-	bool is_other = held != &weft_proc.vci;
 
 	what[0] = 0;
 	if (!peer || !weft_proc_is_member(proc) ||
 		!weft_peer_has_ended(peer, what, WEFT_PROC_FOUND))
 		return false;
 	snprintf(event.name, sizeof(event.name), "%s", what);
-	if (is_other)
-		weft_vci_lock(&weft_proc.vci);
-	weft_proc_on_event(&weft_proc.vci, &event);
-	if (is_other)
-		weft_vci_unlock(&weft_proc.vci);
+	on_found(held, &event);
 	return true;
 }
 

@@ -32,6 +32,7 @@
 struct death {
 	uint32_t rank;
 	int code;
+	enum weft_boot_end end;
 };
 
 /* Created by weft_vci_acquire(), freed when the process exits. */
@@ -238,6 +239,7 @@ static int inbox_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg)
 			.kind = WEFT_BOOT_PEER_DIED,
 			.rank = deaths[i].rank,
 			.code = deaths[i].code,
+			.end = deaths[i].end,
 		};
 
 		fn(arg, &event);
@@ -260,7 +262,7 @@ static struct dedicated *dedicated_at(uint32_t i)
 	return weft_container_of(vci, struct dedicated, vci);
 }
 
-void weft_vci_record_failure(uint32_t rank, int code)
+void weft_vci_record_failure(const struct weft_boot_event *event)
 {
 	uint32_t n =
 		atomic_load_explicit(&weft_proc.n_others, memory_order_acquire);
@@ -273,7 +275,8 @@ void weft_vci_record_failure(uint32_t rank, int code)
 		deaths =
 			realloc(r->deaths, (r->n_deaths + 1) * sizeof(*deaths));
 		if (deaths) {
-			deaths[r->n_deaths++] = (struct death){ rank, code };
+			deaths[r->n_deaths++] = (struct death){ event->rank,
+				event->code, event->end };
 			r->deaths = deaths;
 			/* the spin lock orders the fields that poll reads */
 			atomic_store_explicit(&r->inbox.pending, r->n_deaths,

@@ -199,7 +199,7 @@ const struct weft_vci_hints *weft_vci_hints_of(const struct weft_vci *vci);
 const struct weft_vci_card *weft_vci_card(const struct weft_vci *vci);
 
 /* Passes the end of a process from the default VCI to the others. */
-void weft_vci_record_failure(uint32_t rank, int code);
+void weft_vci_record_failure(const struct weft_boot_event *event);
 
 /* Closes and frees the dedicated VCIs, when the process exits. */
 void weft_vci_close_dedicated(void);

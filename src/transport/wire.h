@@ -20,7 +20,7 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 14 };
+enum { WEFT_WIRE_VERSION = 15 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
@@ -65,6 +65,7 @@ enum weft_wire_op {
 	WEFT_WIRE_REVOKE, /* the communicator of this context is revoked */
 	WEFT_WIRE_ERA,	  /* weft_wire_era, then its deaths: a message of an
 			     agreement of the context's members */
+	WEFT_WIRE_EXCLUDED, /* the receiver counts as failed at the sender */
 	WEFT_WIRE_OP_END,
 };
 

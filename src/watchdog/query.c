@@ -3,8 +3,13 @@
 #include "watchdog/query.h"
 
 #include "base/clock.h"
-#include "transport/vci.h"
+#include "base/err.h"
+#include "base/knob.h"
+#include "base/log.h"
+#include "base/pid.h"
+#include "transport/foreign.h"
 #include "transport/proc.h"
+#include "transport/vci.h"
 
 #include <stdio.h>
 
@@ -75,6 +80,10 @@ void weft_query_on_query(struct weft_vci *vci, struct weft_peer *peer,
 	if (!weft_wire_get_query(&query, payload, len) ||
 		query.need >= WEFT_WIRE_NEED_END) {
 		weft_dispatch_drop(vci, "malformed query of a wait");
+		return;
+	}
+	if (peer->state == WEFT_PEER_FAILED) {
+		weft_peer_notify_failed(peer);
 		return;
 	}
 	if (answer_fns[query.need])
@@ -156,6 +165,7 @@ void weft_query_on_answer(struct weft_vci *vci, struct weft_peer *peer,
 	if (!other)
 		return;
 	other->has_answered = true;
+	other->silent_ns = 0;
 	other->met = (enum weft_wire_met)a.met;
 	other->moves = a.moves;
 	other->epoch = a.wait;
@@ -177,6 +187,8 @@ bool weft_query_ask(struct weft_wait *wait, bool is_again)
 	for (uint32_t i = 0; view && i < view->n_procs; i++) {
 		struct weft_wait_proc *o = &view->procs[i];
 		const struct weft_need *need = &view->needs[o->need];
+		const struct weft_peer *peer =
+			weft_map_get(&wait->vci->peers, o->addr + 1);
 		struct weft_wire_query query = {
 			.epoch = wait->epoch,
 			.what = need->what,
@@ -187,6 +199,8 @@ bool weft_query_ask(struct weft_wait *wait, bool is_again)
 
 		if (is_again && o->is_asked)
 			continue;
+		if (peer && !o->silent_ns)
+			o->wire_in = peer->wire_in;
 		o->is_asked = has_asked = true;
 		o->has_answered = false;
 		weft_query_send(wait->vci, o->addr, WEFT_WIRE_QUERY, &query,
@@ -212,6 +226,71 @@ void weft_query_check_silent(struct weft_wait *wait)
 		if (n++ < CHECK_MAX)
 			(void)weft_proc_find_end(
 				wait->vci, o->addr, o->proc, o->text);
+	}
+}
+
+/* A process of this node that is not stopped does not count as failed: it
+ * computes. Nor does one whose messages arrive. */
+static bool query_is_silent(
+	const struct weft_wait_proc *o, const struct weft_peer *peer)
+{
+	if (!peer || peer->state != WEFT_PEER_READY || peer->is_self)
+		return false;
+	if (peer->is_shm)
+		return weft_pid_is_stopped(peer->pid);
+	return o->wire_in == peer->wire_in;
+}
+
+static void fail_silent(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wait_proc *o)
+{
+	unsigned seconds = (unsigned)(o->silent_ns / WEFT_NS_PER_S);
+	char host[WEFT_BOOT_HOST_MAX] = "?", why[WEFT_PROC_FOUND];
+
+	if (weft_foreign_is(o->proc)) {
+		weft_peer_exclude(peer);
+		weft_peer_fail(peer,
+			weft_err_set(WEFT_ERR_PEER,
+				"process %u of another job counts as failed: "
+				"it has answered no query for %u s "
+				"(WEFT_FAIL_TIMEOUT)",
+				(uint32_t)o->proc, seconds));
+		weft_log_warn("CORE-SILENT", "%s", peer->why ? peer->why : "");
+		return;
+	}
+	(void)weft_boot_host_of(
+		weft_proc.boot, (uint32_t)o->proc, host, sizeof(host));
+	snprintf(why, sizeof(why),
+		"it has answered no query for %u s on host %.48s "
+		"(WEFT_FAIL_TIMEOUT)",
+		seconds, host);
+	weft_proc_on_silent(vci, o->proc, why);
+}
+
+/* The silence is the time since the first query without an answer, in steps of
+ * a second at most: the time in which this process itself was stopped does not
+ * count. */
+void weft_query_add_silence(struct weft_wait *wait, uint64_t passed_ns)
+{
+	uint64_t limit = (uint64_t)weft_knobs.fail_timeout * WEFT_NS_PER_S;
+
+	for (uint32_t i = 0; wait->view && i < wait->view->n_procs; i++) {
+		struct weft_wait_proc *o = &wait->view->procs[i];
+		struct weft_peer *peer =
+			weft_map_get(&wait->vci->peers, o->addr + 1);
+
+		if (!o->is_asked || o->has_answered)
+			continue;
+		o->silent_ns += weft_min(passed_ns, WEFT_NS_PER_S);
+		if (o->silent_ns < limit)
+			continue;
+		if (query_is_silent(o, peer)) {
+			fail_silent(wait->vci, peer, o); /* may free the view */
+			continue;
+		}
+		o->silent_ns = 0;
+		if (peer)
+			o->wire_in = peer->wire_in;
 	}
 }
 

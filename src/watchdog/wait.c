@@ -23,6 +23,7 @@ enum {
 	ROUNDS_PER_CHECK = 64, /* rounds between readings of the clock */
 	FRESH_MS = 200,	       /* edges are valid for this time */
 	PULSE_NS = 250000000,  /* between readings of the pulse */
+	QUERIES = 4,	       /* in WEFT_FAIL_TIMEOUT seconds, at least */
 };
 
 static struct weft_wait_registry registry = { .waits = { &registry.waits,
@@ -355,6 +356,7 @@ void weft_wait_begin(struct weft_wait *wait)
 
 	if (!wait->begun_ns)
 		wait->begun_ns = now;
+	wait->silence_ns = now;
 	wait->due_ns = wait->begun_ns +
 		       (uint64_t)weft_knobs.stall_warn * WEFT_NS_PER_S;
 	wait->ops->describe(wait, wait->text, sizeof(wait->text));
@@ -394,6 +396,20 @@ static bool has_answers(struct weft_wait *wait, uint64_t now)
 	return false;
 }
 
+/* Counts silence for WEFT_FAIL_TIMEOUT. True if queries are due for it. */
+static bool check_silence(struct weft_wait *wait, uint64_t now)
+{
+	uint64_t limit = (uint64_t)weft_knobs.fail_timeout * WEFT_NS_PER_S;
+
+	if (!limit)
+		return false;
+	if (now - wait->silence_ns > PULSE_NS) {
+		weft_query_add_silence(wait, now - wait->silence_ns);
+		wait->silence_ns = now;
+	}
+	return now - weft_max(wait->asked_ns, wait->begun_ns) > limit / QUERIES;
+}
+
 /* Queries when it is due; reports and gathers after the answers have arrived.
  */
 static void wait_check_due(struct weft_wait *wait, uint64_t now)
@@ -402,6 +418,7 @@ static void wait_check_due(struct weft_wait *wait, uint64_t now)
 	bool is_watched =
 		!wait->is_poll && weft_monitor_watched_ns() > wait->asked_ns;
 
+	is_watched |= check_silence(wait, now);
 	if (is_due) {
 		wait->due_ns = now + (now - wait->begun_ns);
 		wait->has_come_due = true;
@@ -434,6 +451,8 @@ static void wait_check_pulse(struct weft_wait *wait, uint64_t now)
 		return;
 	wait->pulse_ns = now;
 	pulse = wait->ops->pulse(wait);
+	if (pulse != wait->pulse)
+		wait->silence_ns = now;
 	if (pulse != wait->pulse && wait->pulse && !wait->has_reported)
 		wait->due_ns =
 			now + (uint64_t)weft_knobs.stall_warn * WEFT_NS_PER_S;

@@ -113,8 +113,10 @@ struct weft_wait {
 	uint64_t due_ns;	    /* time of the next queries */
 	uint64_t pulse, pulse_ns;   /* the last pulse, and its time */
 	uint64_t asked_ns;	    /* time of the last queries */
+	uint64_t silence_ns;	    /* time until which silence is counted */
 	bool is_asking;		    /* answers are due */
-	bool is_asking_for_monitor; /* likewise; only weft-top needs them */
+	bool is_asking_for_monitor; /* likewise; only weft-top or
+				       WEFT_FAIL_TIMEOUT needs them */
 	bool has_asked_again;	    /* also of processes that answers named */
 	bool has_come_due;	    /* report and gather after the answers */
 	bool has_reported, has_reported_ring;
@@ -177,6 +179,8 @@ struct weft_wait_proc {
 	uint64_t proc, addr;
 	int32_t rank;
 	uint64_t epoch; /* of its wait, by its answer; 0: it does not wait */
+	uint64_t silent_ns; /* since the first query without an answer */
+	uint32_t wire_in;   /* the peer's number of messages then */
 	uint32_t owner;
 	char text[WEFT_WAIT_TEXT];
 };

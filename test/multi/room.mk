@@ -41,6 +41,7 @@ multi_programs += test/multi/err_walk
 multi_programs += test/multi/ft_failed
 multi_programs += test/multi/ft_revoke
 multi_programs += test/multi/ft_spawn
+multi_programs += test/multi/ft_silent
 multi_programs += test/multi/ft_wildcard
 multi_programs += test/multi/group_errh
 multi_programs += test/multi/group_sets

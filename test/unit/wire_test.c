@@ -103,6 +103,8 @@ static size_t make_plausible(uint8_t *data)
 	wire.cookie = peer->cookie_in;
 	wire.number = peer->wire_in + 1;
 	wire.head.op = (uint8_t)rng(WEFT_WIRE_OP_END + 2);
+	if (wire.head.op == WEFT_WIRE_EXCLUDED)
+		wire.head.op = WEFT_WIRE_EAGER; /* the peer would fail */
 	wire.head.flags = (uint8_t)rng(2);
 	wire.head.number = (uint16_t)rng(100);
 	wire.head.src = rng(10) ? rng(JOB_SIZE) : rng(UINT32_MAX);
@@ -363,6 +365,39 @@ static void plausible_messages_break_nothing(void **state)
 	free(data);
 }
 
+/* Messages of an excluded process are dropped, whatever their cookie. A process
+ * that treats this one as failed fails here. */
+static void the_excluded_are_dropped(void **state)
+{
+	uint64_t before = weft_proc.vci.counters.dropped;
+	struct weft_peer *peer;
+	struct weft_wire_net wire = { .version = WEFT_WIRE_VERSION,
+		.head = { .op = WEFT_WIRE_EXCLUDED } };
+
+	(void)state;
+	weft_vci_lock(&weft_proc.vci);
+	peer = weft_peer_of(&weft_proc.vci, weft_proc.proc + 1);
+	wire.src_proc = peer->proc;
+	wire.cookie = peer->cookie_in;
+	wire.number = peer->wire_in + 1;
+	weft_peer_exclude(peer);
+	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
+	wire.cookie = 0;
+	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
+	assert_int_equal(weft_proc.vci.counters.dropped, before + 2);
+	assert_int_not_equal(peer->state, WEFT_PEER_FAILED);
+	assert_int_equal(peer->wire_in, wire.number - 1);
+
+	peer = weft_peer_of(&weft_proc.vci, weft_proc.proc + 2);
+	wire.src_proc = peer->proc;
+	wire.cookie = peer->cookie_in;
+	wire.number = peer->wire_in + 1;
+	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
+	assert_int_equal(weft_proc.vci.counters.dropped, before + 2);
+	assert_int_equal(peer->state, WEFT_PEER_FAILED);
+	weft_vci_unlock(&weft_proc.vci);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -373,6 +408,7 @@ int main(void)
 		cmocka_unit_test(the_text_of_an_error_may_be_utf8),
 		cmocka_unit_test(plausible_messages_break_nothing),
 		cmocka_unit_test(a_gap_fails_the_sender),
+		cmocka_unit_test(the_excluded_are_dropped),
 	};
 	int failed;
 

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ft_silent: WEFT_FAIL_TIMEOUT, and a process that answers no query
+ *
+ * The other processes wait for a message of the last rank. No process manager
+ * reports what happens to it.
+ *
+ * how=0  the last rank stops itself. Each wait ends with an error, and so does
+ *        a collective. The survivors exchange messages. Then the last rank is
+ *        killed.
+ * how=1  the same, but the last rank is continued: its calls end with errors
+ * how=2  the last rank computes for longer than WEFT_FAIL_TIMEOUT. It is on the
+ *        node of the others, so no wait ends.
+ */
+#include "mtest.h"
+
+#include <mpi-ext.h>
+
+enum { SIZE = 4, LAST = SIZE - 1, TAG = 3, COMPUTE_S = 4 };
+
+static int pids[SIZE], word = 7;
+
+/* Messages between the survivors, in a ring. */
+static void exchange(void)
+{
+	int n = LAST, got = -1;
+
+	OK(MPI_Sendrecv(&mtest.rank, 1, MPI_INT, (mtest.rank + 1) % n, TAG,
+		&got, 1, MPI_INT, (mtest.rank + n - 1) % n, TAG, MPI_COMM_WORLD,
+		MPI_STATUS_IGNORE));
+	CHECK(got == (mtest.rank + n - 1) % n,
+		"messages between the survivors arrive");
+}
+
+/* Rank 2 waits for a message from any source. */
+static void survive(int sig)
+{
+	int src = mtest.rank == 2 ? MPI_ANY_SOURCE : LAST;
+	double began = mtest_now();
+	int rc = MPI_Recv(&word, 1, MPI_INT, src, TAG + 1, MPI_COMM_WORLD,
+		MPI_STATUS_IGNORE);
+
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
+		"the wait for a stopped process fails, got %s",
+		mtest_error(rc));
+	CHECK(mtest_now() - began < MTEST_SOON_S, "the wait took %.1f s",
+		mtest_now() - began);
+	FAILS(MPI_Barrier(MPI_COMM_WORLD), MPIX_ERR_PROC_FAILED);
+	exchange();
+	exchange(); /* the second one begins after all waits have ended */
+	if (mtest.rank == 0)
+		kill(pids[LAST], sig);
+}
+
+/* Stops, and finds after its return that no other process receives from it. */
+static void stop(void)
+{
+	raise(SIGSTOP);
+	for (int i = 0; i < LAST; i++)
+		FAILS(MPI_Recv(&word, 1, MPI_INT, i, TAG, MPI_COMM_WORLD,
+			      MPI_STATUS_IGNORE),
+			MPIX_ERR_PROC_FAILED);
+}
+
+static void compute(void)
+{
+	double began = mtest_now();
+
+	while (mtest_now() - began < COMPUTE_S)
+		continue;
+	for (int i = 0; i < LAST; i++)
+		OK(MPI_Send(&word, 1, MPI_INT, i, TAG, MPI_COMM_WORLD));
+}
+
+int main(int argc, char **argv)
+{
+	int how = (int)mtest_arg(argc, argv, "how", 0), pid = getpid();
+
+	mtest_init(&argc, &argv);
+	OK(MPI_Allgather(&pid, 1, MPI_INT, pids, 1, MPI_INT, MPI_COMM_WORLD));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	if (how == 2 && mtest.rank == LAST)
+		compute();
+	else if (how == 2)
+		OK(MPI_Recv(&word, 1, MPI_INT, LAST, TAG, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE));
+	else if (mtest.rank == LAST)
+		stop();
+	else
+		survive(how ? SIGCONT : SIGKILL);
+	return mtest_finish();
+}
