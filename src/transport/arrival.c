@@ -76,9 +76,11 @@ void weft_arrival_ring(void *arg, struct weft_ring_rx *rx, const void *head,
 	weft_dispatch(vci, peer, &copy, payload, len);
 }
 
-/* The connection to the peer broke, and the provider made another one. */
+/* The connection to the peer broke, and the provider made another one. The peer
+ * may have noticed nothing. */
 static void on_lost(struct weft_peer *peer, int32_t n)
 {
+	weft_peer_notify_failed(peer);
 	if (peer->state == WEFT_PEER_FAILED)
 		return;
 	weft_log_error("CORE-LOST",
