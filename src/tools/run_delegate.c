@@ -213,8 +213,8 @@ static void slurm_program(
 	push_take(cmd, slurm_script(opt));
 }
 
-/* True if the command line has the number of processes. Otherwise the
- * allocation has it, or -ppn as the number per node. */
+/* True if the command line specifies the number of processes. Otherwise the
+ * allocation determines it, or -ppn specifies the number per node. */
 static bool run_delegate_is_counted(const struct weft_run_opt *opt)
 {
 	return opt->n_apps > 1 || opt->apps[0].has_n;

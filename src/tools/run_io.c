@@ -40,7 +40,7 @@ struct sink {
 	int fd;
 	bool is_pipe;
 	bool is_broken;	 /* a write failed */
-	int error;	 /* errno of that; 0 if the reader closed the pipe */
+	int error;	 /* errno of the write; 0: the reader closed the pipe */
 	int64_t partial; /* the stream whose incomplete line was added last, or
 			    NO_STREAM */
 	char *queue;

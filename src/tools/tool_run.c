@@ -427,7 +427,7 @@ static void reap(struct weft_run_job *run)
 
 static void on_end_signal(struct weft_run_job *run, int sig)
 {
-	/* timeout(1) sends one to the launcher and one to its group */
+	/* timeout(1) sends the signal to the launcher, and to its group */
 	if (run->n_ends_asked && weft_now_ns() < run->repeat_ns)
 		return;
 	run->repeat_ns = after_ns(REPEAT_S);
@@ -771,8 +771,8 @@ static int tool_run_launch(struct weft_run_job *run)
 	return run->status;
 }
 
-/* Starts weft-debug for each process: that beside this program, else that of
- * PATH. */
+/* Starts weft-debug for each process: the one in the directory of this program,
+ * or else the first one in PATH. */
 static int set_up_debug(struct weft_run_opt *opt)
 {
 	char path[4096] = "weft-debug";

@@ -57,7 +57,8 @@ static int top_refuse(const char *what, const char *remedy)
 	return EXIT_USAGE;
 }
 
-/* Reads a positive number; false if the text is none, or too large. */
+/* Reads a positive number. False if the text is no such number, or if the
+ * number is too large. */
 static bool read_delay(const char *text)
 {
 	char *end = NULL;

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 enum {
-	TRIES = 20,	 /* of a list that changes while it is read */
-	LIST_MAX = 4096, /* a longer list is one that was read while changing */
+	TRIES = 20,	 /* readings of a list that changes meanwhile */
+	LIST_MAX = 4096, /* a longer list has changed while it was read */
 	ANCESTORS_MAX = 64,
 };
 
