@@ -3,7 +3,7 @@
  *
  * The environment of the started mpiexec names its job and the port of the
  * parent, as for an mpiexec that another mpiexec starts (tools/run_spawn.h). A
- * thread waits until it ends. */
+ * thread waits until mpiexec ends. */
 #include "boot/launch.h"
 
 #include "base/err.h"
