@@ -2,8 +2,7 @@
 /*
  * bench_rma: windows. Rank 0 accesses rank 1 while the others wait in a
  * barrier, except for workloads with "all" in their name. Each workload is run
- * on memory of MPI_Win_allocate and on the program's own, given to
- * MPI_Win_create.
+ * on memory of MPI_Win_allocate and on memory of the program (MPI_Win_create).
  */
 #include "bench.h"
 
@@ -47,7 +46,7 @@ struct rma_load {
 	size_t lens[LENS_MAX]; /* the list ends at the first 0 */
 };
 
-/* ---- rank 0's accesses to rank 1, each or many of them and a flush ---- */
+/* ---- rank 0 accesses rank 1: one access or many, then a flush ---- */
 
 /* Starts the k-th access since the last flush. */
 typedef void (*rma_access)(struct bench *b, int k);
@@ -451,7 +450,7 @@ int bench_rma_all(struct bench *b)
 	return RUN_LOADS(b, all_loads);
 }
 
-/* ---- windows made and freed ---- */
+/* ---- windows are created and freed ---- */
 
 static double run_win_allocate(struct bench *b, size_t len, long n_iters)
 {

@@ -47,7 +47,7 @@ enum {
 	DEADLINE_S = 120,
 };
 
-/* One process's end of the pair; lives on side()'s stack. */
+/* The state of one of the two processes; on the stack of side(). */
 struct side {
 	bool tagged;
 	bool rma;   /* untagged, and one-sided accesses */
@@ -64,7 +64,8 @@ struct side {
 	char *buf;
 	long n_sent; /* completions seen */
 	long n_received;
-	/* one-sided: of the peer, and what measure() runs */
+	/* one-sided: the peer's address and key, and the parameters of
+	 * measure() */
 	uint64_t remote, key;
 	bool is_read;
 	int n_many;
@@ -86,7 +87,7 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* False: there is none with one-sided accesses. */
+/* False: the provider has no one-sided accesses. */
 static bool open_info(struct side *s, const char *provider, const char *source)
 {
 	struct fi_info *hints = fi_allocinfo();

@@ -4,9 +4,10 @@
  *   oshcc -O2 -o shmembench shmembench.c
  *   oshrun -n 2 ./shmembench [--pin] [--reps N] [--time MS] [workload...]
  *
- * A workload is a metric's first letters ("put", "amo_"); none means all.
- * One line a metric on PE 0: name, value, unit.  PE 0 accesses PE 1 while the
- * others wait in a barrier; the rest is done by all. */
+ * A workload is the first letters of metrics ("put", "amo_"). Without a
+ * workload, all metrics are measured. PE 0 prints a line for each metric: name,
+ * value, unit. For accesses, PE 0 accesses PE 1 while the other PEs wait in a
+ * barrier. All PEs execute the other workloads. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
