@@ -3,19 +3,21 @@
  * coll_killed: members are killed in collectives, one after the other; within
  * seconds, every survivor gets right data or an error
  *
- * A round has a communicator of those that live, one collective operation in
- * one form (blocking, non-blocking, persistent) and size, one victim, and a
- * moment for it to die: before the operation, some microseconds into a row of
- * them, in its own reduction function, or with the operation started. Then each
- * survivor frees or disconnects the communicator, and they create the next one.
- * Some rounds are chains: the first survivor detects the failure and leaves,
- * and all others wait for it in calls that only it could complete.
+ * A round has a communicator of the surviving processes, and one collective
+ * operation in one form (blocking, non-blocking, persistent) and size. It has
+ * one victim, and a moment at which the victim dies: before the operation, some
+ * microseconds into a series of operations, in its own reduction function, or
+ * after the operation was started. Then each survivor frees or disconnects the
+ * communicator, and the survivors create the next one. Some rounds are chains:
+ * the first survivor detects the failure and leaves, and all others wait for it
+ * in calls that only it could complete.
  *
- * seed= which rounds (0: by the clock)   rounds= at most   kind= only this one
+ * seed= selects the rounds (0: by the clock). rounds= limits their number.
+ * kind= selects one kind of operation.
  * sweep=N: rounds in order instead. They have each operation in each form,
  * short and long; the victim dies at its first, second, third or fourth call.
- * Victims take turns. N = 0, 1, ... with 18 processes are all of them; a number
- * without rounds is skipped.
+ * Victims take turns. N = 0, 1, ... with 18 processes covers all rounds; a
+ * number without rounds is skipped.
  *
  * The long form, by hand: for s in $(seq 1 200); do mpiexec -n 8 --continue
  * coll_killed seed=$s; done, and the same with WEFT_SHM=off and WEFT_NODES=2.
@@ -54,7 +56,7 @@ enum kind {
 	SPLIT,
 	FROM_GROUP,
 	CHAIN,
-	KINDS, /* the above are drawn by seed= */
+	KINDS, /* seed= selects among the kinds above */
 	SCATTERV = KINDS,
 	ALLTOALLV,
 	ALLTOALLW,

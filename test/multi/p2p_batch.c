@@ -2,8 +2,9 @@
 /*
  * p2p_batch: bursts of short messages, which may be sent together
  *
- * All arrive in order, with long, synchronous, blocking and cancelled ones
- * among them, of several types. They are sent while their sender computes.
+ * All messages arrive in order. Some of them are long, synchronous, blocking or
+ * cancelled, and they have several types. The library sends a burst also while
+ * the sender computes.
  */
 #include "mtest.h"
 
@@ -50,7 +51,7 @@ static void receive_all(int from)
 	}
 }
 
-/* One way, from the first to all others; each in its order. */
+/* Rank 0 sends to all others. Each of them receives the messages in order. */
 static void one_way(void)
 {
 	static MPI_Request reqs[BURST];
@@ -66,7 +67,7 @@ static void one_way(void)
 	}
 }
 
-/* To both neighbours at the same time, in columns of a matrix. */
+/* Each process sends columns of a matrix to both neighbours. */
 static void around(void)
 {
 	int right = (mtest.rank + 1) % mtest.size;
@@ -100,7 +101,7 @@ static void around(void)
 		}
 }
 
-/* One among those that wait is cancelled, or has left. */
+/* Cancels one message of a burst. The message may be sent already. */
 static void cancelled(void)
 {
 	int value[4] = { 0, 1, 2, 3 }, is_gone = 0, got = -1;
@@ -131,7 +132,8 @@ static void cancelled(void)
 	}
 }
 
-/* The sender makes no call until all are received, which a file shows. */
+/* The sender makes no call until the receiver has all messages and removes a
+ * file. */
 static void computing(void)
 {
 	char name[] = "/tmp/p2p_batch.XXXXXX";

@@ -19,7 +19,7 @@ static void cancel_unmatched(void)
 	CHECK(value == 5, "the buffer is untouched");
 }
 
-/* the cancelled receive must not eat the message meant for the next one */
+/* a cancelled receive must not match the message for the next receive */
 static void cancelled_is_gone(void)
 {
 	int first = -1, second = -1, cancelled = 0, v = 31;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_departed: sends to a process that left after a third process failed, and
- * has ended
+ * p2p_departed: a process sends to another one that has ended, after a third
+ * one failed
  *
- * Three processes. For a while the buffers of the fabric take the messages.
- * Then the sends end with an error, because no process will ever receive the
- * messages.
+ * Three processes. Rank 2 fails, and rank 0 ends without receiving. At first,
+ * the buffers of the fabric accept the messages of rank 1. Then the sends end
+ * with an error, because no process will ever receive the messages.
  */
 #include "mtest.h"
 
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 	OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
 	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
 	OK(MPI_Allgather(&pid, 1, MPI_INT, pids, 1, MPI_INT, comm));
-	if (mtest.rank == 2) { /* both have all that it sent */
+	if (mtest.rank == 2) { /* both others have received all its messages */
 		for (int i = 0; i < 2; i++)
 			OK(MPI_Recv(&pid, 1, MPI_INT, i, 1, comm,
 				MPI_STATUS_IGNORE));

@@ -29,7 +29,7 @@ static int transfer(void *place)
 	return MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* Either both report success or none does; returns which. */
+/* Checks that both processes report success, or neither. True for success. */
 static bool arrived(int i, int rc)
 {
 	int mine = rc == MPI_SUCCESS, both;
@@ -66,8 +66,9 @@ static void fabric(void)
 		CHECK(!failures, "%d messages fail", failures);
 }
 
-/* The library reads what it receives out of the other process: nothing is in
- * its way, and the system permits it to both. */
+/* True if the library receives long messages by reading the memory of the other
+ * process: no variable prevents that, and the kernel permits it to both
+ * processes. */
 static bool is_read(void)
 {
 	static char target = 1;

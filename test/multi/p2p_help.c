@@ -5,9 +5,12 @@
  * The program defines the system call: it counts the sender's writes and makes
  * them fail.
  *
- * how=0 it helps; all data is right    how=1 it may not write there
- * how=2 it is in no call               how=3 it dies with a piece
- * how=4 the receiver dies meanwhile    how=5 several threads at both ends
+ * how=0 the sender helps; all data is right
+ * how=1 the sender has no permission to write into the receiver's memory
+ * how=2 the sender is in no call
+ * how=3 the sender dies while it copies a piece
+ * how=4 the receiver dies meanwhile
+ * how=5 several threads send and receive
  */
 #define _GNU_SOURCE /* process_vm_writev */
 #include "cma.h"
@@ -74,7 +77,7 @@ static void all_lengths(char *buf, int tag)
 	}
 }
 
-/* A receiver of fewer bytes than were sent has the first ones. */
+/* If the receive is shorter than the message, it gets the first bytes. */
 static void cut_short(char *buf)
 {
 	int len = LONGEST - 100000;
@@ -93,7 +96,8 @@ static void cut_short(char *buf)
 		"nothing is written beyond the buffer");
 }
 
-/* The same request again, while the last help may not have been received yet.
+/* Starts the same request again. The last request for help may not have been
+ * received yet.
  */
 static void again(char *buf)
 {
@@ -113,7 +117,7 @@ static void again(char *buf)
 		OK(MPI_Request_free(&req));
 }
 
-/* Until the sender was quick enough once. */
+/* Repeats the transfers until the sender has copied a part once. */
 static void until_helped(char *buf)
 {
 	double end = mtest_now() + MTEST_SOON_S;
@@ -136,8 +140,8 @@ static void refused(char *buf)
 		atomic_load(&n_writes));
 }
 
-/* The receiver needs no other process; a signal notifies the other one at the
- * end. */
+/* The receiver completes without a call of the sender. A signal notifies the
+ * sender at the end. */
 static void away(char *buf, int len)
 {
 	int pid = getpid();

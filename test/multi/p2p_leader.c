@@ -44,7 +44,7 @@ static void *go_on(void *arg)
 	static const int lens[] = { 8, 20000, 100000, 1000000, MOST };
 
 	mtest_init(&argc_, &argv_);
-	exchange(100); /* while it can be read */
+	exchange(100); /* while others can read the memory */
 	exchange(MOST);
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	atomic_store(&is_alone, 1);

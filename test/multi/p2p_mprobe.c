@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_mprobe: only its handle receives a matched message */
+/* p2p_mprobe: a matched message is received only through its handle */
 #include "mtest.h"
 
 static const int lens[] = { 0, 4, 800, 30000, 1500000 };
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 			held[0] = probe(i, i % 2);
 			receive(&held[0], i, i % 3);
 		}
-		/* take five out of the queue, then receive them backwards */
+		/* match five messages, then receive them in reverse order */
 		for (int i = 0; i < N_LENS; i++)
 			held[i] = probe(2 * N_LENS + i, i % 2);
 		for (int i = N_LENS - 1; i >= 0; i--)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_not_started: a process that has not started blocks no process that has
+ * p2p_not_started: a process that has not started blocks none of the others
  *
  * Rank late= (1) begins MPI only when a file exists. The other ranks all send
  * to it first, and create the file when they have received from each other.
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 				MPI_STATUS_IGNORE));
 			CHECK(x == i, "the word of rank %d arrives: %d", i, x);
 		}
-	if (mtest.rank == !late) { /* 0, or 1 if that is late */
+	if (mtest.rank == !late) { /* rank 0, or 1 if rank 0 is late */
 		fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
 		CHECK(fd >= 0, "%s is new", path);
 		close(fd);

@@ -54,7 +54,7 @@ static void expect(int i, const char *buf, const MPI_Status *st)
 	CHECK(mtest_same(buf, len, i), "message %d is unchanged", i);
 }
 
-/* receive in order: posted beforehand, or one by one */
+/* receives in order: all receives are posted first, or each when needed */
 static void receive_sequence(int from, bool posted)
 {
 	char *buf = mtest_alloc((size_t)(posted ? N : 1) * LARGEST);
@@ -77,7 +77,7 @@ static void receive_sequence(int from, bool posted)
 	free(buf);
 }
 
-/* many tags, taken from the last to the first */
+/* many tags, received from the last to the first */
 static void reversed_tags(void)
 {
 	enum { TAGS = 200 };

@@ -34,7 +34,7 @@ static void sender(MPI_Datatype type, int stride, int rounds)
 		OK(MPI_Pready(2, req));
 		FAILS(MPI_Pready(2, req), MPI_ERR_ARG);
 		FAILS(MPI_Pready(PARTS, req), MPI_ERR_ARG);
-		/* the first one only when the receiver saw another */
+		/* partition 0 is ready only after another one has arrived */
 		OK(MPI_Recv(NULL, 0, MPI_INT, 1, 6, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
 		OK(MPI_Pready(0, req));
@@ -55,7 +55,7 @@ static void receiver(MPI_Datatype type, int stride, int n_parts, int rounds)
 	for (int round = 0; round < rounds; round++) {
 		memset(data, 0xff, sizeof(data));
 		OK(MPI_Start(&req));
-		flag = n_parts == 1; /* then all wait for the first one */
+		flag = n_parts == 1; /* then all data waits for partition 0 */
 		while (!flag)
 			if (!OK(MPI_Parrived(req, n_parts - 1, &flag)))
 				break;
@@ -75,7 +75,7 @@ static void receiver(MPI_Datatype type, int stride, int n_parts, int rounds)
 	OK(MPI_Request_free(&req));
 }
 
-/* an ordinary message with the same tag is none of theirs */
+/* partitioned requests do not match an ordinary message with their tag */
 static void beside(void)
 {
 	int word = 77;
@@ -118,7 +118,7 @@ static void empty(int n_sent, int n_received)
 	OK(MPI_Request_free(&req));
 }
 
-/* Nothing fits into a receive without partitions. */
+/* A message does not fit into a receive without partitions. */
 static void too_long(void)
 {
 	int word = 0;

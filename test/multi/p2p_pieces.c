@@ -2,10 +2,10 @@
 /* p2p_pieces: long messages in pieces, several at the same time, in both
  * directions
  *
- * Over sockets only some pieces are in flight at a time to a process of the
- * same host. Messages wait for the pieces of others, in any order of their
- * receives, with gaps, while messages arrive in the other direction. They end
- * when the receiving process dies.
+ * Over sockets, only some pieces to a process of the same host are in flight at
+ * a time. Pieces of a message wait for pieces of other messages. Receives are
+ * in any order, some have gaps, and messages are in flight in both directions.
+ * If the receiving process dies, its messages end.
  *
  * kill=1 the last process dies with most of its messages in flight */
 #include "mtest.h"
@@ -16,7 +16,8 @@
 
 enum { MESSAGES = 6, LONGEST = 3 << 20, ROUNDS = 3 };
 
-/* From less than a piece to many, none of them whole pieces. */
+/* Lengths from less than a piece to many pieces; no length is a multiple of a
+ * piece. */
 static int len_of(int i)
 {
 	static const int lens[MESSAGES] = { 100001, 393217, 786431, 1048577,
@@ -92,7 +93,7 @@ static void crowd(bool is_reversed)
 	free(reqs);
 }
 
-/* Unpacked into bytes two apart; and cut off. */
+/* The receiver unpacks into every second byte. Then a message is truncated. */
 static void with_gaps(void)
 {
 	int to = (mtest.rank + 1) % mtest.size, len = len_of(3), half = 200000;
@@ -124,8 +125,8 @@ static void with_gaps(void)
 	free(in);
 }
 
-/* Rank 0 sends to both others; one takes the beginning of the first message,
- * at most, and dies. */
+/* Rank 0 sends to two processes. The last one receives a part of the first
+ * message, at most, and dies. */
 static void lose_one(void)
 {
 	int last = mtest.size - 1, n = 2 * MESSAGES, n_lost = 0;

@@ -31,7 +31,7 @@ void *malloc(size_t len)
 }
 #endif
 
-/* n doubles, every step-th place. */
+/* n doubles at a distance of step doubles. */
 struct side {
 	double *at;
 	MPI_Datatype type;
@@ -60,8 +60,8 @@ static void set(struct side *side, double first)
 		side->at[i] = i % side->step ? -1 : first + i / side->step;
 }
 
-/* The first n are from set(first); the elements between and after them are
- * unchanged. */
+/* Counts wrong elements: the first n must be those of set(first), and the
+ * elements between and after them must be unchanged. */
 static int count_wrong(const struct side *side, int n, double first)
 {
 	int n_wrong = 0;
@@ -128,7 +128,7 @@ static void cut_short(int n, int to_step)
 	side_free(&in);
 }
 
-/* One is taken back, the next is received. */
+/* The first message is cancelled, the second one is received. */
 static void cancel(int n)
 {
 	struct side out = side_of(n, 2), in = side_of(n, 2);

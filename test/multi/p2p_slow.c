@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_slow: a sender whose memory is not yet available delays its message only
+/* p2p_slow: a sender whose memory is not available yet delays no other message
  *
  * A page of the sender's buffer is missing (userfaultfd). The test provides it
  * when another thread of the receiver has sent messages to itself. */
@@ -55,7 +55,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* Memory of ones, a page of which is not there. */
+/* Memory filled with ones; one page of it is missing. */
 static char *make_slow(void)
 {
 	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
@@ -102,7 +102,7 @@ static void talk_to_self(void)
 	}
 }
 
-/* Messages have passed in both directions, and the receiver waits. */
+/* Exchanges messages in both directions. */
 static void warm_up(void)
 {
 	char word[64] = { 0 };

@@ -49,8 +49,8 @@ static double receive(MPI_Datatype type, int by_hand)
 	return begun;
 }
 
-/* Block by block through the kernel would take 20 times as long; one
- * measurement may be disturbed, not all. */
+/* A copy by the kernel for each block would take 20 times as long. Other load
+ * may disturb some measurements, but not all. */
 static void compare(int block)
 {
 	double by_hand = 0, by_library = 0;

@@ -16,7 +16,7 @@ static char record[64];
 static MPI_Comm comm;
 static int right, left; /* of me in the ring */
 
-/* Bytes of tagged sends by device, of all that have at least `least`. */
+/* Bytes of the tagged sends of at least `least` bytes, by device. */
 static void carried(long least, long long *sums)
 {
 	FILE *f = fopen(record, "r");
@@ -35,8 +35,8 @@ static void carried(long least, long long *sums)
 		fclose(f);
 }
 
-/* Each device except the broken one carried its share; posts that the stand-in
- * refused count, too. */
+/* Checks that each device except the broken one carried its share. Posts that
+ * the stand-in refused count, too. */
 static void shares(int devices, int broken)
 {
 	long long sums[DEVICES] = { 0 }, all = 0;
@@ -54,7 +54,7 @@ static void shares(int devices, int broken)
 				sums[i], all);
 }
 
-/* Lengths about the cuts, there and back. */
+/* Lengths about SHORT and LONG; every process sends and receives. */
 static void lengths(void)
 {
 	static const int more[] = { -4097, -1, 0, 1, 4095, 4096 };
@@ -72,7 +72,7 @@ static void lengths(void)
 	free(in);
 }
 
-/* Many at a time, with short ones in between: none overtakes another. */
+/* Many messages at the same time, some of them short: they arrive in order. */
 static void many(void)
 {
 	MPI_Request requests[2 * MANY];
@@ -102,7 +102,8 @@ static void many(void)
 	free(in);
 }
 
-/* Every second of pairs of ints, into whole ones; then with too little room. */
+/* The sender sends every second int to a contiguous buffer, then to one that is
+ * too short. */
 static void odd(void)
 {
 	int n = LONG / 8;

@@ -35,14 +35,14 @@ static void receive_short(char *buf, int i)
 	CHECK(mtest_all(buf + room, lens[i] - room, 0x11),
 		"%d B: nothing is written past the posted buffer", lens[i]);
 
-	/* in a list only the failed one carries the error */
+	/* in a list, only the failed request has the error */
 	OK(MPI_Irecv(buf, room, MPI_BYTE, 0, i, MPI_COMM_WORLD, &req[0]));
 	OK(MPI_Irecv(buf, 1, MPI_BYTE, 0, i, MPI_COMM_WORLD, &req[1]));
 	FAILS(MPI_Waitall(2, req, st), MPI_ERR_IN_STATUS);
 	CHECK(mtest_class(st[0].MPI_ERROR) == MPI_ERR_TRUNCATE,
 		"%d B: the status of the truncated message has the error",
 		lens[i]);
-	/* the other one is complete, or reported as pending */
+	/* the other request is complete, or reported as pending */
 	if (st[1].MPI_ERROR == MPI_ERR_PENDING)
 		OK(MPI_Wait(&req[1], MPI_STATUS_IGNORE));
 	else
