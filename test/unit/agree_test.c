@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agree_test: the ranks above one in the tree of a round */
+/* agree_test: the ancestors of a rank in the tree of a round */
 #include "comm/agree.h"
 #include "core/comm.h"
 

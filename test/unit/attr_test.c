@@ -202,7 +202,8 @@ static void test_copy(void **state)
 	assert_int_equal(get(&copy, dup), 41);
 	assert_int_equal(get(&copy, never), -1);
 	weft_attrs_destroy(copy);
-	/* the fourth copy function fails: three were asked, two copied */
+	/* the fourth copy function fails: three functions were called before,
+	 * two of them copied */
 	copy = NULL;
 	seen.n_copied = 0;
 	seen.fail_copy = 4;

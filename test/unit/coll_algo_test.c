@@ -7,7 +7,7 @@
 
 /* ---- input and expected result ---- */
 
-/* The reduction of item i over the places below one. */
+/* The reduction of item i over the places below `to`. */
 static void reduced(const struct run *r, int32_t to, int64_t i, void *item)
 {
 	char one[ITEM_MAX];
@@ -527,7 +527,7 @@ static void test_reproducible(void **state)
 
 /* ---- scratch memory ---- */
 
-/* The next request of about that length gets the long memory again. */
+/* The next request for about the same length returns the same long memory. */
 static void test_scratch(void **state)
 {
 	static struct weft_vci vci;

@@ -71,7 +71,8 @@ static void sizes_follow_the_representation(void **state)
 	weft_type_put(type);
 }
 
-/* The items of a write are read back; of the last one only what is there. */
+/* Items that were written are read back. Of the last item, only the elements
+ * that the data has are changed. */
 static void external_data_is_converted_and_back(void **state)
 {
 	struct item {
@@ -97,7 +98,7 @@ static void external_data_is_converted_and_back(void **state)
 	assert_int_equal(in[2].number, 77);
 	assert_true(in[2].values[0] == 5.25);
 	assert_memory_equal(&in[2].values[1], "UUUUUUUU", 8);
-	/* from the second item on */
+	/* a read that begins at the second item */
 	memset(in, 0x55, sizeof(in));
 	move.first = 1;
 	move.count = 2;

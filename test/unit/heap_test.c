@@ -16,7 +16,7 @@ enum { HEAP_LEN = 1 << 20, N_SLOTS = 200, N_STEPS = 20000, GRAIN = 64 };
 struct account {
 	struct weft_heap heap;
 	uint16_t grains[HEAP_LEN / GRAIN];
-	size_t at[N_SLOTS], len[N_SLOTS]; /* at SIZE_MAX: the slot is empty */
+	size_t at[N_SLOTS], len[N_SLOTS]; /* at is SIZE_MAX: an empty slot */
 };
 
 static void mark(struct account *a, int slot, size_t at, size_t len, int owner)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hint_test: the table of info keys, and what objects accept of it */
+/* hint_test: the table of info keys, and the keys that objects accept */
 #include "core/hint.h"
 
 #include "base/err.h"

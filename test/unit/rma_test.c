@@ -29,7 +29,7 @@ static char mine[HEAP_LEN], theirs[HEAP_LEN];
 static struct weft_rma_pe pes[2];
 static struct weft_rma_remote remotes[2];
 
-/* As prov_cxi.c makes it. */
+/* The plan that prov_cxi.c makes. */
 static const struct weft_plan cxi = {
 	.rma_inject_len = 64,
 	.rma_max_len = 1 << 20,
@@ -45,7 +45,7 @@ static const struct weft_plan cxi = {
 	.once_flags = ONCE,
 };
 
-/* A fabric with nothing special. */
+/* The plan of a fabric without optional features. */
 static const struct weft_plan plain = {
 	.rma_inject_len = 64,
 	.rma_max_len = 1 << 20,
@@ -322,7 +322,7 @@ static void release_by_large_put(struct weft_rma_ctx *ctx)
 		weft_rma_put_nbi(ctx, mine + 512, data, 200, FAR_PE), 0);
 }
 
-/* Waited for, and not. */
+/* By a blocking and by a non-blocking put. */
 static void read_only_data_is_put_as_a_copy(void **state)
 {
 	struct weft_rma_ctx *ctx = open_on(&cxi);
@@ -350,7 +350,7 @@ static void release_by_quiet_pe(struct weft_rma_ctx *ctx)
 	assert_int_equal(weft_rma_quiet_pe(ctx, FAR_PE), 0);
 }
 
-/* One of a class that the session is not for. */
+/* An operation of a class that the session does not include. */
 static void release_by_other_class(struct weft_rma_ctx *ctx)
 {
 	add8(ctx, 512);
@@ -381,7 +381,7 @@ static void everything_that_waits_releases(void **state)
 	}
 }
 
-/* The other PE is far as well here. */
+/* In this test, the other PE is far, too. */
 static void quiet_pe_flushes_that_pe_only(void **state)
 {
 	struct weft_rma_ctx *ctx = open_on(&cxi);
@@ -459,7 +459,8 @@ static void a_fence_marks_the_next_operation(void **state)
 	close_it(ctx);
 }
 
-/* Without a flag for it the flush is waited for; in order, nothing is done. */
+/* If the fabric has no fence flag, a fence waits for the flush. If the fabric
+ * keeps the order of puts, a fence does nothing. */
 static void a_fence_without_flags_waits(void **state)
 {
 	struct weft_plan plan = plain;
@@ -525,7 +526,7 @@ static int mixed(struct weft_rma_ctx *ctx)
 	return err ? err : one;
 }
 
-/* Each post in turn is refused once: nothing is lost, nothing is done twice.
+/* Each post in turn is refused once: every operation takes effect exactly once.
  */
 static void refusals_are_waited_out(void **state)
 {

@@ -131,7 +131,7 @@ static void a_child_has_its_own_variables(void **state)
 	close(go[1]);
 }
 
-/* Programs started from here are not affected at all. */
+/* Programs that this process starts are not affected. */
 static void programs_can_be_started(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_memory_test: no window has the slot of another one whose members were not
- * waited for; attached memory is found until it is detached */
+/* win_memory_test: a slot is not reused if its window was freed without waiting
+ * for all members; attached memory is found until it is detached */
 #include "win/node_memory.h"
 
 #include "base/err.h"
@@ -22,7 +22,7 @@ static const struct weft_win_config config = { .flavor = WEFT_WIN_SHARED,
 	.disp_unit = 1 };
 static char bytes[4096];
 
-/* Me and another process on one node. */
+/* This process and another one on one node. */
 static int both_local(
 	struct weft_boot *boot, const uint32_t **ranks_out, size_t *n_out)
 {
@@ -54,7 +54,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The other member has this process's memory. */
+/* The record of the other member describes this process's memory. */
 static int open_window(struct weft_win *win, struct weft_win_record *mine_out)
 {
 	struct weft_win_record records[2] = { { .data_fd = -1 } };

@@ -416,5 +416,6 @@ int main(void)
 	setenv("WEFT_LOG", "error", 0);
 	failed = cmocka_run_group_tests_name("wire", tests, set_up, NULL);
 	fflush(NULL);
-	_exit(failed); /* the peers it answers to do not exist */
+	_exit(failed); /* no finalize: the peers that it would notify do not
+			  exist */
 }
