@@ -103,7 +103,8 @@ static void end(struct weft_vci *vci)
 
 /* ---- messages of other processes ---- */
 
-/* Valid values occur more often than at random. Bytes used. */
+/* Writes a record. Valid values are more frequent than by chance. Returns its
+ * length. */
 static size_t write_rec(struct fuzz_in *in, uint8_t *to)
 {
 	static const uint8_t kinds[] = { WEFT_WIRE_AM_PUT, WEFT_WIRE_AM_AMO,
@@ -161,7 +162,7 @@ static void step_record(struct fuzz_in *in)
 	job_send(k, WEFT_WIRE_RMA, 0, bytes, len);
 }
 
-/* Notes what an answer ought to do. */
+/* Stores the expected effect of an answer. */
 static void expect(
 	uint32_t k, const struct weft_wire_am_reply *rec, size_t data_len)
 {

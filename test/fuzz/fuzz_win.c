@@ -89,7 +89,7 @@ struct rec {
 	uint32_t len;
 };
 
-/* Sound values are more frequent than by chance. */
+/* Valid values are more frequent than by chance. */
 static struct rec read_rec(struct fuzz_in *in)
 {
 	static const uint16_t types[] = { 0x247, 0x20a, 0x209, 0x20c, 0x208,
@@ -140,7 +140,7 @@ static struct rec read_rec(struct fuzz_in *in)
 	return (struct rec){ rec, len };
 }
 
-/* As the origin's side encodes it, or as it does not. Bytes used. */
+/* Writes a record, with a valid or an invalid encoding. Returns its length. */
 static size_t write_rec(struct fuzz_in *in, uint8_t *to)
 {
 	struct rec rec = read_rec(in);
@@ -176,7 +176,7 @@ static void step_record(struct fuzz_in *in)
 	job_send(k, WEFT_WIRE_WIN, job.comm->ctx + (cut == 200), bytes, len);
 }
 
-/* Long data, perhaps for what was announced. */
+/* Sends long data, for an announced record or for none. */
 static void step_data(struct fuzz_in *in)
 {
 	uint32_t k = 1 + fuzz_u8(in) % (JOB - 1);
