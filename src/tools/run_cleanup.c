@@ -77,8 +77,8 @@ static void clean_up(
 {
 	for (size_t i = 0; i < n; i++)
 		kill(-pgids[i], SIGKILL);
-	/* processes that left their group; repeated for those that fork
-	 * meanwhile */
+	/* kills processes that left their group; repeated, because they may
+	 * fork meanwhile */
 	for (int i = 0; i < KILL_ROUNDS && kill_marked(mark); i++)
 		usleep(ROUND_US);
 	weft_run_dir_remove(dir);

@@ -10,7 +10,7 @@
 
 enum { MPIR_DEBUG_SPAWNED = 1, MPIR_DEBUG_ABORTING = 2 };
 
-/* The names and types are those of the interface. A debugger writes
+/* The names and types are those of the MPIR interface. A debugger writes
  * MPIR_being_debugged. A debugger only tests whether the last three exist. They
  * mean: mpiexec is no process of the job, the debugger need not attach to all
  * processes, and it acquires the processes before main(). */

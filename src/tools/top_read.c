@@ -194,9 +194,9 @@ static bool add_open_counters(
 	return true;
 }
 
-/* An object that closes meanwhile moves its counters to the closed ones: if
- * these change, the reading is repeated. Without a consistent reading, the last
- * values remain. */
+/* An object that closes meanwhile adds its counters to the sums of closed
+ * objects. If these sums change, the reading is repeated. Without a consistent
+ * reading, the values of the former call remain. */
 static bool read_counters(struct weft_top_proc *proc)
 {
 	const size_t n = weft_counter_count();
@@ -322,8 +322,8 @@ static uid_t user_of(pid_t pid, bool *is_there_out)
 
 /* ---- find ---- */
 
-/* True if a link of /proc/PID/fd can be that of a page: of a memfd, or of an
- * unnamed file where memfd_create is forbidden. */
+/* True if a link of /proc/PID/fd can refer to a page. The page is a memfd, or
+ * an unnamed file where memfd_create is forbidden. */
 static bool is_page_link(const char *path)
 {
 	char to[128];
