@@ -142,7 +142,8 @@ static void run_cycles(
 	report_cycles(b, kind, cycles, n);
 }
 
-/* While a session stays open: new ones, and what they are compared with. */
+/* Measures new sessions while another one stays open, and a barrier for
+ * comparison. */
 static void run_kept(struct bench *b, double (*cycles)[N_STEPS])
 {
 	MPI_Session outer;
