@@ -24,7 +24,7 @@ static void check_text(int rc, const char *mine, const char *other)
 		want, text);
 }
 
-/* rank 1's message is sent before or after rank 1 posts its receive */
+/* rank 0 sends to rank 1 before or after rank 1 posts its receive */
 static void line_up(void)
 {
 	char token = 0;

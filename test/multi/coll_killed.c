@@ -462,9 +462,9 @@ static int is_right(const struct round *r, int call)
 
 /* ---- creation of communicators ---- */
 
-/* A communicator that was created is usable by its members, or its calls fail.
- * It contains the failed process. Of a communicator without that process, some
- * members may have none, and the members do not agree on that. */
+/* Creates a communicator that includes the failed process. Calls on it succeed
+ * or fail. Without the failed process, some members could have the communicator
+ * while others have none. */
 static int create(const struct round *r)
 {
 	MPI_Comm made = MPI_COMM_NULL;
@@ -598,8 +598,8 @@ static void arm(const struct round *r)
 		OK(pthread_create(&thread, NULL, die_later, &us));
 }
 
-/* True for the class of an error that the death explains. A send is PENDING if
- * its receiver left first. */
+/* True if the death explains an error of this class. A send is PENDING if its
+ * receiver left first. */
 static int is_of_death(const struct round *r, int rc)
 {
 	int class = mtest_class(rc);

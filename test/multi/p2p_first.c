@@ -12,7 +12,7 @@
 
 static int n_asked;
 
-/* PMIx's, with the types that a caller here needs not know */
+/* PMIx_Get_nb() of PMIx, with types that need no header of PMIx */
 typedef int get_nb_fn(const void *proc, const char *key, const void *info,
 	size_t n, void *fn, void *arg);
 get_nb_fn PMIx_Get_nb;

@@ -10,7 +10,8 @@ struct edges {
 	int sources[NEIGHBORS * N_MAX], dests[NEIGHBORS * N_MAX];
 };
 
-/* Any graph, edges to oneself and several of one pair included. */
+/* A random graph. It may have edges from a place to itself, and several edges
+ * between two places. */
 static void draw_graph(struct edges *edges, int32_t n, uint64_t seed)
 {
 	memset(edges, 0, (size_t)n * sizeof(*edges));

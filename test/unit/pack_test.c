@@ -114,7 +114,7 @@ static void test_unpack_anywhere(void **state)
 			assert_int_equal(weft_unpack(s.type, s.count, mine.buf,
 						 skip, src, len),
 				len);
-			/* nothing but the data was touched */
+			/* only bytes of the data have changed */
 			assert_memory_equal(mine.mem, s.area.mem, mine.len);
 		}
 		free(src);
