@@ -527,7 +527,8 @@ static void differ(MPI_Comm comm, int me, int size, int late)
 		"MPI_Allreduce", "MPI_Allreduce");
 	if (is_other == late)
 		mtest_linger(5);
-	if (is_other) { /* these wait for messages that no process sends */
+	if (is_other) { /* both collectives wait for messages that no process
+			   sends */
 		OK(MPI_Igather(
 			&x, 1, MPI_INT, y, 1, MPI_INT, me, comm, &request));
 		says(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Gather",

@@ -22,7 +22,7 @@ static void beside_others(MPI_Request *request, char *kept)
 	for (int round = 0; round < 6; round++) {
 		memset(kept, mtest.rank ? 0 : 5 + round, LEN);
 		memset(other, mtest.rank ? 0 : 99, LEN);
-		if (mtest.rank == 0) /* they may start in any order */
+		if (mtest.rank == 0) /* the two may start in any order */
 			OK(MPI_Start(request));
 		OK(MPI_Ibcast(other, LEN, MPI_BYTE, 0, MPI_COMM_WORLD, &req));
 		if (mtest.rank)

@@ -35,9 +35,9 @@ struct kind {
 	const char *name;
 	MPI_Datatype type;
 	size_t size;   /* bytes of data */
-	size_t extent; /* bytes from one to the next */
+	size_t extent; /* bytes from one item to the next */
 	size_t first;  /* bytes of the first member */
-	size_t second; /* where the int of a pair is; 0 if no pair */
+	size_t second; /* offset of the int of a pair; 0: no pair */
 };
 
 #define PLAIN(type_name, c)                                               \
