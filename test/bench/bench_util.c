@@ -45,7 +45,8 @@ static double run_once(
 }
 
 /* Connections, page faults and a pipe that fills must not count as the speed of
- * the workload. Repeats it while each repetition is clearly faster. */
+ * the workload. Repeats the workload while each repetition is clearly faster
+ * than the former ones. */
 static void warm_up(struct bench *b, bench_run_fn run, size_t len)
 {
 	double best = run_once(b, run, len, WARM_ITERS), seconds;
