@@ -268,7 +268,7 @@ static void step_request(struct fuzz_in *in)
 	weft_vci_lock(&weft_proc.vci);
 }
 
-/* A process that waits for its answer gets it. */
+/* A process fails, and operations that wait for its answers end. */
 static void step_kill(struct fuzz_in *in)
 {
 	weft_peer_fail(peer_of(1 + fuzz_u8(in) % (JOB - 1)), WEFT_ERR_PEER);
