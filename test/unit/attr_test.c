@@ -137,7 +137,7 @@ static void test_wrong_key(void **state)
 	assert_null(attrs);
 }
 
-/* A freed key lives as long as an attribute has it. */
+/* A freed key exists until no attribute uses it. */
 static void test_freed_key(void **state)
 {
 	struct weft_attrs *attrs = NULL;

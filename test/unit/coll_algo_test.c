@@ -132,7 +132,7 @@ static void fill(struct run *r)
 
 /* ---- a run ---- */
 
-/* All members have the same case, as far as the choice depends on it. */
+/* True if the algorithm supports the case at all members, which must agree. */
 static bool can_all(struct run *r)
 {
 	const struct weft_coll_algo *chosen = NULL;

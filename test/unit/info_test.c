@@ -174,7 +174,8 @@ static void test_handlers(void **state)
 
 	(void)state;
 	weft_errh_set(&slot, errh);
-	weft_errh_put(errh); /* the user frees; the object still has it */
+	weft_errh_put(errh); /* the user frees the handle; the slot still refers
+				to it */
 	assert_ptr_equal(weft_table_get(&weft_errhs, handle), errh);
 	weft_errh_set(&slot, &weft_errh_builtin[WEFT_ERRH_RETURN]);
 	assert_null(weft_table_get(&weft_errhs, handle));

@@ -183,7 +183,7 @@ static bool is_unsigned(unsigned v)
 	static const unsigned all[] = { 0x20c, 0x20d, 0x20e, 0x20f, 0x238,
 		0x239, 0x241, 0x245, 0x247, 0x249, 0x251, 0x259, 0 };
 
-	/* MPI_CHAR is whatever char is on this machine */
+	/* MPI_CHAR is unsigned if char is unsigned */
 	return is_in(all, v) || (v == 0x243 && CHAR_MIN == 0);
 }
 

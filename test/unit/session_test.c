@@ -24,7 +24,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Opens a session with one info key; the result of the open. */
+/* Opens a session with one info key. Returns the result of the open. */
 static int open_with(
 	const char *key, const char *value, struct weft_session **session_out)
 {

@@ -18,7 +18,8 @@
  */
 enum {
 	TAKEN = 2, /* the requesting process gets the lock */
-	/* it releases the lock; the waiting process requests it by then */
+	/* the holder releases the lock, which the waiting process has requested
+	 * by then */
 	FREE = 40,
 	LATE = 100, /* a wait that only ends by itself would begin here */
 };

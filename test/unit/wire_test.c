@@ -365,8 +365,8 @@ static void plausible_messages_break_nothing(void **state)
 	free(data);
 }
 
-/* Messages of an excluded process are dropped, whatever their cookie. A process
- * that treats this one as failed fails here. */
+/* Messages of an excluded process are dropped, whatever their cookie. If a
+ * process treats this one as failed, this process treats it as failed, too. */
 static void the_excluded_are_dropped(void **state)
 {
 	uint64_t before = weft_proc.vci.counters.dropped;
