@@ -15,12 +15,13 @@
 struct weft_win_record {
 	int32_t err; /* 0, or the error of this member */
 	int32_t pid;
-	int32_t state_fd;  /* -1: no shared memory */
-	int32_t data_fd;   /* -1: not shared */
-	uint64_t owner;	   /* of both files: weft_share_owner() */
-	uint64_t data_at;  /* offset of the data in data_fd */
-	uint64_t kept_len; /* length of a file that is kept; 0: it may be closed
-			    */
+	int32_t state_fd; /* -1: no shared memory */
+	int32_t data_fd;  /* -1: not shared */
+	uint64_t owner;	  /* of both files: weft_share_owner() */
+	uint64_t data_at; /* offset of the data in data_fd */
+	/* length of data_fd, if this member keeps the file open until it exits;
+	 * else 0 */
+	uint64_t kept_len;
 	uint64_t probe_addr, probe_value; /* as in struct weft_shm_bc */
 	uint64_t base;
 	uint64_t size;
@@ -33,13 +34,15 @@ struct weft_win_record {
 int weft_win_memory_open(struct weft_win *win,
 	const struct weft_win_config *config, struct weft_win_record *record);
 
-/* Creates the targets of this node's members. It is no error if memory cannot
- * be mapped: other methods access it. */
+/* Creates the targets of this node's members, and maps their memory. If the
+ * memory of a member cannot be mapped, its target gets another access method,
+ * and the call returns 0. */
 int weft_win_memory_reach(
 	struct weft_win *win, const struct weft_win_record *records);
 
-/* SHARED: rank 0 allocates the data of all in one piece (_make), publishes
- * *fd_out, and all members map it (_map). */
+/* For a SHARED window. At rank 0, _make allocates one contiguous file with the
+ * memory of all members. Rank 0 publishes *fd_out. All members map the file by
+ * _map. */
 int weft_win_memory_make(struct weft_win *win,
 	const struct weft_win_config *config,
 	const struct weft_win_record *records, int *fd_out);
@@ -50,8 +53,8 @@ int weft_win_memory_map(struct weft_win *win,
 /* Called when all members have mapped the data: closes its file. */
 void weft_win_memory_settle(struct weft_win *win);
 
-/* Called if members may still access the memory, because a member failed. No
- * other window of this process will use the memory. */
+/* Called if a member has failed, so that members may still access the memory.
+ * The memory of this window is never reused for another window. */
 void weft_win_memory_abandon(struct weft_win *win);
 
 void weft_win_memory_close(struct weft_win *win);
@@ -61,9 +64,9 @@ void weft_win_memory_close(struct weft_win *win);
 void weft_win_mem_find(
 	const void *base, size_t len, struct weft_win_record *record);
 
-/* map_cache.c. Maps a file of another process that exists as long as that
- * process. NULL: it cannot be mapped. The caller puts each mapping once. Any
- * thread. */
+/* map_cache.c. Maps a file that another process keeps open until it exits, or
+ * returns the cached mapping. NULL: the file cannot be mapped. The caller
+ * releases each result by weft_win_mapped_put(). Any thread. */
 struct weft_win_mapped {
 	char *base;
 	/* ---- private to map_cache.c ---- */
@@ -74,8 +77,8 @@ struct weft_win_mapped {
 };
 struct weft_win_mapped *weft_win_mapped_get(
 	uint64_t proc, uint64_t owner, int fd, size_t len);
-/* The same for any file, without the cache, from a multiple of the page size
- * on. NULL with WEFT_ERR_PEER described. */
+/* Maps len bytes of any file, without the cache. `at` is the offset in the
+ * file, a multiple of the page size. NULL with WEFT_ERR_PEER described. */
 struct weft_win_mapped *weft_win_mapped_once(
 	uint64_t owner, int fd, size_t at, size_t len);
 void weft_win_mapped_put(struct weft_win_mapped *mapped);

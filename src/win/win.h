@@ -89,8 +89,8 @@ struct weft_win {
 	size_t size;
 	int64_t disp_unit;
 	bool has_no_locks;
-	bool is_unified; /* MPI_WIN_UNIFIED: accesses of others become visible
-			    without a call */
+	bool is_unified; /* MPI_WIN_UNIFIED: loads of this process see the
+			    accesses of other members without a call */
 	char name[WEFT_WIN_NAME_MAX];
 	/* private to core/attr.c, core/info.c, core/errh.c */
 	struct weft_attrs *attrs;
@@ -103,7 +103,7 @@ struct weft_win {
 	uint8_t access;			   /* enum weft_win_access_epoch */
 	bool is_exposed;		   /* between post and wait */
 	bool is_nocheck;   /* lock_all with NOCHECK: no lock is acquired */
-	bool has_remote;   /* the memory of a member is reached by messages */
+	bool has_remote;   /* messages access the memory of some member */
 	bool is_uniform;   /* all members have the same size and disp_unit */
 	bool polls_states; /* members read each other's weft_win_state */
 	bool uses_rma;	   /* puts and gets to other nodes may be RDMA */
@@ -118,8 +118,8 @@ struct weft_win {
 		*state; /* of this process; shared within the node */
 	struct weft_progress_user
 		*progress;	  /* progress thread of the VCI, or NULL */
-	struct weft_link waiters; /* requests by message for this process's
-				     lock; VCI's lock */
+	struct weft_link waiters; /* lock requests that arrived by message and
+				     are not granted; VCI's lock */
 	struct weft_progress_hook
 		waiters_hook;	   /* registered while waiters is not empty */
 	struct weft_link arrivals; /* incoming long data; VCI's lock */
@@ -131,47 +131,48 @@ struct weft_win {
 
 extern struct weft_table weft_wins;
 
-/* Installs the handlers; called when a VCI opens. */
+/* Installs the handlers of windows. Called when a VCI opens. */
 void weft_win_open(struct weft_vci *vci);
 
-/* Closes the RMA domain, which OpenSHMEM uses, too. Called when the process
- * exits. */
+/* Closes the RMA domain, which windows and OpenSHMEM share. Called when the
+ * process exits. */
 void weft_win_rma_close(void);
 
-/* Collective over comm, an intracommunicator; fails at all members or at none.
- * WEFT_ERR_RMA_SHARED: the flavor is SHARED, and the members share no memory.
- */
+/* Collective over comm, an intracommunicator. If the call fails at one member,
+ * it fails at all. WEFT_ERR_RMA_SHARED: the flavor is SHARED, and the members
+ * share no memory. */
 int weft_win_create(struct weft_comm *comm,
 	const struct weft_win_config *config, struct weft_win **win_out);
 
-/* Collective; waits until no member accesses the window any more. The window is
- * freed even if an error is returned. The caller has called
- * weft_win_may_free(). */
+/* Collective. Waits until no member accesses the window any more. Frees the
+ * window even if it returns an error. The caller has called weft_win_may_free()
+ * before. */
 int weft_win_free(struct weft_win *win);
 
-/* WEFT_ERR_RMA_SYNC inside an epoch. */
+/* 0, or WEFT_ERR_RMA_SYNC if an epoch of the window is open. */
 int weft_win_may_free(const struct weft_win *win);
 
 /* Sets the name of the window, which messages about it print. */
 void weft_win_name(struct weft_win *win, const char *name);
 
-/* For memory of a process of this node that is not mapped (CREATE): the longest
- * put or get, in bytes, that is sent as an active message. The kernel copies
- * longer ones. 0 if processes share cores, because the target may not be
- * running. */
+/* The longest put or get, in bytes, that is sent as an active message to a
+ * member of this node whose memory is not mapped (CREATE). The kernel copies
+ * longer puts and gets. The limit is 0 if processes share cores, because the
+ * target may not be running. */
 int64_t weft_win_message_max(bool shares_cores);
 
-/* The address at which rank's memory is mapped here. rank WEFT_PROC_NULL: the
- * lowest rank that exposes memory. *base_out is NULL and *size_out 0 when it is
- * not mapped. WEFT_ERR_RMA_FLAVOR for a dynamic window. */
+/* Returns the address at which this process maps the memory of rank.
+ * WEFT_PROC_NULL selects the lowest rank that exposes memory. If that memory is
+ * not mapped, *base_out is NULL and *size_out is 0. WEFT_ERR_RMA_FLAVOR for a
+ * dynamic window. */
 int weft_win_query(struct weft_win *win, int32_t rank, size_t *size_out,
 	int64_t *disp_unit_out, void **base_out);
 
-/* Allocates memory that other processes of the node can map, so that a window
- * of it (CREATE) is as fast as one of ALLOCATE. Falls back to private memory,
- * without WEFT_SHM for example. align: a power of two. NULL with an error
- * described. weft_win_mem_free() accepts NULL and memory of malloc(), too. Any
- * thread. */
+/* Allocates memory for MPI_Alloc_mem. Other processes of the node can map it,
+ * so a CREATE window on this memory is as fast as an ALLOCATE window. Falls
+ * back to private memory, for example if WEFT_SHM is off. align is a power of
+ * two. Returns NULL with an error described. weft_win_mem_free() also accepts
+ * NULL and memory of malloc(). Any thread. */
 void *weft_win_mem_alloc(size_t len, size_t align);
 void weft_win_mem_free(void *base);
 
@@ -189,11 +190,12 @@ struct weft_win_buf {
 	const struct weft_type *type;
 };
 
-/* One access to rank's memory: count items of type, disp units from its base
- * (dynamic: the address). */
+/* One access to the window memory of rank. The target data is count items of
+ * type. They begin disp displacement units after the base; in a dynamic window,
+ * disp is their address. */
 struct weft_win_access {
 	struct weft_win_buf origin; /* of a get: the destination */
-	struct weft_win_buf result; /* of an access that fetches */
+	struct weft_win_buf result; /* of an access that returns former data */
 	int32_t rank;
 	int64_t disp;
 	int64_t count; /* of items at the target */
@@ -203,18 +205,23 @@ struct weft_win_access {
 };
 
 /* An access may be incomplete on return. WEFT_ERR_RMA_SYNC: no epoch allows
- * accesses to rank. WEFT_ERR_RMA_RANGE: the access is outside of rank's memory,
- * if this process knows its size. req_out may be NULL. Otherwise the epoch must
- * be passive, and the caller owns one reference of *req_out. The request is
+ * accesses to rank. WEFT_ERR_RMA_RANGE: the access is outside of the memory of
+ * rank. Without that memory's size, this process leaves the check to the
+ * target.
+ *
+ * req_out is NULL for a call without a request. Otherwise the epoch must be
+ * passive, and the caller owns one reference of *req_out. The request is
  * complete when origin may be reused and result is stored. */
 int weft_win_put(struct weft_win *win, const struct weft_win_access *access,
 	struct weft_req **req_out);
 int weft_win_get(struct weft_win *win, const struct weft_win_access *access,
 	struct weft_req **req_out);
-/* result.type NULL: nothing is fetched. NO_OP ignores origin. */
+/* If result.type is NULL, the former data is not returned. NO_OP ignores
+ * origin. */
 int weft_win_accumulate(struct weft_win *win,
 	const struct weft_win_access *access, struct weft_req **req_out);
-/* One item of a predefined type: origin, result and target have count 1. */
+/* These calls access one item of a predefined type. The counts of origin,
+ * result and target are 1. */
 int weft_win_fetch_and_op(
 	struct weft_win *win, const struct weft_win_access *access);
 int weft_win_compare_and_swap(
@@ -241,13 +248,14 @@ int weft_win_unlock(struct weft_win *win, int32_t rank);
 int weft_win_lock_all(struct weft_win *win, unsigned asserts);
 int weft_win_unlock_all(struct weft_win *win);
 
-/* Waits until the accesses to rank are complete, at the origin and at the
- * target. flush_local waits for the origin only: its buffers may be reused, and
- * results are stored. rank WEFT_PROC_NULL: all members. */
+/* Waits until the accesses to rank are complete at the origin and at the
+ * target. flush_local waits until they are complete at the origin: buffers may
+ * be reused, and results are stored. WEFT_PROC_NULL selects all members. */
 int weft_win_flush(struct weft_win *win, int32_t rank);
 int weft_win_flush_local(struct weft_win *win, int32_t rank);
 
-/* Orders plain loads and stores with others' accesses; makes progress. */
+/* Orders loads and stores of this process with accesses of other members. Makes
+ * progress. */
 int weft_win_sync(struct weft_win *win);
 
 #endif

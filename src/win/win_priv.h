@@ -25,8 +25,8 @@ enum weft_win_access_epoch {
 /* The method of accesses to a member's memory. */
 enum weft_win_method {
 	WEFT_WIN_MAPPED, /* by loads and stores */
-	WEFT_WIN_COPIED, /* of this node: the kernel copies long data, messages
-			    transfer the rest */
+	WEFT_WIN_COPIED, /* on this node: the kernel copies long data, and
+			    active messages transfer short data */
 	WEFT_WIN_BY_AM,	 /* by active messages */
 };
 
@@ -37,7 +37,7 @@ enum {
 	WEFT_WIN_WANTED = 1 << 29,
 };
 
-/* Members of a window that poll each other's state, at most. */
+/* The largest window whose members poll each other's state. */
 enum { WEFT_WIN_POLLED_MAX = 16 };
 
 enum weft_win_notice { WEFT_WIN_POST, WEFT_WIN_COMPLETE, WEFT_WIN_NOTICES };
@@ -48,8 +48,9 @@ struct weft_win_state {
 	_Alignas(WEFT_CACHE_LINE) atomic_uint lock;
 	_Atomic int32_t holder; /* rank + 1 of the exclusive holder of lock */
 	atomic_uint n_fences;	/* fences that this member has started */
-	/* by member: its posts and completes for this member; only that member
-	 * writes the word */
+	/* by member: the number of MPI_Win_post and MPI_Win_complete calls of
+	 * that member that concern this one; only that member writes the word
+	 */
 	_Alignas(WEFT_CACHE_LINE)
 		atomic_uint n_notices[WEFT_WIN_NOTICES][WEFT_WIN_POLLED_MAX];
 };
@@ -84,9 +85,10 @@ struct weft_win_target {
 	int64_t disp_unit;
 	struct weft_link opened; /* is_open: in the window's list */
 	struct weft_win_lock_use lock;
-	/* notices of the member that arrived by message; notices that a start
-	 * or a wait of this process has used */
+	/* notices of the member that arrived by message */
 	atomic_uint n_notices[WEFT_WIN_NOTICES];
+	/* notices of the member that MPI_Win_start or MPI_Win_wait of this
+	 * process has consumed */
 	uint32_t n_taken[WEFT_WIN_NOTICES];
 
 	/* for members of this node; otherwise NULL */
@@ -100,49 +102,51 @@ struct weft_win_target {
 	/* VCI's lock */
 	struct weft_am_channel am;
 	uint32_t n_long_accs; /* incomplete accumulates with long data */
-	uint32_t n_short;     /* short accesses queued since a flush */
-	bool is_burst;	      /* several accesses preceded that flush */
-	struct weft_win_remote *remote; /* owned; NULL: its registration was not
-					  requested yet */
-	unsigned granted; /* this process's lock, as the member holds it by
-			     message: 0, 1 (shared) or EXCLUSIVE */
+	uint32_t n_short;     /* short accesses queued since the last flush */
+	bool is_burst;	      /* several were queued before the last flush */
+	struct weft_win_remote *remote; /* owned; NULL: the member's
+					  registration was not requested yet */
+	unsigned granted; /* lock of this process that the member has acquired
+			     by message: 0 (none), 1 (shared) or EXCLUSIVE */
 	struct weft_win_waiter *waiter; /* the member's request for this
 					   process's lock, or NULL */
 };
 
 enum { WEFT_WIN_LONG = 8192 };
 
-/* Elements of an update as arrays, `basic->extent` apart. */
+/* The operands and the former elements of an accumulate, as arrays. Consecutive
+ * elements are `basic->extent` bytes apart. */
 struct weft_win_elements {
 	const struct weft_type *basic;
 	int64_t n;
 	const char *in; /* operands of the origin; NULL: NO_OP */
-	void *owned;	/* in, if it is a copy; or NULL */
-	char *old;	/* owned: former elements; NULL: not fetched */
+	void *owned;	/* equal to in, if in is an allocated copy; or NULL */
+	char *old;	/* owned: former elements; NULL: not requested */
 };
 
-/* An access that consists of active messages, its parts. Complete when all
- * parts are. Created by win_op.c, destroyed with the last part. VCI's lock. */
+/* An access that is divided into parts: active messages or RDMA operations. The
+ * access is complete when all its parts are complete. Created by win_op.c,
+ * destroyed with the last part. VCI's lock. */
 struct weft_win_whole {
 	uint32_t n_parts;
 	int err;
 	struct weft_req *req; /* referenced; NULL: it has no request */
 	struct weft_win_elements elements; /* of an accumulate */
-	struct weft_win_buf result; /* of elements; its type referenced */
+	struct weft_win_buf result; /* of elements; its type is referenced */
 };
 
-/* An incomplete operation: a part of an access, or a request for an answer.
- * VCI's lock. */
+/* An incomplete operation: a part of an access, or a record that only requests
+ * an answer. VCI's lock. */
 struct weft_win_op {
 	struct weft_am_op am;
 	struct weft_win_whole *whole; /* NULL: no part of an access */
-	bool is_long;		      /* its data is a message of its own */
+	bool is_long;		      /* the data is a separate message */
 	bool is_long_acc;
 	struct weft_op fabric;	/* used if am.is_fabric */
 	struct weft_win_buf to; /* destination of data that is unpacked at the
-			       end; its type referenced */
+			       end; its type is referenced */
 	void *staging;		/* owned */
-	size_t pos, len;	/* of its data within the access */
+	size_t pos, len;	/* of the part's data within the access */
 };
 
 static inline struct weft_win *weft_win_of_channel(
@@ -185,8 +189,8 @@ int weft_win_fill(struct weft_win *win, struct weft_comm *comm,
 	const struct weft_win_config *config);
 void weft_win_adopt_locked(struct weft_win *win);
 
-/* members.c. The window of a message, or NULL if its sender is not the member
- * that the head names. */
+/* members.c. The window of a message, or NULL if the sender of the message is
+ * not the member that the head names. */
 struct weft_win *weft_win_of(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head);
 /* Returns the member, and creates it on first use. NULL with an error
@@ -198,16 +202,16 @@ void weft_win_detach_all(struct weft_win *win);
 /* Opens the target if the epoch allows accesses to it. 0 or WEFT_ERR_RMA_SYNC.
  */
 int weft_win_target_open(struct weft_win *win, struct weft_win_target *target);
-/* Byte offset of an access from the target's base; WEFT_ERR_RMA_RANGE outside
- * its memory. */
+/* Sets *at_out to the byte offset of an access from the target's base.
+ * WEFT_ERR_RMA_RANGE: the access is outside of the target's memory. */
 int weft_win_target_range(const struct weft_win_target *target,
 	const struct weft_win_access *access, int64_t *at_out);
-/* Adds the member and the window to an error. */
+/* Adds the member and the window to the description of err. Returns err. */
 int weft_win_of_target(const struct weft_win *win,
 	const struct weft_win_target *target, int err);
-/* Returns the address of bytes [at, at + len) beyond disp units in the memory
- * of this process. NULL with an error described: they are outside of the
- * window. VCI's lock held for dynamic windows. */
+/* Returns the address of len bytes in the window memory of this process. They
+ * begin `at` bytes after displacement disp. NULL with an error described: the
+ * bytes are outside of the window. VCI's lock held for dynamic windows. */
 char *weft_win_place(
 	const struct weft_win *win, int64_t disp, int64_t at, uint64_t len);
 
@@ -216,8 +220,8 @@ int weft_win_close_epoch(struct weft_win *win);
 /* win_lock.c */
 bool weft_win_try_lock(
 	struct weft_win_state *state, bool is_exclusive, int32_t rank);
-/* Sets WEFT_WIN_WANTED: processes that want a shared lock, or have just
- * released the lock, wait. */
+/* Sets WEFT_WIN_WANTED. While it is set, no shared lock is granted, and a
+ * process that requests the lock waits for some rounds before it tries. */
 void weft_win_want_lock(struct weft_win_state *state);
 void weft_win_drop_lock(struct weft_win_state *state, bool is_exclusive);
 /* Acquires the lock of a member of this node; blocks. */
@@ -228,7 +232,7 @@ void weft_win_stripe_drop(weft_win_stripes *stripes, uint64_t address);
 
 /* node_memory.c */
 struct weft_win_record;
-/* The stripes of this process, which exist while there is a window. */
+/* The stripes of this process. They exist while this process has a window. */
 weft_win_stripes *weft_win_my_stripes(void);
 pid_t weft_win_my_pid(void);
 /* update.c: elements of a predefined type, `basic->extent` bytes apart at the
@@ -237,17 +241,17 @@ struct weft_win_update {
 	const struct weft_redop *op;
 	const struct weft_type *basic;
 	const char *in; /* NULL: NO_OP */
-	char *old;	/* former elements; NULL: not fetched */
+	char *old;	/* former elements; NULL: not requested */
 	int64_t n;
 	weft_redop_kernel_fn
 		*kernel; /* weft_redop_kernel() of op and basic, or NULL */
 };
-/* Updates one element at `place`, which has the address `there` in the process
- * that owns the memory. */
+/* Updates one element at `place`. `there` is the address of the element in the
+ * process that owns the memory. */
 void weft_win_update(const struct weft_win_update *update, char *place,
 	uint64_t there, weft_win_stripes *stripes);
-/* The same for n_runs runs of n elements each, `stride` bytes apart. Elements
- * in the page of the previous element use the stripe that is held. */
+/* Updates n_runs runs of n elements each, `stride` bytes apart. If consecutive
+ * elements are in one page, the call keeps the stripe locked between them. */
 struct weft_win_hold {
 	weft_win_stripes *stripes;
 	bool is_held;
@@ -266,7 +270,8 @@ void weft_win_swap(const struct weft_type *type, const void *compare,
 /* win_target.c: the target's side */
 void weft_win_waiters_open(struct weft_win *win);
 void weft_win_waiters_free(struct weft_win *win);
-/* Discards incoming long data. */
+/* Detaches the window from long data whose receive is not complete. The data is
+ * dropped. */
 void weft_win_arrivals_forget(struct weft_win *win);
 
 /* win_origin.c: the origin's side */
@@ -278,48 +283,54 @@ int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
 int weft_win_am_compare_and_swap(struct weft_win *win,
 	struct weft_win_target *target, const struct weft_win_access *access);
 
-/* win_send.c: posts records, requests locks by message, and ends epochs */
+/* win_send.c: posts the queued records, requests locks by message, and ends
+ * epochs */
 int weft_win_am_post(struct weft_win *win, struct weft_win_target *target);
-/* Waits until all accesses so far are complete at the origin and, unless
- * is_local, at the target. */
+/* Waits until all earlier accesses are complete at the origin and, unless
+ * is_local is set, at the target. */
 int weft_win_am_flush(
 	struct weft_win *win, struct weft_win_target *target, bool is_local);
-/* Opens a lock epoch for a member that messages reach. The first access
- * requests the lock. */
+/* Opens a lock epoch for a member that is accessed by messages. The first
+ * access requests the lock. */
 void weft_win_am_lock(struct weft_win *win, struct weft_win_target *target,
 	bool is_exclusive);
 /* Completes all accesses to the member, and releases its lock. */
 int weft_win_am_unlock(struct weft_win *win, struct weft_win_target *target);
-/* Ends a started epoch: notifies the target, and waits for data to return. */
+/* Ends an epoch of MPI_Win_start: notifies the target, and waits for the data
+ * of gets. */
 int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target);
 
-/* Called after the last record of an access without its own answer: posts the
- * queue. Before that, requests an answer if no pending operation has one. Here
- * and below: VCI's lock held, and released meanwhile. */
+/* Called after the last record of an access whose records request no answer.
+ * Appends a FLUSH if weft_win_needs_answer() is true, and posts the queue.
+ * VCI's lock held, here and below; the call may release it while it waits. */
 int weft_win_am_end(struct weft_win *win, struct weft_win_target *target);
-/* Sends a record without data that is answered; the answer has data for `to`,
- * or (NULL) none. The id of the record is set before the lock is released. */
+/* Sends a record without data that requests an answer. The data of the answer
+ * is stored in `to`; NULL: the answer has no data. Sets the id of the record
+ * before the call releases the lock. */
 int weft_win_am_request(struct weft_win *win, struct weft_win_target *target,
 	struct weft_wire_am *rec, const struct weft_win_buf *to);
-/* True if an access without its own answer must request one. */
+/* True if an access that needs no answer for itself must request one, because
+ * no pending operation will confirm it. */
 bool weft_win_needs_answer(
 	const struct weft_win *win, const struct weft_win_target *target);
 /* True if records may stay in the queue until the next message. */
 bool weft_win_may_keep(struct weft_win *win, struct weft_win_target *target);
-/* Waits for the lock of the epoch. Requests it first if no record has, as
- * before an RDMA access. */
+/* Waits until the lock of the epoch is granted. Requests the lock first, if no
+ * record has requested it. Called before an RDMA access. */
 int weft_win_am_acquire(struct weft_win *win, struct weft_win_target *target);
 
-/* win_runs.c. Called for a series of runs of the target's memory: at, n, pos,
- * n_runs and stride of a record, which the function may change. Runs of a
- * series of several are short, and have WEFT_WIRE_AM_RUNS_MAX bytes at most. */
+/* win_runs.c. Called with a series of runs of the target's memory: runs of one
+ * length at one distance. The record has disp, at, n, pos, n_runs and stride.
+ * The function may change the record. A series of several runs has
+ * WEFT_WIRE_AM_RUNS_MAX bytes at most. */
 typedef int weft_win_run_fn(void *arg, struct weft_wire_am *rec);
-/* Moves up to max units from the front of rest to part; of several runs, at
- * least one. False: rest is empty. */
+/* Moves up to max units from the front of rest to part. A unit has `unit`
+ * bytes. A single run is divided. Several runs are not: at least one run is
+ * moved, even if it is longer than max. False: rest is empty. */
 bool weft_win_runs_cut(struct weft_wire_am *rest, uint64_t unit, uint64_t max,
 	struct weft_wire_am *part);
-/* Calls fn for all runs of bytes of an access. Long runs end where the origin's
- * type has holes. */
+/* Calls fn for all runs of bytes of an access. If the type of the origin has
+ * holes, a run has WEFT_WIRE_AM_RUNS_MAX bytes at most. */
 int weft_win_each_run(
 	const struct weft_win_access *access, weft_win_run_fn *fn, void *arg);
 /* Calls fn for all runs of the first n elements of an access. */
@@ -328,11 +339,11 @@ int weft_win_each_element(const struct weft_win_access *access,
 	void *arg);
 
 /* win_op.c: pending operations. VCI's lock held. */
-/* Creates a request whose errors are raised on the window; one reference. */
+/* Creates a request with one reference. Its errors are raised on the window. */
 struct weft_req *weft_win_req_new(struct weft_win *win);
 struct weft_win_whole *weft_win_whole_new(struct weft_req **req_out);
-/* Sets *req_out unless req_out is NULL, and completes the part that stands for
- * the call. */
+/* Sets *req_out unless req_out is NULL. Completes the part that
+ * weft_win_whole_new() counts for the calling function. */
 int weft_win_whole_begun(struct weft_win *win, struct weft_win_whole *whole,
 	struct weft_req **req_out, int err);
 /* n_left: number of answers. The operation cannot complete before
@@ -348,16 +359,16 @@ void weft_win_op_into(struct weft_win_op *op, const struct weft_win_buf *to);
  * operation ends. Returns NULL with an error described. */
 char *weft_win_op_stage(struct weft_win_op *op, const struct weft_win_buf *buf,
 	size_t pos, size_t len, bool is_put);
-/* Waits for all operations that are pending now, and returns the error of the
- * target; `what` names the call that waits. */
+/* Waits for all operations of the target that are pending now. Returns the
+ * error of the target. `what` names the call that waits. */
 int weft_win_op_wait(
 	struct weft_win *win, struct weft_win_target *target, const char *what);
 extern const struct weft_am_ops weft_win_am_ops;
 struct weft_type *weft_win_byte_type(void);
 int weft_win_no_memory(void);
 
-/* win_rma.c: RDMA of the fabric. It is no error if there is none: active
- * messages are used. No VCI's lock held. */
+/* win_rma.c: RDMA of the fabric. If the fabric has no RDMA, accesses fall back
+ * to active messages, without an error. No VCI's lock held. */
 void weft_win_rma_open(struct weft_win *win);
 /* Called when no member accesses the window any more. Here and below: VCI's
  * lock held. */
@@ -370,30 +381,31 @@ int weft_win_rma_reach(
 	struct weft_win *win, struct weft_win_target *target, bool *is_reached);
 /* True if the access should be RDMA, once *is_reached is set. */
 bool weft_win_rma_suits(const struct weft_win_access *access);
-/* Posts that access as one part of whole. */
+/* Posts an access that weft_win_rma_suits(), as one part of whole. */
 int weft_win_rma_move(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_win_whole *whole,
 	bool is_put);
-/* Completes puts without a completion of their own. */
+/* Completes the puts that were posted without a completion. */
 int weft_win_rma_flush(struct weft_win *win, struct weft_win_target *target);
 
-/* win_fence.c: the barrier of all members. True if this member may poll the
- * state of all others. */
+/* win_fence.c. True if this member may poll the state of all other members. */
 bool weft_win_may_poll_states(const struct weft_win *win);
+/* The barrier of all members of the window. */
 int weft_win_barrier(struct weft_win *win);
-/* Waits until a call of the target has increased a word to number: in its
- * state, or by a message. */
+/* Waits until a call of the target has increased *word to number. The target
+ * stores to the word in shared memory, or its message updates the word. */
 int weft_win_wait_count(struct weft_win *win,
 	const struct weft_win_target *target, const char *what,
 	const atomic_uint *word, unsigned number);
-/* Called after that: makes accesses visible that other threads of this process
- * have carried out. */
+/* Called after weft_win_wait_count(). Makes accesses visible that other threads
+ * of this process have executed for other members. */
 void weft_win_sync_threads(struct weft_win *win);
 
-/* win_notice.c: posts and completes. Notifies a target in memory. */
+/* win_notice.c: notices of MPI_Win_post and MPI_Win_complete. Counts a notice
+ * for the target, in shared memory. */
 void weft_win_notice_count(struct weft_win *win, struct weft_win_target *target,
 	enum weft_win_notice notice);
-/* Waits for a notice of the target, and uses it up. */
+/* Waits for a notice of the target, and consumes it. */
 int weft_win_notice_take(struct weft_win *win, struct weft_win_target *target,
 	enum weft_win_notice notice);
 /* True if a notice has arrived. VCI's lock held. */
@@ -408,11 +420,11 @@ struct weft_win_wait {
 	struct weft_win *win;
 	const struct weft_win_target *target;
 	const char *what; /* "MPI_Win_lock" */
-	/* a call of the target increases this to number; NULL: progress of the
-	 * target is enough to end the wait */
+	/* the wait ends when a call of the target has increased *word to
+	 * number; NULL: progress of the target suffices to end the wait */
 	const atomic_uint *word;
 	unsigned number;
-	bool is_memory; /* waits for a word of memory, which wakes no process */
+	bool is_memory; /* waits for a store, which wakes no process */
 	bool is_lock;	/* waits for a lock, which any member may hold */
 	/* ---- private to win_wait.c ---- */
 	uint32_t n_rounds;
@@ -428,8 +440,8 @@ int weft_win_wait_end(struct weft_win_wait *wait, int err);
 static inline bool weft_win_has_counted(
 	const atomic_uint *word, unsigned number)
 {
-	/* pairs with the stores of the counting processes; the difference is
-	 * signed, because the counter may wrap */
+	/* pairs with the release stores of the processes that count; the
+	 * difference is signed, because the counter may wrap */
 	unsigned its = atomic_load_explicit(word, memory_order_acquire);
 
 	return (int)(its - number) >= 0;
@@ -444,14 +456,15 @@ void weft_win_elements_free(struct weft_win_elements *elements);
 int weft_win_elements_return(const struct weft_win_elements *elements,
 	const struct weft_win_buf *result);
 
-/* A derived type whose items are nothing but elements in a row. */
+/* True if consecutive items of the type are an array of `basic` elements. */
 static inline bool weft_win_is_array(
 	const struct weft_type *type, const struct weft_type *basic)
 {
 	return type->is_contig && basic->size == basic->extent;
 }
 
-/* Arrays of one predefined type on all sides, as many here as there. */
+/* True if origin, result and target are arrays of one predefined type with the
+ * same count. NO_OP ignores the origin. */
 static inline bool weft_win_is_plain(const struct weft_win_access *access)
 {
 	const struct weft_type *type = access->type;
@@ -465,8 +478,10 @@ static inline bool weft_win_is_plain(const struct weft_win_access *access)
 						access->result.count == n));
 }
 
-/* Long data: of an access it has the tag of its id, of an answer this too, as
- * both sides count from 1. */
+/* Long data is a message whose tag is the id of its access. The tag of data
+ * that returns to the origin also has this bit. Without it, accesses of both
+ * members to each other could have equal tags, because each member counts ids
+ * from 1. */
 enum { WEFT_WIN_REPLY_TAG = 1 << 30 };
 
 #endif
