@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bc: business card, which a process publishes once and its peers read
  *
- * Published through boot under WEFT_BC_KEY when the first session opens and
- * fetched by a peer before its first message. A business card comes from
- * another process: weft_bc_read() checks it. */
+ * The first session publishes the card through boot under WEFT_BC_KEY. A peer
+ * fetches it before its first message. The content of a fetched card is not
+ * trusted: weft_bc_read() checks it. */
 #ifndef WEFT_BC_H
 #define WEFT_BC_H
 
@@ -22,15 +22,16 @@ struct weft_bc {
 	uint32_t magic;
 	uint32_t version;
 	uint32_t local_rank;
-	uint32_t name_len;	/* of a fabric name; 0: no fabric is open */
-	uint32_t n_rails;	/* names of that length that follow it */
-	int32_t node_fd;	/* of the node's table of cards (node_bc.h),
-				   in its first process; else -1 */
-	struct weft_shm_bc shm; /* pid 0: no shared memory */
-	uint8_t key[WEFT_BOOT_KEY_LEN]; /* messages to this process carry its
-					   hash */
-	char cpus[WEFT_BC_CPUS_MAX];	/* processors it may run on, as a list
-					   "0-3,8"; "": unknown */
+	uint32_t name_len; /* of a fabric name; 0: no fabric is open */
+	uint32_t n_rails;  /* further names of length name_len, one for each
+			      rail */
+	int32_t node_fd;   /* of the node's table of cards (node_bc.h),
+			      in its first process; else -1 */
+	struct weft_shm_bc shm;		/* pid 0: no shared memory */
+	uint8_t key[WEFT_BOOT_KEY_LEN]; /* of the cookies of messages to this
+					   process */
+	char cpus[WEFT_BC_CPUS_MAX]; /* processors that the process may run on,
+					as a list "0-3,8"; "": unknown */
 	uint8_t name[WEFT_BC_NAMES_MAX];
 };
 

@@ -4,11 +4,11 @@
  * A process number has its job in the upper half, so a process of another job
  * is a peer like any other, with three differences. The process manager does
  * not know it, so its business card is exchanged when a communicator with both
- * is created. It is reached over the fabric. Its messages prove a second key,
- * derived from this process's own, with which no process can pose as a member
- * of the job. Messages of other jobs are dropped until weft_foreign_bc() has
- * made the first card for them. All functions use the default VCI, with its
- * lock held. */
+ * is created. Messages to it use the fabric. The cookies of its messages use a
+ * second key, which is derived from the key of this process. With this key, a
+ * process cannot send as a member of the job. Messages of other jobs are
+ * dropped until weft_foreign_bc() has made the first card for other jobs. All
+ * functions use the default VCI, with its lock held. */
 #ifndef WEFT_FOREIGN_H
 #define WEFT_FOREIGN_H
 
@@ -43,15 +43,16 @@ static inline void weft_foreign_expect(void)
  * messages. An error is that of the fabric. */
 int weft_foreign_bc(struct weft_vci_card *bc_out);
 
-/* Sets the business card of a process of another job. A card of a known
- * process, or of this job, changes nothing. WEFT_ERR_PEER if by its card the
- * process cannot be reached. */
+/* Sets the business card of a process of another job. The card is ignored if
+ * the process has one already or belongs to this job. WEFT_ERR_PEER if the
+ * process cannot be reached by its card. */
 int weft_foreign_set_bc(uint64_t proc, const struct weft_vci_card *bc);
 
-/* Two processes of different jobs now have each other's business cards. If
- * connects must not cross (plan.connects_one_way), one of the two, is_caller,
- * connects immediately; the other one queues its messages until that, two
- * seconds at most. Does not block. Has no effect for a process of this job. */
+/* Called when this process and a process of another job have each other's
+ * business cards. If connects must not cross (plan.connects_one_way), the
+ * caller with is_caller set connects immediately. The other process queues its
+ * messages until the first message arrives, for two seconds at most. Does not
+ * block. Has no effect for a process of this job. */
 void weft_foreign_connect(uint64_t proc, bool is_caller);
 
 #endif

@@ -2,13 +2,13 @@
 /* node_bc: a table with the business cards of a node's processes, in shared
  * memory
  *
- * The first process of the node creates the table, and its business card has
- * the descriptor. Each other process requests that card from the process
- * manager before any other of the node, stores its own card in the table, and
- * reads the cards that are there. This takes n requests for a node of n
- * processes instead of n * n. A card that is missing in the table is requested
- * from the manager, so no process depends on the first one. The table is an
- * unnamed file, as in shm/share.h.
+ * The first process of the node creates the table. Its business card has the
+ * descriptor of the table. Each other process first requests that card from the
+ * process manager. Then it stores its own card in the table, and reads the
+ * other cards from the table. A node of n processes makes n requests instead of
+ * n * n. If a card is missing in the table, a process requests it from the
+ * manager, so no process depends on the first one. The table is an unnamed
+ * file, as in shm/share.h.
  *
  * A place is a process's index among those of the node (weft_boot_local_index).
  * The default VCI's lock guards all of it. */
@@ -24,7 +24,7 @@ struct weft_node_bc_entry;
 
 /* All zero: neither opened nor joined. */
 struct weft_node_bc {
-	struct weft_node_bc_entry *entries; /* n; NULL: there are none */
+	struct weft_node_bc_entry *entries; /* n; NULL: no table is mapped */
 	uint32_t n;
 	int fd; /* in the process that created the table; else -1 */
 };
@@ -33,7 +33,8 @@ struct weft_node_bc {
  * card, or -1 on failure. */
 int weft_node_bc_open(struct weft_node_bc *table, uint32_t n);
 
-/* Maps the table on the first process's business card, if it has one. */
+/* Maps the table whose descriptor is in the first process's business card, if
+ * the card has one. */
 void weft_node_bc_join(
 	struct weft_node_bc *table, const struct weft_bc *first, uint32_t n);
 

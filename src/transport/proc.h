@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* proc: the one process-wide object
  *
- * The first session opens the process manager, shared memory and the fabric;
- * they outlive the last session, so that opening the next one costs nothing,
- * and are closed when the process exits. */
+ * The first session opens the process manager, shared memory and the fabric.
+ * They stay open after the last session, so that the next session opens fast.
+ * They are closed when the process exits. */
 #ifndef WEFT_PROC_H
 #define WEFT_PROC_H
 
@@ -30,14 +30,14 @@ struct weft_proc {
 	int (*open_boot)(
 		struct weft_boot **boot_out, struct weft_boot_facts *facts_out);
 	struct weft_vci_hints vci_hints; /* set under lock while not open */
-	char near[512]; /* devices near this process, once read */
+	char near[512]; /* fabric devices near this process, once determined */
 	bool is_open;
 	bool was_open_failed;
 	atomic_int n_sessions;	/* live, the World included; set under lock */
 	uint64_t proc;		/* number of this process */
 	struct weft_boot *boot; /* guarded by VCI.lock */
 	struct weft_boot_facts facts;
-	struct weft_topo *topo;		/* NULL until core/hardware.c asks */
+	struct weft_topo *topo; /* NULL until core/hardware.c opens it */
 	struct weft_liveness *liveness; /* shared with the launcher, or NULL */
 	struct weft_vci vci;
 	/* dedicated VCIs of sessions; set under lock */
@@ -55,28 +55,28 @@ struct weft_proc {
 	struct weft_node_plan node; /* made once, when the process opens */
 	int64_t max_spin; /* empty polls before yielding or sleeping */
 	bool is_blocking; /* WEFT_WAIT=block */
-	bool sleeps;	  /* waiting threads: is_blocking; or for short times,
-			     because a cgroup's quota is below one processor
-			     for each process */
+	bool sleeps;	  /* waiting threads sleep: is_blocking; or they sleep
+			     for short times, because a cgroup's quota is below
+			     one processor for each process */
 	weft_proc_event_fn *on_event; /* set by the session room */
-	bool is_exiting; /* the job ends by message; guarded by VCI.lock */
-	struct weft_progress_hook exit_hook; /* likewise */
-	atomic_bool has_notices;	     /* notify() is due */
+	bool is_exiting; /* an EXIT message ends the job; guarded by VCI.lock */
+	struct weft_progress_hook exit_hook; /* guarded by VCI.lock */
+	atomic_bool has_notices;	     /* notify() is pending */
 	void (*notify)(void);	       /* notifies the program; no lock held */
-	struct weft_counters counters; /* of the process; under lock */
+	struct weft_counters counters; /* of the process; guarded by lock */
 	void (*wait_req)(struct weft_vci *vci, struct weft_req *req,
 		const char *call); /* core/req.h */
 };
 
 extern struct weft_proc weft_proc;
 
-/* Reads the environment if no session was opened yet. Any thread; takes the
- * process lock. */
+/* Reads the knobs from the environment if no session was opened yet. Any
+ * thread; takes the process lock. */
 void weft_proc_read_knobs(void);
 
-/* Gives a knob a value. If is_live is false, only the first session reads the
- * knob, and WEFT_ERR_OTHER is returned once it was opened. WEFT_ERR_ARG if the
- * value is refused. No error is described. Any thread; takes the process lock.
+/* Sets the value of knob i. If is_live is false, only the first session reads
+ * the knob; WEFT_ERR_OTHER if that session was opened. WEFT_ERR_ARG if the
+ * value is invalid. No error is described. Any thread; takes the process lock.
  */
 int weft_proc_set_knob(size_t i, const char *text, bool is_live);
 
@@ -88,10 +88,12 @@ int weft_proc_get(weft_vci_open_fn *on_open);
 /* Counts the end of a session. The process manager and the VCIs stay open. */
 void weft_proc_put(void);
 
-/* True if no process of another host has to reach this one. */
+/* True if all processes of the job are on this host, and the knob `scope` is
+ * not "network". Then no other host must reach this process. */
 bool weft_proc_is_one_host(void);
 
-/* The hints for a fabric of this process; lent from weft_proc. */
+/* Sets the hints for a fabric of this process. Their strings are lent from
+ * weft_proc. */
 void weft_proc_net_hints(struct weft_net_hints *hints);
 
 /* Handles an event of the process manager for a VCI; for weft_boot_poll. */
@@ -102,24 +104,26 @@ uint64_t weft_proc_of_event(const struct weft_boot_event *event);
 
 /* Allocates n consecutive context ids, WEFT_CTX_OFFSET_END apart, that no other
  * process of the job allocates; returns the first. Once other jobs may connect,
- * the ids are random and so many that those of other jobs differ too. Any
+ * the ids are random, so that they also differ from the ids of other jobs. Any
  * thread. */
 uint64_t weft_proc_new_ctx(uint32_t n);
 
 /* The context id of the communicator with only this process. */
 uint64_t weft_proc_self_ctx(void);
 
-/* Asks the process manager to end these ranks of the job, or all of it (ranks
- * NULL), and ends this process. */
+/* Requests from the process manager to end the given ranks of the job, or the
+ * whole job if ranks is NULL. Ends this process. */
 void weft_proc_abort(int code, const char *text, const uint32_t *ranks,
 	size_t n) __attribute__((noreturn));
 
 enum { WEFT_PROC_FOUND = 120 };
 
-/* Checks whether a process of the job that does not answer, with the address
- * addr on the VCI whose lock is held, has ended. If so, handles that like an
- * event of the process manager. Writes a clause of at most WEFT_PROC_FOUND
- * bytes with the finding, or "", to what. May block for 20 ms. */
+/* Checks whether a process of the job that does not answer has ended. If it
+ * has, handles its end like an event of the process manager. `addr` is the
+ * address of the process on the VCI `held`, whose lock is held. Writes a clause
+ * of at most WEFT_PROC_FOUND bytes with the finding, or "", to what. May block
+ * for 20 ms.
+ */
 bool weft_proc_find_end(
 	struct weft_vci *held, uint64_t addr, uint64_t proc, char *what);
 
@@ -127,8 +131,8 @@ bool weft_proc_find_end(
  * event of the process manager, and excludes the process. why is a clause. */
 void weft_proc_on_silent(struct weft_vci *held, uint64_t proc, const char *why);
 
-/* The exit status for a code: the system keeps the low byte, so that a code
- * other than 0 whose low byte is 0 becomes 1. */
+/* The exit status for a code. The system keeps the low byte only. A code that
+ * is not 0 and whose low byte is 0 becomes 1. */
 int weft_proc_status(int code);
 
 /* The number of a process, unique over jobs. */
@@ -144,12 +148,12 @@ static inline bool weft_proc_is_member(uint64_t proc)
 	       (uint32_t)proc < weft_proc.facts.size;
 }
 
-/* Requests from the process manager whether a process of the job has exited
- * normally. If the manager reports that, it is handled like a death. The lock
- * of `held` is held. */
+/* Queries the process manager whether a process of the job has exited normally.
+ * If it has, its exit is handled like a death. The lock of `held` is held. */
 void weft_proc_query_exit(struct weft_vci *held, uint64_t proc);
 
-/* Derives the key that messages of other jobs to this process prove. */
+/* Derives the key of the cookies of messages that other jobs send to this
+ * process. */
 void weft_proc_foreign_key(uint8_t key_out[16]);
 
 /* True if the process with this number runs on this node. */

@@ -17,12 +17,13 @@ int weft_progress(struct weft_vci *vci);
  * notices other events late. VCI's lock held before and after. */
 void weft_progress_wait(struct weft_vci *vci);
 
-/* The same for a caller that waits for a word of memory: only messages wake it,
- * so a sleep lasts a millisecond at most. */
+/* The same for a caller that waits for a word of memory. A store does not wake
+ * the caller, so a sleep lasts a millisecond at most. */
 void weft_progress_wait_word(struct weft_vci *vci);
 
-/* The same for a caller that returns without an event: it sleeps for a short
- * time at most, and only where a yield takes longer. */
+/* The same for a caller that returns to the program even without an event. The
+ * thread sleeps only where a yield takes longer, and for a short time at most.
+ */
 void weft_progress_try(struct weft_vci *vci);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* progress_thread: progress while the program computes
  *
- * One thread serves all users. If no other thread has made progress on a user's
- * VCI for a millisecond, it does. It never waits for a VCI's lock: the thread
- * that holds the lock makes progress. */
+ * One thread serves all users. It makes progress on a user's VCI if no other
+ * thread has done so for a millisecond. It never waits for a VCI's lock,
+ * because the thread that holds the lock makes progress. */
 #ifndef WEFT_PROGRESS_THREAD_H
 #define WEFT_PROGRESS_THREAD_H
 
@@ -25,9 +25,9 @@ struct weft_progress_user {
 	uint32_t last; /* n_rounds when the thread last served this user */
 };
 
-/* Adds a user. From now on locks exclude threads at any thread level. Each add
- * needs a remove, a failed one too. No VCI's lock held. 0, or a described
- * WEFT_ERR_OTHER if the thread cannot be created. */
+/* Adds a user. From now on, locks exclude threads at any thread level. The
+ * caller must call remove once for each add, even if add fails. No VCI's lock
+ * held. 0, or a described WEFT_ERR_OTHER if the thread cannot be created. */
 int weft_progress_thread_add(struct weft_progress_user *user);
 
 /* True if the user is added. VCI's lock held. */
@@ -38,7 +38,7 @@ static inline bool weft_progress_thread_has(
 }
 
 /* Removes a user. VCI's lock held. The thread ends some time after the last
- * remove, so that it need not be created for each of several short uses. */
+ * user was removed, so that several short uses share one thread. */
 void weft_progress_thread_remove(struct weft_progress_user *user);
 
 /* Sets a function that the thread calls once a millisecond while there are

@@ -9,16 +9,16 @@ struct weft_vci;
 
 /* The kind of wait decides how long the thread may sleep. */
 enum weft_sleep_kind {
-	/* It waits for messages of the VCI. */
+	/* The thread waits for messages of the VCI. */
 	WEFT_SLEEP_MESSAGE,
-	/* It waits for a word of memory that others store to. No store wakes
-	 * it. It sleeps a millisecond at most. */
+	/* The thread waits for a word of memory that other processes store to.
+	 * A store does not wake it, so it sleeps a millisecond at most. */
 	WEFT_SLEEP_WORD,
-	/* It returns to the program, which will call again. It sleeps briefly,
-	 * and only where yields are costly. */
+	/* The call returns to the program, which will call again. The thread
+	 * sleeps briefly, and only where yields are costly. */
 	WEFT_SLEEP_TRY,
-	/* Other threads need the core: it never yields. It sleeps a millisecond
-	 * at most. */
+	/* Other threads need the core. The thread does not yield, but sleeps
+	 * for a millisecond at most. */
 	WEFT_SLEEP_ALWAYS,
 };
 

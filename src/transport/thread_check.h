@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* thread_check: can any other thread of this process make MPI calls?
  *
- * Below MPI_THREAD_MULTIPLE none can while this one is in a call, as the
- * application has promised. Sessions are granted MPI_THREAD_MULTIPLE unless
- * they request less, and most of their programs have one thread, so the threads
- * are counted. A thread that was created while the library opened a fabric or
- * the process manager, and no other thread of the application existed, is a
- * helper and makes no calls. Every other thread may make calls. */
+ * Below MPI_THREAD_MULTIPLE no other thread makes a call while this thread is
+ * in a call, because the application guarantees it. Sessions have
+ * MPI_THREAD_MULTIPLE unless they request less, although most programs have one
+ * thread. So the library counts the threads. A thread is a helper and makes no
+ * calls if it was created while the library opened a fabric or the process
+ * manager, and the application had one thread then. Every other thread may make
+ * calls. */
 #ifndef WEFT_THREAD_CHECK_H
 #define WEFT_THREAD_CHECK_H
 

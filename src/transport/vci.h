@@ -10,9 +10,10 @@
  * The default VCI's lock also guards the process manager (weft_proc.boot) and
  * the creation of communicators from groups. It may be taken while a dedicated
  * VCI's lock is held (for buffers that sends of several VCIs use), never the
- * other way round. No dedicated VCI's lock is taken under another's, except a
- * session's own under one that its communicators are spread over
- * (session/spread.h). */
+ * other way round. The lock of a dedicated VCI is not acquired while the lock
+ * of another dedicated VCI is held. There is one exception: communicators of a
+ * session may be spread over further VCIs (session/spread.h). While the lock of
+ * such a VCI is held, the lock of the session's own VCI may be acquired. */
 #ifndef WEFT_VCI_H
 #define WEFT_VCI_H
 
@@ -44,7 +45,7 @@ enum {
 	WEFT_VCI_SHIFT = 60,
 };
 
-/* Wishes for a fabric; "": none. */
+/* The fabric that a session or the process requests; "": no preference. */
 struct weft_vci_hints {
 	char provider[64];
 	char iface[64];
@@ -54,21 +55,22 @@ struct weft_vci_hints {
 /* The address of a VCI, which processes exchange when they create a
  * communicator on it. */
 struct weft_vci_card {
-	uint8_t number; /* 0: this process has no VCI for it */
+	uint8_t number; /* 0: this process has no VCI for the communicator */
 	uint8_t name_len;
 	uint8_t reserved[6];
 	uint64_t fabric;	/* hash of the provider's name; without a fabric
-				   weft_pid_access_id(). Equal where the two reach each
-				   other */
+				   weft_pid_access_id(). Two VCIs can reach each
+				   other only if the values are equal */
 	struct weft_shm_bc shm; /* pid 0: no shared memory */
-	uint8_t key[16];	/* messages to this process prove it */
+	uint8_t key[16];	/* of the cookies of messages to this process */
 	uint8_t name[64];
 };
 static_assert(sizeof(struct weft_vci_card) == 128, "wire layout");
 static_assert((int)WEFT_VCIS == (int)WEFT_COUNTER_PROCESS, "one owner a VCI");
 
-/* A function that each round of progress calls until its owner removes it from
- * the VCI's list, perhaps inside run(); if deferred, it is called once. */
+/* A function for rounds of progress. In the list `hooks` of a VCI, each round
+ * calls it, until the owner removes it; run() may do so. In the list
+ * `deferred`, the next round removes it and calls it once. */
 struct weft_progress_hook {
 	struct weft_link link;
 	void (*run)(struct weft_progress_hook *hook); /* VCI's lock held */
@@ -89,8 +91,9 @@ struct weft_vci {
 	struct weft_peer *self;
 	struct weft_bc *own_bc; /* of the default VCI, once published; owned */
 	struct weft_link pending_peers; /* peers with pending work */
-	const void *asked; /* whose requested card is due, on this node: a
-			      peer, or the VCI for the first process */
+	const void *asked; /* the process of this node whose card was requested
+			      and has not arrived: a peer, or the VCI itself
+			      for the node's first process; NULL: none */
 	struct weft_node_bc node_bc; /* of the default VCI only */
 	bool has_requested_first;    /* requested the first process's card */
 	uint64_t asked_ns;	     /* time of the request */
@@ -101,8 +104,9 @@ struct weft_vci {
 				   not created yet; see dispatch.h */
 	uint32_t idle_polls;	/* since the last event */
 	uint32_t net_skip;	/* rounds until the fabric is polled */
-	uint32_t n_net_rounds;	/* of progress, while there is a fabric */
-	uint32_t vain_wakes;	/* of a wait that sleeps: without an event */
+	uint32_t n_net_rounds;	/* rounds of progress with an open fabric */
+	uint32_t vain_wakes;	/* sleeps of a wait that ended without an event
+				 */
 	union {
 		struct {
 			bool is_polling; /* inside weft_progress */
@@ -110,10 +114,12 @@ struct weft_vci {
 		};
 		uint16_t round_flags; /* both; mostly 0 when a round begins */
 	};
-	bool is_signalled;	   /* the wakeup, since the leader slept */
-	bool has_leader;	   /* one of those asleep reads the wakeup */
+	bool is_signalled;	   /* wakeup was signalled since the leader
+				      began to sleep */
+	bool has_leader;	   /* one sleeping thread, the leader, polls the
+				      wakeup */
 	uint32_t n_asleep;	   /* threads that sleep in weft_sleep */
-	atomic_uint n_wakes;	   /* the others sleep until this moves */
+	atomic_uint n_wakes;	   /* futex of the other sleeping threads */
 	struct weft_wakeup wakeup; /* wakes the leader */
 	uint8_t number;		   /* 0: the default one */
 	uint64_t addr;		   /* weft_vci_addr() of itself */
@@ -141,7 +147,7 @@ struct weft_vci {
 	/* after the VCI was closed: frees the parts of other rooms */
 	void (*on_close)(struct weft_vci *vci);
 	struct weft_counters counters;
-	bool is_served; /* the progress thread makes the present round */
+	bool is_served; /* the progress thread runs the current round */
 };
 
 /* The address of a VCI of a process; for the default VCI, the process number.
@@ -158,8 +164,8 @@ struct weft_peer *weft_peer_of(struct weft_vci *vci, uint64_t addr);
 /* Initialises a zeroed VCI with this number; opens no transport. */
 void weft_vci_init(struct weft_vci *vci, uint8_t number);
 
-/* Opens the wakeup that ends sleeps of this process. The process manager's
- * client signals it with each event. Called before weft_vci_open_shm(). */
+/* Opens the wakeup of the VCI. The client of the process manager signals the
+ * wakeup with each event. Called before weft_vci_open_shm(). */
 void weft_vci_open_wakeup(struct weft_vci *vci, struct weft_boot *boot);
 
 /* Opens shared memory for the processes of this node, unless WEFT_SHM is off.
@@ -173,21 +179,23 @@ int weft_vci_open_default_net(void);
  * processes that get the card from this one. Its lock held. */
 int weft_vci_name_net(struct weft_vci *vci);
 
-/* The name of its provider's entry ("verbs"), "" while no fabric is open. Lent.
- */
+/* The name of the entry of the VCI's provider ("verbs"), "" while no fabric is
+ * open. Lent. */
 const char *weft_vci_fabric(const struct weft_vci *vci);
 
-/* The domain of the fabric; "none" while it is not open. VCI's lock held. */
+/* Sets *names to the provider, the domain and the traffic class of the VCI's
+ * fabric. The first two are "none" while no fabric is open. VCI's lock held. */
 void weft_vci_names(const struct weft_vci *vci, struct weft_vci_hints *names);
 
 /* Prepares a VCI before a transport of it opens: installs handlers, attaches
  * the parts of other rooms, sets on_close. 0 or an error. */
 typedef int weft_vci_open_fn(struct weft_vci *vci);
 
-/* Acquires a VCI for one session, by its hints: a released one, or a new one,
- * for which on_open is called. If a hint is not "", all messages use that
- * fabric; else as on the default VCI. WEFT_ERR_OTHER if all WEFT_VCIS are in
- * use. Any thread, no VCI's lock held. */
+/* Acquires a VCI for one session: a released VCI with the same hints, or a new
+ * VCI, for which on_open is called. If a hint is not "", all messages of the
+ * VCI use that fabric. Otherwise it selects transports as the default VCI does.
+ * WEFT_ERR_OTHER if all WEFT_VCIS are in use. Any thread, no VCI's lock held.
+ */
 int weft_vci_acquire(const struct weft_vci_hints *vci_hints,
 	weft_vci_open_fn *on_open, struct weft_vci **vci_out);
 void weft_vci_release(struct weft_vci *vci);
@@ -198,32 +206,33 @@ const struct weft_vci_hints *weft_vci_hints_of(const struct weft_vci *vci);
 /* The card of a dedicated VCI; constant. */
 const struct weft_vci_card *weft_vci_card(const struct weft_vci *vci);
 
-/* Passes the end of a process from the default VCI to the others. */
+/* Reports the end of a process to the dedicated VCIs. The default VCI has
+ * received the report from the process manager. */
 void weft_vci_record_failure(const struct weft_boot_event *event);
 
 /* Closes and frees the dedicated VCIs, when the process exits. */
 void weft_vci_close_dedicated(void);
 
-/* Closes all but the wakeup and frees all peers; the VCI can be opened again.
- */
+/* Closes the VCI except its wakeup, and frees all peers. The VCI can be opened
+ * again. */
 void weft_vci_close(struct weft_vci *vci);
 
 /* Wakes the threads of this process that sleep for the VCI. VCI's lock
  * held. */
 void weft_vci_wake(struct weft_vci *vci);
 
-/* Wakes n threads in addition to the leader. They sleep on a futex: a wakeup
- * signalled for all of them would stay readable until the last one had read it.
- */
+/* Wakes n sleeping threads that are not the leader. They sleep on a futex. With
+ * the wakeup instead, a signal for all of them would stay readable until the
+ * last thread had read it. */
 void weft_vci_wake_followers(struct weft_vci *vci, int n);
 
-/* Defers a call of hook->run to the next round of progress, of any thread.
+/* Defers a call of hook->run() to the next round of progress, of any thread.
  * run() is called with the lock held and may release it, because no handler is
- * running. For functions of the program and for copies that may block. VCI's
- * lock held. */
+ * running. Functions of the program and copies that may block are called this
+ * way. VCI's lock held. */
 void weft_vci_defer(struct weft_vci *vci, struct weft_progress_hook *hook);
 
-/* Cancels the call before it is made. */
+/* Cancels a deferred call that was not made yet. */
 void weft_vci_undefer(struct weft_vci *vci, struct weft_progress_hook *hook);
 
 static inline void weft_vci_lock(struct weft_vci *vci)

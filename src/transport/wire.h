@@ -3,9 +3,9 @@
  *
  * All integers are little-endian (the library refuses to build elsewhere). A
  * message is a struct weft_wire_head, then the struct of its op. A ring slot
- * holds it in this form; over a fabric a struct weft_wire_net precedes it.
- * Reserved bytes are zero. Readers use wire_get_*() below, which check the
- * length first. */
+ * holds the message in this form. Over a fabric, a struct weft_wire_net
+ * contains the head. Reserved bytes are zero. Readers use weft_wire_get_*()
+ * below, which check the length first. */
 #ifndef WEFT_WIRE_H
 #define WEFT_WIRE_H
 
@@ -25,16 +25,18 @@ enum { WEFT_WIRE_VERSION = 15 };
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
 	WEFT_WIRE_RTS,	      /* weft_wire_rts: data waits at the sender */
-	WEFT_WIRE_CTS,	      /* weft_wire_cts: receive posted, send it */
+	WEFT_WIRE_CTS,	      /* weft_wire_cts: the receive is posted; the
+				 sender may send the data */
 	WEFT_WIRE_FRAG,	      /* weft_wire_frag, then data (shared memory) */
 	WEFT_WIRE_FIN,	      /* weft_wire_fin: all data received, or the
 				 message is lost */
 	WEFT_WIRE_CREDIT,     /* only the head's credit */
-	WEFT_WIRE_CANCEL,     /* weft_wire_fin: cancel that send; head.number
-				 if WEFT_WIRE_IS_EAGER */
+	WEFT_WIRE_CANCEL,     /* weft_wire_fin: cancels a send; with
+				 WEFT_WIRE_IS_EAGER, head.number names it */
 	WEFT_WIRE_CANCEL_ACK, /* weft_wire_fin: its status is the result */
 	WEFT_WIRE_PING,	      /* weft_wire_fin: asks for a PONG */
-	WEFT_WIRE_PONG,	      /* weft_wire_fin: all sent before has arrived */
+	WEFT_WIRE_PONG,	      /* weft_wire_fin: all messages before the PING
+				 have arrived */
 	WEFT_WIRE_CREATE,     /* weft_wire_create, then the string tag */
 	WEFT_WIRE_QUERY,      /* weft_wire_query: asks about a wait */
 	WEFT_WIRE_ANSWER,     /* weft_wire_answer, then len bytes of text */
@@ -57,23 +59,22 @@ enum weft_wire_op {
 	WEFT_WIRE_HELP,	  /* weft_wire_help: the sender of an RTS may copy
 			     pieces of its data; head.tag is the copy's number
 			     (shared memory) */
-	WEFT_WIRE_HELPED, /* weft_wire_fin: the sender's pieces are done; its
-			     status is the piece + 1 that could not be written,
-			     or 0 */
-	WEFT_WIRE_EXIT,	  /* the job ends without a fault, and the receiver with
-			     it */
+	WEFT_WIRE_HELPED, /* weft_wire_fin: the sender has written its pieces;
+			     status is the index + 1 of a piece that could not
+			     be written, or 0 */
+	WEFT_WIRE_EXIT,	  /* the job ends without a fault; the receiver exits */
 	WEFT_WIRE_REVOKE, /* the communicator of this context is revoked */
-	WEFT_WIRE_ERA,	  /* weft_wire_era, then its deaths: a message of an
-			     agreement of the context's members */
+	WEFT_WIRE_ERA,	  /* weft_wire_era, then the dead ranks: a message of an
+			     agreement among the members of the context */
 	WEFT_WIRE_EXCLUDED, /* the receiver counts as failed at the sender */
 	WEFT_WIRE_OP_END,
 };
 
 enum weft_wire_flag {
 	WEFT_WIRE_IS_EAGER = 1,
-	/* RTS: the send will not be cancelled. CANCEL: does not cancel, but
-	 * states that the send will not be cancelled, because the sender is in
-	 * disconnect. */
+	/* RTS: the sender will not cancel the send. CANCEL: the message does
+	 * not cancel the send. It states that the sender will not cancel it,
+	 * because the sender is in disconnect. */
 	WEFT_WIRE_IS_UNCANCELLABLE = 2,
 };
 
@@ -83,8 +84,9 @@ enum weft_wire_end {
 	WEFT_WIRE_DATA_FAILED, /* the sender of the FIN could not send or
 				* receive the data
 				*/
-	WEFT_WIRE_PROC_FAILED, /* and above: a member of the communicator has
-				  died; its process number + 1 is added */
+	WEFT_WIRE_PROC_FAILED, /* or a higher value: a member of the
+				  communicator has died; the value is this
+				  constant + its process number + 1 */
 };
 
 /* Status of a FIN, too: the receiver's communicator is revoked. */
@@ -94,9 +96,10 @@ enum weft_wire_end {
 enum weft_wire_cancelled {
 	WEFT_WIRE_TOO_LATE,
 	WEFT_WIRE_WITHDRAWN,
-	WEFT_WIRE_REFUSED, /* and above: the receiver is in disconnect and will
-			      not receive it; the error of a collective there
-			      is subtracted */
+	WEFT_WIRE_REFUSED, /* or a higher value: the receiver is in disconnect
+			      and will not receive the message; the value is
+			      this constant - the error (less than 0, or 0) of
+			      a collective at the receiver */
 };
 
 /* The message spaces of a communicator; the low bits of the context. */
@@ -112,9 +115,9 @@ enum weft_ctx_offset {
  * no other member. */
 enum { WEFT_TAG_PAIR = 0x40000000, WEFT_TAG_PAIR_END = 0x60000000 };
 
-/* A tag in the context of collectives has their number on the communicator and,
- * above it, their kind, so that members detect calls of different collectives.
- */
+/* In the context of collectives, the low bits of a tag are the number of the
+ * collective on the communicator, and the high bits its kind. From the kind,
+ * members detect calls of different collectives. */
 enum {
 	WEFT_TAG_COLL_SHIFT = 26,
 	/* bit of the number: a persistent collective, whose tag must differ
@@ -126,19 +129,21 @@ enum {
 struct weft_wire_head {
 	uint8_t op;
 	uint8_t flags;
-	uint16_t number; /* EAGER: counter of the peer; see CANCEL */
+	uint16_t number; /* EAGER: counts eager messages to the receiver; CANCEL
+			    names a message by it */
 	uint32_t src;	 /* sender's rank in the communicator */
 	uint64_t ctx;	 /* communicator's context id + offset */
 	int32_t tag;
-	uint32_t credit; /* eager bytes returned to the receiver of this */
+	uint32_t credit; /* eager bytes that the receiver of this message may
+			    send in addition */
 };
 static_assert(sizeof(struct weft_wire_head) == 24, "wire layout");
 
-/* Precedes each message over a fabric. The cookie is a keyed hash of both
- * process numbers under the receiver's key, which only members of the job can
- * fetch; a message with another cookie is foreign. The number increases with
- * each message of a sender to a receiver; a message whose number does not is a
- * repetition. */
+/* The header of each message over a fabric. The cookie is a keyed hash of both
+ * process numbers. Its key is the receiver's, which only members of the job can
+ * fetch. The receiver drops a message with another cookie. The number increases
+ * with each message from a sender to a receiver. The receiver drops a message
+ * whose number does not increase, because it is a repetition. */
 struct weft_wire_net {
 	uint8_t version;
 	uint8_t reserved[3];
@@ -168,8 +173,9 @@ static_assert(sizeof(struct weft_wire_rts) == 24, "wire layout");
 struct weft_wire_cts {
 	uint64_t sreq;
 	uint64_t rreq;	  /* receiver's request; tag of the bulk data */
-	uint64_t len;	  /* bytes wanted; less than offered when truncating */
-	uint64_t n_rails; /* of the data, in addition to the first */
+	uint64_t len;	  /* bytes to send; less than the RTS offers if the
+			     receive truncates the message */
+	uint64_t n_rails; /* rails that carry the data, except the first */
 };
 static_assert(sizeof(struct weft_wire_cts) == 32, "wire layout");
 
@@ -190,11 +196,11 @@ struct weft_wire_help {
 	uint64_t sreq;
 	uint64_t rreq; /* receiver's request */
 	uint64_t addr; /* of the buffer in the receiver */
-	uint64_t len;  /* bytes wanted */
+	uint64_t len;  /* bytes to copy */
 };
 static_assert(sizeof(struct weft_wire_help) == 32, "wire layout");
 
-/* Completes the receive that it matches with an error. */
+/* The matching receive completes with this error. */
 struct weft_wire_failed {
 	int32_t err;  /* enum weft_err */
 	uint32_t len; /* of the text that follows: the error and its process */
@@ -225,14 +231,15 @@ struct weft_wire_create {
 };
 static_assert(sizeof(struct weft_wire_create) == 32, "wire layout");
 
-/* A query to a process that has not met a long wait of the sender, and the
- * answer; see src/watchdog. The need is the action that ends the wait. */
+/* A call that waits for long queries the processes that it waits for; see
+ * src/watchdog. The need of a query is the action of the receiver that would
+ * end the wait. */
 enum weft_wire_need {
 	WEFT_WIRE_NEED_LEAVE,  /* leave the context `what` */
-	WEFT_WIRE_NEED_CREATE, /* pass on more creations than `what` */
+	WEFT_WIRE_NEED_CREATE, /* forward more creations than `what` */
 	WEFT_WIRE_NEED_ROUND,  /* begin round `round` of the context `what` */
-	WEFT_WIRE_NEED_ENDPOINTS, /* join the creation whose VCIs are agreed
-			     upon in the context `what` */
+	WEFT_WIRE_NEED_ENDPOINTS, /* join the creation whose members agree on
+				     VCIs in the context `what` */
 	WEFT_WIRE_NEED_SIDE, /* create intercommunicator number `round` of the
 				local communicator `what` */
 	WEFT_WIRE_NEED_INTERCOMM, /* receive the sender's message with tag
@@ -245,10 +252,10 @@ enum weft_wire_need {
 	WEFT_WIRE_NEED_WINDOW,	/* make a call on the window with the context */
 	WEFT_WIRE_NEED_LOCK,	/* release the lock of member `round` of the
 				   window, if this process holds it exclusively;
-				   that member knows the holder */
+				   the answer of that member names the holder */
 	WEFT_WIRE_NEED_AGREE,	/* call agreement number `round` of the members
 				   of the context `what` */
-	WEFT_WIRE_NEED_NONE,	/* no action of a process */
+	WEFT_WIRE_NEED_NONE,	/* no action of a process ends the wait */
 	WEFT_WIRE_NEED_END,
 };
 
@@ -264,16 +271,17 @@ struct weft_wire_query {
 };
 static_assert(sizeof(struct weft_wire_query) == 24, "wire layout");
 
-/* Whether this process has met the need of another one's wait. */
+/* Whether this process has met the need of another process's wait. */
 enum weft_wire_met {
 	WEFT_WIRE_UNMET,
-	WEFT_WIRE_MET,	 /* or may be met without a call of this process */
-	WEFT_WIRE_NEVER, /* never: a call of this process excludes it */
+	WEFT_WIRE_MET,	 /* met, or may be met without a call of this process */
+	WEFT_WIRE_NEVER, /* can never be met, because of a call that this
+			    process has made */
 	WEFT_WIRE_MET_END,
 };
 
 struct weft_wire_answer {
-	uint64_t epoch; /* as asked, and below */
+	uint64_t epoch; /* epoch, what, round, need: as in the query */
 	uint64_t what;
 	uint32_t round;
 	uint16_t need;
@@ -282,14 +290,14 @@ struct weft_wire_answer {
 	uint64_t wait;	/* epoch of the wait of this process; 0: none */
 	uint32_t owner; /* number of the session that owns the object here;
 			   LOCK: rank + 1 of the exclusive holder; 0: none */
-	uint32_t len;	/* of the text: the call of this process */
+	uint32_t len;	/* of the text that follows: the call of this process */
 };
 static_assert(sizeof(struct weft_wire_answer) == 40, "wire layout");
 
-/* One process gathers the graph of waiting processes; see watchdog/resolve.h.
- */
+/* Messages by which one process (the gatherer) gathers the graph of waiting
+ * processes; see watchdog/resolve.h. */
 enum weft_wire_graph_kind {
-	WEFT_WIRE_GRAPH_QUERY = 1, /* query of the wait */
+	WEFT_WIRE_GRAPH_QUERY = 1, /* requests the receiver's wait */
 	WEFT_WIRE_GRAPH_NODE,	   /* the answer: edges, then text */
 	WEFT_WIRE_GRAPH_VERDICT,   /* the receiver's wait can never end: text */
 	WEFT_WIRE_GRAPH_ACK,	   /* acknowledges a verdict */
@@ -309,16 +317,16 @@ static_assert(sizeof(struct weft_wire_graph) == 24, "wire layout");
 
 enum { WEFT_WIRE_LABEL = 32, WEFT_WIRE_EDGES = 32 };
 
-/* The process waits for another one. Edges with the same clause number are
- * alternatives: any of those processes can end the wait. */
+/* An edge of the graph: the sender waits for process proc. Edges with the same
+ * clause number are alternatives: any of those processes can end the wait. */
 struct weft_wire_edge {
-	uint64_t proc;	/* waited for */
+	uint64_t proc;
 	uint64_t epoch; /* of that process's wait, from its answer */
 	uint16_t need;	/* enum weft_wire_need */
 	uint16_t clause;
 	uint32_t size;		     /* members of the object of the wait */
 	uint32_t owner;		     /* as in weft_wire_answer */
-	uint32_t is_soft;	     /* holds as a report, not as a proof */
+	uint32_t is_soft;	     /* used in reports, but proves nothing */
 	char label[WEFT_WIRE_LABEL]; /* name or string tag of the object */
 };
 static_assert(sizeof(struct weft_wire_edge) == 64, "wire layout");
@@ -327,15 +335,17 @@ static_assert(sizeof(struct weft_wire_edge) == 64, "wire layout");
 enum weft_wire_connect_kind {
 	WEFT_WIRE_CONNECT_REQUEST = 1,
 	WEFT_WIRE_CONNECT_WITHDRAWN, /* the request is cancelled */
-	WEFT_WIRE_CONNECT_ACCEPTED,  /* the communicator of the two exists */
+	WEFT_WIRE_CONNECT_ACCEPTED,  /* the communicator of both processes
+					exists */
 	WEFT_WIRE_CONNECT_REFUSED,   /* also the answer to an ACCEPTED that
-					arrived too late */
-	WEFT_WIRE_CONNECT_CONFIRMED, /* answers an ACCEPTED that was in time */
+					arrives after the request has ended */
+	WEFT_WIRE_CONNECT_CONFIRMED, /* answers an ACCEPTED that arrives while
+					the request is pending */
 };
 
 struct weft_wire_connect {
 	uint64_t port;
-	uint64_t ctx; /* for a communicator of the two; names the connect
+	uint64_t ctx; /* of the communicator of both processes; also names the
 			 request */
 	uint32_t kind;
 	uint32_t reserved;
@@ -346,21 +356,22 @@ static_assert(sizeof(struct weft_wire_connect) == 24, "wire layout");
  * and symmetric memory use one layout, see am/README.md. */
 enum weft_wire_am_kind {
 	WEFT_WIRE_AM_PUT = 1, /* data: bytes to store */
-	WEFT_WIRE_AM_GET,     /* answered with the bytes there */
-	WEFT_WIRE_AM_FLUSH,   /* answered when all before is done */
+	WEFT_WIRE_AM_GET,     /* answered with the bytes of the target */
+	WEFT_WIRE_AM_FLUSH,   /* answered when all earlier records are done */
 	WEFT_WIRE_AM_REGION,  /* answered with the target's registration */
 	/* windows */
-	WEFT_WIRE_AM_ACC,      /* data: elements */
-	WEFT_WIRE_AM_CAS,      /* data: the value to compare with, the new one;
-				  answered with the former one */
-	WEFT_WIRE_AM_LONG_PUT, /* the bytes arrive as a message tagged id */
-	WEFT_WIRE_AM_LONG_GET, /* they return as a message tagged id */
-	WEFT_WIRE_AM_LONG_ACC, /* elements arrive as a message tagged id */
+	WEFT_WIRE_AM_ACC, /* data: elements */
+	WEFT_WIRE_AM_CAS, /* data: the value to compare with, then the new
+			     value; answered with the former value */
+	/* LONG: the data is a separate message with a tag made from the id */
+	WEFT_WIRE_AM_LONG_PUT, /* the origin sends the bytes */
+	WEFT_WIRE_AM_LONG_GET, /* the target sends the bytes */
+	WEFT_WIRE_AM_LONG_ACC, /* the origin sends the elements */
 	WEFT_WIRE_AM_LOCK,     /* answered when acquired; op: exclusive */
-	WEFT_WIRE_AM_UNLOCK,   /* answered when all before is done and the lock
-				  released; op: exclusive */
+	WEFT_WIRE_AM_UNLOCK,   /* answered when all earlier records are done and
+				  the lock is released; op: exclusive */
 	WEFT_WIRE_AM_POST,     /* MPI_Win_post */
-	WEFT_WIRE_AM_COMPLETE, /* MPI_Win_complete; all before is done */
+	WEFT_WIRE_AM_COMPLETE, /* MPI_Win_complete, after all earlier records */
 	/* symmetric memory */
 	WEFT_WIRE_AM_AMO, /* data: value, condition; 8 bytes each */
 	WEFT_WIRE_AM_KIND_END,
@@ -385,35 +396,37 @@ struct weft_wire_am {
 			  weft_amo_op */
 	uint16_t type; /* of elements: predefined, ABI value; of AMO: bytes;
 			  of PUT and GET without RUNS: bytes */
-	uint32_t id;   /* is returned; 0: answered only by an error */
-	int64_t disp;  /* windows: in the target's units, of a dynamic one an
-			  address; symmetric memory: an offset */
+	uint32_t id;   /* the answer returns it; 0: only an error is answered */
+	int64_t disp;  /* window: in displacement units of the target; dynamic
+			  window: an address; symmetric memory: an offset */
 	/* with RUNS */
-	int64_t at;   /* bytes from there */
+	int64_t at;   /* offset of the first run from disp, in bytes */
 	uint64_t n;   /* bytes or elements of a run */
-	uint64_t pos; /* of its data in the whole access; is returned */
+	uint64_t pos; /* position of the record's data in the whole access; the
+			 answer returns it */
 	uint64_t n_runs;
 	int64_t stride; /* bytes from one run to the next */
 };
 static_assert(sizeof(struct weft_wire_am) == 56, "wire layout");
 
-/* The answer to one active message; several in a message, each with its data,
- * padded to 8 bytes. */
+/* The answer to one active message. Its data follows, padded to 8 bytes. One
+ * message may have several answers. */
 struct weft_wire_am_reply {
-	uint32_t id;  /* 0: of an access without one */
-	int16_t err;  /* enum weft_err; the data is its text then */
+	uint32_t id;  /* of the active message, which may be 0 */
+	int16_t err;  /* enum weft_err; if not 0, the data is its text */
 	uint16_t len; /* of the data */
 	uint64_t pos; /* of the data in the whole access */
 };
 static_assert(sizeof(struct weft_wire_am_reply) == 16, "wire layout");
 
-/* Answer of a window's member to REGION: its memory, and how the fabric
- * accesses it. */
+/* The answer of a window's member to REGION: its memory, and the key by which
+ * the fabric accesses that memory. */
 struct weft_wire_win_region {
 	uint64_t size;
 	int64_t disp_unit;
 	uint64_t remote, key; /* base and key for the fabric */
-	uint32_t name_len; /* of its address there; 0: active messages only */
+	uint32_t name_len;    /* of the member's fabric address in name; 0: the
+				 memory is accessed by active messages only */
 	uint32_t reserved;
 	uint8_t name[512];
 };
@@ -421,10 +434,11 @@ static_assert(sizeof(struct weft_wire_win_region) == 552, "wire layout");
 
 /* Early-returning agreement; see src/era. */
 enum weft_wire_era_kind {
-	WEFT_WIRE_ERA_UP = 1, /* the values of the sender and of the members
-				 below it, or a decision that one of them has */
+	WEFT_WIRE_ERA_UP = 1, /* the combined value of the sender and of the
+				 members below it in the tree, or a decision
+				 that one of these members has */
 	WEFT_WIRE_ERA_DOWN,   /* the decision */
-	WEFT_WIRE_ERA_ASK,    /* asks for an UP; the value is not significant */
+	WEFT_WIRE_ERA_ASK,    /* requests an UP; the value is not significant */
 	WEFT_WIRE_ERA_KIND_END,
 };
 
@@ -440,10 +454,12 @@ struct weft_wire_era {
 };
 static_assert(sizeof(struct weft_wire_era) == 32, "wire layout");
 
-/* A dead rank is shifted by WEFT_WIRE_ERA_SHIFT, above these bits. */
+/* The low bits of a word of a dead rank. The rank is shifted above these bits
+ * by WEFT_WIRE_ERA_SHIFT. */
 enum {
-	WEFT_WIRE_ERA_FAILED = 1, /* it is in the decision */
-	WEFT_WIRE_ERA_ACKED = 2,  /* all members of the value acknowledged it */
+	WEFT_WIRE_ERA_FAILED = 1, /* the failure is part of the decision */
+	WEFT_WIRE_ERA_ACKED = 2,  /* all members whose values are combined have
+				     acknowledged the failure */
 	WEFT_WIRE_ERA_SHIFT = 2,
 };
 
