@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* early: memory for the data of unexpected messages
  *
- * If senders run ahead of a receiver, it allocates and frees such memory at the
- * rate of the messages. A C library returns blocks of about 100 KiB to the
- * kernel each time, and the next message faults new pages. So freed blocks stay
- * in lists by power of two, at most WEFT_EARLY_KEPT bytes in all. */
+ * If messages arrive before their receives are posted, the receiver allocates
+ * and frees memory for each message. A C library returns blocks of about 100
+ * KiB to the kernel each time, and the next message faults new pages. So this
+ * file keeps freed blocks in lists by power of two, WEFT_EARLY_KEPT bytes at
+ * most. */
 #ifndef WEFT_EARLY_H
 #define WEFT_EARLY_H
 
@@ -24,8 +25,8 @@ struct weft_early {
 	size_t n_kept; /* bytes */
 };
 
-/* Allocates len bytes, which is not 0; NULL if out of memory.
- * weft_early_give() frees them and needs the same length. */
+/* Allocates len bytes; len is not 0. NULL if out of memory. weft_early_give()
+ * frees the block; its len must be the same. */
 void *weft_early_take(struct weft_early *early, size_t len);
 void weft_early_give(struct weft_early *early, void *data, size_t len);
 

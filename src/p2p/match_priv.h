@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* match: posted receives and unexpected messages
  *
- * Does no I/O, so it is tested alone. A receive matches the earliest arrived
- * message that it accepts; a message matches the earliest posted receive that
- * accepts it. VCI's lock held everywhere. */
+ * Matching does no I/O, so that it can be tested without a transport. A receive
+ * matches the earliest arrived message that it accepts. A message matches the
+ * earliest posted receive that accepts it. VCI's lock held everywhere. */
 #ifndef WEFT_MATCH_PRIV_H
 #define WEFT_MATCH_PRIV_H
 
@@ -26,20 +26,21 @@ struct weft_message {
 	int32_t src;
 	int32_t tag;
 	bool is_rts;	       /* data is still at the sender */
-	bool is_uncancellable; /* is_rts: its sender will not cancel it */
+	bool is_uncancellable; /* is_rts: the sender will not cancel it */
 	bool is_failed;	 /* is_rts: an error in place of a message; sreq is the
-			    error, data its text */
+			    error, and data the text of the error */
 	uint16_t number; /* eager: for cancelling */
 	size_t len;
 	uint64_t sreq;		    /* is_rts */
 	uint64_t addr;		    /* is_rts */
-	struct weft_message *spare; /* the next one; only message.c */
+	struct weft_message *spare; /* next spare message; only message.c */
 	uint8_t *data;		    /* eager: inl or allocated */
 	uint8_t inl[WEFT_MESSAGE_INLINE];
 };
 
-/* The bin of a message. It is the same for all collectives of one number: the
- * factor shifts the tag's upper bits out. */
+/* The bin of a message. The bin does not depend on the kind of a collective,
+ * because the factor shifts the upper bits of the tag out. So a message of
+ * another collective with the same number is in the same bin. */
 static inline uint32_t weft_match_bin(uint64_t ctx, int32_t src, int32_t tag)
 {
 	uint32_t hash =
@@ -66,8 +67,8 @@ static inline void weft_match_join(
 	weft_list_push_back(list, &req->link);
 }
 
-/* The slow paths of the functions below: wildcards, the first receive of all, a
- * bin whose first entry does not match. */
+/* The slow paths of the functions below. They handle wildcards, the allocation
+ * of the bins, and a bin whose first entry does not match. */
 int weft_match_post_slow(struct weft_match *match, struct weft_req *req);
 struct weft_req *weft_match_arrive_slow(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
@@ -124,8 +125,8 @@ static inline struct weft_req *weft_match_arrive(
 /* Queues an unexpected message. 0 or WEFT_ERR_NOMEM. */
 int weft_match_queue(struct weft_match *match, struct weft_message *message);
 
-/* The earliest unexpected message that a receive accepts, left in the queue; or
- * NULL. */
+/* The earliest unexpected message that a receive accepts, or NULL. The message
+ * remains in the queue. */
 static inline struct weft_message *weft_match_find(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag)
 {
@@ -145,7 +146,7 @@ static inline struct weft_message *weft_match_find(
 }
 
 /* The posted receive, or the unexpected message, of another collective with the
- * same number and source, left in the queue; or NULL. */
+ * same number and source, or NULL. The entry remains in the queue. */
 struct weft_req *weft_match_other_posted(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
 struct weft_message *weft_match_other_unexpected(

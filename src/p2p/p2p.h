@@ -47,7 +47,7 @@ int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out);
 
 /* The same with the VCI's lock held, for collectives and control. */
 int weft_isend_locked(const struct weft_msg *msg, struct weft_req **req_out);
-/* Sends the message if that needs no request: true if it has left. */
+/* Sends the message if no request is needed. Returns true if it was sent. */
 bool weft_send_try_locked(const struct weft_msg *msg);
 int weft_irecv_locked(const struct weft_msg *msg, struct weft_req **req_out);
 
@@ -55,41 +55,46 @@ int weft_irecv_locked(const struct weft_msg *msg, struct weft_req **req_out);
  * sent. The matching receive completes with err. Never blocks. */
 void weft_send_coll_error_locked(const struct weft_msg *msg, int err);
 
-/* Receives and drops a message that is no longer needed, when it arrives. */
+/* Posts a receive for a message that is no longer needed. The message is
+ * dropped when it arrives. */
 void weft_recv_drop_locked(const struct weft_msg *msg);
 
 /* Drops an arrived message of another collective with the source and number of
- * this receive; *tag_out is its tag, which names that collective. False if
- * there is none. A posted receive that such a message finds completes with
- * WEFT_ERR_NOT_SAME, and the message's tag and source in its status. */
+ * this receive. Sets *tag_out to the tag of the message, which names that
+ * collective. False if there is no such message. If such a message arrives
+ * after the receive was posted, the receive completes with WEFT_ERR_NOT_SAME.
+ * Its status has the tag and the source of the message. */
 bool weft_recv_other_locked(const struct weft_msg *msg, int32_t *tag_out);
 
-/* 0, or the described reason why this rank sends nothing more on comm. VCI's
- * lock held. */
+/* Returns 0, or an error that describes why this rank sends no more messages on
+ * comm. VCI's lock held. */
 int weft_departed_source(const struct weft_comm *comm, int32_t rank);
 
-/* The same for a part of a collective: if the rank left comm after a collective
- * had failed there, that collective's error. */
+/* The same for a part of a collective. If the rank departed from comm after a
+ * collective had failed at that rank, returns the error of that collective. */
 int weft_departed_member(const struct weft_comm *comm, int32_t rank);
 
-/* Describes the error of a request that completed with WEFT_ERR_PEER: the
- * failed rank that it needed, or a failed member of its communicator. Keeps the
- * description of other errors. VCI's lock held. */
+/* If a request completed with WEFT_ERR_PEER, describes the error again: the
+ * description names the failed rank that the request needed, or a failed member
+ * of its communicator. Other errors keep their descriptions. VCI's lock held.
+ */
 void weft_failure_explain(const struct weft_req *req);
 
-/* Revokes a communicator at all its members that live: operations that have not
- * matched end with WEFT_ERR_REVOKED, and later ones fail with it. Does not
+/* Revokes a communicator at all live members. Operations that have not matched
+ * complete with WEFT_ERR_REVOKED, and later operations fail with it. Does not
  * wait. Takes the lock of each VCI of the communicator. */
 void weft_revoke(struct weft_comm *comm);
 
-/* Another member reports that the communicator is revoked. VCI's lock held. */
+/* Called when another member reports that the communicator is revoked. VCI's
+ * lock held. */
 void weft_revoke_arrive_locked(struct weft_comm *comm);
 
 /* Returns WEFT_ERR_REVOKED and describes it. */
 int weft_comm_revoked(const struct weft_comm *comm);
 
-/* weft_req_wait_in() for a call that leaves no receive active: a receive from
- * any source ends, too. VCI's lock held. */
+/* As weft_req_wait_in(), for a call that must not return with an active
+ * receive. A receive from any source also completes if a member has failed.
+ * VCI's lock held. */
 void weft_recv_wait_more(
 	struct weft_vci *vci, struct weft_req *req, const char *call);
 
@@ -100,16 +105,17 @@ static inline void weft_recv_wait_in(
 		weft_recv_wait_more(vci, req, call);
 }
 
-/* True for a receive from any source that waits although the failure of a
- * member is not acknowledged. Waiting for it returns WEFT_ERR_FAILED_PENDING,
- * and it remains active. VCI's lock held, here and below. */
+/* True for an active receive from any source on a communicator with a failure
+ * that the program has not acknowledged. A wait for this receive returns
+ * WEFT_ERR_FAILED_PENDING, and the receive remains active. VCI's lock held,
+ * here and below. */
 bool weft_failure_is_pending(const struct weft_req *req);
 
 /* Returns WEFT_ERR_FAILED_PENDING and describes the failed member. */
 int weft_failure_describe_pending(const struct weft_comm *comm);
 
-/* Completes a request that can never complete otherwise with err, now or soon.
- * VCI's lock held. */
+/* Completes a request with err, immediately or soon after. The request can
+ * never complete otherwise. VCI's lock held. */
 void weft_cancel_unreceivable(struct weft_req *req, int err);
 
 /* Persistent requests, inactive at first; weft_req_start() (core/req.h) starts
@@ -117,14 +123,15 @@ void weft_cancel_unreceivable(struct weft_req *req, int err);
 int weft_send_init(const struct weft_msg *msg, struct weft_req **req_out);
 int weft_recv_init(const struct weft_msg *msg, struct weft_req **req_out);
 
-/* A send and a receive as one request; its status is the receive's. With
- * is_replace the data to send is copied first, so that both may use one buffer.
- */
+/* A send and a receive as one request. Its status is that of the receive. With
+ * is_replace, the data to send is copied first, so that the send and the
+ * receive may use the same buffer. */
 int weft_isendrecv(const struct weft_msg *send, const struct weft_msg *recv,
 	bool is_replace, struct weft_req **req_out);
 
-/* Partitioned: inactive requests for n_parts times msg's count items, matched
- * in the order of these calls. No wildcards. */
+/* Partitioned requests, inactive at first. Each of the n_parts partitions has
+ * the count of msg. Sends and receives match in the order of these calls. No
+ * wildcards. */
 int weft_psend_init(
 	const struct weft_msg *msg, int32_t n_parts, struct weft_req **req_out);
 int weft_precv_init(
@@ -138,8 +145,10 @@ int weft_pready(struct weft_req *req, int32_t first, int32_t last);
 /* Whether partition k of a receive has arrived; true while it is inactive. */
 int weft_parrived(struct weft_req *req, int32_t k, bool *arrived_out);
 
-/* WEFT_ERR_REQUEST if req is partitioned, active and not complete: it cannot be
- * `what` ("cancelled", "freed"). Takes the VCI's lock. */
+/* Returns WEFT_ERR_REQUEST if req is partitioned, active and not complete. Such
+ * a request cannot be cancelled or freed; `what` names the operation in the
+ * error
+ * ("cancelled", "freed"). Takes the VCI's lock. */
 int weft_part_check_over(const struct weft_req *req, const char *what);
 
 /* Tries to cancel a send or receive. The request completes in either case;
@@ -152,13 +161,14 @@ void weft_req_cancel_locked(struct weft_req *req); /* VCI's lock held */
 struct weft_message;
 extern struct weft_table weft_messages;
 
-/* Probes for a message; *found_out is true if one has arrived. With is_blocking
- * it waits for one. An error if only a failed process could send it. */
+/* Probes for a message. Sets *found_out if a message has arrived. With
+ * is_blocking, waits for a message. Fails if only a failed process could send a
+ * matching message. */
 int weft_probe(struct weft_comm *comm, int32_t rank, int32_t tag,
 	bool is_blocking, bool *found_out, struct weft_status *status_out);
 
-/* The same, and takes the message out of matching: the caller owns *message_out
- * until it is received. */
+/* As weft_probe(), and removes the message from matching. The caller owns
+ * *message_out until it receives the message. */
 int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
 	bool is_blocking, struct weft_message **message_out,
 	struct weft_status *status_out);
@@ -170,10 +180,10 @@ int weft_imrecv_take(struct weft_message *message, void *buf, int64_t count,
 /* The communicator of a probed message. */
 struct weft_comm *weft_message_comm(struct weft_message *message);
 
-/* Buffers for buffered sends. A place is a pointer to which a buffer is
- * attached, in a communicator, a session or the process; NULL while there is
- * none. A buffer is one block of memory, without messages once all sends have
- * been drained, so the owner of a place frees it with free(). */
+/* Buffers for buffered sends. A place is a pointer to the attached buffer, in a
+ * communicator, a session or the process. It is NULL while no buffer is
+ * attached. When all sends of a buffer have completed, the buffer is one block
+ * of memory, and the owner of the place frees it with free(). */
 struct weft_bsend;
 
 enum { WEFT_BSEND_PLACES = 3 };
@@ -184,22 +194,24 @@ struct weft_bsend_places {
 };
 
 /* Attaches a buffer, which the library uses until it is detached.
- * WEFT_ERR_BUFFER if one is attached already. With is_auto the library copies
- * messages to the heap, and addr and len are only returned by detach. */
+ * WEFT_ERR_BUFFER if a buffer is attached already. With is_auto, the library
+ * copies messages to the heap. Then addr and len are not used, and detach
+ * returns them. */
 int weft_bsend_attach(struct weft_vci *vci, struct weft_bsend **place,
 	void *addr, size_t len, bool is_auto);
 
-/* Blocks until all messages in the buffer have left, then detaches it.
- * WEFT_ERR_BUFFER if there is none. */
+/* Blocks until all messages in the buffer were sent, then detaches it.
+ * WEFT_ERR_BUFFER if no buffer is attached. */
 int weft_bsend_detach(struct weft_vci *vci, struct weft_bsend **place,
 	void **addr_out, size_t *len_out, bool *is_auto_out);
 
-/* A request that completes when all messages now in the buffer have left. */
+/* Creates a request that completes when all messages that are in the buffer now
+ * were sent. */
 int weft_bsend_iflush(struct weft_vci *vci, struct weft_bsend *const *place,
 	struct weft_req **req_out);
 
 /* Buffered sends never wait for the receiver. WEFT_ERR_BUFFER if the buffer has
- * no room. The request of weft_ibsend() is done immediately. */
+ * not enough space. The request of weft_ibsend() completes immediately. */
 int weft_bsend(
 	const struct weft_msg *msg, const struct weft_bsend_places *places);
 int weft_ibsend(const struct weft_msg *msg,
@@ -211,38 +223,47 @@ int weft_bsend_init(const struct weft_msg *msg,
 int weft_p2p_open(struct weft_vci *vci);
 void weft_p2p_close(struct weft_vci *vci);
 
-/* Sends a control message to a process that may have no communicator with this
- * one yet (creation). Copies payload; never blocks. VCI's lock held. */
+/* Sends a control message to a process that may not share a communicator with
+ * this process yet (creation). Copies payload; never blocks. VCI's lock held.
+ */
 int weft_p2p_control_locked(struct weft_vci *vci, uint64_t proc,
 	enum weft_wire_op op, const void *payload, size_t len);
 
-/* True if no message that this process sent on comm needs it any more: each
- * rendezvous is finished, queues are empty, the fabric has confirmed delivery.
- * Starts the confirmations that are missing. VCI's lock held. */
+/* True if no message that this process sent on comm needs this process any
+ * more: each rendezvous is finished, queues are empty, and the receivers have
+ * confirmed the messages over the fabric. Requests missing confirmations. VCI's
+ * lock held.
+ */
 bool weft_p2p_is_flushed_locked(struct weft_comm *comm);
 
-/* True if such a message has arrived and is unexpected. VCI's lock held. */
+/* True if a message with this source and tag has arrived and is unexpected.
+ * VCI's lock held. */
 bool weft_p2p_has_arrived_locked(const struct weft_comm *comm,
 	enum weft_ctx_offset ctx_offset, int32_t rank, int32_t tag);
 
-/* A member has departed, and all messages that it sent have arrived. Requests
- * that only it could complete, or it as the last member, complete with an
- * error: parts of collectives now, other requests when they are waited for,
- * because they may be cancelled before. If a member has died, all complete now.
- * coll_err is the error of a collective at that member, or 0; parts of
+/* Called when member `rank` has departed, and all its messages have arrived.
+ * Requests that no remaining member can complete, complete with an error:
+ * - parts of collectives immediately,
+ * - other requests when the program waits for them, because it may cancel them
+ *   before; immediately if a member has died.
+ *
+ * coll_err is the error of a collective at the departed member, or 0. Parts of
  * collectives complete with it. VCI's lock held. */
 void weft_p2p_departed_locked(
 	struct weft_comm *comm, int32_t rank, int coll_err);
 
-/* Notifies all live members that have not departed that this process sends
- * nothing more on comm. The second function is true when each has been notified
- * and has answered all pings, or cannot be reached. VCI's lock held. */
+/* Notifies all live members that have not departed: this process sends no more
+ * messages on comm. The second function returns true when each of these members
+ * was notified and has answered all pings, or cannot be reached. VCI's lock
+ * held.
+ */
 void weft_p2p_send_departed_locked(struct weft_comm *comm);
 bool weft_p2p_is_departed_sent_locked(const struct weft_comm *comm);
 
-/* Ends the sends of both sides that can never be matched. The program makes no
- * further call on comm (is_disconnected is set). May be called again; costs
- * little if there is nothing to end. VCI's lock held. */
+/* Completes the sends of this process and of other members that can never be
+ * matched. The program makes no further call on comm (is_disconnected is set).
+ * May be called again, and is fast if there is no such send. VCI's lock held.
+ */
 void weft_p2p_leave_locked(struct weft_comm *comm);
 
 /* Does the part of weft_p2p_leave_locked() that concerns messages to this
@@ -256,15 +277,16 @@ enum weft_unmatched_kind {
 	WEFT_UNMATCHED_ACTIVE,	  /* a persistent or partitioned request started
 				     and not completed */
 	WEFT_UNMATCHED_MESSAGE,	  /* a message never received */
-	WEFT_UNMATCHED_HANDLE,	  /* probed, and its handle never received */
+	WEFT_UNMATCHED_HANDLE,	  /* a message matched by a probe and never
+				     received */
 	WEFT_UNMATCHED_PARTITION, /* of a message, never received */
 	WEFT_UNMATCHED_SEND,	  /* a send never received */
-	WEFT_UNMATCHED_BUFFERED,  /* the same, buffered */
+	WEFT_UNMATCHED_BUFFERED,  /* a buffered send never received */
 	WEFT_UNMATCHED_COLL,	  /* a collective not completed */
 	WEFT_UNMATCHED_COLL_DATA, /* data of a collective that this process did
 				     not call */
-	WEFT_UNMATCHED_DONE,	  /* a request done, whose handle was never
-				     completed */
+	WEFT_UNMATCHED_DONE,	  /* a complete request that the program never
+				     waited for or freed */
 };
 
 /* A message or request that is left on a communicator after all members have
@@ -272,17 +294,18 @@ enum weft_unmatched_kind {
 struct weft_unmatched {
 	enum weft_unmatched_kind kind;
 	bool is_send; /* ACTIVE, DONE */
-	int32_t rank; /* of the other side; may be a wildcard */
+	int32_t rank; /* source or destination; may be a wildcard */
 	int32_t tag;
 	uint64_t len; /* bytes; of a receive, the length of its buffer */
 };
 
-/* Calls fn for each of them. VCI's lock held; fn starts no operation. */
+/* Calls fn for each message or request that is left. VCI's lock held; fn starts
+ * no operation. */
 typedef void weft_unmatched_fn(const struct weft_unmatched *left, void *arg);
 void weft_p2p_unmatched_locked(
 	struct weft_comm *comm, weft_unmatched_fn *fn, void *arg);
 
-/* Frees the messages that are left, probed ones too, and completes posted
+/* Frees all remaining messages, including probed messages. Completes posted
  * receives with WEFT_ERR_COMM. VCI's lock held. */
 void weft_p2p_purge_locked(struct weft_comm *comm);
 

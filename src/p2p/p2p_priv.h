@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* p2p: declarations that the files of this room share
  *
- * A send or receive is a struct weft_req that weft_p2p_fill() has filled and
- * that was then started. While it is active the library holds a reference,
- * which weft_p2p_finish() drops. VCI's lock held everywhere. */
+ * A send or receive is a struct weft_req. weft_p2p_fill() fills the request
+ * before it is started. While the request is active, the library holds a
+ * reference, which weft_p2p_finish() drops. VCI's lock held everywhere. */
 #ifndef WEFT_P2P_PRIV_H
 #define WEFT_P2P_PRIV_H
 
@@ -26,30 +26,33 @@ enum {
 
 /* This room's part of a VCI: created when it opens, freed when it closes. */
 struct weft_vci_p2p {
-	struct weft_link rndv_segs;    /* in the fabric; only rndv_seg.c */
+	struct weft_link rndv_segs;    /* segments posted to the fabric; only
+					  rndv_seg.c */
 	struct weft_link rndv_waiting; /* sends that wait for a segment; only
 					  rndv_seg.c */
-	struct weft_link copies; /* that senders may help; only rndv_copy.c */
+	struct weft_link copies; /* copies of which senders may write pieces;
+				    only rndv_copy.c */
 	struct weft_batch_thread *batch_thread; /* only batch.c */
 	struct weft_early early;		/* only message.c */
-	struct weft_message *spare_messages;	/* likewise */
+	struct weft_message *spare_messages;	/* only message.c */
 };
 
 /* A peer with this room's part. */
 struct weft_p2p_peer {
 	struct weft_peer peer; /* first: transport makes and frees both */
 	uint64_t n_net_sent;   /* user messages over the fabric so far */
-	uint64_t n_net_asked;  /* of these, covered by a PING on its way */
+	uint64_t n_net_asked;  /* of these, sent before the last PING */
 	uint64_t n_net_known;  /* of these, known to have arrived (PONG) */
 	uint16_t n_eager_sent; /* numbers eager messages, for cancelling */
-	uint32_t last_round;   /* VCI's round in which a short message left */
-	uint32_t n_at_once;    /* short messages that left in that round */
-	uint32_t n_held;       /* messages queued so far: see batch.c */
-	uint32_t n_offered;    /* RTS to it on this node without an answer */
-	uint32_t n_segs;       /* in flight to it and counted; rndv_seg.c */
-	uint32_t n_copies;     /* from it with its help so far; rndv_copy.c */
-	bool has_open_copy;    /* pieces of such a copy can be claimed */
-	bool cannot_write;     /* a write to its memory has failed */
+	uint32_t last_round;   /* last round in which a short send was posted */
+	uint32_t n_at_once; /* short sends posted immediately in that round */
+	uint32_t n_held;    /* messages queued so far; see batch.c */
+	uint32_t n_offered; /* unanswered RTS to this peer on this node */
+	uint32_t n_segs;    /* counted segments in flight; rndv_seg.c */
+	uint32_t n_copies;  /* copies that this peer could help; rndv_copy.c
+			     */
+	bool has_open_copy; /* pieces of the last copy can be claimed */
+	bool cannot_write;  /* a write to the peer's memory has failed */
 };
 
 static inline struct weft_p2p_peer *weft_p2p_peer_of(struct weft_peer *peer)
@@ -57,8 +60,8 @@ static inline struct weft_p2p_peer *weft_p2p_peer_of(struct weft_peer *peer)
 	return weft_container_of(peer, struct weft_p2p_peer, peer);
 }
 
-/* Fills a new request from msg; it takes references of communicator and type.
- */
+/* Fills a new request from msg. The request gets references of the communicator
+ * and the type. */
 static inline void weft_p2p_fill(
 	struct weft_req *req, const struct weft_msg *msg)
 {
@@ -102,7 +105,7 @@ static inline void weft_p2p_finish(struct weft_req *req, int err)
 	weft_req_put(req);
 }
 
-/* Which of a communicator's contexts this is. */
+/* The offset of a context id of this communicator. */
 static inline enum weft_ctx_offset weft_p2p_offset_of(
 	const struct weft_comm *comm, uint64_t ctx)
 {
@@ -121,7 +124,7 @@ void *weft_send_run(struct weft_req *req);
 
 /* ---- send.c ---- */
 
-/* The head of an eager message that leaves now. */
+/* Returns the head of an eager message, which is posted next. */
 struct weft_wire_head weft_send_head(const struct weft_req *req);
 
 /* Sends a request that was queued at the peer; the push function of weft_out.
@@ -137,8 +140,9 @@ bool weft_batch_holds(struct weft_req *req);
 /* Counts one more queued send; true if the queue should be sent now. */
 bool weft_batch_is_enough(struct weft_peer *peer);
 
-/* Sends req, the first in its peer's queue, together with the short sends after
- * it. 0: they have left; 1: no send can share the message; or WEFT_AGAIN. */
+/* Sends req, the first in its peer's queue, and the short sends after it as one
+ * message. 0: the sends were posted or failed; 1: no other send can share the
+ * message; or WEFT_AGAIN. */
 int weft_batch_send(struct weft_peer *peer, struct weft_req *req);
 
 void weft_batch_close(struct weft_vci *vci);
@@ -159,14 +163,14 @@ void weft_message_close(struct weft_vci *vci);
 
 /* ---- control.c ---- */
 
-/* Sends a peer the credit that is owed to it. */
+/* Returns the owed credit to a peer, in a message of its own. */
 void weft_control_credit(struct weft_peer *peer);
 
 /* Sends CTS for an announced send. 0 or WEFT_ERR_NOMEM. */
 int weft_control_cts(struct weft_req *req, uint64_t sreq, size_t len);
 
-/* Sends FIN to the request of the other side of a rendezvous: its data has
- * arrived, or the message is lost. */
+/* Sends FIN to the peer's request of a rendezvous. how: all data has arrived,
+ * or the message is lost; enum weft_wire_end. */
 void weft_control_fin(struct weft_peer *peer, uint64_t handle, uint64_t how);
 
 /* Returns credit for len eager bytes that were received from a peer. Sends it
@@ -180,32 +184,35 @@ static inline void weft_p2p_return_credit(struct weft_peer *peer, size_t len)
 
 /* ---- failure_check.c ---- */
 
-/* True if a peer may report that this process has died. `failed` is its number
- * + 1; 0: no process. */
+/* Checks a process number that a peer reports as failed: `failed` is the number
+ * + 1; 0: no process. False if the report is invalid. */
 bool weft_failure_is_known(const struct weft_vci *vci, uint64_t failed);
 
-/* 0, or the described reason why no message can arrive from this rank. */
+/* Returns 0, or an error that describes why no message can arrive from this
+ * rank.
+ */
 int weft_failure_source(struct weft_comm *comm, int32_t rank);
 
 /* Completes a receive just posted with an error if only a failed process could
  * send its message. */
 void weft_failure_check(struct weft_req *req);
 
-/* Completes a receive from any source that is pending because of a failure, for
- * a call that does not leave it active. */
+/* Completes a receive for which weft_failure_is_pending() is true. For a call
+ * that must not return with an active receive. */
 void weft_failure_end_pending(struct weft_req *req);
 
-/* Ends a request that is waited for, if only a departed process could complete
- * it. True if the wait must end although the request remains active. */
+/* Called while the program waits for a request. Completes the request with an
+ * error if only a departed process could complete it. Returns true if the wait
+ * must end although the request remains active. */
 bool weft_failure_on_wait(struct weft_req *req);
 
-/* 0, or the described reason why this rank will never answer an RTS: it
- * departed without a barrier, because a member died. */
+/* Returns 0, or an error that describes why this rank will never answer an RTS:
+ * the rank has departed without a barrier, because a member died. */
 int weft_departed_receiver(const struct weft_comm *comm, int32_t rank);
 
-/* True if a message in this context will never be received unless its receive
- * is posted already: it belongs to a collective, or to control, of a
- * communicator with a failed member. */
+/* True if no more receives will be posted for a message in this context. The
+ * communicator has a failed member, and the message belongs to a collective or
+ * to the control context. */
 static inline bool weft_failure_prevents(
 	const struct weft_comm *comm, uint64_t ctx, int32_t tag)
 {
@@ -224,37 +231,36 @@ static inline bool weft_failure_prevents(
 void weft_coll_error_end(
 	struct weft_req *req, int err, const char *text, size_t len);
 
-/* The same with an error in the unexpected queue; frees message. */
+/* The same for an error in the unexpected queue. Frees the message. */
 void weft_coll_error_deliver_take(
 	struct weft_req *req, struct weft_message *message);
 
-/* Reads and checks an error message: true only for what
- * weft_send_coll_error_locked() sends. */
+/* Reads an error message of weft_send_coll_error_locked(). Returns false if it
+ * is malformed. */
 bool weft_coll_error_read(const struct weft_vci *vci,
 	const struct weft_wire_head *head, const void *payload, size_t len,
 	struct weft_wire_failed *word);
 
 /* ---- rndv_copy.c ---- */
 
-/* Whose memory holds the data: that of the request's peer, or this process's.
+/* The process whose memory holds the data: the request's peer, or this process.
  */
 enum weft_rndv_from { WEFT_RNDV_FROM_PEER, WEFT_RNDV_FROM_HERE };
 
 /* Called when all data is in the receive's buffer, or with an error. */
 typedef void weft_rndv_copied_fn(struct weft_req *req, uint64_t sreq, int err);
 
-/* Copies the data of a receive, of len bytes at addr, into its buffer, now or
- * soon; sreq is for copied(). 0, or WEFT_ERR_NOMEM and copied() is not called.
- */
+/* Copies len bytes of data at addr into the buffer of a receive, immediately or
+ * soon after. Then calls copied() with sreq. On WEFT_ERR_NOMEM, copied() is not
+ * called. */
 int weft_rndv_copy(struct weft_req *req, enum weft_rndv_from from,
 	uint64_t addr, size_t len, uint64_t sreq, weft_rndv_copied_fn *copied);
 
-/* The receiver has all data of this send, for which this process writes pieces
- * (is_copying). Cancels the remaining pieces.
- */
+/* Called when the receiver has all data of a send of which this process writes
+ * pieces (is_copying). Cancels the deferred writing of pieces. */
 void weft_rndv_drop_help(struct weft_req *req);
 
-/* Completes the copies of which a peer that died had claimed pieces. */
+/* Completes the copies that wait for pieces of a peer that died. */
 void weft_rndv_copy_fail(struct weft_peer *peer);
 
 /* ---- rndv_seg.c ---- */
@@ -263,64 +269,70 @@ void weft_rndv_copy_fail(struct weft_peer *peer);
  * uses. */
 uint8_t weft_rndv_seg_rails(const struct weft_req *req, size_t len);
 
-/* The receiver has answered a send that used several rails, with err if it
- * could not receive. False if the send used one. */
+/* Called when the receiver has answered a send. err is not 0 if the receiver
+ * could not receive the data. Returns false if the send expects no answer,
+ * because it used one rail. */
 bool weft_rndv_seg_answer(struct weft_req *req, int err);
 
-/* The sender could not send: cancels the segments that this receive expects. */
+/* Called when the sender could not send the data. Cancels the segments that
+ * this receive expects. */
 void weft_rndv_seg_withdraw(struct weft_req *req, int err);
 
-/* Moves the first total bytes of an announced send, or of the receive that it
- * matched, through the fabric. The receive sends CTS. Completes the request. */
+/* Transfers the first `total` bytes of a rendezvous over the fabric. req is the
+ * announced send or the matched receive; a receive sends CTS. The request
+ * completes after the last segment. */
 void weft_rndv_seg_start(struct weft_req *req, size_t total);
 
-/* Completes the segments in flight to or from a peer that died, now or soon. */
+/* Completes the segments in flight to or from a peer that died, immediately or
+ * soon after. */
 void weft_rndv_seg_fail(struct weft_peer *peer);
 
 /* ---- unmatched.c ---- */
 
-/* Refuses an announced message in the queue if no receive can match it any
- * more; this frees it. */
+/* Refuses and frees an announced message in the queue, if no receive can match
+ * it any more. */
 void weft_unmatched_check(struct weft_message *message);
 
 /* Notifies the receiver of a pending send that the sender will not cancel it.
  */
 void weft_unmatched_send_last(struct weft_req *req);
 
-/* The sender of an announced message will not cancel it. */
+/* Called when the sender of an announced message reports that it will not
+ * cancel the send. */
 void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 	uint64_t ctx, uint64_t sreq);
 
-/* The receiver of this send is leaving and will never receive it; coll_err: a
- * collective of its own ended with that, or 0. */
+/* Called when the receiver of a send is in disconnect and will never receive
+ * the message. coll_err is the error of a collective at the receiver, or 0. */
 void weft_unmatched_on_refused(struct weft_req *req, int coll_err);
 
 /* ---- cancel.c ---- */
 
-/* Tries to cancel a send. A send that was not sent yet is cancelled at once.
- * Another one is_cancelling until its receiver has answered the cancel. It is
- * too late once the receiver has answered the RTS. */
+/* Tries to cancel a send. A queued send is cancelled immediately. Any other
+ * send is_cancelling until its receiver has answered the CANCEL. A send whose
+ * RTS was answered is not cancelled. */
 void weft_cancel_send(struct weft_req *req);
 
-/* Stops waiting for the answer to a cancel from a peer that failed. True if the
- * send does not complete by this: the fabric has yet to complete it. */
+/* Stops waiting for the answer to a CANCEL, because the peer has failed.
+ * Returns true if the caller must not complete the send, because the fabric
+ * will. */
 bool weft_cancel_give_up(struct weft_req *req);
 
 /* ---- revoke_send.c ---- */
 
-/* Sends REVOKE to the members that this one has to notify. */
+/* Sends REVOKE to the members that this member must notify. */
 void weft_revoke_forward(struct weft_comm *comm);
 
-/* Sends REVOKE to a member again, if the communicator is revoked, so that a
- * message after it does not arrive first. */
+/* If the communicator is revoked, sends REVOKE to a member again. So REVOKE
+ * arrives before the next message that this process sends to the member. */
 void weft_revoke_repeat(const struct weft_comm *comm, struct weft_peer *peer);
 
 /* Refuses an announced message on a revoked communicator. */
 void weft_revoke_refuse(
 	const struct weft_comm *comm, struct weft_peer *peer, uint64_t sreq);
 
-/* A process has failed: if the communicator is revoked and the process was to
- * forward that, sends REVOKE to all members. */
+/* Called when a process has failed. Sends REVOKE to all members, if the
+ * communicator is revoked and the process may not have forwarded REVOKE. */
 void weft_revoke_on_failed(struct weft_comm *comm, uint64_t proc);
 
 /* ---- failure.c, departed.c ---- */
@@ -328,17 +340,18 @@ void weft_revoke_on_failed(struct weft_comm *comm, uint64_t proc);
 /* Completes all requests that wait for a peer that died, with peer->err. */
 void weft_failure_peer(struct weft_peer *peer);
 
-/* Cancels an announced message of a collective that its receiver may not
- * receive any more, or never could. */
+/* Cancels an announced send of a collective whose receiver will not receive it,
+ * because a member has failed. */
 void weft_failure_cancel(struct weft_req *req);
 
-/* Another member reports that a process (its number + 1; 0: none) has died. The
- * process is a member of comm, or of the intercommunicator whose local
- * communicator comm is. */
+/* Called when another member reports that a process has died; `failed` is its
+ * number + 1, 0: none. The process is a member of comm, or of the
+ * intercommunicator whose local communicator is comm. */
 void weft_failure_record(struct weft_comm *comm, uint64_t failed);
 
-/* Called when a request is waited for: completes it with an error if only a
- * departed process could complete it, or asks that process to refuse it. */
+/* Called when the program waits for a request. If only a departed process could
+ * complete the request, it completes with an error, or this process requests
+ * that the departed process refuses the message. */
 void weft_departed_on_wait(struct weft_req *req);
 
 /* ---- rndv.c ---- */
@@ -349,9 +362,9 @@ static inline uint32_t weft_rndv_now_ms(void)
 	return (uint32_t)(weft_now_ns() / (WEFT_NS_PER_S / 1000));
 }
 
-/* The live request that a message names, or NULL. It must be of this kind and
- * belong to this peer; it must not be queued; a send must have been announced.
- */
+/* Returns the active request that a message of the peer names, or NULL. The
+ * request must have this kind and this peer, and must not be queued. A send
+ * must have been announced. */
 struct weft_req *weft_rndv_find(
 	struct weft_peer *peer, uint64_t handle, enum weft_req_kind kind);
 
@@ -364,18 +377,18 @@ struct weft_rndv_announced {
 	size_t len;
 };
 
-/* Starts moving the data of a rendezvous into a matched receive. */
+/* Starts the transfer of the data of a rendezvous into a matched receive. */
 void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer,
 	const struct weft_rndv_announced *announced);
 
 /* ---- send.c, recv.c ---- */
 
-/* Starts a filled request. 0, or an error with which it has completed. */
+/* Starts a filled request. On an error, the request has completed with it. */
 int weft_send_start(struct weft_req *req);
 int weft_recv_start(struct weft_req *req);
 
-/* Delivers an unexpected message into a receive and frees the message. The
- * library's reference of req has been taken. */
+/* Delivers an unexpected message to a receive and frees the message. The
+ * library already holds its reference of req. */
 void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message);
 
 /* True if the peer has answered all pings that were sent to it. */
