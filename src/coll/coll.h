@@ -2,7 +2,7 @@
 /* coll: collective operations, as the rooms above call them
  *
  * Each operation has three forms: blocking, non-blocking, persistent. The
- * caller has checked the arguments. Buffers stay the caller's; counts and
+ * caller has checked the arguments. The caller owns the buffers. Counts and
  * displacements are read before the call returns. All members of a communicator
  * make their calls in the same order. */
 #ifndef WEFT_COLL_H
@@ -16,16 +16,16 @@
 int32_t weft_coll_tag(struct weft_comm *comm, enum weft_ctx_offset ctx_offset,
 	enum weft_coll_kind kind);
 
-/* Describes that a message of rank with tag `met` arrived in a collective with
- * `tag`. Returns the error. */
+/* Describes a mismatch: a message of rank with tag `met` arrived while this
+ * process waits in a collective with tag `tag`. Returns the error. */
 int weft_coll_tag_mismatch(int32_t tag, int32_t met, int32_t rank)
 	__attribute__((cold));
 
 /* Blocks until this process's part is complete. Takes the VCI's lock. */
 int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args);
 
-/* Non-blocking: *req_out has one reference, which is the caller's. Takes the
- * VCI's lock; in the second form the caller holds it. */
+/* Non-blocking. The caller owns the one reference of *req_out. Takes the VCI's
+ * lock; weft_coll_start_locked() needs it held. */
 int weft_coll_start(enum weft_coll_kind kind, const struct weft_coll *args,
 	struct weft_req **req_out);
 int weft_coll_start_locked(enum weft_coll_kind kind,

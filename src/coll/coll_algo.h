@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_algo: the algorithms by name, and the rules that select one
+/* coll_algo: the algorithms by name, and the rules that select an algorithm
  *
- * The first rule that matches the call, and names an algorithm that supports
- * it, selects that algorithm.
- * WEFT_COLL_FILE adds rules in front of coll_rules.def; WEFT_COLL names
- * algorithms. All members have the same values and the same rules, so all
- * select the same algorithm. */
+ * The first rule that matches the call selects the algorithm. A rule whose
+ * algorithm does not support the call is skipped. WEFT_COLL_FILE adds rules in
+ * front of coll_rules.def; WEFT_COLL names algorithms. All members have the
+ * same rules and the same properties of a call, so all select the same
+ * algorithm. */
 #ifndef WEFT_COLL_ALGO_H
 #define WEFT_COLL_ALGO_H
 
 #include "coll/coll_priv.h"
 
-/* The needs of an algorithm, as bits. */
+/* The conditions under which an algorithm supports a call, as bits. */
 enum {
 	WEFT_NEEDS_COMMUTATIVE = 1,
 	WEFT_NEEDS_COUNT = 2,	/* at least one item for each member */
@@ -21,24 +21,25 @@ enum {
 		16,	      /* commutative, or nodes have consecutive ranks */
 	WEFT_NEEDS_EVEN = 32, /* equal numbers of members on all nodes */
 	WEFT_NEEDS_SEGMENT = 64,
-	WEFT_NEEDS_EDGES = 128, /* known edges of a topology between nodes */
+	WEFT_NEEDS_EDGES = 128, /* edges of the topology between nodes are known
+				 */
 };
 
 struct weft_coll_algo {
 	enum weft_coll_kind kind;
 	const char *name;
 	unsigned needs;
-	weft_coll_fn *write; /* NULL: runs in the segment */
+	weft_coll_fn *write; /* NULL: runs in the shared-memory segment */
 };
 
-/* The properties of a call that rules compare. Bytes are of the whole for
- * broadcasts and reductions, and of one block for the others; 0 if not all
- * members know the length. */
+/* The properties of a call that rules compare. bytes is the length of the whole
+ * data for broadcasts and reductions, and the length of one block for other
+ * collectives. It is 0 if not all members know the length. */
 struct weft_coll_case {
 	enum weft_coll_kind kind;
 	int32_t n;
 	int32_t n_nodes;     /* 0: unknown */
-	int32_t most, least; /* members on a node */
+	int32_t most, least; /* largest, smallest number of members on a node */
 	bool is_in_order, is_commutative, is_regular, has_segment;
 	bool shares_cores;
 	int32_t n_per_bundle; /* messages between two nodes; 0: unknown */
@@ -46,29 +47,31 @@ struct weft_coll_case {
 	const char *fabric;
 };
 
-/* Loads the rules once. An error names the fault in WEFT_COLL or
- * WEFT_COLL_FILE, and its line. */
+/* Loads the rules once. The description of an error names the fault in
+ * WEFT_COLL or WEFT_COLL_FILE, and the line. */
 int weft_coll_rules_load(void);
 
 /* A hash of the rules from the environment. Members with equal hashes select
  * the same algorithms. */
 uint32_t weft_coll_rules_digest(void);
 
-/* The case of a call, as a member of the view knows it. */
+/* Sets *c to the properties of a call that a member of the view knows. */
 void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 	const struct weft_coll_view *view, const struct weft_coll *args);
 
-/* The case of n members on one node with a segment: commutative, 0 bytes. */
+/* Sets *c to the properties of a call of n members on one node with a segment.
+ * The operation is commutative, and bytes is 0. */
 void weft_coll_case_in_segment(struct weft_coll_case *c,
 	enum weft_coll_kind kind, int32_t n, bool shares_cores);
 
-/* The case of n members in the order of ranks, per_node on each node. The
- * operation is commutative, on doubles if bytes are a multiple of 8, and on
- * bytes otherwise. */
+/* Sets *c to the properties of a call of n members, per_node on each node, in
+ * the order of ranks. The operation is commutative. Its type is double if bytes
+ * is a multiple of 8, and byte otherwise. */
 void weft_coll_case_of_job(struct weft_coll_case *c, enum weft_coll_kind kind,
 	int32_t n, int32_t per_node, int64_t bytes, const char *fabric);
 
-/* The rule that selected, and its line in WEFT_COLL_FILE (0: built in). */
+/* The rule that selected the algorithm, and its line in WEFT_COLL_FILE (0:
+ * built in). */
 struct weft_coll_why {
 	const char *text;
 	int line;
@@ -80,7 +83,7 @@ enum { WEFT_COLL_WHY_FORCED = -1 };
 const struct weft_coll_algo *weft_coll_choose(
 	const struct weft_coll_case *c, struct weft_coll_why *why_out);
 
-/* The smallest length above bytes at which another rule may apply. */
+/* The smallest length above `bytes` at which another rule may apply. */
 int64_t weft_coll_border(enum weft_coll_kind kind, int64_t bytes);
 
 /* The reason why an algorithm does not support a case; NULL: it does. */
@@ -99,16 +102,20 @@ const struct weft_coll_algo *weft_coll_forced(enum weft_coll_kind kind);
 void weft_coll_warn_forced(
 	const struct weft_coll_case *c, const struct weft_coll_algo *taken);
 
-/* All algorithms in turn, NULL at the end. */
+/* Returns algorithm i, or NULL if i is not less than the number of algorithms.
+ */
 const struct weft_coll_algo *weft_coll_algo_at(size_t i);
 
-/* How often algorithm i wrote the steps of an operation, or of its part within
- * or between nodes. A persistent operation counts once. An operation in the
- * segment of a node does not count. Any thread. */
+/* The number of operations whose steps algorithm i wrote. The parts of an
+ * operation within and between nodes count separately. A persistent operation
+ * counts once. An operation in the segment of a node does not count. Any
+ * thread.
+ */
 uint64_t weft_coll_algo_uses(size_t i);
 
-/* The name of an operation in rules, as "allreduce"; and the operation of a
- * name of len characters, or WEFT_COLL_N. */
+/* The first function returns the name of an operation in rules, for example
+ * "allreduce". The second returns the operation with a name of len characters,
+ * or WEFT_COLL_N. */
 const char *weft_coll_kind_name(enum weft_coll_kind kind);
 enum weft_coll_kind weft_coll_kind_of(const char *name, size_t len);
 

@@ -7,7 +7,7 @@
 #include "coll/sched.h"
 
 /* An algorithm: writes the steps of one collective among the members of a view.
- * Root and blocks count places of the view. coll_algo.h has its needs. */
+ * The root and the indices of blocks are places in the view, not ranks. */
 typedef void weft_coll_fn(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args);
 
@@ -27,22 +27,20 @@ weft_coll_fn weft_barrier_nodes, weft_bcast_nodes, weft_reduce_nodes,
 	weft_neighbor_nodes, weft_bcast_slices, weft_allreduce_slices,
 	weft_reduce_scatter_slices, weft_allgather_slices;
 
-/* The length of a neighbourhood's blocks; 0: lengths differ. */
+/* The length of each block of a neighbourhood collective; 0: lengths differ. */
 int64_t weft_neighbor_len(const struct weft_coll *args);
 
-/* For intercommunicators; the view is the remote group. */
+/* For intercommunicators. The view is the remote group. */
 weft_coll_fn weft_inter_barrier, weft_inter_bcast, weft_inter_gather,
 	weft_inter_scatter, weft_inter_allgather, weft_inter_alltoall,
 	weft_inter_reduce, weft_inter_allreduce, weft_inter_reduce_scatter;
 
-/* Marks a tag of the agreement in coll_settle.c: the sender waits for an
- * answer.
- */
+/* A bit of the tags of the agreement in coll_settle.c: the sender waits for an
+ * answer. */
 enum { WEFT_COLL_TAG_SETTLE = 1 << (WEFT_TAG_COLL_SHIFT + 4) };
 
-/* Reports that a message of rank with tag `met` arrived in a collective with
- * `tag`, and answers it if its sender waits for an answer. Returns the error.
- * VCI's lock held. */
+/* As weft_coll_tag_mismatch(). Also answers the message with an error if its
+ * sender waits for an answer. VCI's lock held. */
 int weft_coll_tag_refuse(struct weft_comm *comm, int32_t tag, int32_t met,
 	int32_t rank) __attribute__((cold));
 
@@ -50,15 +48,15 @@ int weft_coll_tag_refuse(struct weft_comm *comm, int32_t tag, int32_t met,
 void weft_bcast_tree(struct weft_sched *sched,
 	const struct weft_coll_view *view, struct weft_span span, int32_t root);
 
-/* Scatters ranges of a span down a binomial tree; places are counted from the
- * root. Place i gets the items from starts[i] to starts[i + 1], or, where
- * starts is NULL, slice i of n. A member accesses only its own range and those
- * of the places below it in the tree. */
+/* Scatters ranges of a span down a binomial tree. Places are counted from the
+ * root. Place i gets the items from starts[i] to starts[i + 1] - 1. If starts
+ * is NULL, place i gets slice i of n. A member accesses only its own range and
+ * the ranges of the places below it in the tree. */
 void weft_scatter_tree(struct weft_sched *sched,
 	const struct weft_coll_view *view, struct weft_span span,
 	const int64_t *starts, int32_t root);
 
-/* Ranges i to j - 1 of n: by starts, or slices where that is NULL. */
+/* Ranges i to j - 1 of n. If starts is NULL, ranges are slices. */
 static inline struct weft_span weft_ranges(struct weft_span span,
 	const int64_t *starts, int32_t i, int32_t j, int32_t n)
 {
@@ -66,17 +64,18 @@ static inline struct weft_span weft_ranges(struct weft_span span,
 		      : weft_slices(span, i, j, n);
 }
 
-/* The data of a broadcast as bytes, in place or as a packed copy; and back to
- * the span. Members may describe the data by different types, so only bytes can
- * be cut. */
+/* The first function returns the data of a broadcast as bytes, in place or as a
+ * packed copy. The second unpacks the bytes to the span. Members may describe
+ * the data by different types, so the data is divided at bytes, not at items.
+ */
 struct weft_span weft_bcast_bytes(
 	struct weft_sched *sched, struct weft_span span, bool is_root);
 void weft_bcast_unpack(struct weft_sched *sched, struct weft_span bytes,
 	struct weft_span span, bool is_root);
 
-/* Binomial reduction of `mine`, which is not changed, to `result`, which only
- * the root needs. Operations that are not commutative are applied in rank
- * order. */
+/* Binomial reduction of `mine` to `result`. `mine` is not changed. `result` is
+ * significant only at the root. Operations that are not commutative are applied
+ * in rank order. */
 void weft_reduce_tree(struct weft_sched *sched,
 	const struct weft_coll_view *view, struct weft_redop *op,
 	struct weft_span mine, void *result, int32_t root);

@@ -7,11 +7,11 @@
 
 #include "coll/coll_priv.h"
 
-/* Runs the agreement before the collective `kind`, with messages that take a
- * sequence number of their own. 0 or an error. */
+/* Runs the agreement before the collective `kind`. Its messages use a separate
+ * sequence number. 0 or an error. */
 int weft_coll_settle(const struct weft_coll *args, enum weft_coll_kind kind);
 
-/* Whether the agreement is due before the next collective. */
+/* True if the agreement must run before the next collective. */
 bool weft_coll_settle_is_due(struct weft_comm *comm);
 
 #endif

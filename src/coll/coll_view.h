@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_view: the ranks among which an algorithm runs, and my place */
+/* coll_view: the ranks among which an algorithm runs, and this process's place
+ */
 #ifndef WEFT_COLL_VIEW_H
 #define WEFT_COLL_VIEW_H
 
@@ -8,30 +9,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The nodes of a communicator's members. Nodes are numbered in the order of
- * their leaders, their lowest ranks; members are in rank order. */
+/* The nodes of a communicator's members. The leader of a node is its lowest
+ * rank. Nodes are numbered in the order of their leaders. Members of a node are
+ * in rank order. */
 struct weft_nodes {
 	int32_t n;		/* nodes */
-	int32_t most, least;	/* members on a node */
+	int32_t most, least;	/* largest, smallest number of members on a node
+				 */
 	bool is_in_order;	/* members of a node have consecutive ranks */
 	bool shares_cores;	/* rank 0's node has fewer cores than ranks */
 	const int32_t *of;	/* node of each rank */
 	const int32_t *members; /* ranks, node by node */
 	const int32_t *first;	/* n + 1: first member of each node */
 	const int32_t *leaders; /* of each node */
-	char fabric[16];	/* rank 0's between nodes; "": none */
+	char fabric[16];	/* of rank 0, between nodes; "": none */
 };
 
-/* An algorithm sends and receives by place: place i is rank ranks[i * stride]
- * of comm, or rank i if ranks is NULL. The caller keeps the array. */
+/* An algorithm addresses members by place. Place i is rank ranks[i * stride] of
+ * comm, or rank i if ranks is NULL. The caller owns the array. */
 struct weft_coll_view {
 	struct weft_comm *comm;
 	const int32_t *ranks;
 	int32_t n, me;
 	int32_t stride;
-	int32_t other, other_rank;	/* place `other` is this rank instead */
-	const struct weft_nodes *nodes; /* NULL: not known, or not all members
-					   of a communicator */
+	int32_t other, other_rank;	/* exception: place `other` is rank
+					   other_rank; -1: none */
+	const struct weft_nodes *nodes; /* NULL: unknown, or the view does not
+					   have all members of comm */
 };
 
 static inline int32_t weft_coll_view_rank(
@@ -54,7 +58,8 @@ static inline struct weft_coll_view weft_coll_view_ranks(
 		.other = -1 };
 }
 
-/* All members; or all remote members of an intercommunicator, where I have no
+/* The first function returns a view of all members. The second returns a view
+ * of all remote members of an intercommunicator, where this process has no
  * place. */
 static inline struct weft_coll_view weft_coll_view_of(struct weft_comm *comm)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* edges: the neighbours of a topology on other nodes
  *
- * A row holds the neighbours of one member on other nodes, its sources or its
- * destinations, in the order of nodes, ranks, and the member's list. On each
- * node the lowest rank with a row is the leader: it knows the rows of all
- * members on its node. It orders the edges to and from each other node by
- * source, destination and row; both leaders compute the same order. The members
- * agree once (weft_coll_edges_settle()).
- */
+ * A row has the neighbours of one member on other nodes: its sources or its
+ * destinations. They are ordered by node, then rank, then index in the member's
+ * list of neighbours. On each node, the leader is the lowest rank that has a
+ * row. The leader knows the rows of all members on its node. It orders the
+ * edges to and from each other node by source, destination and position in the
+ * row. The leaders of two nodes compute the same order. The members agree once
+ * (weft_coll_edges_settle()). */
 #ifndef WEFT_COLL_EDGES_H
 #define WEFT_COLL_EDGES_H
 
@@ -16,11 +16,11 @@
 /* One edge, at a leader. */
 struct weft_coll_edge {
 	int32_t node, source, dest;
-	int32_t member; /* place on my node; the edge is in its row */
+	int32_t member; /* place on this node of the member with this row */
 	int32_t at;	/* index in the rows of all members */
 };
 
-/* One direction. */
+/* The edges of one direction: destinations or sources. */
 struct weft_coll_row {
 	int32_t n;
 	const int32_t *
@@ -29,10 +29,11 @@ struct weft_coll_row {
 	int32_t n_edges;
 	const struct weft_coll_edge
 		*edges;	      /* ordered by node, source, dest, at */
-	const int32_t *first; /* n + 1: begin of each member's row */
+	const int32_t *first; /* begin of each member's row, and the end */
 };
 
-/* One block. */
+/* One block of memory. A bundle is a message with the data of all edges from
+ * one node to another. */
 struct weft_coll_edges {
 	int32_t n_per_bundle;	/* messages that one bundle replaces, on average
 				 */
@@ -45,14 +46,15 @@ struct weft_coll_degrees {
 	int32_t out, in;
 };
 
-/* Computes my row: writes indices in a list of neighbours, and returns their
- * number, or -1 without memory. The sources of a grid are swapped, see
- * neighbor.c. */
+/* Computes the row of this process: writes indices in the list of neighbours to
+ * places, and returns their number. Returns -1 if out of memory. is_swapped:
+ * for the sources of a grid, see neighbor.c. */
 int32_t weft_coll_row_of(const struct weft_nodes *nodes, int32_t me,
 	const int *neighbors, int32_t n, bool is_swapped, int32_t *places);
 
-/* degrees: of all members. rows, at a leader: of the members on its node, each
- * the ranks of destinations and then of sources. NULL without memory. */
+/* Creates the edges. degrees has an entry for each member. rows is read at a
+ * leader: for each member on its node, the ranks of destinations, then the
+ * ranks of sources. NULL if out of memory. */
 struct weft_coll_edges *weft_coll_edges_create(const struct weft_nodes *nodes,
 	int32_t me, const struct weft_coll_degrees *degrees,
 	const int32_t *places_out, const int32_t *places_in,
@@ -62,9 +64,9 @@ struct weft_coll_edges *weft_coll_edges_create(const struct weft_nodes *nodes,
 int32_t weft_coll_edges_leader(const struct weft_nodes *nodes,
 	const struct weft_coll_degrees *degrees, int32_t node);
 
-/* Whether the agreement is due before this call, because a rule may select
- * bundles; and the agreement, with messages that take a sequence number of
- * their own. VCI's lock held. */
+/* The first function returns true if the agreement must run before this call,
+ * because a rule may select bundles. The second runs the agreement; its
+ * messages use a separate sequence number. VCI's lock held. */
 bool weft_coll_edges_are_due(struct weft_comm *comm);
 int weft_coll_edges_settle(
 	const struct weft_coll *args, enum weft_coll_kind kind);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fold: a view of any size as a power of two
  *
- * Of the first 2 * rest places each even one sends its data to the odd place
- * above it, and receives the result at the end. The other places are numbered
- * without gaps, in order, so partners always hold neighbouring ranges.
+ * The n places of a view are reduced to a power of two by folding `rest`
+ * places. Among the first 2 * rest places, each even place is folded: it sends
+ * its data to the next place, and receives the result at the end. The remaining
+ * places are numbered in order without gaps. So partners always have adjacent
+ * ranges.
  */
 #ifndef WEFT_FOLD_H
 #define WEFT_FOLD_H
@@ -11,15 +13,16 @@
 #include "coll/coll_priv.h"
 
 struct weft_fold {
-	int32_t n;    /* places left */
-	int32_t rest; /* places folded away */
-	int32_t me;   /* number among the members that are left; -1: folded away
-		       */
+	int32_t n;    /* remaining places, a power of two */
+	int32_t rest; /* folded places */
+	int32_t me;   /* number of this process among the remaining places; -1:
+			 folded */
 };
 
 struct weft_fold weft_fold_of(const struct weft_coll_view *view);
 
-/* The place of number i; the number that holds the data of a place. */
+/* The first function returns the place with number i. The second returns the
+ * number of the place that has the data of `place`. */
 static inline int32_t weft_fold_place(const struct weft_fold *f, int32_t i)
 {
 	return i < f->rest ? 2 * i + 1 : i + f->rest;
@@ -35,19 +38,20 @@ struct weft_fold_data {
 	struct weft_redop *op;
 	struct weft_span mine; /* this member's operand, or acc */
 	struct weft_span acc, in;
-	const int64_t *starts; /* number i's range begins at item starts[i];
-				  NULL: ranges alike */
+	const int64_t *starts; /* the range of number i begins at item
+				  starts[i]; NULL: ranges are slices */
 };
 
-/* Combines the operand of each folded place with the operand of the place above
- * it; and returns the result to the folded places. If `mine` is not acc, the
- * operation must be commutative: the message is received into acc. */
+/* The first function combines the operand of each folded place with the operand
+ * of the next place. The second sends the result to the folded places. If
+ * `mine` is not acc, the operation must be commutative, because the message is
+ * received into acc. */
 void weft_fold_in(struct weft_sched *sched, const struct weft_coll_view *view,
 	const struct weft_fold *f, struct weft_fold_data *d);
 void weft_fold_out(struct weft_sched *sched, const struct weft_coll_view *view,
 	const struct weft_fold *f, struct weft_span acc);
 
-/* Ranges i to j - 1. */
+/* The part of span with the ranges of numbers i to j - 1. */
 struct weft_span weft_fold_range(const struct weft_fold *f,
 	const struct weft_fold_data *d, struct weft_span span, int32_t i,
 	int32_t j);

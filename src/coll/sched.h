@@ -2,17 +2,16 @@
 /* sched: a collective operation as steps
  *
  * An algorithm only writes steps: sends, receives, local copies and reductions,
- * and fences. The steps between two fences start together; a fence waits for
- * all messages before it. The schedule decides how steps are executed: a
- * blocking call executes each step when it is written (sched_blocking.c); the
- * other forms keep a list, which the completions of its messages drive
- * (sched_list.c).
+ * and fences. The steps between two fences start together. A fence waits for
+ * all earlier messages. The executor of the schedule executes the steps. A
+ * blocking call executes each step when it is written (sched_blocking.c). The
+ * other forms queue the steps in a list (sched_list.c). The completion of a
+ * message continues the list.
  *
- * Writing a step never fails in place: the first error sticks to the schedule.
- * After it, each further send is replaced by an error message, each receive is
- * dropped, and nothing is copied or reduced. So the schedules of all members
- * end, and each member has right data or an error. VCI's lock held everywhere.
- */
+ * A call that writes a step returns no error. The schedule stores its first
+ * error. After that, each send is replaced by an error message, each receive is
+ * dropped, and no step copies or reduces. So the schedules of all members end,
+ * and each member has correct data or an error. VCI's lock held everywhere. */
 #ifndef WEFT_SCHED_H
 #define WEFT_SCHED_H
 
@@ -48,8 +47,8 @@ struct weft_tmp;
 /* The schedule that algorithms write to: the first field of an executor. */
 struct weft_sched {
 	void (*add)(struct weft_sched *sched, const struct weft_step *step);
-	/* Runs a part within a node in the segment; WEFT_AGAIN: use messages.
-	 * NULL: there is no segment. */
+	/* Runs the part of an operation within a node in the segment.
+	 * WEFT_AGAIN: the part must use messages. NULL: no segment. */
 	int (*within)(struct weft_sched *sched, enum weft_coll_kind kind,
 		const struct weft_coll_view *view,
 		const struct weft_coll *args);
@@ -62,9 +61,10 @@ struct weft_sched {
 	size_t room_len;
 };
 
-/* Scratch memory for steps, owned by the schedule. Never NULL: without memory
- * the schedule has an error, and only steps may use the address. The typed form
- * has space for count items at the returned address. */
+/* Scratch memory for steps, owned by the schedule. Only steps may use the
+ * address. If out of memory, the schedule gets an error, and the result is
+ * still not NULL. The typed form has space for count items at the returned
+ * address. */
 void *weft_sched_tmp(struct weft_sched *sched, size_t len);
 void *weft_sched_tmp_typed(
 	struct weft_sched *sched, int64_t count, const struct weft_type *type);
@@ -112,13 +112,16 @@ void weft_step_end(struct weft_sched *sched, struct weft_req *req);
 /* Executes a copy, or a reduction by a predefined operation. */
 int weft_step_local(const struct weft_step *step);
 
-/* As `add` of a schedule that failed: sends errors in place of messages. */
+/* The function `add` of a schedule that has failed: sends an error in place of
+ * each message. */
 void weft_step_send_error(
 	struct weft_sched *sched, const struct weft_step *step);
 
-/* Members that run this collective in the communicator's segment send no
- * messages. A watch checks for such members in some rounds of progress, and
- * then ends all messages whose on_done_arg is the schedule. */
+/* Detects members that run this collective in the communicator's segment, and
+ * so send no messages. In some rounds of progress, a watch checks for such
+ * members. If there is one, the watch ends all messages whose on_done_arg is
+ * the schedule.
+ */
 struct weft_watch {
 	struct weft_progress_hook hook;
 	struct weft_sched *sched;
@@ -132,16 +135,16 @@ void weft_watch_begin(struct weft_watch *watch, struct weft_sched *sched,
 	struct weft_comm *comm, uint32_t number);
 void weft_watch_end(struct weft_watch *watch);
 
-/* ---- as a list ---- */
+/* ---- list ---- */
 
 typedef void weft_sched_write_fn(struct weft_sched *sched,
 	enum weft_coll_kind kind, const struct weft_coll *args);
 
-/* Creates a list of the steps that write() writes, with its request (one
- * reference, the caller's). The list has the next tag of the communicator's
- * context, with `marks` added, and holds types and operation. It is destroyed
- * with the request. After a failure, error messages replace those of the list.
- */
+/* Creates a list of the steps that write() writes, and its request. The caller
+ * owns the one reference of the request. The list uses the next tag of the
+ * communicator's context, with `marks` added. It has references of the types
+ * and the operation. The list is destroyed with the request. If the call fails,
+ * error messages replace the messages of the list. */
 int weft_sched_list_create(enum weft_coll_kind kind,
 	const struct weft_coll *args, weft_sched_write_fn *write, int32_t marks,
 	struct weft_req **req_out);
