@@ -8,11 +8,12 @@
 #include <stdbool.h>
 #include <sys/uio.h>
 
-/* True if the kernel permits reading that process, tried on its probe word. */
+/* True if the kernel permits this process to read the memory of the process
+ * with this card. Reads its probe word to test this. */
 bool weft_copy_can_read(const struct weft_shm_bc *bc);
 
-/* Permits other processes of this user to read this one, where a security
- * module requires it. */
+/* Permits other processes of this user to read the memory of this process,
+ * where a security module requires permission. */
 void weft_copy_permit(void);
 
 /* Copies len bytes from addr in process pid into the local runs, which have len
@@ -22,8 +23,8 @@ void weft_copy_permit(void);
 int weft_copy_read(pid_t pid, const struct iovec *local, size_t n_local,
 	uint64_t addr, size_t len);
 
-/* Copies between local runs and runs in process pid of the same total length;
- * is_write: to that process. Same errors. */
+/* Copies between local runs and remote runs in process pid. Both have the same
+ * total length. is_write: the local runs are the source. Same errors. */
 int weft_copy_move(pid_t pid, const struct iovec *local, size_t n_local,
 	const struct iovec *remote, size_t n_remote, bool is_write);
 

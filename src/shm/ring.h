@@ -2,25 +2,31 @@
 /* ring: one-writer, one-reader message ring between two processes of a node
  *
  * Each process owns a segment (seg.h) with one ring for each process of its
- * node. The owner reads a ring; the process that it belongs to writes. A ring
- * has slots and a payload buffer. A slot holds a sequence number, the payload's
- * length, a head of 24 bytes that the ring does not interpret, and up to
- * WEFT_RING_INLINE bytes of payload; the shortest payloads lie in the slot's
- * first cache line. Longer payloads lie in the buffer, at a place that both
- * sides compute alike. The reader recognises a new slot by its sequence number,
- * so an idle poll reads one line, which stays in its cache. From time to time
- * the reader publishes how far it has read, which frees space.
+ * node. The owner of the segment is the reader of all its rings. Each ring has
+ * one writer. A ring has slots and a payload buffer. A slot has:
+ * - a sequence number and the length of the payload,
+ * - a head of 24 bytes, which the ring does not interpret,
+ * - up to WEFT_RING_INLINE bytes of payload. The shortest payloads are in the
+ *   first cache line of the slot.
  *
- * A slot also holds the number of slots that its writer has read of the ring
- * back. When that number covers all messages of the other side, that side
- * continues at the start of its buffer, whose lines both sides still have in
- * their caches. A long payload in a large buffer does not: a store to a line
- * that is in the reader's own cache waits for that cache, and is four times as
- * fast if the line has left it. If a writer receives nothing between two
- * messages, it will probably write more, and fetches the lines of the next
- * ones.
+ * A longer payload is in the buffer. Reader and writer compute its place from
+ * the lengths of the earlier payloads. The reader recognises a new slot by the
+ * sequence number. So an idle poll reads one cache line, which stays in the
+ * reader's cache. From time to time the reader publishes its position, which
+ * frees space.
  *
- * Not thread safe on either side: the VCI's lock guards both. */
+ * The ring back is the ring in the opposite direction. A slot also has the
+ * number of slots that its writer has read from the ring back. If that number
+ * shows that all messages were read, the writer of the ring back continues at
+ * the start of its buffer, whose lines both processes still have in their
+ * caches. A long payload in a large buffer continues at the present place: a
+ * store to a line in the reader's own cache waits for that cache, and is four
+ * times as fast if the line has left it.
+ *
+ * If a writer reads no message between two messages that it writes, it will
+ * probably write more. So it prefetches the lines of the next messages.
+ *
+ * Neither side is thread safe: the VCI's lock guards each. */
 #ifndef WEFT_RING_H
 #define WEFT_RING_H
 
@@ -37,21 +43,24 @@
 enum {
 	WEFT_RING_HEAD = 24,
 	WEFT_RING_INLINE = 224,
-	WEFT_RING_FIRST = 32, /* of it, in the slot's first cache line */
+	WEFT_RING_FIRST = 32, /* bytes of payload in the first cache line */
 	WEFT_RING_SLOTS = 128,
-	WEFT_RING_FETCH = 1024, /* of a payload, at most: see peek */
-	WEFT_RING_AHEAD = 4,	/* messages, whose lines a writer fetches */
-	WEFT_RING_LARGE = 512 << 10, /* a buffer that caches do not hold */
+	WEFT_RING_FETCH = 1024, /* bytes of a payload to prefetch, at most */
+	WEFT_RING_AHEAD = 4,	/* a writer prefetches the lines of the message
+				   that many messages later */
+	WEFT_RING_LARGE = 512 << 10, /* bytes of a buffer that exceeds caches */
 };
 
-/* The word of a slot is written last. It holds the position + 1, modulo 256,
- * which differs from that of the lap before; a flag that the payload is at the
- * buffer's start; and the payload's length. */
+/* The word of a slot is written last. Its low 8 bits are the number of the
+ * message
+ * + 1, which differs from that of the former message in the slot. Above are a
+ * flag that the payload is at the start of the buffer, and the length of the
+ * payload. */
 enum { WEFT_RING_REWOUND = 1 << 8, WEFT_RING_LEN_SHIFT = 9 };
 
 struct weft_ring_slot {
 	_Atomic uint32_t word;
-	uint32_t n_back; /* read of the ring back */
+	uint32_t n_back; /* slots that the writer has read of the ring back */
 	uint8_t head[WEFT_RING_HEAD];
 	uint8_t inl[WEFT_RING_INLINE];
 };
@@ -65,13 +74,13 @@ struct weft_ring {
 	uint64_t writer_cookie;
 	/* seldom written: the reader or the writer sleeps */
 	_Atomic uint32_t is_reader_asleep;
-	_Atomic uint32_t is_writer_asleep; /* for space */
+	_Atomic uint32_t is_writer_asleep; /* until the ring has space */
 	struct weft_wakeup_at writer_wakeup;
-	/* of a long copy that both processes do: its number in the upper
-	 * half, the number of claimed pieces in the lower half; 0: none is
-	 * open */
+	/* a long copy of which both processes copy pieces: the number of the
+	 * copy in the upper half, the number of claimed pieces in the lower
+	 * half; 0: no copy is open */
 	_Atomic uint64_t claims;
-	/* written by the reader: how far it has read */
+	/* written by the reader: slots read, and bytes of the buffer freed */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t n_read;
 	_Atomic uint64_t n_read_bytes;
 	_Alignas(2 *
@@ -87,14 +96,14 @@ struct weft_ring_tx {
 	uint64_t pos;			 /* payload bytes written or skipped */
 	uint64_t n_read_bytes;		 /* as last seen */
 	uint64_t buf_len;		 /* a power of two */
-	const struct weft_ring_rx *back; /* the ring back; NULL: none is yet */
-	uint32_t rewound;		 /* of the reserved message */
-	uint32_t n_back;   /* read of the ring back, with the last message */
-	bool knows_wakeup; /* opening the reader's wakeup was tried */
+	const struct weft_ring_rx *back; /* the ring back; NULL: none yet */
+	uint32_t rewound;  /* REWOUND flag of the reserved message */
+	uint32_t n_back;   /* n_back of the last message */
+	bool knows_wakeup; /* the writer has tried to open the wakeup */
 	int wakeup;	   /* of the reader; -1: none */
-	struct weft_wakeup_at wakeup_at; /* how to find it */
-	bool stores_past;		 /* payloads are, the caches */
-	void *map;			 /* to unmap */
+	struct weft_wakeup_at wakeup_at; /* of the reader */
+	bool stores_past; /* payloads are stored past the caches */
+	void *map;	  /* mapping to unmap */
 	size_t map_len;
 };
 
@@ -107,7 +116,7 @@ struct weft_ring_rx {
 	uint64_t buf_len;
 	uint32_t n_back; /* in the last slot read */
 	bool is_broken;	 /* invalid content was reported */
-	int wakeup;	 /* of the writer, when opened; else -1 */
+	int wakeup;	 /* of the writer; -1: not opened */
 	void *owner;	 /* the upper room's record of the writer */
 };
 
@@ -121,9 +130,9 @@ static inline uint64_t weft_ring_place(
 	return len <= room ? pos : pos + room;
 }
 
-/* Reserves a place for a message of len payload bytes. NULL if the ring is
- * full. len is at most buf_len / 2 and below 8 MiB. The reader sees nothing
- * before weft_ring_commit(), which must be the next call. */
+/* Reserves a place for a message with len bytes of payload. NULL if the ring is
+ * full. len is at most buf_len / 2 and below 8 MiB. The reader does not read
+ * the message before weft_ring_commit(), which must be the next call. */
 static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 {
 	struct weft_ring_slot *slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];
@@ -151,7 +160,7 @@ static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 		uint64_t n_read_bytes = atomic_load_explicit(
 			&tx->ring->n_read_bytes, memory_order_acquire);
 
-		/* a rewound position may be ahead of it */
+		/* after a rewind, tx->n_read_bytes may be ahead of it */
 		if (n_read_bytes > tx->n_read_bytes)
 			tx->n_read_bytes = n_read_bytes;
 		if (at + len - tx->n_read_bytes > tx->buf_len)
@@ -160,19 +169,21 @@ static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 	return tx->ring->buf + (at & (tx->buf_len - 1));
 }
 
-/* Signals the reader's wakeup, which the first call opens. */
+/* Signals the wakeup of the reader. The first call opens the wakeup. */
 void weft_ring_wake_reader(struct weft_ring_tx *tx);
 
-/* The head of the reserved message, which the caller fills in. It must store
- * each field into the slot: a wide load from a copy on the stack would wait
- * until all earlier stores, the payload's too, have left the core. */
+/* The head of the reserved message, which the caller fills in. The caller must
+ * store each field directly into the slot. A wide load from a copy on the stack
+ * would wait until all earlier stores, including the payload, have left the
+ * core.
+ */
 static inline void *weft_ring_head(struct weft_ring_tx *tx)
 {
 	return tx->ring->slots[tx->n % WEFT_RING_SLOTS].head;
 }
 
-/* Fetches the lines of a later message for writing. Called if nothing has
- * arrived from the reader since the message before. */
+/* Prefetches the lines of a later message for writing. Called if no message has
+ * arrived from the reader since the previous message. */
 static inline void weft_ring_fetch_ahead(
 	const struct weft_ring_tx *tx, size_t len)
 {
@@ -225,10 +236,10 @@ static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
 		weft_ring_fetch_ahead(tx, len);
 }
 
-/* Returns the head of the next message, or NULL. Its payload is at *payload_out
- * until weft_ring_next(). The payload's first lines are fetched meanwhile. An
- * impossible length yields NULL and *len_out SIZE_MAX: the ring's content is
- * invalid and must not be read again. */
+/* Returns the head of the next message, or NULL. The payload is at *payload_out
+ * until weft_ring_next(). Its first lines are prefetched. If the length is
+ * impossible, returns NULL and sets *len_out to SIZE_MAX. Then the content of
+ * the ring is invalid, and the ring must not be read again. */
 static inline const void *weft_ring_peek(
 	struct weft_ring_rx *rx, const void **payload_out, size_t *len_out)
 {
@@ -283,9 +294,11 @@ static inline void weft_ring_next(struct weft_ring_rx *rx, size_t len)
 		weft_ring_publish(rx);
 }
 
-/* Opens a copy from the writer's memory to the reader's, of which the writer
- * may copy pieces. Called by the reader when the copy before is closed. The
- * number is not 0 and differs from that of the copy before. */
+/* Opens a copy from the memory of the writer to the memory of the reader. The
+ * writer may copy pieces of it. The reader calls this after it has closed the
+ * previous copy. The number is not 0 and differs from that of the previous
+ * copy.
+ */
 static inline void weft_ring_claims_open(
 	struct weft_ring *ring, uint32_t number)
 {
@@ -294,14 +307,14 @@ static inline void weft_ring_claims_open(
 		&ring->claims, (uint64_t)number << 32, memory_order_release);
 }
 
-/* True if such a copy is open. */
+/* True if a copy is open. */
 static inline bool weft_ring_claims_are_open(struct weft_ring *ring)
 {
 	return atomic_load_explicit(&ring->claims, memory_order_relaxed);
 }
 
-/* Claims the next of n pieces of that copy, for either process. False if none
- * is left. */
+/* Claims the next of n pieces of a copy, for the calling process. False if no
+ * piece is left, or the copy with this number is not open. */
 static inline bool weft_ring_claim(struct weft_ring *ring, uint32_t number,
 	uint32_t n, uint32_t *piece_out)
 {

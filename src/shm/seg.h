@@ -16,26 +16,28 @@
 
 struct weft_shm;
 
-/* The part of the business card that another process needs in order to write to
- * this one. */
+/* The part of the business card that another process needs to write to this
+ * process. */
 struct weft_shm_bc {
 	int32_t pid;
 	int32_t fd;
 	uint32_t domain; /* weft_share_domain() */
 	uint32_t reserved;
-	uint64_t probe_addr;  /* of probe_value, to try cross-memory attach */
+	uint64_t probe_addr;  /* of a word with probe_value; peers read it to
+				 test cross-memory attach */
 	uint64_t probe_value; /* random; also in the segment's header */
 };
 
 /* Called for each message that arrived through a ring. rx->owner is NULL at
  * first and belongs to the callee. rx->ring->writer_proc and writer_cookie name
- * the writer, which the callee checks. All arguments are lent; the callee must
- * not advance the ring. head NULL, once: the content of the ring is invalid,
- * and the ring is not read any more. */
+ * the writer; the callee checks them. All arguments are lent. The callee must
+ * not advance the ring. If the content of the ring is invalid, the function is
+ * called once with head NULL, and the ring is not read any more. */
 typedef void weft_shm_recv_fn(void *arg, struct weft_ring_rx *rx,
 	const void *head, const void *payload, size_t len);
 
-/* Creates my segment with room for n_writers. recv is called by poll. */
+/* Creates the segment of this process, with a ring for each of n_writers.
+ * weft_shm_poll() calls recv. */
 int weft_shm_open(uint32_t n_writers, size_t ring_len, weft_shm_recv_fn *recv,
 	void *arg, struct weft_shm **shm_out);
 void weft_shm_close(struct weft_shm *shm);
@@ -43,14 +45,14 @@ void weft_shm_close(struct weft_shm *shm);
 /* Fills in the segment's part of the business card. */
 void weft_shm_describe(struct weft_shm *shm, struct weft_shm_bc *bc_out);
 
-/* Sets the wakeup that writers signal, before the business card is published.
- * sleeps_long: a process that attaches to a ring signals it, because the owner
- * does not watch that ring yet. */
+/* Sets the wakeup that writers signal. Called before the business card is
+ * published. sleeps_long: a process that attaches to a ring also signals the
+ * wakeup, because the owner does not watch that ring yet. */
 void weft_shm_set_wakeup(struct weft_shm *shm, const struct weft_wakeup *wakeup,
 	bool sleeps_long);
 
-/* Asks writers to signal the owner's wakeup once, before the owner sleeps. The
- * owner must call weft_wakeup_fence() and poll once more. */
+/* Requests that writers signal the owner's wakeup once. Called before the owner
+ * sleeps. The owner must then call weft_wakeup_fence() and poll once more. */
 void weft_shm_watch(struct weft_shm *shm);
 
 /* Maps ring `index` of the segment on a business card and announces the writer
@@ -64,8 +66,9 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 void weft_ring_set_wakeup(
 	struct weft_ring_tx *tx, const struct weft_wakeup_at *wakeup);
 
-/* Asks the reader to signal the writer's wakeup once when the ring has space;
- * otherwise as weft_shm_watch(). */
+/* Requests that the reader signals the writer's wakeup once, when the ring has
+ * space. The writer must then call weft_wakeup_fence() and try again, before it
+ * sleeps. */
 void weft_ring_watch(struct weft_ring_tx *tx);
 
 void weft_ring_detach(struct weft_ring_tx *tx);

@@ -33,30 +33,31 @@ void weft_share_destroy(struct weft_share *share);
 int weft_share_file(size_t len, int *fd_out);
 
 /* Moves the writable data of the main program (.data and .bss, whole pages)
- * into shared memory at the same address. The first call moves it, until the
- * process ends; later calls return the same memory. A child of fork() gets a
- * private copy before fork() returns in it. Other threads must not write to the
- * program's variables during the call. WEFT_ERR_UNSUPPORTED with a description
- * if there is no such data or the kernel refuses; nothing has changed then. */
+ * into shared memory at the same address. The data stays there until the
+ * process ends. Later calls return the same memory. A child of fork() gets a
+ * private copy before fork() returns in the child. Other threads must not write
+ * to the program's variables during the call. WEFT_ERR_UNSUPPORTED with a
+ * description and no effect, if there is no such data or the kernel refuses. */
 int weft_share_data(struct weft_share *share_out);
 
-/* Finds that data and does not move it; fd is -1. Same errors. */
+/* Finds the data of weft_share_data() without a move. share_out->fd is -1. Same
+ * errors. */
 int weft_share_find_data(struct weft_share *share_out);
 
 /* A hash of the pid and user namespace, the user and the capabilities. Two
- * processes of a node open each other's descriptors only if both have the same
- * number. A process whose descriptors no other process may open has a number of
- * its own: its program may be executed but not read, or /proc belongs to
- * another pid namespace. */
+ * processes of a node may open each other's descriptors only if their numbers
+ * are equal. A process has a unique number if no other process may open its
+ * descriptors. That is so if its program file is executable but not readable,
+ * or if /proc belongs to another pid namespace. */
 uint32_t weft_share_domain(void);
 
 /* Identifies this process as the owner of descriptors: its pid in the lower
  * half, the domain that the pid belongs to in the upper half. Never 0. */
 uint64_t weft_share_owner(void);
 
-/* Maps len bytes of the memory behind a descriptor of another process, from
- * offset, a multiple of the page size. WEFT_ERR_PEER with a description if the
- * owner is in another domain, or the kernel refuses. */
+/* Maps len bytes of the file behind descriptor fd of process `owner`. offset is
+ * a multiple of the page size. WEFT_ERR_PEER with a description if the owner is
+ * in another domain, or the kernel refuses. */
 int weft_share_map(
 	uint64_t owner, int fd, size_t offset, size_t len, char **base_out);
 void weft_share_unmap(char *base, size_t len);

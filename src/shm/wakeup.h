@@ -20,12 +20,12 @@ struct weft_wakeup {
 	int rd, wr; /* -1: there is none */
 };
 
-/* How other processes find a wakeup; in shared memory. All zero: there is
- * none. */
+/* The address of a wakeup for other processes, in shared memory. All zero: no
+ * wakeup. */
 struct weft_wakeup_at {
 	int32_t pid;
 	int32_t fd;
-	uint64_t ino; /* of the pipe, to recognise it */
+	uint64_t ino; /* inode number of the pipe, to verify the descriptor */
 };
 
 /* Opens a wakeup. False, with both ends -1, if the kernel cannot order the
@@ -34,7 +34,7 @@ struct weft_wakeup_at {
 bool weft_wakeup_open(struct weft_wakeup *wakeup);
 void weft_wakeup_close(struct weft_wakeup *wakeup);
 
-/* Fills in how other processes find the wakeup. */
+/* Sets *at to the address of the wakeup. */
 void weft_wakeup_describe(
 	const struct weft_wakeup *wakeup, struct weft_wakeup_at *at);
 
@@ -46,7 +46,8 @@ int weft_wakeup_find(const struct weft_wakeup_at *at);
 /* Wakes the owner, now or at its next sleep. fd may be -1. Any thread. */
 void weft_wakeup_signal(int fd);
 
-/* Reads all signals, so that the next sleep does not end immediately. */
+/* Reads all bytes of the pipe, so that the next sleep does not end immediately.
+ */
 void weft_wakeup_drain(const struct weft_wakeup *wakeup);
 
 /* A full memory barrier in this process and in all that called
