@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* am: active messages for one-sided access
  *
- * Windows (src/win) and symmetric memory (src/rma) send accesses that the
- * target's CPU carries out. This room encodes the records, gathers them in
- * messages, numbers the operations that wait for an answer, and matches the
- * answers. The users decide which memory a record addresses, what it does
- * there, and how a wait ends. README.md has a diagram.
+ * Windows (src/win) and symmetric memory (src/rma) are the users of this room.
+ * They send accesses that the target's CPU executes. This room encodes the
+ * records, packs them into messages, numbers the operations that wait for an
+ * answer, and matches the answers. The users define the memory that a record
+ * addresses, the access to that memory, and the conditions under which a wait
+ * ends. README.md has a diagram.
  *
- * Calls need the VCI's lock. Calls that may wait release it meanwhile. Some
- * need only the lock that guards the channel, which the user chooses: calls
- * that only read a channel, weft_am_append(), and weft_am_add() of a record
- * that fits into the queue of a channel that is not gated.
+ * Calls need the VCI's lock. Calls that may wait release the lock meanwhile.
+ * Some calls need only the lock that guards the channel, which the user
+ * chooses:
+ * - calls that only read a channel,
+ * - weft_am_append(),
+ * - weft_am_add(), if the channel is not gated and the record fits into its
+ * queue.
  *
  * Errors: 0, or a negative enum weft_err described by weft_err_set(). */
 #ifndef WEFT_AM_H
@@ -32,7 +36,7 @@ struct weft_comm;
 enum {
 	WEFT_AM_HEAD = offsetof(struct weft_wire_am, at),
 	WEFT_AM_MAX = 3584, /* bytes of one message: records with their data */
-	/* data of one record, and of one answer */
+	/* bytes of data of one record or one answer, at most */
 	WEFT_AM_DATA_MAX = WEFT_AM_MAX - 2 * sizeof(struct weft_wire_am),
 	WEFT_AM_SHORT = 16, /* data of a record that fits a cache line */
 };
@@ -43,32 +47,34 @@ enum {
 struct weft_am_channel {
 	struct weft_am *am;
 	uint32_t rank;	      /* of the target, in am->comm */
-	bool is_touched;      /* something was sent since the last FLUSH */
+	bool is_touched;      /* a record was added since the last record that
+				 requests an answer */
 	bool is_gated;	      /* pass_gate() precedes each record */
 	bool is_posting;      /* a thread posts the queue; others wait */
-	struct weft_link ops; /* without their last answer, oldest first */
-	uint64_t n_ops;	      /* so far */
+	struct weft_link ops; /* operations that wait for answers, oldest first
+			       */
+	uint64_t n_ops;	      /* operations begun so far */
 	uint8_t *queue;	   /* owned; records that leave with the next message */
 	uint32_t len;	   /* of the queue */
 	uint32_t n_queued; /* records */
-	int err;	   /* the first that the target refused since this was
-			      last taken */
+	int err;	   /* the first error of an access that the target
+			      refused, since the user has reset it to 0 */
 	char why[160];
 };
 
-/* Tries something for a channel; WEFT_AGAIN: not yet. */
+/* A function that a wait calls repeatedly; WEFT_AGAIN: the wait continues. */
 typedef int weft_am_try_fn(struct weft_am_channel *channel, void *arg);
 
-/* Calls that differ between the users. */
+/* The functions that each user implements. */
 struct weft_am_ops {
 	const char *posting; /* Name of the wait that posts a queue, for
 			      * messages: "a message to" */
-	/* Makes progress and calls fn() until that returns anything but
-	 * WEFT_AGAIN, and returns it. If the wait cannot end, returns an error
-	 * that is described. */
+	/* Makes progress and calls fn() until fn() does not return WEFT_AGAIN.
+	 * Returns the last result of fn(), or a described error if the wait
+	 * cannot end. */
 	int (*wait)(struct weft_am_channel *channel, const char *what,
 		weft_am_try_fn *fn, void *arg);
-	/* Describes that the target has failed. */
+	/* Returns and describes the error that the target has failed. */
 	int (*failed)(struct weft_am_channel *channel);
 	/* Called before each record of a gated channel is appended. It may
 	 * append another record first, and may wait. */
@@ -80,8 +86,8 @@ struct weft_am {
 	const struct weft_am_ops *ops;
 	struct weft_comm *comm;
 	uint8_t request; /* enum weft_wire_op of its messages */
-	/* an answer names the target but not the channel, so the map has all
-	 * operations */
+	/* There may be several channels to one target. An answer names the
+	 * target but not the channel, so the map has all operations. */
 	bool has_many_channels;
 	struct weft_map due; /* id to operation, except a channel's oldest */
 	uint32_t last_id;
@@ -106,38 +112,43 @@ struct weft_am_op {
 	struct weft_am_channel *channel; /* NULL: was freed */
 	uint64_t number;		 /* in its channel, from 1 */
 	uint32_t id;
-	uint32_t n_left;  /* answers, or other ends, to come */
-	uint32_t n_holds; /* references: the call that begins it, a receive */
+	uint32_t n_left;  /* answers or completions that it waits for */
+	uint32_t n_holds; /* references, of the call that begins the operation
+			     and of posted receives */
 	int err;
 	bool is_mapped;
 	bool is_fabric; /* posted to the fabric, which always completes it */
-	char *dest;	/* of the answers' data; NULL: take() stores it */
-	uint64_t room;	/* bytes that may be stored */
+	char *dest;	/* where answers store data; NULL: take() stores it */
+	uint64_t room;	/* bytes that answers may store */
 };
 
 void weft_am_open(
 	struct weft_am_channel *channel, struct weft_am *am, uint32_t rank);
-/* Ends operations that lack an answer with the error. An operation that the
- * fabric or a receive holds ends later. is_gone: the channel is being freed;
- * its operations are unlinked from it. */
+/* Ends all operations that wait for answers with the error. An operation of the
+ * fabric, or with a posted receive, is released later. is_gone: the channel is
+ * freed, and its operations are unlinked from it. */
 void weft_am_forget(struct weft_am_channel *channel, int err, bool is_gone);
 
-/* Begins an operation that waits for n_left answers. The caller holds it until
- * weft_am_op_begun(). Sets all fields except ops, dest and room. */
+/* Begins an operation that waits for n_left answers. The caller holds a
+ * reference until weft_am_op_begun(). Sets all fields except ops, dest and
+ * room. */
 int weft_am_op_begin(struct weft_am_channel *channel, struct weft_am_op *op,
 	uint32_t n_left);
-/* Releases the caller's hold. err: the operation was not sent, and ends. */
+/* Releases the reference of the caller. If err is not 0, the operation was not
+ * sent, and ends with err. */
 void weft_am_op_begun(struct weft_am_op *op, int err);
-/* n answers have arrived. */
+/* Counts n answers that have arrived. err is the error of an answer, or 0. */
 void weft_am_op_answered(struct weft_am_op *op, uint32_t n, int err);
-/* The operation with this id, or NULL. channel NULL: of any channel. */
+/* The operation with this id, or NULL. If channel is NULL, the operation may be
+ * of any channel. */
 struct weft_am_op *weft_am_op_of(const struct weft_am *am,
 	const struct weft_am_channel *channel, uint32_t id);
-/* Stores the error of an access that the target refused; only the first. */
+/* Stores the error of an access that the target refused. Only the first error
+ * is stored. */
 void weft_am_refused(
 	struct weft_am_channel *channel, int err, const void *text, size_t len);
 
-/* Bytes of a record and len bytes of data in a message. */
+/* The size in a message of a record and its len bytes of data. */
 size_t weft_am_size(const struct weft_wire_am *rec, size_t len);
 /* Appends a record to the queue, which has space for it. Returns the place for
  * its len bytes of data, or NULL with an error described. */
@@ -153,13 +164,13 @@ static inline bool weft_am_fits(
  * and sets *err on failure; sets *err to 0 on success. */
 uint8_t *weft_am_add(struct weft_am_channel *channel,
 	const struct weft_wire_am *rec, size_t len, int *err);
-/* Posts the queue, if there is any. */
+/* Posts the queue, unless it is empty. */
 int weft_am_post_queue(struct weft_am_channel *channel);
 /* Adds a record without data and posts the queue. */
 int weft_am_send(
 	struct weft_am_channel *channel, const struct weft_wire_am *rec);
-/* Calls fn(). If that returns WEFT_AGAIN, waits until it returns something
- * else. `what` is the call that waits, or NULL for ops->posting. */
+/* Calls fn(). If fn() returns WEFT_AGAIN, waits until it returns another value.
+ * `what` names the call that waits; NULL: ops->posting. */
 static inline int weft_am_try(struct weft_am_channel *channel, const char *what,
 	weft_am_try_fn *fn, void *arg)
 {
@@ -171,17 +182,19 @@ static inline int weft_am_try(struct weft_am_channel *channel, const char *what,
 	ops = channel->am->ops;
 	return ops->wait(channel, what ? what : ops->posting, fn, arg);
 }
-/* Posts the queue and waits for all operations that began before. */
+/* Posts the queue and waits for all operations that began before this call. */
 int weft_am_wait(struct weft_am_channel *channel, const char *what);
 
-/* Stores the answers of a message. channel: that of the target, or NULL if the
- * target has several. Returns false if the message is malformed. */
+/* Stores the answers of a message from `rank`. channel is the channel to that
+ * target, or NULL if there are several. Returns false if the message is
+ * malformed.
+ */
 bool weft_am_take_replies(struct weft_am *am, struct weft_am_channel *channel,
 	uint32_t rank, const uint8_t *at, size_t len);
 
 /* --- target ----------------------------------------------------------- */
 
-/* Answers to one message, which return together. */
+/* Answers to one message, which are sent as one message. */
 struct weft_am_replies {
 	struct weft_comm *comm;
 	uint32_t rank; /* origin */
@@ -199,8 +212,8 @@ static inline void weft_am_replies_init(struct weft_am_replies *replies,
 	replies->len = 0;
 }
 
-/* Adds an answer: len bytes of data, or an error that is described. Sends the
- * former answers first if there is no space. */
+/* Adds an answer: len bytes of data, or a described error. If there is no
+ * space, sends the earlier answers first. */
 void weft_am_reply(struct weft_am_replies *replies, uint32_t id, uint64_t pos,
 	int err, const void *data, size_t len);
 void weft_am_replies_send(struct weft_am_replies *replies);
