@@ -32,14 +32,14 @@ void weft_heap_fini(struct weft_heap *heap);
  * if no free block is large enough. */
 size_t weft_heap_take(struct weft_heap *heap, size_t len, size_t align);
 
-/* Frees the block at this offset. WEFT_ERR_ARG if none begins there. */
+/* Frees the block at this offset. WEFT_ERR_ARG if no block begins there. */
 int weft_heap_give(struct weft_heap *heap, size_t at);
 
 /* Changes the length of a block in place. Returns false if the block is unknown
  * or the space behind it is too short; then nothing changes. */
 bool weft_heap_resize(struct weft_heap *heap, size_t at, size_t len);
 
-/* Length of the block at this offset; 0: none begins there. */
+/* The length of the block at this offset; 0: no block begins there. */
 size_t weft_heap_len(struct weft_heap *heap, size_t at);
 
 #endif

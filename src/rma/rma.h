@@ -6,13 +6,14 @@
  * calling PE. At another PE it denotes the same offset in the same span.
  *
  * A PE is local if this process maps its spans, and far otherwise. Puts and
- * gets to a local PE are loads and stores without a lock. Those to a far PE use
- * the context's endpoint, or active messages. If the fabric has atomics and
- * some PE is far, all atomics are the fabric's. Otherwise the CPU of the
- * caller, or of a far target, executes them.
+ * gets to a local PE are loads and stores without a lock. Puts and gets to a
+ * far PE use the context's endpoint, or active messages. If the fabric has
+ * atomics and some PE is far, the fabric executes all atomics. Otherwise the
+ * CPU of the caller executes atomics at local PEs, and the CPU of the target at
+ * far PEs.
  *
- * Threads: calls on one context are serialised inside, unless it was created
- * with WEFT_RMA_PRIVATE. No call needs the VCI's lock.
+ * Threads: a context serialises the calls on it by a lock, unless it was
+ * created with WEFT_RMA_PRIVATE. No call needs the VCI's lock.
  *
  * Errors: 0, or a negative enum weft_err described by weft_err_set(). If an
  * operation fails after its call has returned, the next fence or quiet of the
@@ -48,12 +49,13 @@ struct weft_rma_pe {
 	char *data;
 };
 
-/* One per process; constant between open and close. n_pes is 0 while closed,
- * so that a check of a PE number fails then. */
+/* One object per process. It is constant between open and close. While
+ * one-sided access is closed, n_pes is 0, so that the check of a PE number
+ * fails. */
 struct weft_rma {
 	uint32_t n_pes;
 	uint32_t my_pe;
-	bool is_all_local; /* no PE is far for any other */
+	bool is_all_local; /* each PE is local for each other PE */
 	struct weft_rma_pe *pes;
 	struct weft_rma_region heap;
 	struct weft_rma_region data; /* len 0: variables are not symmetric */
@@ -63,15 +65,15 @@ struct weft_rma {
 extern struct weft_rma weft_rma;
 
 /* Opens one-sided access among the members of comm, whose ranks become PE
- * numbers. heap_len is rounded up to pages. comm must stay until close.
- * Collective and synchronising: on return the memory of all PEs may be
- * accessed. close is collective as well, and completes all operations. Both
- * block. After an error, access is closed. */
+ * numbers. heap_len is rounded up to pages. comm must exist until close.
+ * Collective and synchronising: on return, the memory of all PEs may be
+ * accessed. close is collective, too, and completes all operations. Both block.
+ * If open fails, access stays closed. */
 int weft_rma_open(struct weft_comm *comm, size_t heap_len);
 int weft_rma_close(void);
 
-/* Address in this process of the byte that a local PE has at the symmetric
- * address sym. NULL if the PE is far or the address is not symmetric. */
+/* The address at which this process maps the byte at symmetric address sym of a
+ * local PE. NULL if the PE is far or sym is not symmetric. */
 static inline void *weft_rma_local(const void *sym, uint32_t pe)
 {
 	const struct weft_rma_pe *p = &weft_rma.pes[pe];
@@ -102,9 +104,9 @@ int weft_rma_ctx_destroy(struct weft_rma_ctx *ctx);
 
 /* --- moving bytes ------------------------------------------------------ */
 
-/* A blocking put returns when src may be reused, a blocking get when dest is
- * filled. The next quiet completes non-blocking ones (nbi). dest of a put and
- * src of a get are symmetric addresses. */
+/* A blocking put returns when src may be reused, and a blocking get when dest
+ * has the data. The next quiet completes non-blocking (nbi) puts and gets. dest
+ * of a put and src of a get are symmetric addresses. */
 int weft_rma_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe);
 int weft_rma_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
@@ -114,7 +116,9 @@ int weft_rma_put_nbi(struct weft_rma_ctx *ctx, void *dest, const void *src,
 int weft_rma_get_nbi(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe);
 
-/* n blocks of len bytes; dest and src are strides in bytes. */
+/* A strided transfer of n blocks of len bytes. dest and src are strides in
+ * bytes.
+ */
 struct weft_rma_stride {
 	size_t len;
 	size_t n;
@@ -168,18 +172,18 @@ int weft_rma_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint64_t *sig, enum weft_amo_op op, uint64_t value,
 	uint32_t pe, bool is_nbi);
 
-/* Orders puts, stores and atomics: at each PE, those before the fence are
- * visible before those after it. */
+/* Orders puts, stores and atomics. At each PE, operations before the fence
+ * become visible before operations after the fence. */
 int weft_rma_fence(struct weft_rma_ctx *ctx);
 
 /* Completes all operations of the context and makes them visible at their
- * targets; blocks. weft_rma_quiet_pe() flushes that PE alone, but waits for
- * non-blocking gets, fetches and answers of all PEs. */
+ * targets. Blocks. weft_rma_quiet_pe() flushes the writes to one PE only. But
+ * it waits for non-blocking gets, fetching atomics and answers of all PEs. */
 int weft_rma_quiet(struct weft_rma_ctx *ctx);
 int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 
-/* Posts the operations that contexts have deferred. A private context of
- * another thread, or one that is in use, is left out. Call it before a wait
+/* Posts the operations that contexts have deferred. Skips a private context of
+ * another thread, and a context that is in use. To be called before a wait
  * outside of this room, for example in a collective. */
 void weft_rma_release(void);
 
@@ -198,30 +202,32 @@ struct weft_rma_wait {
 	bool has_warned, has_moved, is_op;
 	const void *watched; /* memory that changes with progress; or NULL */
 	size_t len;	     /* of watched */
-	uint64_t sum; /* of the watched bytes, or an operation's position */
+	uint64_t sum;	     /* at the last check: hash of the watched bytes, or
+				position of an operation */
 	uint64_t start_ns, moved_ns;
 	uint64_t failed_ns; /* when a failed PE was found; 0: none */
 };
 
-/* A round like weft_rma_relax(). Returns 0 if the wait continues.
+/* Runs a round like weft_rma_relax(). Returns 0 if the wait continues.
  *
- * Returns 1 once, when the caller should warn: after WEFT_STALL_WARN seconds
- * without progress and without a change of `watched`, or after six times as
- * long in any case.
+ * Returns 1 once, when the caller should warn. That is after WEFT_STALL_WARN
+ * seconds without progress and without a change of `watched`. It is after six
+ * times as long even with progress.
  *
- * Returns WEFT_ERR_PEER, described, if the wait cannot end: PE `from` has
- * failed, or all other PEs have. With from 0 it also fails if some PE has been
- * gone for a second. */
+ * Returns WEFT_ERR_PEER, described, if the wait cannot end, because PE `from`
+ * or all other PEs have failed. If `from` is 0, the error is also returned a
+ * second after the failure of some PE was found. */
 int weft_rma_wait_round(struct weft_rma_wait *wait);
 
-/* Returns the number of PEs that are known to have failed. Writes the first
- * ones to text. */
+/* Returns the number of PEs that are known to have failed. Writes the numbers
+ * of the first of these PEs to text. */
 uint32_t weft_rma_pe_failed(char *text, size_t len);
 
 /* --- session hints -------------------------------------------------------- */
 
-/* The start of a session turns hints into flags of operations. If OP_ hints are
- * set, the others apply to the classes that these name only. */
+/* The start of a session converts hints to flags of operations. If OP_ hints
+ * are set, the other hints apply only to the classes of operations that the OP_
+ * hints name. */
 enum weft_rma_hint {
 	WEFT_RMA_BUNDLE = 1 << 0,
 	WEFT_RMA_HRP = 1 << 1,
@@ -238,8 +244,8 @@ enum weft_rma_hint {
 
 /* Starts a session on the context, or adds hints to its session. total_ops is
  * the expected number of operations, or SIZE_MAX. Hints never change results.
- * report() is called once for each bit of hints, with its effect in words. It
- * may be NULL. */
+ * report() is called once for each bit of hints, with a text about its effect.
+ * report may be NULL. */
 typedef void weft_rma_report_fn(
 	void *arg, const char *hint, bool is_applied, const char *how);
 void weft_rma_session_start(struct weft_rma_ctx *ctx, unsigned hints,

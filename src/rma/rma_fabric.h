@@ -21,14 +21,16 @@ void weft_rma_fabric_release(void);
 /* Opens an endpoint of the open domain. The caller closes it. */
 int weft_rma_fabric_ep(struct weft_rma_ep **ep_out);
 
-/* Receives late errors after a flush: some fabrics report an error of an
- * operation without a completion after the completion of the flush. */
+/* Called after a flush to poll for late errors. For an operation without a
+ * completion, some fabrics report an error only after the completion of the
+ * flush. */
 void weft_rma_fabric_drain(struct weft_rma_ep *ep);
 
 /* Closes the domain at the end of the process. No lock is needed. */
 void weft_rma_fabric_close(void);
 
-/* The fabric address of this process for peers. Like weft_net_name(). */
+/* Writes the address of the domain's first endpoint to buf, for peers. As
+ * weft_net_name(). */
 int weft_rma_fabric_name(void *buf, size_t *len);
 
 /* Adds a process by its weft_rma_fabric_name(), unless it was added before, and
@@ -36,8 +38,9 @@ int weft_rma_fabric_name(void *buf, size_t *len);
 int weft_rma_fabric_peer(
 	uint64_t proc, const void *name, size_t len, uint64_t *addr_out);
 
-/* Permits peers to access the region, and ends the permission. withdraw ignores
- * a region that is not exposed. expose needs an open domain. */
+/* expose registers the region, so that peers can access it; it needs an open
+ * domain. withdraw ends the registration, and ignores a region that is not
+ * exposed. */
 int weft_rma_fabric_expose(struct weft_rma_region *region);
 void weft_rma_fabric_withdraw(struct weft_rma_region *region);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma_priv: what the files of this room share */
+/* rma_priv: types and functions that the files of this room share */
 #ifndef WEFT_RMA_PRIV_H
 #define WEFT_RMA_PRIV_H
 
@@ -26,23 +26,25 @@ enum weft_rma_class {
 	WEFT_CLASS_N,
 };
 
-/* A context's operations at a PE that are not known to be complete. */
+/* The kinds of a context's operations at a PE that may be incomplete, as bits.
+ */
 enum weft_rma_state {
 	WEFT_STATE_WRITTEN = 1, /* writes through the endpoint */
 	WEFT_STATE_AM = 2,	/* active messages */
-	/* the same, followed by a fence */
+	/* such operations, and a fence was called after them */
 	WEFT_STATE_WRITTEN_FENCED = 4,
 	WEFT_STATE_AM_FENCED = 8,
-	WEFT_STATE_LISTED = 16, /* in touched, until the next quiet */
+	WEFT_STATE_LISTED = 16, /* the PE is in `touched`, until the next quiet
+				 */
 };
 
 enum { WEFT_WINDOW = 32 }; /* operations in a batch */
 
-/* Counts operations that the fabric completes, for one wait. Created with the
- * first operation, destroyed with the context. Guarded by the context's lock.
- */
+/* Counts incomplete operations of the fabric for which a single wait follows.
+ * Created with the first operation, destroyed with the context. Guarded by the
+ * context's lock. */
 struct weft_rma_due {
-	struct weft_op op; /* shared by the operations without their own */
+	struct weft_op op; /* for all operations without a separate weft_op */
 	uint32_t n;	   /* operations that are not complete */
 	int err;	   /* the first error */
 	struct weft_rma_due *next; /* in given_up */
@@ -61,12 +63,12 @@ struct weft_rma_ctx {
 	uint32_t *touched;	/* PEs that are LISTED */
 	uint32_t n_touched;
 	uint32_t n_fences;
-	uint32_t n_idle;  /* consecutive rounds without progress */
-	uint64_t last_ns; /* time of the last small operation */
-	/* operations that a call or the next quiet waits for; or NULL */
-	struct weft_rma_due *waited;
-	struct weft_rma_due *later;
-	struct weft_rma_due *given_up; /* a wait abandoned them */
+	uint32_t n_idle;	     /* consecutive rounds without progress */
+	uint64_t last_ns;	     /* time of the last small operation */
+	struct weft_rma_due *waited; /* a call waits for these; or NULL */
+	struct weft_rma_due *later;  /* the next quiet waits for these; or NULL
+				      */
+	struct weft_rma_due *given_up; /* a failed wait abandoned these */
 
 	/* the session */
 	unsigned hints; /* 0: none */
@@ -75,7 +77,8 @@ struct weft_rma_ctx {
 	uint32_t window;     /* records or operations of one batch, at most */
 	uint32_t n_more;     /* operations posted with FI_MORE in this batch */
 	uint32_t more_pe;    /* PE of the last post */
-	/* by PE, created on use; the VCI's lock guards their operations */
+	/* by PE, created on use; the VCI's lock guards operations of a channel
+	 */
 	struct weft_rma_channel **channels;
 	bool has_queue; /* some channel may have queued records */
 };
@@ -87,14 +90,14 @@ struct weft_rma_remote {
 	_Atomic bool has_data_key;	 /* spans[1].key is known */
 };
 
-/* State of the room besides weft_rma. Set by open, cleared by close. */
+/* State of the room in addition to weft_rma. Set by open, cleared by close. */
 struct weft_rma_own {
 	struct weft_comm *comm; /* owned by the caller of open */
 	struct weft_share heap_share;
 	struct weft_share data_share;
 	pthread_mutex_t heap_lock;
 	struct weft_heap heap; /* guarded by heap_lock */
-	bool has_fabric_amo;   /* all atomics are the fabric's */
+	bool has_fabric_amo;   /* the fabric executes all atomics */
 	bool has_put_order;    /* the fabric keeps puts to a PE in order */
 	/* NULL while all PEs are local */
 	struct weft_rma_domain *domain;
@@ -121,7 +124,7 @@ static inline void weft_ctx_drop(struct weft_rma_ctx *ctx)
 		weft_spin_release(&ctx->lock);
 }
 
-/* Notes an operation at a PE. */
+/* Records an operation at a PE for the next fence and quiet. */
 static inline void weft_ctx_touch(
 	struct weft_rma_ctx *ctx, uint32_t pe, enum weft_rma_state how)
 {
@@ -130,8 +133,8 @@ static inline void weft_ctx_touch(
 	ctx->states[pe] |= (uint8_t)(how | WEFT_STATE_LISTED);
 }
 
-/* amo.c: executes an atomic on the CPU. WEFT_ERR_ARG, described, like
- * weft_amo_check(); *old_out is unchanged then. */
+/* amo.c: executes an atomic on the CPU. Returns the error of weft_amo_check();
+ * then *old_out is unchanged. */
 int weft_amo_apply(void *at, const struct weft_amo *amo, uint64_t *old_out);
 /* WEFT_ERR_ARG, described, if the operation or the width is unknown, or the
  * address is not aligned. */
@@ -143,14 +146,15 @@ struct weft_rma_access {
 	uint32_t pe;
 	bool is_nbi;	 /* non-blocking: completed by the next quiet */
 	const void *sym; /* symmetric address of the data or the word */
-	void *here;	 /* source, destination, or place of the result */
+	void *here;	 /* local source, destination, or place of the result */
 	size_t len;	 /* of the data, or width of the word */
 	const struct weft_amo *amo; /* AMO, FAMO, PWS; else NULL */
 	uint64_t *sig;		    /* PWS: symmetric address of the signal */
 };
 
-/* remote.c: accesses to far PEs, and all atomics if they are the fabric's. They
- * acquire the context's lock. `only` is a PE or WEFT_RMA_ALL. */
+/* remote.c: accesses to far PEs. If the fabric executes atomics, also all
+ * atomics. The functions acquire the context's lock. `only` is a PE or
+ * WEFT_RMA_ALL. */
 int weft_remote_access(
 	struct weft_rma_ctx *ctx, const struct weft_rma_access *access);
 int weft_remote_fence(struct weft_rma_ctx *ctx);
@@ -165,12 +169,13 @@ void weft_remote_progress(struct weft_rma_ctx *ctx);
  * Context's lock held. */
 int weft_remote_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 
-/* remote.c: posts all deferred operations of the context, and ends its batch.
- * No other function does this for all PEs. Context's lock held. */
+/* remote.c: posts all deferred operations of the context, to all PEs, and ends
+ * its batch. Context's lock held. */
 int weft_remote_release(struct weft_rma_ctx *ctx);
 
-/* rma_am.c: accesses that the target's CPU carries out, in the order in which
- * they were sent. Context's lock held, VCI's lock not, for all of these calls.
+/* rma_am.c: accesses that the target's CPU executes, in the order in which they
+ * were sent. For all calls of this file, the context's lock is held, and the
+ * VCI's lock is not.
  *
  * Appends the access, an atomic or a put, to the PE's queue. Posts the queue,
  * unless is_queued is set and the queue has space. If `sym` is NULL, the access
@@ -197,24 +202,23 @@ void weft_rma_am_close(void);
 void weft_rma_am_forget(struct weft_rma_ctx *ctx);
 
 /* rma_wait.c: a wait for an operation calls this after each round of progress.
- * wait->fn names the operation ("a put to"), wait->from is its PE plus 1, or 0
- * for several PEs. position: any number that changes when the wait makes
- * progress. Returns 0, or the error that ends the wait, described: the PE has
- * failed. Warns once, after WEFT_STALL_WARN seconds without progress. No VCI's
- * lock held, here and below. */
+ * wait->fn names the operation ("a put to"). wait->from is its PE plus 1, or 0
+ * for several PEs. position is any number that changes when the wait makes
+ * progress. Returns 0, or a described error that ends the wait, because the PE
+ * has failed. Warns once, after WEFT_STALL_WARN seconds without progress. No
+ * VCI's lock held, here and below. */
 #define WEFT_RMA_ALL UINT32_MAX /* several PEs; plus 1 it is 0 */
 int weft_rma_op_wait_check(struct weft_rma_wait *wait, uint32_t position);
-/* True in every WEFT_RMA_ROUNDS-th round of a wait; then the caller calls
- * weft_rma_wait_check(). The first time starts the wait's clock. */
+/* True in every WEFT_RMA_ROUNDS-th round of a wait, in which the caller calls
+ * weft_rma_wait_check(). The first such round starts the clock of the wait. */
 enum { WEFT_RMA_ROUNDS = 64, WEFT_RMA_GONE_TEXT = 80 };
 bool weft_rma_wait_is_time(struct weft_rma_wait *wait, uint64_t *now_out);
-/* Returns what weft_rma_wait_round() returns. Writes the PEs that have failed
- * to `failed`, as text. */
+/* Has the results of weft_rma_wait_round(). Writes the PEs that have failed to
+ * `failed`, as text. */
 int weft_rma_wait_check(struct weft_rma_wait *wait, uint64_t now,
 	bool has_moved, char failed[WEFT_RMA_GONE_TEXT]);
-/* Adds the operation and the PE to the description of an error of the fabric,
- * and the PEs that have failed. WEFT_RMA_ALL adds the failed PEs only. Returns
- * err. */
+/* Adds the operation, its PE and the failed PEs to the description of an error
+ * of the fabric. With WEFT_RMA_ALL, adds the failed PEs only. Returns err. */
 int weft_rma_fault_at(int err, const char *what, uint32_t pe);
 /* Describes and returns the error of an operation whose PE has failed. */
 int weft_rma_wait_failed(const char *what, uint32_t pe);
@@ -228,8 +232,9 @@ void weft_rma_fabric_poll_next(void);
 void weft_rma_progress_open(void);
 void weft_rma_progress_close(void);
 
-/* span.c: returns the span of len bytes at a symmetric address (0: heap, 1:
- * data), and their offset in it. WEFT_ERR_ARG, described, outside of both. */
+/* span.c: returns the span that contains len bytes at a symmetric address (0:
+ * heap, 1: data). Sets *at_out to their offset in the span. WEFT_ERR_ARG,
+ * described, if no span contains them. */
 int weft_rma_span_of(const void *sym, size_t len, size_t *at_out);
 
 #endif
