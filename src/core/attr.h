@@ -5,10 +5,11 @@
  * call here, also on the same object. Functions that call them return 0, a
  * negative error, or the positive code that the user's function returned.
  *
- * In C an attribute is an address, in Fortran an integer. Each language reads a
- * value of the other in its own way (MPI 5.0, 19.3.7): C reads the address of
- * the integer, Fortran the address as an integer. The functions of a key get
- * values in the language in which the key was created. */
+ * In C an attribute is an address, in Fortran an integer. The languages convert
+ * each other's values (MPI 5.0, 19.3.7). For a value that Fortran set, C gets
+ * the address of the integer. For a value that C set, Fortran gets the address
+ * as an integer. The functions of a key get values in the language in which the
+ * key was created. */
 #ifndef WEFT_ATTR_H
 #define WEFT_ATTR_H
 
@@ -23,7 +24,8 @@ typedef int weft_attr_copy_fn(void *handle, int keyval, void *extra,
 typedef int weft_attr_delete_fn(
 	void *handle, int keyval, void *value, void *extra);
 
-/* Copy function that copies the pointer. NULL never copies. */
+/* The predefined copy function that copies the value. With NULL as the copy
+ * function, the attribute is not copied. */
 #define WEFT_ATTR_DUP ((weft_attr_copy_fn *)1)
 
 /* The attributes of one object; NULL until one was set. */

@@ -20,13 +20,13 @@ struct weft_child_ops {
 	const char *noun; /* "communicator" */
 	bool is_comm;	  /* the child is embedded in a communicator */
 
-	/* Starts to close, together with all other members. Does not block.
-	 * Idempotent. Returns 0, or an error after which test_close returns
-	 * true. */
+	/* Starts to close the child, together with all other members. Does not
+	 * block. Idempotent. Returns 0, or an error after which test_close
+	 * returns true. */
 	int (*start_close)(struct weft_child *child);
 
-	/* True once closed. Does not block; called between rounds of progress.
-	 */
+	/* True once the child is closed. Does not block. Called between rounds
+	 * of progress. */
 	bool (*test_close)(struct weft_child *child);
 
 	/* Frees the child after test_close returned true; the handle is stale

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* comm: a communicator as data
  *
- * comm/create.c creates it, comm/disconnect.c closes it. The session that it
- * was derived from owns it (through weft_child). Requests hold references, so
- * that MPI_Comm_free with pending operations is harmless. The VCI's lock guards
- * all fields that change after creation; ctx, rank, sizes and groups do not. */
+ * comm/create.c creates communicators, and comm/disconnect.c closes them. A
+ * communicator is a child (weft_child) of the session that it was derived from.
+ * Requests hold references, so MPI_Comm_free may be called with pending
+ * operations. The VCI's lock guards all fields that change after creation. ctx,
+ * rank, sizes and groups do not change. */
 #ifndef WEFT_COMM_H
 #define WEFT_COMM_H
 
@@ -39,12 +40,12 @@ enum weft_comm_state {
 
 enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
 
-/* State of other rooms in a communicator. Only the named room uses it, but
- * weft_comm_destroy() frees its allocated parts. It is embedded, because every
- * message or collective reads it. */
+/* State of other rooms in a communicator. Only the named room uses a struct,
+ * but weft_comm_destroy() frees its allocated parts. The structs are embedded,
+ * because every message or collective reads them. */
 
 struct weft_comm_coll {	 /* src/coll */
-	uint32_t seq;	 /* number of the next collective, which is its tag */
+	uint32_t seq;	 /* number of the next collective; part of its tag */
 	bool is_settled; /* nodes and segment are known */
 	struct weft_nodes *nodes;      /* one block, or NULL */
 	bool is_edges_settled;	       /* neighbours on other nodes are known */
@@ -59,13 +60,14 @@ struct weft_comm_coll {	 /* src/coll */
 struct weft_comm_ctl { /* src/comm, on the control context */
 	uint32_t seq;  /* number of the next control round or control collective
 			*/
-	uint32_t n_intercomms; /* started with it as the local communicator */
+	uint32_t n_intercomms; /* intercommunicator creations started with this
+				  local communicator */
 };
 
 struct weft_comm_p2p {	   /* src/p2p */
-	uint32_t n_sends;  /* sends and rendezvous not yet finished internally,
-			      freed requests included */
-	uint32_t n_probed; /* messages probed and not yet received */
+	uint32_t n_sends;  /* sends that the library has not finished, including
+			      those whose request was freed */
+	uint32_t n_probed; /* messages matched by a probe and not received */
 	uint32_t part_seq; /* next tag of partitions; only part.c */
 	int *departed;	   /* by rank: 1 if the rank has departed, or the error
 			      of its last collective; only departed.c */
@@ -80,11 +82,12 @@ struct weft_comm {
 	int32_t size; /* of the local group */
 	int32_t remote_size; /* size of the group that sends go to */
 	bool is_inter;
-	bool is_disconnected; /* it closes or its session ends: its persistent
-				 requests must not be used */
-	bool is_kept; /* its destruction leaves the struct, the groups and the
-			 peers; see weft_comm_release() */
-	uint8_t n_spread; /* number of VCIs it is on; 0: only its own */
+	bool is_disconnected; /* the communicator is being closed, or its
+				 session ends: persistent requests must not be
+				 used */
+	bool is_kept; /* destruction does not free the struct, the groups and
+			 the peers; see weft_comm_release() */
+	uint8_t n_spread; /* number of VCIs of the communicator; 0: only vci */
 	enum weft_comm_state state;
 	struct weft_group *group;  /* local */
 	struct weft_group *remote; /* the group that sends go to; the local
@@ -93,31 +96,33 @@ struct weft_comm {
 	struct weft_vci *vci;
 	uint8_t *vcis; /* VCI numbers of the remote group, by rank; NULL: all
 			  use the default VCI */
-	/* The communicator for a tag is spread[tag % WEFT_VCIS]. The first
-	 * n_spread entries are this one and communicators of the same members
-	 * on further VCIs, without handles; the other entries repeat them. See
-	 * session/spread.h. */
+	/* Messages with a tag use the communicator spread[tag % WEFT_VCIS]. The
+	 * first n_spread entries are this communicator, and communicators of
+	 * the same members on further VCIs, which have no handles. The other
+	 * entries repeat the first entries. See session/spread.h. */
 	struct weft_comm **spread;
-	uint64_t spread_of; /* on a further VCI: handle of the communicator
-			       that it belongs to; else 0 */
+	uint64_t spread_of; /* in a communicator on a further VCI: the handle of
+			       the communicator whose spread has it; else 0 */
 	struct weft_match match;
 	struct weft_comm_p2p p2p;
 	struct weft_comm_coll coll;
 	struct weft_comm_ctl ctl;
 	uint32_t refs;
-	uint64_t failed;	/* process number of a failed member, + 1 */
+	uint64_t failed; /* process number + 1 of a failed member; 0: none
+			  */
 	atomic_bool is_revoked; /* set under the lock; see p2p/revoke.c */
 	uint32_t n_acked; /* failed members that the program has acknowledged;
 			     see core/failed.h */
-	int coll_err; /* error of a collective here, or 0; messages of the other
-			 members for it and for later ones may be unmatched */
-	struct weft_child child;  /* in its session's list */
+	int coll_err; /* error of a collective at this process, or 0; messages
+			 of other members for this and later collectives may be
+			 unmatched */
+	struct weft_child child;  /* in the session's list */
 	struct weft_comm *local;  /* inter: the local intracommunicator */
 	struct weft_bsend *bsend; /* attached buffer; see p2p.h */
 	char name[WEFT_COMM_NAME_MAX];
-	char tag[64];		/* string tag it was created with, truncated */
-	struct weft_win *win;	/* the window or file that owns this */
-	struct weft_file *file; /* communicator, or NULL */
+	char tag[64];	      /* string tag of its creation, truncated */
+	struct weft_win *win; /* window that owns this communicator, or NULL */
+	struct weft_file *file; /* file that owns this communicator, or NULL */
 	/* attached by the room that defines it: core/attr.c, core/info.c,
 	 * core/errh.c, mpi/mpi_topo.c */
 	struct weft_attrs *attrs;
@@ -142,16 +147,17 @@ static inline struct weft_comm *weft_comm_get(struct weft_comm *comm)
 	return comm;
 }
 
-/* True if the local group comes first in the order of both groups that all
- * members use; always for an intracommunicator. */
+/* All members of an intercommunicator use the same order of both groups. True
+ * if the local group is the first group. Always true for an intracommunicator.
+ */
 static inline bool weft_comm_is_first(const struct weft_comm *comm)
 {
 	return !comm->is_inter || weft_group_proc(comm->group, 0) <
 					  weft_group_proc(comm->remote, 0);
 }
 
-/* The communicator with a handle that this one belongs to (see spread_of), or
- * this one if it has a handle itself. NULL: that communicator was freed. */
+/* Returns comm if it has a handle. For a communicator on a further VCI, returns
+ * the communicator with handle spread_of; NULL: that communicator was freed. */
 static inline struct weft_comm *weft_comm_whole(struct weft_comm *comm)
 {
 	return weft_likely(!comm->spread_of)
@@ -163,11 +169,13 @@ static inline struct weft_comm *weft_comm_whole(struct weft_comm *comm)
  */
 void weft_comm_destroy(struct weft_comm *comm);
 
-/* Ends is_kept: frees what the destruction has left, or permits a later
- * destruction to free it. VCI's lock held. */
+/* Clears is_kept. If the communicator was destroyed, frees the struct, the
+ * groups and the peers. Otherwise, a later destruction frees them. VCI's lock
+ * held. */
 void weft_comm_release(struct weft_comm *comm);
 
-/* Drops a reference; the last one destroys. VCI's lock held. */
+/* Drops a reference. The last reference destroys the communicator. VCI's lock
+ * held. */
 static inline void weft_comm_put(struct weft_comm *comm)
 {
 	if (--comm->refs == 0)
@@ -184,21 +192,22 @@ bool weft_comm_record_failed(struct weft_comm *comm, uint64_t proc);
 const char *weft_comm_label(const struct weft_comm *comm);
 
 /* Return WEFT_ERR_PEER and describe it: the rank, the communicator, window or
- * file, and how the process ended. The first function names the member in
- * comm->failed, the second this process, the third this rank of the remote
- * group. The member must have failed. VCI's lock held. */
+ * file, and how the process ended. The failed member is comm->failed in the
+ * first function, proc in the second, and rank of the remote group in the
+ * third. VCI's lock held. */
 int weft_comm_failed(const struct weft_comm *comm);
 int weft_comm_failed_proc(const struct weft_comm *comm, uint64_t proc);
 int weft_comm_failed_rank(const struct weft_comm *comm, int32_t rank);
 
-/* True if comm->failed counts as failed because this process cannot reach it.
- * VCI's lock held. */
+/* True if the process comm->failed is treated as failed because this process
+ * cannot reach it. VCI's lock held. */
 bool weft_comm_is_failed_unreached(const struct weft_comm *comm);
 
-/* Returns err. If err is a WEFT_ERR_PEER whose description does not name this
- * communicator, describes it anew, as weft_comm_failed() does. If this
- * communicator knows no failed member, the member of the old description is
- * named. Takes the VCI's lock. */
+/* Returns err. If err is WEFT_ERR_PEER and its description names another
+ * communicator, describes err again for this communicator, as
+ * weft_comm_failed(). If this communicator knows no failed member, the new
+ * description names the process of the old description, if it is a member.
+ * Takes the VCI's lock. */
 int weft_comm_explain(const struct weft_comm *comm, int err);
 
 /* Removes ctx from the VCI's table, so that no message arrives any more. VCI's
@@ -211,15 +220,15 @@ static inline bool weft_comm_is_revoked(const struct weft_comm *comm)
 	return atomic_load_explicit(&comm->is_revoked, memory_order_relaxed);
 }
 
-/* Drops the cache of peers, for ever: weft_comm_peer_cached() returns NULL from
- * now on. The communicator is revoked. VCI's lock held, here and below. */
+/* Drops the cache of peers of a revoked communicator. From now on,
+ * weft_comm_peer_cached() returns NULL. VCI's lock held, here and below. */
 void weft_comm_forget_peers(struct weft_comm *comm);
 
 /* Slow path of weft_comm_peer(): creates the peer. */
 struct weft_peer *weft_comm_peer_new(struct weft_comm *comm, uint32_t rank);
 
-/* The peer of a rank, or NULL if none is cached: the first message to it is not
- * sent yet, or the communicator is revoked. */
+/* The peer of a rank, or NULL if no peer is cached, because no message was sent
+ * to the rank yet, or the communicator is revoked. */
 static inline struct weft_peer *weft_comm_peer_cached(
 	const struct weft_comm *comm, uint32_t rank)
 {
@@ -228,8 +237,8 @@ static inline struct weft_peer *weft_comm_peer_cached(
 	return chunk ? chunk[rank % WEFT_COMM_PEERS] : NULL;
 }
 
-/* The peer that sends to `rank` go to (remote group); rank must be in range.
- * NULL when out of memory. VCI's lock held. */
+/* The peer with this rank in the remote group, to which sends go. rank must be
+ * in range. NULL when out of memory. VCI's lock held. */
 static inline struct weft_peer *weft_comm_peer(
 	struct weft_comm *comm, uint32_t rank)
 {

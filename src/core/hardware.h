@@ -20,8 +20,9 @@ const char *weft_hardware_name(int i);
 bool weft_hardware_is_known(int i);
 
 /* Writes the id of the object of level i that this process runs within, with
- * hwloc's number ("Package:0"). Fails as weft_topo_obj_of() does, if this
- * machine has no such object or the processors are in several. */
+ * hwloc's number ("Package:0"). If this machine has no such object, or the
+ * processors of this process are in several objects, returns the error of
+ * weft_topo_obj_of(). */
 int weft_hardware_object_id(int i, char *buf, size_t len);
 
 /* Creates a group of the processes of this node that run within the same

@@ -55,12 +55,12 @@ struct weft_hint_desc {
 	enum weft_hint_when when;
 	const char *initial; /* value without the key, or NULL */
 	bool (*is_valid)(const struct weft_hint_desc *desc, const char *value);
-	const char *values, *effect; /* as the manual pages have them */
+	const char *values, *effect; /* as printed in the manual pages */
 };
 
 const struct weft_hint_desc *weft_hint_desc(enum weft_hint hint);
 
-/* The same as weft_info_value() and weft_info_set(). */
+/* As weft_info_value() and weft_info_set(), with a key of the table. */
 long weft_hint_value(const struct weft_info *info, enum weft_hint hint,
 	char *buf, size_t len);
 int weft_hint_set(

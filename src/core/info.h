@@ -27,7 +27,7 @@ struct weft_info_entry {
  * weft_info_destroy(). */
 struct weft_info {
 	struct weft_obj obj;
-	struct weft_spin spin; /* guards what follows */
+	struct weft_spin spin; /* guards the fields below */
 	uint32_t n;
 	uint32_t capacity;
 	struct weft_info_entry *entries;
@@ -38,7 +38,7 @@ extern struct weft_table weft_infos;
 /* NULL when out of memory. */
 struct weft_info *weft_info_create(void);
 
-/* Copies an info object; of NULL, creates an empty one. */
+/* Copies an info object. If info is NULL, creates an empty object. */
 int weft_info_dup(const struct weft_info *info, struct weft_info **info_out);
 
 /* NULL is accepted. */

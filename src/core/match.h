@@ -26,7 +26,7 @@ struct weft_match {
 	uint32_t n_wild;
 	uint32_t n_unexpected;
 	uint32_t most_unexpected; /* since the tool interface reset it */
-	uint64_t n_compared;	  /* entries, in the slow paths */
+	uint64_t n_compared;	  /* entries that the slow paths compared */
 };
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* req: requests
  *
- * The operation creates its request (p2p, coll). The last weft_req_put()
- * recycles it: that of wait, test or free, or that of the completion. `refs`
- * counts the user's handle and the library's own references (the transport, a
- * matched message). A request completes exactly once, through
- * weft_req_complete(). The VCI's lock guards it. */
+ * The room of an operation (p2p, coll) creates its request. The last
+ * weft_req_put() recycles the request: in wait, test or free, or at completion.
+ * `refs` counts the user's handle and the library's own references (the
+ * transport, a matched message). A request completes exactly once, through
+ * weft_req_complete(). The VCI's lock guards the request. */
 #ifndef WEFT_REQ_H
 #define WEFT_REQ_H
 
@@ -57,12 +57,13 @@ struct weft_req_ops {
 
 struct weft_req_send {
 	uint8_t mode;	       /* enum weft_send_mode */
-	bool is_eager;	       /* its data left with the envelope */
-	bool is_uncancellable; /* its process will not cancel it */
+	bool is_eager;	       /* the data was sent with the envelope */
+	bool is_uncancellable; /* this process will not cancel the send */
 	bool is_cancelling;    /* a cancel was sent; its answer is pending */
-	bool in_fabric;	       /* op completes when the data has left */
-	bool is_announced;     /* announced on this node, and counted there */
-	uint16_t number;       /* is_eager: number of the message at the peer */
+	bool in_fabric;	       /* posted to the fabric; op completes it */
+	bool is_announced;     /* RTS sent to a peer of this node, and counted
+				  in the peer's n_offered */
+	uint16_t number;       /* is_eager: number in the message's head */
 };
 
 struct weft_req_recv {
@@ -73,14 +74,15 @@ struct weft_req_recv {
 
 /* A send or receive whose data does not arrive with its envelope. */
 struct weft_req_rndv {
-	uint64_t remote;    /* the other side's request; 0: none is known */
+	uint64_t remote;    /* the peer's request; 0: not known yet */
 	size_t n_segs;	    /* segments in the fabric; see p2p/rndv_seg.c */
 	size_t n_moved;	    /* bytes transferred so far */
 	size_t total;	    /* bytes to transfer */
-	uint8_t n_rails;    /* rails that carry segments, beside the first */
+	uint8_t n_rails;    /* rails that carry segments, except the first */
 	bool is_failed;	    /* a segment failed, and the peer was not notified
 			     */
-	bool is_unanswered; /* one of n_segs is the receiver's answer */
+	bool is_unanswered; /* the receiver's answer is pending, and counted in
+			       n_segs */
 	bool is_copying;    /* a deferred copy runs, and only it completes the
 			       request; see rndv_copy.c */
 	uint32_t since_ms;  /* of a send: when it was announced, in ms of
@@ -93,7 +95,7 @@ struct weft_req_sendrecv {
 
 struct weft_req_flush { /* a flush of a buffer of buffered sends */
 	size_t n_left;
-	uint64_t n_sent; /* waits for messages with lower numbers */
+	uint64_t n_sent; /* the flush waits for messages with lower numbers */
 };
 
 struct weft_req {
@@ -118,7 +120,7 @@ struct weft_req {
 	union {
 		struct weft_req_send send;
 		struct weft_req_recv recv;
-		uint64_t flags; /* both, to clear them with one store */
+		uint64_t flags; /* send or recv, cleared by one store */
 	};
 
 	/* second cache line: the buffer, the peer and the status */
@@ -129,9 +131,9 @@ struct weft_req {
 	struct weft_peer *peer;
 	struct weft_status status;
 
-	/* Further lines: for a short message, they are only checked to be
-	 * unused. The fields from ops to the union of parts are 0 in a spare
-	 * request. */
+	/* Further cache lines: a short message only checks that their fields
+	 * are unused. The fields from ops to the union of parts are 0 in a
+	 * spare request. */
 	_Alignas(WEFT_CACHE_LINE) struct weft_vci *vci;
 	int64_t count;
 	const struct weft_req_ops *ops;
@@ -148,8 +150,8 @@ struct weft_req {
 		struct weft_bsend_sent
 			*sent; /* buffered; of the user's request */
 		struct weft_req
-			*waiter; /* buffered, internal: the user's request,
-				    whose cancel waits for an answer */
+			*waiter; /* internal request of a buffered send: the
+				    user's request, which is being cancelled */
 		struct weft_claim *claim; /* receive of a message that a probe
 					     took from the network card */
 	};
@@ -159,7 +161,7 @@ struct weft_req {
 		struct weft_req_flush flush;
 	};
 	void *on_done_arg;
-	struct weft_req *spare; /* next of the VCI's spare ones */
+	struct weft_req *spare; /* next in the VCI's list of spare requests */
 
 	/* only for requests that are queued or use a fabric */
 	struct weft_op op;
@@ -174,9 +176,9 @@ extern struct weft_table weft_reqs;
 /* weft_req_new() when the VCI has no spare request; NULL when out of memory. */
 struct weft_req *weft_req_make(struct weft_vci *vci);
 
-/* The next request of a VCI, from index *pos of the table on; advances *pos.
- * NULL at the end. The request may be a spare one, without references. VCI's
- * lock held. */
+/* Returns the next request of a VCI, from index *pos of the table on, and
+ * advances *pos. NULL at the end. The request may be a spare request, without
+ * references. VCI's lock held. */
 struct weft_req *weft_req_next(const struct weft_vci *vci, uint32_t *pos);
 
 /* Frees a request whose last reference was dropped; for weft_req_put(). */
@@ -216,15 +218,16 @@ static inline struct weft_req *weft_req_get(struct weft_req *req)
 	return req;
 }
 
-/* Drops a reference; the last one frees. VCI's lock held. */
+/* Drops a reference. The last reference recycles the request. VCI's lock held.
+ */
 static inline void weft_req_put(struct weft_req *req)
 {
 	if (--req->refs == 0)
 		weft_req_recycle(req);
 }
 
-/* Completes a request with status.err = err. No other function completes one.
- * VCI's lock held. */
+/* Completes a request with status.err = err. No other function completes a
+ * request. VCI's lock held. */
 static inline void weft_req_complete(struct weft_req *req, int err)
 {
 	req->status.err = err;
@@ -267,10 +270,11 @@ static inline bool weft_req_is_queued(const struct weft_req *req)
  * not persistent. Takes the VCI's lock. */
 int weft_req_start(struct weft_req *req);
 
-/* Makes progress until req is done, or until the VCI's on_wait() ends the wait
- * for a receive from any source, which remains active. Reports of long waits
- * name the MPI procedure `call`, or with NULL that of the request. VCI's lock
- * held; it is released between rounds. Does not drop the reference. */
+/* Makes progress until req is done. Returns earlier if the VCI's on_wait() ends
+ * the wait for a receive from any source; the receive remains active. Reports
+ * of long waits name the MPI procedure `call`; NULL: the procedure of the
+ * request. VCI's lock held, and released between rounds. Does not drop the
+ * reference. */
 void weft_req_wait_more(
 	struct weft_vci *vci, struct weft_req *req, const char *call);
 
@@ -292,7 +296,7 @@ typedef void weft_req_wait_fn(
 	struct weft_vci *vci, struct weft_req *req, const char *call);
 void weft_req_on_wait(weft_req_wait_fn *fn);
 
-/* The user frees the handle; the operation may be active. VCI's lock held. */
+/* Frees the user's handle. The operation may be active. VCI's lock held. */
 void weft_req_detach(struct weft_req *req);
 
 #endif

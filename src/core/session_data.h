@@ -21,15 +21,17 @@ struct weft_info;
 
 enum { WEFT_LEAK_TEXT = 240 };
 
-/* Faults of the communicators that one call closes. Zero at first. */
+/* Messages and requests left on the communicators that one call closes. Zero at
+ * first. */
 struct weft_leak {
 	uint32_t n;
-	uint32_t n_comms;      /* communicators with leftovers of any process */
-	uint32_t n_unreported; /* leftovers of communicators beyond the limit */
+	uint32_t n_comms; /* communicators with a message or request left */
+	uint32_t n_unreported; /* messages and requests left on communicators
+				  beyond the limit */
 	uint32_t n_done; /* finished requests that the program never completed
 			  */
-	char text[WEFT_LEAK_TEXT]; /* the first of the faults */
-	char done[WEFT_LEAK_TEXT]; /* the first of those requests */
+	char text[WEFT_LEAK_TEXT]; /* describes the first of n */
+	char done[WEFT_LEAK_TEXT]; /* describes the first of n_done */
 };
 
 /* In ascending order. MPI's numbers are in src/mpi. */
@@ -57,9 +59,9 @@ struct weft_session {
 	bool is_strict;	 /* does not close while it has open children */
 	enum weft_abort_scope abort_scope;
 	struct weft_vci *vci;
-	struct weft_vci *vcis[WEFT_VCIS]; /* the VCIs of its children: its own,
-					     the default one, and those that
-					     spread.c acquired */
+	struct weft_vci *vcis[WEFT_VCIS]; /* the VCIs of its children: vci, the
+					     default VCI, and VCIs that spread.c
+					     acquired */
 	atomic_uint n_vcis;
 	pthread_mutex_t acquiring; /* held while a VCI is added */
 	struct weft_errh *errh;	   /* see weft_errh_set(); NULL: fatal */
@@ -88,9 +90,9 @@ enum weft_world_state {
 struct weft_world {
 	atomic_int state; /* enum weft_world_state */
 	struct weft_session *session;
-	struct weft_comm
-		*comms[2]; /* of all processes, of this one; NULL unless open */
-	uint64_t parent;   /* handle of the communicator to the parent job */
+	struct weft_comm *comms[2]; /* of all processes, and of this process
+				       only; NULL unless OPEN */
+	uint64_t parent; /* handle of the communicator to the parent job */
 	pthread_t main_thread;
 };
 
@@ -106,7 +108,7 @@ void weft_session_remove_child(struct weft_child *child);
 
 /* Finds the session that a group was derived from. For groups of the World
  * Model and predefined groups, that is the World's session. WEFT_ERR_SESSION:
- * the session was finalized. WEFT_ERR_GROUP: there is none. */
+ * the session was finalized. WEFT_ERR_GROUP: the group has no session. */
 int weft_session_of_group(
 	const struct weft_group *group, struct weft_session **session_out);
 

@@ -12,7 +12,7 @@ struct weft_req;
  */
 struct weft_vci_core {
 	struct weft_req *spare_reqs; /* recycled requests */
-	struct weft_comm *last_comm; /* of the last lookup */
+	struct weft_comm *last_comm; /* result of the last lookup */
 	struct weft_map comms;	/* context id without its offset to weft_comm */
 	struct weft_map broken; /* context ids of communicators that were closed
 				   without a barrier; see
