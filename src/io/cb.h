@@ -20,15 +20,15 @@
 
 struct weft_cb;
 
-/* Collective: all members call it, for one access of the file at a time, only
- * if weft_cb_is_possible(). err is an error of the caller or 0; if a member has
- * one, nothing is moved and *done_out is true. If *done_out is false, nothing
- * was moved and each member must move its own. The members have not agreed on
- * the returned error. */
+/* Collective. Called only if weft_cb_is_possible(), for one access of the file
+ * at a time. err is an error of the caller, or 0. If a member has an error, no
+ * data is transferred and *done_out is true. If *done_out is false, no data was
+ * transferred, and each member must transfer its own data. The members have not
+ * agreed on the returned error. */
 int weft_cb_move(struct weft_move *m, int err, bool *done_out);
 
-/* True if collective buffering can be tried. The same at all members; changes
- * only with the hints, the view or the atomic mode. */
+/* True if collective buffering can be tried. The result is the same at all
+ * members. It changes only with the hints, the view or the atomic mode. */
 bool weft_cb_is_possible(const struct weft_file *file, bool is_write);
 
 /* The number of aggregators, or 0 if it is not known yet. */
@@ -37,9 +37,9 @@ int weft_cb_nodes(const struct weft_file *file);
 /* Bytes of an aggregator's buffer. */
 int64_t weft_cb_len(const struct weft_file *file);
 
-/* Releases the aggregators and buffers of a file, when hints change or the file
- * is closed. Between collective calls; is_complete is false if a member may not
- * have finished the last one. */
+/* Releases the aggregators and buffers of a file. Called between collective
+ * calls, when hints change or the file is closed. is_complete is false if a
+ * member may not have finished the last collective call. */
 void weft_cb_close(struct weft_file *file, bool is_complete);
 
 #endif

@@ -15,17 +15,18 @@ struct weft_cb_state {
 	bool needs_runs[WEFT_CB_SLOTS]; /* holes are expected */
 };
 
-/* Collective buffering of a file; the same at all members but for the mappings.
- */
+/* Collective buffering of a file. Except for the mappings, it is the same at
+ * all members. */
 struct weft_cb {
 	int n_aggs;
 	int32_t *aggs; /* ranks of the aggregators */
-	int mine;      /* index of this process among these, or -1 */
+	int mine;      /* index of this process in aggs, or -1 */
 	int64_t len;   /* bytes of a slot */
 	int64_t block; /* preferred block of the file system, bytes */
-	int64_t unit;  /* domains begin at multiples of it */
+	int64_t unit;  /* domains begin at multiples of unit */
 	int32_t *node; /* by rank: the lowest rank on its node */
-	bool *maps;    /* by rank: has mapped all buffers of its node */
+	bool *maps;    /* by rank: the member has mapped all buffers of its node
+			*/
 	char **mapped; /* by aggregator: address of its buffer here, or NULL */
 	struct weft_cb_buffer *buffers; /* by aggregator, if shared */
 	char *private_buf;		/* of this aggregator, if not shared */
@@ -76,8 +77,8 @@ void weft_cb_plan_aggregators(
 struct weft_cb_sums weft_cb_plan_sum(
 	const struct weft_cb_member *members, int32_t size);
 
-/* True if the access is to be buffered. block is the file system's, in bytes,
- * size the number of members. */
+/* True if the access should use collective buffering. block is the preferred
+ * block of the file system in bytes. size is the number of members. */
 bool weft_cb_plan_is_used(const struct weft_cb_sums *all,
 	enum weft_file_choice choice, bool is_write, int64_t block,
 	int32_t size);

@@ -2,8 +2,8 @@
 /* datarep: data representations of files
  *
  * native and internal: as in memory. external32: big-endian, with fixed sizes.
- * The program can register others by name, which exist until the process ends.
- * MPI-5.0, 14.5. */
+ * The program can register further representations by name. They exist until
+ * the process ends. MPI-5.0, 14.5. */
 #ifndef WEFT_DATAREP_H
 #define WEFT_DATAREP_H
 
@@ -27,8 +27,8 @@ typedef int weft_datarep_move_large_fn(void *userbuf, void *type, int64_t count,
 	void *filebuf, int64_t position, void *extra);
 typedef int weft_datarep_extent_fn(void *type, intptr_t *extent, void *extra);
 
-/* For each direction the program has the small or the large function, or
- * neither if data is as in memory. */
+/* For reads and for writes, the program registers the small or the large
+ * function. Without a function, the data is as in memory. */
 struct weft_datarep {
 	enum weft_datarep_kind kind;
 	char name[WEFT_DATAREP_NAME_MAX];
@@ -45,8 +45,8 @@ const struct weft_datarep *weft_datarep_find(const char *name);
 /* Registers a copy. WEFT_ERR_DUP_DATAREP if the name is in use. */
 int weft_datarep_register(const struct weft_datarep *rep);
 
-/* The layout of a type in a file: consists of bytes only; displacements in
- * items are scaled to the sizes in the file, displacements in bytes are not.
+/* Creates the layout of a type in a file, as a type of bytes. Displacements in
+ * items are scaled to the sizes in the file. Displacements in bytes are not.
  * The caller owns the reference of *type_out. */
 int weft_datarep_layout(const struct weft_datarep *rep, struct weft_type *type,
 	struct weft_type **type_out);

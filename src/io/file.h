@@ -7,9 +7,9 @@
  *
  * The caller has checked arguments that do not depend on the file: types are
  * committed, counts are not negative. This room checks mode, view and offsets.
- * The VCI's lock is not held, unless a function ends in _locked. Any thread may
- * call; collective calls on one file are made by one thread at a time, in the
- * same order at all members.
+ * The VCI's lock is not held, unless the name of a function ends in _locked.
+ * Any thread may call. One thread at a time makes collective calls on a file,
+ * in the same order at all members.
  *
  * Functions return 0 or a negative enum weft_err that weft_err_set() described.
  * If a collective call fails at one member, it fails at all. MPI-5.0, chapter
@@ -51,30 +51,31 @@ enum weft_file_mode {
 	WEFT_FILE_WRONLY = 256,
 };
 
-/* Files in which range.c announces an open file to other processes. */
+/* Descriptors on which range.c locks a byte, to announce an open file to other
+ * processes. */
 enum { WEFT_FILE_RANGE_FDS = 2 };
 
 /* MPI_DISPLACEMENT_CURRENT */
 enum { WEFT_FILE_CURRENT = -1 };
 
-/* If members differ, the lowest value applies to all. */
+/* The value of a hint. If members differ, the lowest value applies to all. */
 enum weft_file_choice {
 	WEFT_FILE_DISABLE,
 	WEFT_FILE_ENABLE,
 	WEFT_FILE_AUTOMATIC, /* the library decides for each access */
 };
 
-/* The hints that have an effect. */
+/* The hints that the library uses. */
 struct weft_file_hints {
 	enum weft_file_choice read_sieve; /* data sieving */
-	int64_t read_sieve_max;		  /* bytes read at once, with gaps */
+	int64_t read_sieve_max;		  /* bytes of one read, with gaps */
 	enum weft_file_choice write_sieve;
 	int64_t write_sieve_max;
 	unsigned permissions; /* of a created file */
 	/* collective buffering; the lowest value of the members applies */
 	enum weft_file_choice cb_read, cb_write;
-	int64_t cb_nodes;	 /* aggregators; 0: one per node */
-	int64_t cb_per_node;	 /* limit; 0: none */
+	int64_t cb_nodes;    /* aggregators; 0: one per node */
+	int64_t cb_per_node; /* aggregators on a node, at most; 0: no limit */
 	int64_t cb_buffer_size;	 /* bytes; 0: the default of weft_cb_len() */
 	int64_t striping_unit;	 /* bytes; 0: as the file system reports */
 	int64_t striping_factor; /* servers; 0: the file system's default */
@@ -111,7 +112,7 @@ struct weft_file {
 	_Atomic bool is_atomic;
 	_Atomic bool can_store_runs;	  /* scatter.h can be used */
 	bool is_readable;		  /* fd permits reading */
-	_Atomic(enum weft_syscall_fs) fs; /* its file system */
+	_Atomic(enum weft_syscall_fs) fs; /* kind of the file system */
 	/* range.h */
 	_Atomic bool range_is_locking, range_is_announced;
 	int range_fds[WEFT_FILE_RANGE_FDS]; /* directory, /dev/null; or -1 */
@@ -146,11 +147,12 @@ extern struct weft_table weft_files;
 /* The error handler of MPI_FILE_NULL, which new files inherit. Any thread. */
 extern struct weft_errh *weft_file_errh;
 
-/* Collective over comm, an intracommunicator; all members fail or none. */
+/* Collective over comm, an intracommunicator. If the call fails at one member,
+ * it fails at all. */
 int weft_file_open(struct weft_comm *comm,
 	const struct weft_file_config *config, struct weft_file **file_out);
 
-/* Collective; destroys the file also when it returns an error. */
+/* Collective. Destroys the file even if it returns an error. */
 int weft_file_close(struct weft_file *file);
 
 int weft_file_delete(const char *name);
@@ -160,21 +162,21 @@ int weft_file_set_size(struct weft_file *file, int64_t size);
 int weft_file_preallocate(struct weft_file *file, int64_t size);
 int weft_file_sync(struct weft_file *file);
 int weft_file_set_atomic(struct weft_file *file, bool is_atomic);
-/* err is an error of the caller's arguments, described, or 0; all members
- * return the error of one. */
+/* err is a described error of the caller's arguments, or 0. If a member has an
+ * error, all members return an error. */
 int weft_file_set_hints(
 	struct weft_file *file, const struct weft_file_hints *hints, int err);
 
 int weft_file_size(struct weft_file *file, int64_t *size_out);
 
-/* Collective; err as above. disp is WEFT_FILE_CURRENT if and only if the file
- * is sequential. *has_hints is true if the caller will call
- * weft_file_set_hints(). On return it is true if any member will, and then all
- * members must call it. */
+/* Collective; err as above. config->disp must be WEFT_FILE_CURRENT if and only
+ * if the file is sequential. The caller sets *has_hints if it will call
+ * weft_file_set_hints(). On return, *has_hints is true if any member has set
+ * it; then all members must call weft_file_set_hints(). */
 int weft_file_set_view(struct weft_file *file,
 	const struct weft_view_config *config, int err, bool *has_hints);
 
-/* The view, with a new reference that the caller owns. */
+/* Returns the view of the file, with a new reference that the caller owns. */
 struct weft_view *weft_file_view(struct weft_file *file);
 
 enum weft_file_whence {
@@ -205,33 +207,35 @@ enum weft_file_at {
 	WEFT_FILE_AT_ORDERED,  /* shared, in the order of ranks; collective */
 };
 
-/* A transfer of count items of type between buf and the file. If err,
- * described, is not 0, an argument of the program is wrong and the other fields
- * are not read; the other members of a collective access get the error. */
+/* A transfer of count items of type between buf and the file. If err is not 0,
+ * it is a described error of the program's arguments, and the other fields are
+ * not read. The other members of a collective access get the error. */
 struct weft_file_access {
 	int err;
 	bool is_write;
 	bool is_collective;
 	enum weft_file_at at;
 	int64_t offset; /* AT_OFFSET: etypes */
-	void *buf;	/* const for what is written */
+	void *buf;	/* of a write: not changed */
 	int64_t count;
 	struct weft_type *type;
 };
 
-/* Blocking access. *moved_out is the number of bytes of memory that were moved,
- * also after an error; fewer than requested at the end of the file. */
+/* Blocking access. Sets *moved_out to the number of bytes of memory that were
+ * transferred, also on an error. At the end of the file, a read transfers less
+ * than requested. */
 int weft_file_transfer(struct weft_file *file,
 	const struct weft_file_access *access, int64_t *moved_out);
 
-/* Nonblocking access; it progresses without further calls. The caller owns the
- * one reference of *req_out, whose status.len is the number of bytes moved. The
- * buffer belongs to the access until the request completes. */
+/* Nonblocking access, which makes progress without further calls. The caller
+ * owns the one reference of *req_out. The status.len of the request is the
+ * number of bytes transferred. The buffer must not be used until the request
+ * completes. */
 int weft_file_start(struct weft_file *file,
 	const struct weft_file_access *access, struct weft_req **req_out);
 
-/* The two calls of a split collective; one per file at a time. WEFT_ERR_OTHER
- * for an end without the matching begin. */
+/* The two calls of a split collective. A file has one split collective at a
+ * time. WEFT_ERR_OTHER if weft_file_end() has no matching weft_file_begin(). */
 int weft_file_begin(
 	struct weft_file *file, const struct weft_file_access *access);
 int weft_file_end(struct weft_file *file, const struct weft_file_access *access,

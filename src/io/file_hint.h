@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* file_hint: the info keys of files, as numbers and back
  *
- * Which keys a file accepts, and with which values, is core/info_keys.def. */
+ * core/info_keys.def has the keys that a file accepts, and their values. */
 #ifndef WEFT_FILE_HINT_H
 #define WEFT_FILE_HINT_H
 
@@ -13,15 +13,16 @@ struct weft_info;
 void weft_file_hint_parse(
 	const struct weft_info *info, struct weft_file_hints *hints_out);
 
-/* Adds the hints of a file with the name path to info: a key and a value a
- * line, lines that begin with # are comments, the first line of a key counts.
- * A relative name starts at the directory in which the program began. Warns if
- * the file cannot be read. 0 or WEFT_ERR_NOMEM. */
+/* Reads the hints file `path` and adds its hints to info. Each line has a key
+ * and a value. Lines that begin with # are comments. If a key has several
+ * lines, the first line applies. A relative path is relative to the directory
+ * in which the program started. Warns if the file cannot be read. 0 or
+ * WEFT_ERR_NOMEM. */
 int weft_file_hint_read(const char *path, struct weft_info *info);
 
-/* A new info object with the keys in effect for a file: what the members have
- * agreed on, and the stripes that the file system reports. The caller destroys
- * it. 0 or WEFT_ERR_NOMEM. */
+/* Creates an info object with the hints in effect for a file: the values that
+ * the members have agreed on, and the stripes that the file system reports. The
+ * caller destroys the info object. 0 or WEFT_ERR_NOMEM. */
 int weft_file_hint_in_effect(
 	const struct weft_file *file, struct weft_info **info_out);
 

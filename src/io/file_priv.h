@@ -8,8 +8,9 @@
 
 /* --- agreement (file_agree.c) -------------------------------------------- */
 
-/* Collective. Returns err, or else the error of another member; its text then
- * names that rank and has the text of that rank's error. */
+/* Collective. Returns err if it is not 0. Otherwise, returns the error of
+ * another member; its description names the rank and has the text of the rank's
+ * error. */
 int weft_file_agree(struct weft_file *file, int err);
 
 enum { WEFT_FILE_SAME_MAX = 2, WEFT_FILE_LEAST_MAX = 8 };
@@ -23,7 +24,8 @@ struct weft_file_agreement {
 	int64_t *least[WEFT_FILE_LEAST_MAX];
 };
 
-/* The same, and agrees on numbers; WEFT_ERR_NOT_SAME names one that differs. */
+/* As weft_file_agree(), and agrees on numbers. The description of
+ * WEFT_ERR_NOT_SAME names a number that differs. */
 int weft_file_agree_on(
 	struct weft_file *file, int err, const struct weft_file_agreement *on);
 
@@ -37,9 +39,10 @@ int weft_file_numbers(struct weft_file *file, enum weft_coll_kind kind,
 int weft_file_gather(struct weft_file *file, bool is_background, int n,
 	const int64_t *mine, int64_t *all);
 
-/* An error as one number, which names the rank, too; the lowest number of the
- * members is the error of all. Decoding describes the error: err and its text
- * `why` if this process has its own, else that of the code. */
+/* Encodes an error and the rank of this process as one number. The lowest
+ * number of all members is the error of all. The second function decodes this
+ * number and describes the error. If err of this process is not 0, it describes
+ * err with the text `why` instead. */
 int64_t weft_file_err_encode(const struct weft_file *file, int err);
 int weft_file_err_decode(
 	const struct weft_file *file, int err, const char *why, int64_t code);
@@ -47,12 +50,13 @@ int weft_file_err_decode(
 /* --- nonblocking accesses (file.c) ------------------------------------------
  */
 
-/* Waits until all are done; with colls_only until the agreement of each
- * collective access has started. call is the MPI procedure, for messages. */
+/* Waits until all nonblocking accesses are complete. With colls_only, waits
+ * until the agreement of each nonblocking collective access has started. `call`
+ * is the MPI procedure, for messages. */
 void weft_file_drain(struct weft_file *file, bool colls_only, const char *call);
 
-/* The request that the first of them waits for, with a reference that the
- * caller owns, or NULL. VCI's lock held; transfer.c. */
+/* Returns the request that the first of these accesses waits for, or NULL. The
+ * caller owns a reference. VCI's lock held; transfer.c. */
 struct weft_req *weft_file_pending_locked(
 	struct weft_file *file, bool colls_only);
 
@@ -70,14 +74,15 @@ void weft_file_pointer_open(struct weft_file *file);
 /* Rank 0 stops replying; done when pointer.recv is NULL. VCI's lock held. */
 void weft_file_pointer_close_locked(struct weft_file *file);
 
-/* Adds by to the shared pointer; *old_out is its value before. */
+/* Adds `by` to the shared pointer. Sets *old_out to its former value. */
 int weft_file_pointer_fetch_add(
 	struct weft_file *file, int64_t by, int64_t *old_out);
 /* Rank 0 only. */
 void weft_file_pointer_set(struct weft_file *file, int64_t value);
 
-/* Collective: advances the shared pointer by the n of all members. *at_out is
- * where the n etypes of this process begin, in the order of ranks. */
+/* Collective. Advances the shared pointer by the sum of n over all members.
+ * Sets *at_out to the begin of the n etypes of this process, in the order of
+ * ranks. */
 int weft_file_pointer_ordered(
 	struct weft_file *file, int64_t n, int64_t *at_out);
 

@@ -16,15 +16,15 @@
 
 struct weft_file;
 
-/* Bytes; a shorter gap between two runs is read, too, because that is cheaper
- * than another call. */
+/* In bytes. A shorter gap between two runs is read together with the runs,
+ * because that is cheaper than another call. */
 enum { WEFT_MOVE_GAP_MAX = 4096 };
 
 struct weft_move {
 	struct weft_file *file;
-	struct weft_view *view; /* a reference of the owner's */
+	struct weft_view *view; /* the owner holds a reference */
 	bool is_write;
-	bool is_background; /* runs in a thread of the pool, collectively */
+	bool is_background; /* a collective access in a thread of the pool */
 	int64_t at, len;    /* stream bytes */
 	void *buf;
 	int64_t count;
@@ -34,11 +34,11 @@ struct weft_move {
 	int64_t n_moved;
 };
 
-/* Moves all of it. Blocks; no lock is held. */
+/* Transfers all data of the move. Blocks; no lock is held. */
 int weft_move_all(struct weft_move *m);
 
-/* True if the memory is contiguous and each run of the file is moved by a call
- * of its own. *run_len_out is their average length. */
+/* True if the memory is contiguous and each run of the file is transferred by a
+ * separate call. *run_len_out is the average length of the runs. */
 bool weft_move_is_per_run(const struct weft_move *m, int64_t *run_len_out);
 
 /* Moves bytes [skip, skip + len) of native data. The first *moved_out were
@@ -46,11 +46,11 @@ bool weft_move_is_per_run(const struct weft_move *m, int64_t *run_len_out);
 int weft_move_part(const struct weft_move *m, int64_t skip, int64_t len,
 	int64_t *moved_out);
 
-/* Moves a contiguous range of the file to or from buf; likewise. The function
- * locks a range that it writes (range.h), */
+/* Transfers a contiguous range of the file to or from buf, with the same
+ * results. A write locks the range (range.h). */
 int weft_move_range(const struct weft_move *m, char *buf, int64_t place,
 	int64_t len, int64_t *moved_out);
-/* or the caller has locked it. */
+/* As weft_move_range(), for a caller that has locked the range. */
 int weft_move_unlocked(const struct weft_move *m, char *buf, int64_t place,
 	int64_t len, int64_t *moved_out);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pool: threads that move data while the program computes
  *
- * The process has at most WEFT_IO_THREADS threads. A thread starts when there
- * is a task and no idle thread; all end when no file uses the pool. A task that
- * waits for other processes has an additional thread. Otherwise the threads of
- * two processes could all wait for tasks that the other process cannot start.
- */
+ * The pool has WEFT_IO_THREADS threads at most. A thread starts when a task is
+ * queued and no thread is idle. All threads end when no file uses the pool. A
+ * task that waits for other processes gets an additional thread. Otherwise, the
+ * threads of two processes could all wait for tasks that the other process
+ * cannot start. */
 #ifndef WEFT_POOL_H
 #define WEFT_POOL_H
 
@@ -24,20 +24,21 @@ struct weft_pool_task {
 	bool waits_for_others;
 };
 
-/* Takes a reference to the pool, which allows to add tasks, and makes the locks
- * of the process thread-safe. No VCI's lock is held. */
+/* Adds a reference to the pool; tasks may be added while it is held. Makes the
+ * locks of the process thread-safe. No VCI's lock is held. */
 void weft_pool_get(void);
 
-/* Releases a reference; the threads end after the last. */
+/* Releases a reference. The threads end after the last reference is released.
+ */
 void weft_pool_put(void);
 
 /* Queues a task; tasks start in this order. False if no thread can be started.
  * VCI's lock held. */
 bool weft_pool_add(struct weft_pool_task *task);
 
-/* Waits for a request of a collective access. In the background, the wait is
- * not reported as long and is not part of the wait-for graph, because the
- * program itself does not wait. VCI's lock held. */
+/* Waits for a request of a collective access. With is_background, a long wait
+ * is not reported and is not part of the wait-for graph, because the program
+ * itself does not wait. VCI's lock held. */
 void weft_pool_await(
 	struct weft_vci *vci, struct weft_req *req, bool is_background);
 

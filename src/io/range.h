@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* range: byte-range locks, so that data sieving loses no byte of other writers
  *
- * Data sieving writes gaps back (sieve.h), which must not change between the
- * read and the write. A writer that sieves therefore locks the range
- * exclusively, and a writer that does not sieve locks it shared.
+ * Data sieving writes back the gaps between runs (sieve.h). The bytes of a gap
+ * must not change between the read and the write. So a writer that sieves locks
+ * the range exclusively, and a writer that does not sieve locks the range
+ * shared.
  *
  * A file that no process sieves needs no locks. Before its first write, a
- * process announces whether it locks the ranges that it writes: it takes a lock
- * for that, which it holds until it closes the file. Then it checks for
- * announcements of the other kind. If others lock, it locks, too. If others do
- * not lock, it does not sieve.
+ * process announces whether it locks the ranges that it writes. The
+ * announcement is a lock that the process holds until it closes the file. Then
+ * the process checks for announcements of the other kind. If other processes
+ * lock ranges, this process locks, too. If other processes do not lock, this
+ * process does not sieve.
  *
- * All are locks of open file descriptions: the kernel drops them when the
- * process ends. Only file systems of this host are locked. Locks of fcntl(2)
- * and lockf(3) belong to the program; the library does not wait for them. */
+ * The library uses locks of open file descriptions, which the kernel releases
+ * when the process ends. It locks files only on file systems of this host.
+ * Process locks (fcntl(2), lockf(3)) belong to the program; the library does
+ * not wait for them. */
 #ifndef WEFT_RANGE_H
 #define WEFT_RANGE_H
 
@@ -48,13 +51,14 @@ void weft_range_close(struct weft_file *file);
  * accesses; the members synchronize before the next access. */
 void weft_range_start_locking(struct weft_file *file);
 
-/* Locks [first, end) and waits for other processes and for other accesses of
+/* Locks [first, end), and waits for other processes and for other accesses of
  * this process. *locked_out is false if no lock is necessary. With
- * WEFT_RANGE_EXCLUSIVE it is false also if other writers cannot be excluded:
- * one writes without locks, or a lock of the program overlaps. */
+ * WEFT_RANGE_EXCLUSIVE, it is also false if other writers cannot be excluded: a
+ * process writes without locks, or a process lock overlaps. */
 int weft_range_lock(struct weft_file *file, enum weft_range_kind kind,
 	int64_t first, int64_t end, bool *locked_out);
-/* True if writes must be locked, which holds until the view changes. */
+/* True if writes must be locked. The result does not change until the view
+ * changes. */
 bool weft_range_must_lock(struct weft_file *file);
 void weft_range_unlock(struct weft_file *file, int64_t first, int64_t end);
 

@@ -22,8 +22,8 @@ int weft_sieve_write(const struct weft_move *m, const char *buf, int64_t at,
 	int64_t len, char **sieve_buf_out, int64_t *tried_out,
 	int64_t *moved_out);
 
-/* Reads likewise, without a lock. Fewer bytes are moved than tried also at the
- * end of the file. */
+/* Reads with the same arguments and results, without a lock. At the end of the
+ * file, *moved_out is less than *tried_out without an error. */
 int weft_sieve_read(const struct weft_move *m, char *buf, int64_t at,
 	int64_t len, char **sieve_buf_out, int64_t *tried_out,
 	int64_t *moved_out);

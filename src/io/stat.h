@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stat: what one file's counters show when it is closed
+/* stat: counts and times of the accesses to a file, reported when it is closed
  *
  * Several threads may access a file, so its counters (base/counter.def) are
  * incremented by weft_counter_add(). Times are counted only if all members have

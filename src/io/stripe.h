@@ -18,9 +18,9 @@ struct weft_stripe {
 /* The layout of an open file. */
 struct weft_stripe weft_stripe_of(int fd);
 
-/* Creates the file with this layout. False, and no file is created, if the file
- * exists, its directory is not on Lustre, or the file cannot be created; the
- * caller's open(2) reports the error. */
+/* Creates the file with this layout. Returns false and creates no file if the
+ * file exists, its directory is not on Lustre, or an error occurs. Then open(2)
+ * in the caller reports the error. */
 bool weft_stripe_create(const char *name, unsigned permissions,
 	const struct weft_stripe *wanted);
 

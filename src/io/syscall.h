@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* syscall: system calls for files, completed and with error texts
+/* syscall: system calls for files, with retries and error texts
  *
- * A transfer continues after a short count, a signal or EAGAIN until all is
- * moved, the file ends or an error occurs. An errno becomes the class that the
- * standard has for it. The text names the file, the offset, the length and the
- * text of errno. */
+ * A transfer continues after a short count, a signal or EAGAIN until all bytes
+ * are transferred, the file ends or an error occurs. An errno is converted to
+ * the error class of the standard. The description of an error has the file,
+ * the offset, the length and the text of errno. */
 #ifndef WEFT_SYSCALL_H
 #define WEFT_SYSCALL_H
 
@@ -15,11 +15,11 @@
 /* The last 90 characters of a name, for error texts. */
 const char *weft_syscall_short_name(const char *name);
 
-/* flags and permissions as open(2) has them. */
+/* flags and permissions are those of open(2). */
 int weft_syscall_open(
 	const char *name, int flags, unsigned permissions, int *fd_out);
 
-/* An error of close(2) concerns data that was written before. */
+/* Closes fd. An error of close(2) concerns data that was written before. */
 int weft_syscall_close(int fd, const char *name);
 
 int weft_syscall_unlink(const char *name);
@@ -28,8 +28,8 @@ int weft_syscall_unlink(const char *name);
  * chdir(2) of the program in between has no effect. */
 int weft_syscall_parent(const char *name, int *folder_out);
 
-/* Deletes the name in its folder if it still names the file that fd is open
- * on; WEFT_ERR_NO_SUCH_FILE if it names another one. */
+/* Deletes the name in its directory, if it still names the file of descriptor
+ * fd. WEFT_ERR_NO_SUCH_FILE if it names another file. */
 int weft_syscall_unlink_opened(int folder, const char *name, int fd);
 
 /* A contiguous transfer between a file and memory. */
@@ -46,7 +46,7 @@ struct weft_syscall_move {
  * less than len only at the end of the file. */
 int weft_syscall_move(const struct weft_syscall_move *move, size_t *moved_out);
 
-/* Where the byte at an offset of a file is. */
+/* The location of a byte of a file: in the page cache, or not. */
 enum weft_syscall_page {
 	WEFT_SYSCALL_CACHED,
 	WEFT_SYSCALL_NOT_CACHED,
@@ -66,10 +66,11 @@ int weft_syscall_unlock(int fd, const char *name, int64_t first, int64_t last);
  * overlaps: the function does not wait for it. */
 int weft_syscall_lock_unless_posix(int fd, const char *name, bool is_exclusive,
 	int64_t first, int64_t last, bool *locked_out);
-/* Does not wait; false without the lock. */
+/* Tries to lock the range without a wait. False if another lock overlaps. */
 bool weft_syscall_try_lock(
 	int fd, bool is_exclusive, int64_t first, int64_t last);
-/* True if another open file description or a process holds a lock there. */
+/* True if another open file description or a process holds a lock that overlaps
+ * the range. */
 bool weft_syscall_is_locked(int fd, int64_t first, int64_t last);
 
 /* Kinds of file systems. */
@@ -87,8 +88,8 @@ enum weft_syscall_fs weft_syscall_fs(int fd);
 int weft_syscall_folder(int fd, int64_t *place_out);
 
 /* The preferred transfer size of the file system in bytes, a power of two from
- * 4096 to 2^26; often the stripe of a striped one or the message of a remote
- * one. */
+ * 4096 to 2^26. It is often the stripe of a striped file system, or the message
+ * size of a remote file system. */
 int64_t weft_syscall_block(int fd);
 
 int weft_syscall_size(int fd, const char *name, int64_t *size_out);

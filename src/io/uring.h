@@ -22,8 +22,8 @@ struct weft_move;
 
 struct weft_uring_task {
 	/* set by the owner: m has contiguous memory and native data; the ring's
-	 * thread calls on_done() without a lock, after which the task belongs
-	 * to the owner again. The first n_moved bytes were moved. */
+	 * thread calls on_done() without a lock. From then on, the task belongs
+	 * to the owner again. The first n_moved bytes were transferred. */
 	const struct weft_move *m;
 	void (*on_done)(struct weft_uring_task *task, int64_t n_moved);
 	/* only uring.c */
@@ -38,8 +38,8 @@ struct weft_uring_task {
  * thread. */
 const char *weft_uring_refusal(void);
 
-/* True if io_uring moves it: as WEFT_IO_ENGINE selects or, by default, for
- * reads of short runs from a disk. */
+/* True if the move should use io_uring. WEFT_IO_ENGINE selects this. By
+ * default, reads of short runs from a disk use io_uring. */
 bool weft_uring_is_suitable(const struct weft_move *m);
 
 /* Queues a task from m->n_moved on. False if io_uring fails; the caller must
@@ -50,8 +50,8 @@ bool weft_uring_add(struct weft_uring_task *task);
  * number of bytes moved, possibly 0. No lock held. */
 void weft_uring_move(struct weft_move *m);
 
-/* Releases the reference of a file with has_uring; the thread ends after the
- * last. */
+/* Releases the reference of a file with has_uring. The thread ends after the
+ * last reference is released. */
 void weft_uring_put(void);
 
 #endif

@@ -49,8 +49,8 @@ static inline bool weft_view_is_contig(const struct weft_view *view)
 	return view->tile->is_contig && view->tile->size > 0;
 }
 
-/* The byte offset in the file of stream byte `at`; the displacement if the view
- * is empty. */
+/* Returns the byte offset in the file of stream byte `at`. Returns the
+ * displacement if the view is empty. */
 int64_t weft_view_byte_offset(const struct weft_view *view, int64_t at);
 
 /* True if byte offsets rise throughout stream bytes [at, at + len), also from
@@ -58,17 +58,18 @@ int64_t weft_view_byte_offset(const struct weft_view *view, int64_t at);
 bool weft_view_is_monotone(
 	const struct weft_view *view, int64_t at, int64_t len);
 
-/* The first of stream bytes [at, at + len), which are monotone, whose byte
- * offset is at least place; at + len if there is none. */
+/* Returns the first stream byte of [at, at + len) whose byte offset is at least
+ * place, or at + len if no byte has such an offset. The range must be monotone.
+ */
 int64_t weft_view_find(
 	const struct weft_view *view, int64_t at, int64_t len, int64_t place);
 
 /* The number of stream bytes whose byte offset is below place. */
 int64_t weft_view_bytes_before(const struct weft_view *view, int64_t place);
 
-/* The first runs of stream bytes [at, at + len), n_iov at most, each as its
- * byte offset and length. Returns their number; *len_out is their total length.
- */
+/* Writes the first runs of stream bytes [at, at + len) to iov, n_iov at most.
+ * Each entry has the byte offset and the length of a run. Returns the number of
+ * runs, and sets *len_out to their total length. */
 size_t weft_view_runs(const struct weft_view *view, int64_t at, int64_t len,
 	struct iovec *iov, size_t n_iov, int64_t *len_out);
 
