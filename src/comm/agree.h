@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agree: one round of agreement on a communicator's control context
  *
- * Every member contributes a record of len bytes. Records travel up a binomial
- * tree to rank 0, which adds one word. The word and all records travel down
- * again. On an intercommunicator, the two ranks 0 exchange words and records
- * first, so that every member gets those of both sides. All collective steps of
+ * Every member contributes a record of len bytes. The members send the records
+ * up a binomial tree to rank 0, which adds one word. Rank 0 sends the word and
+ * all records down the tree. On an intercommunicator, rank 0 of each group
+ * first exchanges word and records with rank 0 of the other group. So every
+ * member gets the words and the records of both groups. All collective steps of
  * communicators are such rounds: creation (the word is a context id), split
- * (the records are colours and keys), disconnect (no records: a barrier).
+ * (the records are colors and keys), disconnect (no records: a barrier).
  *
- * A round does not block; rounds of one communicator match in order. The caller
- * owns the struct and keeps it until `done` is called. That happens exactly
- * once, with the VCI's lock held, possibly from within weft_agree_start(). */
+ * A round does not block. Rounds of one communicator match in order. The caller
+ * owns the struct, which must exist until `done` is called. `done` is called
+ * exactly once, with the VCI's lock held, possibly from within
+ * weft_agree_start().
+ */
 #ifndef WEFT_AGREE_H
 #define WEFT_AGREE_H
 
@@ -30,19 +33,19 @@ typedef void weft_agree_done_fn(struct weft_agree *agree);
 typedef uint64_t weft_agree_word_fn(struct weft_agree *agree);
 
 struct weft_agree {
-	/* set by the caller; the rest is zero */
+	/* set by the caller, which zeroes the other fields */
 	struct weft_comm *comm;
 	const void *mine; /* len bytes, read by weft_agree_start() */
 	size_t len;
-	bool is_down_only;	  /* the word only travels down; len is 0 */
+	bool is_down_only;	  /* the word is only sent down; len is 0 */
 	weft_agree_word_fn *word; /* NULL: the word is 0 */
 	weft_agree_done_fn *done;
 	void *arg; /* the caller's */
 
 	/* result, valid in done; tables are NULL when len is 0 */
 	int err;
-	uint64_t words[2]; /* of the own side, of the other side */
-	char *records;	   /* of the own side, by rank */
+	uint64_t words[2]; /* of the local group, of the remote group */
+	char *records;	   /* of the local group, by rank */
 	char *remote_records;
 
 	/* below: only agree.c */
@@ -59,18 +62,19 @@ struct weft_agree {
  */
 int weft_agree_start(struct weft_agree *agree);
 
-/* Takes part in a round with an error, which the members that wait for this one
- * return. Does not call done; the struct may be freed on return. VCI's lock
- * held. */
+/* Takes part in a round with an error. The members that wait for this member
+ * return the error. Does not call `done`; the struct may be freed on return.
+ * VCI's lock held. */
 void weft_agree_fail(struct weft_agree *agree, int err);
 
-/* Lists the ranks above this one in the tree, for which a round without records
- * waits. For an intercommunicator, the list also has the other side's rank 0,
- * as `size`. ranks has space for 33. Returns the number of ranks. */
+/* Lists the ranks above this rank in the tree. A round without records waits
+ * for these ranks. On an intercommunicator, the list also has rank 0 of the
+ * remote group, as `size`. ranks has space for 33. Returns the number of ranks.
+ */
 uint32_t weft_agree_above(const struct weft_comm *comm, int32_t *ranks);
 
-/* Returns the records of the own side, which the caller frees with free(). The
- * other results are freed. */
+/* Returns the records of the local group, which the caller frees with free().
+ * Frees the other results. */
 void *weft_agree_take(struct weft_agree *agree);
 
 /* Frees the results. VCI's lock held. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* blocked: the waits of finalize, disconnect and creation
  *
- * This file lists the needs of each wait, and the processes that can meet them,
- * for the watchdog. The watchdog reports them, queries those processes, and
- * ends waits that can never succeed with an error. This file also answers
- * queries of other processes. */
+ * For the watchdog, this file lists the needs of each wait, and the processes
+ * that can meet a need. The watchdog reports the needs and queries the
+ * processes. It ends a wait with an error if the wait can never succeed. This
+ * file also answers queries of other processes. */
 #ifndef WEFT_BLOCKED_H
 #define WEFT_BLOCKED_H
 
@@ -30,7 +30,8 @@ struct weft_blocked_create {
 	uint64_t parent; /* the process that sends the id */
 };
 
-/* The ranks above one in a tree of any size, and one of the other side. */
+/* The maximum number of ranks above a rank in a tree, plus one rank of the
+ * remote group. */
 enum { WEFT_BLOCKED_ABOVE = 33 };
 
 /* A collective creation from a communicator, which waits for these ranks to
@@ -43,18 +44,20 @@ struct weft_blocked_join {
 	int32_t ranks[WEFT_BLOCKED_ABOVE]; /* a remote rank is size + rank */
 };
 
-/* On the stack of the call that waits. The call sets the fields above "below";
- * the rest is zero. */
+/* A wait, on the stack of the call that waits. The call sets the first fields,
+ * as marked below. The other fields are zero. */
 struct weft_blocked {
 	enum weft_blocked_kind kind;
 	struct weft_vci *vci; /* NULL: the default one */
 	const void *call;     /* the same for all waits of one call; or NULL */
 	struct weft_session *session; /* FINALIZE, WORLD */
-	bool is_last; /* also waits for communicators without a session */
+	bool is_last; /* the call also waits for communicators without a session
+		       */
 	struct weft_comm *comm; /* DISCONNECT, DERIVE */
 	const char *what;	/* DERIVE, PORT: the MPI procedure */
 	const char *id;		/* PORT: id of the report */
-	const char *awaited;	/* PORT: for example "the port to accept" */
+	const char *awaited;	/* PORT: the awaited event, for the report: "the
+				   port to accept" */
 	struct weft_blocked_join join;		  /* DERIVE */
 	const struct weft_blocked_create *create; /* CREATE */
 	/* CREATE: true while neither the id nor a failure was received */
@@ -76,23 +79,26 @@ void weft_blocked_open(struct weft_vci *vci);
 
 void weft_blocked_begin(struct weft_blocked *blocked);
 
-/* Makes one round of progress. Returns an error if the wait is proven to never
- * end, or if it waited too long for a silent member (WEFT_REACH_LIMIT). */
+/* Makes one round of progress. Returns an error if the watchdog has proven that
+ * the wait can never end, or if a member has not answered for too long
+ * (WEFT_REACH_LIMIT). */
 int weft_blocked_round(struct weft_blocked *blocked);
 
-/* Ends the wait. If it was part of a cycle, it has that error afterwards. */
+/* Ends the wait. If the wait was part of a cycle, weft_blocked_err() returns
+ * the error of the cycle. */
 void weft_blocked_end(struct weft_blocked *blocked);
 
-/* The result of the wait; the second function also describes an error. */
+/* Both functions return the result of the wait. The second also describes an
+ * error. */
 static inline int weft_blocked_err(const struct weft_blocked *blocked)
 {
 	return blocked->wait.err;
 }
 int weft_blocked_raise(const struct weft_blocked *blocked);
 
-/* Count a context id that was sent to a process, or that arrived from one. The
- * comparison of both counts shows whether an id is in flight. Default VCI's
- * lock held. */
+/* Count a context id that was sent to a process, or that arrived from a
+ * process. If the counts of sender and receiver differ, an id is in flight.
+ * Default VCI's lock held. */
 void weft_blocked_count_out(uint64_t proc);
 void weft_blocked_count_in(uint64_t proc);
 

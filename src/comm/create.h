@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* create: creation of communicators
  *
- * All calls are collective over the members and block, unless a contract says
- * otherwise. They acquire the VCI's lock. The API room sets attributes,
- * topologies and names. *comm_out is NULL in processes that are no members of
- * the result. */
+ * All calls are collective over the members and block, unless their comment
+ * states otherwise. They acquire the VCI's lock. The API room sets attributes,
+ * topologies and names. In a process that is not a member of the new
+ * communicator, *comm_out is NULL. */
 #ifndef WEFT_CREATE_H
 #define WEFT_CREATE_H
 
@@ -16,8 +16,8 @@ struct weft_req;
 /* Installs the handler of WEFT_WIRE_CREATE; called when the VCI opens. */
 void weft_create_open(struct weft_vci *vci);
 
-/* Frees messages of creations that this process never called. Called once no
- * message can arrive any more. VCI's lock held. */
+/* Frees messages of creations that this process never called. Called when no
+ * more messages can arrive. VCI's lock held. */
 void weft_create_drop(void);
 
 /* Creates a communicator over a group. Only the member list and the string tag
@@ -32,8 +32,8 @@ int weft_create_in_session(struct weft_session *session,
 	struct weft_group *group, const char *tag, const struct weft_info *info,
 	struct weft_errh *errh, struct weft_comm **comm_out);
 
-/* True while a started creation waits. Progress may then send a context id to
- * the children in the tree. VCI's lock held. */
+/* True while a started creation is incomplete. Then progress may send a context
+ * id to the children in the tree. VCI's lock held. */
 bool weft_create_has_started(void);
 
 /* True if this process has received the message of a creation whose VCIs are
@@ -41,8 +41,8 @@ bool weft_create_has_started(void);
  * VCI's lock held. */
 bool weft_create_has_arrived(uint64_t exchange_ctx);
 
-/* Creates a communicator with a context id that all members know beforehand.
- * Sends nothing. For the World. VCI's lock held. */
+/* Creates a communicator with a context id that all members know already. Sends
+ * no message. For the World Model. VCI's lock held. */
 int weft_create_fixed_locked(struct weft_session *session, uint64_t ctx,
 	struct weft_group *group, const char *name,
 	struct weft_comm **comm_out);
@@ -57,16 +57,16 @@ int weft_create_start(struct weft_group *group, const char *tag,
 	const struct weft_info *info, struct weft_errh *errh,
 	weft_create_done_fn *made, void *arg);
 
-/* Duplicate an intra- or intercommunicator; the first function does not block.
- * The new communicator has comm's error handler and a copy of info. */
+/* These functions duplicate an intra- or intercommunicator. The first does not
+ * block. The new communicator has comm's error handler and a copy of info. */
 int weft_create_dup_start(struct weft_comm *comm, const struct weft_info *info,
 	weft_create_done_fn *made, void *arg);
 int weft_create_dup(struct weft_comm *comm, const struct weft_info *info,
 	struct weft_comm **comm_out);
 
-/* Splits an intra- or intercommunicator: the members with the same colour form
- * a communicator, ordered by key, then by rank. A member with a colour below 0
- * gets none. */
+/* Splits an intra- or intercommunicator. The members with the same color form a
+ * communicator, ordered by key, then by rank. A member with a color below 0
+ * gets no communicator. */
 int weft_create_split(struct weft_comm *comm, int64_t color, int32_t key,
 	struct weft_comm **comm_out);
 
@@ -80,9 +80,10 @@ int weft_create_group(struct weft_comm *comm, struct weft_group *group, int tag,
 	struct weft_comm **comm_out);
 
 /* Arguments of weft_create_inter(). err, intercomm, remote_leader and tag are
- * read only at the leader. A leader that cannot take part passes its error in
- * err, which all members of its side return. If there is a communicator with
- * the other leader (intercomm), the other side also returns an error. */
+ * read only at the leader. If the leader's arguments are wrong, the leader sets
+ * err, and all members of its group return this error. If intercomm is not
+ * NULL, the leader also notifies the other leader, and all members of the other
+ * group return an error. */
 struct weft_create_inter {
 	struct weft_comm *local;
 	int32_t local_leader;
@@ -110,8 +111,8 @@ struct weft_create_inter_groups {
 int weft_create_inter_from_groups(const struct weft_create_inter_groups *how,
 	struct weft_comm **comm_out);
 
-/* Merges both sides of an intercommunicator. The side that passes high is
- * ordered second. */
+/* Merges both groups of an intercommunicator. The members of the group that
+ * passes high get the upper ranks. */
 int weft_create_merge(
 	struct weft_comm *comm, bool high, struct weft_comm **comm_out);
 
@@ -120,8 +121,8 @@ int weft_create_merge(
 int weft_create_gather(
 	struct weft_comm *comm, const void *mine, size_t len, void **all_out);
 
-/* Takes part in a gather without a record: the calls of all members return err.
- * Does not block. */
+/* Called instead of weft_create_gather() by a member that has an error. The
+ * calls of all members return err. Does not block. */
 void weft_create_gather_fail(struct weft_comm *comm, int err);
 
 #endif

@@ -28,8 +28,8 @@ void weft_disconnect_free_locked(struct weft_comm *comm); /* VCI's lock held */
  * error. Blocks. */
 int weft_disconnect_wait(struct weft_comm *comm);
 
-/* Called when a started disconnect is over and the communicator is destroyed,
- * at the latest when its session ends. VCI's lock held. */
+/* Called when a started disconnect is complete and the communicator is
+ * destroyed, at the latest when the session ends. VCI's lock held. */
 typedef void weft_disconnect_done_fn(void *arg, int err);
 
 /* Frees the handle and starts to close with all other members; does not block.
@@ -39,35 +39,38 @@ int weft_disconnect_start(
 
 /* VCI's lock held for all below. */
 
-/* The communicator of a link in a session's list of children; NULL if the child
- * is no communicator. */
+/* Returns the communicator whose link this is in a session's list of children.
+ * NULL if the child is not a communicator. */
 struct weft_comm *weft_disconnect_comm_of(struct weft_link *link);
 
 /* True while a started close waits for other members. */
 bool weft_disconnect_is_open(const struct weft_comm *comm);
 
-/* Returns and describes the result of the close; 0 while it is not over. */
+/* Returns and describes the result of the close. 0 while the close is pending.
+ */
 int weft_disconnect_result(const struct weft_comm *comm);
 
-/* True once this process has started to close, or will do so without a further
- * call. */
+/* True if this process has started to close the communicator, or will start
+ * without a further call of the program. */
 bool weft_disconnect_has_begun(const struct weft_comm *comm);
 
-/* True if the barrier of the close has the number of this round: this process
- * will not join the round, for which other members wait. */
+/* True if this process used the number of this round for the barrier of the
+ * close. Then this process will never join the round, for which other members
+ * wait. */
 bool weft_disconnect_replaces_round(
 	const struct weft_comm *comm, uint32_t round);
 
-/* True once all messages of this process have arrived and it is in the barrier.
- */
+/* True if all messages of this process have arrived, and this process has
+ * entered the barrier. */
 bool weft_disconnect_is_flushed(const struct weft_comm *comm);
 
-/* Makes the handle stale and removes the communicator from its session, which
- * ends before the close is over. The close continues in the background. */
+/* Called when the session ends before the close is complete. Makes the handle
+ * stale, and removes the communicator from the session. The close continues in
+ * the background. */
 void weft_disconnect_cancel(struct weft_comm *comm);
 
-/* The next communicator of a VCI, after this one (NULL: the first), that was
- * cancelled and is not closed yet; NULL at the end. */
+/* Returns the next communicator of a VCI that was cancelled and is not closed
+ * yet, after `after` (NULL: the first). NULL at the end. */
 struct weft_comm *weft_disconnect_next_cancelled(
 	struct weft_vci *vci, const struct weft_comm *after);
 
@@ -75,12 +78,13 @@ struct weft_comm *weft_disconnect_next_cancelled(
  * a process ends waits of communicators that close in the background. */
 void weft_disconnect_event(const struct weft_boot_event *event);
 
-/* The number of communicators that one step tests, so that the cost of a step
- * does not grow with their number. */
+/* The number of communicators that one step tests. It is constant, so that the
+ * cost of a step does not grow with the number of communicators. */
 enum { WEFT_DISCONNECT_SOME = 32 };
 
-/* Progress some, in turn, or all of the communicators that close in the
- * background. VCI's lock held. */
+/* Make progress for communicators that close in the background. The first
+ * function tests WEFT_DISCONNECT_SOME of them in turn. The second tests all.
+ * VCI's lock held. */
 void weft_disconnect_progress(struct weft_vci *vci);
 void weft_disconnect_progress_all(struct weft_vci *vci);
 

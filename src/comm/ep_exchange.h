@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ep_exchange: exchanges the VCIs of a new communicator's members
  *
- * A communicator matches on one VCI in each of its processes. That is the
- * default VCI everywhere, unless rank 0 creates it in a session with a
- * dedicated VCI. Then the members exchange the cards of their dedicated VCIs in
- * a round on the default VCI. If every member has one on the same kind of
- * fabric, the communicator uses them; otherwise it uses the default VCI. */
+ * In each process, a communicator matches messages on one VCI. At all members
+ * this is the default VCI, unless rank 0 creates the communicator in a session
+ * with a dedicated VCI. Then the members exchange the cards of their dedicated
+ * VCIs in a round on the default VCI. If every member has a dedicated VCI on
+ * the same kind of fabric, the communicator uses these VCIs. Otherwise it uses
+ * the default VCI.
+ */
 #ifndef WEFT_EP_EXCHANGE_H
 #define WEFT_EP_EXCHANGE_H
 
@@ -23,7 +25,7 @@ struct weft_ep_exchange {
 	bool is_abandoned;
 };
 
-/* Starts the round, on a communicator of its own with this context id. If
+/* Starts the round, on a temporary communicator with this context id. If
  * session is NULL, this process offers no dedicated VCI. Default VCI's lock
  * held, here and below. */
 int weft_ep_exchange_start(struct weft_session *session,
@@ -33,18 +35,18 @@ int weft_ep_exchange_start(struct weft_session *session,
 /* The communicator of the round, for reports. */
 struct weft_comm *weft_ep_exchange_comm(struct weft_ep_exchange *exchange);
 
-/* Ends an exchange that is done, and frees it. Writes the VCI that the
- * communicator will use, and the VCI numbers of its members, which the caller
- * frees (NULL for the default VCI). Releases the default VCI's lock temporarily
- * if this process offered a dedicated VCI. */
+/* Ends an exchange that is done, and frees it. Sets *vci_out to the VCI that
+ * the communicator will use. Sets *vcis_out to the VCI numbers of the members,
+ * which the caller frees (NULL for the default VCI). Releases the default VCI's
+ * lock temporarily if this process offered a dedicated VCI. */
 int weft_ep_exchange_end(struct weft_ep_exchange *exchange,
 	struct weft_vci **vci_out, uint8_t **vcis_out);
 
-/* Writes the VCI numbers of a group's members that sent these cards, by rank;
- * the caller frees them. Creates the members' peers in vci. *vcis_out is NULL
- * if the cards cannot be used: a member has no VCI, or the fabrics or jobs
- * differ. The result is the same at all processes with the same cards. No lock
- * held. */
+/* Checks the cards of all members of a group, by rank. If the cards can be
+ * used, creates the members' peers in vci. Sets *vcis_out to the VCI numbers by
+ * rank, which the caller frees. *vcis_out is NULL if the cards cannot be used:
+ * a member has no VCI, or the fabrics or jobs differ. The result is the same at
+ * all processes with the same cards. No lock held. */
 int weft_ep_exchange_resolve(struct weft_vci *vci,
 	const struct weft_group *group, const struct weft_vci_card *bcs,
 	uint8_t **vcis_out);

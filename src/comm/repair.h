@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* repair: agreement, and a communicator of the members that live
  *
- * Collective over the living members of a communicator, which may have failed
- * members. All members get the same result, whichever members die
- * meanwhile; only memory can run out at one of them. The functions take the
- * VCI's lock. WEFT_ERR_NOT_SAME: the members call different procedures. */
+ * The calls are collective over the living members of a communicator, which may
+ * have failed members. All living members get the same result, even if members
+ * die during the call. Exception: a member that is out of memory returns
+ * WEFT_ERR_NOMEM. The functions acquire the VCI's lock. WEFT_ERR_NOT_SAME: the
+ * members call different procedures. */
 #ifndef WEFT_REPAIR_H
 #define WEFT_REPAIR_H
 
 #include "comm/create.h"
 
-/* Called when a started agreement is over, with the VCI's lock held. flag is
- * valid if err is 0 or WEFT_ERR_PEER; this process's own, if another member has
- * reported it as failed. */
+/* Called when a started agreement is complete, with the VCI's lock held. flag
+ * is valid if err is 0 or WEFT_ERR_PEER. If another member has reported this
+ * process as failed, flag is the flag of this process. */
 typedef void weft_repair_agreed_fn(void *arg, uint32_t flag, int err);
 
-/* Returns the AND of the members' flags in *flag; on an intercommunicator, of
- * those of the remote group. WEFT_ERR_PEER at all members
- * if a failed member is known to one of them and not acknowledged by all; *flag
- * is valid then, too. WEFT_ERR_PEER also if another member has reported this
- * process as failed; *flag is unchanged then. The second function does not
- * block. */
+/* Sets *flag to the AND of the members' flags. On an intercommunicator, this is
+ * the AND of the flags of the remote group. The second function does not block.
+ *
+ * WEFT_ERR_PEER at all members, with a valid *flag: a member knows of a failed
+ * member that not all members have acknowledged. WEFT_ERR_PEER with an
+ * unchanged *flag: another member has reported this process as failed. */
 int weft_repair_agree(struct weft_comm *comm, uint32_t *flag);
 int weft_repair_agree_start(struct weft_comm *comm, uint32_t flag,
 	weft_repair_agreed_fn *agreed, void *arg);
 
-/* Creates a communicator of the members that live, in the order of their ranks,
- * with comm's error handler. A member that dies during the call may be in it.
- * WEFT_ERR_COMM: comm is an intercommunicator. The second function does not
- * block. */
+/* Creates a communicator of the living members, in the order of their ranks,
+ * with comm's error handler. The communicator may include a member that dies
+ * during the call. WEFT_ERR_COMM: comm is an intercommunicator. The second
+ * function does not block. */
 int weft_repair_shrink(struct weft_comm *comm, struct weft_comm **comm_out);
 int weft_repair_shrink_start(
 	struct weft_comm *comm, weft_create_done_fn *made, void *arg);
