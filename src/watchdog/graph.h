@@ -28,7 +28,7 @@ struct weft_graph_node {
 	bool has_answered; /* used by resolve.c */
 	bool is_stuck, is_in_ring;
 	uint32_t n_edges;
-	uint32_t dead; /* bit i: edge i is of a clause that is never met */
+	uint32_t dead; /* bit i: the clause of edge i can never be met */
 	uint16_t to[WEFT_WIRE_EDGES]; /* index of the node that an edge leads to
 				       */
 	struct weft_wire_edge edges[WEFT_WIRE_EDGES];
@@ -48,7 +48,7 @@ struct weft_graph_node *weft_graph_node(
 /* Frees all nodes. */
 void weft_graph_fini(struct weft_graph *graph);
 
-/* Additional nodes and edges that the analysis includes. */
+/* Nodes and edges that the analysis includes in addition to proven ones. */
 struct weft_graph_rules {
 	bool with_unsure; /* processes that may act while they wait */
 	bool with_soft;	  /* edges that prove nothing (messages, collectives) */
@@ -60,8 +60,8 @@ uint32_t weft_graph_reduce(
 	struct weft_graph *graph, struct weft_graph_rules rules);
 
 /* Finds a shortest ring through a node with is_in_ring. The steps begin at that
- * node; each has a node's index and its edge to the next node. Returns their
- * number. */
+ * node. Each step has the index of a node and of its edge to the next node.
+ * Returns the number of steps. */
 struct weft_graph_step {
 	uint32_t node, edge;
 };

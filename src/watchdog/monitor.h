@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* monitor: publishes where weft-top finds the state of this process
+/* monitor: publishes the addresses of the state that weft-top reads
  *
  * A process publishes one page, an unnamed file in shared memory, which
  * weft-top finds in /proc/PID/fd. The page contains the addresses of the
@@ -7,8 +7,9 @@
  * from /proc/PID/mem, as a debugger does. So the process writes nothing for
  * weft-top while it runs.
  *
- * The kernel permits that to the user of the process and to root. weft-top must
- * be of the same build, because it reads the structs of the library. */
+ * The kernel permits the user of the process and root to read this memory.
+ * weft-top must be of the same build, because it reads the structs of the
+ * library. */
 #ifndef WEFT_MONITOR_H
 #define WEFT_MONITOR_H
 
@@ -29,7 +30,7 @@ enum {
  * that publishes them. */
 struct weft_monitor_page {
 	_Atomic uint32_t magic;
-	int32_t pid; /* another one in a child of fork() */
+	int32_t pid; /* a child of fork() has another pid than this */
 	char build[WEFT_MONITOR_BUILD];
 	char job[WEFT_MONITOR_JOB];
 	uint64_t proc; /* process number; its low half is the rank */
@@ -45,12 +46,12 @@ struct weft_monitor_page {
 					reading; 0: never */
 };
 
-/* Publishes the page. Without memory for it, weft-top does not find this
- * process. Called when the default VCI opens. */
+/* Publishes the page. If the page cannot be created, weft-top does not find
+ * this process. Called when the default VCI opens. */
 void weft_monitor_open(void);
 
-/* The time at which weft-top last wanted to know the needs of long waits; 0:
- * never. */
+/* The time at which weft-top last requested the needs of long waits; 0: never.
+ */
 uint64_t weft_monitor_watched_ns(void);
 
 /* Prints the version and the sizes of the structs that weft-top reads. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* query: queries the processes that a call waits for; their progress answers
+/* query: queries the processes that a call waits for, and answers queries
  *
- * A query uses the VCI of the communicator that it is about. So the answering
- * process holds the lock of the data that it reads. The answer arrives after
- * all messages that the process sent through that VCI before. */
+ * The progress of the queried process sends the answer. A query uses the VCI of
+ * the communicator in the query. So the queried process holds the lock of the
+ * data that it reads. The answer arrives after all earlier messages that the
+ * queried process sent through that VCI. */
 #ifndef WEFT_QUERY_H
 #define WEFT_QUERY_H
 
@@ -18,9 +19,9 @@ typedef enum weft_wire_met weft_query_fn(struct weft_vci *vci,
 	uint32_t *owner_out);
 void weft_query_set(enum weft_wire_need need, weft_query_fn *fn);
 
-/* Queries all processes that a wait needs; with is_again, only those that were
- * not queried before. False if there are none. The lock of the wait's VCI is
- * held, here and below. */
+/* Queries all processes that a wait needs. With is_again, queries only
+ * processes that were not queried before. False if no process was queried. The
+ * lock of the wait's VCI is held, here and below. */
 bool weft_query_ask(struct weft_wait *wait, bool is_again);
 
 /* Checks whether the processes that have not answered have ended. */

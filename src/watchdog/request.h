@@ -23,8 +23,8 @@ void weft_request_set_caller(const char *fn);
 void weft_request_on_stuck(void (*fn)(struct weft_req *req, int err));
 
 /* A loop that waits for requests, a message, members or another event. The
- * owner zeroes it and sets the fields above the line. It costs a counter until
- * the wait is long. */
+ * owner zeroes the struct and sets the fields above the line. Until the wait is
+ * long, a round only increments a counter. */
 struct weft_request_loop {
 	const char *call;
 	/* any of n requests; at() returns request i, or NULL */
@@ -43,8 +43,8 @@ struct weft_request_loop {
 	struct weft_request_waiting *waiting;
 };
 
-/* Called after each round of progress on a VCI. If it is not 0, the loop must
- * end with that error. */
+/* Called after each round of progress on a VCI. If the result is not 0, the
+ * loop must end with that error. */
 int weft_request_round(struct weft_vci *vci, struct weft_request_loop *loop);
 
 /* Ends the registered wait of a loop. */
@@ -57,8 +57,9 @@ static inline void weft_request_end(struct weft_request_loop *loop)
 		weft_request_close(loop);
 }
 
-/* Counts a call that does not wait and has found nothing; the loop describes
- * it. A thread that makes such calls for long is registered as polling. */
+/* Counts a test or probe that does not wait and has found no completion or
+ * message. `loop` describes the call. A thread that makes such calls for long
+ * is registered as polling. */
 void weft_request_polled(
 	struct weft_vci *vci, const struct weft_request_loop *loop);
 

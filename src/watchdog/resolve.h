@@ -22,8 +22,8 @@
 #include "transport/dispatch.h"
 #include "watchdog/wait.h"
 
-/* Begins to gather. False if there is nothing to gather: then the caller makes
- * the report. The lock of the wait's VCI is held, here and below. */
+/* Begins to gather. False if no graph is gathered; then the caller reports the
+ * wait. The lock of the wait's VCI is held, here and below. */
 bool weft_resolve_start(struct weft_wait *wait);
 
 /* True if a gatherer waits for the edges of this wait. */

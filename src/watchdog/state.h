@@ -7,7 +7,7 @@
 
 /* Writes one line for a debugger or the launcher: "in MPI_Recv from rank 3, tag
  * 5, of communicator "x", for 12 s". The line lists the calls of all threads
- * that wait, or states that there is none. Any thread may call it, with any
+ * that wait, or states that no thread waits. Any thread may call it, with any
  * lock held except the registry's. Never blocks. */
 void weft_state_describe(char *buf, size_t len);
 

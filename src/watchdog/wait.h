@@ -24,14 +24,14 @@ struct weft_wait_view;
 
 enum { WEFT_WAIT_TEXT = 160, WEFT_WAIT_PHRASE = 224 };
 
-/* A condition without which a wait cannot end. Each process that it concerns
+/* A condition that must be met before a wait can end. Each process of the need
  * must meet it. */
 struct weft_need {
 	enum weft_wire_need kind;
 	uint64_t what;
 	uint32_t round;
-	uint16_t any;	 /* not 0: one process of all needs with this number
-			    suffices */
+	uint16_t any;	 /* not 0: among all needs with this number, one process
+			    that meets its need suffices */
 	bool is_soft;	 /* a ring through it is reported, without an error */
 	bool is_flushed; /* see weft_wire_query */
 	uint32_t size;	 /* members of the communicator or window */
@@ -52,8 +52,8 @@ struct weft_wait_facts {
 	char object[WEFT_WIRE_LABEL]; /* communicator or window, or "" */
 	int32_t peer;		      /* rank in it */
 	int32_t tag;
-	/* Needed processes that had not met the need and did not wait at
-	 * edges_ns, and the first of them. */
+	/* At the time edges_ns: the number of processes that had not met their
+	 * need and did not wait, and the first such process. */
 	uint32_t n_missing;
 	uint64_t missing;
 };
@@ -75,12 +75,13 @@ struct weft_wait_ops {
 	/* Adds each need by weft_wait_add_need() and weft_wait_add_proc().
 	 * NULL: none. */
 	void (*needs)(struct weft_wait *wait);
-	/* A number that changes when data of the wait moves. NULL: unknown. */
+	/* Returns a number that changes when data of the wait is transferred.
+	 * NULL: unknown. */
 	uint64_t (*pulse)(const struct weft_wait *wait);
-	/* Called after an answer, which may add further processes. NULL: none.
-	 */
+	/* Called after an answer. The function may add further processes to the
+	 * need. NULL: none. */
 	void (*on_answer)(struct weft_wait *wait, struct weft_wait_proc *other);
-	/* May add a sentence to the report and the error. NULL: nothing. */
+	/* May add a sentence to the report and the error. NULL: no sentence. */
 	void (*explain)(const struct weft_wait *wait, char *buf, size_t len);
 };
 
@@ -114,10 +115,11 @@ struct weft_wait {
 	uint64_t pulse, pulse_ns;   /* the last pulse, and its time */
 	uint64_t asked_ns;	    /* time of the last queries */
 	uint64_t silence_ns;	    /* time until which silence is counted */
-	bool is_asking;		    /* answers are due */
-	bool is_asking_for_monitor; /* likewise; only weft-top or
-				       WEFT_FAIL_TIMEOUT needs them */
-	bool has_asked_again;	    /* also of processes that answers named */
+	bool is_asking;		    /* answers are pending */
+	bool is_asking_for_monitor; /* answers are pending that only weft-top or
+				       WEFT_FAIL_TIMEOUT needs */
+	bool has_asked_again;	    /* processes that answers named were
+				       queried, too */
 	bool has_come_due;	    /* report and gather after the answers */
 	bool has_reported, has_reported_ring;
 	bool has_unasked;    /* a need about which no process was queried */
@@ -132,11 +134,11 @@ struct weft_wait {
 /* Registers the wait. */
 void weft_wait_begin(struct weft_wait *wait);
 
-/* One round of progress, with queries, reports and verdicts. If it is not 0,
- * the wait must end with that error. */
+/* Runs one round of progress, with queries, reports and verdicts. If the result
+ * is not 0, the wait must end with that error. */
 int weft_wait_round(struct weft_wait *wait);
 
-/* The same after a round of progress that the owner made. */
+/* As weft_wait_round(), after a round of progress that the owner has run. */
 int weft_wait_after_round(struct weft_wait *wait);
 
 /* Removes the wait from the registry, and frees its memory. */
@@ -145,9 +147,9 @@ void weft_wait_end(struct weft_wait *wait);
 /* Returns the error of the wait, described by weft_err_set(), or 0. */
 int weft_wait_raise(const struct weft_wait *wait);
 
-/* Called by ops->needs. The first adds a need, zeroed; NULL if there are too
- * many. The second adds a process that the need (NULL: ignored) concerns, with
- * its VCI address and its rank, or -1. */
+/* Called by ops->needs. The first function adds a zeroed need, and returns NULL
+ * if the wait has too many needs. The second adds a process to the need (NULL:
+ * ignored), with its VCI address and its rank, or -1. */
 struct weft_need *weft_wait_add_need(struct weft_wait *wait);
 void weft_wait_add_proc(struct weft_wait *wait, struct weft_need *need,
 	uint64_t proc, uint64_t addr, int32_t rank);
@@ -156,8 +158,9 @@ void weft_wait_add_proc(struct weft_wait *wait, struct weft_need *need,
  * proves nothing. */
 void weft_wait_set_unsure(struct weft_wait *wait);
 
-/* Publishes the call and the begin of a loop that polls a word of memory. The
- * loop calls this repeatedly: the note is valid for a second. Any thread. */
+/* Publishes the call and the start time of a loop that polls a word of memory.
+ * The loop calls this function repeatedly, because the note is valid for a
+ * second. Any thread. */
 void weft_wait_note(const char *text, uint64_t since_ns);
 
 static inline unsigned weft_wait_seconds(
@@ -205,9 +208,9 @@ struct weft_wait_registry {
 const struct weft_wait_registry *weft_wait_registry(void);
 
 /* The registry's lock may be acquired with any VCI's lock held, and is held
- * briefly. With it, weft_wait_next() lists the waits in the order of their
- * begin, from NULL to NULL. weft_wait_first() is the first wait that is no
- * poll, or NULL. */
+ * briefly. The last two functions need it. weft_wait_next() returns the wait
+ * that began after `after`; NULL is the begin and the end of the list.
+ * weft_wait_first() returns the first wait without is_poll, or NULL. */
 void weft_wait_lock(void);
 void weft_wait_unlock(void);
 struct weft_wait *weft_wait_next(const struct weft_wait *after);
