@@ -159,14 +159,16 @@ void weft_peer_on_call(
 /* Installs the handlers of this file. Called by weft_vci_init(). */
 void weft_peer_setup(struct weft_vci *vci);
 
-/* Drops all later messages of the peer, which counts as failed although it may
- * live. If it lives, it is notified. The caller fails the peer. */
+/* Called when a peer counts as failed although its process may live. Drops all
+ * later messages of the peer, and notifies the process. The caller fails the
+ * peer. */
 void weft_peer_exclude(struct weft_peer *peer);
 
-/* Notifies the peer's process that it counts as failed here. Its operations on
- * this process then end. Once a second at most, so that two processes that
- * exclude each other do not answer each other without end. Does nothing if the
- * transport does not accept the message now. */
+/* Notifies the peer's process that it counts as failed at this process. Then
+ * the peer ends its operations that wait for this process. At most one message
+ * a second is sent, so that two processes that exclude each other do not answer
+ * each other without end. Does nothing if the transport does not accept the
+ * message. */
 void weft_peer_notify_failed(struct weft_peer *peer);
 
 /* True if the peer's process has ended, although the process manager has not

@@ -127,8 +127,9 @@ enum { WEFT_PROC_FOUND = 120 };
 bool weft_proc_find_end(
 	struct weft_vci *held, uint64_t addr, uint64_t proc, char *what);
 
-/* Treats a process of the job as failed that may live: handles that like an
- * event of the process manager, and excludes the process. why is a clause. */
+/* Called when a process of the job counts as failed although it may live.
+ * Handles the failure like an event of the process manager, and excludes the
+ * process. `why` is a clause for the description. */
 void weft_proc_on_silent(struct weft_vci *held, uint64_t proc, const char *why);
 
 /* The exit status for a code. The system keeps the low byte only. A code that
