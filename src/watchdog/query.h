@@ -27,8 +27,9 @@ bool weft_query_ask(struct weft_wait *wait, bool is_again);
 /* Checks whether the processes that have not answered have ended. */
 void weft_query_check_silent(struct weft_wait *wait);
 
-/* Adds this time to the silence of all processes that have not answered. A
- * process counts as failed after a silence of WEFT_FAIL_TIMEOUT seconds. */
+/* Adds passed_ns to the silence of all queried processes that have not
+ * answered. A process counts as failed after a silence of WEFT_FAIL_TIMEOUT
+ * seconds. */
 void weft_query_add_silence(struct weft_wait *wait, uint64_t passed_ns);
 
 /* True if all processes have answered, or half a second has passed. */

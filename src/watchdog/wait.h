@@ -182,8 +182,8 @@ struct weft_wait_proc {
 	uint64_t proc, addr;
 	int32_t rank;
 	uint64_t epoch; /* of its wait, by its answer; 0: it does not wait */
-	uint64_t silent_ns; /* since the first query without an answer */
-	uint32_t wire_in;   /* the peer's number of messages then */
+	uint64_t silent_ns; /* silence since the first unanswered query */
+	uint32_t wire_in;   /* the peer's wire_in when the silence began */
 	uint32_t owner;
 	char text[WEFT_WAIT_TEXT];
 };
