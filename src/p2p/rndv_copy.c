@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rndv_copy: the data of a long message is put into its receive's buffer
  *
- * The receiver copies it from the memory of another process of the node, from
- * its own, or from what the fabric filled for a scattered buffer. A copy from
- * another process may wait for that process's page, so it is deferred
- * (weft_vci_defer) and runs without the VCI's lock, whatever its length. Long
- * copies from own memory are deferred too, and give up the lock for each piece.
- * Meanwhile the request is_copying: only the copy ends it, and if its peer dies
- * it ends with that error after the piece.
+ * The receiver copies the data from one of:
+ *  - the memory of the sender, another process of the node;
+ *  - its own memory, if the process sent the message to itself;
+ *  - a staging buffer that the fabric filled, if the buffer of the receive is
+ *    not contiguous.
+ *
+ * A read of another process's memory can block until the kernel has faulted in
+ * the page. Such a copy of any length is therefore deferred (weft_vci_defer)
+ * and runs without the VCI's lock. Long copies from own memory are deferred
+ * too, and give up the lock for each piece. Until the copy is finished, the
+ * request has is_copying set, and only the copy completes it. If the sender
+ * dies while pieces of its memory are left to copy, the request ends with the
+ * peer's error after the current piece.
  *
  * A sender on the same node that waits can help: the receiver sends it the
  * address of the buffer (HELP), and both claim pieces, by a word in the ring
@@ -24,12 +30,13 @@
 
 enum {
 	COPY_IOV = 64,
-	COPY_LOCKED = 65536, /* from own memory; no longer than deferring it */
+	COPY_LOCKED = 65536, /* longest copy of own memory under the lock */
 	COPY_PIECE = 1 << 20,
 	HELP_PIECE = 1 << 18,
 	HELP_ALIGN = 4096,
-	/* A shorter run of the receiver's memory takes the kernel longer than a
-	 * second copy of its bytes. */
+	/* Average length of the runs of a receive buffer below which the data
+	 * goes through a bounce buffer: a second copy is then cheaper than one
+	 * iovec entry for each run. */
 	RUN_MIN = 512,
 	BOUNCE_LEN = 65536,
 };
@@ -122,8 +129,9 @@ struct copying {
 	int err;
 };
 
-/* The length of a piece of a shared copy, which both sides compute alike: at
- * most HELP_PIECE bytes, and two pieces or more. */
+/* The length of a piece of a copy with help: a multiple of HELP_ALIGN, at most
+ * HELP_PIECE + HELP_ALIGN. The receiver and the sender compute the same length.
+ * A copy of more than HELP_ALIGN bytes has at least two pieces. */
 static size_t help_piece_len(size_t len)
 {
 	size_t n = 2 * (len / (2 * HELP_PIECE + 1) + 1);
@@ -136,8 +144,10 @@ static uint32_t n_pieces_of(size_t len, size_t piece_len)
 	return (uint32_t)((len + piece_len - 1) / piece_len);
 }
 
-/* True if the sender can help: not while it copies data that this process
- * sends, and only one copy between two processes is open at a time. */
+/* True if the receiver should request help. It requests none while another copy
+ * with help from this sender is open. It requests none either while an RTS of
+ * this process to the sender is unanswered: the sender may be copying that
+ * message. */
 static bool wants_help(
 	const struct weft_req *req, enum weft_rndv_from from, size_t len)
 {
