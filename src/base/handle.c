@@ -20,8 +20,8 @@ static struct weft_obj *slot_at(struct weft_table *table, uint32_t index)
 							   table->size);
 }
 
-/* The next index that was never used, with its chunk allocated; NULL if memory
- * or indices are exhausted. */
+/* Returns the object at the first index that was never used. Allocates the
+ * chunk of the index if necessary. NULL if memory or indices are exhausted. */
 static struct weft_obj *handle_grow(struct weft_table *table)
 {
 	uint32_t index = table->n_used;
