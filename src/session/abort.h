@@ -10,9 +10,11 @@
 
 #include "session/session.h"
 
-/* The value of the info key for a scope, and the scope for a value (false:
- * there is none). */
+/* The value of the info key that selects a scope. */
 const char *weft_abort_scope_name(enum weft_abort_scope scope);
+
+/* Stores the scope that a value of the info key selects. Returns false if the
+ * value selects no scope. */
 bool weft_abort_scope_of(const char *name, enum weft_abort_scope *scope_out);
 
 /* Asks the manager to end the processes in the scope of the session, and ends
