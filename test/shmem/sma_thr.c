@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_thr: threads use contexts of their own, the default one, and teams */
+/* sma_thr: threads put, get and add on the default context or on their own */
 #include "stest.h"
 
 #include <pthread.h>

@@ -38,7 +38,8 @@ static struct block *take_all(struct block *blocks, size_t len)
 	return blocks;
 }
 
-/* Allocates all memory below a limit of the address space. */
+/* Sets the limit of the address space so low that the heap cannot grow, and
+ * allocates all that is free in the heap. */
 static struct block *exhaust(void)
 {
 	struct rlimit limit;
