@@ -259,6 +259,7 @@ static void on_end(struct weft_run_job *run, const struct weft_run_proc *proc)
 		struct weft_run_notice notice = notice_of(run->name);
 
 		weft_run_spawn_notify(run->spawned, &notice);
+		weft_run_spawn_report(&run->pipes, &notice);
 	}
 	if (proc->is_aborted && !is_ending) {
 		notify_others(run, proc); /* the other processes continue */
@@ -371,6 +372,7 @@ static void on_other_end(void *arg, pid_t pid, int status)
 		set_exit_status(run, code_of(&s->proc));
 	notice = notice_of(s->name);
 	tool_run_on_notice(run, &notice);
+	weft_run_spawn_report(&run->pipes, &notice);
 }
 
 /* Receives notices from the parent launcher, and from the child launchers. */
