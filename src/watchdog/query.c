@@ -229,16 +229,13 @@ void weft_query_check_silent(struct weft_wait *wait)
 	}
 }
 
-/* A process of this node that is not stopped does not count as failed: it
- * computes. Nor does one whose messages arrive. */
+/* A process whose messages arrive is not silent. */
 static bool query_is_silent(
 	const struct weft_wait_proc *o, const struct weft_peer *peer)
 {
 	if (!peer || peer->state != WEFT_PEER_READY || peer->is_self)
 		return false;
-	if (peer->is_shm)
-		return weft_pid_is_stopped(peer->pid);
-	return o->wire_in == peer->wire_in;
+	return peer->is_shm || o->wire_in == peer->wire_in;
 }
 
 static void fail_silent(struct weft_vci *vci, struct weft_peer *peer,
@@ -268,11 +265,12 @@ static void fail_silent(struct weft_vci *vci, struct weft_peer *peer,
 }
 
 /* The silence is the time since the first query without an answer, in steps of
- * a second at most: the time in which this process itself was stopped does not
- * count. */
+ * a second or a quarter of the limit at most: the time in which this process
+ * itself was stopped does not count. */
 void weft_query_add_silence(struct weft_wait *wait, uint64_t passed_ns)
 {
 	uint64_t limit = (uint64_t)weft_knobs.fail_timeout * WEFT_NS_PER_S;
+	uint64_t step = weft_min(limit / 4, (uint64_t)WEFT_NS_PER_S);
 
 	for (uint32_t i = 0; wait->view && i < wait->view->n_procs; i++) {
 		struct weft_wait_proc *o = &wait->view->procs[i];
@@ -281,7 +279,10 @@ void weft_query_add_silence(struct weft_wait *wait, uint64_t passed_ns)
 
 		if (!o->is_asked || o->has_answered)
 			continue;
-		o->silent_ns += weft_min(passed_ns, WEFT_NS_PER_S);
+		if (peer && peer->is_shm && !weft_pid_is_stopped(peer->pid))
+			o->silent_ns = 0; /* it computes */
+		else
+			o->silent_ns += weft_min(passed_ns, step);
 		if (o->silent_ns < limit)
 			continue;
 		if (query_is_silent(o, peer)) {
