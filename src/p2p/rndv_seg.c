@@ -413,7 +413,7 @@ static void rndv_seg_give_up(struct weft_progress_hook *hook)
 {
 	struct giving_up *g = weft_container_of(hook, struct giving_up, hook);
 
-	if (weft_now_ns() < g->due_ns)
+	if (weft_now_ns() < g->due_ns || g->peer->may_live)
 		return;
 	each(g->vci, g->peer, abandon);
 	weft_list_remove(&hook->link);

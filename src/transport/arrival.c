@@ -87,6 +87,7 @@ static void on_lost(struct weft_peer *peer, int32_t n)
 		"the fabric lost %d message(s) from process %u (its connection "
 		"broke); what waits for that process ends with an error",
 		(int)n, (uint32_t)peer->proc);
+	peer->may_live = true;
 	weft_peer_fail(
 		peer, weft_err_set(WEFT_ERR_PEER,
 			      "the fabric lost %d message(s) from process %u",

@@ -460,6 +460,7 @@ static void on_excluded(struct weft_vci *vci, struct weft_peer *peer,
 			"not reach this process, or got no answer for "
 			"WEFT_FAIL_TIMEOUT seconds",
 			(uint32_t)peer->proc);
+	peer->may_live = true;
 	weft_peer_fail(peer, weft_err_set(WEFT_ERR_PEER,
 				     "process %u treats this process as failed",
 				     (uint32_t)peer->proc));
@@ -854,6 +855,7 @@ void weft_peer_exclude(struct weft_peer *peer)
 	if (peer->is_self)
 		return;
 	weft_peer_notify_failed(peer);
+	peer->may_live = true;
 	peer->is_excluded = true;
 	peer->cookie_in = ~peer->cookie_in; /* no message carries it */
 	if (peer->rx)
@@ -868,8 +870,8 @@ void weft_peer_notify_failed(struct weft_peer *peer)
 
 	if (!is_connected || now - peer->notified_ns < WEFT_NS_PER_S)
 		return;
-	peer->notified_ns = now;
-	(void)weft_peer_post(peer, &head, NULL, 0);
+	if (!weft_peer_post(peer, &head, NULL, 0))
+		peer->notified_ns = now;
 }
 
 static void drop_controls(struct weft_peer *peer)

@@ -50,6 +50,8 @@ struct weft_peer {
 	bool has_ended;	   /* the event that the process ended was handled */
 	bool is_unreached; /* FAILED: no message could ever be sent to it */
 	bool was_ready;	   /* FAILED: it was READY before */
+	bool may_live;	   /* FAILED: no end of its process is known, so it may
+			      still access memory through the fabric */
 	bool is_excluded;  /* FAILED: its messages are dropped */
 	int err;
 	char *why; /* FAILED: description of the failure, or NULL; owned */

@@ -110,6 +110,17 @@ static void proc_on_death(
 	}
 }
 
+/* The process cannot access memory any more. */
+static void confirm_end(
+	struct weft_vci *vci, const struct weft_boot_event *event)
+{
+	struct weft_peer *peer =
+		weft_map_get(&vci->peers, weft_proc_of_event(event) + 1);
+
+	if (peer && event->end != WEFT_BOOT_END_SILENT)
+		peer->may_live = false;
+}
+
 /* The first event of a process counts: the process manager may report later
  * what was found here. Default VCI. */
 static bool is_first_end(struct weft_vci *vci, uint64_t proc)
@@ -169,6 +180,9 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 		weft_foreign_job_ended(event->name);
 		return;
 	}
+	if (event->kind == WEFT_BOOT_OTHER_DIED ||
+		event->kind == WEFT_BOOT_PEER_DIED)
+		confirm_end(vci, event);
 	if (event->kind == WEFT_BOOT_OTHER_DIED) {
 		proc_on_other_death(vci, event);
 		return;
