@@ -110,15 +110,17 @@ static void proc_on_death(
 	}
 }
 
-/* The process cannot access memory any more. */
+/* The process has ended, so it cannot access memory any more. */
 static void confirm_end(
 	struct weft_vci *vci, const struct weft_boot_event *event)
 {
 	struct weft_peer *peer =
 		weft_map_get(&vci->peers, weft_proc_of_event(event) + 1);
 
-	if (peer && event->end != WEFT_BOOT_END_SILENT)
-		peer->may_live = false;
+	if (!peer || event->end == WEFT_BOOT_END_SILENT)
+		return;
+	peer->may_live = false;
+	peer->is_unreached = false; /* it ended before it was reached */
 }
 
 /* The first event of a process counts: the process manager may report later
