@@ -41,6 +41,9 @@ static void make_inter(void)
 	OK(MPI_Comm_split(MPI_COMM_WORLD, is_odd, 0, &half));
 	OK(MPI_Intercomm_create(
 		half, 0, MPI_COMM_WORLD, is_odd ? 0 : 1, TAG, &inter));
+	/* all have the communicator before a process dies, which may end the
+	 * barrier at the others */
+	(void)MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* ---- without a failure ---- */
