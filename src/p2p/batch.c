@@ -5,8 +5,8 @@
  * than the library's work for a short message. So between two rounds of
  * progress, only the first two short non-blocking sends to a peer leave
  * immediately. Further sends are queued at the peer. The queue is sent:
- * - in the next round of progress, with which each call that waits or tests
- *   begins,
+ * - in the next round of progress; each call that waits or tests starts with
+ *   such a round,
  * - after each BATCH_ENOUGH queued sends,
  * - while the program computes, by the progress thread within one or two
  *   milliseconds.
@@ -77,7 +77,7 @@ static struct weft_batch_thread *thread_create(struct weft_vci *vci)
 }
 
 /* True if the progress thread runs, so queued messages will be sent. Otherwise
- * starts the thread. The sends of the first burst are not queued. */
+ * starts the thread. Sends before the thread runs are not queued. */
 static bool has_thread(struct weft_vci *vci)
 {
 	struct weft_batch_thread *thread = vci->p2p->batch_thread;

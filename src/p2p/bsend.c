@@ -2,10 +2,11 @@
 /* bsend: buffered sends and the buffers they use
  *
  * A message is packed into a piece of the attached buffer and sent from there;
- * the piece is free again when the send has completed. Pieces are in the user's
- * memory, each after a header, for which MPI_BSEND_OVERHEAD reserves space. A
- * list has them in order of addresses, and a new piece takes the first gap that
- * is large enough. An automatic buffer allocates its pieces on the heap. */
+ * the piece is free again when the send has completed. A piece is in the user's
+ * memory and begins with a header, for which MPI_BSEND_OVERHEAD reserves space.
+ * A list contains the pieces in order of addresses. A new piece uses the first
+ * gap that is large enough. An automatic buffer allocates its pieces on the
+ * heap. */
 #include "p2p/p2p_priv.h"
 
 #include "base/bits.h"
@@ -20,17 +21,18 @@ enum { PIECE_ALIGN = 16 };
 struct piece {
 	struct weft_link link; /* in pieces, by address */
 	struct weft_bsend *bsend;
-	struct weft_vci *vci; /* that sends it */
+	struct weft_vci *vci; /* sends the message */
 	uint64_t number;      /* order of sends */
 	size_t len;	      /* header included */
 	_Alignas(PIECE_ALIGN) char data[];
 };
 
-/* A buffer attached to a place, which owns it. */
+/* A buffer attached to a communicator, a session or the process. The pointer
+ * `*place` of its owner refers to it. */
 struct weft_bsend {
 	struct weft_link pieces;
 	struct weft_link waiters; /* requests of flushes, by req->link */
-	struct weft_vci *vci;	  /* whose lock guards it */
+	struct weft_vci *vci;	  /* its lock guards the buffer */
 	uint64_t n_sent;
 	bool is_auto;
 	void *addr; /* as attached */
@@ -67,9 +69,9 @@ int weft_bsend_attach(struct weft_vci *vci, struct weft_bsend **place,
 	return err;
 }
 
-/* Takes the lock of the buffer's VCI, if that is not the sending one, whose
- * lock is held. The default VCI guards the buffers of sessions and of the
- * process. */
+/* Acquires the lock of the buffer's VCI, unless the buffer's VCI is `held`. The
+ * caller holds the lock of `held`, which sends the message. The default VCI
+ * guards the buffers of sessions and of the process. */
 static void bsend_enter(
 	const struct weft_bsend *bsend, const struct weft_vci *held)
 {
@@ -218,10 +220,10 @@ static struct piece *bsend_piece_new(
 	return piece;
 }
 
-/* The message of the user's request; for a persistent request, the one started
- * last. */
+/* The message of the user's request; for a persistent request, the message of
+ * its last start. */
 struct weft_bsend_sent {
-	struct weft_bsend_places places; /* of a persistent one */
+	struct weft_bsend_places places; /* of a persistent request */
 	struct weft_req *inner;		 /* referenced; NULL: none */
 };
 
@@ -269,7 +271,9 @@ static int no_room(const struct weft_bsend *bsend, size_t len)
 		len, bsend->len);
 }
 
-/* *inner_out, unless inner_out is NULL, is the send, referenced, or NULL. */
+/* Packs the message into the buffer and starts the send. If inner_out is not
+ * NULL, *inner_out becomes the request of the send, with a reference.
+ * *inner_out does not change if no send was started. */
 static int bsend_held(struct weft_bsend *bsend, const struct weft_msg *msg,
 	struct weft_req **inner_out)
 {
@@ -330,8 +334,8 @@ int weft_bsend(
 	return err;
 }
 
-/* Cancels the message like that of an ordinary send. If the receiver must
- * answer, the user's request is not done until then. */
+/* Cancels the message like the message of a standard send. If the receiver must
+ * answer, the user's request is incomplete until the answer arrives. */
 static int bsend_cancel(struct weft_req *req)
 {
 	struct weft_req *inner = req->sent->inner;

@@ -3,13 +3,14 @@
  * received
  *
  * A receive is cancelled locally, and so is a send that is still queued at its
- * peer. For a send that has left, CANCEL asks the receiver, which searches its
- * unexpected messages, and the messages of communicators that it does not have
- * yet, and answers. An eager send, whose request is done already, becomes
- * incomplete again until the answer arrives.
+ * peer. For a send that has left, the sender sends CANCEL. The receiver
+ * searches its unexpected messages, and the queued messages of communicators
+ * that it has not created yet. The receiver then answers with CANCEL_ACK. An
+ * eager send, whose request is done already, becomes incomplete again until the
+ * answer arrives.
  *
  * A message announced for a collective of a communicator with a failed member
- * is cancelled in the same way, because its receiver may never get that
+ * is cancelled in the same way. Its receiver may never create that
  * communicator. */
 #include "p2p/p2p_priv.h"
 
@@ -102,7 +103,7 @@ static struct weft_message *cancel_find(struct weft_comm *comm,
 	return NULL;
 }
 
-/* True for the message that a CANCEL names, as it arrived. */
+/* The message that a CANCEL names, for the comparison in is_meant(). */
 struct cancel {
 	const struct weft_peer *peer;
 	const struct weft_wire_head *head;
@@ -121,7 +122,9 @@ static bool is_meant(const struct weft_peer *peer,
 	       weft_wire_get_rts(&rts, payload, len) && rts.sreq == c->sreq;
 }
 
-/* Removes the message from either queue; false if neither has it. */
+/* Removes the message from the unexpected messages. If this process has not
+ * created the communicator, removes its RTS from the queued messages. False if
+ * the message was not found. */
 static bool take_out(struct weft_vci *vci, const struct cancel *c)
 {
 	uint64_t ctx = c->head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
@@ -167,8 +170,8 @@ void weft_cancel_on_cancel(struct weft_vci *vci, struct weft_peer *peer,
 	weft_peer_control(peer, &answer, &fin, sizeof(fin));
 }
 
-/* Drops the cancel's interest in an eager send; true if the fabric still has
- * the send. */
+/* Ends the cancel of a send. If the fabric has not completed an eager send,
+ * also drops the cancel's reference, and returns true. */
 static bool drop_interest(struct weft_req *req)
 {
 	req->send.is_cancelling = false;
@@ -184,8 +187,8 @@ bool weft_cancel_give_up(struct weft_req *req)
 	return req->send.is_cancelling && drop_interest(req);
 }
 
-/* Sends the error of the death in place of the cancelled message, because the
- * receiver may not know of the death. */
+/* Sends the error that names the failed member in place of the cancelled
+ * message, because the receiver may not know of the failure. */
 static void replace_by_error(struct weft_req *req)
 {
 	const struct weft_msg msg = {
@@ -201,7 +204,8 @@ static void replace_by_error(struct weft_req *req)
 	weft_send_finish(req, err);
 }
 
-/* The error of the collective at the receiver that refused, or 0. */
+/* The error with which the collective failed at the receiver that refused the
+ * message; 0: no error. */
 static int refusal(const struct weft_wire_fin *fin)
 {
 	return (int)(WEFT_WIRE_REFUSED - fin->status);
@@ -243,8 +247,9 @@ void weft_cancel_on_ack(struct weft_vci *vci, struct weft_peer *peer,
 		weft_send_finish(req, req->status.err);
 }
 
-/* Asks the receiver to give a send back. The answer completes the send with the
- * error, unless it has been received. */
+/* A posted receive completes with the error immediately. For an announced send,
+ * the sender sends CANCEL. The receiver's answer completes the send with the
+ * error, unless the message was received. */
 void weft_cancel_unreceivable(struct weft_req *req, int err)
 {
 	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {

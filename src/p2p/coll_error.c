@@ -4,15 +4,16 @@
  * A member whose collective failed cannot send the data that other members
  * expect. It sends the error instead, with the same communicator, source and
  * tag, so that the error matches the same receive. That receive completes with
- * the error, and its owner forwards the error in the same way. The member
+ * the error, and its collective forwards the error in the same way. The member
  * receives and drops the messages that it still expects. */
 #include "p2p/p2p_priv.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Writes "process 3: " and the error's text. The process that had the error
- * first adds its name; every process names a failed member alike. */
+/* Writes the text of the error. The first process that had the error writes its
+ * number before the text ("process 3: "). The text for a failed member is the
+ * same at all processes. */
 static uint32_t coll_error_describe(
 	int err, const struct weft_comm *comm, char *text)
 {
@@ -68,7 +69,7 @@ void weft_send_coll_error_locked(const struct weft_msg *msg, int err)
 void weft_coll_error_end(
 	struct weft_req *req, int err, const char *text, size_t len)
 {
-	req->status.tag = req->tag; /* not that of another collective */
+	req->status.tag = req->tag; /* not the tag of another collective */
 	weft_p2p_finish(req, weft_err_set(err, "%.*s", (int)len, text));
 }
 

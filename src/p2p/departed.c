@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* departed: a member has left a communicator without the barrier and sends
- * nothing more on it; requests that only it could complete end with an error */
+/* departed: a member has left a communicator without the barrier
+ *
+ * The member sends no more messages on the communicator. Requests that only
+ * this member could complete end with an error. */
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -41,8 +43,9 @@ static void end_departed(struct weft_req *req)
 	weft_p2p_finish(req, departed_err(req));
 }
 
-/* Ends a send to a member that has departed. It was announced, or it is still
- * queued: a fabric may never accept a message to a process that has ended. */
+/* True for an announced or queued send to a departed member. A queued send must
+ * end too, because a fabric may never accept a message to a process that has
+ * exited. */
 static bool is_send_to_departed(const struct weft_req *req)
 {
 	return (weft_req_is_announced(req) || weft_req_is_queued(req)) &&
@@ -56,7 +59,7 @@ void weft_departed_on_wait(struct weft_req *req)
 	if (!comm || !comm->p2p.departed || req->is_done)
 		return;
 	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {
-		/* its disconnect still uses the control context */
+		/* a disconnect still uses the control context */
 		if (comm->failed || weft_p2p_offset_of(comm, req->ctx) !=
 					    WEFT_CTX_OFFSET_CTL)
 			end_departed(req);
@@ -69,8 +72,9 @@ void weft_departed_on_wait(struct weft_req *req)
 	}
 }
 
-/* Ends the requests that must not wait until a call waits for them: parts of
- * collectives, and all requests if a member has died. */
+/* Ends requests that wait for departed members: receives of collectives, and
+ * all such requests if a member has failed. Other requests end only when a call
+ * waits for them (weft_departed_on_wait). */
 static void end_all(struct weft_comm *comm)
 {
 	struct weft_req *req;
@@ -158,8 +162,9 @@ static bool send_departed(const struct weft_comm *comm, struct weft_peer *peer)
 	return true;
 }
 
-/* A peer that has not answered a ping yet would find this process gone, and
- * report it as failed. */
+/* True if no message to the peer is queued, and the peer has answered each
+ * PING. If this process exited before the answer, the peer could not deliver
+ * the answer, and would report this process as failed. */
 static bool is_departed_sent(
 	const struct weft_comm *comm, struct weft_peer *peer)
 {

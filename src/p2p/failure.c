@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* failure: a peer died; requests that wait for it complete with an error
+/* failure: completes requests that wait for a failed peer with an error
  *
  * A request that the failed peer should have completed is in one of these:
  *  - the peer's queue of pending sends: each push function is called, reads the
@@ -7,26 +7,31 @@
  *  - an announced send, or a matched rendezvous: found among all requests;
  *  - a receive posted for that rank: found among all requests;
  *  - the fabric: it completes sends and tagged segments with an error, and
- *    receives when they are cancelled. Until then it may access the data, so
- * the request is not done. rndv_seg.c handles those that a provider loses;
+ *    receives when they are cancelled. Until then the fabric may access the
+ *    data, so the request is not done. rndv_seg.c completes segments that a
+ *    provider never completes;
  *  - a send that is being cancelled: its answer will not arrive.
+ *
  * A receive from any source may still be completed by another member. It
  * remains active, and a call that waits for it returns the error while a
- * failure is not acknowledged (core/failed.h). A call that has no handle to
- * leave active ends it.
+ * failure is not acknowledged (core/failed.h). A blocking receive has no handle
+ * that could remain active, so the call ends it.
  *
- * A collective needs all members of its communicator, often through other
- * members, which may have returned with their error. So on a communicator with
- * a failed member no receive of a collective waits, whatever its source;
- * messages announced to this process are refused, and its own are cancelled. */
+ * A collective needs all members of its communicator. The member that should
+ * send next may live, but may have returned with an error already. So on a
+ * communicator with a failed member:
+ * - no receive of a collective waits, whatever its source;
+ * - messages of collectives that were announced to this process are refused;
+ * - messages of collectives that this process announced are cancelled. */
 #include "p2p/p2p_priv.h"
 
 #include "core/failed.h"
 #include "transport/proc.h"
 
-/* True for a posted receive that ends when a member fails, whatever its source:
- * of a collective, and from any source in a call that waits for it. A receive
- * from any source that has a handle remains active. */
+/* True for a posted receive that ends when any member fails: a receive of a
+ * collective, or a receive from any source that is a part of another request
+ * (on_done). A receive from any source with a handle of its own remains active.
+ */
 static bool must_end(const struct weft_req *req)
 {
 	if (weft_failure_prevents(req->comm, req->ctx, req->tag))
@@ -69,7 +74,7 @@ static void failure_fail_req(struct weft_req *req, struct weft_peer *peer)
 		req->rndv.is_copying)
 		return; /* the fabric or the copy completes it */
 	weft_list_remove(
-		&req->out.link); /* of the list that waits for a slot */
+		&req->out.link); /* of the peer's queue of pending sends */
 	if (req->kind == WEFT_REQ_SEND)
 		weft_send_finish(req, peer->err);
 	else
@@ -83,7 +88,8 @@ void weft_failure_cancel(struct weft_req *req)
 		weft_cancel_unreceivable(req, weft_comm_failed(req->comm));
 }
 
-/* A message announced for a collective that no member completes any more. */
+/* A message that was announced for a collective of a communicator with a failed
+ * member; NULL: none. */
 static struct weft_message *next_unreceivable(const struct weft_comm *comm)
 {
 	weft_list_for_each(link, next, &comm->match.arrived)
@@ -135,8 +141,8 @@ static void failure_comm(struct weft_comm *comm)
 }
 
 /* Ends requests that wait for departed members. A member may have departed
- * before the death was known here; its requests were kept then, because the
- * barrier could still have completed them. */
+ * before this process knew of the failure. Requests that wait for this member
+ * were kept, because the barrier could still have completed them. */
 static void end_departed_waits(const struct weft_vci *vci)
 {
 	struct weft_req *req;
@@ -186,7 +192,7 @@ void weft_failure_peer(struct weft_peer *peer)
 	struct weft_req *req;
 	uint32_t pos = 0;
 
-	/* before the notifications below, which report the death, too */
+	/* before the messages below, which also report the failure */
 	failure_record(peer);
 	weft_peer_send_pending(peer);
 	while ((req = weft_req_next(peer->vci, &pos)) != NULL) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* failure_check: can the process that should complete a request still do so?
  *
- * A process that has died, or has departed from the communicator, cannot. The
- * functions change nothing, except the receive that weft_failure_check() ends.
+ * A process that has died, or has departed from the communicator, cannot
+ * complete requests. These functions change no request, except
+ * weft_failure_check() and weft_failure_end_pending(), which may end a receive.
  */
 #include "p2p/p2p_priv.h"
 
@@ -142,8 +143,9 @@ static int failure_receive(const struct weft_req *req)
 		return weft_comm_revoked(comm);
 	if (weft_failure_prevents(comm, req->ctx, req->tag))
 		return weft_comm_failed(comm);
-	/* for a departed source the receive ends when it is waited for, because
-	 * it may be cancelled; a disconnect uses the control context on */
+	/* a receive from a departed source ends only when a call waits for it,
+	 * because the program may cancel it first; a disconnect still uses the
+	 * control context */
 	if (!comm->failed && (ctx_offset == WEFT_CTX_OFFSET_P2P ||
 				     ctx_offset == WEFT_CTX_OFFSET_CTL))
 		return 0;

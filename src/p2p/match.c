@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* match: posted receives in bins by context, source and tag; those with
+/* match: posted receives in bins by context, source and tag; receives with
  * wildcards in one list */
 #include "p2p/match_priv.h"
 
@@ -85,7 +85,7 @@ int weft_match_queue(struct weft_match *match, struct weft_message *message)
 		&message->bin);
 	weft_list_push_back(&match->arrived, &message->arrived);
 	match->n_unexpected++;
-	/* the tool interface may write it at the same time */
+	/* the tool interface may write most_unexpected concurrently */
 	if (match->n_unexpected >
 		__atomic_load_n(&match->most_unexpected, __ATOMIC_RELAXED))
 		__atomic_store_n(&match->most_unexpected, match->n_unexpected,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p: this room's part of a VCI; installs its handlers */
+/* p2p: the point-to-point state of a VCI, and the handlers of its messages */
 #include "p2p/p2p_priv.h"
 #include "watchdog/query.h"
 #include "watchdog/request.h"
@@ -15,7 +15,8 @@ static void p2p_on_credit(struct weft_vci *vci, struct weft_peer *peer,
 	(void)len;
 }
 
-/* True if a message of another process is unexpected here. */
+/* Answers a query of the watchdog: WEFT_WIRE_MET if the message from process
+ * `asker` is not among the unexpected messages, so a receive has matched it. */
 static enum weft_wire_met has_received(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out)

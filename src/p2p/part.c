@@ -3,14 +3,14 @@
  *
  *   sender                               receiver
  *   init   -- set-up, with the user's tag -->  init posts a receive for it
- *   ready(k) -- partition k, own tag ------->  start posts one for each
+ *   ready(k) -- partition k, own tag ------->  start posts a receive for each
  *
- * Both sides may partition the data differently: the set-up message has the
- * sender's partitions. A partition of the receiver has arrived when all of the
- * sender's partitions that overlap it have. All messages use a context of their
- * own. Set-up messages match in the order of the init calls, as MPI requires;
- * each has the first of a range of negative tags that only this pair of
- * requests uses. */
+ * Both sides may partition the data differently: the set-up message contains
+ * the number and the length of the sender's partitions. A partition of the
+ * receiver has arrived when all overlapping partitions of the sender have
+ * arrived. All these messages use a separate context. Set-up messages match in
+ * the order of the init calls, as MPI requires. Each contains the first tag of
+ * a range of negative tags, which only this pair of requests uses. */
 #include "p2p/p2p_priv.h"
 
 #include "transport/progress.h"
@@ -34,10 +34,10 @@ struct weft_parts {
 	int64_t count;	    /* items in each */
 	struct setup setup; /* the sender's */
 	bool has_setup;	    /* receiver */
-	int setup_err;	    /* receiver: of the set-up itself */
+	int setup_err;	    /* receiver: error of the set-up */
 	bool is_waiting;    /* receiver: started before the set-up arrived */
 	size_t n_left;	    /* messages of this round */
-	int err;	    /* first of this round */
+	int err;	    /* first error of this round */
 	char *staging;	    /* receiver: packed, when the type has gaps */
 	struct part *list;  /* one per message */
 };
@@ -49,7 +49,7 @@ struct part {
 
 static int32_t tag_of(const struct weft_parts *parts, uint32_t k)
 {
-	/* negative, so unlike those of set-ups; reused after 2^31 */
+	/* negative, unlike the tags of set-ups; reused after 2^31 */
 	return (int32_t)(0x80000000u | (parts->setup.first_tag + k));
 }
 
@@ -85,7 +85,8 @@ static void part_one_less(struct weft_parts *parts, int err)
 		round_over(parts);
 }
 
-/* A message of either side has completed; the first error is kept. */
+/* Calls on_done when the request of a message completes, or immediately if it
+ * is complete. */
 static void part_follow(struct weft_req *req, struct part *part,
 	void (*on_done)(void *arg, struct weft_req *req))
 {
@@ -127,7 +128,7 @@ static struct weft_parts *parts_new(const struct weft_msg *msg, int32_t n,
 	return parts;
 }
 
-/* Starts a send or a receive of the pair. */
+/* The arguments for a send or a receive of the pair. */
 static struct weft_msg part_message(const struct weft_parts *parts, void *buf,
 	int64_t count, struct weft_type *type, int32_t tag)
 {
@@ -177,7 +178,7 @@ static int send_setup(struct weft_parts *parts)
 
 	if (err)
 		return err;
-	weft_req_get(parts->req); /* the message lies in its state */
+	weft_req_get(parts->req); /* its state contains the data to send */
 	req->on_done = on_setup_sent;
 	req->on_done_arg = parts;
 	if (req->is_done)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* persist: sends and receives that are initialised once and started often */
+/* persist: persistent sends and receives */
 #include "p2p/p2p_priv.h"
 
 static int start_send(struct weft_req *req)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* probe: find a message without receiving it, or take it out of matching */
+/* probe: find a message without receiving it, or remove it from matching */
 #include "p2p/p2p_priv.h"
 
 #include "transport/progress.h"
@@ -15,7 +15,8 @@ static void probe_describe(
 	};
 }
 
-/* The earliest message that matches; waits for one if is_blocking. */
+/* The earliest message that matches. If is_blocking, waits for such a message.
+ */
 static struct weft_message *probe_find(struct weft_comm *comm, int32_t rank,
 	int32_t tag, bool is_blocking, int *err_out)
 {

@@ -87,9 +87,10 @@ static int queue_eager(struct weft_comm *comm, struct weft_peer *peer,
 		       : WEFT_ERR_NOMEM;
 }
 
-/* Completes the posted receive of another collective with the source and number
- * of this message, so that its caller can name both collectives. False if there
- * is none. */
+/* Searches for a posted receive with the source and sequence number of this
+ * message, but of another kind of collective. Completes that receive with
+ * WEFT_ERR_NOT_SAME. The error message can then name both collectives. False if
+ * there is no such receive. */
 static bool end_other(struct weft_comm *comm, const struct weft_wire_head *head)
 {
 	struct weft_req *req = weft_match_other_posted(
@@ -327,8 +328,8 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 	}
 }
 
-/* message: the unexpected message that it matched, or NULL. may_copy: the
- * caller permits that the lock is released for a while. */
+/* Starts a receive. message: the unexpected message that matches, or NULL.
+ * may_copy: a deferred copy may run now, which releases the lock. */
 static inline __attribute__((always_inline)) int recv_begin(
 	struct weft_req *req, struct weft_message *message, bool may_copy)
 {

@@ -7,7 +7,7 @@
  * Revoking clears the communicator's cache of peers, so each send takes the
  * slow path, which refuses the send. Revoking also increments the VCI's
  * n_failed. If n_failed is not 0, each receive or probe that has to wait checks
- * its communicator first, and is refused if this is revoked. */
+ * its communicator first, and is refused if the communicator is revoked. */
 #include "p2p/p2p_priv.h"
 
 /* Drops the messages that no receive has matched. */
@@ -52,7 +52,8 @@ static void revoke_end_all(struct weft_comm *comm)
 			revoke_end(req);
 }
 
-/* Marks the communicator and ends its operations. False if it was revoked. */
+/* Marks the communicator and ends its operations. False if it was revoked
+ * before. */
 static bool revoke_here(struct weft_comm *comm)
 {
 	if (weft_comm_is_revoked(comm))

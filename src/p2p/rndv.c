@@ -6,8 +6,8 @@
  *                                   a) same node: reads the data itself
  *                                      (rndv_copy.c)
  *                          <------     HELP, if the data is long
- *   writes pieces of it
- *   HELPED, if it did      ------>
+ *   writes some pieces
+ *   HELPED, if it wrote    ------>
  *                          <------     FIN
  *                                   b) same node, and the kernel forbids
  *                                      reads, or the data is scattered at the
@@ -23,8 +23,9 @@
  *
  * The sender's buffer (in case c, a packed copy) is in use until FIN, the last
  * FRAG or the last tagged send. A rendezvous of no bytes, such as an empty
- * synchronous send, ends with FIN immediately. The messages have request
- * handles; each handle is checked for its generation and its peer. */
+ * synchronous send, ends with FIN immediately. The messages contain request
+ * handles. A process checks the generation and the peer of each handle that it
+ * receives. */
 #include "p2p/p2p_priv.h"
 
 #include "base/event.h"
@@ -47,8 +48,8 @@ int weft_rndv_announce(struct weft_req *req)
 		.ctx = req->ctx,
 		.tag = req->tag,
 	};
-	/* the data has gaps: the sender packs a fragment while the receiver
-	 * unpacks the fragment before */
+	/* data with gaps is sent in fragments: the sender packs a fragment
+	 * while the receiver unpacks the previous fragment */
 	bool is_read =
 		!req->peer->is_shm || weft_type_is_run(req->type, req->count);
 	void *run = is_read ? weft_send_run(req) : NULL;
@@ -66,7 +67,7 @@ int weft_rndv_announce(struct weft_req *req)
 		return err;
 	req->rndv.remote = 0;
 	req->rndv.since_ms = weft_rndv_now_ms();
-	/* to this process itself the exchange may end inside the post */
+	/* a send to this process itself may complete inside the post */
 	weft_req_get(req);
 	err = weft_peer_post(req->peer, &head, &rts, sizeof(rts));
 	if (!err) {
@@ -123,9 +124,10 @@ static int pull_frags(struct weft_req *req, uint64_t sreq, size_t len)
 	return weft_control_cts(req, sreq, len);
 }
 
-/* The receiver could not read the data. The sender may have changed its user or
- * capabilities, or its first thread may have ended, since a read succeeded. It
- * still has the data. */
+/* Called after a copy from the sender's memory. If the kernel denied access,
+ * the receiver requests the data in fragments. The kernel may deny access after
+ * earlier successful reads: the sender may have changed its user or
+ * capabilities, or its first thread may have ended. */
 static void pulled_by_reading(struct weft_req *req, uint64_t sreq, int err)
 {
 	struct weft_peer *peer = req->peer;
@@ -234,7 +236,7 @@ struct weft_req *weft_rndv_find(
 	return req;
 }
 
-/* b) Writes fragments until the ring is full. */
+/* Case b: writes fragments until the ring is full. */
 static int push_frags(struct weft_peer *peer, struct weft_out *out)
 {
 	struct weft_req *req = weft_container_of(out, struct weft_req, out);
@@ -372,7 +374,7 @@ void weft_rndv_on_fin(struct weft_vci *vci, struct weft_peer *peer,
 	if (req && send_ends(req, fin.status))
 		return;
 	if (fin.status != WEFT_WIRE_DATA_FAILED) {
-		/* a death or a departure may have completed it before */
+		/* a failure or a departure may have completed the send */
 		if (!vci->n_failed)
 			weft_dispatch_drop(vci, "end of no such message");
 		return;

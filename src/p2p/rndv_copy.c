@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rndv_copy: the data of a long message is put into its receive's buffer
+/* rndv_copy: copies the data of a long message into the receive's buffer
  *
  * The receiver copies the data from one of:
  *  - the memory of the sender, another process of the node;
@@ -10,17 +10,18 @@
  * A read of another process's memory can block until the kernel has faulted in
  * the page. Such a copy of any length is therefore deferred (weft_vci_defer)
  * and runs without the VCI's lock. Long copies from own memory are deferred
- * too, and give up the lock for each piece. Until the copy is finished, the
+ * too, and release the lock for each piece. Until the copy is finished, the
  * request has is_copying set, and only the copy completes it. If the sender
  * dies while pieces of its memory are left to copy, the request ends with the
  * peer's error after the current piece.
  *
- * A sender on the same node that waits can help: the receiver sends it the
- * address of the buffer (HELP), and both claim pieces, by a word in the ring
- * between them (shm/ring.h), until none is left. A sender that is not in a call
- * claims none, and the receiver does all. A sender that helped reports when its
- * pieces are done (HELPED), or which one it could not write; the receiver
- * copies that one. */
+ * A sender on the same node can write some pieces of the data itself while it
+ * is in a call that waits; this is called help. The receiver sends HELP, with
+ * the address of its buffer. Both processes claim pieces, through a word in the
+ * ring between them (shm/ring.h), until no piece is left. A sender that is not
+ * in a call claims no piece, and the receiver copies all pieces. A sender that
+ * claimed pieces sends HELPED when it has written them. If the sender could not
+ * write a piece, HELPED names this piece, and the receiver copies it. */
 #include "p2p/p2p_priv.h"
 
 #include "shm/copy.h"
@@ -41,8 +42,9 @@ enum {
 	BOUNCE_LEN = 65536,
 };
 
-/* Reads the next bytes from `done` on into *bounce, which the first call
- * allocates, and unpacks them. Returns their number, or an error. */
+/* Reads the next bytes from `done` on into *bounce, and unpacks these bytes.
+ * The first call allocates *bounce. Returns the number of bytes, or an error.
+ */
 static ssize_t read_bounced(const struct weft_req *req, uint64_t addr,
 	size_t done, size_t end, void **bounce)
 {
@@ -107,7 +109,7 @@ static int copy_piece(const struct weft_req *req, enum weft_rndv_from from,
 
 /* ---- the receiver's part ---- */
 
-/* A copy that is deferred, or of which the sender may do pieces. */
+/* A deferred copy. If is_helped, the sender may write some of its pieces. */
 struct copying {
 	struct weft_progress_hook hook;
 	struct weft_link link; /* is_helped: in the VCI's list */
@@ -119,13 +121,13 @@ struct copying {
 	weft_rndv_copied_fn *copied;
 	size_t piece_len;
 	uint32_t n_pieces;
-	uint32_t n_mine; /* that this process has claimed */
+	uint32_t n_mine; /* pieces that this process has claimed */
 	uint32_t number; /* of the copy, if is_helped */
 	uint32_t redo;	 /* piece + 1 that the sender could not write */
 	bool is_helped;
 	bool is_open;	     /* pieces can be claimed */
 	bool is_with_sender; /* HELPED has not arrived */
-	bool is_waiting;     /* only for HELPED */
+	bool is_waiting;     /* waits only for HELPED */
 	int err;
 };
 
@@ -177,7 +179,7 @@ static void request_help(struct copying *c)
 	head.tag = (int32_t)c->number;
 	weft_list_push_back(&req->vci->p2p->copies, &c->link);
 	weft_ring_claims_open(req->peer->rx->ring, c->number);
-	/* a sender that is not notified does not help */
+	/* a sender that receives no HELP claims no pieces */
 	(void)weft_peer_control(req->peer, &head, &help, sizeof(help));
 }
 
@@ -307,7 +309,7 @@ static struct copying *find_copy(
 	return NULL;
 }
 
-/* The sender has copied its pieces. */
+/* Handles HELPED: the sender has written its pieces. */
 void weft_rndv_on_helped(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
@@ -347,7 +349,7 @@ void weft_rndv_copy_fail(struct weft_peer *peer)
 
 /* ---- the sender's part ---- */
 
-/* A copy of the receiver, with which this process helps. */
+/* A copy for which the receiver has sent HELP. */
 struct helping {
 	struct weft_progress_hook hook;
 	struct weft_req *req;
@@ -373,8 +375,8 @@ static int write_piece(const struct helping *h, size_t done, size_t piece_len)
 	return err;
 }
 
-/* Claims and writes pieces until none is left. Returns their number;
- * *failed_out is the piece + 1 that could not be written. */
+/* Claims and writes pieces until none is left. Returns their number; if a piece
+ * could not be written, *failed_out is its index + 1. */
 static uint32_t write_pieces(const struct helping *h, uint32_t *failed_out)
 {
 	struct weft_peer *peer = h->req->peer;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* send: the whole send path
  *
- * weft_send() is the hot path: guards that branch to the path with a request,
- * then a write to the ring or the fabric. A send is eager if it is short and
- * the peer has credit for it; otherwise it uses rendezvous (rndv.c). A send
- * that cannot leave now is queued at the peer in order. */
+ * weft_send() is the hot path. It writes a short message to a process of the
+ * same node into the ring. All other sends use the slow path, which creates a
+ * request. A send is eager if it is short and the peer has credit for it;
+ * otherwise it uses rendezvous (rndv.c). A send that cannot leave now is queued
+ * at its peer, in the order of the calls. */
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -40,8 +41,8 @@ struct weft_wire_head weft_send_head(const struct weft_req *req)
 	};
 }
 
-/* Writes an eager message into the ring, with the next number, and takes its
- * credit. False: the ring has no room. */
+/* Writes an eager message into the ring, with the next number, and subtracts
+ * its credit. False: the ring has no space. */
 static inline __attribute__((always_inline)) bool eager_ring(
 	struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_msg *msg, size_t len, bool is_run)
@@ -107,8 +108,8 @@ static void on_eager_sent(struct weft_op *op, int err, size_t len)
 	}
 }
 
-/* 0: sent, and the buffer is free; 1: sent, a completion follows; or WEFT_AGAIN
- * or an error. */
+/* Sends an eager message through the fabric. Returns 0 if the buffer can be
+ * reused, 1 if a completion follows, WEFT_AGAIN or an error. */
 static int eager_net(struct weft_req *req)
 {
 	struct weft_peer *peer = req->peer;
@@ -146,7 +147,8 @@ static int eager_net(struct weft_req *req)
 	return err;
 }
 
-/* A message to this process itself: its handler gets a packed run. */
+/* Sends an eager message to this process itself. Its handler receives the
+ * packed data. */
 static int eager_self(struct weft_req *req)
 {
 	struct weft_wire_head head = weft_send_head(req);
@@ -225,7 +227,8 @@ int weft_send_push(struct weft_peer *peer, struct weft_out *out)
 	return 0;
 }
 
-/* Why a send cannot start: its peer is NULL or has failed. */
+/* The error of a send that cannot start, because its peer is NULL or has
+ * failed. */
 static __attribute__((cold, noinline)) int send_begin_refusal(
 	const struct weft_req *req)
 {

@@ -22,7 +22,7 @@ void *weft_send_run(struct weft_req *req)
 void weft_send_finish(struct weft_req *req, int err)
 {
 	req->comm->p2p.n_sends--;
-	req->send.is_cancelling = false; /* the receiver has sent CTS */
+	req->send.is_cancelling = false; /* a pending CANCEL was too late */
 	if (req->send.is_announced) {
 		req->send.is_announced = false;
 		weft_p2p_peer_of(req->peer)->n_offered--;

@@ -3,8 +3,9 @@
  *
  * The request counts its two halves in sendrecv.n_left; each half decrements it
  * at completion. The first error is kept. On a communicator that is spread over
- * several VCIs, each half is on the VCI of its tag, and the request on the
- * communicator's own VCI, whose lock may be taken under the others'. */
+ * several VCIs, each half is on the VCI of its tag. The request is on the
+ * communicator's own VCI. The lock of this VCI may be acquired while the lock
+ * of another VCI of the communicator is held. */
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* unmatched: messages and requests that are left on a communicator at its end
  *
- * A send that waits for its receive keeps its process in disconnect. It can be
- * matched while the receiver may post a receive, and cancelled while the sender
- * may call cancel; once both processes are in disconnect neither can happen. So
- * a sender in disconnect sends, for each such send, a CANCEL with the flag
- * IS_UNCANCELLABLE (the RTS of a blocking send has that flag). A receiver in
- * disconnect that has the announcement refuses it. Both record it for the
- * report; all other leftovers are found when the communicator is destroyed. */
+ * A disconnect does not return while a send of the process waits for its
+ * receive. The receiver could post the receive, or the sender could cancel the
+ * send. Once both processes are in disconnect, neither can happen.
+ *
+ * So a sender in disconnect sends a CANCEL with the flag IS_UNCANCELLABLE for
+ * each such send. The RTS of a blocking send has this flag already. A receiver
+ * in disconnect that has the announcement refuses the message. Both processes
+ * record the message for the report. All other leftovers are found when the
+ * communicator is destroyed. */
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>
 
-/* A record made before the communicator's end. Destroyed with it. */
+/* An unmatched message that was found before the communicator is destroyed. The
+ * communicator owns the record. */
 struct weft_unmatched_record {
 	struct weft_unmatched_record *next;
 	struct weft_unmatched left;
@@ -28,7 +31,7 @@ static void record_unmatched(struct weft_comm *comm,
 		return; /* expected after a death */
 	n = malloc(sizeof(*n));
 	if (!n)
-		return; /* out of memory: the report lacks this one */
+		return; /* out of memory: not reported */
 	*n = (struct weft_unmatched_record){
 		.next = comm->p2p.unmatched,
 		.left = { .kind = kind, .rank = rank, .tag = tag, .len = len },
@@ -125,7 +128,8 @@ void weft_unmatched_check(struct weft_message *message)
 	refuse_take(message, unmatched_kind_of(message), message->sreq);
 }
 
-/* Refuses a message that a matched probe took out and that was not received. */
+/* The next message from *pos on that a matched probe removed from matching and
+ * that was not received; NULL: none. */
 static struct weft_message *next_probed(struct weft_comm *comm, uint32_t *pos)
 {
 	struct weft_message *m;
@@ -185,7 +189,7 @@ void weft_unmatched_on_refused(struct weft_req *req, int coll_err)
 {
 	uint32_t ms = weft_rndv_now_ms() - req->rndv.since_ms;
 
-	/* otherwise the call that completes it reports the error */
+	/* otherwise the call that completes the send reports the error */
 	if (req->comm->is_disconnected &&
 		weft_p2p_offset_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P)
 		record_unmatched(req->comm,
