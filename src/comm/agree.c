@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agree: one round of agreement on a communicator's control context
  *
- * The subtree of rank r has the ranks from r to r + (lowest bit of r) - 1, so a
- * child sends one run of records up. Each step posts its messages; the last one
- * to complete starts the next step. After a failed step the round continues:
- * this member sends the error up and down, and drops received messages. */
+ * The members form a binomial tree. The subtree of rank r has the ranks from r
+ * to r + (lowest bit of r) - 1. So the records of a subtree are contiguous, and
+ * a child sends them to its parent in one message. Each step posts its
+ * messages. The completion of its last message starts the next step. After a
+ * failed step the round continues: this member sends the error to its parent
+ * and its children, and drops received messages. */
 #include "comm/agree.h"
 
 #include "base/err.h"
@@ -93,7 +95,7 @@ static void agree_post(struct weft_agree *a, bool is_send,
 		      : weft_irecv_locked(&msg, &req);
 	if (err) {
 		a->err = err;
-		a->n_waiting--; /* stays above 0: advance() counts one, too */
+		a->n_waiting--; /* stays above 0: advance() has added 1 */
 		return;
 	}
 	if (req->is_done) {
@@ -129,8 +131,8 @@ static void send_up(struct weft_agree *a)
 			(subtree_end(a, rank) - rank) * a->len);
 }
 
-/* Rank 0 adds its word. On an intercommunicator, the two ranks 0 exchange words
- * and records. */
+/* Rank 0 stores its word. On an intercommunicator, the ranks 0 of both groups
+ * exchange words and records. */
 static void agree_swap(struct weft_agree *a)
 {
 	uint64_t word;
@@ -178,7 +180,7 @@ static void agree_finish(struct weft_agree *a)
 	weft_comm_put(comm);
 }
 
-/* Runs steps until one waits for messages. */
+/* Runs steps until a step waits for messages. */
 static void advance(struct weft_agree *a)
 {
 	while (a->n_waiting == 0) {
@@ -248,7 +250,7 @@ uint32_t weft_agree_above(const struct weft_comm *comm, int32_t *ranks)
 	return n;
 }
 
-/* Returns the round's own memory, so that it cannot fail. */
+/* Returns the memory of the round itself, so that no allocation can fail. */
 void *weft_agree_take(struct weft_agree *a)
 {
 	void *records = a->buf;

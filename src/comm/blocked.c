@@ -317,8 +317,8 @@ static bool has_joined(const struct weft_comm *comm,
 		comm, WEFT_CTX_OFFSET_CTL, rank, (int32_t)query->round);
 }
 
-/* Ends operations that wait for the querying process: it closes the
- * communicator, and all its messages have arrived. */
+/* Ends operations that wait for the querying process, because that process
+ * closes the communicator, and all its messages have arrived. */
 static void on_querier_closed(
 	struct weft_comm *comm, uint64_t querier, int coll_err)
 {
@@ -346,7 +346,8 @@ static enum weft_wire_met answer_leave(struct weft_vci *vci,
 }
 
 /* Answers whether this process has joined a collective call on a communicator.
- * If its close has the number of the queried round, it never joins. */
+ * If this process closes the communicator, and the barrier of the close has the
+ * number of the queried round, this process never joins the call. */
 static enum weft_wire_met answer_join(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t querier,
 	uint32_t *owner_out)

@@ -35,8 +35,8 @@ struct arrival {
 	char tag[];
 };
 
-/* The number of started creations, which continue without a call. The default
- * VCI's lock guards it. */
+/* The number of non-blocking creations in progress. The default VCI's lock
+ * guards it. */
 static uint32_t n_started;
 
 bool weft_create_has_started(void)
@@ -98,8 +98,7 @@ void weft_create_open(struct weft_vci *vci)
 	weft_dispatch_set(vci, WEFT_WIRE_CREATE, on_create);
 }
 
-/* The VCI number of a process in the communicator that the new one is derived
- * from. */
+/* The VCI number of a process in the parent communicator. */
 static uint8_t vci_in_parent(const struct weft_comm *parent, uint64_t proc)
 {
 	int32_t rank = weft_group_rank_of(parent->remote, proc);
@@ -110,8 +109,8 @@ static uint8_t vci_in_parent(const struct weft_comm *parent, uint64_t proc)
 	return rank >= 0 && parent->local->vcis ? parent->local->vcis[rank] : 0;
 }
 
-/* Records the members' VCI numbers: as exchanged (vcis), or those of the
- * communicator that the new one is derived from (parent). */
+/* Records the members' VCI numbers: the exchanged numbers (vcis), or the
+ * numbers in the parent communicator. */
 static int record_vcis(struct weft_comm *comm, const uint8_t *vcis,
 	const struct weft_comm *parent)
 {
@@ -141,7 +140,7 @@ void weft_create_drop(void)
  * notified that this process has departed. */
 static int refuse_failed(struct weft_comm *comm)
 {
-	/* also the local one */
+	/* also in the local communicator */
 	weft_comm_record_failed(comm, comm->failed - 1);
 	weft_p2p_send_departed_locked(comm);
 	return weft_comm_failed(comm);
@@ -181,8 +180,8 @@ int weft_comm_init(const struct weft_comm_init *b, struct weft_comm **comm_out)
 		return err;
 	}
 	if (!comm->group->session && !b->session->is_world) {
-		/* no other thread uses the group yet, or it was derived from
-		 * the World */
+		/* no other thread uses the group yet, or the group was derived
+		 * from the World */
 		comm->group->session = b->session;
 		comm->group->session_handle = weft_obj_handle(b->session);
 	}
@@ -345,8 +344,9 @@ static bool is_parent_unreachable(
 	return peer && peer->state == WEFT_PEER_FAILED;
 }
 
-/* Resolves a parent on another node, which also sends it this process's card.
- * So the parent need not fetch the card from the process manager. */
+/* Resolves the address of a parent on another node. This also sends the
+ * business card of this process to the parent, so the parent need not fetch the
+ * card from the process manager. */
 static void connect_parent(struct weft_vci *vci, const struct creation *c)
 {
 	struct weft_peer *parent;
@@ -540,7 +540,8 @@ int weft_create_group(struct weft_comm *comm, struct weft_group *group, int tag,
 		*comm_out = NULL;
 		return 0;
 	}
-	/* the control character keeps it apart from tags of applications */
+	/* the control character distinguishes this tag from tags of
+	 * applications */
 	snprintf(text, sizeof(text), "\1group of %llx tag %d",
 		(unsigned long long)comm->ctx, tag);
 	return weft_create_in_session(
@@ -549,8 +550,8 @@ int weft_create_group(struct weft_comm *comm, struct weft_group *group, int tag,
 
 /* ---- started creations ---- */
 
-/* A started creation, which is a child of its session. It is freed when it is
- * done. */
+/* A non-blocking creation, which is a child of its session. Freed when the
+ * creation has ended. */
 struct started {
 	struct weft_progress_hook hook;
 	struct weft_child child;
@@ -578,7 +579,7 @@ static void started_end(struct started *s, struct weft_comm *comm, int err)
 }
 
 /* Chooses or receives the context id and sends it to the children. WEFT_AGAIN:
- * it has not arrived yet. */
+ * the id has not arrived yet. */
 static int started_ctx(struct started *s)
 {
 	int err = 0;
@@ -591,7 +592,8 @@ static int started_ctx(struct started *s)
 		return refuse_group(&s->c);
 	}
 	err = send_ctx(&weft_proc.vci, &s->c);
-	/* this member offers no VCI, but the others wait for it in the round */
+	/* this member offers no VCI, but the other members wait for its record
+	 */
 	if (!err && s->c.has_vcis)
 		err = weft_ep_exchange_start(NULL, s->c.group,
 			s->c.wire.ctx + WEFT_CTX_OFFSET_END, s->tag,
@@ -599,7 +601,8 @@ static int started_ctx(struct started *s)
 	return err;
 }
 
-/* Completes the creation once the context id is known and the round is over. */
+/* Completes the creation once the context id is known and the exchange of VCIs,
+ * if there is an exchange, is over. */
 static void started_run(struct weft_progress_hook *hook)
 {
 	struct started *s = weft_container_of(hook, struct started, hook);

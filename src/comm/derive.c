@@ -2,10 +2,11 @@
 /* derive: communicators from a communicator
  *
  * Each call is one round of agreement (agree.h). Rank 0 of each side reserves
- * all context ids that the results can need. Every member computes its
- * communicator and the id of that from the same records. On an
+ * all context ids that the results can need. Every member computes the group
+ * and the context id of its result from the same records. On an
  * intercommunicator, the side whose first process has the lower number provides
- * the id; each side's local communicator has an id of its own side. */
+ * the id of the result. Each side provides the id of its own local
+ * communicator. */
 #include "comm/create.h"
 
 #include "base/err.h"
@@ -40,7 +41,8 @@ struct pending_round {
 };
 
 /* Creates and frees the communicator of an aborted call. The other members have
- * it, and can close it only together with this process. */
+ * created this communicator, and can close it only together with this process.
+ */
 static void derive_finish_abandoned(struct pending_round *w)
 {
 	struct weft_comm *comm = NULL;
@@ -177,7 +179,8 @@ static void on_dup(struct weft_agree *agree)
 	free(d);
 }
 
-/* Takes part with an error only, and returns it. */
+/* Joins the round only to send the error to the other members. Returns the
+ * error. */
 static int dup_fail_locked(struct weft_comm *comm, int err)
 {
 	struct weft_agree agree = { .comm = comm, .is_down_only = true };
@@ -334,7 +337,8 @@ static uint64_t reserve_split_ctx(struct weft_agree *agree)
 	return weft_proc_new_ctx(2 * (uint32_t)agree->comm->size);
 }
 
-/* Creates the group of the members with a colour, in order. */
+/* Creates the group of the members with this colour, in the order of the
+ * records. */
 static int color_group(const struct weft_group *from,
 	const struct split_record *split_records, uint32_t n, int64_t color,
 	struct weft_group **group_out)
@@ -430,7 +434,8 @@ static uint64_t reserve_subset_ctx(struct weft_agree *agree)
 }
 
 /* For an intracommunicator. Members may pass different groups, if the groups
- * are disjoint. The rank of a group's first member determines the id. */
+ * are disjoint. The rank of a group's first member determines the context id.
+ */
 static int subset_finish(struct round *r, struct weft_comm **comm_out)
 {
 	struct weft_comm *comm = r->agree.comm;
@@ -479,7 +484,7 @@ int weft_create_subset(struct weft_comm *comm, struct weft_group *group,
 				i);
 	if (!comm->is_inter)
 		return subset_intra(comm, group, comm_out);
-	/* inter: a split with the order of the group */
+	/* intercommunicator: a split that keeps the order of the group */
 	return weft_create_split(
 		comm, group->my_rank < 0 ? -1 : 0, group->my_rank, comm_out);
 }

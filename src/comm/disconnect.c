@@ -2,19 +2,20 @@
 /* disconnect: closes communicators
  *
  * Three calls close a communicator. All use the same barrier on the control
- * context, so members may call different ones:
+ * context, so members may use different calls:
  *   MPI_Comm_disconnect  blocks
  *   MPI_Comm_free        closes in the background once no request refers to the
  *                        communicator, so that persistent requests stay usable
  *   end of the session   starts to close all communicators, then waits
  * Communicators that close in the background are tested whenever a communicator
- * is created or freed; every round of progress moves their messages.
+ * is created or freed; every round of progress sends and receives their
+ * messages.
  *
  * A member that waits for a message of a process that has closed would wait
  * forever. So a member that closes without the barrier, because another member
- * failed, notifies all others that it has departed and sends nothing more. The
- * queries of a member that waits in the barrier for long have the same effect
- * (comm/blocked.c). */
+ * failed, notifies all others that it has departed and sends nothing more. If a
+ * member waits in the barrier for long, its queries to the other members have
+ * the same effect (comm/blocked.c). */
 #include "comm/disconnect.h"
 
 #include "base/clock.h"
@@ -44,7 +45,7 @@ struct closing {
 	bool is_forced;	 /* does not wait for requests to be freed */
 	bool in_barrier; /* the barrier was started */
 	bool is_done;
-	bool is_departed_sent; /* the others are being notified; the close
+	bool is_departed_sent; /* DEPARTED is being sent; the close
 				  waits for that until due_ns */
 	uint64_t due_ns;
 	uint32_t n_tests;
@@ -77,8 +78,8 @@ static void record_failed(
 
 /* True if the communicator cannot be closed by a barrier: a member has failed,
  * or it is revoked. A failure that this process knows only from another
- * communicator is recorded in this one, so that the requests that the close
- * ends report it. */
+ * communicator is recorded in comm. So the requests that the close ends report
+ * that failure. */
 static bool is_broken(struct weft_comm *comm)
 {
 	if (!comm->failed) {
@@ -107,9 +108,8 @@ static bool disconnect_is_over(struct closing *c)
 	       weft_now_ns() >= c->due_ns;
 }
 
-/* Starts the barrier, if that is possible now. A broken communicator needs
- * none.
- */
+/* Starts the barrier, if that is possible now. A broken communicator needs no
+ * barrier. */
 static void closing_advance(struct closing *c)
 {
 	struct weft_comm *comm = c->comm;
@@ -184,7 +184,8 @@ static bool test_close(struct weft_child *child)
 
 	if (!c)
 		return true;
-	/* at increasing distances, because it reads all requests */
+	/* after increasing numbers of tests, because end_unmatchable() reads
+	 * all requests */
 	if (c->n_tests++ == c->next_test && c->is_forced) {
 		c->next_test += weft_min(c->n_tests, 256U);
 		end_unmatchable(c);
@@ -194,7 +195,8 @@ static bool test_close(struct weft_child *child)
 }
 
 /* Reports messages and requests that the program left on the communicator.
- * Returns an error if all members closed it and this process caused one. */
+ * Returns an error if all members closed the communicator and a leftover is a
+ * fault of this process. */
 static int report_left(struct weft_comm *comm, const struct closing *c)
 {
 	struct weft_session *session = comm->child.session;
@@ -207,7 +209,8 @@ static int report_left(struct weft_comm *comm, const struct closing *c)
 }
 
 /* Destroys the communicator. Returns 0 or the error of the close. While a
- * session closes, leftovers are added to the session instead. */
+ * session closes, leftovers cause no error here, but are recorded in the
+ * session. */
 static int destroy_and_report(struct weft_child *child)
 {
 	struct weft_comm *comm =
@@ -218,7 +221,7 @@ static int destroy_and_report(struct weft_child *child)
 
 	err = err ? err : report_err;
 	if (err == WEFT_ERR_REVOKED)
-		err = 0; /* the barrier had begun before */
+		err = 0; /* the barrier began before the revocation */
 	if (err == WEFT_ERR_PEER && comm->failed)
 		err = weft_comm_failed(comm);
 	weft_p2p_purge_locked(comm);
@@ -260,7 +263,7 @@ static void disconnect_destroy(struct weft_child *child)
 	(void)destroy_and_report(child);
 }
 
-/* The state of this room in a VCI: freed communicators that still close. */
+/* The communicators of a VCI that were freed and are still closing. */
 struct weft_vci_comm {
 	struct weft_link closings;
 };
@@ -289,7 +292,7 @@ const struct weft_child_ops weft_disconnect_ops = {
 };
 
 /* Tests each closing communicator once, at most `most` of them. The next call
- * continues after those. */
+ * tests the remaining communicators first. */
 static void progress_some(struct weft_vci *vci, uint32_t most)
 {
 	struct weft_link *closings = &vci->comm->closings,

@@ -72,8 +72,8 @@ struct weft_comm *weft_ep_exchange_comm(struct weft_ep_exchange *exchange)
 	return exchange->comm;
 }
 
-/* True if each card is of a dedicated VCI and all are on the same fabric. The
- * result is the same at all members. */
+/* True if each card is of a dedicated VCI, and all cards are of the same
+ * fabric. The result is the same at all members. */
 static bool has_same_fabric(const struct weft_vci_card *bcs, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -83,8 +83,8 @@ static bool has_same_fabric(const struct weft_vci_card *bcs, uint32_t n)
 	return true;
 }
 
-/* True if all members are of one job; others use the default VCI. The result is
- * the same at all members. */
+/* True if all members are of one job. A communicator across jobs uses the
+ * default VCI. The result is the same at all members. */
 static bool is_one_job(const struct weft_group *group)
 {
 	for (uint32_t i = 0; i < group->n_runs; i++)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* intercomm: intercommunicators
  *
- * Each leader sends the other one its member list and two context ids, and
- * broadcasts the received data to its side. Member lists are sent as runs, so
- * that a whole job takes 24 bytes. The side whose first process has the lower
- * number provides the id of the result. Each side's local communicator has its
- * own leader's second id. If the members of both sides use dedicated VCIs, the
- * leaders also exchange those (see ep_exchange.h), and the result uses them.
- * Otherwise it uses the default VCI.
+ * Each leader sends its member list and two context ids to the other leader,
+ * and broadcasts the received data to its side. Member lists are sent as runs,
+ * so that a whole job takes 24 bytes. The side whose first process has the
+ * lower number provides the id of the result. The local communicator of a side
+ * uses the second id of the side's own leader. If the members of both sides use
+ * dedicated VCIs, the result uses these VCIs. The leaders then also exchange
+ * the cards of the VCIs (see ep_exchange.h). Otherwise the result uses the
+ * default VCI.
  *
  * Processes of several jobs cannot fetch each other's business cards. Then the
  * sides exchange the addresses of all members. */
@@ -30,8 +31,7 @@
 #include <string.h>
 
 enum {
-	/* leaders may use an intercommunicator, which also has rounds of its
-	 * own */
+	/* agreements on the same communicator use other tags */
 	TAG_LEADERS = WEFT_TAG_PAIR,
 	TAG_SIDE = WEFT_TAG_PAIR_END,
 	PIECE = 3072, /* bytes of one message of a broadcast */
@@ -51,7 +51,7 @@ struct buffer {
 	size_t len;
 };
 
-/* An error as it is sent, with its message text; err is 0 for success. */
+/* The error in a message, with its message text; err is 0 for success. */
 struct error_record {
 	int32_t err;
 	char why[WEFT_ERR_TEXT];
@@ -89,9 +89,9 @@ struct side_info {
 	struct weft_vci_card *mine; /* of the own side, if on dedicated VCIs */
 };
 
-/* The creation of an intercommunicator. The call creates it. If the call is
- * aborted because of a cycle of waits, its started messages continue, and the
- * last one to complete destroys this. */
+/* The state of the creation of an intercommunicator. If the call is aborted
+ * because of a cycle of waits, its posted messages continue, and the completion
+ * of the last message frees the state. */
 struct inter_creation {
 	atomic_uint refs; /* the call and unfinished messages */
 	bool is_abandoned;
@@ -103,8 +103,8 @@ struct inter_creation {
 	struct side_info side;
 };
 
-/* Used when memory is exhausted, because the other processes wait for the error
- * of this one. */
+/* Used when memory is exhausted: this process must still send its error,
+ * because the other processes wait for it. */
 static struct inter_creation reserve;
 static atomic_flag is_reserve_used = ATOMIC_FLAG_INIT;
 
@@ -146,10 +146,10 @@ struct channel {
 	int32_t tag;
 	int err; /* within a side: the data for the children is missing */
 	struct weft_blocked_join
-		join; /* ranks that must have started this, too */
+		join; /* ranks that must have joined this step, too */
 };
 
-/* Messages between the leaders. */
+/* The channel for messages between the leaders. */
 static struct channel channel_to_leader(
 	const struct weft_create_inter *how, struct inter_creation *x)
 {
@@ -161,7 +161,7 @@ static struct channel channel_to_leader(
 	};
 }
 
-/* Messages among the members of a side. */
+/* The channel for messages among the members of a side. */
 static struct channel channel_to_side(
 	struct weft_comm *local, struct inter_creation *x)
 {
@@ -238,8 +238,8 @@ static int intercomm_finish(
 	return err;
 }
 
-/* Exchanges one message in each direction. Without memory for theirs, it is
- * received and dropped, so that later messages still match. *len_out is the
+/* Exchanges one message in each direction. If theirs.at is NULL, the received
+ * message is dropped, so that later messages still match. *len_out is the
  * received length. */
 static int intercomm_swap(const struct channel *t, struct buffer mine,
 	struct buffer theirs, size_t *len_out)
@@ -261,7 +261,8 @@ static int intercomm_swap(const struct channel *t, struct buffer mine,
 	return first_error(err, in_err);
 }
 
-/* The same for a message of a known length. */
+/* Like intercomm_swap(), but a received length other than theirs.len is an
+ * error. */
 static int swap_exact(
 	const struct channel *t, struct buffer mine, struct buffer theirs)
 {
@@ -325,9 +326,9 @@ static void send_failure(const struct channel *t)
 	weft_send_coll_error_locked(&msg, t->err);
 }
 
-/* Sends to the children in the tree. If a member has failed, the creation fails
- * and some members may have returned already, so the children get an error and
- * no send is waited for. */
+/* Sends to the children in the tree. If a member has failed, the creation
+ * fails, and some members may have returned already. So the children receive an
+ * error, and this member waits for no send. */
 static int send_below(struct channel *t, int32_t root, struct buffer buffer)
 {
 	uint32_t me = intercomm_place_of(t->comm, root);
@@ -358,8 +359,8 @@ static int send_below(struct channel *t, int32_t root, struct buffer buffer)
 	return err;
 }
 
-/* Broadcasts from root in pieces, so that a member without memory for the whole
- * (buffer.at is NULL) still sends it to its children. */
+/* Broadcasts from root in pieces, so that a member without memory for all the
+ * data (buffer.at is NULL) still sends the data to its children. */
 static int bcast_long(struct channel *t, int32_t root, struct buffer buffer)
 {
 	bool is_root = t->comm->rank == root;
@@ -382,8 +383,9 @@ static int bcast_long(struct channel *t, int32_t root, struct buffer buffer)
 	return err;
 }
 
-/* Exchanges the cards of all members' dedicated VCIs, if all members have one.
- * After an earlier error (err), theirs are received and dropped. */
+/* Exchanges the cards of all members' dedicated VCIs, if all members have a
+ * dedicated VCI. After an earlier error (err), the received cards are dropped.
+ */
 static int exchange_bcs(const struct channel *t, uint32_t n_theirs, int err)
 {
 	struct side_info *side = &t->x->side;
@@ -401,7 +403,8 @@ static int exchange_bcs(const struct channel *t, uint32_t n_theirs, int err)
 	return first_error(err, swap_exact(t, mine, theirs));
 }
 
-/* The first message shows each leader that the other one takes part. */
+/* Exchanges the first message. Its arrival shows that the other leader has
+ * joined the creation. */
 static int exchange_leaders(struct channel *t)
 {
 	struct inter_creation *x = t->x;
@@ -429,7 +432,7 @@ static bool has_other_job(const struct weft_group *group, uint64_t job)
 }
 
 /* True if both sides together have processes of several jobs. Both leaders
- * compute the same. */
+ * compute the same result. */
 static bool is_spanning(
 	const struct weft_group *mine, const struct weft_group *theirs)
 {
@@ -439,7 +442,8 @@ static bool is_spanning(
 }
 
 /* Exchanges the errors of the leaders, so that both sides return an error or
- * both succeed. If both sides have an error, each returns its own. */
+ * both succeed. If both sides have an error, each side returns its own error.
+ */
 static int agree_across(const struct channel *t, int err)
 {
 	struct inter_creation *x = t->x;
@@ -665,8 +669,8 @@ static int exchange_all(const struct weft_create_inter *how,
 
 /* ---- the result ---- */
 
-/* Creates the communicator: on the VCI of the local one if the members of the
- * other side have dedicated VCIs on the same fabric. */
+/* Creates the communicator: on the VCI of the local communicator if the members
+ * of the other side have dedicated VCIs on the same fabric. */
 static int intercomm_make(const struct weft_create_inter *how,
 	const struct side_info *side, struct weft_group *remote,
 	struct weft_comm **comm_out)

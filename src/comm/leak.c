@@ -98,8 +98,8 @@ static void leak_print(const struct weft_unmatched *left, char buf[ITEM_TEXT])
 	}
 }
 
-/* Counts a finished request and records the first SHOWN_DONE. Their length is
- * unknown, because the data has been sent. */
+/* Counts a finished request, and describes the first SHOWN_DONE of them. The
+ * length of a request is unknown, because the data has been sent. */
 static void note_done(const struct weft_unmatched *left,
 	const struct weft_comm *comm, struct weft_leak *leak)
 {

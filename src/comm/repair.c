@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* repair: agreement, and a communicator of the members that live
  *
- * Both are one agreement (era/era_comm.h). Its word is a context id, so that
- * the members create a communicator without further messages. A bit of the flag
- * states the procedure. */
+ * Each operation is one agreement (era/era_comm.h). The word of the agreement
+ * is a context id, so that the members create a communicator without further
+ * messages. A bit of the agreement's flag identifies the operation. */
 #include "comm/repair.h"
 
 #include "base/err.h"
@@ -14,10 +14,11 @@
 
 #include <stdlib.h>
 
-/* Bits of an agreement's flag above the program's flag: the procedure. An
- * intercommunicator has only one procedure. Its program's flags are in the
- * lower half for the side that comes first, and in the upper half for the
- * other. */
+/* The bit of an agreement's flag that identifies the operation, above the
+ * program's flag. An intercommunicator supports only MPIX_Comm_agree, and needs
+ * no such bit. The lower half of its flag contains the program's flags of the
+ * first side (weft_comm_is_first), and the upper half the flags of the other
+ * side. */
 enum repair_kind {
 	REPAIR_AGREE = 32,
 	REPAIR_SHRINK,
@@ -46,7 +47,7 @@ static int repair_check_kind(const struct repair *r)
 
 /* ---- agree ---- */
 
-/* The flag of this member among those of all members. */
+/* The flag that this member contributes to the agreement. */
 static uint64_t flag_in(const struct weft_comm *comm, const struct repair *r)
 {
 	if (!comm->is_inter)
@@ -55,7 +56,8 @@ static uint64_t flag_in(const struct weft_comm *comm, const struct repair *r)
 					: (uint64_t)r->flag << 32 | UINT32_MAX;
 }
 
-/* The result: for an intercommunicator, that of the remote group's flags. */
+/* The agreed flag of the program; on an intercommunicator, that of the remote
+ * group. */
 static uint32_t flag_out(const struct repair *r)
 {
 	const struct weft_comm *comm = r->call.comm;
@@ -162,7 +164,7 @@ static int repair_start(struct weft_comm *comm, const struct repair *how,
 		.flag = flag_in(comm, r),
 		.done = r->kind == REPAIR_AGREE ? on_agreed : on_shrunk,
 	};
-	*repair_out = r; /* first: it may be over when the start returns */
+	*repair_out = r; /* first: the agreement may end in the start */
 	err = weft_era_comm_start(&r->call);
 	if (err) {
 		free(r);
@@ -234,8 +236,9 @@ static void keep_comm(void *arg, struct weft_comm *comm, int err)
 		(struct repaired){ .is_done = true, .comm = comm, .err = err };
 }
 
-/* Replace the functions above after the call was aborted. The other members
- * have the communicator, and can close it only together with this process. */
+/* The callbacks of an aborted call. drop_comm() frees the communicator: the
+ * other members have created it, and can close it only together with this
+ * process. */
 static void drop_flag(void *arg, uint32_t flag, int err)
 {
 	(void)arg;
@@ -255,7 +258,7 @@ static void update_awaited(struct weft_blocked *b, const struct repair *r)
 {
 	uint32_t ranks[WEFT_BLOCKED_ABOVE];
 
-	/* an earlier agreement, if that one is still in progress */
+	/* the number of an earlier agreement, if it is still in progress */
 	b->join.round = weft_era_comm_begun(r->call.comm);
 	b->join.n = weft_era_comm_awaited(&r->call, ranks, WEFT_BLOCKED_ABOVE);
 	for (uint32_t i = 0; i < b->join.n; i++)
