@@ -76,8 +76,8 @@ void weft_arrival_ring(void *arg, struct weft_ring_rx *rx, const void *head,
 	weft_dispatch(vci, peer, &copy, payload, len);
 }
 
-/* The connection to the peer broke, and the provider made another one. The peer
- * may have noticed nothing. */
+/* The connection to the peer broke, and the provider established a new
+ * connection. The peer may not have detected the loss. */
 static void on_lost(struct weft_peer *peer, int32_t n)
 {
 	weft_peer_notify_failed(peer);

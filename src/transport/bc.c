@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bc: fills the business card of this process, and checks those of others */
+/* bc: fills the business card of this process, and checks the cards of peers */
 #include "transport/bc.h"
 
 #include "base/err.h"

@@ -52,7 +52,7 @@ void weft_dispatch_queue(struct weft_vci *vci, struct weft_peer *peer,
 	}
 	early->peer = peer;
 	early->head = *head;
-	early->head.credit = 0; /* added to the peer's already */
+	early->head.credit = 0; /* already added to the peer's credit */
 	early->len = len;
 	if (len)
 		memcpy(early->payload, payload, len);

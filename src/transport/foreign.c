@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* foreign: the business card for other jobs, and the processes of those */
+/* foreign: the business card for other jobs, and the processes of other jobs */
 #include "transport/foreign.h"
 
 #include "base/clock.h"
@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-	GRACE_S = 2, /* for messages in flight when their job ends */
-	CALL_S = 2,  /* for the process that has to connect first */
+	GRACE_S = 2, /* wait for messages in flight when their job ends */
+	CALL_S = 2,  /* wait for the process that has to connect first */
 };
 
 /* Jobs that have ended, oldest first. Guarded by the default VCI's lock. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* node_bc: a table of business cards, one at each place */
+/* node_bc: a table in shared memory with the business card of each process of
+ * the node */
 #include "transport/node_bc.h"
 
 #include "base/err.h"
@@ -12,7 +13,7 @@
 
 /* A card, which is written once. */
 struct weft_node_bc_entry {
-	_Alignas(64) _Atomic uint32_t len; /* 0: nothing yet */
+	_Alignas(64) _Atomic uint32_t len; /* 0: not written */
 	struct weft_bc bc;
 };
 
@@ -68,7 +69,7 @@ void weft_node_bc_put(
 	struct weft_node_bc_entry *entry;
 
 	if (place >= table->n)
-		return; /* the manager's numbers disagree: use requests */
+		return; /* inconsistent process manager: no table */
 	entry = &table->entries[place];
 	memcpy(&entry->bc, bc, weft_bc_len(bc));
 	/* pairs with the acquire in weft_node_bc_find */

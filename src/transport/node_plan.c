@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* node_plan: how messages travel between the processes of this node */
+/* node_plan: how data is transferred between the processes of this node */
 #include "transport/node_plan.h"
 
 #include "base/bits.h"
@@ -14,8 +14,8 @@ static const char cpu_root[] = "/sys/devices/system/cpu";
 
 /* If each process has a second-level cache, rings of twice its size suffice
  * (shm/ring.h), and a second copy is cheap only for short messages. If
- * processes share cores, long rings and messages without an answer save context
- * switches, as long as the rings in use fit into the caches. A ring takes
+ * processes share cores, long rings and long eager messages save context
+ * switches, as long as the rings in use fit into the caches. A ring occupies
  * memory only where it has been written. */
 static void node_plan_lens(struct weft_node_plan *plan, unsigned long n_here)
 {

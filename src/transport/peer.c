@@ -35,7 +35,7 @@ struct out_control {
 	uint8_t payload[];
 };
 
-/* A message that is too long to inject, in the fabric. */
+/* A message in the fabric that is too long to inject. */
 struct out_net {
 	struct weft_op op;
 	struct weft_peer *peer;
@@ -62,8 +62,8 @@ static uint64_t cookie_from(const struct weft_vci *vci, uint64_t addr)
 	return cookie(key, addr, vci->addr);
 }
 
-/* Fails a new peer if its process has failed, according to the peer of its
- * default VCI. */
+/* Fails a new peer if the peer for the default VCI of the same process has
+ * failed. */
 static void inherit_failure(struct weft_vci *vci, struct weft_peer *peer)
 {
 	const struct weft_peer *first =
@@ -140,8 +140,8 @@ static void send_wakeup(struct weft_peer *peer)
 	weft_ring_set_wakeup(&peer->tx, &at);
 }
 
-/* Selects how data is copied to a process of this node. It is near if it shares
- * a cache with this one. */
+/* Selects how data is copied to a process of this node. is_near: that process
+ * shares a cache with this process. */
 static void choose_ways(struct weft_peer *peer, bool is_near)
 {
 	const struct weft_node_plan *plan = &weft_proc.node;
@@ -157,7 +157,7 @@ static void choose_ways(struct weft_peer *peer, bool is_near)
 		peer->tx.stores_past ? "non-temporal" : "cached");
 }
 
-/* 0 or an error. */
+/* Attaches to the peer's ring. Returns 0 or an error. */
 static int connect_ring(struct weft_peer *peer, const struct weft_bc *bc)
 {
 	struct weft_vci *vci = peer->vci;
@@ -195,9 +195,9 @@ static void warn_lacks_shm(const struct weft_peer *peer, const char *why)
 		(uint32_t)peer->proc, why);
 }
 
-/* Calls a process that has no fabric open, by the process manager, with this
- * process's business card. That process then opens a fabric and sends its card
- * (send_own_bc()). WEFT_AGAIN: it was called. */
+/* Sends this process's business card through the process manager to a process
+ * that has no fabric open. That process then opens a fabric and sends its own
+ * card (send_own_bc()). WEFT_AGAIN: the card was sent. */
 static int peer_call(struct weft_peer *peer)
 {
 	struct weft_vci *vci = peer->vci;
@@ -287,9 +287,9 @@ static struct out_control *control_create(
 }
 
 /* Sends this process's business card to the peer before all queued messages, so
- * that the peer need not wait for the process manager. That may be slow (PRRTE
- * retries a request for missing data every two seconds) or lose the request. A
- * peer that has sent a message over the fabric has the card. */
+ * that the peer need not wait for the process manager. The process manager may
+ * be slow (PRRTE retries a request for missing data every two seconds) or lose
+ * the request. A peer that has sent a message over the fabric has the card. */
 static int send_own_bc(struct weft_peer *peer)
 {
 	const struct weft_bc *bc = peer->vci->own_bc;
@@ -345,10 +345,11 @@ static void peer_use_bc(
 	end_resolving(peer, err);
 }
 
-/* The cards of a node's processes are requested one after another. If all are
- * requested together, the manager's second answer waits for TCP's delayed
- * acknowledgement of the first, 40 ms. A turn ends after BC_TURN_NS, because a
- * process that has not started must not delay the others. */
+/* True if the card of this peer may be requested now. The cards of a node's
+ * processes are requested one after another. If all are requested together, the
+ * manager's second answer waits 40 ms for TCP's delayed acknowledgement of the
+ * first answer. A request delays the next request by BC_TURN_NS at most,
+ * because a process that has not started must not delay the other requests. */
 static bool is_turn(struct weft_peer *peer)
 {
 	struct weft_vci *vci = peer->vci;
@@ -382,8 +383,9 @@ static void peer_on_bc(void *arg, int err, const void *data, size_t len)
 	if (peer->state != WEFT_PEER_RESOLVING)
 		return;
 	if (err == WEFT_ERR_NOTFOUND) {
-		/* Not published yet: some managers report that instead of
-		 * waiting. They would report the death of the process. */
+		/* Not published yet: some process managers return this error
+		 * instead of waiting. If the process had died, the manager
+		 * would report its death. */
 		peer->retry_ns = weft_now_ns() + BC_RETRY_NS;
 		return;
 	}
@@ -392,8 +394,8 @@ static void peer_on_bc(void *arg, int err, const void *data, size_t len)
 	peer_use_bc(peer, err, &bc);
 }
 
-/* Reaches a process over the fabric, after its business card has arrived there
- * or by a call (peer_call()). */
+/* Connects to a process over the fabric. The business card of that process
+ * arrived over the fabric, or through the process manager (peer_call()). */
 static void peer_answer(struct weft_peer *peer, const struct weft_bc *bc)
 {
 	int err;
@@ -442,7 +444,7 @@ void weft_peer_on_call(
 		peer_answer(peer, &bc);
 }
 
-/* The peer treats this process as failed and answers nothing. So operations on
+/* The peer treats this process as failed and sends no answers. So operations on
  * the peer end. */
 static void on_excluded(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
@@ -518,8 +520,9 @@ int weft_peer_set_bc(
 	return 0;
 }
 
-/* Resolves the peer by the node's table of business cards. If the process has
- * ended, the process manager is asked, which knows the reason. */
+/* Resolves the peer with the node's table of business cards. If that fails
+ * because the process has ended, the process manager is queried instead and
+ * reports the reason. */
 static bool use_node_bc(struct weft_peer *peer)
 {
 	struct weft_bc bc;
@@ -551,8 +554,8 @@ static void on_first_bc(void *arg, int err, const void *data, size_t len)
 		vci->own_bc);
 }
 
-/* Requests the card of the node's first process, before any other of the node:
- * it has the table. */
+/* Requests the card of the node's first process, before the card of any other
+ * process of the node. The card describes the table of cards. */
 static void request_first_bc(struct weft_peer *peer)
 {
 	struct weft_vci *vci = peer->vci;
@@ -572,7 +575,7 @@ static void request_first_bc(struct weft_peer *peer)
 	vci->asked_ns = weft_now_ns();
 }
 
-/* True while the peer has to connect first and has not. */
+/* True while the peer has to connect first and has not connected. */
 static bool is_to_call(const struct weft_peer *peer)
 {
 	return peer->retry_ns && !peer->wire_in &&
@@ -586,7 +589,7 @@ static void request_bc(struct weft_peer *peer)
 	if (peer->vci->number || weft_foreign_is(peer->proc)) {
 		if (peer->bc && !is_to_call(peer))
 			use_vci_bc(peer);
-		return; /* others get their cards with a communicator */
+		return; /* the card arrives when a communicator is created */
 	}
 	request_first_bc(peer);
 	if (use_node_bc(peer) || !is_turn(peer))
@@ -737,7 +740,8 @@ static int post_net_long(struct weft_peer *peer,
 	if (len)
 		memcpy(out->payload, payload, len);
 	iov = (struct iovec){ &out->wire, sizeof(out->wire) + len };
-	/* closing the fabric waits for it, as for an injected one */
+	/* closing the fabric waits for this message, as for an injected message
+	 */
 	peer->vci->net->n_unsent++;
 	err = weft_net_send(peer->vci->net, peer->net_addr, &iov, 1, &out->op);
 	if (err) {
@@ -789,8 +793,8 @@ bool weft_peer_probe_all(struct weft_vci *vci)
 	return is_all;
 }
 
-/* Copies word by word, as the words were stored: a wider load would wait until
- * all stores have left the core. */
+/* Copies in words of 8 bytes, because the caller has stored the payload in such
+ * words. A wider load would wait until all these stores have left the core. */
 static inline void place_payload(void *place, const void *payload, size_t len)
 {
 	if (weft_unlikely(len > WEFT_RING_FIRST || len % 8)) {
@@ -805,7 +809,7 @@ static inline void place_payload(void *place, const void *payload, size_t len)
 	}
 }
 
-/* Copies field by field, for the same reason. */
+/* Copies field by field, for the same reason as place_payload(). */
 static inline void place_head(
 	volatile struct weft_wire_head *to, const struct weft_wire_head *head)
 {
@@ -857,7 +861,7 @@ void weft_peer_exclude(struct weft_peer *peer)
 	weft_peer_notify_failed(peer);
 	peer->may_live = true;
 	peer->is_excluded = true;
-	peer->cookie_in = ~peer->cookie_in; /* no message carries it */
+	peer->cookie_in = ~peer->cookie_in; /* no message contains it */
 	if (peer->rx)
 		peer->rx->owner = NULL; /* weft_arrival_ring() checks again */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* proc: what all VCIs of the process share: context ids, knobs, locality,
- * abort */
+/* proc: the state that all VCIs of the process share: context ids, knobs,
+ * locality, abort */
 #include "transport/proc.h"
 
 #include "base/hash.h"
@@ -16,8 +16,8 @@ enum {
 	CTX_RANK_SHIFT = 36, /* of a context id: the rank that allocated it,
 			      above its counter */
 	CTX_SELF = 2,
-	CTX_FOREIGN_SHIFT = 63, /* set: random, because other jobs have counters
-				 too */
+	CTX_FOREIGN_SHIFT = 63, /* set in random ids, which differ from the ids
+				 of other jobs */
 };
 
 struct weft_proc weft_proc = { .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -82,7 +82,8 @@ void weft_proc_query_exit(struct weft_vci *held, uint64_t proc)
 		weft_vci_unlock(&weft_proc.vci);
 }
 
-/* Takes tens of milliseconds: called only if there are several devices. */
+/* Finds the device near this process. The search needs tens of milliseconds, so
+ * it runs only if there are several devices. */
 static const char *find_near(void)
 {
 	if (!weft_proc.near[0])

@@ -23,11 +23,12 @@
 enum {
 	CTX_FIRST = 16, /* counters below are for fixed contexts */
 	LAST_POLLS = 64,
-	CALL_POLLS = 16, /* polls of memory as long as one with a system call */
+	CALL_POLLS = 16, /* polls of memory in the time of a system call */
 };
 
 /* Receives the last messages of a process that has ended: the manager's report
- * may overtake them. They take several polls if a connection is new. */
+ * may overtake them. The messages may need several polls if the connection is
+ * new. */
 static void receive_rest(struct weft_vci *vci)
 {
 	for (int i = 0; i < LAST_POLLS; i++) {
@@ -100,7 +101,7 @@ static void proc_on_death(
 		struct weft_peer *peer =
 			i ? weft_map_get(
 				    &vci->peers, weft_vci_addr(proc, i) + 1)
-			  : weft_peer_of(vci, proc); /* remembers it */
+			  : weft_peer_of(vci, proc); /* created if new */
 
 		if (peer && event->end == WEFT_BOOT_END_SILENT)
 			weft_peer_exclude(peer);
@@ -110,7 +111,7 @@ static void proc_on_death(
 	}
 }
 
-/* The process has ended, so it cannot access memory any more. */
+/* Records that the process has ended, and cannot access memory any more. */
 static void confirm_end(
 	struct weft_vci *vci, const struct weft_boot_event *event)
 {
@@ -123,8 +124,9 @@ static void confirm_end(
 	peer->is_unreached = false; /* it ended before it was reached */
 }
 
-/* The first event of a process counts: the process manager may report later
- * what was found here. Default VCI. */
+/* True for the first report of the end of a process. The process manager may
+ * report an end again that this process has found itself. vci is the default
+ * VCI. */
 static bool is_first_end(struct weft_vci *vci, uint64_t proc)
 {
 	struct weft_peer *peer = weft_peer_of(vci, proc);
@@ -152,8 +154,8 @@ static void proc_report_end(const struct weft_boot_event *event)
 		weft_log_warn("CORE-DIED", "%s", why);
 }
 
-/* A process of another job that is no peer yet may become one: its job may be
- * about to connect. Default VCI. */
+/* A process of another job that is no peer yet may become a peer: its job may
+ * be about to connect. vci is the default VCI. */
 static void proc_on_other_death(
 	struct weft_vci *vci, const struct weft_boot_event *event)
 {
@@ -190,7 +192,7 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 		return;
 	}
 	if (vci->number) {
-		/* the default VCI has notified the other rooms */
+		/* weft_proc.on_event was called for the default VCI */
 		proc_on_death(vci, event);
 		return;
 	}
@@ -210,7 +212,8 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 		weft_vci_record_failure(event);
 }
 
-/* Handles an event that this process has found, as one of the manager. */
+/* Handles an event that this process has found like an event of the process
+ * manager. */
 static void on_found(struct weft_vci *held, const struct weft_boot_event *event)
 {
 	bool is_other = held != &weft_proc.vci;
@@ -279,8 +282,9 @@ static int open_vci(struct weft_vci *vci, weft_vci_open_fn *on_open)
 	return err;
 }
 
-/* Creates the node's table of business cards, in its first process. Two
- * processes need none: each requests one card in any case. */
+/* Creates the node's table of business cards, in its first process. A node with
+ * two processes needs no table, because each process requests one card in any
+ * case. */
 static void share_bcs(struct weft_vci *vci, struct weft_bc *bc)
 {
 	const struct weft_boot_facts *facts = &weft_proc.facts;
@@ -328,7 +332,7 @@ static void close_proc(void)
 	weft_vci_close(&weft_proc.vci);
 	weft_boot_close(weft_proc.boot, weft_proc.n_sessions == 0);
 	weft_proc.boot = NULL;
-	weft_wakeup_close(&weft_proc.vci.wakeup); /* boot signals it */
+	weft_wakeup_close(&weft_proc.vci.wakeup); /* signalled by boot */
 	weft_topo_close(weft_proc.topo);
 	weft_proc.topo = NULL;
 	weft_counters_close(&weft_proc.counters);
@@ -337,8 +341,9 @@ static void close_proc(void)
 }
 
 /* The number of empty polls before a yield: about a tenth of a millisecond,
- * whatever a poll costs. The process that is waited for may need this core,
- * even if the machine has more (a container, a binding). */
+ * whatever a poll costs. A yield is necessary, because the awaited process may
+ * need this core, even if the machine has more cores (a container, a binding).
+ */
 static uint32_t choose_spin(const struct weft_vci *vci)
 {
 	uint32_t spin = (uint32_t)weft_knobs.spin;
@@ -360,8 +365,8 @@ static unsigned long proc_n_here(void)
 	       (unsigned long)weft_knobs.nodes;
 }
 
-/* Chooses how this process waits. With a cgroup's quota processes do not share
- * cores; a yield saves nothing of the quota, only a sleep does. */
+/* Chooses how this process waits. Under a cgroup's quota, processes do not
+ * share cores. A sleep saves a part of the quota; a yield does not. */
 static void choose_waiting(void)
 {
 	unsigned quota =

@@ -13,7 +13,7 @@
 enum {
 	HELP_ROUNDS = 64, /* idle rounds between polls of other VCIs */
 	NET_SKIP = 16,	  /* rounds between empty polls with a system call */
-	ROUNDS_BEFORE_EVENTS = 64, /* with a message, at most */
+	ROUNDS_BEFORE_EVENTS = 64, /* at most, while messages arrive */
 };
 
 /* A push function may remove other peers from the list, or add them: each peer
@@ -51,14 +51,16 @@ static int poll_net(struct weft_vci *vci)
 		if (weft_peer_probe_all(vci))
 			vci->n_lost_seen = n_lost;
 	}
-	/* on a shared core a round may take another process's time slice */
+	/* on a shared core, another process may run for a time slice between
+	 * two rounds */
 	if (n == 0 && vci->shm && weft_proc.max_spin &&
 		vci->net->plan.poll_ns > WEFT_POLL_CHEAP_NS)
 		vci->net_skip = NET_SKIP;
 	return n;
 }
 
-/* Like progress_flush: the end of a communicator removes hooks of others. */
+/* Each hook is put back on the list before the call, as in progress_flush(): a
+ * hook that destroys a communicator may remove other hooks. */
 static void run_hooks(struct weft_vci *vci)
 {
 	struct weft_link todo, *link;
@@ -74,9 +76,9 @@ static void run_hooks(struct weft_vci *vci)
 	}
 }
 
-/* Removes each hook from the list before the call, which may release the lock:
- * other threads may run the next ones meanwhile, and so may this one, inside
- * the program's function. */
+/* Removes each hook from the list before the call, which may release the lock.
+ * Meanwhile other threads may run the next hooks. So may this thread, if the
+ * hook calls a function of the program that makes MPI calls. */
 static __attribute__((noinline)) int run_deferred(struct weft_vci *vci)
 {
 	int n = 0;
@@ -93,7 +95,8 @@ static __attribute__((noinline)) int run_deferred(struct weft_vci *vci)
 	return n;
 }
 
-/* The manager reports deaths: receives the messages of dead processes first. */
+/* Handles the events of the process manager. An event may report a death, so
+ * the messages of dead processes are received first. */
 static __attribute__((noinline)) int take_events(struct weft_vci *vci)
 {
 	int n = 0;
@@ -151,9 +154,9 @@ static struct weft_vci *progress_vci_at(uint32_t number)
 		      : &weft_proc.vci;
 }
 
-/* A thread that waits on one VCI makes progress on the others on which no
- * thread waits. Releases the lock meanwhile, and waits for no other lock. Not
- * inline: its array would enlarge the frame of every wait. */
+/* Makes progress on the other VCIs on which no thread waits. Releases the lock
+ * meanwhile, and waits for no other lock. Not inline, because the array would
+ * enlarge the stack frame of every wait. */
 static __attribute__((noinline)) void progress_help(
 	struct weft_vci *vci, uint32_t n_others)
 {
@@ -180,7 +183,8 @@ static __attribute__((noinline)) void progress_help(
 	weft_vci_lock(vci);
 }
 
-/* Makes progress on other VCIs from time to time, if there are any. */
+/* Makes progress on other VCIs, if there are any, every HELP_ROUNDS idle
+ * rounds. If idle rounds are long, in each idle round. */
 static void poll_other_vcis(struct weft_vci *vci)
 {
 	uint32_t n_others =

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* progress_thread: one thread for all users, while there is one */
+/* progress_thread: one thread that makes progress for all users, while a user
+ * exists */
 #include "transport/progress_thread.h"
 
 #include "base/err.h"
@@ -14,12 +15,13 @@
 
 enum {
 	PAUSE_NS = 1000000,
-	MIN_ROUNDS = 4, /* stores of peers do not count as events */
+	MIN_ROUNDS = 4, /* a store by a peer is not counted as an event */
 	MAX_ROUNDS = 1000,
 	LINGER = 50, /* pauses without a user before the thread ends */
 };
 
-/* lock is taken under a VCI's, for which the thread, holding it, only tries. */
+/* `lock` may be acquired while a VCI's lock is held. So the progress thread,
+ * which holds `lock`, only tries to acquire a VCI's lock. */
 static struct {
 	pthread_mutex_t lock;
 	struct weft_link users;
@@ -43,7 +45,7 @@ static void count_round(struct weft_progress_hook *hook)
 
 	if (user->vci->is_served)
 		return;
-	/* VCI's lock is held: no other thread changes it */
+	/* VCI's lock is held: no other thread changes n_rounds */
 	atomic_store_explicit(&user->n_rounds,
 		atomic_load_explicit(&user->n_rounds, memory_order_relaxed) + 1,
 		memory_order_relaxed);
@@ -66,8 +68,9 @@ static void serve_user(struct weft_progress_user *user)
 		n = weft_progress(user->vci);
 		user->vci->is_served = false;
 		weft_vci_unlock(user->vci);
-		/* a thread that computes on this core would keep it for a
-		 * time slice */
+		/* yields only if a thread waits for the lock, because a thread
+		 * that computes on this core would keep the core for a time
+		 * slice */
 		if (weft_lock_is_wanted(&user->vci->lock))
 			weft_yield_wait(0);
 	}
@@ -128,7 +131,7 @@ static void *run_thread(void *arg)
 	}
 }
 
-/* Without signals: they are the program's threads' to handle. */
+/* The thread blocks all signals, so that the program's threads handle them. */
 static int start_thread(void)
 {
 	sigset_t all, old;
@@ -202,7 +205,7 @@ void weft_progress_thread_tick(void (*tick)(void))
 void weft_progress_thread_join(void)
 {
 	pthread_mutex_lock(&shared_thread.lock);
-	while (!weft_list_is_empty(&shared_thread.users)) /* not removed */
+	while (!weft_list_is_empty(&shared_thread.users)) /* users left */
 		weft_container_of(weft_list_pop_front(&shared_thread.users),
 			struct weft_progress_user, link)
 			->n_adds = 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sleep: a waiting thread gives up its core until an event arrives
+/* sleep: a waiting thread releases its core until an event arrives
  *
- * The VCI's wakeup (shm/wakeup.h) wakes it, signalled by writers to its rings,
- * by readers of rings in which it waits for space, by the process manager and
- * by other threads of this process. The fabric wakes it by its descriptor, if
- * it has one (with WEFT_WAIT=block). For processes that do not sleep, the cost
- * is a load of a flag.
+ * The VCI's wakeup (shm/wakeup.h) wakes the thread. Writers to the rings of the
+ * VCI signal the wakeup. So do readers of rings in which a message waits for
+ * space, the process manager, and other threads of this process. If the fabric
+ * has a file descriptor for waiting, it also wakes the thread (with
+ * WEFT_WAIT=block). If no process sleeps, the cost is a load of a flag.
  *
- * These events do not wake it and are polled every millisecond: a fabric
- * without such a descriptor, or with one that reports no events; messages that
- * the fabric did not accept; progress hooks; rails; other VCIs. Every sleep is
- * bounded.
+ * These events do not wake the thread, and are polled every millisecond: a
+ * fabric without such a descriptor, or with one that reports no events;
+ * messages that the fabric did not accept; progress hooks; rails; other VCIs.
+ * Every sleep is bounded.
  *
  * No wake-up is lost:
  * - The sleeper stores is_reader_asleep (for space: is_writer_asleep) in each
@@ -21,10 +21,10 @@
  *   clears the flag and then signals the pipe.
  * - The fence is a membarrier: a full barrier within each running process that
  *   uses a wakeup. If the other side's store is before that barrier, the
- *   sleeper's poll sees the message. If not, its load follows the barrier and
- * sees the flag.
+ *   sleeper's poll sees the message. If not, the other side's load follows the
+ *   barrier and sees the flag.
  * - A signal before the sleep stays in the pipe, and the sleep ends
- * immediately.
+ *   immediately.
  * - A process that attaches after the poll finds no flag set. It signals the
  *   pipe of an owner that sleeps for longer than a millisecond (shm/seg.c). */
 #include "transport/sleep.h"
@@ -87,7 +87,8 @@ static bool sleep_watch(struct weft_vci *vci)
 	return weft_wakeup_fence() && is_all;
 }
 
-/* The same for the fabric. False when there is something to poll. */
+/* Requests a wake-up by the fabric. False if the fabric must be polled before a
+ * sleep. */
 static bool watch_net(struct weft_vci *vci, int *fd_out, bool *is_all)
 {
 	if (!vci->net)
@@ -163,7 +164,7 @@ static void sleep_once(
 	bool has_wakeup = vci->wakeup.wr >= 0, is_all;
 	int net_fd = -1;
 
-	/* without a wakeup other threads wake us by the futex alone */
+	/* without a wakeup, other threads wake this thread through the futex */
 	if (vci->has_leader || !has_wakeup) {
 		sleep_follow(vci, sleep_ns(kind, n, has_wakeup));
 		return;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vci: open and close VCIs; acquire and release dedicated ones
+/* vci: open and close VCIs; acquire and release dedicated VCIs
  *
  * A dedicated VCI never calls the process manager. The addresses of its peers
- * are exchanged when communicators are created on it. The default VCI passes
- * deaths to it through an inbox, which progress polls like a process manager.
- */
+ * are exchanged when communicators are created on it. The default VCI reports
+ * deaths to a dedicated VCI through an inbox, which progress polls like a
+ * process manager. */
 #include "transport/vci.h"
 
 #include "base/hash.h"
@@ -215,7 +215,7 @@ void weft_vci_close(struct weft_vci *vci)
 	vci->shm = NULL;
 	if (vci->on_close)
 		vci->on_close(vci);
-	weft_list_init(&vci->deferred); /* drops calls that never ran */
+	weft_list_init(&vci->deferred); /* drops hooks that never ran */
 	vci->has_deferred = false;
 }
 
