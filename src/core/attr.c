@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* attr: attributes cached on objects, and their keys
  *
- * One lock guards all keys and the attributes of all objects. It is held for a
- * few loads, never while a user function runs. A key exists while its number is
- * valid or an attribute uses it. */
+ * One lock guards all keys and the attributes of all objects. The lock is held
+ * for a few loads, never while a user function runs. A key exists while its
+ * number is valid or an attribute uses it. */
 #include "core/attr.h"
 
 #include "base/err.h"
@@ -40,7 +40,7 @@ struct weft_attrs {
 
 /* All keys. MPI defines their numbers per process. */
 static struct {
-	struct weft_spin spin; /* guards what follows and every weft_attrs */
+	struct weft_spin spin; /* guards these fields and every weft_attrs */
 	struct weft_map by_id;
 	int n_made;
 } keys;
@@ -134,7 +134,7 @@ static struct attr *attr_find(
 	return NULL;
 }
 
-/* The value of an attribute in a language. */
+/* The value of an attribute as a program in this language reads it. */
 static intptr_t value_in(const struct attr *attr, enum weft_attr_lang lang)
 {
 	if (!attr->number)
@@ -142,7 +142,8 @@ static intptr_t value_in(const struct attr *attr, enum weft_attr_lang lang)
 	return lang == WEFT_ATTR_C ? (intptr_t)attr->number : *attr->number;
 }
 
-/* Fills *attr with a value that is set in a language. 0 or WEFT_ERR_NOMEM. */
+/* Fills *attr with a value that a program in this language sets. 0 or
+ * WEFT_ERR_NOMEM. */
 static int attr_make(struct attr *attr, struct keyval *key,
 	enum weft_attr_lang lang, intptr_t value)
 {
@@ -178,8 +179,8 @@ static int attr_grow(struct weft_attrs **slot)
 	return 0;
 }
 
-/* Adds or replaces an attribute and takes a reference on its key. The object
- * owns the memory of *attr from now on. The lock is held. */
+/* Adds or replaces an attribute and acquires a reference on its key. The object
+ * becomes the owner of the memory of *attr. The lock is held. */
 static int attr_store(struct weft_attrs **slot, const struct attr *attr)
 {
 	struct attr *old = attr_find(*slot, attr->key);
@@ -207,17 +208,17 @@ static void attr_drop(struct weft_attrs *attrs, struct attr *attr)
 		(size_t)(attrs->attrs + --attrs->n - attr) * sizeof(*attr));
 }
 
-/* Runs the delete function on a value that stays in place. The caller holds a
- * reference on the key and no lock. */
+/* Calls the delete function for a value. Does not remove the attribute. The
+ * caller holds a reference on the key and no lock. */
 static int run_delete(struct keyval *key, void *handle, intptr_t value)
 {
 	return key->del ? key->del(handle, key->id, (void *)value, key->extra)
 			: 0;
 }
 
-/* Returns the key with a reference, and its value on this object if there is
- * one. The value is in the language *lang, or with NULL in the language of the
- * key's functions. */
+/* Returns the key with a reference, and the value of the object's attribute
+ * with this key, if the object has one. The value is for a program in the
+ * language *lang; if lang is NULL, for the language of the key's functions. */
 static struct keyval *attr_look_up(struct weft_attrs *const *attrs, int kind,
 	int id, const enum weft_attr_lang *lang, bool *found_out,
 	intptr_t *value_out)

@@ -46,8 +46,8 @@ const char *weft_comm_label(const struct weft_comm *comm)
 	return comm->tag[0] ? comm->tag : "without a name";
 }
 
-/* Prints `of communicator "crew"` or the label of a window or file. For a
- * communicator on a further VCI, prints the name of the one it belongs to. */
+/* Prints `of communicator "crew"` or the label of a window or file. For a part
+ * of a spread communicator, prints the name of the whole communicator. */
 static void print_object(
 	const struct weft_comm *comm, bool is_remote, char *buf, size_t len)
 {
@@ -200,7 +200,8 @@ int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	return 0;
 }
 
-/* WEFT_CORE_REVOKED, the number of a failed member + 1, or 0. */
+/* The reason why the communicator is broken: WEFT_CORE_REVOKED, the number of a
+ * failed member + 1, or 0 if it is not broken. */
 static uint64_t broken_by(const struct weft_comm *comm)
 {
 	int32_t rank;
@@ -217,8 +218,9 @@ static uint64_t broken_by(const struct weft_comm *comm)
 			 : 0;
 }
 
-/* Members that do not know yet why the communicator is broken may still send.
- * Without memory, their messages are queued. */
+/* Records that the context id is of a broken communicator. Members that do not
+ * know this yet may still send, and their messages are dropped. If the record
+ * cannot be allocated, the messages are queued. */
 static void note_broken(const struct weft_comm *comm)
 {
 	uint64_t why = broken_by(comm);

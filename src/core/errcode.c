@@ -22,7 +22,7 @@ struct code {
 
 /* The table of codes. MPI defines codes per process. */
 static struct {
-	struct weft_spin spin; /* guards what follows */
+	struct weft_spin spin; /* guards these fields */
 	struct code *codes;    /* number - WEFT_ERRCODE_LAST - 1 */
 	int n;
 	int capacity;

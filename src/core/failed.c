@@ -16,8 +16,9 @@ struct failed {
 	bool was_aborted; /* by MPI_Abort */
 };
 
-/* The lock `spin` guards it; n may be read without it. The list grows when half
- * of it is used, so that it has space for failures while memory is scarce. */
+/* The list of failed processes. The lock `spin` guards all fields; n may be
+ * read without the lock. The list grows when half of it is used, so that
+ * failures can be recorded while memory is scarce. */
 static struct {
 	struct weft_spin spin;
 	struct failed first[FAILED_FIRST];
@@ -42,7 +43,8 @@ static uint32_t failed_max(void)
 	return failed.list ? failed.max : FAILED_FIRST;
 }
 
-/* The index of a process, or the number of processes if the list lacks it. */
+/* The index of a process in the list, or the length of the list if the process
+ * is not listed. */
 static uint32_t failed_index(uint64_t proc)
 {
 	uint32_t n = n_failed(), i = 0;
@@ -197,8 +199,8 @@ static bool has_member(const struct weft_comm *comm, uint64_t proc)
 	       weft_group_rank_of(comm->remote, proc) >= 0;
 }
 
-/* Writes the failed members of a communicator, max at most, to procs, which may
- * be NULL, and returns their number. */
+/* Counts the failed members of a communicator, up to max. If procs is not NULL,
+ * writes the members to procs. Returns their number. */
 static uint32_t failed_members(
 	const struct weft_comm *comm, uint64_t *procs, uint32_t max)
 {

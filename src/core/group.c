@@ -2,9 +2,9 @@
 /* group: an ordered set of processes, as runs
  *
  * Every group is built by appending members or whole runs in order, greedily,
- * so that equal member lists give equal runs. A run never spans two jobs. The
- * lookup of a process searches a few runs linearly. A group with many runs gets
- * an index of all members, sorted by process, at the first lookup. */
+ * so that equal member lists result in equal runs. A run never spans two jobs.
+ * The lookup of a process searches a few runs linearly. A group with many runs
+ * gets an index of all members, sorted by process, at the first lookup. */
 #include "core/group.h"
 
 #include "base/err.h"
@@ -102,8 +102,8 @@ static int append_run(
 	return 0;
 }
 
-/* Creates the group, which owns the runs from now on, or frees them after an
- * error. `from` provides the session; NULL: none. */
+/* Creates a group, which becomes the owner of the runs. If err is not 0, or the
+ * creation fails, frees the runs. `from` provides the session; NULL: none. */
 static int group_finish(struct runs *r, int err, const struct weft_group *from,
 	struct weft_group **group_out)
 {
@@ -334,7 +334,8 @@ static bool are_equal(const struct weft_group *a, const struct weft_group *b)
 		       !memcmp(a->runs, b->runs, a->n_runs * sizeof(*a->runs)));
 }
 
-/* Calls fn for each member until it returns other than 0. */
+/* A function that for_each() calls for each member, until the function returns
+ * a value other than 0. */
 typedef int each_fn(void *arg, uint32_t rank, uint64_t proc);
 
 static int for_each(const struct weft_group *group, each_fn *fn, void *arg)
@@ -367,7 +368,8 @@ enum weft_compare weft_group_compare(
 	return WEFT_SIMILAR;
 }
 
-/* Appends a's members that are (or are not) in b. */
+/* The arguments of append_filtered(), which appends the members that are in
+ * `other` (keep_common), or the members that are not. */
 struct filter {
 	struct runs *runs;
 	const struct weft_group *other;
@@ -440,8 +442,8 @@ int weft_group_difference(const struct weft_group *a,
 		session_group_of(a, b), group_out);
 }
 
-/* Allocates a bit per rank and sets those of the listed ranks. WEFT_ERR_RANK: a
- * rank is out of range or listed twice. */
+/* Allocates a bit for each rank, and sets the bits of the listed ranks.
+ * WEFT_ERR_RANK: a rank is out of range or listed twice. */
 static int mark_ranks(const struct weft_group *group, const int *ranks,
 	uint32_t n, uint8_t **marks_out)
 {

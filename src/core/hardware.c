@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hardware: the processes of this node that share a hardware object with this
- * one
+/* hardware: the processes of this node on the same hardware object
  *
  * Every process publishes the processors it may run on in its business card. */
 #include "core/hardware.h"
@@ -27,8 +26,8 @@ const char *weft_hardware_name(int i)
 	return i >= 0 && i < 4 ? names[i] : NULL;
 }
 
-/* Writes the id of the object that contains a whole set of processors (NULL:
- * the own ones). */
+/* Writes the id of the object that contains all processors of the set cpus
+ * (NULL: the processors of this process). */
 static int object_id_of(int i, const char *cpus, char id[WEFT_TOPO_ID_MAX])
 {
 	int err = 0;

@@ -67,7 +67,7 @@ void weft_req_recycle(struct weft_req *req)
 	if (weft_likely(req->comm))
 		weft_comm_put(req->comm);
 	/* makes every handle stale: an odd generation stays odd, and
-	 * weft_req_new() uses the next one */
+	 * weft_req_new() uses the next generation */
 	weft_obj_renew(req);
 	req->spare = vci->core->spare_reqs;
 	vci->core->spare_reqs = req;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* session_data: a session as data, and its list of children */
+/* session_data: the table of sessions, and the list of a session's children */
 #include "core/session_data.h"
 
 #include "base/err.h"
