@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* abort: selects the processes that end with this one */
+/* abort: selects the processes that an abort ends together with this process */
 #include "session/abort.h"
 
 #include "core/comm.h"

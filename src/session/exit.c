@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* exit: the end of the job without a fault
  *
- * The process manager ends the job. Slurm cannot end a job with status 0; there
- * the processes exit by message. The process that ends the job notifies process
- * 0, which notifies all. Each notified process enters a fence of the whole job,
- * and exits when the fence has completed. */
+ * The process manager ends the job. Slurm cannot end a job with status 0, so
+ * under Slurm the processes notify each other and exit. The process that ends
+ * the job notifies process 0, which notifies all processes. Each notified
+ * process enters a fence of the whole job, and exits when the fence has
+ * completed. */
 #include "session/exit.h"
 
 #include "base/clock.h"
@@ -114,6 +115,6 @@ void weft_exit_all(int code, const char *text)
 		weft_proc.is_exiting = true;
 		exit_with_all(vci);
 	}
-	for (;;) /* another thread was notified */
+	for (;;) /* another thread exits the process */
 		weft_progress_wait(vci);
 }

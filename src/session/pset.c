@@ -157,7 +157,7 @@ static void poll_manager(void)
 	weft_boot_poll(weft_proc.boot, weft_proc_on_event, &weft_proc.vci);
 }
 
-/* Appends the manager's sets that this process is in. Asks the manager only
+/* Appends the manager's sets that this process is in. Queries the manager only
  * after an event about sets. */
 static int record_manager_sets(struct weft_psets *psets)
 {
@@ -285,7 +285,8 @@ static enum kind pset_kind_of(
 	return app_set_find(session, name) ? KIND_APPLICATION : KIND_MANAGER;
 }
 
-/* Returns an error, and drops the group, if a member of the set has failed. */
+/* Returns an error, and releases the group, if a member of the set has failed.
+ */
 static int check_no_failed(const char *name, struct weft_group **group)
 {
 	int32_t rank = weft_failed_first(*group);
@@ -500,8 +501,8 @@ static int check_name(struct weft_session *session, const char *name)
 		WEFT_ERR_NAME, "process set \"%s\" exists already", name);
 }
 
-/* Inserts a set. Takes over the caller's reference on group, also after an
- * error. */
+/* Inserts a set. Consumes the caller's reference on group, also after an error.
+ */
 static int app_set_add(struct weft_session *session, const char *name,
 	struct weft_group *group)
 {

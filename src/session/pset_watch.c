@@ -18,9 +18,10 @@ struct notice {
 	char name[];
 };
 
-/* weft_pset_watch_set() creates and destroys it; the close of a session calls
- * that. If the function calls weft_pset_watch_set() itself, the watch is
- * destroyed after the function has returned (is_orphan). */
+/* The function that the program registered for a session. weft_pset_watch_set()
+ * creates and destroys the watch; closing the session destroys it too. If the
+ * function calls weft_pset_watch_set() itself, the watch is destroyed after the
+ * function has returned (is_orphan). */
 struct watch {
 	struct weft_link link;
 	struct weft_session *session;
@@ -28,8 +29,8 @@ struct watch {
 	struct weft_link notices;
 	uint32_t n_failed; /* failed processes that the function was called for
 			    */
-	bool is_running;   /* the thread runner is in its function */
-	bool is_orphan;	   /* removed from within its function */
+	bool is_running;   /* the thread runner is in the function */
+	bool is_orphan;	   /* removed by the function itself */
 	pthread_t runner;
 };
 
@@ -144,8 +145,9 @@ void weft_pset_watch_defined(
 	pthread_mutex_unlock(&watches.lock);
 }
 
-/* A watch that has notices, or was not called for all n_failed processes, and
- * whose function is not running; or NULL. The lock is held. */
+/* The first watch whose function must be called and is not running: the watch
+ * has notices, or its function was not called for all n_failed processes. NULL:
+ * none. The lock is held. */
 static struct watch *first_pending(uint32_t n_failed)
 {
 	weft_list_for_each(link, next, &watches.list)

@@ -54,8 +54,8 @@ static void session_on_event(const struct weft_boot_event *event)
 	weft_pset_watch_event(event);
 }
 
-/* Answers the launcher's question for the state of this process. Runs on a
- * thread of the process manager's library. */
+/* Answers the launcher's query for the state of this process. Runs on a thread
+ * of the process manager's library. */
 static void on_where(void)
 {
 	weft_liveness_answer(weft_proc.liveness, weft_state_describe);
@@ -91,7 +91,7 @@ int weft_session_open_vci(struct weft_vci *vci)
 	return 0;
 }
 
-/* Installs the handlers of all rooms when the default VCI opens. */
+/* Installs the message handlers of the library when the default VCI opens. */
 static int on_open(struct weft_vci *vci)
 {
 	int err = weft_session_open_vci(vci);
@@ -243,8 +243,8 @@ static bool children_drain(struct vci_children *c)
 }
 
 /* Destroys the children, newest first. A child that is not closed continues to
- * close without a session. A failed member is no error, because a finalize
- * needs nothing of it. A member that this process could never reach is an
+ * close without a session. A failed member is no error, because finalize does
+ * not need that member. A member that this process could never reach is an
  * error. */
 static int children_end(struct vci_children *c)
 {

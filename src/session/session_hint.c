@@ -39,7 +39,7 @@ static enum weft_thread_level read_level(const struct weft_info *requested)
 	return (enum weft_thread_level)level;
 }
 
-/* Appends a kind to a comma-separated list unless it is there. */
+/* Appends a kind to a comma-separated list, unless the list contains it. */
 static void add_kind(char *list, size_t len, const char *kind)
 {
 	size_t n = strlen(list), k = strlen(kind);

@@ -97,7 +97,7 @@ int weft_split_host(
 }
 
 /* The colour of the processes on the same object of a level; -1 if this process
- * does not run within one. */
+ * is not bound to one object. */
 static int64_t object_color(struct weft_comm *comm, int level)
 {
 	struct weft_group *group = NULL;
@@ -133,7 +133,7 @@ int weft_split_guided(struct weft_comm *comm, int32_t key,
 
 enum { LEVELS_MAX = 8 }; /* the node, and the levels of core/hardware.h */
 
-/* The name of a level as mpi_hw_resource_type has it; NULL at the end. */
+/* The value of mpi_hw_resource_type for a level; NULL after the last level. */
 static const char *level_name(int level)
 {
 	return level ? weft_hardware_name(level - 1) : "mpi_shared_memory";
@@ -149,8 +149,9 @@ static bool level_divides(
 	return false;
 }
 
-/* Gathers the colours of all members for each level, so that all choose the
- * same level. */
+/* Splits by the first level at which the members have different colours.
+ * Gathers the colours of all members, so that all members choose the same
+ * level. */
 static int split_by_first(struct weft_comm *comm, int32_t key,
 	struct weft_info *info, struct weft_comm **comm_out)
 {
@@ -209,7 +210,7 @@ int weft_split_resource(struct weft_comm *comm, int32_t key,
 	if (weft_hint_value(info, WEFT_HINT_PSET_NAME, name, sizeof(name)) < 0)
 		return weft_split_guided(comm, key, info, comm_out);
 	if (weft_hint_value(info, WEFT_HINT_HW_RESOURCE, NULL, 0) >= 0) {
-		err = weft_split_none(comm, comm_out); /* the others wait */
+		err = weft_split_none(comm, comm_out); /* other members wait */
 		return err ? err
 			   : weft_err_set(WEFT_ERR_INFO,
 				     "info has both mpi_pset_name and "

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spread: a communicator whose messages use several VCIs, chosen by their tags
  *
- * The communicator itself carries its share of the tags and all messages that
- * are not point to point. Each further VCI has a communicator over the same
- * members, without a handle, which is a child of the same session. The session
- * owns the VCIs and uses them for all communicators that it spreads. */
+ * The communicator itself is used for its share of the tags, and for all
+ * messages that are not point-to-point. For each further VCI, the library
+ * creates a communicator of the same members, without a handle, as a child of
+ * the same session. The session owns the VCIs, and all its spread communicators
+ * use them. */
 #include "session/spread.h"
 
 #include "base/err.h"
@@ -23,8 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The record of a member: in the first round the VCIs that it can provide, in
- * the second the communicators that it created. */
+/* The record of a member: in the first gather, the VCIs that the member can
+ * provide; in the second gather, the communicators that it created. */
 struct spread_offer {
 	uint64_t ctx; /* at rank 0: context id of the first communicator */
 	uint32_t n;   /* number, the communicator's own VCI included */
@@ -37,8 +38,8 @@ static uint32_t first_vci(const struct weft_session *session)
 	return session->vci == &weft_proc.vci ? 1 : 2;
 }
 
-/* Acquires VCIs until the session has n beside its own, or no more are left.
- * Returns their number, at most n. */
+/* Acquires VCIs until the session has n VCIs beside its own VCI, or no VCI is
+ * left. Returns their number, at most n. */
 static uint32_t acquire_vcis(struct weft_session *session, uint32_t n)
 {
 	struct weft_vci_hints hints = { 0 };
@@ -63,7 +64,7 @@ static bool has_no_any_tag(const struct weft_info *info)
 }
 
 /* Gathers the offers: sets offer->n to the smallest number of all members, and
- * offer->ctx to that of rank 0. */
+ * offer->ctx to the context id of rank 0. */
 static int agree_offer(struct weft_comm *comm, struct spread_offer *offer)
 {
 	struct spread_offer *all;
@@ -138,8 +139,8 @@ static void spread_free_from(struct weft_comm *comm, uint32_t n)
 	comm->n_spread = (uint8_t)(n > 1 ? n : 0);
 }
 
-/* Creates the communicators on further VCIs and frees those that not all
- * members could create. */
+/* Creates the communicators on further VCIs, and frees the communicators that
+ * some members could not create. */
 static int spread_all(struct weft_comm *comm, struct spread_offer *offer,
 	struct weft_vci_card *row)
 {
