@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* monitor: publishes where weft-top finds the state of this process */
+/* monitor: publishes the addresses at which weft-top reads the state of this
+ * process */
 #include "config.h"
 
 #include "watchdog/monitor.h"
@@ -65,7 +66,8 @@ void weft_monitor_open(void)
 	page->counters_closed = (uintptr_t)counters.closed;
 	page->comms = (uintptr_t)&weft_comms;
 	page->n_sessions = (uintptr_t)&weft_proc.n_sessions;
-	/* release: the page before its magic; weft-top checks it first */
+	/* release: the page is written before its magic, which weft-top checks
+	 * first */
 	atomic_store_explicit(
 		&page->magic, WEFT_MONITOR_MAGIC, memory_order_release);
 }

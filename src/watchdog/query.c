@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* query: queries the processes that a call waits for; their progress answers */
+/* query: queries the processes that a call waits for; progress answers queries
+ */
 #include "watchdog/query.h"
 
 #include "base/clock.h"
@@ -20,7 +21,7 @@ enum {
 
 static_assert((int)WEFT_WAIT_TEXT >= (int)WEFT_PROC_FOUND, "text of another");
 
-/* Written when the rooms open. */
+/* Written when VCIs open. */
 static weft_query_fn *answer_fns[WEFT_WIRE_NEED_END];
 
 void weft_query_set(enum weft_wire_need need, weft_query_fn *fn)
@@ -264,9 +265,9 @@ static void fail_silent(struct weft_vci *vci, struct weft_peer *peer,
 	weft_proc_on_silent(vci, o->proc, why);
 }
 
-/* The silence is the time since the first query without an answer, in steps of
- * a second or a quarter of the limit at most: the time in which this process
- * itself was stopped does not count. */
+/* The silence of a process is the time since the first query without an answer.
+ * A call adds at most a second, or a quarter of the limit, because the time in
+ * which this process itself was stopped must not count. */
 void weft_query_add_silence(struct weft_wait *wait, uint64_t passed_ns)
 {
 	uint64_t limit = (uint64_t)weft_knobs.fail_timeout * WEFT_NS_PER_S;
@@ -280,7 +281,7 @@ void weft_query_add_silence(struct weft_wait *wait, uint64_t passed_ns)
 		if (!o->is_asked || o->has_answered)
 			continue;
 		if (peer && peer->is_shm && !weft_pid_is_stopped(peer->pid))
-			o->silent_ns = 0; /* it computes */
+			o->silent_ns = 0; /* the peer runs */
 		else
 			o->silent_ns += weft_min(passed_ns, step);
 		if (o->silent_ns < limit)

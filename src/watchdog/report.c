@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* report: the warnings about a wait, and about a ring */
+/* report: the warnings about a wait, and about a cycle of waits (a ring) */
 #include "watchdog/report.h"
 
 #include "base/clock.h"
@@ -83,7 +83,8 @@ static void report_need(
 		more);
 }
 
-/* Reports many needs. Only the first one with a missing process has details. */
+/* Reports many needs. The report has details only of the first need with a
+ * missing process. */
 static void report_many(const struct weft_wait *wait, const char *call)
 {
 	const struct weft_wait_view *view = wait->view;
@@ -190,7 +191,8 @@ void weft_report_ring(
 				graph, steps[i], line, sizeof(line)));
 }
 
-/* Logs each line but the first, which begins with the number of processes. */
+/* Logs each line except the first line. Returns the number of processes with
+ * which the first line begins; *brief_out is the rest of that line. */
 static uint32_t log_steps(char *text, const char *id, char **brief_out)
 {
 	char *rest = NULL, *line = strtok_r(text, "\n", &rest);

@@ -20,7 +20,8 @@ enum {
 	ASK_MAX = 128,		 /* queried members of a communicator */
 };
 
-/* Allocated, because few waits take long enough to need one. */
+/* The state of a wait for requests. Allocated late, because few waits are long.
+ */
 struct weft_request_waiting {
 	struct weft_wait wait;
 	uint64_t begun_ns;
@@ -28,8 +29,8 @@ struct weft_request_waiting {
 	const char *caller; /* the OpenSHMEM procedure, or NULL */
 	const struct weft_request_loop *loop;
 	struct weft_vci *vci; /* VCI of a poll */
-	uint32_t idle_polls;  /* that of the VCI at the last poll */
-	bool was_asking;      /* at the last poll: arrivals may be answers */
+	uint32_t idle_polls;  /* of the VCI, at the last poll */
+	bool was_asking;      /* at the last poll: answers may arrive */
 };
 
 static void (*on_stuck)(struct weft_req *req, int err);
@@ -197,10 +198,10 @@ static void request_locate(
 
 /* ---- needs ---- */
 
-/* Needs of requests that are waited for together. */
+/* The arguments of the functions that add the needs of a wait. */
 struct asking {
 	struct weft_wait *wait;
-	uint16_t any; /* number of the clause of which one suffices; 0: all */
+	uint16_t any; /* clause of which one need suffices; 0: all needs */
 	bool is_one;  /* list only the first message of each request */
 };
 
@@ -451,7 +452,7 @@ static void request_needs(struct weft_wait *wait)
 		need_other(&a, loop->what);
 }
 
-/* A number that changes when data of the request moves. */
+/* A number that changes when data of the request is transferred. */
 static uint64_t pulse_of(const struct weft_req *whole)
 {
 	const struct weft_req *req;
@@ -624,10 +625,11 @@ void weft_request_wait(
 
 /* ---- polls ---- */
 
-/* The polling calls of this thread, from call to call until a message of the
- * program arrives through the VCI. They are in no graph. */
+/* The state of this thread's polling calls. It is kept between calls, until a
+ * message of the program arrives through the VCI. Polling calls are in no graph
+ * of waits. */
 static _Thread_local struct weft_request_waiting *polls;
-static pthread_key_t polls_key; /* frees it when the thread ends */
+static pthread_key_t polls_key; /* frees `polls` at the end of the thread */
 static pthread_once_t polls_once = PTHREAD_ONCE_INIT;
 
 static void polls_end(void *arg)

@@ -16,7 +16,7 @@
 
 enum {
 	SILENCE_MS = 1500, /* without an answer: a gatherer stops waiting */
-	HOLD_MS = 2000,	   /* longest time that open snapshots delay an end */
+	HOLD_MS = 2000,	   /* longest delay of an end by open snapshots */
 	OPEN_MAX = 1024,   /* open snapshots of other processes */
 	TEXT_MAX = 2400,   /* length of a verdict */
 };
@@ -242,7 +242,8 @@ static bool has_member_edge(const struct weft_wait *wait)
 }
 
 /* True if a process with a smaller number gathers a snapshot that includes this
- * wait. That snapshot contains all that one of this process would contain. */
+ * wait. That snapshot contains all processes that a snapshot of this process
+ * would contain. */
 static bool is_seen_by_first(uint64_t epoch)
 {
 	bool is = false;

@@ -22,8 +22,8 @@
 enum {
 	ROUNDS_PER_CHECK = 64, /* rounds between readings of the clock */
 	FRESH_MS = 200,	       /* edges are valid for this time */
-	PULSE_NS = 250000000,  /* between readings of the pulse */
-	QUERIES = 4,	       /* in WEFT_FAIL_TIMEOUT seconds, at least */
+	PULSE_NS = 250000000,  /* time between readings of the pulse */
+	QUERIES = 4,	       /* least number in WEFT_FAIL_TIMEOUT seconds */
 };
 
 static struct weft_wait_registry registry = { .waits = { &registry.waits,
@@ -46,7 +46,8 @@ void weft_wait_lock(void)
 {
 	weft_spin_acquire(&registry.spin);
 	wait_count_change();
-	/* the odd number before all changes; weft-top reads it after them */
+	/* the odd number is stored before all changes, so weft-top, which reads
+	 * it after them, detects an inconsistent copy */
 	atomic_thread_fence(memory_order_release);
 }
 
@@ -91,7 +92,7 @@ struct weft_wait *weft_wait_first(void)
 	return w;
 }
 
-/* True if one call has all waits, and no other thread can make a call. */
+/* True if all waits are of one call, and no other thread can make a call. */
 static bool wait_is_single_call(void)
 {
 	const struct weft_wait *first, *w;
@@ -165,7 +166,7 @@ static void copy_answers(
 	}
 }
 
-/* Fills in the call of a wait, without the missing processes. */
+/* Updates the facts of a wait, except the missing processes. */
 static void wait_fill_facts(struct weft_wait *wait)
 {
 	struct weft_wait_facts facts = { .peer = WEFT_WAIT_NONE,
@@ -212,8 +213,8 @@ static bool wait_is_waiting(const struct weft_wait_proc *o)
 	return o->has_answered && o->met != WEFT_WIRE_MET && o->epoch;
 }
 
-/* True if a process of the needs with this number may still meet one, or if
- * some of the processes were not queried. */
+/* True if a need of this clause may still be met: one of the processes does not
+ * wait, or some of the processes were not queried. */
 static bool is_live(const struct weft_wait_view *view, uint16_t any)
 {
 	uint32_t n_all = 0, n = 0;
@@ -249,8 +250,8 @@ static void add_edge(struct weft_wait *wait, const struct weft_need *need,
 	memcpy(edge->label, need->label, sizeof(edge->label) - 1);
 }
 
-/* Adds edges to the processes that wait themselves. The edges have clause any,
- * or each its own clause if any is 0. */
+/* Adds edges to the processes that wait themselves. All these edges have the
+ * clause any. If any is 0, each edge has a clause of its own. */
 static void collect_clause(struct weft_wait *wait, uint16_t any)
 {
 	const struct weft_wait_view *view = wait->view;
@@ -266,8 +267,8 @@ static void collect_clause(struct weft_wait *wait, uint16_t any)
 	}
 }
 
-/* Adds the edges that may prove something. Of the clauses that one process can
- * meet, only the first is added, if all of its processes wait. */
+/* Adds the edges that may prove a deadlock. Of the clauses that one process can
+ * meet, only the first is added, if all processes of that clause wait. */
 static void collect_edges(struct weft_wait *wait)
 {
 	const struct weft_wait_view *view = wait->view;
@@ -286,7 +287,7 @@ static bool wait_is_missing(const struct weft_wait_proc *o)
 	       !wait_is_waiting(o);
 }
 
-/* True if an entry before the one with this index counts for its process. */
+/* True if an earlier entry is already counted for the process of entry i. */
 static bool is_counted(const struct weft_wait_view *view, uint32_t i)
 {
 	for (uint32_t k = 0; k < i; k++)
@@ -296,8 +297,7 @@ static bool is_counted(const struct weft_wait_view *view, uint32_t i)
 	return false;
 }
 
-/* Counts the processes for which the wait waits, and which do not wait
- * themselves. */
+/* Counts the processes that the wait needs, and that do not wait themselves. */
 static uint32_t count_missing(
 	const struct weft_wait_view *view, uint64_t *first_out)
 {
@@ -380,8 +380,8 @@ static void wait_ask(struct weft_wait *wait, uint64_t now)
 	wait->has_asked_again = false;
 }
 
-/* True if all answers have arrived or are late. If they name further processes,
- * queries these and returns false. */
+/* True if all answers have arrived or are late. If the wait now needs further
+ * processes, queries these processes and returns false. */
 static bool has_answers(struct weft_wait *wait, uint64_t now)
 {
 	if (!weft_query_is_over(wait, now))
@@ -396,7 +396,8 @@ static bool has_answers(struct weft_wait *wait, uint64_t now)
 	return false;
 }
 
-/* Counts silence for WEFT_FAIL_TIMEOUT. True if queries are due for it. */
+/* Adds up the silence of processes for WEFT_FAIL_TIMEOUT. True if that requires
+ * a query now. */
 static bool check_silence(struct weft_wait *wait, uint64_t now)
 {
 	uint64_t limit = (uint64_t)weft_knobs.fail_timeout * WEFT_NS_PER_S;
@@ -410,8 +411,8 @@ static bool check_silence(struct weft_wait *wait, uint64_t now)
 	return now - weft_max(wait->asked_ns, wait->begun_ns) > limit / QUERIES;
 }
 
-/* Queries when it is due; reports and gathers after the answers have arrived.
- */
+/* Sends queries when they are due. After the answers have arrived, gathers the
+ * graph or reports the wait. */
 static void wait_check_due(struct weft_wait *wait, uint64_t now)
 {
 	bool is_due = weft_knobs.stall_warn && now >= wait->due_ns;
@@ -442,7 +443,7 @@ static void wait_check_due(struct weft_wait *wait, uint64_t now)
 	weft_resolve_round(wait, now);
 }
 
-/* Defers the report while data of the wait moves. */
+/* Defers the report while data of the wait is transferred. */
 static void wait_check_pulse(struct weft_wait *wait, uint64_t now)
 {
 	uint64_t pulse;

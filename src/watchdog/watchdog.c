@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* watchdog: installs the handlers of this room */
+/* watchdog: installs the message handlers of the watchdog */
 #include "watchdog/watchdog.h"
 
 #include "core/req.h"
