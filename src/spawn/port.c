@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* port: connect requests, accepted or refused
  *
- * The port's process answers a connect request: ACCEPTED when an accept takes
- * it, REFUSED when there is no such port or it is closed first. After an
- * ACCEPTED the communicator of the two, whose context id came with the connect
- * request, exists at the port's side. The connecting process may have withdrawn
- * the request by then, so it answers the ACCEPTED: CONFIRMED, or REFUSED. After
- * a REFUSED the accept takes the next request. */
+ * The process that opened the port answers a connect request. It sends REFUSED
+ * if the port does not exist, or is closed before an accept processes the
+ * request. Otherwise the accept creates the communicator of the two processes,
+ * and sends ACCEPTED. The connect request contains the context id of that
+ * communicator. The connecting process may have withdrawn the request in the
+ * meantime. So it answers ACCEPTED with CONFIRMED or REFUSED. After REFUSED,
+ * the accept processes the next request. */
 #include "spawn/port.h"
 
 #include "base/clock.h"
@@ -31,12 +32,12 @@
 
 enum {
 	SERVICE_MAX = 400,
-	CONNECT_REQUESTS_MAX = 4096, /* that wait at one port */
+	CONNECT_REQUESTS_MAX = 4096, /* pending at one port */
 	NAME_FIXED = 8 + 8,	     /* process, port */
 };
 
-/* A process asks to connect and waits. On the list of its port, then of those
- * that were accepted. */
+/* A connect request of another process. It is on the list of its port, and
+ * after ACCEPTED was sent on the list `accepted`. */
 struct connect_request {
 	struct weft_link link;
 	uint64_t proc;
@@ -44,7 +45,7 @@ struct connect_request {
 	uint32_t answer; /* to ACCEPTED: enum weft_wire_connect_kind, or 0 */
 };
 
-/* Made by weft_port_open, destroyed by weft_port_close. */
+/* Created by weft_port_open(), destroyed by weft_port_close(). */
 struct port {
 	struct weft_link link;
 	uint64_t id;
@@ -225,7 +226,8 @@ int weft_port_close(const char *name)
 
 /* ---- published ---- */
 
-/* No VCI's lock is held, because the manager may be slow. */
+/* These functions hold no VCI's lock while they call the process manager, which
+ * may be slow. */
 
 static int port_check_service(const char *service)
 {
@@ -324,8 +326,9 @@ static void on_withdraw(uint64_t proc, const struct weft_wire_connect *wire)
 	}
 }
 
-/* The port's process answers a connect request of ours. An ACCEPTED that
- * arrives too late is refused: the accept waits for an answer. */
+/* Handles the answer to a connect request of this process. If the request was
+ * withdrawn, ACCEPTED is answered with REFUSED, because the accept waits for an
+ * answer. */
 static void port_on_answer(uint64_t proc, const struct weft_wire_connect *wire)
 {
 	bool is_late = true;
@@ -346,7 +349,8 @@ static void port_on_answer(uint64_t proc, const struct weft_wire_connect *wire)
 				: WEFT_WIRE_CONNECT_CONFIRMED);
 }
 
-/* The connecting process answers an ACCEPTED of ours. */
+/* Handles the answer to an ACCEPTED of this process. False if this process
+ * waits for no such answer. */
 static bool on_confirm(uint64_t proc, const struct weft_wire_connect *wire)
 {
 	weft_list_for_each(link, next, &accepted)
@@ -402,7 +406,7 @@ void weft_port_listen(struct weft_vci *vci)
 
 /* ---- the two roots ---- */
 
-/* The communicator of the two. VCI's lock held. */
+/* Creates the communicator of the two roots. VCI's lock held. */
 static int make_pair(struct weft_comm *local, uint64_t porter, uint64_t guest,
 	uint64_t ctx, struct weft_comm **pair_out)
 {
@@ -493,7 +497,7 @@ static bool is_confirmed(struct connect_request *k, const char *what)
 	return k->answer == WEFT_WIRE_CONNECT_CONFIRMED;
 }
 
-/* Takes connect requests until one is confirmed. VCI's lock held. */
+/* Accepts connect requests until a request is confirmed. VCI's lock held. */
 static int accept_one(struct weft_comm *local, const char *name,
 	const char *job, struct weft_comm **pair_out)
 {
@@ -535,8 +539,8 @@ static int root_accept(struct weft_comm *local, const char *name,
 	return err;
 }
 
-/* Until there is an answer, its process or a member of local has failed, or the
- * time is over. */
+/* Waits for the answer. Returns an error if the process with the port or a
+ * member of local fails, or if no answer arrives until until_ns. */
 static int wait_answer(struct weft_vci *vci, const struct weft_comm *local,
 	const struct pending_connect *a, uint64_t until_ns)
 {
@@ -610,8 +614,8 @@ static int root_connect(struct weft_comm *local, const char *text,
 		!weft_proc_is_member(name.proc))
 		err = weft_err_set(WEFT_ERR_PORT, "there is no such process");
 	if (!err) {
-		weft_foreign_expect(); /* the other job numbers contexts alike
-					*/
+		/* the other job may use the same context ids */
+		weft_foreign_expect();
 		a.ctx = weft_proc_new_ctx(1);
 		err = request_connection(local, &name, timeout_s, &a);
 	}

@@ -41,7 +41,7 @@ static bool read_range(const char **at, struct range *r)
 	return r->step && (**at == ',' || !**at);
 }
 
-/* The largest of a range that is at most limit, or 0. */
+/* The largest number of a range that is at most limit; 0: none. */
 static int64_t most_of(const struct range *r, int64_t limit)
 {
 	int64_t most;
