@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* am_origin: active messages as the origin sends them, and their answers */
+/* am_origin: the origin's part of active messages: operations, the queue,
+ * answers */
 #include "am/am.h"
 
 #include "base/word.h"
@@ -124,7 +125,8 @@ void weft_am_forget(struct weft_am_channel *channel, int err, bool is_gone)
 
 /* --- the queue ------------------------------------------------------- */
 
-/* True if the fields that only RUNS sends are not needed. */
+/* True if the short head of a record is enough: the fields that only a head
+ * with RUNS contains are not needed. */
 static bool am_is_short(const struct weft_wire_am *rec)
 {
 	if (rec->n_runs > 1 || rec->at || rec->pos)
@@ -280,7 +282,8 @@ int weft_am_send(
 	return err ? err : weft_am_post_queue(channel);
 }
 
-/* Operations are listed in the order in which they began. */
+/* WEFT_AGAIN while an operation up to *number is pending. Operations are listed
+ * in the order in which they began. */
 static int am_try_answered(struct weft_am_channel *channel, void *arg)
 {
 	const uint64_t *number = arg;
@@ -302,7 +305,7 @@ int weft_am_wait(struct weft_am_channel *channel, const char *what)
 
 /* --- answers --------------------------------------------------------- */
 
-/* Stores the data of an answer. False: it does not fit the operation. */
+/* Stores the data of an answer. False: the data does not fit the operation. */
 static bool am_take_data(struct weft_am_op *op,
 	const struct weft_wire_am_reply *rec, const uint8_t *data)
 {

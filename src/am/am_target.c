@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* am_target: active messages as the target reads them, and its answers */
+/* am_target: the target's part of active messages: records, answers */
 #include "am/am.h"
 
 #include "base/word.h"
@@ -52,8 +52,8 @@ void weft_am_reply(struct weft_am_replies *replies, uint32_t id, uint64_t pos,
 
 /* --- records --------------------------------------------------------- */
 
-/* Bytes of all elements of a record, of `unit` bytes each. SIZE_MAX: more than
- * a message holds. */
+/* The length in bytes of all elements of a record, of `unit` bytes each.
+ * SIZE_MAX: longer than a message can be. */
 static size_t am_product(const struct weft_wire_am *rec, uint64_t unit)
 {
 	if (rec->n > WEFT_AM_MAX || rec->n_runs > WEFT_AM_MAX ||
