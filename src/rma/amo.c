@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* amo: atomics by the CPU
  *
- * The origin executes them on memory that is mapped here, the target on behalf
- * of far origins. They are never used together with the fabric's atomics. */
+ * The origin executes atomics on memory that is mapped in its process. The
+ * target executes the atomics of far origins. Atomics by the CPU and by the
+ * fabric are never mixed. */
 #include "rma/rma_priv.h"
 
 #include <string.h>
@@ -66,8 +67,8 @@ int weft_amo_apply(void *at, const struct weft_amo *amo, uint64_t *old_out)
 	return 0;
 }
 
-/* The word's address in this process. NULL if the PE is far, or if atomics are
- * the fabric's. */
+/* The word's address in this process. NULL if the PE is far, or if the fabric
+ * executes atomics. */
 static inline void *by_cpu(const void *sym, uint32_t pe)
 {
 	return weft_unlikely(weft_rma_own.has_fabric_amo)

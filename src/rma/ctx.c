@@ -23,7 +23,7 @@ static int rma_ctx_open_far(struct weft_rma_ctx *ctx)
 }
 
 /* The first endpoint stays open, and may still complete operations that a wait
- * abandoned. So their record stays as well. */
+ * abandoned. So the record of these operations stays as well. */
 static void due_destroy(
 	const struct weft_rma_ctx *ctx, struct weft_rma_due *due)
 {

@@ -7,8 +7,8 @@
  *
  * The descriptions of blocks are outside the heap, so a write beyond a block
  * cannot damage them. A map of the blocks in use detects foreign pointers.
- * Offsets depend on the sequence of calls only, so all PEs get the same ones.
- */
+ * Offsets depend only on the sequence of calls, so they are the same at all
+ * PEs. */
 #include "rma/heap.h"
 
 #include "base/bits.h"
@@ -172,7 +172,8 @@ size_t weft_heap_take(struct weft_heap *heap, size_t len, size_t align)
 	return at;
 }
 
-/* Joins a block with its successor, which disappears. */
+/* Joins a block with its successor, and frees the description of the successor.
+ */
 static void heap_join(
 	struct weft_heap_block *block, struct weft_heap_block *next)
 {
@@ -228,7 +229,8 @@ bool weft_heap_resize(struct weft_heap *heap, size_t at, size_t len)
 		take_from_bin(next);
 		heap_join(block, next);
 	}
-	/* if there is no memory to describe the rest, the block stays longer */
+	/* if no memory is left for the description of the rest, the block stays
+	 * longer */
 	heap_cut(heap, block, at + len);
 	heap->n_taken += block->len - old;
 	return true;

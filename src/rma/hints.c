@@ -3,8 +3,8 @@
  *
  * Hints change the flags of a context's operations, and which operations are
  * queued as active messages. A hint has an effect only if the fabric's plan has
- * a flag or a way for it. Hints of several starts add up. Each start reports
- * its own hints. */
+ * a flag or another method for it. The hints of several session starts of a
+ * context are combined. Each start reports only its own hints. */
 #include "rma/rma_priv.h"
 
 #include "base/knob.h"
@@ -13,7 +13,8 @@
 #include <string.h>
 
 enum {
-	/* active messages of a batch; the queue's length ends it earlier */
+	/* active messages of a batch, at most; a full queue ends a batch
+	 * earlier */
 	AM_WINDOW = 1024,
 	PUT = 1 << WEFT_CLASS_PUT,
 	AMO = 1 << WEFT_CLASS_AMO,
@@ -58,9 +59,9 @@ struct hints {
 
 /* The effect of one hint. */
 struct effect {
-	unsigned classes;    /* that it applies to; 0: no effect */
+	unsigned classes;    /* to which it applies; 0: no effect */
 	uint64_t flags;	     /* added to operations of these classes */
-	bool is_am;	     /* these are queued as active messages */
+	bool is_am;	     /* such operations are queued as active messages */
 	const char *how;     /* text before "for" and the classes */
 	const char *ignored; /* reason for no effect; or NULL */
 };
@@ -157,7 +158,8 @@ static void report_effect(const struct effect *e, const char *name,
 	report(arg, name, !e->ignored, how);
 }
 
-/* Computes the effect of all hints, and reports that of `fresh`. */
+/* Computes the effect of all hints, and reports the effect of the hints in
+ * `fresh`. */
 static void weigh(
 	struct hints *a, unsigned fresh, weft_rma_report_fn *report, void *arg)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* remote: accesses to far PEs
  *
- * Puts and gets are operations of the fabric. Atomics are as well if the fabric
- * has them. Otherwise they are active messages (rma_am.c), and the states of a
- * PE order the two ways to it behind a fence.
+ * Puts and gets are operations of the fabric. Atomics are operations of the
+ * fabric if the fabric supports atomics. Otherwise atomics are active messages
+ * (rma_am.c). The states of a PE then order the fabric operations and the
+ * active messages to this PE behind a fence.
  *
  * In a session, small operations may be posted with FI_MORE, or queued as
  * active messages. Over sockets each post is a system call, so small operations
@@ -82,7 +83,8 @@ static void due_on_done(struct weft_op *op, int err, size_t len)
 	due_end(weft_container_of(op, struct weft_rma_due, op), err);
 }
 
-/* NULL with an error described. */
+/* Allocates the record of pending operations on first use. NULL when out of
+ * memory. */
 static struct weft_rma_due *due_of(struct weft_rma_due **due)
 {
 	if (weft_unlikely(!*due)) {
@@ -97,8 +99,8 @@ static struct weft_rma_due *due_of(struct weft_rma_due **due)
 }
 
 /* Waits until all operations of *due are complete. If a PE has failed, the wait
- * abandons them, and *due goes to ctx->given_up: the fabric may still complete
- * them. */
+ * abandons the operations, and moves *due to ctx->given_up, because the fabric
+ * may still complete them. */
 static int due_wait(struct weft_rma_ctx *ctx, struct weft_rma_due **due,
 	const char *what, uint32_t pe)
 {
@@ -124,7 +126,7 @@ static int due_wait(struct weft_rma_ctx *ctx, struct weft_rma_due **due,
 }
 
 /* The first access to a PE's variables requests their key. Two contexts may
- * request it at the same time; the answers are equal. */
+ * request the key at the same time; the answers are equal. */
 static int find_data_key(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	struct weft_rma_remote *remote =
@@ -195,8 +197,8 @@ static int post_once(
 	return weft_rma_ep_amo(ep, &p->to, &p->amo, p->flags, op);
 }
 
-/* Retries a refused post. It ends its batch, so that the posts before it are
- * not delayed. */
+/* Retries a refused post. The post ends its batch, so that the earlier posts of
+ * the batch are not delayed. */
 static int post_again(
 	struct weft_rma_ctx *ctx, struct post *p, struct weft_op *op)
 {
@@ -216,8 +218,8 @@ static int post_again(
 }
 
 /* Posts an operation. If op is NULL, the operation has no completion. The
- * fabric may delay an operation with FI_MORE until one without it is posted, so
- * the last one of a batch has no FI_MORE. */
+ * fabric may delay an operation with FI_MORE until an operation without FI_MORE
+ * is posted, so the last operation of a batch has no FI_MORE. */
 static int post_op(struct weft_rma_ctx *ctx, struct post *p, struct weft_op *op)
 {
 	uint64_t batch = ctx->ep->domain->plan.batch_flags;
@@ -306,7 +308,7 @@ int weft_remote_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 	return err;
 }
 
-/* Orders a write behind an earlier fence. May add to its flags. */
+/* Orders a write behind an earlier fence. May add flags to the write. */
 static int before_writing(
 	struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *flags)
 {
@@ -332,8 +334,8 @@ static int before_writing(
 	return err;
 }
 
-/* A blocking get reads the data that was written before a fence. Without the
- * flush a read may overtake writes and active messages. */
+/* Orders a blocking get behind an earlier fence. Without the flush, the read
+ * could overtake writes and active messages. */
 static int before_reading(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	uint8_t state = ctx->states[pe];
@@ -347,7 +349,7 @@ static int before_reading(struct weft_rma_ctx *ctx, uint32_t pe)
 }
 
 /* Marks a PE's operations as fenced. Later stores to a local PE do not check
- * that mark, so the fabric's atomics at it are flushed. */
+ * that mark, so the fabric's atomics at a local PE are flushed here. */
 static int fence_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	uint8_t state = ctx->states[pe];
@@ -375,7 +377,7 @@ static int start_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 	return err ? err : am_err;
 }
 
-/* Takes the error of an operation that failed after its call. */
+/* Returns and clears the error of an operation that failed after its call. */
 static int take_late_error(struct weft_rma_ctx *ctx)
 {
 	int err = ctx->err ? ctx->err : ctx->ep->err;
@@ -401,7 +403,7 @@ int weft_remote_fence(struct weft_rma_ctx *ctx)
 
 		err = err ? err : one;
 	}
-	/* a program that never calls quiet gets errors from fences */
+	/* for a program that never calls quiet, fences return errors */
 	if (++ctx->n_fences % FENCES_PER_POLL == 0)
 		weft_rma_ep_poll(ctx->ep);
 	if (!err)
@@ -459,10 +461,10 @@ static bool uses_am(const struct weft_rma_ctx *ctx, enum weft_rma_class class)
 	return ctx->am_classes & 1u << class;
 }
 
-/* Sends a small operation. It is queued in a session with BUNDLE, if it is
- * non-blocking, and in a burst; otherwise it is posted. The first operation
- * after a quiet requests its own answer, so that a put and a quiet are one
- * message each way. */
+/* Sends a small operation. The operation is queued in a session with BUNDLE, if
+ * it is non-blocking, or in a burst. Otherwise it is posted. The first
+ * operation after a quiet requests its own answer, so that a put and a quiet
+ * need one message in each direction. */
 static int am_small(struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
 	bool is_queued = uses_am(ctx, a->class) || a->is_nbi || is_burst(ctx);
@@ -477,9 +479,9 @@ static int am_fetch(struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 			 : weft_rma_am_call(ctx, a, "an atomic at");
 }
 
-/* True for a small put that is sent as an active message. Outside of BUNDLE it
- * does not overtake earlier writes, even without a fence: programs expect this
- * order over sockets. */
+/* True for a small put that is sent as an active message. Without BUNDLE, the
+ * put does not overtake earlier writes, even without a fence, because programs
+ * expect this order over sockets. */
 static bool prefers_am(
 	const struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
@@ -500,9 +502,9 @@ static bool is_am_word(
 
 /* --- put and get --------------------------------------------------------- */
 
-/* Posts an access in pieces of at most plan.rma_max_len bytes. With is_waited
- * it waits for each piece. Otherwise the pieces are counted in *due, or have no
- * completion if due is NULL. */
+/* Posts an access in pieces of at most plan.rma_max_len bytes. If is_waited is
+ * set, the call waits for each piece. Otherwise the pieces are counted in *due,
+ * or have no completion if due is NULL. */
 static int post_pieces(struct weft_rma_ctx *ctx, struct post *p, bool is_waited,
 	struct weft_rma_due **due)
 {
@@ -522,7 +524,7 @@ static int post_pieces(struct weft_rma_ctx *ctx, struct post *p, bool is_waited,
 }
 
 /* The fabric copies the data of a short put. The source of a long put must stay
- * unchanged until it completes, so a blocking put waits for that. */
+ * unchanged until it completes, so a blocking put waits for the completion. */
 static int fabric_put(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
 	uint64_t flags)
 {
@@ -625,7 +627,8 @@ static void on_fetched(struct weft_op *op, int err, size_t len)
 	free(pending);
 }
 
-/* Posts a non-blocking fetch. Its operands stay until it completes. */
+/* Posts a non-blocking fetch. Its operands stay allocated until the fetch
+ * completes. */
 static int post_fetch_later(
 	struct weft_rma_ctx *ctx, struct post *p, const struct weft_amo *amo)
 {
@@ -673,7 +676,8 @@ static int remote_fetch(
 
 /* --- put with signal ----------------------------------------------------- */
 
-/* Data first, signal second: a target that reads the signal reads the data. */
+/* Writes the data first and the signal second, so that a target that reads the
+ * signal also reads the data. */
 static int remote_put_signal(
 	struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The record that a PE publishes to the others. */
+/* The record that a PE publishes to the other PEs. */
 struct record {
 	uint64_t owner;	 /* of the two files: weft_share_owner() */
 	int32_t heap_fd; /* -1: cannot be mapped */
@@ -101,8 +101,8 @@ static int open_own(size_t heap_len, uint32_t n_pes, struct record *record)
 
 /* --- spans of the other PEs ----------------------------------------------- */
 
-/* Returns the same result at every PE. Variables are symmetric only if all PEs
- * have the same length of them. */
+/* Returns the same result at every PE. Variables are symmetric only if their
+ * length is the same at all PEs. */
 static int rma_compare(const struct record *all, uint32_t n_pes)
 {
 	for (uint32_t i = 0; i < n_pes; i++)
@@ -246,8 +246,8 @@ static int add_remote(uint32_t pe, const struct bc *bc)
 		bc->name_len, &remote->addr);
 }
 
-/* Some PE is far for another: all PEs open a fabric and exchange addresses and
- * keys. On success all PEs are ready. */
+/* Called at all PEs if any PE is far from another PE. All PEs open a fabric and
+ * exchange addresses and keys. On success all PEs are ready. */
 static int rma_open_far(uint32_t n_pes)
 {
 	struct weft_rma_own *own = &weft_rma_own;

@@ -2,9 +2,10 @@
 /* rma_am: accesses to symmetric memory as active messages
  *
  * Atomics at far PEs are active messages if the fabric has no atomics. Small
- * puts are active messages where one message for many puts is cheaper. src/am
- * encodes, posts and answers them. A context creates a channel for each PE that
- * it sends active messages to. The context's lock guards its channels. */
+ * puts are active messages if one message for many puts is cheaper. src/am
+ * encodes, posts and answers active messages. A context creates a channel for
+ * each PE that it sends active messages to. The context's lock guards its
+ * channels. */
 #include "rma/rma_priv.h"
 
 #include "base/log.h"
@@ -54,7 +55,8 @@ static int am_atomic(
 	return weft_amo_apply(place, &amo, old_out);
 }
 
-/* Registers the program's variables on the first request: it may pin pages. */
+/* Registers the program's variables on the first request, not earlier, because
+ * the registration may pin pages. */
 static int expose_data(uint64_t *key_out)
 {
 	struct weft_rma_region *data = &weft_rma.data;
@@ -82,7 +84,7 @@ static void am_answer(struct weft_am_replies *replies,
 		weft_am_reply(replies, rec->id, 0, err, value, len);
 }
 
-/* Carries out one record. False: the record is malformed. */
+/* Executes one record. False: the record is malformed. */
 static bool am_carry_out(struct weft_am_replies *replies,
 	const struct weft_wire_am *rec, const uint8_t *data, size_t len)
 {
@@ -226,7 +228,7 @@ void weft_rma_am_close(void)
 	weft_map_fini(&weft_rma_own.am.due);
 }
 
-/* NULL with an error described. */
+/* The channel to a PE, created on first use; NULL when out of memory. */
 static struct weft_rma_channel *channel_to(
 	struct weft_rma_ctx *ctx, uint32_t pe)
 {
@@ -359,8 +361,7 @@ static void rma_op_release(struct weft_am_op *op)
 	free(op);
 }
 
-/* Begins an operation that waits for an answer. NULL with an error described.
- */
+/* Begins an operation that waits for an answer. NULL when out of memory. */
 static struct weft_am_op *rma_op_begin(
 	struct weft_am_channel *channel, const struct weft_rma_access *a)
 {

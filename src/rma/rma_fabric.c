@@ -9,9 +9,8 @@
 
 #include <pthread.h>
 
-/* lock may be acquired with a VCI's lock held. No lock is acquired with it
- * held.
- */
+/* `lock` may be acquired while a VCI's lock is held. No other lock is acquired
+ * while `lock` is held. */
 static struct {
 	pthread_mutex_t lock;
 	struct weft_rma_domain *domain;
@@ -23,7 +22,7 @@ static struct {
 } fabric = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 enum {
-	SKIP = 16, /* rounds without a poll after an expensive empty one */
+	SKIP = 16,	 /* rounds without a poll after a costly empty poll */
 	LATE_POLLS = 64, /* at most, to receive errors after a flush */
 };
 
@@ -38,14 +37,15 @@ static void rma_fabric_poll(struct weft_progress_hook *hook)
 		fabric.skip--;
 		return;
 	}
-	/* the default context uses the first endpoint; the holder of its lock
-	 * polls it */
+	/* the default context uses the first endpoint; the thread that holds
+	 * the lock of this context polls the endpoint */
 	if (ctx && !weft_spin_try_acquire(&ctx->lock))
 		return;
 	n = weft_rma_ep_poll(weft_rma_domain_ep(fabric.domain));
 	if (ctx)
 		weft_spin_release(&ctx->lock);
-	/* only short rounds are skipped: with shared memory and spinning */
+	/* polls are skipped only if rounds are short: with shared memory and
+	 * spinning */
 	if (n == 0 && weft_proc.vci.shm && weft_proc.max_spin &&
 		fabric.domain->plan.poll_ns > WEFT_POLL_CHEAP_NS)
 		fabric.skip = SKIP;

@@ -4,8 +4,9 @@
  *
  * Most fabrics need the target's CPU for an access. Each round of progress of
  * this process polls the endpoint that peers access (rma_fabric.c). After a
- * millisecond without a round, the progress thread polls it. That thread starts
- * no operation, but posts deferred operations once a millisecond. */
+ * millisecond without a round, the progress thread polls that endpoint. The
+ * progress thread starts no operation, but posts deferred operations once a
+ * millisecond. */
 #include "rma/rma_priv.h"
 
 #include "base/log.h"
@@ -14,8 +15,9 @@
 #include "transport/progress_thread.h"
 #include "transport/sleep.h"
 
-/* Posts the deferred operations of all contexts that are free: peers may wait
- * for them. Only the thread of a private context may use that context. */
+/* Posts the deferred operations of all contexts that no thread uses, because
+ * peers may wait for these operations. Only the thread of a private context may
+ * use that context. */
 void weft_rma_release(void)
 {
 	struct weft_rma_own *own = &weft_rma_own;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rma_wait: ends waits for operations and for memory
  *
- * A wait ends with an error if its PE has failed, and warns once if it takes
- * long. The process manager reports failures to any thread that makes progress.
- * A wait for several PEs, or for any PE, ends a second after some PE has
- * failed, because the other PEs may still end it. */
+ * A wait ends with an error if its PE has failed. A long wait causes one
+ * warning. The process manager reports failures to any thread that makes
+ * progress. A wait for several PEs, or for any PE, ends a second after some PE
+ * has failed, because the other PEs may still complete the wait. */
 #include "rma/rma_priv.h"
 
 #include "base/clock.h"
@@ -23,7 +23,7 @@ enum {
 	/* time for other PEs to end a wait, and for the manager to report a
 	 * failure after the fabric */
 	GRACE_NS = 1000000000,
-	PATIENCE = 6, /* times WEFT_STALL_WARN, in spite of progress */
+	PATIENCE = 6, /* times WEFT_STALL_WARN, for a wait with progress */
 	SHOWN = 4,    /* failed PEs in a message, at most */
 };
 
@@ -78,8 +78,8 @@ int weft_rma_wait_failed(const char *what, uint32_t pe)
 		"%s PE %u cannot end: that PE is gone", what, pe);
 }
 
-/* Waits up to GRACE_NS until the manager reports a failure, because the fabric
- * may report it earlier. */
+/* Waits up to GRACE_NS until the process manager reports a failure, because the
+ * fabric may report the failure earlier. */
 static void wait_for_news(char *failed, size_t len)
 {
 	struct weft_vci *vci = &weft_proc.vci;
@@ -122,7 +122,7 @@ bool weft_rma_wait_is_time(struct weft_rma_wait *wait, uint64_t *now_out)
 	return true;
 }
 
-/* Publishes the wait for processes that query this one. */
+/* Publishes the wait for processes that query this process. */
 static void note(const struct weft_rma_wait *wait, uint64_t now)
 {
 	char text[WEFT_WAIT_TEXT];
