@@ -50,8 +50,8 @@ static inline size_t weft_round_up(size_t n, size_t step)
 #define WEFT_CPU_PAUSE ""
 #endif
 
-/* Marks a spin loop for the processor, which then does not speculate on loads
- * that the awaited store would invalidate. */
+/* Marks a spin loop. The processor then does not speculate on loads that the
+ * awaited store would invalidate. */
 static inline void weft_cpu_pause(void)
 {
 	__asm__ volatile(WEFT_CPU_PAUSE ::: "memory");
@@ -63,8 +63,9 @@ static inline void weft_cpu_pause(void)
 static inline void weft_prefetch_write(const void *line)
 {
 #if defined(__x86_64__)
-	/* gcc emits the instruction only for processors that are named by an
-	 * option; others execute it as a no-operation */
+	/* as assembly, because gcc emits the instruction only for processors
+	 * that an option names; other processors execute it as a no-operation
+	 */
 	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
 #else
 	__builtin_prefetch(line, 1);
@@ -96,7 +97,7 @@ static inline size_t weft_pow2_up(size_t n)
 	return n <= 1 ? 1 : (size_t)1 << (64 - __builtin_clzl(n - 1));
 }
 
-/* A good 64-bit mixing function, for hash tables. Not for secrets. */
+/* Mixes the bits of a number, for hash tables. Not cryptographic. */
 static inline uint64_t weft_mix(uint64_t x)
 {
 	x ^= x >> 32;

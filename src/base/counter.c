@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* counter: sums over the objects that count, and their printed form */
+/* counter: adds the counters of all objects, and prints the sums */
 #include "base/counter.h"
 
 #include "base/bits.h"

@@ -4,9 +4,9 @@
  * base/counter.def lists the counters. An object that counts embeds a struct
  * weft_counters and increments its fields under the object's own lock: a plain
  * addition. Several objects may count for one VCI (its rings, its fabric, its
- * rails); a reader gets their sum. When an object closes, its values stay in
- * the sum, so that counters never go down while the process lives. A LEVEL of a
- * closed object is gone. */
+ * rails); a reader reads their sum. When an object closes, its values stay in
+ * the sum, so that counters never go down while the process lives. A counter of
+ * class LEVEL is an exception: the value of a closed object is dropped. */
 #ifndef WEFT_COUNTER_H
 #define WEFT_COUNTER_H
 
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 enum {
-	WEFT_COUNTER_PROCESS = 16, /* below it: the number of a VCI */
+	WEFT_COUNTER_PROCESS = 16, /* smaller values are numbers of VCIs */
 	WEFT_COUNTER_OWNERS
 };
 
@@ -75,15 +75,16 @@ void weft_counters_close(struct weft_counters *counters);
 size_t weft_counter_count(void);
 const struct weft_counter_desc *weft_counter_desc(size_t i);
 
-/* The same for the counters that objects of other rooms have as fields. NULL
- * from the first i that does not exist. */
+/* As weft_counter_desc(), for the lines OBJECT_COUNTER of counter.def. NULL if
+ * i is not less than the number of such lines. */
 const struct weft_counter_desc *weft_object_counter_desc(size_t i);
 
 /* The sum of counter i over the objects of an owner, open and closed. An
  * increment that happens concurrently may be missing. Any thread. */
 uint64_t weft_counter_read(size_t i, uint8_t owner);
 
-/* Where the counters are, for a reader of this process's memory. */
+/* Addresses of the counters, for a process that reads the memory of this
+ * process. */
 struct weft_counters_root {
 	const struct weft_link *open; /* head of the list of open counters */
 	/* [WEFT_COUNTER_OWNERS][weft_counter_count()]: sums of closed ones */
@@ -99,7 +100,7 @@ uint64_t weft_counter_total(size_t i);
 void weft_counters_print_one(
 	const char *owner, const struct weft_counters *counters);
 
-/* Prints the sums of all owners in this way. */
+/* Prints the sums of each owner in this form. */
 void weft_counters_print(void);
 
 #endif

@@ -22,7 +22,7 @@ enum weft_event {
 	WEFT_EVENT_END,
 };
 
-enum { WEFT_EVENT_ELEMENTS = 4 }; /* of one event, at most */
+enum { WEFT_EVENT_ELEMENTS = 4 }; /* most elements of one event */
 
 struct weft_event_desc {
 	const char *name;
@@ -56,11 +56,11 @@ static inline bool weft_event_is_wanted(enum weft_event event)
 			     1);
 }
 
-/* NULL from the first i that does not exist. */
+/* NULL if i is not less than the number of events. */
 const struct weft_event_desc *weft_event_desc(size_t i);
 
-/* Installs the function that delivers events. Bit e of wanted: it delivers
- * event e. Any thread, one at a time. */
+/* Installs the function that delivers events. Bit e of wanted: the function
+ * delivers event e. Any thread may call, but only one at a time. */
 void weft_event_install(weft_event_fn *deliver, uint32_t wanted);
 
 /* Delivers a wanted event on this thread; for weft_event_raise(). */

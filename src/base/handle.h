@@ -53,7 +53,7 @@ struct weft_table {
 	enum weft_kind kind;
 	/* private to handle.c and the inline look-up */
 	_Atomic(char *) chunk[WEFT_TABLE_CHUNKS];
-	struct weft_spin spin; /* guards what follows */
+	struct weft_spin spin; /* guards the fields below */
 	uint32_t n_used;       /* indices that were ever allocated */
 	uint32_t n_live;
 	uint32_t free_head; /* index + 1 of the first free object, 0: none */

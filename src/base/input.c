@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* input: opens a file that the user names, unless open() would wait */
+/* input: opens a file that the user names, without a wait for a writer */
 #include "base/input.h"
 
 #include <errno.h>

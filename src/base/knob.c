@@ -28,8 +28,8 @@ struct weft_knobs weft_knobs = {
 static bool knobs_read;
 static char *knob_folder;
 
-/* Texts that knobs have or had. They are never freed, because any thread may
- * still read one. */
+/* Current and former values of knobs. They are never freed, because any thread
+ * may still read one. */
 static struct knob_text {
 	struct knob_text *next;
 	char text[];
@@ -139,7 +139,8 @@ static void knob_refuse(struct weft_knob_desc *desc, const char *text,
 			desc->name, text, desc->values, desc->def);
 }
 
-/* The stored text that equals this one; NULL if out of memory. */
+/* Returns the stored copy of a text. Stores a copy if there is none. NULL if
+ * out of memory. */
 static const char *keep_text(const char *text)
 {
 	struct knob_text *kept = knob_texts;
@@ -157,7 +158,7 @@ static const char *keep_text(const char *text)
 	return kept->text;
 }
 
-/* Gives a knob a value, which is in the list or in the range. */
+/* Sets a knob. WEFT_ERR_ARG if the value is not in its list or range. */
 static int knob_assign(size_t i, const char *text)
 {
 	const struct knob_range *range = &ranges[i];

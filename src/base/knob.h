@@ -21,7 +21,7 @@ struct weft_knobs {
 
 extern struct weft_knobs weft_knobs;
 
-/* Where the value of a knob came from. */
+/* The source of a knob's value. */
 enum weft_knob_source { WEFT_KNOB_DEFAULT, WEFT_KNOB_ENV, WEFT_KNOB_REFUSED };
 
 /* One knob as the tools, the manual page and the tool interface show it. */
@@ -38,17 +38,17 @@ struct weft_knob_desc {
 };
 
 /* Reads the environment; later calls do nothing. An invalid value is refused
- * with one warning, and the default is used. A WEFT_ variable that is no knob
- * causes one warning with the nearest name. Not thread safe: the first open
- * calls it under its lock. */
+ * with one warning, and the default is used. A WEFT_ variable that is not a
+ * knob causes one warning with the nearest name. Not thread safe: the caller
+ * serialises the calls. */
 void weft_knob_load(void);
 
 size_t weft_knob_count(void);
 const struct weft_knob_desc *weft_knob_desc(size_t i);
 
-/* Gives knob i a value, as text. WEFT_ERR_ARG, without description, if the
- * value is not one of the list or not in the range. Not thread safe, as above;
- * other threads may read the knob meanwhile. */
+/* Sets knob i to a value in text form. WEFT_ERR_ARG, without description, if
+ * the value is not in the list or range of the knob. Only one thread may call
+ * at a time. Other threads may read the knob meanwhile. */
 int weft_knob_set(size_t i, const char *text);
 
 /* The limits and the current value of a number. */
@@ -73,7 +73,8 @@ static inline bool weft_knob_is_on(const char *value)
 const char *weft_knob_getenv(const char *name);
 
 /* The current directory at the first weft_knob_load(). File names in variables
- * are relative to it, because the program may change its own. NULL: unknown. */
+ * are relative to it, because the program may change its current directory.
+ * NULL: unknown. */
 const char *weft_knob_folder(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lock: the real lock, and the one change from single- to multi-threaded */
+/* lock: the atomic lock, and the change from single- to multi-threaded */
 #include "base/lock.h"
 
 #include <linux/membarrier.h>
@@ -10,8 +10,9 @@ enum { SPINS_BEFORE_YIELD = 64 };
 
 atomic_bool weft_lock_mt;
 
-/* Registers early: once the process has a second thread, such as that of the
- * PMIx client, this call lasts tens of milliseconds. */
+/* Registers for membarrier() before the process has a second thread, such as
+ * that of the PMIx client. Later, the registration would take tens of
+ * milliseconds. */
 static void __attribute__((constructor)) lock_register(void)
 {
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,

@@ -5,15 +5,15 @@
  * struct weft_lock: a process starts single-threaded (weft_lock_is_mt() is
  * false). Acquiring the lock is then one plain store and two loads. The first
  * session that is granted MPI_THREAD_MULTIPLE calls weft_lock_enable_mt(),
- * which makes every such lock real for the rest of the process. The change is
- * safe while another thread is inside the library. After membarrier(), each
- * thread that acquires a lock sees the flag; it waits through `is_biased` for
- * the thread that acquired the lock earlier.
+ * which makes every such lock real, that is atomic, until the process ends. The
+ * change is safe while another thread is inside the library. After
+ * membarrier(), each thread that acquires a lock sees the flag. The thread then
+ * waits until `is_biased` is 0, so an earlier holder has released the lock.
  *
- * Use it only for data that the caller's thread level already protects: VCIs
- * and the objects that they progress. Data that MPI lets any thread use at any
- * time (handle tables, sessions, info) is guarded by struct weft_spin or a
- * pthread mutex, which are always real.
+ * Use struct weft_lock only for data that the caller's thread level already
+ * protects: VCIs and the objects that they progress. Data that MPI lets any
+ * thread use at any time (handle tables, sessions, info) is guarded by struct
+ * weft_spin or a pthread mutex, which are always real.
  *
  * Lock order, outermost first. A thread that holds a lock does not acquire one
  * with a lower number:

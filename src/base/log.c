@@ -63,5 +63,5 @@ void weft_log_write(
 	n = weft_plain(line, sizeof(line) - 1);
 	line[n++] = '\n';
 	if (write(STDERR_FILENO, line, n) < 0)
-		return; /* standard error is gone */
+		return; /* standard error is closed: the line is lost */
 }

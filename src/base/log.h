@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* log: levels and one line format
  *
- * A line is `weft LEVEL host:pid[rank] ID text` on standard error. `error`:
- * cannot continue as asked. `warn`: continues degraded. `info`: at most a
- * screen per process. `debug`: per object. `trace`: per message. Each warn and
- * error carries a stable id such as NET-NOPROV and names the knob or command
- * that would change it. Control characters in the text become \xNN.
- * WEFT_LOG chooses the level (default warn). */
+ * A line is `weft LEVEL host:pid[rank] ID text` on standard error. `error`: the
+ * library cannot do the operation. `warn`: the library continues, but degraded.
+ * `info`: at most a screen of lines per process. `debug`: lines per object.
+ * `trace`: lines per message. Each warn and error carries a stable id such as
+ * NET-NOPROV and names the knob or command that would change it. Control
+ * characters in the text become \xNN. WEFT_LOG chooses the level (default
+ * warn). */
 #ifndef WEFT_LOG_H
 #define WEFT_LOG_H
 

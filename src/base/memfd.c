@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A file of /dev/shm, with its space: the file system may be small, and a
- * process that writes beyond its end gets SIGBUS. */
+/* Opens an unnamed file in /dev/shm and allocates its storage. Without storage,
+ * a store to the mapped file raises SIGBUS when the file system is full. */
 static int open_file(unsigned flags, size_t len)
 {
 	int fd = open("/dev/shm",

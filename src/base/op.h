@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* op: the header of every operation that is posted to a transport
  *
- * The owner embeds it, sets `done`, and must not free or reuse it until `done`
- * has been called. That happens exactly once, from weft_progress() or from
- * within the post. Meanwhile `scratch` belongs to the provider (libfabric's
- * FI_CONTEXT2). It is first, so that the address of the op is the address of
- * the context. */
+ * The owner embeds a struct weft_op and sets `done`. The owner must not free or
+ * reuse the op until `done` has been called. weft_progress() or the posting
+ * function calls `done` exactly once. Until then, `scratch` belongs to the
+ * provider (libfabric's FI_CONTEXT2). `scratch` is the first field, so that the
+ * address of the op is the address of the context. */
 #ifndef WEFT_OP_H
 #define WEFT_OP_H
 

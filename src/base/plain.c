@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In longer UTF-8 characters, bytes 0x80 to 0x9f are harmless. */
+/* True if c is a control character. Bytes 0x80 to 0x9f are controls alone or
+ * after 0xc2; in other UTF-8 characters they are not. */
 static bool is_control(unsigned char before, unsigned char c)
 {
 	return c < 0x20 || c == 0x7f ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* suggest: "did you mean" */
+/* suggest: the edit distance of two words, for "did you mean" */
 #ifndef WEFT_SUGGEST_H
 #define WEFT_SUGGEST_H
 

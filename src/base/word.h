@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* One case of a switch over the length, which returns; order is that of the
- * atomic operation. */
+/* Stores or loads the word atomically and returns from the function, if len is
+ * the size of the type and the word is aligned. */
 #define WEFT_WORD_STORE_(type)                                          \
 	if (len == sizeof(type) && (uintptr_t)to % sizeof(type) == 0) { \
 		type word_;                                             \

@@ -9,23 +9,23 @@
 #include <time.h>
 
 enum {
-	YIELDS_PER_TIMING = 8, /* while none was costly */
+	YIELDS_PER_TIMING = 8, /* yields per timed one if none is costly */
 	COSTLY_NS = 1000000,
-	COSTLY_YIELDS = 3, /* before weft_yield() refuses */
-	CHEAP_YIELDS = 16, /* in a row, which end the costly state */
+	COSTLY_YIELDS = 3, /* costly yields before weft_yield() refuses */
+	CHEAP_YIELDS = 16, /* so many without a costly one reset n_costly */
 	REFUSE_NS = 100000000,
 	REFUSE_DOUBLINGS = 4,
 	SLEEP_MIN_NS = 31250, /* five doublings make a millisecond */
 	SLEEP_DOUBLINGS = 5,
 	SLEEPS_OF_ONE_LENGTH = 8,
-	YIELDS = 1000, /* of one wait, before weft_yield_wait() sleeps */
+	YIELDS = 1000, /* yields of one wait before weft_yield_wait() sleeps */
 };
 
 static _Thread_local struct {
 	uint32_t n_untimed; /* how many of the next yields are not timed */
-	uint32_t n_costly;  /* with fewer than CHEAP_YIELDS in between */
-	uint32_t n_cheap;   /* since the last costly one */
-	uint64_t until_ns; /* until when weft_yield() refuses; 0: it does not */
+	uint32_t n_costly;  /* costly yields, see CHEAP_YIELDS */
+	uint32_t n_cheap;   /* cheap yields since the last costly one */
+	uint64_t until_ns; /* weft_yield() refuses until this time; 0: yields */
 } yields;
 
 static void yield_count_costly(uint64_t now)
