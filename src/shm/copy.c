@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* copy: process_vm_readv and process_vm_writev, repeated until all is copied */
+/* copy: repeats process_vm_readv() or process_vm_writev() until all bytes are
+ * copied */
 #include "shm/copy.h"
 
 #include "base/err.h"
@@ -30,8 +31,8 @@ void weft_copy_permit(void)
 	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 
-/* Fills in the runs that are left, at most COPY_IOV, from byte *skip of run
- * *at; *n_out is 0 at the end. */
+/* Sets part to the next runs to copy, at most COPY_IOV, from byte *skip of run
+ * *at on. *n_out is their number, 0 after the last run. */
 static void runs_left(struct iovec *part, const struct iovec *runs, size_t n,
 	size_t *at, size_t *skip, size_t *n_out)
 {

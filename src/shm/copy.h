@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* copy: single copy out of another process's memory */
+/* copy: copies directly between this process's memory and another's */
 #ifndef WEFT_COPY_H
 #define WEFT_COPY_H
 
@@ -17,9 +17,10 @@ bool weft_copy_can_read(const struct weft_shm_bc *bc);
 void weft_copy_permit(void);
 
 /* Copies len bytes from addr in process pid into the local runs, which have len
- * bytes in all. May wait for a page of that process: no lock may be held that
- * other threads need. 0; WEFT_ERR_PEER if the process has ended;
- * WEFT_ERR_ACCESS if the kernel no longer permits it; or WEFT_ERR_OTHER. */
+ * bytes in all. May wait for a page of that process, so the caller must not
+ * hold a lock that other threads need. 0; WEFT_ERR_PEER if the process has
+ * ended; WEFT_ERR_ACCESS if the kernel no longer permits it; or WEFT_ERR_OTHER.
+ */
 int weft_copy_read(pid_t pid, const struct iovec *local, size_t n_local,
 	uint64_t addr, size_t len);
 

@@ -9,24 +9,24 @@
  * - up to WEFT_RING_INLINE bytes of payload. The shortest payloads are in the
  *   first cache line of the slot.
  *
- * A longer payload is in the buffer. Reader and writer compute its place from
+ * A longer payload is in the buffer. Reader and writer compute its offset from
  * the lengths of the earlier payloads. The reader recognises a new slot by the
  * sequence number. So an idle poll reads one cache line, which stays in the
  * reader's cache. From time to time the reader publishes its position, which
  * frees space.
  *
- * The ring back is the ring in the opposite direction. A slot also has the
- * number of slots that its writer has read from the ring back. If that number
- * shows that all messages were read, the writer of the ring back continues at
- * the start of its buffer, whose lines both processes still have in their
- * caches. A long payload in a large buffer continues at the present place: a
- * store to a line in the reader's own cache waits for that cache, and is four
- * times as fast if the line has left it.
+ * The ring back is the ring in the opposite direction. A slot also has a count
+ * of the slots that its writer has read from the ring back. If all messages of
+ * the ring back were read, its writer writes the next payload at the start of
+ * its buffer, whose lines both processes still have in their caches. A long
+ * payload in a large buffer is an exception: it is written at the next offset.
+ * A store to a line in the reader's cache waits for that cache. The store is
+ * four times as fast if the line has left that cache.
  *
  * If a writer reads no message between two messages that it writes, it will
  * probably write more. So it prefetches the lines of the next messages.
  *
- * Neither side is thread safe: the VCI's lock guards each. */
+ * Neither side is thread safe: the VCI's lock guards it. */
 #ifndef WEFT_RING_H
 #define WEFT_RING_H
 
@@ -47,7 +47,7 @@ enum {
 	WEFT_RING_SLOTS = 128,
 	WEFT_RING_FETCH = 1024, /* bytes of a payload to prefetch, at most */
 	WEFT_RING_AHEAD = 4,	/* a writer prefetches the lines of the message
-				   that many messages later */
+				 * this many messages later */
 	WEFT_RING_LARGE = 512 << 10, /* bytes of a buffer that exceeds caches */
 };
 
@@ -60,7 +60,7 @@ enum { WEFT_RING_REWOUND = 1 << 8, WEFT_RING_LEN_SHIFT = 9 };
 
 struct weft_ring_slot {
 	_Atomic uint32_t word;
-	uint32_t n_back; /* slots that the writer has read of the ring back */
+	uint32_t n_back; /* slots that the writer has read from the ring back */
 	uint8_t head[WEFT_RING_HEAD];
 	uint8_t inl[WEFT_RING_INLINE];
 };
@@ -72,13 +72,13 @@ struct weft_ring {
 	/* written by the writer, once */
 	_Alignas(WEFT_CACHE_LINE) uint64_t writer_proc;
 	uint64_t writer_cookie;
-	/* seldom written: the reader or the writer sleeps */
+	/* seldom written: the flags of a reader or a writer that sleeps */
 	_Atomic uint32_t is_reader_asleep;
 	_Atomic uint32_t is_writer_asleep; /* until the ring has space */
 	struct weft_wakeup_at writer_wakeup;
-	/* a long copy of which both processes copy pieces: the number of the
-	 * copy in the upper half, the number of claimed pieces in the lower
-	 * half; 0: no copy is open */
+	/* the state of a long copy of which both processes copy pieces. Upper
+	 * half: the number of the copy. Lower half: how many pieces are
+	 * claimed. 0: no copy is open */
 	_Atomic uint64_t claims;
 	/* written by the reader: slots read, and bytes of the buffer freed */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t n_read;
@@ -100,7 +100,7 @@ struct weft_ring_tx {
 	uint32_t rewound;  /* REWOUND flag of the reserved message */
 	uint32_t n_back;   /* n_back of the last message */
 	bool knows_wakeup; /* the writer has tried to open the wakeup */
-	int wakeup;	   /* of the reader; -1: none */
+	int wakeup;	   /* descriptor of the reader's wakeup; -1: none */
 	struct weft_wakeup_at wakeup_at; /* of the reader */
 	bool stores_past; /* payloads are stored past the caches */
 	void *map;	  /* mapping to unmap */
@@ -114,14 +114,14 @@ struct weft_ring_rx {
 	uint64_t n_published;
 	uint64_t pos;
 	uint64_t buf_len;
-	uint32_t n_back; /* in the last slot read */
+	uint32_t n_back; /* n_back of the last slot read */
 	bool is_broken;	 /* invalid content was reported */
-	int wakeup;	 /* of the writer; -1: not opened */
+	int wakeup;	 /* descriptor of the writer's wakeup; -1: not opened */
 	void *owner;	 /* the upper room's record of the writer */
 };
 
-/* The place of a payload of len bytes at or after pos. A payload never wraps.
- */
+/* The offset of a payload of len bytes: the first one from pos on at which the
+ * payload does not wrap. */
 static inline uint64_t weft_ring_place(
 	uint64_t pos, uint64_t len, uint64_t buf_len)
 {
@@ -130,9 +130,9 @@ static inline uint64_t weft_ring_place(
 	return len <= room ? pos : pos + room;
 }
 
-/* Reserves a place for a message with len bytes of payload. NULL if the ring is
- * full. len is at most buf_len / 2 and below 8 MiB. The reader does not read
- * the message before weft_ring_commit(), which must be the next call. */
+/* Reserves a slot, and len bytes for the payload of the message. NULL if the
+ * ring is full. len is at most buf_len / 2 and below 8 MiB. The reader does not
+ * read the message before weft_ring_commit(), which must be the next call. */
 static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 {
 	struct weft_ring_slot *slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* seg: create a segment, map a ring of another process, poll the own rings
+/* seg: creates a segment, maps a ring of another process, polls this process's
+ * rings
  *
  * Layout: the header, then n_writers rings. Each ring begins at a multiple of
  * 64 KiB, which every page size divides, so that a writer maps only its own
@@ -43,7 +44,7 @@ struct seg_header {
 	/* each writer stores a different value each time it attaches; the owner
 	 * searches for new writers when the value changes */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t last_writer;
-	_Atomic uint8_t has_writer[]; /* by place */
+	_Atomic uint8_t has_writer[]; /* by index of the ring */
 };
 
 /* Created by weft_shm_open, destroyed by weft_shm_close; used under the
@@ -61,7 +62,7 @@ struct weft_shm {
 	uint64_t ring_len;
 	uint64_t seen; /* of header->last_writer */
 	uint32_t n_active;
-	struct weft_ring_rx *active; /* n_active, room for n_writers */
+	struct weft_ring_rx *active; /* n_active, space for n_writers */
 };
 
 static size_t ring_bytes(uint64_t buf_len)
@@ -159,8 +160,8 @@ void weft_shm_set_wakeup(struct weft_shm *shm, const struct weft_wakeup *wakeup,
 
 void weft_shm_watch(struct weft_shm *shm)
 {
-	/* ordered before the poll that follows by weft_wakeup_fence(), which
-	 * pairs with the compiler's fence in weft_ring_commit */
+	/* weft_wakeup_fence() orders these stores before the following poll,
+	 * and pairs with the compiler fence in weft_ring_commit */
 	for (uint32_t i = 0; i < shm->n_active; i++)
 		atomic_store_explicit(&shm->active[i].ring->is_reader_asleep, 1,
 			memory_order_relaxed);
@@ -292,7 +293,7 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 	}
 	close(fd);
 	if (header.sleeps_long)
-		weft_ring_wake_reader(tx); /* the owner does not watch it yet */
+		weft_ring_wake_reader(tx); /* not watched by the owner yet */
 	return 0;
 fail_close:
 	err = weft_err_set(errno == EPROTO ? WEFT_ERR_PEER : WEFT_ERR_ACCESS,
@@ -395,10 +396,11 @@ static int poll_ring(struct weft_shm *shm, struct weft_ring_rx *rx)
 		weft_ring_next(rx, len);
 		n++;
 	}
-	has_room = n || rx->n != rx->n_published; /* read by an earlier call */
+	has_room = n || rx->n != rx->n_published; /* or read before */
 	if (n < POLL_BATCH && rx->n != rx->n_published)
 		weft_ring_publish(rx);
-	/* as in weft_ring_commit; the flag is set by weft_ring_watch */
+	/* a compiler fence suffices, as in weft_ring_commit; weft_ring_watch
+	 * sets the flag */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (has_room &&
 		weft_unlikely(atomic_load_explicit(

@@ -16,8 +16,8 @@
 
 struct weft_shm;
 
-/* The part of the business card that another process needs to write to this
- * process. */
+/* The part of the business card that another process needs to attach to the
+ * segment. */
 struct weft_shm_bc {
 	int32_t pid;
 	int32_t fd;
@@ -30,9 +30,10 @@ struct weft_shm_bc {
 
 /* Called for each message that arrived through a ring. rx->owner is NULL at
  * first and belongs to the callee. rx->ring->writer_proc and writer_cookie name
- * the writer; the callee checks them. All arguments are lent. The callee must
- * not advance the ring. If the content of the ring is invalid, the function is
- * called once with head NULL, and the ring is not read any more. */
+ * the writer; the callee checks them. All arguments are valid only during the
+ * call. The callee must not advance the ring. If the content of the ring is
+ * invalid, the function is called once with head NULL, and the ring is not read
+ * again. */
 typedef void weft_shm_recv_fn(void *arg, struct weft_ring_rx *rx,
 	const void *head, const void *payload, size_t len);
 
@@ -52,7 +53,8 @@ void weft_shm_set_wakeup(struct weft_shm *shm, const struct weft_wakeup *wakeup,
 	bool sleeps_long);
 
 /* Requests that writers signal the owner's wakeup once. Called before the owner
- * sleeps. The owner must then call weft_wakeup_fence() and poll once more. */
+ * sleeps. After this call, the owner must call weft_wakeup_fence() and poll
+ * once more. */
 void weft_shm_watch(struct weft_shm *shm);
 
 /* Maps ring `index` of the segment on a business card and announces the writer
@@ -73,8 +75,8 @@ void weft_ring_watch(struct weft_ring_tx *tx);
 
 void weft_ring_detach(struct weft_ring_tx *tx);
 
-/* Reads all rings that have a writer, a bounded number of messages each.
- * Returns the number of messages. */
+/* Reads a bounded number of messages from each ring that has a writer. Returns
+ * the number of messages. */
 int weft_shm_poll(struct weft_shm *shm);
 
 #endif

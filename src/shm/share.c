@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* share: create, map, and move the program's own data into shared memory
+/* share: creates and maps shared memory, and moves the program's data into it
  *
- * The move is one mmap over the old pages, after their content was written to
- * the file. Some system calls are made by number: through the C library's
- * functions, sanitizers would treat the pages as new memory.
+ * To move the data, the library writes the pages to a file and maps the file
+ * over them with one mmap. Some system calls are made by number: through the C
+ * library's functions, sanitizers would treat the pages as new memory.
  *
  * A child of fork() must not share the program's variables, so it makes a
  * private copy before fork() returns in it. The parent waits inside fork()
  * until the copy is complete; otherwise the child would see later stores of the
- * parent. A pipe reports the end of the copy: it closes when the child has
- * copied, or has died. After vfork and posix_spawn the child shares all memory
- * until exec anyway. */
+ * parent. A pipe reports the end of the copy: the child's end closes when the
+ * child has copied or has died. After vfork and posix_spawn, the child makes no
+ * copy, because it shares all memory with the parent until exec. */
 #include "shm/share.h"
 
 #include "base/bits.h"
@@ -45,7 +45,7 @@ static struct {
 	int pipe[2];
 } moved = { .lock = PTHREAD_MUTEX_INITIALIZER, .pipe = { -1, -1 } };
 
-/* The value of weft_share_owner(), which takes about 20 us of system calls. */
+/* Caches the value of weft_share_owner(): the system calls take about 20 us. */
 static _Atomic uint64_t share_own;
 
 static size_t page_len(void)
@@ -150,8 +150,8 @@ static bool is_open_to_others(void)
 	return !geteuid() || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
 }
 
-/* The kernel does not let a process open descriptors of one that has more
- * capabilities. */
+/* The permitted capabilities. The kernel does not permit a process to open
+ * descriptors of a process with more capabilities. */
 static uint64_t capabilities(void)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3,
@@ -364,7 +364,7 @@ static void make_private(void)
 	if (copy == -1 || syscall(SYS_mremap, copy, data->len, data->len,
 				  (long)(MREMAP_MAYMOVE | MREMAP_FIXED),
 				  data->base) == -1)
-		_exit(127); /* it would write to the parent's variables */
+		_exit(127); /* the child would write to the parent's data */
 }
 
 static void after_fork_in_child(void)

@@ -67,7 +67,8 @@ int weft_wakeup_find(const struct weft_wakeup_at *at)
 		(int)copy.fd);
 	if (stat(path, &st) || !S_ISFIFO(st.st_mode) || st.st_ino != copy.ino)
 		return -1;
-	/* open for reading too: no SIGPIPE when the owner has ended */
+	/* also for reading, so that a write raises no SIGPIPE when the owner
+	 * has ended */
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return -1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* write: data into memory that another process reads */
+/* write: writes data into memory that another process reads */
 #include "shm/write.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
 
-/* Whole lines, each with one store. */
+/* Writes whole cache lines, each with one store past the caches. */
 static void write_lines(char *to, const char *from, size_t n_lines)
 {
 	for (; n_lines; n_lines--) {

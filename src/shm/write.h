@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* write: data into memory that another process reads
+/* write: writes data into memory that another process reads
  *
  * A store to a cache line that another core has read waits until that core has
  * invalidated the line. Between cores that share no cache, this takes several
- * times as long as the reader needs to read the line. So for such readers, long
- * data is stored past the caches. The store does not wait, but the reader must
- * read the data from memory. The writer chooses once for each reader. */
+ * times as long as the read of the line. So long data for a reader on such a
+ * core is stored past the caches. The store then does not wait, but the reader
+ * must read the data from memory. The writer chooses once for each reader. */
 #ifndef WEFT_WRITE_H
 #define WEFT_WRITE_H
 
