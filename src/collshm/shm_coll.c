@@ -11,15 +11,16 @@
 #include <string.h>
 
 enum {
-	SPINS = 100,		 /* polls without progress on messages */
-	CALLS_PER_ROUND = 32,	 /* collectives without a wait, then progress */
-	REFRESH_AFTER = 1 << 30, /* rounds, see refresh_reached() */
+	SPINS = 100,	      /* polls before wait_slowly() */
+	CALLS_PER_ROUND = 32, /* collectives between calls of weft_progress() */
+	REFRESH_AFTER = 1 << 30,       /* rounds, see refresh_reached() */
 	NO_KIND = WEFT_COLL_WORD_KIND, /* not a collective */
 };
 
 /* ---- sequence numbers ---- */
 
-/* Serial numbers: the distance is below 2^31. */
+/* True if round a is before round b. The numbers wrap, so their distance must
+ * be below 2^31. */
 static bool is_before(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) < 0;
@@ -49,8 +50,9 @@ static uint32_t last_start(const struct weft_coll_shm *shm, int32_t rank)
 	return last;
 }
 
-/* A member that never waits never reads the other members' starts. Refresh
- * `reached` so often that the comparison in is_before() stays valid. */
+/* Sets `reached` from the starts of all members. A member that never waits does
+ * not read these starts otherwise. The comparison in is_before() needs a recent
+ * `reached`. */
 static __attribute__((noinline)) void refresh_reached(struct weft_coll_shm *shm)
 {
 	uint32_t reached = last_start(shm, shm->me);
@@ -64,8 +66,8 @@ static __attribute__((noinline)) void refresh_reached(struct weft_coll_shm *shm)
 	shm->reached = reached;
 }
 
-/* Publishes the begin of a round: what this member read in earlier rounds may
- * be overwritten. */
+/* Publishes that this member has begun a round. Then the other members may
+ * overwrite their data of earlier rounds. */
 static void shm_coll_start(
 	struct weft_coll_shm *shm, uint32_t number, uint64_t word)
 {
@@ -131,8 +133,8 @@ static struct weft_coll_area *area_of(const struct weft_coll_round *r)
 	return &r->shm->areas[r->len > r->shm->short_max];
 }
 
-/* Rounds since the last use of any of these parts. After 2^32 rounds the
- * number wraps, and a part seems younger than it is, which is safe. */
+/* Rounds since the last use of any of these parts. After 2^32 rounds the number
+ * wraps, and the computed age of a part is too small, which is safe. */
 static uint32_t age_of(const struct weft_coll_area *area, uint32_t number,
 	uint32_t part, uint32_t n_parts)
 {
@@ -144,10 +146,11 @@ static uint32_t age_of(const struct weft_coll_area *area, uint32_t number,
 	return age;
 }
 
-/* Chooses the parts of the area for the next data. In a small area, takes the
- * uppermost parts that were last used before round last_all: all members have
- * read them. So few parts are in use. In a large area, or if there are no such
- * parts, takes the parts below the last ones. */
+/* Chooses the parts of the area for the next data. All members have read the
+ * parts that were last used before round last_all. In a small area, the
+ * function chooses the uppermost such parts, so that few parts are in use. In a
+ * large area, or if there are no such parts, the function chooses the parts
+ * below the last data. */
 static uint32_t next_parts(const struct weft_coll_round *r,
 	const struct weft_coll_area *area, uint32_t n_parts)
 {
@@ -163,7 +166,7 @@ static uint32_t next_parts(const struct weft_coll_round *r,
 
 /* Short data lies within one part, below the previous data. A hardware
  * prefetcher reads ahead upwards, so it does not fetch the lines that are
- * written next. Longer data has whole parts. */
+ * written next. Longer data uses whole parts. */
 static void shm_coll_place(struct weft_coll_round *r)
 {
 	struct weft_coll_area *area = area_of(r);
@@ -329,7 +332,7 @@ static bool coll_is_missing(const void *arg, int32_t rank)
 	return false;
 }
 
-/* Why a wait can never end; 0: it may end. */
+/* The error because of which a wait can never end; 0: the wait may end. */
 static int shm_coll_wait_error(const struct shm_wait *a)
 {
 	struct weft_comm *comm = a->r->comm;
@@ -405,7 +408,8 @@ void weft_coll_wait_slow(struct weft_coll_round *r, int32_t rank)
 	shm_coll_wait(&a);
 }
 
-/* Waits until every member has begun a round, and notes how far they are. */
+/* Waits until every member has begun round `number`. Sets `reached` to the last
+ * round that all members have begun. */
 static __attribute__((noinline)) void wait_reached(
 	struct weft_coll_round *r, uint32_t number)
 {
@@ -437,12 +441,12 @@ void weft_coll_wait_space(struct weft_coll_round *r)
 
 	if (r->len > WEFT_COLL_INLINE) {
 		before = area_of(r)->before;
-		/* rounds that no slot holds any more are complete */
+		/* a round whose slot has been reused is complete */
 		if (r->number - before < shm->n_slots)
 			until = before + 1;
 	}
-	/* if a wait is needed, waits until half of the slots or parts are free,
-	 * so that the next rounds need no wait */
+	/* a wait continues until half of the slots or parts are free, so that
+	 * the next rounds need no wait */
 	if (weft_unlikely(is_before(shm->reached, until)))
 		wait_reached(r, until + (r->number - until) / 2);
 }
@@ -459,7 +463,7 @@ int weft_coll_round_end(struct weft_coll_round *r)
 	if (r->has_published)
 		return err;
 	r->err = 0;
-	weft_coll_wait_space(r); /* unless that fails too */
+	weft_coll_wait_space(r); /* may also fail */
 	r->err = err;
 	publish_error(r);
 	return err;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shm_coll: blocking collectives in a shared segment
  *
- * The members of a communicator that are on one node map one segment; places
- * count them. A member writes only its own part: slots, an area for data that
- * does not fit into a slot, and the rounds that it has begun. README.md has the
- * layout and the invariants.
+ * The members of a communicator that are on one node map one segment. A place
+ * is the number of a member in the segment. A member writes only its own part:
+ * its slots, its areas for data that does not fit into a slot, and the rounds
+ * that it has begun. README.md has the layout and the invariants.
  *
- * Only the calling thread accesses the private fields here: calls on one
- * communicator are made one after the other. */
+ * Private fields need no lock, because calls on one communicator do not
+ * overlap. */
 #ifndef WEFT_SHM_COLL_H
 #define WEFT_SHM_COLL_H
 
@@ -23,7 +23,7 @@ enum {
 	WEFT_COLL_INLINE = 56,
 	WEFT_COLL_AHEAD = 2, /* slots to prefetch */
 	WEFT_COLL_SHORT_MAX =
-		8192, /* data that is not cut; a part of the area */
+		8192, /* longest data that is not cut; a part of the area */
 	WEFT_COLL_SHORT_LEN = 8 * WEFT_COLL_SHORT_MAX,
 	WEFT_COLL_PART_LEN = 16384, /* of the area for long data, or of all */
 	WEFT_COLL_LONG_MAX = 4 * WEFT_COLL_PART_LEN, /* of one round */
@@ -47,15 +47,18 @@ _Static_assert(sizeof(struct weft_coll_slot) == WEFT_CACHE_LINE, "one line");
 
 /* In shared memory: the part that one member writes and the others read. */
 struct weft_coll_member {
-	/* words of the last rounds that it has begun: round s at s % 8 */
+	/* words of the last rounds that the member has begun: round s at s % 8
+	 */
 	_Alignas(2 * WEFT_CACHE_LINE) _Atomic uint64_t starts[WEFT_COLL_STARTS];
-	/* of the slot whose word has WEFT_COLL_WORD_ERR */
+	/* the error of the round whose slot has WEFT_COLL_WORD_ERR in its word
+	 */
 	_Alignas(WEFT_CACHE_LINE) int32_t err;
 	char text[WEFT_COLL_TEXT];
 	_Alignas(WEFT_CACHE_LINE) struct weft_coll_slot slots[WEFT_COLL_SLOTS];
 };
 
-/* The lower half of a word; the upper half is the number plus 1. */
+/* The lower half of a word. The upper half is the number of the round plus 1.
+ */
 enum {
 	WEFT_COLL_WORD_KIND = 15,
 	WEFT_COLL_WORD_ERR = 16,      /* the member failed: no data */
@@ -68,13 +71,14 @@ enum {
 struct weft_coll_area {
 	uint32_t base, part_len, n_parts; /* of a member's areas */
 	uint32_t at;			  /* offset of the last data */
-	/* the last round that used each part; and the last round that used
-	 * the current part before it was reused */
+	/* used: the last round that used each part. before: the last round that
+	 * used the current parts before the current data */
 	uint32_t used[WEFT_COLL_PARTS_MAX], before;
-	bool is_large; /* its lines leave the writer's cache */
+	bool is_large; /* exceeds the writer's cache */
 };
 
-/* A range of lengths that use the segment; `to` is -1 in unused entries. */
+/* A range of lengths of data that uses the segment; `to` is -1 in unused
+ * entries. */
 struct weft_coll_lens {
 	int32_t from, to;
 };
@@ -89,9 +93,9 @@ struct weft_coll_shm {
 	uint32_t short_max;		/* longest data in areas[0] */
 	uint32_t last_all;    /* last round in which all members read all */
 	uint32_t n_slots;     /* in use: a power of two */
-	const int32_t *ranks; /* by place; NULL: places are ranks */
+	const int32_t *ranks; /* rank of each place; NULL: places are ranks */
 	int32_t n, me;
-	bool is_whole; /* all members of the communicator are here */
+	bool is_whole; /* all members of the communicator use this segment */
 	bool shares_cores;
 	/* lens[1]: of operations that are not commutative */
 	struct weft_coll_lens lens[2][WEFT_COLL_N][WEFT_COLL_LENS];
@@ -107,10 +111,10 @@ struct weft_coll_round {
 	uint64_t word;
 	uint32_t number;
 	enum weft_coll_kind kind;
-	size_t len;	    /* bytes of data, the same at all members */
-	size_t skip;	    /* bytes of each span in earlier pieces */
-	uint32_t at;	    /* offset in each member's areas */
-	bool is_all;	    /* every member reads every other one */
+	size_t len;  /* bytes of data, the same at all members */
+	size_t skip; /* bytes of each span that earlier pieces contained */
+	uint32_t at; /* offset in each member's areas */
+	bool is_all; /* every member reads every other one */
 	bool has_published; /* this member's slot is written */
 	int err;
 };
@@ -136,12 +140,12 @@ static inline uint8_t *weft_coll_data_of(
 	if (r->len <= WEFT_COLL_INLINE)
 		return slot->data;
 	at = r->at;
-	/* The compiler must not derive the address from slot->at: the
-	 * processor is to fetch the data before the slot has arrived. */
+	/* The compiler must not derive the address from slot->at. Otherwise the
+	 * processor could not load the data before it has loaded the slot. */
 	__asm__("" : "+r"(at));
 	if (weft_likely(rank == r->shm->me || slot->at == at))
 		return areas + at;
-	/* stays in the segment, whatever the other process wrote */
+	/* the address is in the segment for any value of slot->at */
 	return areas + slot->at % r->shm->areas_len;
 }
 
@@ -157,8 +161,9 @@ static inline bool weft_coll_has_published(
 void weft_coll_round_begin(struct weft_coll_round *r,
 	const struct weft_coll *args, enum weft_coll_kind kind, size_t len);
 
-/* Wait until this member may write its slot and its data; until member `rank`
- * (a place) has published its slot. Both return immediately after an error. */
+/* The first function waits until this member may write its slot and its data.
+ * The second waits until the member at place `rank` has published its slot.
+ * Both return immediately if the round has an error. */
 void weft_coll_wait_space(struct weft_coll_round *r);
 void weft_coll_wait_slow(struct weft_coll_round *r, int32_t rank);
 
@@ -168,8 +173,8 @@ static inline void weft_coll_wait(struct weft_coll_round *r, int32_t rank)
 		weft_coll_wait_slow(r, rank);
 }
 
-/* A root publishes round after round without waiting: prefetch the line that it
- * writes soon. */
+/* Prefetches the line of a later slot, because a root publishes successive
+ * rounds without a wait. */
 static inline void weft_coll_fetch_ahead(const struct weft_coll_round *r)
 {
 	const uint32_t number = r->number + WEFT_COLL_AHEAD;
@@ -186,7 +191,8 @@ static inline void weft_coll_publish(struct weft_coll_round *r)
 	if (weft_unlikely(r->err))
 		return;
 	r->has_published = true;
-	/* together with the word, as others may be polling the line */
+	/* stored directly before the word, because other members may poll the
+	 * line */
 	if (r->len > WEFT_COLL_INLINE)
 		slot->at = r->at;
 	/* pairs with the acquire in weft_coll_has_published */
@@ -205,7 +211,7 @@ static inline int32_t weft_shm_coll_rank(
 	return shm->ranks ? shm->ranks[place] : place;
 }
 
-/* The longest data of a collective in the segment, counted as in the rules. */
+/* The longest data of a collective in the segment; bytes, as in the rules. */
 static inline int64_t weft_coll_segment_max(enum weft_coll_kind kind)
 {
 	return kind == WEFT_COLL_REDUCE_SCATTER ? WEFT_COLL_LONG_MAX : 1 << 20;
@@ -220,13 +226,14 @@ struct weft_coll_layout {
 
 /* The file of a node's segment, as its leader publishes it. */
 struct weft_coll_offer {
-	uint64_t owner; /* 0: there is none */
+	uint64_t owner; /* 0: no file */
 	int32_t fd;
 	uint32_t reserved;
 };
 
-/* The length of a member's area for long data that this process prefers, if a
- * node has at most `most` members; and the nearest valid length. */
+/* The first function returns the length of a member's area for long data that
+ * this process prefers, if a node has at most `most` members. The second
+ * returns the nearest valid length. */
 uint32_t weft_shm_coll_long_len(int32_t most);
 uint32_t weft_shm_coll_valid_len(uint32_t len);
 
@@ -243,12 +250,12 @@ bool weft_shm_coll_map(struct weft_comm *comm,
 void weft_shm_coll_unmap(struct weft_comm *comm);
 
 /* Runs a collective of a communicator with a segment. WEFT_AGAIN: this
- * collective does not use the segment, and does so at no member. No lock held.
- */
+ * collective uses the segment at no member. No lock held. */
 int weft_shm_coll_try(enum weft_coll_kind kind, const struct weft_coll *args);
 
 /* The same for the part of a collective within the node; root and blocks count
- * places. An error `err` of an earlier part is published to the others. */
+ * places. An error `err` of an earlier part is published to the other members.
+ */
 int weft_shm_coll_part(
 	enum weft_coll_kind kind, const struct weft_coll *args, int err);
 
@@ -257,8 +264,9 @@ int weft_shm_coll_part(
 void weft_shm_coll_note_messages(
 	struct weft_comm *comm, uint32_t number, enum weft_coll_kind kind);
 
-/* A rank that runs this collective in the segment, not by messages, and its
- * kind; -1 if there is none. VCI's lock held. */
+/* Finds a member that runs the collective with this number in the segment, not
+ * by messages. Returns its rank and the kind of the collective; -1 if there is
+ * none. VCI's lock held. */
 int32_t weft_shm_coll_find_other(const struct weft_comm *comm, uint32_t number,
 	enum weft_coll_kind *kind_out);
 

@@ -23,8 +23,8 @@ static size_t shm_areas_at(int32_t n)
 	return weft_round_up((size_t)n * sizeof(struct weft_coll_member), 4096);
 }
 
-/* A wrong offset in a slot may lead a reader beyond the last area: allow for
- * the longest data. */
+/* The length of a segment. After the last area, there is space for the longest
+ * data, because a reader may use a wrong offset from a slot. */
 static size_t shm_len(const struct weft_coll_layout *layout)
 {
 	const size_t areas_len = WEFT_COLL_SHORT_LEN + layout->long_len;
@@ -33,7 +33,7 @@ static size_t shm_len(const struct weft_coll_layout *layout)
 	       WEFT_COLL_LONG_MAX;
 }
 
-/* Whole parts between the limits. */
+/* Rounds down to whole parts, between the limits. */
 uint32_t weft_shm_coll_valid_len(uint32_t len)
 {
 	len = weft_min(len, (uint32_t)WEFT_COLL_LONG_MOST);
@@ -41,8 +41,8 @@ uint32_t weft_shm_coll_valid_len(uint32_t len)
 	return len & ~(uint32_t)(WEFT_COLL_PART_LEN - 1);
 }
 
-/* A large area takes memory as it is used, for each communicator; so only the
- * first segments of a process have one. */
+/* Memory of a large area is allocated as it is used, for each communicator. To
+ * limit this memory, only the first segments of a process have a large area. */
 uint32_t weft_shm_coll_long_len(int32_t most)
 {
 	if (!weft_proc.node.has_own_cache ||
@@ -52,7 +52,7 @@ uint32_t weft_shm_coll_long_len(int32_t most)
 	return weft_shm_coll_valid_len(ALL_LONG / (uint32_t)most);
 }
 
-/* Whether this process wants a segment and may have one more. */
+/* True if this process uses segments and may create or map one more. */
 static bool shm_is_wanted(const struct weft_comm *comm, int32_t n)
 {
 	return comm->vci->shm && n <= MEMBERS_MAX && !weft_proc.is_blocking &&

@@ -2,13 +2,13 @@
 /* shm_ops: the operations of a segment
  *
  * Up to eight members read each other's slots in one step. With more members,
- * data is collected up a tree of degree eight, at place 0, and all members read
+ * data is collected up a tree of degree eight to place 0, and all members read
  * the slot of place 0. Operands are combined from right to left in rank order,
  * with the same brackets at all members.
  *
- * Data above 8 KiB is cut into pieces: short ones where one member reads while
- * another writes, long ones where all members exchange. In a long all-reduction
- * each member combines one slice for all. */
+ * Data above 8 KiB is cut into pieces: short pieces if one member reads while
+ * another writes, long pieces if all members exchange data. In a long
+ * allreduce, each member combines one slice of the data for all members. */
 #include "collshm/shm_coll.h"
 
 #include "dt/pack.h"
@@ -19,7 +19,7 @@
 enum {
 	DEGREE = 8,
 	PIECE_LEN = WEFT_COLL_PART_LEN, /* of rooted operations and scans */
-	ITEM_MAX = 1024, /* bytes of an item of data that is cut */
+	ITEM_MAX = 1024, /* longest item, in bytes, of data that is cut */
 };
 
 /* A pending reduction. */
@@ -27,12 +27,12 @@ struct operand {
 	const struct weft_redop *op;
 	struct weft_span own;	 /* of this member */
 	struct weft_span result; /* in the caller's or scratch memory */
-	size_t at;		 /* its offset in each member's data */
-	const void *right;	 /* the result so far: result.buf, or the first
-				    operand where it lies */
-	void *scratch;		 /* to unpack one operand; or NULL */
-	bool is_begun;		 /* `right` is valid */
-	bool is_staged;		 /* read own operand from the segment */
+	size_t at;	   /* offset of the operand in each member's data */
+	const void *right; /* the result so far: result.buf, or the first
+			      operand where it lies */
+	void *scratch;	   /* to unpack one operand; or NULL */
+	bool is_begun;	   /* `right` is valid */
+	bool is_staged;	   /* `own` is read from the segment */
 };
 
 static bool is_flat(const struct weft_coll_round *r)
@@ -54,10 +54,10 @@ static int32_t top_of(const struct weft_coll_shm *shm)
 	return top;
 }
 
-/* ---- data in and out ---- */
+/* ---- copies to and from the segment ---- */
 
-/* Copies len bytes of a span, packed, after the r->skip bytes of earlier
- * pieces. */
+/* Packs len bytes of a span, from byte r->skip on. Earlier pieces contain the
+ * bytes before. */
 static void copy_out(const struct weft_coll_round *r, struct weft_span from,
 	uint8_t *to, size_t len)
 {
@@ -92,8 +92,8 @@ static void publish_data(struct weft_coll_round *r, struct weft_span from)
 	weft_coll_publish(r);
 }
 
-/* The data of `from` are its blocks for all other members, packed: the block
- * for `to`. */
+/* The block for `to` in the data of `from`. This data is the packed blocks of
+ * `from` for all other members. */
 static uint8_t *others_block(
 	const struct weft_coll_round *r, int32_t from, int32_t to, size_t len)
 {
@@ -129,7 +129,7 @@ static int copy_own(struct weft_span from, struct weft_span to)
 
 /* ---- reductions ---- */
 
-/* Moves the result so far to where the result belongs. */
+/* Copies the intermediate result to the result buffer. */
 static void fold_end(struct weft_coll_round *r, struct operand *o)
 {
 	const struct weft_span to = o->result;
@@ -141,8 +141,8 @@ static void fold_end(struct weft_coll_round *r, struct operand *o)
 	o->right = to.buf;
 }
 
-/* Combines one more operand, to the left of the others. The operand must stay
- * as it is until the next call. */
+/* Combines one more operand, to the left of the earlier operands. The operand
+ * must not change until the next call. */
 static void fold(struct weft_coll_round *r, struct operand *o, const void *left)
 {
 	const struct weft_span to = o->result;
@@ -151,7 +151,7 @@ static void fold(struct weft_coll_round *r, struct operand *o, const void *left)
 		o->is_begun = true;
 		o->right = left;
 		if (!o->op->is_builtin)
-			fold_end(r, o); /* the function writes to it */
+			fold_end(r, o); /* the function overwrites `right` */
 		return;
 	}
 	if (weft_likely(o->op->is_builtin))
@@ -321,7 +321,7 @@ static void shm_allreduce(
 	typed_free(o.scratch, o.result);
 }
 
-/* Up the tree to place 0, and from there to the root. */
+/* Reduces up the tree to place 0. Place 0 publishes the result to the root. */
 static void reduce_up(
 	struct weft_coll_round *r, struct operand *o, int32_t root)
 {
@@ -368,7 +368,7 @@ static void shm_reduce(struct weft_coll_round *r, const struct weft_coll *args)
 	typed_free(o.scratch, o.result);
 }
 
-/* Each member combines its part of all operands. */
+/* Each member combines its block of all operands. */
 static void shm_reduce_scatter(
 	struct weft_coll_round *r, const struct weft_coll *args)
 {
@@ -392,8 +392,8 @@ static void shm_reduce_scatter(
 
 /* Members form groups of eight. A member reads the operands below it in its
  * group, and the prefix that the last member of the group below publishes. If
- * members share cores, the total work decides and not the longest chain. Then
- * every member publishes its prefix and reads one prefix. */
+ * members share cores, the time depends on the total work, not on the longest
+ * chain. Every member then publishes its prefix and reads one prefix. */
 static int32_t place_in_group(const struct weft_coll_round *r)
 {
 	return r->shm->shares_cores ? 0 : r->shm->me % DEGREE;
@@ -608,7 +608,8 @@ static void shm_operation(
 
 /* ---- in pieces ---- */
 
-/* Each member combines its slice of the operands, then all read all slices. */
+/* Each member combines one slice of the operands. Then all members read all
+ * slices. */
 static int32_t slice_start(
 	const struct weft_coll_round *r, struct weft_span span, int32_t rank)
 {
@@ -626,7 +627,8 @@ static size_t bytes_of(struct weft_span span)
 	return (size_t)(span.count * span.type->size);
 }
 
-/* Writes all but the slice that this member combines itself. */
+/* Writes all slices of the operand, except the slice that this member combines.
+ */
 static void stage_others(struct weft_coll_round *r, struct weft_span from)
 {
 	uint8_t *to = weft_coll_data_of(r, r->shm->me);
@@ -746,7 +748,7 @@ static struct weft_blocks items_of(
 
 	if (!from->type)
 		return part;
-	/* in integers: the buffer may be NULL */
+	/* computed with integers, because the buffer may be NULL */
 	part.buf = (void *)((uintptr_t)from->buf +
 			    (uintptr_t)(at * from->type->extent));
 	part.count = count;
