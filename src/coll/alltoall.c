@@ -36,7 +36,7 @@ static struct sources sources_of(struct weft_sched *sched,
 		return from;
 	from.blocks = &args->recv;
 	copies = weft_sched_tmp(sched, (size_t)view->n * sizeof(*copies));
-	if (sched->err) /* sends are error messages */
+	if (sched->err) /* each send is now an error message */
 		return from;
 	for (int32_t i = 0; i < view->n; i++)
 		copies[i] = i == view->me ? weft_block(&args->recv, i)

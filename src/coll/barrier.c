@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* barrier: dissemination, log2(n) rounds */
+/* barrier: the dissemination algorithm, log2(n) rounds */
 #include "coll/coll_priv.h"
 
 void weft_barrier_dissemination(struct weft_sched *sched,

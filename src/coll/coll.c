@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll: the forms of a collective */
+/* coll: blocking, non-blocking and persistent collectives */
 #include "coll/coll_algo.h"
 #include "coll/coll_settle.h"
 #include "coll/edges.h"

@@ -11,8 +11,8 @@
 #include "core/coll_args.h"
 #include "core/req.h"
 
-/* Takes the next sequence number of the context; returns the operation's tag.
- */
+/* Allocates the next sequence number of the context. Returns the operation's
+ * tag. */
 int32_t weft_coll_tag(struct weft_comm *comm, enum weft_ctx_offset ctx_offset,
 	enum weft_coll_kind kind);
 
@@ -38,8 +38,8 @@ int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
 /* Frees the scratch memory that a VCI has cached. */
 void weft_coll_close(struct weft_vci *vci);
 
-/* For src/comm: an allgather of len bytes each on the control context. VCI's
- * lock held. */
+/* For src/comm: an allgather of len bytes from each member, in the control
+ * context. VCI's lock held. */
 int weft_coll_allgather_bytes(struct weft_comm *comm, const void *mine,
 	void *all, size_t len, struct weft_req **req_out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_algo: the table of algorithms, and the case of a call */
+/* coll_algo: the table of algorithms, and the properties of a call */
 #include "coll/coll_algo.h"
 #include "coll/edges.h"
 #include "collshm/shm_coll.h"
@@ -79,7 +79,8 @@ static const struct weft_coll_algo algos[] = {
 		weft_neighbor_nodes },
 };
 
-/* By algorithm. VCIs have locks of their own. */
+/* Uses of each algorithm. Increments are atomic, because each VCI has its own
+ * lock. */
 static uint64_t algo_uses[sizeof(algos) / sizeof(algos[0])];
 
 uint64_t weft_coll_algo_uses(size_t i)
@@ -120,7 +121,7 @@ const char *weft_coll_cannot(
 	return NULL;
 }
 
-/* ---- the case ---- */
+/* ---- the properties of a call ---- */
 
 static bool is_reduction(enum weft_coll_kind kind)
 {
@@ -145,7 +146,7 @@ static int64_t case_count(struct weft_coll_case *c,
 	return total;
 }
 
-/* The longest block. */
+/* Bytes of the longest block. */
 static int64_t longest(
 	const struct weft_coll_view *view, const struct weft_blocks *blocks)
 {
@@ -157,7 +158,7 @@ static int64_t longest(
 	return (blocks->counts ? most : blocks->count) * blocks->type->size;
 }
 
-/* The block of a gather or scatter, whose length all members know. */
+/* Bytes of the block of a gather or scatter; all members know this length. */
 static int64_t rooted_block(const struct weft_coll_case *c,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
@@ -200,8 +201,8 @@ static int64_t case_bytes(struct weft_coll_case *c,
 	}
 }
 
-/* With WEFT_COLL_REPRODUCIBLE the brackets of a reduction must not depend on
- * the placement of members. */
+/* With WEFT_COLL_REPRODUCIBLE, the order of evaluation in a reduction must not
+ * depend on the placement of members. */
 void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
@@ -286,7 +287,7 @@ void weft_coll_write_among(struct weft_sched *sched, enum weft_coll_kind kind,
 	weft_counter_add(&algo_uses[algo - algos], 1);
 	weft_event_raise(WEFT_EVENT_coll_algorithm, view->comm->vci->number,
 		true, kind, algo - algos, c.bytes, c.n);
-	/* a view of all members, whose nodes are known */
+	/* the view has all members of comm, and their nodes are known */
 	if (view->nodes && view->me == 0)
 		weft_coll_warn_forced(&c, algo);
 	algo->write(sched, view, args);

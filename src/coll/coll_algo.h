@@ -86,7 +86,8 @@ const struct weft_coll_algo *weft_coll_choose(
 /* The smallest length above `bytes` at which another rule may apply. */
 int64_t weft_coll_border(enum weft_coll_kind kind, int64_t bytes);
 
-/* The reason why an algorithm does not support a case; NULL: it does. */
+/* The reason why an algorithm does not support a call; NULL: the algorithm
+ * supports the call. */
 const char *weft_coll_cannot(
 	const struct weft_coll_algo *algo, const struct weft_coll_case *c);
 

@@ -30,13 +30,13 @@ weft_coll_fn weft_barrier_nodes, weft_bcast_nodes, weft_reduce_nodes,
 /* The length of each block of a neighbourhood collective; 0: lengths differ. */
 int64_t weft_neighbor_len(const struct weft_coll *args);
 
-/* For intercommunicators. The view is the remote group. */
+/* Algorithms for intercommunicators. The view is the remote group. */
 weft_coll_fn weft_inter_barrier, weft_inter_bcast, weft_inter_gather,
 	weft_inter_scatter, weft_inter_allgather, weft_inter_alltoall,
 	weft_inter_reduce, weft_inter_allreduce, weft_inter_reduce_scatter;
 
-/* A bit of the tags of the agreement in coll_settle.c: the sender waits for an
- * answer. */
+/* A bit in the tags of the agreement in coll_settle.c. If the bit is set, the
+ * sender waits for an answer. */
 enum { WEFT_COLL_TAG_SETTLE = 1 << (WEFT_TAG_COLL_SHIFT + 4) };
 
 /* As weft_coll_tag_mismatch(). Also answers the message with an error if its

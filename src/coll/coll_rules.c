@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_rules: parsing rules, and selecting an algorithm by them */
+/* coll_rules: parses rules, and selects an algorithm by rules */
 #include "coll/coll_algo.h"
 
 #include "base/input.h"
@@ -32,26 +32,26 @@ struct rule {
 	struct range procs, bytes, per_node, bundle;
 	int shares;
 	int is_commutative; /* -1: either */
-	int shares_cores;   /* likewise */
+	int shares_cores;   /* -1: either */
 	char fabric[16];    /* "": any fabric */
 	const struct weft_coll_algo *algo;
-	const struct rule *next; /* of the same kind */
+	const struct rule *next; /* next rule of the same kind */
 	char text[LINE_LEN];	 /* as written */
-	int line;		 /* of the file; 0: built in */
+	int line;		 /* line number in the file; 0: built in */
 };
 
 static const char *const built_in[] = {
 #include "coll/coll_rules.def"
 };
 
-/* Set once. */
+/* Set once, by weft_coll_rules_load(). */
 static struct {
 	pthread_once_t once;
 	int err;
 	char why[2 * LINE_LEN + 2];
 	struct rule *rules;
 	size_t n, n_room;
-	size_t n_read; /* the first ones, from a file */
+	size_t n_read; /* the first n_read rules are from a file */
 	const struct rule *first[WEFT_COLL_N];
 	const struct weft_coll_algo *forced[WEFT_COLL_N];
 	atomic_bool is_warned[WEFT_COLL_N];
@@ -90,7 +90,7 @@ enum weft_coll_kind weft_coll_kind_of(const char *name, size_t len)
 
 /* ---- text ---- */
 
-/* Writes the reason to `why`; false. */
+/* Writes the reason to `why`. Returns false. */
 static bool rule_refuse(char *why, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 static bool rule_refuse(char *why, const char *format, ...)
@@ -164,7 +164,7 @@ int64_t weft_coll_bytes_of(const char *text, size_t len)
 	return i == len ? v : -1;
 }
 
-/* "8", "8-64K", "-64K" or "8-". */
+/* Parses a range: "8", "8-64K", "-64K" or "8-". */
 static bool rule_range(const char *text, struct range *range)
 {
 	const char *dash = strchr(text, '-');
@@ -259,7 +259,7 @@ static bool rule_condition(struct rule *rule, char *word, char *why)
 		       value, word, rule_values(word));
 }
 
-/* A line that is not blank. */
+/* Parses a rule from a line that is not blank. */
 static bool read_rule(struct rule *rule, const char *line, char *why)
 {
 	const struct range any = { 0, INT64_MAX };
@@ -292,7 +292,7 @@ static bool read_rule(struct rule *rule, const char *line, char *why)
 	return rule->algo || rule_refuse_algo(why, rule->kind, words[n - 1]);
 }
 
-/* ---- loaded ---- */
+/* ---- loading rules ---- */
 
 static bool add_rule(const char *line, char *why)
 {
@@ -356,7 +356,7 @@ static void read_file(const char *path)
 	table.n_read = table.n;
 }
 
-/* "allreduce:doubling,bcast:binomial" */
+/* Parses WEFT_COLL, for example "allreduce:doubling,bcast:binomial". */
 static void read_forced(const char *text)
 {
 	char why[LINE_LEN], name[64];
@@ -460,7 +460,7 @@ static bool fits(const struct rule *rule, const struct weft_coll_case *c)
 	       weft_coll_can(rule->algo, c);
 }
 
-/* The algorithm of a kind that can do all cases. */
+/* The algorithm of a kind that supports all calls. */
 static const struct weft_coll_algo *plain_algo(const struct weft_coll_case *c)
 {
 	const struct weft_coll_algo *algo;

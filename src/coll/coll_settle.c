@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 enum {
-	FIRST_CALLS = 4,	   /* collectives by messages, before that */
+	FIRST_CALLS = 4,	   /* collectives before the members settle */
 	NODES_MEMBERS_MAX = 65536, /* larger communicators do not settle */
 };
 
@@ -45,7 +45,7 @@ static bool is_local(const struct weft_comm *comm, int32_t rank)
 	return weft_proc_is_local(weft_group_proc(comm->group, (uint32_t)rank));
 }
 
-/* The ranks on my node, malloc'd; NULL without memory. */
+/* The ranks on my node, in memory from malloc(). NULL if out of memory. */
 static int32_t *local_members(
 	const struct weft_comm *comm, int32_t *n_out, int32_t *me_out)
 {
@@ -106,8 +106,8 @@ static struct weft_nodes *nodes_of(const int32_t *lead, int32_t size)
 
 /* ---- lengths that use the segment ---- */
 
-/* The ranges of lengths for which the rules select the segment. Ranges beyond
- * WEFT_COLL_LENS use messages. */
+/* Sets the ranges of lengths for which the rules select the segment. If there
+ * are more than WEFT_COLL_LENS ranges, the further ones use messages. */
 static void set_lens(const struct weft_comm *comm, enum weft_coll_kind kind,
 	bool is_commutative, struct weft_coll_lens *lens)
 {
@@ -121,8 +121,8 @@ static void set_lens(const struct weft_comm *comm, enum weft_coll_kind kind,
 
 	for (int i = 0; i < WEFT_COLL_LENS; i++)
 		lens[i].to = -1;
-	/* equal on all nodes, as each piece takes a sequence number of the
-	 * communicator */
+	/* the same ranges on all nodes, because each piece uses a sequence
+	 * number of the communicator */
 	weft_coll_case_in_segment(&c, kind, nodes->most, nodes->shares_cores);
 	c.is_commutative = is_commutative;
 	if (weft_knobs.coll_reproducible && shm->is_whole &&

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* edges: the rows of the members of a node, and the edges of its leader */
+/* edges: computes the rows of the members of a node, and the edges of the
+ * leader */
 #include "coll/edges.h"
 
 #include <stdlib.h>
@@ -78,7 +79,7 @@ static int compare_edges(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Takes n numbers from the block of memory. */
+/* Allocates n numbers in the block of memory. */
 static int32_t *edges_take(int32_t **room, int64_t n)
 {
 	int32_t *taken = *room;

@@ -32,8 +32,8 @@ struct weft_coll_row {
 	const int32_t *first; /* begin of each member's row, and the end */
 };
 
-/* One block of memory. A bundle is a message with the data of all edges from
- * one node to another. */
+/* The struct and its arrays are one block of memory. A bundle is a message with
+ * the data of all edges from one node to another. */
 struct weft_coll_edges {
 	int32_t n_per_bundle;	/* messages that one bundle replaces, on average
 				 */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* neighbor: neighbourhood exchanges
  *
- * In parts, the leaders of two nodes (edges.h) exchange all blocks between the
- * nodes as one message, a bundle. A block is in it once, for any number of
- * receivers. A member without neighbours on other nodes sends only within its
- * node. */
+ * The algorithm "nodes" has parts within nodes and between nodes. The leaders
+ * of two nodes (edges.h) exchange all blocks between the nodes as one message,
+ * a bundle. A bundle has a block once, for any number of receivers. A member
+ * without neighbours on other nodes sends only within its node. */
 #include "coll/edges.h"
 
 #include "coll/coll_algo.h"
@@ -13,10 +13,10 @@
  * the node of each rank).
  *
  * If a dimension is periodic and has one or two processes, the lower and the
- * upper neighbour are the same process. The block that it sends upwards is the
- * one that I receive from below. Two processes match messages in order, and
- * each sends its downward block first. So the block from above is received
- * first. */
+ * upper neighbour are the same process. The block that the neighbour sends
+ * upwards is the block that I receive from below. Two processes match messages
+ * in order, and each sends its downward block first. So the block from above is
+ * received first. */
 static void neighbor_messages(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	const int32_t *of)
@@ -46,7 +46,8 @@ void weft_neighbor_linear(struct weft_sched *sched,
 	neighbor_messages(sched, view, args, NULL);
 }
 
-/* A member may have sources only, or destinations only. */
+/* Reads both lengths, because a member may have sources only, or
+ * destinations only. */
 int64_t weft_neighbor_len(const struct weft_coll *args)
 {
 	int64_t out = 0, in = 0;
@@ -64,9 +65,9 @@ struct bundles {
 	const struct weft_coll_view *view;
 	const struct weft_coll_edges *edges;
 	size_t len;
-	int32_t place;	/* of this process among the members of its node */
-	int32_t n;	/* members on my node */
-	int32_t leader; /* of my node, a rank */
+	int32_t place; /* place of this process among the members of its node */
+	int32_t n;     /* members on my node */
+	int32_t leader; /* rank of my node's leader */
 	bool is_same;	/* a source sends one block to all */
 };
 
@@ -86,8 +87,8 @@ static size_t first_of_row(
 						   : (size_t)row->first[m];
 }
 
-/* Sends the rows of all members to the leader, or returns them. My row is at
- * `row`; at the leader it is inside `rows`. */
+/* Sends the rows of all members to the leader, or from the leader to the
+ * members. My row is at `row`; at the leader it is inside `rows`. */
 static void move_own_rows(struct weft_sched *sched, const struct bundles *b,
 	const struct weft_coll_row *dir, char *rows, char *row, size_t n)
 {

@@ -38,7 +38,7 @@ static struct parts parts_of(const struct weft_coll_view *view, int32_t root)
 	return p;
 }
 
-/* The place of my node's leader in it. */
+/* The place of my node's leader in the view of the node. */
 static int32_t leader_of(
 	const struct parts *p, const struct weft_coll_view *view, int32_t root)
 {
@@ -153,7 +153,7 @@ void weft_allreduce_nodes(struct weft_sched *sched,
 	struct parts p = parts_of(view, -1);
 	struct weft_coll part = *args;
 
-	/* other members receive the result in the broadcast */
+	/* leaders only: other members receive the result in the broadcast */
 	reduce_to_leaders(
 		sched, &p, view, args, -1, p.is_leader ? args->recv.buf : NULL);
 	part.root = 0;
@@ -258,7 +258,8 @@ static int32_t size_of(const struct weft_nodes *nodes, int32_t node)
 	return nodes->first[node + 1] - nodes->first[node];
 }
 
-/* Moves the row of each member to the leader, or back. */
+/* Sends the row of each member to the leader, or from the leader to the member.
+ */
 static void move_rows(
 	struct weft_sched *sched, const struct bundle *b, bool is_up)
 {

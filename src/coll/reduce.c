@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* reduce: reductions to one process, or to a part of the result each
+/* reduce: reductions to one process (reduce), or of one part at each
+ * (reduce_scatter)
  *
  * The binomial tree combines neighbouring ranges of ranks, which keeps the
  * order of operands. An operation that needs the order is reduced to place 0,
@@ -41,7 +42,7 @@ void weft_reduce_tree(struct weft_sched *sched,
 			weft_sched_copy(sched, in, acc);
 		}
 	}
-	if (me != 0) /* the parent lacks the lowest bit */
+	if (me != 0) /* parent: without the lowest set bit */
 		weft_sched_send(sched, view, acc, ((me & (me - 1)) + top) % n);
 	else if (top != root)
 		weft_sched_send(sched, view, acc, root);

@@ -10,8 +10,9 @@ enum { CHAIN_LEN = 262144, CHAIN_PIECES = 256 };
 
 /* ---- doubling ---- */
 
-/* `partial` combines the block of ranks exchanged so far; `result` combines
- * those of them that are not above me. */
+/* In each round, `partial` is the reduction over a block of ranks that contains
+ * me. `result` is the reduction over the ranks of this block that are not above
+ * me. */
 static void scan_doubling(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	bool is_exclusive)
@@ -74,7 +75,7 @@ struct chain {
 	const struct weft_coll_view *view;
 	struct weft_redop *op;
 	struct weft_span own, result;
-	struct weft_span tmp; /* two pieces, used in turn; or no buf */
+	struct weft_span tmp; /* two pieces, used alternately; or buf NULL */
 	int64_t len;	      /* items of a piece */
 	bool is_exclusive;
 };
@@ -96,14 +97,14 @@ static struct weft_span chain_tmp(const struct chain *c, int64_t i)
 	return piece;
 }
 
-/* Where the message of the place before is received. */
+/* The buffer for piece i from the previous place. */
 static struct weft_span chain_in(const struct chain *c, int64_t i)
 {
 	return !c->is_exclusive && c->tmp.buf ? chain_tmp(c, i)
 					      : chain_piece(c, c->result, i);
 }
 
-/* The piece that the next place receives. */
+/* Piece i of the data that is sent to the next place. */
 static struct weft_span chain_out(const struct chain *c, int64_t i)
 {
 	if (c->view->me == 0)
@@ -111,7 +112,7 @@ static struct weft_span chain_out(const struct chain *c, int64_t i)
 	return c->is_exclusive ? chain_tmp(c, i) : chain_piece(c, c->result, i);
 }
 
-/* Copies the operand to where piece i is combined. */
+/* Copies piece i of the operand to the buffer in which it is combined. */
 static void chain_prepare(
 	struct weft_sched *sched, const struct chain *c, int64_t i)
 {
@@ -125,7 +126,7 @@ static void chain_combine(
 {
 	struct weft_span in = chain_in(c, i);
 
-	if (c->is_exclusive && !c->tmp.buf) /* the last place */
+	if (c->is_exclusive && !c->tmp.buf) /* the last place sends nothing */
 		return;
 	if (!c->tmp.buf) /* received into the result */
 		in = chain_piece(c, c->own, i);

@@ -128,7 +128,7 @@ struct weft_watch {
 	struct weft_comm *comm;
 	uint32_t number; /* sequence number of the collective */
 	uint32_t n_rounds;
-	struct weft_req *req; /* of the schedule, or NULL */
+	struct weft_req *req; /* request of the schedule, or NULL */
 };
 
 void weft_watch_begin(struct weft_watch *watch, struct weft_sched *sched,
@@ -142,9 +142,9 @@ typedef void weft_sched_write_fn(struct weft_sched *sched,
 
 /* Creates a list of the steps that write() writes, and its request. The caller
  * owns the one reference of the request. The list uses the next tag of the
- * communicator's context, with `marks` added. It has references of the types
- * and the operation. The list is destroyed with the request. If the call fails,
- * error messages replace the messages of the list. */
+ * communicator's context, with `marks` added. The list holds references to the
+ * types and the operation. The list is destroyed with the request. If the call
+ * fails, error messages replace the messages of the list. */
 int weft_sched_list_create(enum weft_coll_kind kind,
 	const struct weft_coll *args, weft_sched_write_fn *write, int32_t marks,
 	struct weft_req **req_out);

@@ -19,7 +19,7 @@ struct blocking {
 	struct weft_comm *comm;
 	struct weft_watch watch;
 	const char *call;
-	struct weft_req **reqs; /* since the last fence */
+	struct weft_req **reqs; /* requests since the last fence */
 	size_t n_reqs, n_room;
 	struct weft_req *first[FIRST_REQS];
 };

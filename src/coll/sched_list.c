@@ -152,7 +152,8 @@ static struct list *list_alloc(struct weft_comm *comm)
 	return list;
 }
 
-/* Without memory for a list: sends errors in place of all its messages. */
+/* Called if there is no memory for a list. Sends error messages in place of the
+ * messages of the list. */
 static int send_error_to_all(enum weft_coll_kind kind,
 	const struct weft_coll *args, weft_sched_write_fn *write, int32_t marks)
 {

@@ -9,8 +9,8 @@
 
 struct slices {
 	struct weft_coll_view node,
-		among;	   /* the members of this node; the members with
-			     this slice on all nodes */
+		among;	   /* node: the members of this node. among: the members
+			    * with this slice on all nodes */
 	const int32_t *at; /* ranks, node by node */
 };
 
@@ -37,7 +37,8 @@ static struct weft_blocks one_block(struct weft_span span)
 	};
 }
 
-/* Each member sends its slice to all others, except to the place `has_all`. */
+/* Each member sends its slice to all others, except to place `has_all`, which
+ * has all slices. */
 static void gather_slices(struct weft_sched *sched,
 	const struct weft_coll_view *node, struct weft_span all,
 	int32_t has_all)
