@@ -20,15 +20,15 @@ enum {
 	LEN_BLOCKS = 4,
 };
 
-/* An allgather of n numbers of each member. */
+/* Gathers n numbers from each member at all members. */
 static int cb_gather(
 	const struct weft_move *m, int n, const int64_t *mine, int64_t *all)
 {
 	return weft_file_gather(m->file, m->is_background, n, mine, all);
 }
 
-/* A thread of the program may read the number of aggregators while a thread of
- * the pool sets them up: cb_load() pairs with cb_store(). */
+/* A thread of the program may read file->cb while a thread of the pool sets it.
+ * cb_load() pairs with cb_store(). */
 static struct weft_cb *cb_load(const struct weft_file *file)
 {
 	return atomic_load_explicit(&file->cb, memory_order_acquire);
@@ -162,8 +162,8 @@ static bool cb_map(struct weft_cb *cb, const int64_t *numbers,
 	return has_all;
 }
 
-/* Chooses aggregators, block, buffer length and unit, the same at all members.
- * numbers has CB_N_NUMBERS of each member. */
+/* Computes aggregators, block, buffer length and unit, which are the same at
+ * all members. numbers has space for CB_N_NUMBERS of each member. */
 static int cb_agree_on_layout(
 	const struct weft_move *m, struct weft_cb *cb, int64_t *numbers)
 {

@@ -4,12 +4,13 @@
  * The range of the file that a collective access covers is divided into file
  * domains, one for each aggregator. By default, one member of each node is an
  * aggregator. It moves its domain one buffer at a time. Members of the same
- * node map the buffer and copy between it and their memory; the others send and
- * receive.
+ * node map the buffer and copy between it and their memory; members of other
+ * nodes send and receive messages.
  *
  * An aggregator writes only bytes that members have filled. If it expects
  * holes, the members send their runs, and it writes around the holes. If it
- * finds holes that it did not expect, each member writes its own runs. */
+ * finds unexpected holes in a window, each member writes its own runs of the
+ * window. */
 #ifndef WEFT_CB_H
 #define WEFT_CB_H
 
@@ -20,11 +21,11 @@
 
 struct weft_cb;
 
-/* Collective. Called only if weft_cb_is_possible(), for one access of the file
- * at a time. err is an error of the caller, or 0. If a member has an error, no
- * data is transferred and *done_out is true. If *done_out is false, no data was
- * transferred, and each member must transfer its own data. The members have not
- * agreed on the returned error. */
+/* Collective. Called only if weft_cb_is_possible() is true, and for one access
+ * of the file at a time. err is an error of the caller, or 0. If a member has
+ * an error, no data is transferred and *done_out is true. If *done_out is
+ * false, no data was transferred, and each member must transfer its own data.
+ * The members have not agreed on the returned error. */
 int weft_cb_move(struct weft_move *m, int err, bool *done_out);
 
 /* True if collective buffering can be tried. The result is the same at all

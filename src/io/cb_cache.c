@@ -16,11 +16,11 @@ enum {
 static struct {
 	pthread_mutex_t lock;
 	struct weft_cb_buffer buffers[CACHED_MAX];
-	unsigned next; /* the one to replace if all are used */
+	unsigned next; /* entry to replace if all are used */
 } cache = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Takes a buffer with the same owner, length and, unless it is 0, time of
- * creation out of the cache. */
+/* Removes a buffer with the same owner and length from the cache. The time of
+ * creation must also be equal, unless that of *buffer is 0. */
 static bool cb_cache_find(struct weft_cb_buffer *buffer)
 {
 	bool is_found = false;

@@ -3,7 +3,7 @@
  *
  * A domain is divided into windows, each as long as a slot of the aggregator's
  * buffer. In round k each aggregator moves window k of its domain. Three tags
- * in the context of collectives tell the messages apart:
+ * in the collective context distinguish the messages:
  *
  *   write: TO_AGGREGATOR  struct cb_part: what the member filled. With the runs
  *                         if the buffer is not mapped or holes are expected;
@@ -14,10 +14,10 @@
  *          TO_MEMBER      how far the window was read; the data if not mapped
  *          DONE           the member has copied its data out of the slot
  *
- * The two slots of a buffer alternate: members fill one while the aggregator
- * writes the other. A process with a message error still sends its messages, as
- * errors, as in any collective. After an error of the file it sends them
- * without moving more data. */
+ * The two slots of a buffer alternate: members fill one slot while the
+ * aggregator writes the other. After an error of a message, a process sends
+ * error messages in place of its messages, as in any collective. After an error
+ * of the file, a process sends its messages but moves no more data. */
 #include "io/cb_priv.h"
 
 #include "base/bits.h"
@@ -37,15 +37,15 @@ enum { RUNS = 256 };
 
 enum cb_tag { TO_AGGREGATOR, TO_MEMBER, DONE, N_TAGS };
 
-/* After any verdict but WRITTEN, members send their runs in the next window of
- * the slot. */
+/* The result of a window. After a result other than WRITTEN, members send their
+ * runs in the next window of the slot. */
 enum cb_verdict { WRITTEN, WRITTEN_AROUND, HAS_HOLES };
 
 /* Message to an aggregator: the part of a window that a member writes or reads.
  * The receiver checks all lengths. */
 struct cb_part {
 	int64_t len;
-	uint64_t hash;	/* of its runs, see offset_hash() */
+	uint64_t hash;	/* hash of the member's runs, see offset_hash() */
 	int64_t n_runs; /* number of runs in the next message, if not 0 */
 	int64_t is_bad; /* the member could not provide its data */
 };
@@ -66,7 +66,7 @@ struct cb_run {
 struct cb_sent {
 	struct cb_sent *next;
 	struct weft_req *req;
-	void *owned; /* freed with it; NULL if the message is in data */
+	void *owned; /* freed after the message; NULL: it is in data */
 	int64_t data[4];
 };
 
@@ -81,7 +81,7 @@ struct exchange {
 	int64_t end[WEFT_CB_SLOTS];	    /* outcomes of this aggregator */
 	uint64_t *filled; /* a bit for each byte of the slot; NULL: no runs */
 	int msg_err;	  /* error of a message */
-	int err;	  /* of the file or of memory */
+	int err;	  /* error of the file or of memory */
 	char why[WEFT_ERR_TEXT];
 };
 
@@ -102,8 +102,8 @@ static bool is_mapped(const struct exchange *x, int32_t rank, int agg)
 	return cb->maps[rank] && cb->node[rank] == cb->node[cb->aggs[agg]];
 }
 
-/* True if the member gets the outcome of this window: it accesses the window or
- * the next one in the same slot. */
+/* True if the member receives the outcome of this window. That is so if the
+ * member accesses this window or the next window in the same slot. */
 static bool gets_outcome(
 	const struct exchange *x, int32_t rank, int agg, int64_t round)
 {
@@ -159,7 +159,8 @@ static void exchange_fail(struct exchange *x, int err)
 	exchange_set_err(x, err);
 }
 
-/* Frees messages that were sent; with all, waits for all. VCI's lock held. */
+/* Frees messages that were sent. If `all` is true, waits until all messages are
+ * sent. VCI's lock held. */
 static void reap_sends(struct exchange *x, bool all)
 {
 	struct cb_sent **at = &x->sent;
@@ -183,7 +184,8 @@ static void reap_sends(struct exchange *x, bool all)
 	}
 }
 
-/* Sends len bytes: a copy of head, or owned, which the function takes. */
+/* Sends len bytes: a copy of head, or `owned`, which the function frees later.
+ */
 static void cb_send(struct exchange *x, int32_t rank, enum cb_tag tag,
 	const void *head, void *owned, int64_t len)
 {
@@ -310,8 +312,8 @@ static void copy_to_buffer(const struct exchange *x,
 	part->len += len;
 }
 
-/* The address that the displacement of the view has if the slot holds the file
- * from w->base on. */
+/* The address that corresponds to the displacement of the view. The slot holds
+ * the file from w->base on. */
 static void *view_origin(
 	const struct exchange *x, const struct weft_cb_window *w)
 {
@@ -412,8 +414,8 @@ static void send_runs(struct exchange *x, const struct weft_cb_window *w,
 		part.n_runs * (int64_t)sizeof(*list) + data);
 }
 
-/* Receives the runs, and the data after them, that follow a part, and checks
- * both. NULL if there are none or they are invalid. */
+/* Receives the message that follows a part: its runs, and the data after the
+ * runs. Checks both. NULL if the part has no runs or they are invalid. */
 static struct cb_run *recv_runs(struct exchange *x,
 	const struct weft_cb_window *w, int32_t from, struct cb_part *part)
 {
@@ -473,7 +475,8 @@ static void set_filled(uint64_t *filled, uint32_t at, uint32_t len)
 	}
 }
 
-/* The first byte in [at, end) that is filled, or that is not; end if none. */
+/* The first byte in [at, end) that is filled, or with is_filled false the first
+ * that is not filled. end if there is no such byte. */
 static int64_t find_filled(
 	const uint64_t *filled, int64_t at, int64_t end, bool is_filled)
 {
@@ -567,7 +570,7 @@ static int64_t write_window(struct exchange *x, const struct weft_cb_window *w)
 	return w->first + moved;
 }
 
-/* Writes the filled bytes only, under the same conditions. */
+/* As write_window(), but writes only the filled bytes. */
 static int64_t write_filled(struct exchange *x, const struct weft_cb_window *w)
 {
 	int64_t at = 0, len = w->end - w->base, end = w->first;
@@ -595,7 +598,8 @@ static int64_t write_filled(struct exchange *x, const struct weft_cb_window *w)
 	return end;
 }
 
-/* Writes a window; around its holes if the members have sent their runs. */
+/* Writes a window. If the window has holes, writes around them if the members
+ * have sent their runs. */
 static void move_window(struct exchange *x, const struct weft_cb_window *w,
 	const struct cb_part *sum, struct cb_outcome *outcome)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cb_plan: aggregators, file domains and windows, computed
+/* cb_plan: computes aggregators, file domains and windows
  *
- * All members compute the same from numbers that all have. */
+ * All members compute the same values, because they have the same numbers. */
 #include "io/cb_priv.h"
 
 #include "base/bits.h"
@@ -9,9 +9,10 @@
 #include <stdlib.h>
 
 enum {
-	/* Members move their own runs if they have fewer than this on average,
-	 * or if the average run has a block of the file system; in a write,
-	 * also this many bytes. */
+	/* Members move their own runs in two cases. First, if a member has
+	 * fewer than FEW_RUNS runs on average. Second, if the average run is as
+	 * long as a block of the file system, and in a write also LONG_RUN
+	 * bytes. */
 	FEW_RUNS = 16,
 	LONG_RUN = 32 << 10,
 	DOMAIN_MIN = 256 << 10, /* bytes */

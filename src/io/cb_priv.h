@@ -25,8 +25,7 @@ struct weft_cb {
 	int64_t block; /* preferred block of the file system, bytes */
 	int64_t unit;  /* domains begin at multiples of unit */
 	int32_t *node; /* by rank: the lowest rank on its node */
-	bool *maps;    /* by rank: the member has mapped all buffers of its node
-			*/
+	bool *maps; /* by rank: the member has mapped all buffers of its node */
 	char **mapped; /* by aggregator: address of its buffer here, or NULL */
 	struct weft_cb_buffer *buffers; /* by aggregator, if shared */
 	char *private_buf;		/* of this aggregator, if not shared */
@@ -34,9 +33,9 @@ struct weft_cb {
 	bool has_failed;		/* an exchange ended with an error */
 };
 
-/* The description of a member's access that all members get. */
+/* The description of a member's access that all members receive. */
 struct weft_cb_member {
-	int64_t err_code;   /* of its error, or 0 */
+	int64_t err_code;   /* code of the member's error, or 0 */
 	int64_t first, end; /* range in the file */
 	int64_t len;	    /* bytes of data */
 	int64_t run_len;    /* average run; 0: byte offsets are not monotone */

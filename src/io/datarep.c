@@ -18,7 +18,8 @@ static const struct weft_datarep builtin_reps[] = {
 
 enum { N_BUILTIN = sizeof(builtin_reps) / sizeof(builtin_reps[0]) };
 
-/* Representations of the program, newest first; guarded by the mutex. */
+/* Representations that the program registered, newest first; guarded by the
+ * mutex. */
 static struct {
 	pthread_mutex_t lock;
 	const struct weft_datarep *first;
@@ -214,8 +215,8 @@ static int layout_darray(
 	return err;
 }
 
-/* Repeats the constructor of type with other parts; a has the counts of the
- * envelope, b its byte displacements. */
+/* Calls the constructor of type with other parts. a: the integers of the
+ * envelope. b: the byte displacements of the envelope. */
 static int layout_like(const struct weft_type *type,
 	struct weft_type *const *parts, struct weft_type **type_out)
 {
@@ -346,8 +347,8 @@ int weft_datarep_write(
 	return 0;
 }
 
-/* Stores only the first n_bytes of one item; converts it in a separate buffer.
- */
+/* Stores only the first n_bytes of one item, which is converted in a separate
+ * buffer. */
 static int read_part(const struct weft_datarep_move *move, int64_t n_bytes)
 {
 	const struct weft_type *type = move->type;

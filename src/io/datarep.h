@@ -27,8 +27,9 @@ typedef int weft_datarep_move_large_fn(void *userbuf, void *type, int64_t count,
 	void *filebuf, int64_t position, void *extra);
 typedef int weft_datarep_extent_fn(void *type, intptr_t *extent, void *extra);
 
-/* For reads and for writes, the program registers the small or the large
- * function. Without a function, the data is as in memory. */
+/* The program registers one function for reads and one for writes, each with an
+ * int or an MPI_Count for the count. Without a function, the data is as in
+ * memory. */
 struct weft_datarep {
 	enum weft_datarep_kind kind;
 	char name[WEFT_DATAREP_NAME_MAX];

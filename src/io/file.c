@@ -29,8 +29,8 @@ struct weft_table weft_files =
 	WEFT_TABLE_INIT(struct weft_file, WEFT_KIND_FILE);
 struct weft_errh *weft_file_errh = &weft_errh_builtin[WEFT_ERRH_RETURN];
 
-/* Sets the hints for collective buffering to the lowest of the members. amode
- * is 0 unless the file is being opened. */
+/* Sets each hint for collective buffering to the lowest value of all members.
+ * amode is 0 unless the file is being opened. */
 static int file_agree_hints(struct weft_file *file, int err, int amode)
 {
 	struct weft_file_hints *hints = &file->hints;
@@ -90,7 +90,7 @@ static struct weft_comm *file_comm_of(struct weft_child *child)
 	return weft_container_of(child, struct weft_comm, child);
 }
 
-/* The session ends before the program has closed the file. */
+/* Called if the session ends before the program has closed the file. */
 static int file_start_close(struct weft_child *child)
 {
 	struct weft_file *file = file_comm_of(child)->file;
@@ -239,9 +239,10 @@ static int file_check_mode(int amode)
 	return 0;
 }
 
-/* A write-only file is opened for reading, too, if permissions allow that:
- * scatter.h and shared locks need it. Sequential files are not, as they may be
- * pipes, of which this process would become a reader. */
+/* A write-only file is also opened for reading if permissions allow it, because
+ * scatter.h and shared locks need read permission. A sequential file is opened
+ * for writing only, because it may be a pipe, of which this process would
+ * become a reader. */
 static int file_open_fd(struct weft_file *file, int flags, unsigned permissions)
 {
 	bool is_wronly = file->amode & WEFT_FILE_WRONLY;
@@ -262,7 +263,7 @@ static int file_open_fd(struct weft_file *file, int flags, unsigned permissions)
 	return err;
 }
 
-/* Rank 0 creates for all. */
+/* Rank 0 creates the file before the other members open it. */
 static int file_create(
 	struct weft_file *file, const struct weft_file_config *config)
 {
@@ -330,7 +331,7 @@ static int file_seek_to_end(struct weft_file *file)
 	return weft_file_agree(file, err);
 }
 
-/* The local part of opening. */
+/* Initializes the file, without communication. */
 static int file_init(
 	struct weft_file *file, const struct weft_file_config *config)
 {
@@ -364,7 +365,7 @@ static int file_open_agreed(
 	return err;
 }
 
-/* Becomes the session's child instead of the communicator. */
+/* Registers the file with the session, in place of its communicator. */
 static void file_attach(struct weft_file *file, struct weft_comm *own)
 {
 	file->comm = own;
@@ -481,7 +482,7 @@ int weft_file_set_atomic(struct weft_file *file, bool is_atomic)
 	};
 	int err = 0;
 
-	/* fails now on a file system that cannot lock */
+	/* fails here, not in an access, if the file system has no locks */
 	if (is_atomic)
 		err = weft_syscall_lock(file->fd, file->name, false, 0, 1);
 	if (is_atomic && !err)
@@ -529,7 +530,7 @@ static void file_replace_view(struct weft_file *file, struct weft_view *view)
 		weft_file_pointer_set(file, 0);
 }
 
-/* The byte offset of the shared pointer of a sequential file. */
+/* The byte offset of the shared pointer, for MPI_DISPLACEMENT_CURRENT. */
 static int file_current_disp(struct weft_file *file, int64_t *place_out)
 {
 	int64_t at = 0;
@@ -700,8 +701,8 @@ int weft_file_position(struct weft_file *file, int64_t *offset_out)
 	return 0;
 }
 
-/* All members agree before and after, so that no member sees the new value
- * before its own call, or the old value after it. */
+/* All members agree before and after the change. So no member reads the new
+ * value before its call, or the old value after it. */
 int weft_file_seek_shared(struct weft_file *file, int64_t offset,
 	enum weft_file_whence whence, int err)
 {

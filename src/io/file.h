@@ -62,7 +62,7 @@ enum { WEFT_FILE_CURRENT = -1 };
 enum weft_file_choice {
 	WEFT_FILE_DISABLE,
 	WEFT_FILE_ENABLE,
-	WEFT_FILE_AUTOMATIC, /* the library decides for each access */
+	WEFT_FILE_AUTOMATIC, /* the library chooses for each access */
 };
 
 /* The hints that the library uses. */
@@ -90,7 +90,7 @@ struct weft_file_config {
 
 /* The shared file pointer, at rank 0; pointer.c. */
 struct weft_file_pointer {
-	int64_t value;	       /* etypes; VCI's lock */
+	int64_t value;	       /* etypes; guarded by the VCI's lock */
 	int64_t request[2];    /* receive buffer */
 	struct weft_req *recv; /* receive of the next request, or NULL */
 };
@@ -117,8 +117,8 @@ struct weft_file {
 	_Atomic bool range_is_locking, range_is_announced;
 	int range_fds[WEFT_FILE_RANGE_FDS]; /* directory, /dev/null; or -1 */
 	int64_t range_place;
-	bool has_pool;		    /* holds a reference to the pool; spin */
-	bool has_uring;		    /* uring.c */
+	bool has_pool;		    /* has a pool reference; guarded by spin */
+	bool has_uring;		    /* set by uring.c */
 	pthread_mutex_t range_lock; /* held while a range of the file is locked:
 				       the kernel's lock does not exclude other
 				       threads of this process */

@@ -80,7 +80,8 @@ int weft_file_gather(struct weft_file *file, bool is_background, int n,
 	return err;
 }
 
-/* WEFT_ERR_NOT_SAME for the first number that differs. */
+/* Returns WEFT_ERR_NOT_SAME, with the name of the first number that differs
+ * between members. */
 static int check_same(const struct weft_file_agreement *on,
 	const int64_t *least, const int64_t *most)
 {
@@ -93,8 +94,8 @@ static int check_same(const struct weft_file_agreement *on,
 	return 0;
 }
 
-/* Sets the error of another rank with its text, and adds the name of the file
- * if the text does not have it. */
+/* Sets the error of another rank and its text. Adds the name of the file to a
+ * text without that name. */
 static int set_remote_err(
 	const struct weft_file *file, int err, int rank, const char *text)
 {
@@ -108,8 +109,9 @@ static int set_remote_err(
 		err, "at rank %d of file \"%s\": %.140s", rank, name, text);
 }
 
-/* The rank of code broadcasts the text of its error, which the members without
- * an error of their own set. All members know code. */
+/* code encodes an error and its rank; all members have the same code. This rank
+ * broadcasts the text of its error. Members without an error of their own set
+ * this error. */
 static int share_err_text(
 	struct weft_file *file, int err, const char *why, int64_t code)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_hint: the info keys of files, as numbers and back */
+/* file_hint: converts the info keys of files to numbers and back */
 #include "io/file_hint.h"
 
 #include "base/input.h"
@@ -50,7 +50,7 @@ static unsigned hint_permissions(const struct weft_info *info)
 		       : (unsigned)strtoul(value, NULL, 8);
 }
 
-/* The number of "*:N"; INT32_MAX for "*:*", 0 without the key. */
+/* N if the value is "*:N", INT32_MAX if it is "*:*", 0 without the key. */
 static int64_t hint_per_node(const struct weft_info *info)
 {
 	char value[WEFT_INFO_VALUE_MAX + 1];
@@ -82,7 +82,8 @@ void weft_file_hint_parse(
 			weft_hint_number(info, WEFT_HINT_STRIPING_FACTOR, 0),
 	};
 
-	/* ROMIO's rule: without independent accesses, aggregators do all */
+	/* as in ROMIO: without independent accesses, aggregators make all
+	 * accesses */
 	if (weft_hint_is(info, WEFT_HINT_NO_INDEP_RW, "true"))
 		hints.cb_read = hints.cb_write = WEFT_FILE_ENABLE;
 	/* the standard's key has precedence over those of ROMIO */
@@ -177,7 +178,7 @@ int weft_file_hint_in_effect(
 
 	if (err)
 		return err;
-	/* the file system may have chosen another number than this hint */
+	/* the file system may use another number than this hint */
 	(void)weft_info_delete(
 		info, weft_hint_desc(WEFT_HINT_STRIPING_FACTOR)->key);
 	err = add_agreed(file, info);

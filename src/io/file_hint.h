@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_hint: the info keys of files, as numbers and back
+/* file_hint: converts the info keys of files to numbers and back
  *
  * core/info_keys.def has the keys that a file accepts, and their values. */
 #ifndef WEFT_FILE_HINT_H

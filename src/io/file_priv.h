@@ -64,14 +64,15 @@ struct weft_req *weft_file_pending_locked(
 
 /* Waits for the pending split collective, if any, and drops it. */
 void weft_file_finish_split(struct weft_file *file);
-/* Drops a split collective that is done. VCI's lock held. */
+/* Drops a split collective that is complete. VCI's lock held. */
 void weft_file_drop_split_locked(struct weft_file *file);
 
 /* --- the shared pointer (pointer.c) -------------------------------------- */
 
 /* Rank 0 replies to requests from now on. */
 void weft_file_pointer_open(struct weft_file *file);
-/* Rank 0 stops replying; done when pointer.recv is NULL. VCI's lock held. */
+/* Rank 0 stops replying. This is complete when pointer.recv is NULL. VCI's lock
+ * held. */
 void weft_file_pointer_close_locked(struct weft_file *file);
 
 /* Adds `by` to the shared pointer. Sets *old_out to its former value. */

@@ -66,7 +66,8 @@ static bool can_scatter(
 }
 
 /* Writes runs through the page cache. Returns the number of runs that were
- * written; writing the others individually reports an error, if any. */
+ * written. The caller writes the others individually, which reports an error.
+ */
 static size_t write_scattered(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
@@ -79,7 +80,8 @@ static size_t write_scattered(const struct weft_move *m, char *buf,
 
 	for (size_t i = 0; i < n - 1; i++)
 		before += (int64_t)runs[i].iov_len;
-	/* the last run extends the file, which scatter cannot */
+	/* written first, because scatter.h cannot extend the file to the end of
+	 * the last run */
 	if (weft_move_unlocked(m, buf + before, weft_view_run_begin(last),
 		    (int64_t)last->iov_len, &some) ||
 		some < (int64_t)last->iov_len)
@@ -97,8 +99,8 @@ static size_t write_scattered(const struct weft_move *m, char *buf,
 	return done;
 }
 
-/* Moves the runs; a read ends at the end of the file. A range that is written
- * is locked. */
+/* Moves the runs. A read ends at the end of the file. For a write, the caller
+ * has locked the range if necessary. */
 static int move_view_runs_under_lock(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
@@ -120,7 +122,8 @@ static int move_view_runs_under_lock(const struct weft_move *m, char *buf,
 	return err;
 }
 
-/* The same; locks the range of the runs. */
+/* As move_view_runs_under_lock(), but locks the range of the runs for a write.
+ */
 static int move_view_runs(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
@@ -219,7 +222,7 @@ static int move_some(const struct weft_move *m, char *buf, int64_t at,
 	return move_view_runs(m, buf, runs, n, moved);
 }
 
-/* Moves all of them. */
+/* Moves all stream bytes [at, at + len); buf is contiguous. */
 static int move_stream(const struct weft_move *m, char *buf, int64_t at,
 	int64_t len, int64_t *moved)
 {
@@ -314,7 +317,7 @@ static int convert_items(struct weft_move *m, struct weft_datarep_move *move,
 	return err;
 }
 
-/* Data in another representation, whole items at a time. */
+/* Converts and moves data in another representation, in whole items. */
 static int move_converted(struct weft_move *m)
 {
 	struct weft_datarep_move move = { .type = m->type, .buf = m->buf };

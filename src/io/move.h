@@ -29,8 +29,8 @@ struct weft_move {
 	void *buf;
 	int64_t count;
 	struct weft_type *type;
-	/* bytes of memory that were moved, also after an error; native data
-	 * continues from there */
+	/* bytes of memory that were moved, also after an error; a later move of
+	 * native data continues after them */
 	int64_t n_moved;
 };
 
@@ -41,13 +41,13 @@ int weft_move_all(struct weft_move *m);
  * separate call. *run_len_out is the average length of the runs. */
 bool weft_move_is_per_run(const struct weft_move *m, int64_t *run_len_out);
 
-/* Moves bytes [skip, skip + len) of native data. The first *moved_out were
- * moved; a read moves less than len only at the end of the file. */
+/* Moves bytes [skip, skip + len) of native data. The first *moved_out bytes
+ * were moved. A read moves less than len only at the end of the file. */
 int weft_move_part(const struct weft_move *m, int64_t skip, int64_t len,
 	int64_t *moved_out);
 
 /* Transfers a contiguous range of the file to or from buf, with the same
- * results. A write locks the range (range.h). */
+ * results as weft_move_part(). A write locks the range (range.h). */
 int weft_move_range(const struct weft_move *m, char *buf, int64_t place,
 	int64_t len, int64_t *moved_out);
 /* As weft_move_range(), for a caller that has locked the range. */

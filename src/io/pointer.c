@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pointer: the shared file pointer, a number at rank 0
  *
- * Another member adds to it by a request, two numbers in a message of the
- * file's communicator. The reply is the value before. Rank 0 replies in any
- * call that makes progress. It is not stored in the file system, so a failed
- * process leaves nothing there. */
+ * Another member sends rank 0 a request to add a number to the pointer. The
+ * request is a message of two numbers in the file's communicator. The reply is
+ * the former value. Rank 0 replies in any call that makes progress. The pointer
+ * is not stored in the file system, so a failed process leaves nothing there.
+ */
 #include "io/file_priv.h"
 
 #include "core/req.h"
@@ -37,7 +38,7 @@ static void pointer_reply_sent(void *arg, struct weft_req *req)
 	weft_req_put(req);
 }
 
-/* If the reply cannot be sent, rank 0 has failed for the member that waits. */
+/* Sends a reply. There is no retry if the send fails. */
 static void pointer_reply(struct weft_file *file, int32_t rank, int64_t old)
 {
 	int64_t *number = malloc(sizeof(*number));
@@ -57,8 +58,8 @@ static void pointer_reply(struct weft_file *file, int32_t rank, int64_t old)
 	}
 }
 
-/* The value before, or -1 if the sum is too large or by is negative. VCI's lock
- * held. */
+/* Returns the former value, or -1 if the sum is too large or `by` is negative.
+ * VCI's lock held. */
 static int64_t pointer_fetch_add(struct weft_file *file, int64_t by)
 {
 	struct weft_file_pointer *p = &file->pointer;
@@ -154,7 +155,8 @@ static int pointer_request_add(
 	struct weft_req *sent, *got;
 	int err;
 
-	/* both under one lock, so that replies match requests in order */
+	/* request and receive are posted under one lock, so that replies match
+	 * requests in order */
 	weft_vci_lock(vci);
 	err = weft_irecv_locked(&reply_msg, &got);
 	if (!err) {
@@ -206,8 +208,8 @@ int weft_file_pointer_ordered(
 	if (!err && file->comm->rank == 0)
 		err = weft_file_pointer_fetch_add(file, total, &base);
 	mine = base + n;
-	/* also after an error, so that no member waits; the access reports it
-	 */
+	/* also after an error, so that no member waits; the access reports the
+	 * error */
 	if (!err || file->comm->rank == 0) {
 		int rc = weft_file_numbers(
 			file, WEFT_COLL_SCAN, WEFT_OP_SUM, 1, &mine, &upto);

@@ -20,8 +20,7 @@ static struct {
 	pthread_cond_t has_work;
 	struct weft_link tasks;
 	unsigned n_users, n_threads, n_idle, n_waiting;
-	unsigned n_collective; /* tasks that wait for others, queued or running
-				*/
+	unsigned n_collective; /* queued or running waits_for_others tasks */
 } pool = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.has_work = PTHREAD_COND_INITIALIZER,

@@ -24,16 +24,17 @@ struct weft_pool_task {
 	bool waits_for_others;
 };
 
-/* Adds a reference to the pool; tasks may be added while it is held. Makes the
- * locks of the process thread-safe. No VCI's lock is held. */
+/* Adds a reference to the pool. Tasks may be added while the pool has a
+ * reference. Makes the locks of the process thread-safe. No VCI's lock is held.
+ */
 void weft_pool_get(void);
 
 /* Releases a reference. The threads end after the last reference is released.
  */
 void weft_pool_put(void);
 
-/* Queues a task; tasks start in this order. False if no thread can be started.
- * VCI's lock held. */
+/* Queues a task. Tasks start in the order of these calls. False if no thread
+ * can be started. VCI's lock held. */
 bool weft_pool_add(struct weft_pool_task *task);
 
 /* Waits for a request of a collective access. With is_background, a long wait

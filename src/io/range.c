@@ -12,10 +12,10 @@
 
 /* A writer announces itself by a lock on one byte: LOCKING if it locks its
  * ranges, UNLOCKED if it does not. Each inode has these two bytes in two files:
- * its directory and /dev/null. They are not in the file itself, so that a
- * program can lock the whole file. All containers that share the directory see
- * the bytes there. The bytes in /dev/null are found after the file was moved to
- * another directory. */
+ * its directory and /dev/null. The bytes are not in the file itself, so that a
+ * program can lock the whole file. All containers that share the directory
+ * share the locks on the directory. The locks on /dev/null are found even after
+ * the file was moved to another directory. */
 enum range_byte { LOCKING, UNLOCKED };
 
 static int64_t byte_place(const struct weft_file *file, enum range_byte byte)
@@ -54,7 +54,7 @@ static bool byte_is_held_by_others(
 	return false;
 }
 
-/* ---- which kind of writer this is ---- */
+/* ---- announcements ---- */
 
 static bool range_is_locking(const struct weft_file *file)
 {
@@ -96,8 +96,9 @@ static void range_set_locking(struct weft_file *file, bool locks)
 		weft_range_close(file);
 }
 
-/* Announces this writer, then checks for others. A writer that cannot announce
- * itself locks its ranges, never exclusively. One thread at a time. */
+/* Announces this writer, then checks for announcements of other writers. A
+ * writer that cannot announce itself locks its ranges, never exclusively. One
+ * thread at a time. */
 static void range_announce(struct weft_file *file)
 {
 	bool locks = range_is_locking(file);

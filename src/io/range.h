@@ -28,7 +28,7 @@
 struct weft_file;
 
 enum weft_range_kind {
-	WEFT_RANGE_SHARED, /* with other writers that do not sieve */
+	WEFT_RANGE_SHARED, /* shared by writers that do not sieve */
 	WEFT_RANGE_EXCLUSIVE,
 };
 

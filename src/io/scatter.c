@@ -8,7 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* map holds the file from offset begin on. Returns bytes, or -1 with errno. */
+/* Copies runs from buf to the mapping. map is the address of byte `begin` of
+ * the file. Returns the number of bytes, or -1 with errno. */
 static ssize_t scatter_store(char *map, int64_t begin, const char *buf,
 	const struct iovec *runs, size_t n_runs)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stat: what one file's counters show when it is closed */
+/* stat: reports the counters of a file when the file is closed */
 #include "io/stat.h"
 
 #include "base/log.h"

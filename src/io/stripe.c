@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 enum {
-	LUSTRE_MAGIC = 0x0bd00bd0, /* of statfs */
+	LUSTRE_MAGIC = 0x0bd00bd0, /* f_type in statfs(2) */
 	LAYOUT_V1 = 0x0bd10bd0,
 	LAYOUT_V3 = 0x0bd30bd0,
 	LAYOUT_MAX = 1 << 16,	   /* bytes, with a list of 2000 servers */
@@ -46,7 +46,7 @@ struct weft_stripe weft_stripe_of(int fd)
 	struct layout *layout = NULL;
 	struct statfs fs;
 
-	/* the kernel stores the list of servers after it */
+	/* the kernel stores the list of servers after the struct */
 	if (!fstatfs(fd, &fs) && fs.f_type == LUSTRE_MAGIC)
 		layout = calloc(1, LAYOUT_MAX);
 	if (!layout)
@@ -94,7 +94,7 @@ bool weft_stripe_create(const char *name, unsigned permissions,
 		return false;
 	layout.len = (uint32_t)(wanted->unit / STRIPE_MIN * STRIPE_MIN);
 	layout.n_stripes = (uint16_t)weft_min64(wanted->factor, UINT16_MAX);
-	/* without success, the file has the default layout of its directory */
+	/* after a failure, the file has the default layout of its directory */
 	(void)ioctl(fd, LAYOUT_SET, &layout);
 	close(fd);
 	return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* syscall: system calls for files, completed and with error texts */
+/* syscall: system calls for files, with retries and error texts */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* open file description locks, fallocate */
 #endif
@@ -283,8 +283,8 @@ static __attribute__((cold)) void lock_report_wait(struct range_wait *wait)
 		(long long)wait->last - 1, who);
 }
 
-/* The holder usually moves some hundred kilobytes; polls less often after that
- * time. */
+/* Waits between two polls. The holder usually moves some hundred kilobytes.
+ * After the time for such a move, the waits are longer. */
 static void lock_back_off(struct range_wait *wait)
 {
 	struct timespec some = { .tv_nsec = wait->n < LOCK_EARLY_POLLS
@@ -302,7 +302,8 @@ static void lock_back_off(struct range_wait *wait)
 		lock_report_wait(wait);
 }
 
-/* With skips_posix, *locked is false if a process lock conflicts. */
+/* Locks the range. If skips_posix is true and a process lock conflicts, returns
+ * with *locked false. */
 static int lock_range(int fd, const char *name, bool is_exclusive,
 	bool skips_posix, int64_t first, int64_t last, bool *locked)
 {
@@ -376,9 +377,8 @@ enum weft_syscall_fs weft_syscall_fs(int fd)
 	}
 }
 
-/* True if the file is a mount point: it may be mounted in other directories,
- * too.
- */
+/* True if the file is a mount point. Such a file may also be mounted in other
+ * directories. */
 static bool is_mounted(int fd, int folder)
 {
 	struct statx file, in;

@@ -32,16 +32,17 @@ struct job {
 	struct weft_move m;	 /* with req, holds a reference to the type */
 	struct weft_req *req;	 /* NULL: a blocking access */
 	bool is_collective;
-	bool is_buffered; /* may use aggregators; starts in its turn */
+	bool is_buffered; /* may use aggregators; starts in order */
 	bool is_started;  /* a buffered job is being moved */
 	bool is_for_uring;
 	bool is_moved; /* err and m.n_moved are final */
 	int err;
-	int64_t code, least_code; /* of this member; the lowest of all */
+	int64_t code, least_code; /* code of this member; lowest code of all */
 	char why[WEFT_ERR_TEXT];  /* last field: set with err only */
 };
 
-/* Moves all of it while its range is locked against other opens of the file. */
+/* Moves the data of a job while its range is locked against other open files of
+ * the same file. */
 static int move_atomically(struct job *job)
 {
 	struct weft_file *file = job->m.file;
@@ -73,8 +74,8 @@ static void job_set_err(struct job *job, int err)
 	snprintf(job->why, sizeof(job->why), "%s", weft_err_detail_peek(err));
 }
 
-/* Moves it through aggregators. False if that is impossible or does not pay,
- * and each member must move its own. */
+/* Moves the data of a job through aggregators. False if collective buffering is
+ * not used; each member must then move its own data. */
 static bool job_move_buffered(struct job *job)
 {
 	bool is_done = false;
@@ -126,7 +127,7 @@ static int check_mode(
 	return 0;
 }
 
-/* Sets the length in the file. */
+/* Sets the number of bytes that the access transfers in the file. */
 static int job_set_len(struct job *job)
 {
 	const struct weft_view *view = job->m.view;
@@ -158,7 +159,7 @@ static int64_t advance_position(struct weft_file *file, int64_t by)
 	return old;
 }
 
-/* Sets the first stream byte and advances the file pointer. With an error err,
+/* Sets the first stream byte and advances the file pointer. If err is not 0,
  * only takes part in the collective steps. */
 static int job_set_range(
 	struct job *job, const struct weft_file_access *access, int err)
@@ -207,8 +208,8 @@ static void job_count(const struct job *job)
 }
 
 /* True if the collective messages of the access must follow those of all
- * earlier nonblocking ones: it blocks, or exchanges lengths before it starts.
- */
+ * earlier nonblocking accesses. That is so if the access blocks, or exchanges
+ * lengths before it starts. */
 static bool must_drain(const struct weft_file_access *access, bool blocks)
 {
 	return access->is_collective &&
@@ -376,16 +377,16 @@ struct weft_req *weft_file_pending_locked(
 }
 
 /* Starts moving a buffered job. All earlier jobs have sent their messages.
- * False if the caller must move it. */
+ * False if the caller must move the job. */
 static bool job_start_move(struct job *job)
 {
 	job->is_started = true;
 	return weft_pool_add(&job->task);
 }
 
-/* Starts the agreement of the next collective jobs as far as they are moved.
- * Returns a job that the caller must move after it releases the lock, or NULL.
- */
+/* Starts the agreements of collective jobs in order, up to the first job whose
+ * data is not moved yet. Returns a job that the caller must move after it
+ * releases the lock, or NULL. */
 static struct job *advance_collectives(struct weft_file *file)
 {
 	while (!weft_list_is_empty(&file->colls)) {
@@ -403,8 +404,8 @@ static struct job *advance_collectives(struct weft_file *file)
 	return NULL;
 }
 
-/* The data of a job is moved. Returns a job that the caller must move after it
- * releases the lock, or NULL. */
+/* Called when the data of a job has been moved. Returns a job that the caller
+ * must move after it releases the lock, or NULL. */
 static struct job *job_on_moved(struct job *job)
 {
 	job->is_moved = true;
@@ -429,15 +430,16 @@ static void job_run(struct weft_pool_task *task)
 	}
 }
 
-/* False if the caller must run it: the thread of the program calls its own
- * conversion functions. */
+/* False if the caller must run the job. For example, only a thread of the
+ * program may call the program's conversion functions. */
 static bool job_can_defer(const struct job *job)
 {
 	return !job->err && job->m.len &&
 	       job->m.view->rep->kind != WEFT_DATAREP_USER;
 }
 
-/* The kernel has moved the first n_moved bytes; a thread moves the others. */
+/* io_uring has moved the first n_moved bytes. A thread of the pool moves the
+ * others. */
 static void job_on_uring_done(struct weft_uring_task *task, int64_t n_moved)
 {
 	struct job *job = weft_container_of(task, struct job, uring), *mine;
@@ -454,7 +456,7 @@ static void job_on_uring_done(struct weft_uring_task *task, int64_t n_moved)
 		job_run(&mine->task);
 }
 
-/* True if io_uring can move it: no lock is necessary. */
+/* True if io_uring can move the data of the job without a lock. */
 static bool job_is_for_uring(const struct job *job)
 {
 	return job_can_defer(job) && !job->is_buffered &&
@@ -536,8 +538,9 @@ static int job_begin(struct job *job, struct weft_req **req_out)
 	return err;
 }
 
-/* The program gets its error now, and no request. The other members of a
- * collective access get it from the agreement, so the job still runs. */
+/* Returns the error to the program, without a request. The other members of a
+ * collective access receive the error in the agreement, so the job still runs.
+ */
 static int job_start_failed(struct job *job)
 {
 	struct weft_vci *vci = job->m.file->comm->vci;

@@ -31,7 +31,7 @@ enum {
 	DEPTH = 64,	     /* pieces in flight */
 	LEN_MAX = 64 << 10,  /* longest suitable access with one run, bytes */
 	RUN_MAX = 256 << 10, /* longest average of several runs */
-	RUNS_MIN = 8,	     /* fewer are moved by the caller */
+	RUNS_MIN = 8,	     /* fewer runs are moved by the caller */
 	PIECE_MAX = 1 << 20, /* bytes of a piece */
 	PROBE_EVERY = 4,     /* one run in so many is probed for the cache */
 	BROKEN_POLL_NS = 1000000,
@@ -46,7 +46,7 @@ struct piece {
 /* The lock is acquired after a VCI's and guards the fields above it. The fields
  * below belong to the thread, and to its creator before it starts. */
 static struct {
-	struct weft_link tasks; /* not submitted completely */
+	struct weft_link tasks; /* tasks that are not submitted completely */
 	unsigned n_users;
 	bool has_thread, sleeps, is_broken;
 	pthread_mutex_t lock;
@@ -64,8 +64,8 @@ static struct {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
-/* Tries a request, because a kernel may permit a ring but not its use. 0 or an
- * errno. */
+/* Submits a request as a test, because a kernel may permit the ring but refuse
+ * requests. 0 or an errno. */
 static int ring_try(void)
 {
 	struct io_uring uring;
@@ -202,7 +202,7 @@ static void piece_complete(struct piece *piece, int64_t moved)
 
 /* ---- the thread ---- */
 
-/* The kernel has accepted the first n requests. */
+/* Removes the first n requests, which the kernel has accepted. */
 static void drop_submitted(unsigned n)
 {
 	ring.n_unsubmitted -= n;
@@ -210,7 +210,7 @@ static void drop_submitted(unsigned n)
 		ring.n_unsubmitted * sizeof(ring.unsubmitted[0]));
 }
 
-/* Takes a task off the list that will not be submitted completely. */
+/* Removes a task from the list. No more of its pieces will be submitted. */
 static struct weft_uring_task *ring_drop_task(void)
 {
 	struct weft_uring_task *task = NULL;
@@ -228,8 +228,8 @@ static struct weft_uring_task *ring_drop_task(void)
 }
 
 /* The kernel accepts no more requests, for example after seccomp(2). Requests
- * that it accepted will complete; all others, and all later tasks, are moved by
- * other means. */
+ * that it accepted will complete; the caller moves the data of all others, and
+ * of all later tasks, by other means. */
 static void ring_break(void)
 {
 	struct weft_uring_task *task;
@@ -412,9 +412,9 @@ static void waiter_complete(struct weft_uring_task *task, int64_t n_moved)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Reads runs up to the first that is found not to be cached: for cached runs
- * io_uring costs more than it gains. A probe costs a tenth of reading 8 KiB, so
- * only one run in PROBE_EVERY is probed. */
+/* Reads runs up to the first run that a probe finds not cached. For cached
+ * runs, io_uring is slower than pread(2). A probe costs a tenth of reading 8
+ * KiB, so only one run in PROBE_EVERY is probed. */
 static void move_cached(struct weft_move *m)
 {
 	struct iovec runs[DEPTH];
@@ -505,7 +505,7 @@ void weft_uring_move(struct weft_move *m)
 
 static struct {
 	pthread_once_t once;
-	char why_not[96]; /* "": it works */
+	char why_not[96]; /* "": io_uring works */
 } probe = { .once = PTHREAD_ONCE_INIT };
 
 static void probe_once(void)

@@ -21,12 +21,13 @@
 struct weft_move;
 
 struct weft_uring_task {
-	/* set by the owner: m has contiguous memory and native data; the ring's
-	 * thread calls on_done() without a lock. From then on, the task belongs
-	 * to the owner again. The first n_moved bytes were transferred. */
+	/* Set by the owner. m has contiguous memory and native data. The ring's
+	 * thread calls on_done() without a lock, after the first n_moved bytes
+	 * were transferred. From then on, the task belongs to the owner again.
+	 */
 	const struct weft_move *m;
 	void (*on_done)(struct weft_uring_task *task, int64_t n_moved);
-	/* only uring.c */
+	/* private to uring.c */
 	struct weft_link link;
 	int64_t next;	 /* bytes in submitted pieces */
 	int64_t stop;	 /* the first missing byte, or INT64_MAX */
@@ -34,8 +35,8 @@ struct weft_uring_task {
 	uint64_t since;
 };
 
-/* The reason why io_uring is not used, or NULL. Tries it once per process; any
- * thread. */
+/* The reason why io_uring is not used, or NULL. Tests io_uring once per
+ * process. Any thread. */
 const char *weft_uring_refusal(void);
 
 /* True if the move should use io_uring. WEFT_IO_ENGINE selects this. By

@@ -86,7 +86,8 @@ struct weft_view *weft_view_get(struct weft_view *view)
 
 void weft_view_put(struct weft_view *view)
 {
-	/* the last put must see the writes of the others: pairs with itself */
+	/* the last put must see the writes before earlier puts: acquire pairs
+	 * with release here */
 	if (!view || atomic_fetch_sub_explicit(
 			     &view->refs, 1, memory_order_acq_rel) > 1)
 		return;
