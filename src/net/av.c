@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* av: names in, addresses out
+/* av: converts names on business cards to addresses
  *
  * A name on a business card is 8 bytes of this library (address format and wire
  * protocol, little-endian 32 bits each), then libfabric's address. If two
@@ -82,7 +82,8 @@ static int check_network(
 }
 
 /* libfabric determines the length of all addresses in a table from the family
- * of the first one. If that is invalid, libfabric refuses all other addresses.
+ * of the first one. If the first address is invalid, libfabric refuses all
+ * others.
  *
  * True if the name is a socket address with a valid family. */
 static bool is_socket_name(uint32_t format, const unsigned char *at, size_t len)

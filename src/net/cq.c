@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cq: drain completions, turn error entries into weft_err */
+/* cq: reads completions, and converts error entries to weft_err */
 #include "net/net_priv.h"
 #include "base/log.h"
 
@@ -10,7 +10,7 @@
 
 enum {
 	BATCH = 16,
-	BAD_BUFS_MAX = 64, /* consecutive receive errors before it gives up */
+	BAD_BUFS_MAX = 64, /* failed receives in a row; then posts none */
 };
 
 /* Translates libfabric's errors. All errors of a lost peer become
@@ -80,8 +80,8 @@ static void release_held(struct weft_inside *in, struct weft_recv_buf *buf)
 }
 
 /* Holds a full buffer until all its messages are received. A message of a
- * broken connection is never complete, so not all buffers may be held: if they
- * were, releases the oldest one. */
+ * broken connection is never complete. So if all buffers would be held, the
+ * function releases the oldest one. */
 static void hold(struct weft_inside *in, struct weft_recv_buf *buf)
 {
 	struct weft_recv_buf **at = &in->held;
@@ -159,8 +159,9 @@ static void cq_report(struct weft_inside *in, const struct fi_cq_err_entry *e)
 		e->prov_errno, text);
 }
 
-/* A receive buffer has completed with an error. It is posted again, unless the
- * endpoint refuses each one, because the repetition would never end. */
+/* A receive buffer has completed with an error. The function posts the buffer
+ * again, unless too many consecutive receives have failed. Otherwise, the
+ * repetition would never end. */
 static void on_bad_buf(struct weft_inside *in, struct weft_recv_buf *buf,
 	const struct fi_cq_err_entry *e)
 {

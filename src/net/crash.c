@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* crash: restore the default action of fatal signals
+/* crash: restores the default action of fatal signals
  *
  * A libfabric with PSM providers is linked against libraries that install
- * handlers for fatal signals when they are loaded. These print a backtrace and
- * exit with 1: no core is written, and the launcher reports an exit instead of
- * a crash. This file serves programs that are linked with libfabric themselves;
- * libfabric.c loads it without this effect. */
+ * handlers for fatal signals when they are loaded. The handlers print a
+ * backtrace and exit with 1. So no core is written, and the launcher reports an
+ * exit instead of a crash. This file serves programs that are linked with
+ * libfabric themselves; libfabric.c restores the handlers when it loads
+ * libfabric. */
 #include "net/net.h"
 
 #include <dlfcn.h>

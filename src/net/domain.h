@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* domain: a libfabric domain with its address table
  *
- * The part that both kinds of endpoint open alike: a net (ep.c) and an endpoint
- * for one-sided access (rma_ep.c). */
+ * A net (ep.c) and an RMA domain (rma_ep.c) open this part in the same way. */
 #ifndef WEFT_DOMAIN_H
 #define WEFT_DOMAIN_H
 
@@ -24,13 +23,14 @@ struct weft_domain {
  * The owner calls weft_domain_close() in either case. */
 int weft_domain_open(struct weft_domain *dom, const char **call_out);
 
-/* Closes what is open and frees info. */
+/* Closes the open objects and frees info. */
 void weft_domain_close(struct weft_domain *dom);
 
 /* Closes an object of the domain; a failure is logged. */
 void weft_domain_close_fid(struct fid *fid, const char *what);
 
-/* The time of an idle poll of this queue, in ns: the least of several. */
+/* The time of an idle poll of this queue, in ns: the minimum of several polls.
+ */
 uint32_t weft_domain_poll_ns(struct fid_cq *cq);
 
 #endif

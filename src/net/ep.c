@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ep: one endpoint, its receive buffers, and the posts that are not inline
+/* ep: an endpoint, its receive buffers, and the posts that are not inline
+ * functions
  *
  * Most posts pass the caller's op to libfabric as the context. A carrier
  * replaces the op if the provider cannot use the caller's memory directly: the
@@ -250,8 +251,8 @@ static void linger(struct weft_inside *in)
 			weft_yield_wait(n++);
 }
 
-/* Gives the peers time to read the last messages, because closing a connection
- * discards unread data (plan.drops_unread). */
+/* Waits so that the peers can read the last messages, because closing a
+ * connection discards unread data (plan.drops_unread). */
 static void pause_before_close(struct weft_inside *in)
 {
 	static const struct timespec step = { .tv_nsec = 1000000 };
@@ -265,9 +266,10 @@ static void pause_before_close(struct weft_inside *in)
 	} while (weft_now_ns() < end);
 }
 
-/* The endpoint closes before the registrations and buffers: afterwards no
- * operation is in flight, and libfabric accesses no memory. Registrations that
- * the provider binds to the endpoint must close before the endpoint. */
+/* The endpoint closes before the other registrations and the buffers are freed.
+ * After it has closed, no operation is in flight, and libfabric accesses no
+ * memory. Registrations that the provider binds to the endpoint must close
+ * before the endpoint. */
 void weft_net_close(struct weft_net *net)
 {
 	struct weft_inside *in;
@@ -533,8 +535,8 @@ static bool has_registered(const struct weft_inside *in)
 }
 
 /* Registers the memory of an operation, and posts the operation. WEFT_AGAIN if
- * there are too many registrations: the caller calls again when earlier
- * operations are complete. */
+ * there are too many registrations. The caller must then post again after
+ * earlier operations are complete. */
 static int bulk_registered(
 	struct weft_inside *in, const struct bulk *b, struct weft_op *op)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fabric: query, choose, open; log the choice and its reason in one line
+/* fabric: queries libfabric, chooses and opens a candidate, and logs the choice
+ * and its reason in one line
  *
  * Each libfabric name of each entry of the table is a candidate. Each candidate
- * gets a verdict in words, which the error for no usable candidate and
- * weft-info --providers print. */
+ * has a verdict as text. weft-info --providers and the error for no usable
+ * candidate print the verdicts. */
 #include "net/net_priv.h"
 #include "base/knob.h"
 #include "base/log.h"
@@ -25,21 +26,21 @@ enum {
 	LOOPBACK_WEIGHT = IFACE_WEIGHT * (WEFT_IFACE_RANK_MAX + 1),
 };
 
-/* The user's wishes, from hints, knobs and libfabric's own variables. */
+/* The criteria of the choice, from hints, knobs and libfabric's own variables.
+ */
 struct criteria {
 	const char *provider; /* "" for none */
 	const char *iface;    /* "" for none */
 	const char *filter;   /* FI_PROVIDER or NULL */
-	const char *tclass;   /* of the knob's values */
+	const char *tclass;   /* a value of the knob TCLASS */
 	const char *near;     /* "" for none */
 	const char *(*find_near)(void);
 	const char *fabric; /* "" for any */
 	const char *used;   /* devices to exclude */
 	uint32_t rail;
 	uint32_t place;
-	bool assigns_in_turn; /* devices are assigned to a node's processes in
-				 turn */
-	char tried[VERDICT_MAX]; /* domains of one form that do not open */
+	bool assigns_in_turn;	 /* round-robin over a node's processes */
+	char tried[VERDICT_MAX]; /* domains of one form that failed to open */
 	bool is_one_host;
 	bool is_rma;
 };
@@ -59,12 +60,12 @@ static void report_add(struct report *r, const char *form, const char *verdict)
 		r->used += weft_min((size_t)n, room - 1);
 }
 
-/* Like report_add(), with one line for neighbours that fail for the same
- * reason: "cxi, verbs: libfabric does not offer it". */
+/* As report_add(), but consecutive candidates with the same reason share a
+ * line: "cxi, verbs: libfabric does not offer it". */
 static void report_no(struct report *r, const char *form, const char *why)
 {
 	char line[VERDICT_MAX];
-	size_t len = strlen(why) + 3; /* of ": why\n" */
+	size_t len = strlen(why) + 3; /* length of ": why\n" */
 	char *end = r->text + r->used - weft_min(len, r->used);
 
 	if (end > r->text && !strncmp(end + 2, why, len - 3) && *end == ':') {
@@ -101,7 +102,7 @@ static struct criteria criteria_make(const struct weft_net_hints *hints)
 	};
 }
 
-/* True if the comma-separated list has exactly this name in it. */
+/* True if this name is an entry of the comma-separated list. */
 static bool list_has_name(const char *list, const char *name)
 {
 	size_t len = strlen(name);
@@ -116,7 +117,7 @@ static bool list_has_name(const char *list, const char *name)
 	return false;
 }
 
-/* Appends a name to such a list, unless it does not fit. */
+/* Appends a name to a comma-separated list if it fits. */
 static void list_add(char list[VERDICT_MAX], const char *name)
 {
 	size_t used = strlen(list);
@@ -145,7 +146,7 @@ static bool list_has(const char *list, const char *form)
 	return false;
 }
 
-/* False if the user named another one. */
+/* False if the user named another provider. */
 static bool is_asked(const struct criteria *w, const struct weft_prov *prov,
 	const char *form)
 {
@@ -175,9 +176,9 @@ static void want_messages(struct fi_info *h, int level)
 	h->rx_attr->msg_order = FI_ORDER_SAS;
 }
 
-/* Requests no order and no events at the target, and promises no memory in
- * pending operations: each of these would exclude some hardware's fast path.
- * Several threads have an endpoint each. */
+/* The request has no order, no events at the target and no FI_CONTEXT mode,
+ * because each of these excludes the fast path of some hardware. Each thread
+ * may have its own endpoint. */
 static void want_rma(struct fi_info *h, const struct weft_prov *prov)
 {
 	h->caps = FI_RMA | prov->rma_caps;
@@ -272,8 +273,8 @@ static const char *iface_wanted(
 	return foreign ? foreign : "";
 }
 
-/* Rails over interfaces use the list in turn; a device may be any of the list.
- */
+/* Rails over interfaces use the entries of the list round-robin. A device may
+ * be any entry of the list. */
 static bool is_wanted(const struct criteria *w, const struct weft_prov *prov,
 	const char *list, const char *name)
 {
@@ -306,7 +307,7 @@ static bool fabric_is_near(const struct criteria *w, const struct fi_info *info)
 	return list_has_name(w->near, place);
 }
 
-/* The score of an answer; negative: unusable. */
+/* The score of an fi_info from libfabric; negative: unusable. */
 static int score(const struct criteria *w, const struct weft_prov *prov,
 	const struct fi_info *info)
 {
@@ -336,8 +337,8 @@ static int score(const struct criteria *w, const struct weft_prov *prov,
 	return s;
 }
 
-/* The first answer of each device that ranks like `best` and is on its fabric:
- * number `at` of them. *n_out counts them. */
+/* Counts in *n_out the devices that are equal to `best` and on the same fabric.
+ * Returns the first fi_info of device number `at` among them. */
 static uint32_t fabric_equal_device(const struct criteria *w,
 	const struct weft_prov *prov, struct fi_info *best, uint32_t at,
 	struct fi_info **info_out)
@@ -363,8 +364,8 @@ static uint32_t fabric_equal_device(const struct criteria *w,
 	return n;
 }
 
-/* The answer of this form with the highest score, or NULL with the reason in
- * why, which may be NULL. */
+/* The fi_info of this form with the highest score, or NULL with the reason in
+ * why. why may be NULL. */
 static struct fi_info *best_of(const struct criteria *w,
 	const struct weft_prov *prov, const char *form, struct fi_info *list,
 	char *why)
@@ -396,8 +397,8 @@ static struct fi_info *best_of(const struct criteria *w,
 	return best;
 }
 
-/* Only devices of one fabric are equal. Interfaces are not, since they may
- * belong to different networks. */
+/* Only devices of one fabric are equal. Interfaces are never equal, because
+ * they may belong to different networks. */
 static struct fi_info *assign_device(const struct criteria *w,
 	const struct weft_prov *prov, struct fi_info *list,
 	struct fi_info *best)
@@ -409,7 +410,7 @@ static struct fi_info *assign_device(const struct criteria *w,
 		return best;
 	n = fabric_equal_device(w, prov, best, UINT32_MAX, NULL);
 	if (n > 1 && w->find_near) {
-		/* reading the machine takes long, so it is done here only */
+		/* only here, because reading the machine takes long */
 		nearer.near = w->find_near();
 		nearer.find_near = NULL;
 		best = best_of(&nearer, prov, best->fabric_attr->prov_name,
@@ -431,8 +432,8 @@ static struct fi_info *fabric_pick(const struct criteria *w,
 
 /* Candidates */
 
-/* NULL if the candidate may be requested from libfabric, else the reason why
- * not. */
+/* The reason why the library does not query libfabric for the candidate, or
+ * NULL. */
 static const char *gate(const struct criteria *w, const struct weft_prov *prov,
 	const char *form)
 {
@@ -450,8 +451,8 @@ static const char *gate(const struct criteria *w, const struct weft_prov *prov,
 	return NULL;
 }
 
-/* One answer of libfabric for the candidate, which the caller frees; NULL with
- * the verdict in why. */
+/* The best fi_info for the candidate, which the caller frees. NULL with the
+ * verdict in why if there is none. */
 static struct fi_info *fabric_evaluate(const struct criteria *w,
 	const struct weft_prov *prov, const char *form, char *why)
 {
@@ -573,7 +574,7 @@ struct opening {
 	void *arg;
 	struct weft_net *net;
 	struct weft_rma_domain
-		*domain; /* set instead of net for one-sided access */
+		*domain; /* for one-sided access; otherwise net is set */
 	int err;
 };
 
@@ -645,8 +646,8 @@ static int open_info_take(struct opening *o, const struct criteria *w,
 		info, fabric, prov, &plan, o->recv, o->arg, &o->net);
 }
 
-/* Opens an answer for the candidate; adds it to w->tried if it does not open.
- * 0, 1 if there is no other answer, or an error. */
+/* Opens an fi_info of the candidate. Adds its domain to w->tried if it does not
+ * open. Returns 0, 1 if there is no other fi_info, or an error. */
 static int fabric_open_one(struct opening *o, struct criteria *w,
 	const struct weft_prov *prov, const char *form)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* iface: read the properties of an interface from the kernel
+/* iface: reads the properties of an interface from the kernel
  *
- * By ioctl and /proc, because /sys shows the interfaces of the namespace that
- * it was mounted in. */
+ * Uses ioctl and /proc, because /sys shows the interfaces of the namespace in
+ * which it was mounted. */
 #include "net/iface.h"
 
 #include <linux/ethtool.h>
@@ -17,7 +17,7 @@
 
 enum { RUNNING = 8, OWN = 4, DEFAULT_ROUTE = 2 };
 
-/* Drivers of interfaces that exist within a host only. */
+/* True for the driver of an interface that exists only within a host. */
 static bool is_joint(const char *driver)
 {
 	static const char *const names[] = { "bridge", "tun", "vxlan", "dummy",

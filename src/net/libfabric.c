@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libfabric: load it when a network is first needed */
+/* libfabric: loads the library libfabric when a network is first needed */
 #include "config.h"
 
 #include "net/libfabric.h"
@@ -21,10 +21,11 @@ enum { WHY_MAX = 256 };
 static struct {
 	pthread_once_t once;
 	bool is_there;
-	char why[WHY_MAX]; /* it could not be loaded */
+	char why[WHY_MAX]; /* reason why loading failed, or "" */
 } loading = { .once = PTHREAD_ONCE_INIT };
 
-/* The name for the headers' version, as the linker would use it. */
+/* Finds a function, with the symbol version of the headers, as the linker
+ * would. */
 static bool take_function(
 	void *lib, const char *name, const char *version, void *to)
 {
@@ -56,8 +57,8 @@ static void load_functions(void *lib)
 		take_function(lib, "fi_version", WEFT_FI_VERSION, &f->version);
 }
 
-/* Some of its libraries install handlers for fatal signals when they are
- * loaded: restores the handlers of before. */
+/* Loads libfabric and restores the signal handlers afterwards, because some of
+ * its libraries install handlers for fatal signals when they are loaded. */
 static void load_once(void)
 {
 	static const int fatal[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT,
@@ -88,7 +89,7 @@ int weft_libfabric_load(void)
 		loading.why);
 }
 
-/* ---- the functions that its headers declare ---- */
+/* ---- functions that libfabric's headers declare ---- */
 
 int fi_getinfo(uint32_t version, const char *node, const char *service,
 	uint64_t flags, const struct fi_info *hints, struct fi_info **info)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libfabric: load it when a network is first needed
+/* libfabric: loads the library libfabric when a network is first needed
  *
- * It may depend on libraries that take long to load: those of the PSM family
- * sleep for a tenth of a second before main() to calibrate a clock. A job on
- * one node loads none of them.
+ * libfabric may depend on libraries that take long to load. Those of the PSM
+ * family sleep for a tenth of a second before main() to calibrate a clock. A
+ * job on one node does not load libfabric.
  *
- * The other files of this room call fi_getinfo() and so on as usual. The few
- * functions that are not inline in its headers are defined here. */
+ * The other files of this room call fi_getinfo() and so on as usual.
+ * libfabric.c defines the few functions that are not inline in libfabric's
+ * headers. */
 #ifndef WEFT_LIBFABRIC_H
 #define WEFT_LIBFABRIC_H
 
@@ -29,7 +30,8 @@ struct weft_libfabric {
 
 extern struct weft_libfabric weft_libfabric;
 
-/* Loads it once. 0, or WEFT_ERR_NOPROV with a description. Any thread. */
+/* Loads libfabric once. 0, or WEFT_ERR_NOPROV with a description. Any thread.
+ */
 int weft_libfabric_load(void);
 
 #endif

@@ -41,7 +41,7 @@ enum {
 	WEFT_NET_NAME_MAX = 512, /* longest weft_net_name() */
 };
 
-/* Called for an untagged message. data is lent until the function returns and
+/* Called for an untagged message. data is valid until the function returns and
  * may have any alignment. */
 typedef void weft_net_recv_fn(void *arg, const void *data, size_t len);
 
@@ -49,7 +49,7 @@ typedef void weft_net_recv_fn(void *arg, const void *data, size_t len);
  * libfabric (PSM) have installed handlers. The program's own handlers stay. */
 void weft_crash_reset(void);
 
-/* How to open. A zeroed struct is a good default. */
+/* Hints for the choice of a fabric. A zeroed struct requests the defaults. */
 struct weft_net_hints {
 	const char *provider; /* NULL or "": WEFT_PROVIDER, else any */
 	const char *iface;    /* NULL or "": WEFT_IFACE, else any */
@@ -61,9 +61,9 @@ struct weft_net_hints {
 	const char *(*find_near)(void);
 	const char *fabric; /* NULL: any */
 	const char *used;   /* "a,b": devices to exclude; NULL: none */
-	uint32_t rail;	    /* number of the net among those of its VCI; if
-			     * above 0, the caller logs a failed open */
-	uint32_t place;	    /* of this process among those of the node */
+	uint32_t rail;	    /* number of the net among those of its VCI;
+			       above 0: the caller logs a failed open */
+	uint32_t place;	    /* number of this process among those of the node */
 	uint8_t vci;	    /* number of the VCI that its counters belong to */
 	bool is_one_host;   /* every peer is on this host */
 	bool is_rma;	    /* only one-sided access is needed */
@@ -75,7 +75,7 @@ struct weft_net {
 	uint64_t n_unsent; /* injected and copied messages that have not left
 			      the process */
 	bool is_counting;  /* plan.counts_injects */
-	uint64_t tag;	   /* of the message, inside an op's done */
+	uint64_t tag;	   /* tag of the message; valid inside op->done */
 	struct weft_counters counters;
 };
 
@@ -88,11 +88,11 @@ int weft_net_open(const struct weft_net_hints *hints, weft_net_recv_fn *recv,
 	void *arg, struct weft_net **net_out);
 
 /* Closes the net. Waits for counted injections to leave (WEFT_NET_LINGER at
- * most), and for 50 ms if closing discards data that others have not read
+ * most), and for 50 ms if closing discards data that peers have not read
  * (plan.drops_unread). Meanwhile arriving messages are dropped and operations
- * may complete. Pending operations are then abandoned: their done is not
- * called, and after the return libfabric does not access their memory. NULL is
- * accepted. */
+ * may complete. Pending operations are then abandoned: op->done is not called.
+ * After the return, libfabric does not access their memory. NULL is accepted.
+ */
 void weft_net_close(struct weft_net *net);
 
 /* Writes this endpoint's name for the business card, at most WEFT_NET_NAME_MAX
@@ -110,13 +110,13 @@ int weft_net_peer_add(
 void weft_net_peer_remove(struct weft_net *net, uint64_t addr);
 
 /* True if the peer's port refuses a new connection: the process has ended.
- * The string `what` receives a clause about the attempt, or "" if the provider
- * has no ports. Blocks for 20 ms at most. */
+ * `what` is set to a clause about the attempt, or "" if the provider has no
+ * ports. Blocks for 20 ms at most. */
 bool weft_net_refuses(
 	struct weft_net *net, uint64_t addr, char *what, size_t len);
 
 /* Handles completions: calls recv and op->done. Returns the number of events, 0
- * when idle. op->done gets errors. */
+ * when idle. Errors of operations are passed to op->done. */
 int weft_net_poll(struct weft_net *net);
 
 /* True if no event is pending and a thread may sleep. *fd_out is then a
@@ -129,7 +129,7 @@ bool weft_net_may_sleep(struct weft_net *net, int *fd_out);
  * with weft_err_set(). */
 int weft_net_fault(struct weft_net *net, const char *call, ssize_t rc);
 
-/* weft_net_inject() while counting. */
+/* weft_net_inject() if net->is_counting is true. */
 int weft_net_inject_counted(
 	struct weft_net *net, uint64_t addr, const void *buf, size_t len);
 
@@ -158,17 +158,17 @@ static inline int weft_net_inject(
 int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
 	size_t n_iov, struct weft_op *op);
 
-/* Tagged send and receive of at most plan.max_msg_len bytes. Tags match in
- * plan.tag_mask; the receiver chooses a tag that is unique there. addr of the
- * receive is only a hint. A send posted before its receive waits in the fabric.
- * Otherwise like weft_net_send(); the len of a receive's done is the length
- * that arrived. A send must not be longer than its receive: the receive would
- * complete with WEFT_ERR_TRUNCATE, and some providers (tcp;ofi_rxm) would close
- * the connection. */
+/* Tagged send and receive of at most plan.max_msg_len bytes. Only the bits of
+ * plan.tag_mask are compared; the receiver chooses a tag that is unique in
+ * these bits. addr of the receive is only a hint. A send posted before its
+ * receive waits in the fabric. Otherwise like weft_net_send(); the len of a
+ * receive's done is the length that arrived. A send must not be longer than its
+ * receive: the receive would complete with WEFT_ERR_TRUNCATE, and some
+ * providers (tcp;ofi_rxm) would close the connection. */
 int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
 	size_t len, uint64_t tag, struct weft_op *op);
-/* The same, and completes when the receive has all data. Only for providers
- * that report that (plan.n_near_segs above 0). */
+/* As weft_net_tsend(), but completes when the receive has all data. Only for
+ * providers that report that (plan.n_near_segs above 0). */
 int weft_net_tsend_delivered(struct weft_net *net, uint64_t addr,
 	const void *buf, size_t len, uint64_t tag, struct weft_op *op);
 int weft_net_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,
@@ -190,18 +190,18 @@ struct weft_mr {
 	struct weft_mr *next;
 };
 
-/* Registers memory, or takes a reference on a registration of the same memory.
- * weft_mr_put() drops it, before the memory is unmapped. May take long (pins
- * pages). */
+/* Registers memory, or adds a reference to a registration of the same memory.
+ * The caller releases the reference by weft_mr_put() before the memory is
+ * unmapped. May take long, because it pins pages. */
 int weft_mr_get(
 	struct weft_net *net, void *buf, size_t len, struct weft_mr **mr_out);
 void weft_mr_put(struct weft_net *net, struct weft_mr *mr);
 
-/* A candidate and its verdict. Lent for the call. */
+/* A candidate and its verdict; valid during the call. */
 struct weft_net_candidate {
 	const char *form;    /* provider name in libfabric */
 	const char *verdict; /* "chosen", "usable" or "no" */
-	const char *domain;  /* that would be used; "" for "no" */
+	const char *domain;  /* domain that would be used; "" for "no" */
 	const char *fabric;
 	const char *why;
 };

@@ -14,11 +14,11 @@
  * for one message. Belongs to the provider between post and release. */
 struct weft_recv_buf {
 	struct weft_op op;
-	struct weft_recv_buf *next; /* in the list of unposted ones */
+	struct weft_recv_buf *next; /* in the list of unposted buffers */
 	char *mem;
 	size_t n_arrived; /* bytes of its messages received so far */
-	size_t n_full;	  /* bytes of all its messages; 0: it is not full. Both
-			     only with plan.releases_early */
+	size_t n_full;	  /* bytes of all its messages; 0: not full. Both fields
+			   * are used only with plan.releases_early */
 };
 
 /* Replaces a user's operation that needs a copy (data) or a registration (mr).
@@ -34,13 +34,13 @@ struct weft_carrier {
 	char *data; /* plan.recv_len bytes; allocated with the first copy */
 };
 
-/* Replaces a user's operation whose memory is read-only. Providers register
- * memory for writing, too, which fails there (FI_EFAULT, so WEFT_ERR_BUFFER).
- * It is posted with op and data and frees itself at completion; after a failed
- * post the caller frees it. */
+/* Replaces a user's operation whose memory is read-only. Providers also
+ * register memory for writing, which fails for read-only memory (FI_EFAULT, so
+ * WEFT_ERR_BUFFER). It is posted with op and data and frees itself at
+ * completion; after a failed post the caller frees it. */
 struct weft_copied {
 	struct weft_op op;
-	struct weft_op *user; /* or NULL: *err gets the first error */
+	struct weft_op *user; /* or NULL: *err is set to the first error */
 	int *err;
 	_Alignas(16) char data[];
 };
@@ -50,7 +50,8 @@ struct weft_copied *weft_copied_create(
 	struct weft_op *user, int *err, const void *buf, size_t len);
 
 /* Created by weft_net_open, destroyed by weft_net_close. Fields are in the
- * order of their set-up. net is first, so that the two are one pointer. */
+ * order of their set-up. net is the first field, so that both structs have the
+ * same address. */
 struct weft_inside {
 	struct weft_net net;
 	weft_net_recv_fn *recv;
@@ -100,7 +101,7 @@ void weft_ep_buf_released(struct weft_inside *in, struct weft_recv_buf *buf);
 /* ep.c: the done of receive buffers, to recognise them; never called. */
 void weft_ep_buf_done(struct weft_op *op, int err, size_t len);
 
-/* rma_ep.c: the same for one-sided access. */
+/* rma_ep.c: as weft_ep_open_take(), for one-sided access. */
 struct weft_rma_domain;
 int weft_rma_domain_open_take(struct fi_info *info, struct fid_fabric *fabric,
 	const struct weft_plan *plan, struct weft_rma_domain **domain_out);
@@ -115,9 +116,10 @@ int weft_av_add(struct fid_av *av, const struct fi_info *info,
 /* cq.c: a libfabric error code, of either sign, as a weft_err. */
 int weft_cq_err(int code);
 
-/* mr.c: draws a random key within plan->key_mask that is not a special one. On
- * some fabrics strangers can connect to an endpoint; only a key that they
- * cannot guess protects registered memory. 0 or a described error. */
+/* mr.c: draws a random key within plan->key_mask that is not a special key
+ * (plan->n_keys). On some fabrics, processes of other users can connect to an
+ * endpoint. There, only a random key protects registered memory. 0 or a
+ * described error. */
 int weft_mr_draw_key(const struct weft_plan *plan, uint64_t *key_out);
 
 /* mr.c: closes the remaining registrations. */

@@ -21,9 +21,9 @@ enum {
 	SEG_LEN = 1 << 30, /* unless the provider's entry sets it */
 	LEAST_BUF = 65536,
 	BUF_LEN = 1 << 20, /* unless the provider's entry sets it */
-	IN_ORDER = 4096,   /* of a provider without an entry; a safe guess */
+	IN_ORDER = 4096,   /* for a provider without an entry */
 	LEAST_CQ = 1024,
-	ORDER_STRICT = 0x1ff, /* libfabric's; 2.x deprecates the name */
+	ORDER_STRICT = 0x1ff, /* FI_ORDER_STRICT, a name that 2.x deprecates */
 };
 
 static void plan_copy_name(char *to, size_t len, const char *from)
@@ -89,7 +89,7 @@ void weft_plan_init(struct weft_plan *plan, const struct fi_info *info)
 	init_rma(plan, info);
 }
 
-/* The knobs override lengths and buffers, as far as buffers permit. */
+/* The knobs override lengths, as far as the buffers permit, and the buffers. */
 void weft_plan_apply_knobs(struct weft_plan *plan)
 {
 	plan->n_recv_bufs = (uint32_t)weft_knobs.net_bufs;
@@ -106,7 +106,7 @@ void weft_plan_apply_knobs(struct weft_plan *plan)
 	plan->recv_len = weft_min(plan->recv_len, plan->recv_buf_len / 2);
 	plan->recv_len = weft_min(plan->recv_len, plan->in_order_len);
 	plan->recv_len = weft_min(plan->recv_len, plan->max_msg_len);
-	if (!plan->has_multi_recv) { /* one message each, same memory in all */
+	if (!plan->has_multi_recv) { /* one message in each */
 		plan->n_recv_bufs =
 			(uint32_t)(plan->n_recv_bufs * plan->recv_buf_len /
 				   plan->recv_len);

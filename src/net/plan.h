@@ -70,11 +70,12 @@ struct weft_plan {
 	bool has_costly_posts;	/* each post is a system call: one message
 				 * with many records is cheaper than many
 				 * small messages or puts */
-	uint64_t flush_flags;	/* of an empty put: when it completes, all
-				 * earlier operations to that peer are visible */
-	uint64_t fence_flags;	/* of an operation that must not overtake
-				 * earlier ones to that peer; 0: the provider
-				 * has no such flag */
+	uint64_t flush_flags;	/* flags of an empty put whose completion
+				 * implies that all earlier operations to that
+				 * peer are visible */
+	uint64_t fence_flags;	/* flags of an operation that must not overtake
+				 * earlier operations to that peer; 0: the
+				 * provider has none */
 	uint64_t deliver_flags; /* complete when visible at the target */
 	uint64_t batch_flags;	/* more operations follow; 0: no effect */
 	uint64_t rate_flags;	/* puts at a high rate */
@@ -102,7 +103,7 @@ void weft_plan_init(struct weft_plan *plan, const struct fi_info *info);
 /* Applies the knobs for lengths and buffers, as far as the plan permits. */
 void weft_plan_apply_knobs(struct weft_plan *plan);
 
-/* Appends to plan->lost, separated by "; ". */
+/* Appends a feature to plan->lost, after "; ". */
 void weft_plan_add_lost(struct weft_plan *plan, const char *what);
 
 /* Writes the plan as lines of "name value" into buf, NUL-terminated and cut at

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* prov: contract of a provider entry
+/* prov: the interface of a provider entry
  *
  * The room prov/ holds policy as data. For each kind of fabric it has
  * libfabric's provider and its names, the changes to the request, and the
@@ -25,13 +25,13 @@ enum weft_prov_use {
 enum { WEFT_PROV_FORMS = 4 };
 
 /* One entry. All functions are optional and run once per open, on the opening
- * thread; their arguments are lent. */
+ * thread. Their arguments are valid during the call. */
 struct weft_prov {
-	const char *name; /* its name in WEFT_PROVIDER */
+	const char *name; /* name of the entry in WEFT_PROVIDER */
 	const char *note; /* a phrase: the reason for its use, or why it is used
 			   * only if named */
 	enum weft_prov_use use;
-	bool is_one_host; /* reaches processes of this host only */
+	bool is_one_host; /* connects only processes of this host */
 	bool has_iface;	  /* domains are network interfaces: the loopback is
 			   * chosen on one host and avoided otherwise */
 	const char *iface_env; /* the provider's variable that names an
@@ -44,20 +44,20 @@ struct weft_prov {
 	uint64_t rma_caps; /* further capabilities of an endpoint for
 			    * one-sided access (net/rma_ep.h) */
 
-	const char *remedy; /* a phrase for the message that a device does not
-			     * open: what may help; or NULL */
+	const char *remedy; /* a phrase with a remedy, for the error message of
+			     * a device that does not open; or NULL */
 
-	/* libfabric's names for it, the best first */
+	/* libfabric's names of the provider, the best first */
 	const char *forms[WEFT_PROV_FORMS];
 
 	/* Changes the request before libfabric is queried. */
 	void (*hints)(struct fi_info *hints);
 
-	/* Checks an answer: NULL if it is usable, else the reason why not, a
-	 * static phrase. */
+	/* Checks an fi_info: NULL if it is usable, else a static phrase with
+	 * the reason. */
 	const char *(*refuse)(const struct fi_info *info);
 
-	/* Completes the chosen answer before it is opened: keys, the traffic
+	/* Completes the chosen fi_info before it is opened: keys, the traffic
 	 * class (a value of the knob TCLASS). Records the result in the plan. 0
 	 * or a described error. */
 	int (*prepare)(struct weft_plan *plan, struct fi_info *info,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* reach: does a peer's host still accept connections for it?
+/* reach: tests whether a peer's port still accepts connections
  *
  * The tcp provider retries a closed connection with each post and reports no
- * error. A separate connection distinguishes a peer that has ended, whose port
- * refuses it, from a peer that computes. The peer's provider drops a connection
- * without a first message. The old sockets provider may crash on it, so it is
- * not probed. */
+ * error. A separate connection distinguishes two cases: the port of a peer that
+ * has ended refuses the connection, and that of a peer that computes does not.
+ * The peer's provider drops a connection without a first message. The old
+ * sockets provider may crash on such a connection, so its ports are not tested.
+ */
 #include "net/net_priv.h"
 
 #include <rdma/fi_domain.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma_ep: one-sided access through endpoints of its own */
+/* rma_ep: one-sided access through separate endpoints */
 #include "net/rma_ep.h"
 
 #include "base/log.h"
@@ -26,19 +26,19 @@ struct rma_ep {
  * with its domain. */
 struct weft_rma_mr {
 	struct fid_mr *mr;
-	uint64_t key; /* as requested */
+	uint64_t key; /* the requested key */
 	struct weft_rma_mr *next;
 };
 
 /* Created by weft_rma_domain_open, destroyed by weft_rma_domain_close. Fields
- * are in the order in which they are set up. pub is first, so that the two are
- * one pointer. */
+ * are in the order in which they are set up. pub is the first field, so that
+ * both structs have the same address. */
 struct domain {
 	struct weft_rma_domain pub;
 	struct weft_domain dom;
 	struct rma_ep first;
 	struct weft_rma_mr *mrs;
-	uint64_t next_key; /* of the special keys */
+	uint64_t next_key; /* next special key to try */
 };
 
 static struct domain *inside(struct weft_rma_domain *domain)
@@ -196,7 +196,8 @@ static bool is_key_used(const struct domain *domain, uint64_t key)
 	return false;
 }
 
-/* Picks the special keys in turn while one is free, then random ones. */
+/* Chooses the next free special key, or a random key if no special key is free.
+ */
 static int rma_ep_pick_key(struct domain *domain, uint64_t *key_out)
 {
 	const struct weft_plan *plan = &domain->pub.plan;

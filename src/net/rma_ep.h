@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma_ep: one-sided access through endpoints of its own
+/* rma_ep: one-sided access through separate endpoints
  *
  * An RMA domain is a domain with its address table and the memory exposed in
  * it. Peers access that memory through its first endpoint; each endpoint can
  * initiate operations. No order is requested and completions are selective. An
- * operation completes by itself only if it is posted with a struct weft_op. An
- * empty write with plan.flush_flags completes all others: after it, all
- * operations posted to that peer before are visible there.
+ * operation has its own completion only if it is posted with a struct weft_op.
+ * To complete the others, the caller posts an empty write with
+ * plan.flush_flags. After its completion, all earlier operations to that peer
+ * are visible there.
  *
- * Threads: different endpoints may be used at the same time; its owner guards
- * each endpoint, polling included.
+ * Threads: different endpoints may be used at the same time; the owner of an
+ * endpoint guards all its calls, including polls.
  *
  * ep->err keeps the first error of an operation without an op, until the owner
  * reads it. Back-pressure is WEFT_AGAIN, as in net.h. */
@@ -31,7 +32,7 @@ struct weft_rma_domain {
 
 struct weft_rma_ep {
 	struct weft_rma_domain *domain;
-	int err; /* of an operation without an op; 0: none */
+	int err; /* first error of an operation without an op; 0: none */
 	struct weft_counters counters;
 };
 
@@ -52,7 +53,7 @@ struct weft_rma_ep_key {
 int weft_rma_domain_open(const struct weft_net_hints *hints,
 	struct weft_rma_domain **domain_out);
 
-/* All further endpoints must have been closed. Pending operations are
+/* All endpoints but the first must have been closed. Pending operations are
  * abandoned. NULL is accepted. */
 void weft_rma_domain_close(struct weft_rma_domain *domain);
 
@@ -66,9 +67,10 @@ int weft_rma_ep_open(
 void weft_rma_ep_close(struct weft_rma_ep *ep);
 
 /* Permits peers to read and write the memory until it is withdrawn or the
- * domain closes. If the library chooses keys, it uses the special ones first,
- * and reuses a returned one last; all others are random. The caller makes one
- * of these calls at a time. */
+ * domain closes. If the library chooses keys, it uses the special keys first,
+ * and random keys when no special key is free. A special key that is released
+ * is reused last. The caller must not make two of these calls at the same time.
+ */
 struct weft_rma_mr;
 int weft_rma_domain_expose(struct weft_rma_domain *domain, void *buf,
 	size_t len, struct weft_rma_ep_key *key_out,
@@ -76,7 +78,7 @@ int weft_rma_domain_expose(struct weft_rma_domain *domain, void *buf,
 void weft_rma_domain_withdraw(
 	struct weft_rma_domain *domain, struct weft_rma_mr *mr);
 
-/* Like weft_net_name() and weft_net_peer_add(). */
+/* As weft_net_name() and weft_net_peer_add(). */
 int weft_rma_domain_name(
 	struct weft_rma_domain *domain, void *buf, size_t *len);
 int weft_rma_domain_peer_add(struct weft_rma_domain *domain, const void *name,
@@ -107,7 +109,8 @@ enum weft_rma_ep_what {
 };
 
 /* Atomics of the hardware (plan.has_fabric_amo) on one word of 4 or 8 bytes.
- * Operands and result must stay valid until done; a copied operand need not. */
+ * Operands and result must stay valid until op->done, except an operand that is
+ * copied. */
 struct weft_rma_ep_amo {
 	enum weft_rma_ep_what what;
 	uint32_t width;
