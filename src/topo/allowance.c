@@ -11,7 +11,7 @@
 
 enum { CPUS_MAX = 8192, PATH_LEN = 1024, LIST_LEN = 4096 };
 
-/* Reads one or two numbers from a file; false if there is none. */
+/* Reads one or two numbers from a file. False if the file has no number. */
 static bool read_numbers(const char *path, const char *format, long long *quota,
 	long long *period)
 {
@@ -164,8 +164,8 @@ static unsigned first_cpu_of(const cpu_set_t *cpus)
 	return cpu;
 }
 
-/* Reads a list from a file of one processor below root. False and "" if there
- * is no such file. */
+/* Reads a list of processors from a file of one processor below root. False and
+ * "" if there is no such file. */
 static bool read_cpu_list(
 	const char *root, unsigned cpu, const char *file, char list[LIST_LEN])
 {

@@ -18,8 +18,8 @@
 unsigned weft_allowance_cpus(void);
 
 /* The number of second-level caches of those processors. The function assumes
- * that all are shared by as many processors as the first one. If the machine
- * does not report its caches, it is the number of processors. `root` is
+ * that each cache is shared by as many processors as the first cache. Returns
+ * the number of processors if the machine does not report its caches. `root` is
  * /sys/devices/system/cpu. */
 unsigned weft_allowance_caches(const char *root);
 
@@ -29,8 +29,8 @@ unsigned weft_allowance_caches(const char *root);
  * len bytes. Returns false if this process may also run on other processors. */
 bool weft_allowance_near(const char *root, char *list_out, size_t len);
 
-/* True if the list `near` contains every processor of the list `cpus`. With
- * cpus NULL, it must contain all that weft_allowance_cpus() counts. True if
+/* True if the list `near` contains every processor of the list `cpus`. If cpus
+ * is NULL, tests all processors that weft_allowance_cpus() counts. True if
  * either list is "". */
 bool weft_allowance_is_near(const char *near, const char *cpus);
 

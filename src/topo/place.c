@@ -60,7 +60,8 @@ static int machine_load(const char *machine, hwloc_topology_t *out)
 		machine ? machine : "");
 }
 
-/* Object k, modulo their number, of the objects of a type within a set. */
+/* Returns object k of the objects of a type within a set. k is taken modulo the
+ * number of these objects. */
 static hwloc_obj_t object_at(hwloc_topology_t machine, hwloc_const_cpuset_t set,
 	hwloc_obj_type_t type, uint32_t k)
 {
@@ -86,7 +87,7 @@ static hwloc_obj_t place_one(hwloc_topology_t machine, hwloc_obj_type_t bind,
 	inner = object_at(machine, place->cpuset, bind, i / (uint32_t)n);
 	if (inner)
 		return inner;
-	/* bind is the larger type: use the object that contains place */
+	/* bind is the larger type: uses the object that contains `place` */
 	while (true) {
 		outer = hwloc_get_next_obj_by_type(machine, bind, outer);
 		if (!outer ||
@@ -195,7 +196,7 @@ int weft_place_assign(
 
 /* ---- without placement options ---- */
 
-/* Jobs of at most so many processes are bound to cores, as in Open MPI. */
+/* Jobs of at most this many processes are bound to cores, as in Open MPI. */
 enum { BOUND_TO_CORES = 2 };
 
 /* Returns core k, and in *around_out the object that its process is bound to.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* topo: answers questions about the machine with hwloc */
+/* topo: queries the machine by hwloc */
 #include "topo/topo.h"
 #include "base/bits.h"
 #include "base/err.h"
@@ -26,7 +26,7 @@ struct weft_topo_type {
 struct weft_topo {
 	hwloc_topology_t hw;
 	hwloc_bitmap_t mine;
-	char *cpuset; /* of this process, as text */
+	char *cpuset; /* processors of this process, as text */
 	bool is_loaded;
 	bool has_failed; /* reading failed; reported once */
 	size_t n_types;
@@ -233,8 +233,8 @@ unsigned weft_topo_n_objs(struct weft_topo *topo, const char *type)
 	return t ? (unsigned)hwloc_get_nbobjs_by_depth(topo->hw, t->depth) : 0;
 }
 
-/* The smallest object of the type that contains cpus; the first one of equal
- * size. NULL if there is none. */
+/* The smallest object of the type that contains cpus. Of several with equal
+ * size, the first. NULL if there is none. */
 static hwloc_obj_t find_obj(struct weft_topo *topo,
 	const struct weft_topo_type *t, hwloc_const_bitmap_t cpus)
 {
@@ -249,8 +249,8 @@ static hwloc_obj_t find_obj(struct weft_topo *topo,
 	return best;
 }
 
-/* Parses a cpuset (NULL: the own one) and keeps the processors that this
- * machine has. NULL if none are left. */
+/* Parses a cpuset (NULL: that of this process) and removes processors that this
+ * machine does not have. NULL if none are left. */
 static hwloc_bitmap_t parse(struct weft_topo *topo, const char *cpuset)
 {
 	hwloc_bitmap_t cpus = hwloc_bitmap_alloc();

@@ -19,7 +19,7 @@ enum {
 	WEFT_TOPO_ID_MAX = 32,	  /* longest object id, with its NUL */
 };
 
-/* Opens this machine and reads only the own binding, which is cheap.
+/* Opens this machine. Reads only the binding of this process, which is cheap.
  * WEFT_ERR_NOMEM. */
 int weft_topo_open(struct weft_topo **topo_out);
 
@@ -47,10 +47,10 @@ size_t weft_topo_types(
 	struct weft_topo *topo, const char **names_out, size_t max);
 
 /* Writes the id of the smallest object of a type that contains a whole cpuset
- * (NULL: the own one). The id, such as "Package:1", is the same for every
- * process of the host. The type may have the prefix "hwloc://"; case does not
- * matter, and hwloc's short forms ("L3") are accepted. WEFT_ERR_NOTFOUND: the
- * cpuset is spread over several objects. WEFT_ERR_NAME: this machine has no
+ * (NULL: that of this process). The id, such as "Package:1", is the same for
+ * every process of the host. The type may have the prefix "hwloc://"; case does
+ * not matter, and hwloc's short forms ("L3") are accepted. WEFT_ERR_NOTFOUND:
+ * the cpuset is spread over several objects. WEFT_ERR_NAME: this machine has no
  * such type. WEFT_ERR_ARG: malformed cpuset or id_len too small.
  * WEFT_ERR_OTHER: the machine cannot be read. */
 int weft_topo_obj_of(struct weft_topo *topo, const char *cpuset,
