@@ -37,7 +37,8 @@ static struct scalar scalar_of(int64_t disp, int64_t size, enum weft_num num)
 	return s;
 }
 
-/* The numbers of a predefined type; returns their count, 1 or 2. */
+/* Sets s to the numbers of a predefined type. Returns how many there are, 1 or
+ * 2. */
 static int scalars_of(const struct weft_type *basic, struct scalar s[2])
 {
 	int abi = basic->builtin_index + WEFT_TYPE_FIRST;
@@ -67,7 +68,7 @@ static int scalars_of(const struct weft_type *basic, struct scalar s[2])
 /* Passed through weft_type_visit(). */
 struct external {
 	uintptr_t buf;
-	char *stream; /* advances */
+	char *stream; /* next byte of the stream */
 	bool is_pack;
 };
 

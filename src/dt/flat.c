@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Lists up to this many parts are copied into the list they are added to. */
+/* A list of at most this many parts is copied into the list to which it is
+ * added. */
 enum { SPLICE_PARTS = 8 };
 
 static struct weft_flat *flat_new(enum weft_flat_kind kind, int64_t n_parts)
@@ -33,7 +34,8 @@ void weft_flat_put(struct weft_flat *flat)
 {
 	if (!flat || !atomic_load_explicit(&flat->refs, memory_order_relaxed))
 		return;
-	/* the last put must see the writes of the others: pairs with itself */
+	/* the last put must see the writes before earlier puts: acquire pairs
+	 * with release here */
 	if (atomic_fetch_sub_explicit(&flat->refs, 1, memory_order_acq_rel) > 1)
 		return;
 	weft_flat_put(flat->child);
@@ -150,7 +152,7 @@ int weft_flat_list_add(
 	return 0;
 }
 
-/* True if all parts are alike and evenly spaced. */
+/* True if all parts are equal and at a constant stride. */
 static bool list_is_loop(const struct weft_flat *flat)
 {
 	const struct weft_flat_part *p = flat->part;
@@ -163,7 +165,8 @@ static bool list_is_loop(const struct weft_flat *flat)
 	return true;
 }
 
-/* Called while the `end` of each part is its size. */
+/* The span of the list. Called while the `end` of each part is still its size.
+ */
 static int64_t list_span(const struct weft_flat *flat)
 {
 	const struct weft_flat_part *p = flat->part;
@@ -217,15 +220,15 @@ void weft_flat_list_fini(struct weft_flat_list *list)
 
 /* ---- the order of runs ---- */
 
-/* Runs: the displacements at which the first and the last begin, and the
- * greatest end. */
+/* The order of a sequence of runs: the displacements at which the first and the
+ * last run begin, and the greatest end. */
 struct flat_order {
 	int64_t first, last, end;
 	bool is_monotone;
 	bool is_disjoint;
 };
 
-/* Appends more runs, shifted by disp, to o. */
+/* Appends the runs of `more`, shifted by disp, to o. */
 static void order_append(
 	struct flat_order *o, const struct flat_order *more, int64_t disp)
 {

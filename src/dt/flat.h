@@ -17,7 +17,7 @@ enum weft_flat_kind { WEFT_FLAT_RUN, WEFT_FLAT_LOOP, WEFT_FLAT_LIST };
 
 struct weft_flat_part {
 	int64_t disp;
-	int64_t end;		 /* packed bytes up to and with this part */
+	int64_t end;		 /* packed bytes up to the end of this part */
 	struct weft_flat *child; /* NULL: a run */
 };
 
@@ -38,7 +38,8 @@ struct weft_flat *weft_flat_get(struct weft_flat *flat);
 void weft_flat_put(struct weft_flat *flat); /* NULL is accepted */
 
 /* The simplest tree of `count` >= 1 copies of child, stride bytes apart. Takes
- * child's reference also after failure; NULL without memory. */
+ * over the caller's reference to child, also on failure. NULL if out of memory.
+ */
 struct weft_flat *weft_flat_loop_take(
 	int64_t count, int64_t stride, struct weft_flat *child);
 
@@ -47,17 +48,17 @@ bool weft_flat_is_monotone(const struct weft_flat *flat, bool *is_disjoint);
 
 /* A list under construction; empty if zeroed. */
 struct weft_flat_list {
-	struct weft_flat *flat; /* the `end` of a part is its size for now */
+	struct weft_flat *flat; /* the `end` of each part is still its size */
 	int64_t cap;
 };
 
-/* Appends a tree at disp, to which the list gets a reference of its own. 0 or
+/* Appends a tree at disp. The list holds its own reference to the tree. 0 or
  * WEFT_ERR_NOMEM; the list stays valid in both cases. */
 int weft_flat_list_add(
 	struct weft_flat_list *list, int64_t disp, struct weft_flat *flat);
 
 /* Turns the list into a tree at displacement *disp_out; the list is empty
- * afterwards. An empty list gives NULL. 0 or WEFT_ERR_NOMEM. The span of the
+ * afterwards. An empty list becomes NULL. 0 or WEFT_ERR_NOMEM. The span of the
  * tree is the distance from its first byte to its end if the tree is a list of
  * runs that rise without overlap, otherwise 0. */
 int weft_flat_list_finish(struct weft_flat_list *list,

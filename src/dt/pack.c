@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pack: between typed buffers and streams of bytes
+/* pack: copies between typed buffers and streams of bytes
  *
- * One walk over the flat tree packs, unpacks or lists runs, as the cursor
- * requests. Bytes are moved at runs and at loops of blocks with a constant
+ * One walk over the flat tree packs, unpacks or lists runs, depending on the
+ * cursor. The walk copies bytes at runs and at loops of blocks with a constant
  * stride. */
 #include "dt/pack.h"
 
@@ -16,7 +16,7 @@ enum walk_mode { WALK_PACK, WALK_UNPACK, WALK_IOV };
 
 struct cursor {
 	enum walk_mode mode;
-	int64_t skip; /* bytes of the stream before the first one to move */
+	int64_t skip; /* bytes of the stream before the first byte to move */
 	int64_t left; /* bytes to move; 0 ends the walk */
 	char *packed;
 	struct iovec *iov;
@@ -41,7 +41,7 @@ static void iov_add(struct cursor *c, uintptr_t at, int64_t len)
 	c->left -= len;
 }
 
-/* Moves a run, as far as c->left; c->skip is 0. */
+/* Moves at most c->left bytes of a run; c->skip is 0. */
 static void walk_run(struct cursor *c, uintptr_t at, int64_t len)
 {
 	if (len > c->left)
@@ -58,7 +58,7 @@ static void walk_run(struct cursor *c, uintptr_t at, int64_t len)
 	c->left -= len;
 }
 
-/* n blocks at a constant stride in both buffers. */
+/* Copies n blocks at a constant stride in both buffers. */
 static inline __attribute__((always_inline)) void pack_gather(char *dst,
 	int64_t step, uintptr_t at, int64_t n, int64_t stride, size_t block)
 {
@@ -79,8 +79,8 @@ static inline __attribute__((always_inline)) void scatter(const char *src,
 	}
 }
 
-/* Separates the usual case that the packed side has no gaps, which the compiler
- * unrolls. */
+/* Has a separate loop for a packed side without gaps, which is the usual case;
+ * the compiler unrolls this loop. */
 static inline __attribute__((always_inline)) void gather_fixed(char *dst,
 	int64_t step, uintptr_t at, int64_t n, int64_t stride, size_t block)
 {
@@ -178,7 +178,8 @@ static void unpack_blocks(const char *src, int64_t step, uintptr_t at,
 	}
 }
 
-/* Moves n whole blocks at a constant stride; c->left covers all. */
+/* Moves n whole blocks at a constant stride. c->left is at least their length.
+ */
 static void walk_blocks(struct cursor *c, uintptr_t at, int64_t n,
 	int64_t stride, int64_t block)
 {
@@ -195,10 +196,9 @@ static void walk_blocks(struct cursor *c, uintptr_t at, int64_t n,
 	c->left -= n * block;
 }
 
-/* Moves n whole lists of runs that do not overlap; c->left covers all. Moves
- * each part of AT_A_TIME lists before the next part; these lists fit into the
- * cache.
- */
+/* Moves n whole lists of runs that do not overlap. c->left is at least their
+ * length. For AT_A_TIME lists, which fit into the cache, moves one part of each
+ * list, then the next part of each. */
 static void walk_lists(struct cursor *c, const struct weft_flat *list,
 	int64_t n, int64_t stride, uintptr_t at)
 {
@@ -303,8 +303,8 @@ static inline void copy_short(char *to, const char *from, size_t len)
 		memcpy(to, from, len);
 }
 
-/* Copies parts i, i + 1, ... as far as they are runs that c->left covers;
- * c->skip is 0. Returns the first part that it did not copy. */
+/* Copies parts from i on while a part is a run that fits into c->left; c->skip
+ * is 0. Returns the first part that was not copied. */
 static int64_t list_whole_runs(
 	struct cursor *c, const struct weft_flat *flat, int64_t i, uintptr_t at)
 {
@@ -361,8 +361,8 @@ static void walk_list(
 	}
 }
 
-/* Walks over one tree at address `at`, from its byte c->skip to its end or
- * until c->left is 0; c->skip is 0 afterwards. */
+/* Walks over one tree at address `at`, from its byte c->skip on. Ends at the
+ * end of the tree, or when c->left is 0. Sets c->skip to 0. */
 static void pack_walk(
 	struct cursor *c, const struct weft_flat *flat, uintptr_t at)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pack: between typed buffers and streams of bytes
+/* pack: copies between typed buffers and streams of bytes
  *
  * The packed stream of `count` items is their data in the order of the type
  * map. A call can start at any byte of the stream; the cost depends on the
@@ -22,8 +22,8 @@ size_t weft_pack(const struct weft_type *type, int64_t count, const void *buf,
 size_t weft_unpack(const struct weft_type *type, int64_t count, void *buf,
 	size_t skip, const void *src, size_t len);
 
-/* Describes the stream from byte skip on as runs in memory, neighbours merged,
- * at most n_iov of them. *n_out is their number, *bytes_out the bytes they
+/* Writes the stream from byte skip on to iov as at most n_iov runs in memory.
+ * Adjacent runs are merged. *n_out is their number, *bytes_out the bytes they
  * cover; the rest of the stream starts at skip + *bytes_out. */
 void weft_type_iov(const struct weft_type *type, int64_t count, const void *buf,
 	size_t skip, struct iovec *iov, size_t n_iov, size_t *n_out,
@@ -31,7 +31,7 @@ void weft_type_iov(const struct weft_type *type, int64_t count, const void *buf,
 
 /* Runs of the same length at a constant stride. */
 struct weft_series {
-	int64_t at; /* displacement of the first */
+	int64_t at; /* displacement of the first run */
 	int64_t n, len, stride;
 };
 
@@ -42,8 +42,8 @@ bool weft_type_series(const struct weft_type *type, int64_t count,
 
 /* Copies scount items of stype at sbuf to rcount items of rtype at rbuf. The
  * buffers must not overlap, unless buffer, type and count are the same.
- * WEFT_ERR_TRUNCATE if the data is longer than the destination, which is filled
- * then. */
+ * WEFT_ERR_TRUNCATE if the data is longer than the destination; the destination
+ * is then filled. */
 int weft_type_copy(const struct weft_type *stype, int64_t scount,
 	const void *sbuf, const struct weft_type *rtype, int64_t rcount,
 	void *rbuf);

@@ -2,8 +2,8 @@
 /* redop: reduction operations and their kernels
  *
  * A kernel is a plain loop, one per operation and machine type, which the
- * compiler vectorises. redop.def lists the types; each inclusion of it below
- * makes the kernels of one group or a row of a table. */
+ * compiler vectorises. redop.def lists the types; each of its inclusions below
+ * defines the kernels of one group or the rows of a table. */
 #include "dt/redop.h"
 
 #include "base/bits.h"
@@ -41,7 +41,7 @@ typedef _Float16 weft_half;
 #define WIDE
 #endif
 
-/* Iterations are independent, also if out is one of the operands. */
+/* Iterations are independent, even if out is one of the operands. */
 #ifdef __clang__
 #define EACH _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -84,8 +84,8 @@ static inline uint16_t bf16_of(float value)
 			  16);
 }
 
-/* Some versions of clang do not know "f16c"; all processors with AVX2 have it.
- */
+/* Some versions of clang do not accept the target "f16c". All processors with
+ * AVX2 have F16C. */
 #ifdef __clang__
 #define HAS_F16C 1
 #else
@@ -165,7 +165,7 @@ static inline uint16_t bf16_of(float value)
 #undef CPX
 #undef PAIR
 
-/* The product of complex numbers has no special cases for infinities. */
+/* The product of complex numbers does not treat infinities separately. */
 #define CPX(num, type)                                                         \
 	struct complex_##num {                                                 \
 		type re, im;                                                   \
@@ -325,7 +325,8 @@ void weft_redop_put(struct weft_redop *op)
 {
 	if (!op || op->is_builtin)
 		return;
-	/* the last put must see the writes of the others: pairs with itself */
+	/* the last put must see the writes before earlier puts: acquire pairs
+	 * with release here */
 	if (atomic_fetch_sub_explicit(&op->refs, 1, memory_order_acq_rel) == 1)
 		weft_table_free(&weft_redops, op);
 }
@@ -363,8 +364,9 @@ static bool is_move(const struct weft_redop *op)
 	return op->builtin == WEFT_OP_REPLACE || op->builtin == WEFT_OP_NO_OP;
 }
 
-/* NULL if the operation has no kernels, is not defined on this predefined type,
- * or the compiler has no arithmetic for it. */
+/* The kernel of an operation for a predefined type. NULL if the operation has
+ * no kernels or is not defined on the type, or the compiler has no arithmetic
+ * for the type. */
 static weft_redop_kernel_fn *kernel_for(
 	const struct weft_redop *op, const struct weft_type *basic)
 {
@@ -438,7 +440,8 @@ int weft_redop_apply(const struct weft_redop *op, const void *left,
 	if (type->class_ != WEFT_CLASS_NONE) {
 		kernel(left, right, out, count);
 	} else {
-		/* a derived type of one predefined type, for accumulate */
+		/* an accumulate with a derived type that has one predefined
+		 * type */
 		struct derived d = { kernel, (uintptr_t)left, (uintptr_t)right,
 			(uintptr_t)out };
 

@@ -39,7 +39,7 @@ struct weft_redop {
 	enum weft_redop_builtin builtin; /* WEFT_OP_NULL for user operations */
 	const char *name;		 /* static, for messages */
 	_Atomic uint32_t refs;
-	weft_redop_fn *fn; /* one of the two, for user operations */
+	weft_redop_fn *fn; /* user operations have one of the two functions */
 	weft_redop_large_fn *large_fn;
 };
 
@@ -56,8 +56,8 @@ static inline struct weft_redop *weft_redop_lookup(uint64_t handle)
 						&weft_redops, handle);
 }
 
-/* An operation of the program; exactly one function is not NULL. NULL without
- * memory. */
+/* Creates an operation of the program; exactly one of the functions is not
+ * NULL. NULL if out of memory. */
 struct weft_redop *weft_redop_make(
 	weft_redop_fn *fn, weft_redop_large_fn *large_fn, bool is_commutative);
 
@@ -71,8 +71,8 @@ void weft_redop_close_handle(struct weft_redop *op);
 bool weft_redop_is_defined(
 	const struct weft_redop *op, const struct weft_type *type);
 
-/* out[i] = left[i] op right[i] for count items, by a predefined operation. Two
- * buffers may be the same, but must not overlap otherwise. For accumulates, the
+/* out[i] = left[i] op right[i] for count items, by a predefined operation.
+ * Buffers may be the same, but must not overlap otherwise. For accumulates, the
  * type may be derived from one predefined type. WEFT_ERR_OP if the operation is
  * not defined on the type. */
 int weft_redop_apply(const struct weft_redop *op, const void *left,

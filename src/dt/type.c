@@ -44,7 +44,7 @@ const unsigned char weft_type_indices[N_ABI_VALUES] = {
 #undef P
 };
 
-/* The layout of a pair, and the bytes of its data. */
+/* The struct of a pair, and the size of its data. */
 #define PAIR(vtype, itype) \
 	struct {           \
 		vtype v;   \
@@ -52,7 +52,7 @@ const unsigned char weft_type_indices[N_ABI_VALUES] = {
 	}
 #define PAIR_SIZE(vtype, itype) (sizeof(vtype) + sizeof(itype))
 
-/* The one pair with a gap between value and index. */
+/* The only pair with a gap between value and index. */
 static struct weft_flat short_int_flat = {
 	.kind = WEFT_FLAT_LIST,
 	.size = PAIR_SIZE(short, int),
@@ -137,7 +137,7 @@ struct weft_type weft_type_builtins[N_BUILTINS] = {
 #undef P
 };
 
-/* Types that are never destroyed do not count references. */
+/* True if the type counts references. Types that are never destroyed do not. */
 static bool type_is_counted(const struct weft_type *type)
 {
 	return !type->is_builtin;
@@ -165,7 +165,8 @@ void weft_type_put(struct weft_type *type)
 {
 	if (!type || !type_is_counted(type))
 		return;
-	/* the last put must see the writes of the others: pairs with itself */
+	/* the last put must see the writes before earlier puts: acquire pairs
+	 * with release here */
 	if (atomic_fetch_sub_explicit(&type->refs, 1, memory_order_acq_rel) ==
 		1)
 		type_destroy(type);
@@ -204,7 +205,8 @@ static const struct weft_type *child_of(const struct weft_type *type)
 	return type->types[0];
 }
 
-/* Elements in len < type->size bytes of one struct or pair. */
+/* Number of complete elements in len < type->size bytes of one struct or pair.
+ */
 static int64_t part_elements(const struct weft_type *type, int64_t len)
 {
 	int64_t n = 0;
@@ -298,8 +300,8 @@ static int visit_strided(const struct visit *v, const struct weft_type *type,
 	return err;
 }
 
-/* Displacements follow the block lengths, or the one block length, in the
- * arguments. */
+/* The displacements are in the arguments after the block lengths, or after the
+ * common block length. */
 static int visit_blocks(const struct visit *v, const struct weft_type *type,
 	int64_t disp, int64_t unit, bool is_fixed)
 {
@@ -341,7 +343,7 @@ static int visit_item(
 	case WEFT_COMBINER_SUBARRAY:
 	case WEFT_COMBINER_DARRAY:
 		return visit_items(v, type->expanded, disp, 1);
-	default: /* dup, resized, Fortran's parametrized ones */
+	default: /* dup, resized, Fortran's parametrized types */
 		return visit_items(v, child, disp, 1);
 	}
 }

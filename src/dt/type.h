@@ -22,7 +22,7 @@ enum {
 	WEFT_TYPE_BYTE = 0x247,	  /* MPI_BYTE */
 	WEFT_TYPE_INT32 = 0x250,  /* MPI_INT32_T */
 	WEFT_TYPE_INT64 = 0x258,  /* MPI_INT64_T */
-	WEFT_TYPE_NAME_LEN = 128, /* with the final NUL */
+	WEFT_TYPE_NAME_LEN = 128, /* bytes, with the final NUL */
 };
 
 enum weft_combiner {
@@ -54,7 +54,8 @@ enum weft_distribute {
 	WEFT_DISTRIBUTE_DFLT_DARG,
 };
 
-/* Which reductions a predefined type takes part in. */
+/* The class of a predefined type, which selects the reductions that the
+ * standard defines on the type. */
 enum weft_type_class {
 	WEFT_CLASS_NONE,  /* derived, packed, wide characters */
 	WEFT_CLASS_CHAR,  /* printable characters: no reductions */
@@ -94,8 +95,8 @@ enum weft_num {
 	WEFT_NUM_N,
 };
 
-/* The standard defines no reductions on MPI_CHAR. Programs use them anyway, and
- * other implementations support them, so this library does, too. */
+/* The standard defines no reductions on MPI_CHAR. This library supports them,
+ * because programs use them and other implementations support them. */
 enum { WEFT_NUM_CHAR = (char)-1 < 0 ? WEFT_NUM_I8 : WEFT_NUM_U8 };
 
 struct weft_flat;
@@ -117,21 +118,21 @@ struct weft_type {
 	bool is_builtin;   /* the user may not free it */
 	int builtin_index; /* ABI value - WEFT_TYPE_FIRST, or -1 */
 	_Atomic uint32_t refs;
-	void *attrs; /* of core/attr.c; NULL at first */
+	void *attrs; /* private to core/attr.c; initially NULL */
 
 	/* Envelope: the arguments of the constructor: n_ints counts, n_aints
 	 * byte values, and the types, with a reference to each. */
 	enum weft_combiner combiner;
-	bool is_large; /* by a large-count call; the caller sets it */
+	bool is_large; /* made by a large-count call; set by the caller */
 	int64_t n_ints, n_aints, n_types;
 	int64_t *args;
 	struct weft_type **types;
 
 	enum weft_type_class class_;
-	enum weft_num num; /* kernel; of the value for pairs */
+	enum weft_num num; /* kernel; for pairs, that of the value */
 	int64_t n_elems;   /* predefined elements in one item */
-	int64_t elem_size; /* bytes of each, 0 if they differ */
-	/* the only predefined type in it, or NULL */
+	int64_t elem_size; /* bytes of an element; 0: sizes differ */
+	/* the predefined type of all elements; NULL if they differ */
 	const struct weft_type *basic;
 	char name[WEFT_TYPE_NAME_LEN];
 
@@ -170,7 +171,7 @@ static inline struct weft_type *weft_type_lookup(uint64_t handle)
 						  &weft_types, handle);
 }
 
-/* Takes a reference; returns the type. */
+/* Adds a reference. Returns the type. */
 struct weft_type *weft_type_get(struct weft_type *type);
 
 /* Releases a reference and destroys the type with the last. NULL is accepted.
@@ -185,7 +186,7 @@ void weft_type_close_handle(struct weft_type *type);
  * for the types that MPI_Type_get_contents returns. */
 uint64_t weft_type_open_handle(struct weft_type *type);
 
-/* True if the handle is open once at most. */
+/* True if the handle is open at most once. */
 static inline bool weft_type_is_last_handle(const struct weft_type *type)
 {
 	return atomic_load_explicit(&type->n_handles, memory_order_acquire) <=
@@ -280,7 +281,7 @@ static inline bool weft_type_span(const struct weft_type *type, int64_t count,
 int64_t weft_type_elements(const struct weft_type *type, int64_t len);
 
 /* True if the displacements of an item's data are monotonically nondecreasing.
- * *is_disjoint is true if, besides, no two runs overlap. */
+ * *is_disjoint is true if, in addition, no two runs overlap. */
 bool weft_type_is_monotone(const struct weft_type *type, bool *is_disjoint);
 
 /* The length in bytes of the first n predefined elements of data of items of

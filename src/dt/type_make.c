@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* type_make: the constructors of derived datatypes
  *
- * Each computes a `shape` (flat tree, bounds and element statistics) from the
- * shapes of the old types by repeating and joining, then wraps it into a type
- * together with the arguments for the envelope. Sub- and darrays are first
- * made of simpler types, kept as `expanded`. */
+ * Each constructor computes a `shape` (flat tree, bounds and element
+ * statistics): it repeats and joins the shapes of the old types. Then it
+ * creates a type from the shape and the arguments for the envelope. A subarray
+ * or darray is built from simpler types; the result is stored as `expanded`. */
 #include "dt/type.h"
 
 #include "base/bits.h"
@@ -18,7 +18,7 @@
 /* On the caller's stack. Holds a reference to its tree. */
 struct shape {
 	struct weft_flat *flat;
-	int64_t disp; /* of the tree */
+	int64_t disp; /* displacement of the tree */
 	int64_t size;
 	int64_t lb, ub, true_lb, true_ub;
 	int64_t align;
@@ -34,7 +34,7 @@ static int too_large(void)
 		"the datatype's size or bounds need more than 63 bits");
 }
 
-/* 0 or WEFT_ERR_VALUE_TOO_LARGE; for chains of checked arithmetic. */
+/* Adds with a check. 0 or WEFT_ERR_VALUE_TOO_LARGE. */
 static int type_make_add(int64_t a, int64_t b, int64_t *sum_out)
 {
 	return __builtin_add_overflow(a, b, sum_out) ? too_large() : 0;
@@ -72,8 +72,8 @@ static void shape_fini(struct shape *shape)
 	*shape = (struct shape){ .align = 1 };
 }
 
-/* Extends [lb, ub) and [true_lb, true_ub) so that they contain themselves
- * shifted by `span` bytes. */
+/* Extends [lb, ub) and [true_lb, true_ub), so that each also contains a copy of
+ * itself shifted by `span` bytes. */
 static int shape_extend(struct shape *shape, int64_t span)
 {
 	int err;
@@ -90,8 +90,8 @@ static int shape_extend(struct shape *shape, int64_t span)
 	return err;
 }
 
-/* Makes the shape `count` copies of itself, stride bytes apart. After failure,
- * only shape_fini() accepts the shape. */
+/* Replaces the shape by `count` copies of itself, stride bytes apart. After
+ * failure, only shape_fini() accepts the shape. */
 static int shape_repeat(struct shape *shape, int64_t count, int64_t stride)
 {
 	int64_t span;
@@ -179,8 +179,8 @@ static int shape_join(struct shape *to, const struct shape *part)
 }
 
 /* Rounds the extent up to the alignment unless the program has set the upper
- * bound (epsilon of MPI-5.0, 5.1). For all constructors, as in Open MPI; MPICH
- * does so for structs only. */
+ * bound (epsilon of MPI-5.0, 5.1). Called for all constructors, as in Open MPI;
+ * MPICH rounds up for structs only. */
 static int shape_pad(struct shape *shape)
 {
 	int64_t extent, rest;
@@ -248,7 +248,8 @@ static int set_shape(struct weft_type *type, struct shape *shape)
 	return 0;
 }
 
-/* Creates a type of this shape, which it takes; the caller fills type->args. */
+/* Creates a type from the shape, which the function consumes. The caller sets
+ * type->args. */
 static int type_new_take(struct shape *shape, const struct envelope *env,
 	struct weft_type **type_out)
 {
@@ -286,7 +287,7 @@ static int check_counts(const char *what, int64_t n, const int64_t *values)
 	return 0;
 }
 
-/* Creates a type of one old type. Takes the shape, also if err is not 0. */
+/* Creates a type of one old type. Consumes the shape, even if err is not 0. */
 static int type_wrap_take(int err, struct shape *shape,
 	enum weft_combiner combiner, struct weft_type *old,
 	const int64_t split[2], struct weft_type **type_out)
@@ -333,7 +334,7 @@ int weft_type_make_contiguous(
 	return err;
 }
 
-/* Vectors, with a stride in bytes or in items. */
+/* Creates a vector, with a stride in bytes or in items. */
 static int type_make_vector(const int64_t args[3], bool is_bytes,
 	struct weft_type *old, struct weft_type **type_out)
 {
@@ -396,8 +397,8 @@ static int shape_sum_add(
 	return err;
 }
 
-/* Leaves the shape of the whole in acc->sum unless err or the end fails.
- */
+/* Completes the shape of the whole in acc->sum. Returns err, or an error of
+ * this step. */
 static int shape_sum_finish(struct shape_sum *acc, int err)
 {
 	if (!err)
@@ -647,7 +648,8 @@ int weft_type_make_f90(enum weft_combiner combiner, int64_t p, int64_t r,
 	return err;
 }
 
-/* The envelope of an array type around `expanded`, which it takes. */
+/* Creates an array type with an envelope around `expanded`, which the function
+ * consumes. */
 static int array_take(int err, struct weft_type *expanded,
 	const struct envelope *env, struct weft_type **type_out)
 {
@@ -664,7 +666,7 @@ static int array_take(int err, struct weft_type *expanded,
 	return err;
 }
 
-/* Without an error, puts *type and replaces it by `next`. */
+/* If err is 0, releases *type and replaces it by `next`. */
 static int replace_take(
 	int err, struct weft_type **type, struct weft_type *next)
 {
@@ -675,7 +677,8 @@ static int replace_take(
 	return 0;
 }
 
-/* Replaces *type by count copies of it at a stride, the first at disp. */
+/* Replaces *type by count copies of *type at a stride. The first copy is at
+ * disp. */
 static int repeat_dim(
 	struct weft_type **type, int64_t count, int64_t stride, int64_t disp)
 {
@@ -709,7 +712,7 @@ static int check_order(enum weft_order order)
 	return 0;
 }
 
-/* Dimension number i counted from the fastest-running one. */
+/* Dimension number i, counted from the dimension whose index varies fastest. */
 static int dim_at(int i, int n_dims, enum weft_order order)
 {
 	return order == WEFT_ORDER_C ? n_dims - 1 - i : i;
