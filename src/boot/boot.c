@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* boot: chooses an implementation */
+/* boot: chooses an implementation of the boot interface */
 #include "boot/boot.h"
 
 #include "base/err.h"
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A PMIx server's launcher sets both variables. PMIx itself would also start
- * without one of them, but would first search for servers. */
+/* A PMIx server's launcher sets both variables. Without one of them, PMIx would
+ * search for servers. */
 static bool has_manager(void)
 {
 	return weft_knob_getenv("PMIX_NAMESPACE") &&
@@ -32,7 +32,8 @@ static const struct {
 };
 
 /* Refuses a process that another launcher started as one of several without a
- * PMIx server: each would silently be a job of one. */
+ * PMIx server: otherwise each such process would silently become a job of one
+ * process. */
 static int check_alone(void)
 {
 	if (!strcmp(weft_knobs.singleton, "allow"))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* boot: the process manager as one process sees it: own rank, publish, fetch,
- * fence, events
+/* boot: the interface to the process manager: own rank, publish, fetch, fence,
+ * events
  *
  * There are two implementations: PMIx (room pmix/), and one without a process
  * manager (singleton.c). Only the fence is collective. Opening waits for no
@@ -33,25 +33,26 @@ enum {
 /* Facts about this process and its job, from the process manager. Filled by
  * open, constant afterwards.
  *
- * own_key is the secret that a first message to this process must carry. It is
- * not compared with the sender's own key. Before a process sends to a rank, it
- * fetches the business card of that rank, which contains own_key. Only members
- * of the job can fetch it. Under our own launcher all ranks have the same key.
- * Under Slurm and PRRTE each rank draws its own, because agreeing on one would
- * need a collective at start-up or a rank that every other depends on. */
+ * own_key is the secret that a first message to this process must carry. The
+ * receiver verifies the message with its own key, not with the sender's. Before
+ * a process sends to a rank, it fetches the business card of that rank, which
+ * contains own_key. Only members of the job can fetch it. Under our own
+ * launcher all ranks have the same key. Under Slurm and PRRTE each rank draws
+ * its own key, because agreement on one key would need a collective at
+ * start-up. */
 struct weft_boot_facts {
-	char host[WEFT_BOOT_HOST_MAX]; /* of this node, by the manager */
-	char job[WEFT_BOOT_JOB_MAX];   /* of this job, by the manager */
+	char host[WEFT_BOOT_HOST_MAX]; /* name of this node, from the manager */
+	char job[WEFT_BOOT_JOB_MAX];   /* name of this job, from the manager */
 	char manager[32]; /* "singleton", "mpiexec", "slurm", "prrte", "pmix" */
 	uint32_t rank;	  /* in the job */
 	uint32_t size;	  /* processes in the job */
-	uint32_t univ_size;  /* processes the job could have; 0: unknown */
+	uint32_t univ_size;  /* processes that the job could have; 0: unknown */
 	uint32_t local_rank; /* among the job's processes on this node */
 	uint32_t local_size; /* the job's processes on this node */
 	uint32_t n_nodes;    /* of the job; 1 is exact, more is an estimate */
-	uint32_t appnum;     /* index of the own app context; 0 if unknown */
+	uint32_t appnum;     /* index of its app context; 0 if unknown */
 	uint8_t own_key[WEFT_BOOT_KEY_LEN];
-	char alloc_kinds[WEFT_BOOT_KINDS_MAX]; /* given at launch; "" if none */
+	char alloc_kinds[WEFT_BOOT_KINDS_MAX]; /* from the launch; "" if none */
 };
 
 enum weft_boot_event_kind {
@@ -74,7 +75,7 @@ enum weft_boot_end {
 				weft_boot_query_exit() */
 	WEFT_BOOT_END_FOUND,   /* detected by this process, not by the manager;
 				  name is a clause that describes how */
-	WEFT_BOOT_END_SILENT,  /* likewise, but the process may live */
+	WEFT_BOOT_END_SILENT,  /* as END_FOUND, but the process may live */
 };
 
 struct weft_boot_event {
@@ -89,7 +90,7 @@ struct weft_boot_event {
 	size_t len;
 };
 
-/* Processes to start: n that run one program. All pointers are valid during the
+/* n processes to start with one program. All pointers are valid during the
  * call. */
 struct weft_boot_app {
 	uint32_t n;
@@ -99,8 +100,8 @@ struct weft_boot_app {
 			    * or NULL. MPI_Comm_spawn makes at most
 			    * WEFT_BOOT_APP_ENV of them */
 	const char *wdir;  /* or NULL */
-	const char *host;  /* where the manager starts them, or NULL */
-	const char *pset;  /* a process set to make of them, or NULL */
+	const char *host;  /* host on which the manager starts them, or NULL */
+	const char *pset;  /* name of a process set of them, or NULL */
 };
 
 struct weft_boot;
@@ -116,39 +117,41 @@ typedef void weft_boot_done_fn(void *arg, int err);
 /* An event; valid until the function returns. */
 typedef void weft_boot_event_fn(void *arg, const struct weft_boot_event *event);
 
-/* The table. All slots return 0 or a negative enum weft_err and write no output
- * on failure. Callers use the weft_boot_* functions below. */
+/* The functions of an implementation. They return 0 or a negative enum
+ * weft_err, and write no output on failure. Callers use the weft_boot_*
+ * functions below. */
 struct weft_boot_ops {
 	const char *name;
 
 	/* Disconnects from the manager and frees boot. clean != 0: this process
 	 * exits normally and reports that to the manager. clean == 0: the
-	 * manager must notice that the process ended without it. Neither waits
-	 * for other processes. Callbacks of gets and fences that are still open
-	 * are not called. Cannot fail. */
+	 * manager must detect that the process ended without a report. The call
+	 * does not wait for other processes. Callbacks of pending gets and
+	 * fences are not called. Cannot fail. */
 	void (*close)(struct weft_boot *boot, int clean);
 
-	/* Asks the manager to end n ranks with this exit code and text, or the
-	 * whole job when ranks is NULL. A manager that cannot end a part of a
-	 * job ends all of it. Returns after asking; the caller then ends its
-	 * own process. WEFT_ERR_UNSUPPORTED: code is 0, and the job's status
-	 * would not be; the manager was not asked. */
+	/* Requests that the manager ends n ranks with this exit code and text,
+	 * or the whole job if ranks is NULL. A manager that cannot end a part
+	 * of a job ends all of it. Returns after the request; the caller then
+	 * ends its own process. WEFT_ERR_UNSUPPORTED: code is 0, but the
+	 * manager would report another status for the job. Nothing was
+	 * requested. */
 	int (*abort)(struct weft_boot *boot, int code, const char *text,
 		const uint32_t *ranks, size_t n);
 
 	/* Publishes len bytes (at most 64 KiB) under key, copied. Not visible
-	 * before commit. Each key at most once in a process's life, because
-	 * some managers keep answering with the first value. */
+	 * before commit. A process puts each key at most once, because some
+	 * managers always return the first value. */
 	int (*put)(struct weft_boot *boot, const char *key, const void *data,
 		size_t len);
 
-	/* Makes all published values visible. Once in a process's life: a key
-	 * of a later commit may never become visible. */
+	/* Makes all published values visible. A process commits once: a key of
+	 * a later commit may never become visible. */
 	int (*commit)(struct weft_boot *boot);
 
 	/* Fetches the value that rank published under key. Does not block; poll
-	 * delivers the answer once rank has committed. WEFT_ERR_PEER: the rank
-	 * is known to have died. */
+	 * delivers the value after rank has committed. WEFT_ERR_PEER: this
+	 * process knows that the rank has died. */
 	int (*get)(struct weft_boot *boot, uint32_t rank, const char *key,
 		weft_boot_get_fn *fn, void *arg);
 
@@ -164,39 +167,39 @@ struct weft_boot_ops {
 	int (*host_of)(
 		struct weft_boot *boot, uint32_t rank, char *buf, size_t len);
 
-	/* The ranks on this node, ascending, the own one included. Valid for
-	 * the life of boot. O(processes on the node). */
+	/* The ranks on this node, ascending, with the rank of this process.
+	 * Valid for the life of boot. O(processes on the node). */
 	int (*local)(struct weft_boot *boot, const uint32_t **ranks_out,
 		size_t *n_out);
 
-	/* Names of the process sets the manager knows now, in its order, each
-	 * once. The caller frees the array with one free(); it contains the
-	 * strings. Without sets: 0, n == 0 and *names_out NULL. May wait for
-	 * the manager, not for other ranks. */
+	/* Names of the process sets that the manager knows now, in the
+	 * manager's order, without duplicates. The caller frees the array with
+	 * one free(); it contains the strings. Without sets: 0, n == 0 and
+	 * *names_out NULL. May wait for the manager, not for other ranks. */
 	int (*pset_list)(
 		struct weft_boot *boot, char ***names_out, size_t *n_out);
 
 	/*
 	 * Ranks in set name, in the set's order; the caller frees the array.
-	 * WEFT_ERR_NOTFOUND: no such set, or one with members outside this
-	 * job.  May wait for the manager, not for other ranks.
-	 */
+	 * WEFT_ERR_NOTFOUND: there is no such set, or it has members outside
+	 * this job. May wait for the manager, not for other ranks. */
 	int (*pset_members)(struct weft_boot *boot, const char *name,
 		uint32_t **ranks_out, size_t *n_out);
 
-	/* Defines a set of n > 0 ranks for the whole job, or deletes one that a
-	 * process of the job defined. On return the caller sees the change; the
-	 * other processes get an event. May wait for the manager, not for other
-	 * ranks. WEFT_ERR_NAME: the set exists already, or does not exist;
-	 * WEFT_ERR_UNSUPPORTED: this manager cannot do it. */
+	/* Defines a set of n > 0 ranks for the whole job, or deletes a set that
+	 * a process of the job defined. The change is visible to the caller on
+	 * return. The other processes receive an event. May wait for the
+	 * manager, not for other ranks. WEFT_ERR_NAME: the set to define
+	 * exists, or the set to delete does not. WEFT_ERR_UNSUPPORTED: the
+	 * manager has no such operation. */
 	int (*pset_define)(struct weft_boot *boot, const char *name,
 		const uint32_t *ranks, size_t n);
 	int (*pset_delete)(struct weft_boot *boot, const char *name);
 
-	/* Starts a job of n apps. Writes its name to job_out, of
-	 * WEFT_BOOT_JOB_MAX bytes, as the new processes have it in their facts.
-	 * Waits for the manager. WEFT_ERR_SPAWN. Any thread, without a lock; so
-	 * are the three name calls below. */
+	/* Starts a job of n apps. Writes the job's name to job_out, of
+	 * WEFT_BOOT_JOB_MAX bytes. The facts of the new processes have the same
+	 * name. Waits for the manager. WEFT_ERR_SPAWN. This call and the three
+	 * name calls below: any thread, without a lock. */
 	int (*spawn)(struct weft_boot *boot, const struct weft_boot_app *apps,
 		size_t n, char *job_out);
 
@@ -210,8 +213,8 @@ struct weft_boot_ops {
 	int (*lookup)(struct weft_boot *boot, const char *name, char *buf,
 		size_t len);
 
-	/* Asks the manager whether rank exited normally. If it did, and the
-	 * manager supports the query, poll delivers a PEER_DIED with
+	/* Queries the manager whether rank exited normally. If the rank did,
+	 * and the manager supports the query, poll delivers a PEER_DIED with
 	 * END_NORMAL. Does not block. */
 	void (*query_exit)(struct weft_boot *boot, uint32_t rank);
 
@@ -233,9 +236,9 @@ struct weft_boot {
 	const struct weft_boot_ops *ops;
 	atomic_uint pending; /* items the manager's thread queued for poll */
 	atomic_int wakeup;   /* written to when pending rises; 0 or less: no
-				thread sleeps */
-	/* Called on the manager's thread when the launcher asks where this
-	 * process is; set after open, or NULL. */
+				 thread sleeps */
+	/* Called on the manager's thread when the launcher requests the state
+	 * of this process. Set after open, or NULL. */
 	void (*_Atomic on_where)(void);
 };
 
@@ -375,14 +378,14 @@ static inline int weft_boot_poll(
 	return boot->ops->poll(boot, fn, arg);
 }
 
-/* For implementations: an item was queued. Wakes a thread that sleeps. Any
- * thread. */
+/* Called by an implementation after it queued an item. Wakes a thread that
+ * sleeps. Any thread. */
 static inline void weft_boot_wake(struct weft_boot *boot)
 {
 	int fd = atomic_load_explicit(&boot->wakeup, memory_order_relaxed);
 
 	if (fd > 0 && write(fd, "", 1) < 0)
-		return; /* full: that wakes the reader as well */
+		return; /* a full pipe also wakes the reader */
 }
 
 /* Index of rank among those on this node, as `local` lists them; -1 if it is on

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* launch: starts jobs for a process that has no process manager
  *
- * The environment of the started mpiexec names its job and the port of the
- * parent, as for an mpiexec that another mpiexec starts (tools/run_spawn.h). A
- * thread waits until mpiexec ends. */
+ * The environment of the new mpiexec has the name of its job and the port of
+ * the parent, as in tools/run_spawn.h. A thread waits until mpiexec ends. */
 #include "boot/launch.h"
 
 #include "base/err.h"
@@ -23,12 +22,12 @@
 
 extern char **environ;
 
-/* One launcher. weft_launch_start() creates it. The list and the waiting thread
- * each refer to it; whichever ends last frees it. */
+/* One launcher. Created by weft_launch_start(). The list and the waiting thread
+ * refer to it, and the last of the two frees it. */
 struct weft_launched {
 	struct weft_launched *next;
-	pthread_mutex_t lock;	    /* guards what follows */
-	struct weft_launch *launch; /* NULL: the list is gone */
+	pthread_mutex_t lock;	    /* guards the fields below */
+	struct weft_launch *launch; /* NULL: the list has been freed */
 	bool has_ended;
 	/* set before the thread starts */
 	pid_t pid;
@@ -185,7 +184,7 @@ static void *wait_for_end(void *arg)
 	bool is_last;
 
 	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
-		; /* ECHILD: the program has reaped it, so it has ended */
+		; /* ECHILD: the program has reaped the launcher */
 	pthread_mutex_lock(&l->lock);
 	is_last = !l->launch;
 	l->has_ended = true;
@@ -200,7 +199,8 @@ static void *wait_for_end(void *arg)
 	return NULL;
 }
 
-/* Starts the waiting thread. The program's signal handlers do not run on it. */
+/* Starts the waiting thread. The thread blocks signals, so the program's signal
+ * handlers do not run on it. */
 static int start_waiter(struct weft_launched *l)
 {
 	sigset_t all, before;

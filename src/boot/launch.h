@@ -12,7 +12,7 @@
 /* The jobs that a process started. The caller provides the memory. */
 struct weft_launch {
 	struct weft_boot *boot;
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t lock; /* guards the fields below */
 	struct weft_launched *list;
 };
 
@@ -25,8 +25,8 @@ void weft_launch_init(struct weft_launch *launch, struct weft_boot *boot);
 int weft_launch_start(struct weft_launch *launch,
 	const struct weft_boot_app *apps, size_t n, char *job_out);
 
-/* Delivers WEFT_BOOT_JOB_ENDED for each job that has ended; returns how many.
- * Call it in boot's poll only. */
+/* Delivers WEFT_BOOT_JOB_ENDED for each job that has ended; returns the number
+ * of such jobs. Call it in boot's poll only. */
 int weft_launch_poll(
 	struct weft_launch *launch, weft_boot_event_fn *fn, void *arg);
 

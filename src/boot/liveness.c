@@ -86,7 +86,7 @@ static bool liveness_is_of_build(const char *text)
 bool weft_liveness_read(
 	struct weft_liveness *liveness, char text_out[WEFT_LIVENESS_TEXT])
 {
-	/* acquire: with the release in weft_liveness_answer */
+	/* pairs with the release in weft_liveness_answer */
 	if (atomic_load_explicit(&liveness->answered, memory_order_acquire) !=
 		atomic_load_explicit(&liveness->asked, memory_order_relaxed))
 		return false;
@@ -125,6 +125,7 @@ void weft_liveness_answer(
 		return;
 	asked = atomic_load_explicit(&liveness->asked, memory_order_relaxed);
 	describe(liveness->text, sizeof(liveness->text));
-	/* release: text before the number; with weft_liveness_read */
+	/* the text before the number; pairs with the acquire in
+	 * weft_liveness_read */
 	atomic_store_explicit(&liveness->answered, asked, memory_order_release);
 }

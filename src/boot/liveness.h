@@ -3,10 +3,10 @@
  *
  * The library stays connected to the process manager after its last session, so
  * that the next session opens fast. If the process then ends without running
- * exit handlers, it never disconnects, and mpiexec must not report that as a
+ * exit handlers, it never disconnects. mpiexec must not report this end as a
  * crash. So mpiexec shares memory with every process, through a file descriptor
  * that the environment names. In this memory the process publishes whether it
- * has open sessions, and describes its state when mpiexec asks for it. Under
+ * has open sessions, and describes its state when mpiexec requests it. Under
  * other launchers this memory does not exist. */
 #ifndef WEFT_LIVENESS_H
 #define WEFT_LIVENESS_H
@@ -29,8 +29,8 @@ enum weft_liveness_state {
 /* One per process. The launcher checks all values that it reads from it. */
 struct weft_liveness {
 	atomic_uchar state;
-	atomic_uint asked;    /* number of the launcher's last question */
-	atomic_uint answered; /* number of the question that text answers */
+	atomic_uint asked;    /* number of the launcher's last request */
+	atomic_uint answered; /* number of the request that `text` answers */
 	char text[WEFT_LIVENESS_TEXT]; /* the state of the process, with NUL */
 };
 
@@ -45,16 +45,16 @@ void weft_liveness_destroy(uint32_t n, int fd, struct weft_liveness *lives);
 void weft_liveness_print(int fd, char *buf, size_t len);
 
 /* Launcher: copies the description of the process's state. False if the process
- * has not answered the last question. */
+ * has not answered the last request. */
 bool weft_liveness_read(
 	struct weft_liveness *liveness, char text_out[WEFT_LIVENESS_TEXT]);
 
-/* Process: maps its own struct until the process ends. NULL if there is none.
- * A launcher of another version or with another struct causes a warning, and
- * its memory is not used. */
+/* Process: maps its own struct until the process ends. NULL if the launcher has
+ * no such memory. A launcher of another version or with another struct causes a
+ * warning, and its memory is not used. */
 struct weft_liveness *weft_liveness_map(uint32_t rank);
 
-/* Process: answers the launcher's question with the text that describe writes.
+/* Process: answers the launcher's request with the text that describe() writes.
  * One thread at a time. liveness may be NULL. */
 void weft_liveness_answer(struct weft_liveness *liveness,
 	void (*describe)(char *buf, size_t len));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rank_lock: binds the socket of a rank, or finds the process that holds it */
+/* rank_lock: binds the socket of a rank, or finds the process that holds the
+ * socket */
 #include "boot/rank_lock.h"
 
 #include "base/err.h"
@@ -29,8 +30,8 @@ static socklen_t rank_lock_name(
 			   (size_t)len);
 }
 
-/* The pid of the process that listens at the name; 0 if it has ended or belongs
- * to another user. Processes of other users may hold any name. */
+/* The pid of the process that listens at the name; 0 if the process has ended
+ * or belongs to another user. Processes of other users may hold any name. */
 static pid_t rank_lock_holder(const struct sockaddr_un *name, socklen_t len)
 {
 	struct ucred holder = { 0 };

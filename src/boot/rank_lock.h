@@ -2,8 +2,8 @@
 /* rank_lock: refuses a second process with the same rank
  *
  * A program that a process starts inherits the process manager's variables and
- * would connect as the same rank. So each process holds an abstract socket that
- * is named after its rank until it ends. */
+ * would connect as the same rank. So until it ends, each process holds an
+ * abstract socket that is named after its rank. */
 #ifndef WEFT_RANK_LOCK_H
 #define WEFT_RANK_LOCK_H
 

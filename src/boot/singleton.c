@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* singleton: one process and no manager; the reference for the meaning of each
- * call */
+/* singleton: one process without a manager; the reference for the meaning of
+ * each call */
 #include "boot/singleton.h"
 
 #include "base/bits.h"
@@ -95,7 +95,7 @@ static void singleton_close(struct weft_boot *boot, int clean)
 	free(singleton);
 }
 
-/* The job is this process, which the caller ends. */
+/* Does nothing: this process is the whole job, and the caller ends it. */
 static int singleton_abort(struct weft_boot *boot, int code, const char *text,
 	const uint32_t *ranks, size_t n)
 {
@@ -314,7 +314,8 @@ static int singleton_spawn(struct weft_boot *boot,
 	return weft_launch_start(&singleton_of(boot)->launch, apps, n, job_out);
 }
 
-/* A get of a value that was not published yet waits. */
+/* True if the answer can be delivered. A get waits until its value is
+ * published. */
 static bool is_ready(struct singleton *singleton, const struct answer *answer)
 {
 	const struct value *value;

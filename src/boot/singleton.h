@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* singleton: one process and no manager; the reference for the meaning of each
- * call */
+/* singleton: one process without a manager; the reference for the meaning of
+ * each call */
 #ifndef WEFT_SINGLETON_H
 #define WEFT_SINGLETON_H
 
