@@ -11,8 +11,8 @@
 #include <string.h>
 
 /* A get waits until the value is published. Servers may answer "not found", or
- * "timeout" after two seconds, so the get is repeated. After this time it fails
- * with "not found", which does not count as a failure of the peer. */
+ * "timeout" after two seconds, so the get is repeated. After this time, the get
+ * fails with "not found", which is not reported as a failure of the peer. */
 #define GET_LIMIT_NS (30 * WEFT_NS_PER_S)
 
 int weft_pmix_put(
@@ -25,7 +25,7 @@ int weft_pmix_put(
 	/* PMIx copies the data; its type requires the cast */
 	value.data.bo.bytes = (char *)data;
 	value.data.bo.size = len;
-	/* PMIX_REMOTE would hide the value from the ranks of this node */
+	/* with PMIX_REMOTE, the ranks of this node could not fetch the value */
 	status = PMIx_Put(PMIX_GLOBAL, key, &value);
 	if (status == PMIX_SUCCESS)
 		return 0;

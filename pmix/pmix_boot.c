@@ -90,7 +90,8 @@ static int local_self(struct pmix_boot *boot)
 	return 0;
 }
 
-/* Without a list of local peers: compares the node of every rank with ours. */
+/* Called if there is no list of local peers. Compares the node of every rank
+ * with this node. */
 static int local_by_host(struct pmix_boot *boot)
 {
 	uint32_t *ranks = NULL;
@@ -121,7 +122,8 @@ static int local_by_host(struct pmix_boot *boot)
 	return 0;
 }
 
-/* True if all local ranks are of the job and this process is one of them. */
+/* True if all local ranks are ranks of the job, and this process is among them.
+ */
 static bool local_is_valid(const struct pmix_boot *boot)
 {
 	bool has_me = false;
@@ -131,7 +133,8 @@ static bool local_is_valid(const struct pmix_boot *boot)
 	return has_me && boot->local[boot->n_local - 1] < boot->size;
 }
 
-/* Managers return the list unsorted, or do not have it. */
+/* Loads the list of local ranks. Managers return the list unsorted, or have no
+ * list. */
 static int local_load(struct pmix_boot *boot)
 {
 	pmix_value_t *value = NULL;
@@ -153,15 +156,15 @@ static int local_load(struct pmix_boot *boot)
 	return local_by_host(boot);
 }
 
-/* The node on which WEFT_NODES places a rank; in fact all ranks are on one
- * node.
- */
+/* The virtual node to which WEFT_NODES assigns a rank. All ranks are on one
+ * real node. */
 static uint32_t virtual_node_of(const struct pmix_boot *boot, uint32_t rank)
 {
 	return (uint32_t)((uint64_t)rank * boot->n_virtual_nodes / boot->size);
 }
 
-/* Splits one node into WEFT_NODES nodes: ranks of the other ones are remote. */
+/* Splits one node into WEFT_NODES virtual nodes. Ranks of the other virtual
+ * nodes are remote. */
 static void local_split(struct pmix_boot *boot)
 {
 	uint32_t mine = virtual_node_of(boot, boot->me.rank);
@@ -284,8 +287,8 @@ static void boot_free(struct pmix_boot *boot)
 }
 
 /* Waits until PMIx has sent and answered all queries and registrations, at most
- * LAST_ANSWER_S. PMIx_Finalize hangs if PMIx has not sent one of them yet. If
- * all are sent, it returns even if the server never answers one. */
+ * LAST_ANSWER_S. PMIx_Finalize hangs if one of them is not sent yet. After all
+ * are sent, PMIx_Finalize returns even if the server never answers. */
 static void await_answers(struct pmix_boot *boot)
 {
 	const struct timespec pause = { .tv_nsec = 200000 };
@@ -335,8 +338,8 @@ static const struct weft_boot_ops pmix_ops = {
 };
 
 /* The secret that first messages to this process must carry. Our launcher
- * provides it; under other managers this process draws it. The business card
- * contains it. */
+ * provides the secret. Under other managers, this process draws a random
+ * number. The business card contains the secret. */
 static int load_key(struct pmix_boot *boot, struct weft_boot_facts *facts)
 {
 	pmix_value_t *value = NULL;
@@ -363,8 +366,8 @@ static int load_key(struct pmix_boot *boot, struct weft_boot_facts *facts)
 }
 
 /* The number of nodes. PRRTE 3.0 returns different numbers to processes of
- * different nodes, so the number is bounded: it is 1 exactly if all ranks are
- * local, and each remote rank adds at most one node. */
+ * different nodes, so the number is limited. It is 1 exactly if all ranks are
+ * local. Each remote rank adds at most one node. */
 static uint32_t count_nodes(
 	struct pmix_boot *boot, const struct weft_boot_facts *facts)
 {

@@ -14,10 +14,10 @@
 
 enum pmix_item_kind { PMIX_ITEM_GET, PMIX_ITEM_FENCE, PMIX_ITEM_EVENT };
 
-/* An answer or event that poll delivers. The call creates the item of a get or
- * fence, and PMIx's thread creates that of an event. The item is on
- * boot.outstanding until PMIx answers and on boot.queue afterwards. poll frees
- * it. */
+/* An answer or event that poll delivers. The function that starts a get or
+ * fence creates its item. PMIx's thread creates the item of an event. The item
+ * is on boot.outstanding until PMIx answers and on boot.queue afterwards. poll
+ * frees it. */
 struct pmix_item {
 	struct weft_link link;
 	struct pmix_boot *owner;
@@ -26,10 +26,10 @@ struct pmix_item {
 	weft_boot_done_fn *done_fn;
 	void *arg;
 	uint32_t rank; /* a get fetches the value of this rank */
-	char key[PMIX_MAX_KEYLEN + 1]; /* and of this key */
+	char key[PMIX_MAX_KEYLEN + 1]; /* a get fetches the value of this key */
 	uint64_t until_ns;	       /* a get is repeated until this time */
 	int err;
-	void *data; /* of a get or a call, or the ranks of a set; owned */
+	void *data; /* data of a get or a call, or ranks of a set; owned */
 	size_t len;
 	struct weft_boot_event event;
 };
@@ -44,11 +44,10 @@ struct pmix_boot {
 	uint32_t size;
 	uint32_t *local; /* ascending; NULL: not loaded yet */
 	size_t n_local;
-	uint32_t n_virtual_nodes; /* WEFT_NODES: split the node into so many; 1:
-				     no */
+	uint32_t n_virtual_nodes; /* WEFT_NODES; 1: not split */
 	uint32_t *failed;	  /* ranks known to have died */
 	size_t n_failed;
-	char *ended_keys[2];   /* of the query */
+	char *ended_keys[2];   /* keys of the query */
 	pmix_query_t ended;    /* the query for ended processes; PMIx uses it
 				  until it answers */
 	struct weft_link sets; /* process sets known from notices */
@@ -57,9 +56,9 @@ struct pmix_boot {
 				      publication */
 	struct weft_link outstanding; /* guarded by lock */
 	struct weft_link queue;	      /* guarded by lock */
-	/* queries and event handlers without an answer; PMIx's thread continues
-	 * them under a lock that PMIx_Finalize holds while it waits for the
-	 * server */
+	/* Number of queries and registrations of event handlers without an
+	 * answer. PMIx's thread continues them under a lock. PMIx_Finalize
+	 * holds this lock while it waits for the server. */
 	atomic_uint n_unanswered;
 };
 
@@ -110,8 +109,8 @@ void weft_pmix_pset_remove(struct pmix_boot *boot, const char *name);
 /* pmix_event.c */
 
 /* Registers handlers for the events that the library uses. WEFT_PMIX_WHERE is
- * registered only if the manager is our launcher (is_ours). A manager may
- * refuse an event; then it is never delivered. */
+ * registered only if the manager is our launcher (is_ours). If a manager
+ * refuses an event, the event is never delivered. */
 void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours);
 
 int weft_pmix_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg);
@@ -125,18 +124,18 @@ int weft_pmix_call(
 struct pmix_item *weft_pmix_item_create(
 	struct pmix_boot *boot, enum pmix_item_kind kind);
 
-/* Removes and frees an item: its call failed, or it was delivered. */
+/* Removes and frees an item whose call failed, or that was delivered. */
 void weft_pmix_item_destroy(struct pmix_item *item);
 
 /* Queues an answered item for poll and wakes a sleeping thread. Any thread. */
 void weft_pmix_item_post(struct pmix_item *item);
 
-/* Repeats a get that was answered "not found" or "timeout", until its time is
- * over. True if a new item continues the get; the caller then destroys item
- * without calling its callback. */
+/* Repeats a get that was answered "not found" or "timeout", until
+ * item->until_ns. True if a new item continues the get; the caller then
+ * destroys item without calling its callback. */
 bool weft_pmix_get_again(struct pmix_item *item);
 
-/* True if rank is known to have died. */
+/* True if this process knows that rank has died. */
 bool weft_pmix_is_failed(const struct pmix_boot *boot, uint32_t rank);
 
 #endif

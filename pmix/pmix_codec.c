@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* codec: converts between our types and PMIx's; only this file writes
+/* codec: converts between the library's types and PMIx's; only this file writes
  * pmix_info_t */
 #include "pmix/pmix_codec.h"
 
@@ -104,7 +104,8 @@ void weft_infovec_set_regex(
 void weft_infovec_set_bytes(
 	struct weft_infovec *vec, const char *key, const void *data, size_t len)
 {
-	/* the cast drops const only for PMIx's type: loading copies */
+	/* the cast removes const for PMIx's type only: the load copies the data
+	 */
 	pmix_byte_object_t bytes = { .bytes = (char *)data, .size = len };
 
 	pmix_codec_load(vec, key, &bytes, PMIX_BYTE_OBJECT);
@@ -212,7 +213,7 @@ int weft_value_get_int(const pmix_value_t *value, int *v_out)
 
 int weft_value_peek_str(const pmix_value_t *value, const char **s_out)
 {
-	/* PRRTE's library answers some keys with success and no string */
+	/* for some keys, PRRTE's library returns success without a string */
 	if (value->type != PMIX_STRING || !value->data.string)
 		return WEFT_ERR_TYPE;
 	*s_out = value->data.string;
@@ -273,7 +274,7 @@ static size_t ranks_sort_unique(uint32_t *ranks, size_t n)
 	return kept;
 }
 
-enum { RANKS_MAX = 1 << 24 }; /* a longer list is refused as a mistake */
+enum { RANKS_MAX = 1 << 24 }; /* a list with more ranks is refused */
 
 /* Parses "7" or "7-9" at *text and advances *text past it. */
 static int range_parse(const char **text, uint32_t *lo_out, uint32_t *hi_out)

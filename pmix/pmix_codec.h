@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* codec: converts between our types and PMIx's; only codec.c writes pmix_info_t
+/* codec: converts between the library's types and PMIx's; only pmix_codec.c
+ * writes pmix_info_t
  *
- * An infovec grows as it is filled and records its first failure, so that a
- * caller sets twenty entries and checks `err` once. */
+ * An infovec grows when entries are appended. It records its first failure, so
+ * that a caller checks `err` once after all entries. */
 #ifndef WEFT_PMIX_CODEC_H
 #define WEFT_PMIX_CODEC_H
 
@@ -12,14 +13,14 @@
 #include <pmix.h>
 
 /* Job-control directives: define a process set of the targets, or delete a set.
- * libpmix 4.2 has no name for the first. Only our own server knows the second.
- */
+ * libpmix 4.2 has no name for the first directive. Only our own server supports
+ * the second. */
 #ifndef PMIX_JOB_CTRL_DEFINE_PSET
 #define PMIX_JOB_CTRL_DEFINE_PSET "pmix.jctrl.defpset"
 #endif
 #define WEFT_PMIX_DELETE_PSET "weft.pset.delete"
 
-/* Event: the launcher asks a process for its state. The answer is written to
+/* Event: the launcher requests the state of a process. The answer is written to
  * the memory of boot/liveness.h. */
 #define WEFT_PMIX_WHERE (PMIX_EXTERNAL_ERR_BASE - 5)
 
@@ -32,7 +33,7 @@
 /* Query: the processes that have ended. Only our own server answers it. */
 #define WEFT_PMIX_ENDED "weft.procs.ended"
 
-/* Job fact: the whole name of the host, if PMIx has only the start of it. */
+/* Job fact: the whole name of the host, if the name in PMIx is cut. */
 #define WEFT_PMIX_HOST "weft.job.host"
 
 /* Caller's memory: all zero is a valid empty vector. */
@@ -46,8 +47,8 @@ struct weft_infovec {
 /* Frees the entries; the vector is empty and usable again. */
 void weft_infovec_fini(struct weft_infovec *vec);
 
-/* Append one entry; the key and the value are copied. Errors are recorded in
- * vec->err. */
+/* Each function appends one entry. The key and the value are copied. Errors are
+ * recorded in vec->err. */
 void weft_infovec_set_bool(struct weft_infovec *vec, const char *key, bool v);
 void weft_infovec_set_int(struct weft_infovec *vec, const char *key, int v);
 void weft_infovec_set_u16(
@@ -72,9 +73,10 @@ void weft_infovec_set_procs(struct weft_infovec *vec, const char *key,
 void weft_infovec_set_vec(struct weft_infovec *vec, const char *key,
 	const struct weft_infovec *sub);
 
-/* Read a value. WEFT_ERR_TYPE: it has another type, or the number does not fit.
- * Managers use different integer types for the same key, so every integer type
- * is accepted. The outputs of _peek point into value. */
+/* Each function reads a value. WEFT_ERR_TYPE: the value has another type, or
+ * its number does not fit. Managers use different integer types for the same
+ * key, so every integer type is accepted. The outputs of _peek point into
+ * value. */
 int weft_value_get_u32(const pmix_value_t *value, uint32_t *v_out);
 int weft_value_get_int(const pmix_value_t *value, int *v_out);
 int weft_value_peek_str(const pmix_value_t *value, const char **s_out);
@@ -84,9 +86,9 @@ int weft_value_peek_bytes(
 /* A pmix_status_t as a negative enum weft_err. Both kinds of success are 0. */
 int weft_pmix_err(pmix_status_t status);
 
-/* Parses "0,3-5,9" into ascending distinct ranks. The caller frees the array.
- * WEFT_ERR_ARG: the text is no such list, or has more than 16 M ranks.
- * WEFT_ERR_NOMEM. */
+/* Parses a list such as "0,3-5,9" to distinct ranks in ascending order. The
+ * caller frees the array. WEFT_ERR_ARG: the text is no such list, or has more
+ * than 16 M ranks. WEFT_ERR_NOMEM. */
 int weft_ranks_parse(const char *text, uint32_t **ranks_out, size_t *n_out);
 
 /* Splits "a,b,a" into its distinct parts in order, without empty parts. The

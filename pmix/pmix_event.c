@@ -144,7 +144,7 @@ static void post_job_end(
 }
 
 /* The ranks of the members in a notice, which the caller frees. NULL if the
- * notice has no members or one of another job. */
+ * notice has no members, or has a member of another job. */
 static uint32_t *members_of(
 	const struct pmix_boot *boot, const pmix_info_t *info, size_t *n_out)
 {
@@ -263,10 +263,8 @@ static void pmix_event_on_event(size_t id, pmix_status_t status,
 static void pmix_event_register(
 	struct pmix_boot *boot, const pmix_status_t *codes, size_t n);
 
-/* A manager that does not know an event refuses the whole list that contains
- * it. Each event is then registered individually; a refused one is never
- * delivered.
- */
+/* A manager that does not support an event refuses the whole list. Each event
+ * is then registered individually. A refused event is never delivered. */
 static void on_registered(pmix_status_t status, size_t id, void *arg)
 {
 	struct registration *r = arg;
@@ -279,8 +277,8 @@ static void on_registered(pmix_status_t status, size_t id, void *arg)
 	free(r);
 }
 
-/* Registers all codes with one call. The answers to many calls in a row would
- * wait for the kernel's delayed acknowledgements. */
+/* Registers all codes with one call. The answers to several consecutive calls
+ * would wait for the kernel's delayed acknowledgements. */
 static void pmix_event_register(
 	struct pmix_boot *boot, const pmix_status_t *codes, size_t n)
 {
@@ -344,7 +342,7 @@ static void on_ended(pmix_status_t status, pmix_info_t *info, size_t n,
 
 /* ---- on the caller's thread ---- */
 
-/* Managers that do not know the query refuse it. */
+/* Managers that do not support the query refuse it. */
 void weft_pmix_query_exit(struct weft_boot *base, uint32_t rank)
 {
 	struct pmix_boot *boot = pmix_boot_of(base);
@@ -364,7 +362,7 @@ void weft_pmix_query_exit(struct weft_boot *base, uint32_t rank)
 	}
 }
 
-/* PMIx has sent the call and no longer refers to the entries. */
+/* Called when PMIx has sent the call and no longer refers to the entries. */
 static void on_called(pmix_status_t status, void *arg)
 {
 	struct weft_infovec *vec = arg;
@@ -403,7 +401,8 @@ int weft_pmix_call(
 
 void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours)
 {
-	/* a handler for any event receives no deaths, so codes are listed */
+	/* a handler for all events is not called for deaths, so codes are
+	 * listed */
 	static const pmix_status_t codes[N_CODES] = {
 		PMIX_ERR_PROC_ABORTED_BY_SIG,
 		PMIX_ERR_EXIT_NONZERO_TERM,
@@ -430,7 +429,8 @@ bool weft_pmix_is_failed(const struct pmix_boot *boot, uint32_t rank)
 	return false;
 }
 
-/* Gets from rank that PMIx has not answered; it may never do so. */
+/* Fails the pending gets from a rank that has died, because PMIx may never
+ * answer them. */
 static void fail_gets(struct pmix_boot *boot, uint32_t rank)
 {
 	struct weft_link failed;
@@ -467,7 +467,7 @@ static void fail_gets(struct pmix_boot *boot, uint32_t rank)
 	}
 }
 
-/* Records a death; false if it was known. */
+/* Records a death. False if it was already recorded. */
 static bool note_death(struct pmix_boot *boot, uint32_t rank)
 {
 	uint32_t *failed;

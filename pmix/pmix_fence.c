@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmix_fence: a barrier of some or all ranks of the job
  *
- * Each fence sets PMIX_COLLECT_DATA. Without it, Slurm's fence is no barrier if
- * a step has fewer nodes than the width of its tree. */
+ * Each fence sets PMIX_COLLECT_DATA. Without PMIX_COLLECT_DATA, Slurm's fence
+ * is not a barrier if a step has fewer nodes than the width of Slurm's tree. */
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
 

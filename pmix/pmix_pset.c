@@ -3,10 +3,10 @@
  *
  * Sets are read with the two queries, because under PRRTE PMIx_Get returns
  * wrong values for PMIX_PSET_NAME. Managers without process sets refuse the
- * queries with four different codes. Then the sets in WEFT_PSETS are used,
- * which mpiexec sets when another launcher starts the job. A set that a program
- * defines is also known from its notice, because PRRTE's queries do not return
- * it. */
+ * queries with four different codes. Then the library uses the sets in the
+ * variable WEFT_PSETS, which mpiexec sets when another launcher starts the job.
+ * The library also records the sets of notices, because PRRTE's queries do not
+ * return sets that a program defines. */
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
 
@@ -66,9 +66,9 @@ static const pmix_value_t *reply_peek(
 	return NULL;
 }
 
-/* From "ocean=0-3;ice=4,5": the names ("ocean,ice") if name is NULL, otherwise
- * the ranks of name ("0-3"), joined if the name appears twice. The caller frees
- * the text. */
+/* Parses WEFT_PSETS, such as "ocean=0-3;ice=4,5". If name is NULL, returns the
+ * names ("ocean,ice"). Otherwise, returns the ranks of the set ("0-3"), joined
+ * if the name appears twice. The caller frees the text. */
 static char *knob_psets(const char *name)
 {
 	const char *p = weft_knobs.psets;
@@ -221,7 +221,7 @@ int weft_pmix_pset_list(
 	return err;
 }
 
-/* All ranks of the job: the members of a set that is given as the wildcard. */
+/* Returns all ranks of the job, for a set whose only member is the wildcard. */
 static int all_ranks(
 	const struct pmix_boot *boot, uint32_t **ranks_out, size_t *n_out)
 {
@@ -277,7 +277,7 @@ int weft_pmix_pset_members(struct weft_boot *base, const char *name,
 		value->data.darray->type == PMIX_PROC)
 		err = copy_ranks(boot, name, value->data.darray->array,
 			value->data.darray->size, ranks_out, n_out);
-	else if (set) /* PRRTE announces the set, but its queries fail */
+	else if (set) /* PRRTE notifies of the set, but its queries fail */
 		err = recorded_members(set, ranks_out, n_out);
 	else
 		err = knob_members(boot, name, ranks_out, n_out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* serve: register a job with libpmix's server half and report its events */
+/* serve: registers a job with libpmix's server half, and reports its events */
 #include "pmix/pmix_serve.h"
 #include "pmix/pmix_serve_priv.h"
 #include "pmix/pmix_codec.h"
@@ -44,8 +44,8 @@ static void pmix_serve_on_answer(pmix_status_t status, void *arg)
 	pthread_mutex_unlock(&waiter->lock);
 }
 
-/* The result of a call that returned `status`; after success, its callback
- * delivers the result. */
+/* The result of a call that returned `status`; if it is PMIX_SUCCESS, waits for
+ * the callback, which delivers the result. */
 static int waiter_join(struct waiter *waiter, pmix_status_t status)
 {
 	if (status != PMIX_SUCCESS)
@@ -248,8 +248,9 @@ static int pset_define_first(struct weft_serve *serve, const char *name,
 			name);
 	if (!pset)
 		return WEFT_ERR_NOMEM;
-	/* This sends the event; queries read our own list. The returned status
-	 * is ignored, because libpmix 4.2 returns an uninitialized one. */
+	/* This call sends the event. Queries read serve->psets. The returned
+	 * status is ignored, because libpmix 4.2 returns an uninitialized one.
+	 */
 	PMIx_server_define_process_set(pset->members, pset->n, pset->name);
 	return 0;
 }
@@ -382,9 +383,8 @@ static int define_psets(
 
 /* Keeps the keys of this job in memory instead of PMIx's shared files. With
  * shared files, a client on a busy machine sometimes reads "not found" for a
- * key that the server has just written (4.2.2). A value that the user set is
- * kept.
- */
+ * key that the server has just written (4.2.2). A value from the user is not
+ * changed. */
 static int set_gds_hash(void)
 {
 	return setenv("PMIX_MCA_gds", "hash", 0) ? WEFT_ERR_NOMEM : 0;
@@ -400,7 +400,7 @@ static unsigned count_threads(void)
 		n++;
 	if (dir)
 		closedir(dir);
-	return n < 2 ? 0 : n - 2; /* . and .. */
+	return n < 2 ? 0 : n - 2; /* without . and .. */
 }
 
 /* libpmix 4 does not notice that its listening thread could not be created, for
@@ -445,8 +445,9 @@ static int server_start(
 	return check_listener(n_threads);
 }
 
-/* Registers all processes before the first one starts. For keys of a registered
- * process the server waits; for an unregistered one it returns "not found". */
+/* Registers all processes before the first one starts. The server waits for
+ * keys of a registered process. For keys of an unregistered process, it returns
+ * "not found". */
 static int register_clients(struct weft_serve *serve)
 {
 	int err = 0;
@@ -511,8 +512,8 @@ static void *finalize(void *arg)
 	return NULL;
 }
 
-/* Waits a second at most. A stall of the machine counts as one second, however
- * long it was. */
+/* Waits a second at most. A long stall of the machine also counts as one
+ * second. */
 static void waiter_wait_1s(struct waiter *waiter)
 {
 	struct timespec until;
@@ -524,8 +525,8 @@ static void waiter_wait_1s(struct waiter *waiter)
 		;
 }
 
-/* Returns false if PMIx_server_finalize() does not return in time. Its thread
- * continues then and still uses the waiter and libpmix's memory. */
+/* Returns false if PMIx_server_finalize() does not return in time. In that
+ * case, its thread continues and uses the waiter and libpmix's memory. */
 static bool server_stop(void)
 {
 	struct waiter *waiter = malloc(sizeof(*waiter));
@@ -632,7 +633,7 @@ static pmix_status_t end_status(enum weft_serve_end how)
 	}
 }
 
-/* PMIx has sent the notice and no longer refers to the entries. */
+/* Called when PMIx has sent the notice and no longer refers to the entries. */
 static void on_notified(pmix_status_t status, void *arg)
 {
 	struct weft_infovec *vec = arg;

@@ -3,8 +3,8 @@
  *
  * The launcher and tests use it. The server registers one job and fills the
  * environment of each process. It answers fences, fetches, process-set queries,
- * group and publish calls, and notifies the other processes of a death. It
- * starts no process itself.
+ * group and publish calls, and notifies the other processes of a death. It does
+ * not start processes.
  *
  * Threads: one thread makes all calls; the same thread reaps the processes.
  * PMIx's own thread only appends events to the queue that weft_serve_next()
@@ -38,8 +38,8 @@ enum weft_serve_kind {
 	WEFT_SERVE_FINALIZED, /* rank disconnected normally */
 	WEFT_SERVE_ABORT,     /* rank requested the end of the job or of
 				 `ranks`, with code and text */
-	WEFT_SERVE_SPAWN,     /* rank requested a job with these argv; answer
-				 it with weft_serve_spawned */
+	WEFT_SERVE_SPAWN,     /* rank requested a job with these argv; answered
+				 by weft_serve_spawned() */
 };
 
 struct weft_serve_event {
@@ -88,17 +88,17 @@ bool weft_serve_next(
  * array *env. The array was allocated with malloc() and may be moved. */
 int weft_serve_env(struct weft_serve *serve, uint32_t rank, char ***env);
 
-/* Notifies the other processes that rank died, and how. code is its exit code,
- * or 128 plus the signal. Does not block. */
+/* Notifies the other processes that rank died, with the kind of its end. code
+ * is its exit code, or 128 plus the signal. Does not block. */
 void weft_serve_died(struct weft_serve *serve, uint32_t rank,
 	enum weft_serve_end how, int code);
 
-/* Notifies the processes that a process of another job died, likewise. */
+/* As weft_serve_died(), for a process of another job. */
 void weft_serve_other_died(struct weft_serve *serve, const char *job,
 	uint32_t rank, enum weft_serve_end how, int code);
 
-/* Records that rank has ended, in any way. Later queries return it, but no
- * process is notified: a normal end needs no reaction. */
+/* Records that rank has ended, in any way. Later queries return the rank. No
+ * process is notified, because a normal end needs no reaction. */
 void weft_serve_ended(struct weft_serve *serve, uint32_t rank);
 
 /* Answers a SPAWN event with the name of the job, or with an error. */
@@ -106,8 +106,8 @@ void weft_serve_spawned(struct weft_serve *serve, void *spawn_request, int err,
 	const char *name);
 void weft_serve_argv_free(char **argv);
 
-/* Asks every process for its state; the answers arrive in the memory of
- * boot/liveness.h. Does not block. */
+/* Requests the state of every process. The processes write their answers to the
+ * memory of boot/liveness.h. Does not block. */
 void weft_serve_ask_states(struct weft_serve *serve);
 
 /* Notifies the processes that another job has ended. Does not block. */

@@ -59,8 +59,8 @@ struct weft_serve {
 	size_t n_ended;
 };
 
-/* The functions that PMIx calls on its thread. PMIx passes no pointer of ours
- * to most of them. They use the server that weft_serve_upcall_owner() set, from
+/* The functions that PMIx calls on its thread. PMIx does not pass the server to
+ * most of them. They use the server that weft_serve_upcall_owner() set, from
  * open to close. */
 extern pmix_server_module_t weft_serve_module;
 void weft_serve_upcall_owner(struct weft_serve *serve);

@@ -79,7 +79,7 @@ int weft_pmix_spawn(struct weft_boot *base, const struct weft_boot_app *apps,
 	return 0;
 }
 
-/* The key of a name. The prefix keeps it apart from PMIx's own keys. */
+/* The key of a name. The prefix distinguishes the key from PMIx's own keys. */
 static void name_key(const char *name, char *key)
 {
 	snprintf(key, PMIX_MAX_KEYLEN + 1, "weft.name.%s", name);
@@ -116,7 +116,8 @@ static int publish(const char *name, const char *key, const char *value)
 		PMIx_Error_string(status));
 }
 
-/* Some managers accept a name twice, so it is looked up first, under a lock. */
+/* Some managers accept a name twice. So the function looks up the name first,
+ * under a lock. */
 int weft_pmix_publish(
 	struct weft_boot *base, const char *name, const char *value)
 {

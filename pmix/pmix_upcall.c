@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* upcall: the functions that libpmix calls in our server
+/* upcall: the functions that libpmix calls in the server
  *
- * All of them run on libpmix's thread, which must not wait for libpmix. So they
- * make no blocking PMIx_server_* call. All processes are on one host, so
- * libpmix completes fences and fetches by itself. on_fence and on_fetch exist
- * because libpmix reads a NULL there as "not supported". */
+ * All of them run on libpmix's thread, which must not wait for libpmix. So the
+ * functions make no blocking PMIx_server_* call. All processes are on one host,
+ * so libpmix completes fences and fetches by itself. on_fence and on_fetch
+ * exist because libpmix interprets NULL in their place as "not supported". */
 #include "pmix/pmix_serve_priv.h"
 #include "pmix/pmix_codec.h"
 
@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The server that the functions use. libpmix passes no pointer of ours to
- * query, group or publish, and allows one server per process. It is written
- * while no upcall can run. */
+/* The server that the functions use. libpmix does not pass it to query, group
+ * or publish, and permits one server per process. `owner` is written only while
+ * no upcall can run. */
 static struct weft_serve *owner;
 
 void weft_serve_upcall_owner(struct weft_serve *serve)
@@ -65,8 +65,8 @@ static pmix_status_t on_finalized(
 	return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* The ranks of procs, which the caller frees. NULL if one of them is not a rank
- * of this job, or is the wildcard, or if n is 0. */
+/* The ranks of procs, which the caller frees. NULL if n is 0, or if a proc is
+ * the wildcard or not a rank of this job. */
 static uint32_t *pmix_upcall_ranks_of(const pmix_proc_t *procs, size_t n)
 {
 	uint32_t *ranks = n ? calloc(n, sizeof(*ranks)) : NULL;
@@ -404,8 +404,8 @@ static pmix_status_t pmix_upcall_define_pset(
 }
 
 /* Accepts one directive per call, about a process set. The answer is sent from
- * this thread: libpmix 4.2 may lose the answer of another thread in the queue
- * to the client. */
+ * this thread, because libpmix 4.2 may lose an answer that another thread
+ * sends. */
 static pmix_status_t on_control(const pmix_proc_t *proc,
 	const pmix_proc_t targets[], size_t n, const pmix_info_t directives[],
 	size_t n_directives, pmix_info_cbfunc_t done, void *arg)
@@ -435,9 +435,10 @@ static bool has_context_request(const pmix_info_t *info, size_t n)
 	return false;
 }
 
-/* Other clients use PMIx groups; Weft does not. Clients of libpmix 5 refuse an
- * answer without the membership. A destruction is answered by the return value,
- * because libpmix 5.0 would run `done` twice if this function called it. */
+/* Weft does not use PMIx groups, but other clients do. Clients of libpmix 5
+ * refuse an answer without the membership. A destruction is answered by the
+ * return value. If this function called `done`, libpmix 5.0 would run `done`
+ * twice. */
 static pmix_status_t on_group(pmix_group_operation_t op, char *group,
 	const pmix_proc_t procs[], size_t n, const pmix_info_t info[],
 	size_t n_info, pmix_info_cbfunc_t done, void *arg)
@@ -530,7 +531,7 @@ static const char *env_peek(const pmix_app_t *app, const char *name)
 	return NULL;
 }
 
-/* Appends the app as mpiexec's command line has it. */
+/* Appends the app in the syntax of mpiexec's command line. */
 static void add_app(struct mpiexec_args *args, const pmix_app_t *app)
 {
 	const char *host = app_peek(app, PMIX_HOST);
@@ -569,8 +570,8 @@ static char *parent_of(const pmix_app_t *app)
 	return port ? strdup(port) : NULL;
 }
 
-/* Appends an option whose value a variable of the app has. The first app
- * decides for all apps. */
+/* Appends an option. Its value is that of a variable of the app. The variables
+ * of the first app apply to all apps. */
 static void add_option(struct mpiexec_args *args, const pmix_app_t *app,
 	const char *name, const char *option)
 {
