@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* profile: the record of a process, as the profile library writes it
+/* profile: the format of the record that the profile library writes for a
+ * process
  *
  * A record is a head and one table per thread, in this order, in a file that
- * the process maps. A process that ends in any way leaves the file complete up
- * to its last call. A file belongs to one build: the head has the size of its
- * parts, and a reader refuses other sizes. */
+ * the process maps. If the process ends in any way, the file is complete up to
+ * its last call. A reader accepts only files of its own build: the head has the
+ * sizes of the parts, and the reader refuses other sizes. */
 #ifndef WEFT_PROFILE_H
 #define WEFT_PROFILE_H
 
@@ -27,63 +28,66 @@ enum {
 /* Index of a site or a peer: none. */
 #define WEFT_PROFILE_NONE UINT32_MAX
 
-/* Process number of "all others", when the table of peers is full. */
+/* Process number of the entry for all further peers, if the table of peers is
+ * full. */
 #define WEFT_PROFILE_OTHERS UINT64_MAX
 
 /* A call site: a return address and a procedure.
  *
- * Calls that pass the same as the call before only decrement `left`. These are
- * pending: mark - left calls are not yet in the numbers below. Every reader
- * first adds them, by weft_profile_site_settle(). */
+ * A call with the same key as the previous call only decrements `left`. Such
+ * calls are pending: mark - left calls are not yet in the numbers below. Every
+ * reader first adds them, by weft_profile_site_settle(). */
 struct weft_profile_site {
-	/* the first cache line: of a call like the one before */
+	/* the first cache line is all that a call with the same key accesses */
 	uint64_t address; /* 0: free; 1: all sites beyond the table's space */
-	uint32_t left;	  /* calls before the next one that is timed */
-	uint32_t mark;	  /* left when pending calls were added last */
-	uint64_t key[WEFT_PROFILE_KEYS]; /* the arguments that decide what a
-					    call passes */
+	uint32_t left;	  /* calls before the next timed call */
+	uint32_t mark;	  /* `left` when pending calls were last added */
+	uint64_t key[WEFT_PROFILE_KEYS]; /* arguments on which the bytes and the
+					  * peer of a call depend */
 	uint64_t key_bytes;
 	uint32_t key_size; /* class of key_bytes; WEFT_PROFILE_SIZES: the call
-			      passes nothing */
+			    * transfers no data */
 	uint32_t key_peer; /* index in the table, or WEFT_PROFILE_NONE */
 
 	uint32_t procedure;
 	uint32_t object; /* index in the head */
-	uint64_t offset; /* of the call in the object's file */
+	uint64_t offset; /* offset of the call in the object's file */
 	uint64_t calls;
-	uint64_t ticks; /* of all calls, estimated for those not timed */
+	uint64_t ticks; /* time of all calls; estimated for calls that are not
+			 * timed */
 	uint64_t shortest, longest;
 	uint64_t bytes;
 	uint32_t period;  /* left after the last timed call */
-	uint32_t n_short; /* timed calls since the last long one */
+	uint32_t n_short; /* timed calls since the last long call */
 	uint32_t n_timed;
-	char algorithm[24]; /* of a collective, seen last; "" if unknown */
-	/* calls by bytes: [0] none, [i] less than 2^i */
+	char algorithm[24]; /* last algorithm of a collective; "" if unknown */
+	/* number of calls by size: [0] 0 bytes, [i] less than 2^i bytes */
 	uint64_t sizes[WEFT_PROFILE_SIZES];
 };
 
-/* A process that this one sends to or receives from. */
+/* A peer, to which this process sends or from which it receives. */
 struct weft_profile_peer {
 	uint64_t proc;		  /* process number + 1; 0: free */
 	uint64_t messages, bytes; /* sent, put or got by this process */
-	uint64_t waits;		  /* ticks in blocking receives from it */
+	uint64_t waits;		  /* ticks in blocking receives from the peer */
 };
 
-/* A call in a timeline, and the ends of messages in it. Ranks are those of the
- * communicator. */
+/* A call in a timeline, and the message that it sends or receives. Ranks are
+ * those of the communicator. */
 struct weft_profile_event {
 	uint64_t start, end; /* ticks */
 	uint64_t context;    /* of the communicator */
 	uint64_t bytes;
 	uint32_t procedure;
 	int32_t me, to, to_tag, from, from_tag;
-	bool sends, receives; /* which of these are valid */
+	bool sends, receives; /* which message fields are valid */
 };
 
-/* Files have holes, so an unused part takes no space. */
+/* The table of a thread. The file has holes, so an unused part uses no storage.
+ */
 struct weft_profile_table {
 	struct weft_profile_site none; /* zeroed, offset 0 */
-	/* by procedure: offset in the table of the site that was used last */
+	/* by procedure: offset in the table of the last site */
 	uint32_t latest[WEFT_PROFILE_PROCEDURES];
 	uint64_t first, last; /* ticks at the begin and end of its calls */
 	uint32_t n_sites, n_peers;
@@ -104,8 +108,8 @@ struct weft_profile_head {
 	uint32_t pid;
 	uint32_t n_tables;
 	uint32_t n_objects;
-	/* of the lowest rank of a node: its clock compared with rank 0's, at
-	 * the begin and the end */
+	/* used by the lowest rank of a node: its clock compared with that of
+	 * rank 0, at the begin and the end of the job */
 	uint32_t n_clocks;
 	struct {
 		double at_s;	 /* time of this clock */
@@ -118,7 +122,7 @@ struct weft_profile_head {
 
 #define WEFT_PROFILE_MAGIC "weftprf2"
 
-/* The time of day of this process's clock. */
+/* The time of day of a tick count of the record. */
 static inline double weft_profile_seconds(
 	const struct weft_profile_head *head, uint64_t ticks)
 {
@@ -129,7 +133,7 @@ static inline double weft_profile_seconds(
 /* A procedure of the interface. */
 struct weft_profile_name {
 	const char *name;
-	bool waits;	/* blocks until another process does its part */
+	bool waits;	/* waits for another process */
 	bool completes; /* completes nonblocking receives */
 	bool receives;	/* waits for a message of one rank */
 };
@@ -152,7 +156,7 @@ static inline void weft_profile_site_settle(
 	table->peers[site->key_peer].bytes += n * site->key_bytes;
 }
 
-/* True if the value of WEFT_PROFILE asks for a timeline. */
+/* True if the value of WEFT_PROFILE requests a timeline. */
 static inline bool weft_profile_is_trace(const char *value)
 {
 	size_t len = strlen(value);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* profile_clock: the clocks of the nodes of a timeline
+/* profile_clock: compares the clocks of the nodes, for a timeline
  *
- * A node's clock is that of its lowest rank, its leader. In MPI_Init and
- * MPI_Finalize, rank 0 exchanges a few messages with each leader. The fastest
- * exchange shows how far the clocks differ: the leader's time belongs to the
- * middle between the two times of rank 0. The messages pass a communicator of
- * their own. */
+ * The clock of a node is that of its leader, the lowest rank on the node. In
+ * MPI_Init and MPI_Finalize, rank 0 exchanges a few messages with each leader.
+ * The fastest exchange is used: the leader read its clock in the middle between
+ * the two times of rank 0. The messages use a private communicator. */
 #include "profile/profile_record.h"
 
 #include "base/knob.h"
@@ -16,8 +15,8 @@
 
 enum { EXCHANGES = 20 };
 
-/* MPI_COMM_NULL: no timeline, or one process. Only the threads of MPI_Init and
- * MPI_Finalize use it. */
+/* Used only in MPI_Init and MPI_Finalize. MPI_COMM_NULL: no timeline, or one
+ * process. */
 static MPI_Comm clock_comm = MPI_COMM_NULL;
 
 static double head_now(const struct weft_profile_head *head)
@@ -25,7 +24,7 @@ static double head_now(const struct weft_profile_head *head)
 	return weft_profile_seconds(head, weft_profile_now());
 }
 
-/* Rank 0's part: the leader's clock minus that of rank 0. */
+/* Rank 0 measures the difference: the leader's clock minus that of rank 0. */
 static void clock_ask(const struct weft_profile_head *head, int leader)
 {
 	double best = 1e300, offset = 0;
@@ -85,8 +84,8 @@ static uint64_t clock_node(const struct weft_profile_head *head)
 	return head ? node | 1 : 0;
 }
 
-/* Every process of the job calls this, also without a record. If one of them
- * has no memory, none compares. */
+/* Collective over the job, also for processes without a record. If a process
+ * has no memory, no clocks are compared. */
 static void clock_compare(void)
 {
 	struct weft_profile_head *head = weft_profile_traced();

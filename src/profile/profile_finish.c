@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* profile_finish: the page without Weft's mpiexec
+/* profile_finish: prints the page if Weft's mpiexec does not
  *
- * A process that exits creates the file done.<rank> beside its record. The
- * process that then sees the files of all ranks, and creates the file
- * "printed", prints the page. If a process is killed, no page is printed, and
- * the records stay for weft-info --profile. */
+ * A process that exits creates the file done.<rank> beside its record. A
+ * process that then finds the files of all ranks tries to create the file
+ * "printed". The process that creates it prints the page. If a process is
+ * killed, no page is printed, and the records stay for weft-info --profile. */
 #include "profile/profile_finish.h"
 
 #include "profile/profile_report.h"

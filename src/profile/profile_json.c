@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* profile_json: the whole report as JSON
+/* profile_json: writes the whole report as JSON
  *
- * Times are seconds. The numbers of the page are sums of these. */
+ * Times are seconds. The page has sums of these numbers. */
 #include "profile/profile_report.h"
 
 /* Bytes outside ASCII are written as if they were Latin-1, so that the file is
@@ -44,7 +44,8 @@ static void json_ranks(const struct weft_profile_report *report, FILE *out)
 	fputs("],\n", out);
 }
 
-/* Calls by bytes, as pairs: less than so many bytes, calls. */
+/* Number of calls by size, as pairs: upper limit of the bytes (exclusive),
+ * calls. */
 static void json_sizes(FILE *out, const uint64_t *sizes)
 {
 	const char *comma = "";

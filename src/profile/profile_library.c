@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* profile_library: where the profile library is */
+/* profile_library: finds the profile library */
 #include "profile/profile_report.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* profile_output: the page on standard error, and the file */
+/* profile_output: prints the page on standard error, and writes the file */
 #include "profile/profile_report.h"
 
 #include <errno.h>
@@ -30,7 +30,8 @@ void weft_profile_job_file(
 	}
 }
 
-/* A file that cannot be written is a warning, because the job is done. */
+/* Writes the file. A failure causes only a warning, because the job is
+ * complete. */
 static void output_file(const struct weft_profile_report *report,
 	const char *name, const char *program)
 {

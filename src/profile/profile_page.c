@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* profile_page: the report as one page of text */
+/* profile_page: prints the report as one page of text */
 #include "profile/profile_report.h"
 
 #include <stdlib.h>
@@ -7,13 +7,13 @@
 
 enum { N_PROCEDURES = 10, N_SITES = 12, N_PAIRS = 8, NAME_COLUMNS = 24 };
 
-/* A share in percent; 0 of nothing. */
+/* part in percent of whole; 0 if whole is 0. */
 static double percent(double part, double whole)
 {
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-/* "1.5 MiB". Returns buf. */
+/* Writes a text such as "1.5 MiB". Returns buf. */
 static const char *bytes_text(char buf[16], double bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
@@ -219,7 +219,8 @@ static int by_seconds(const void *a, const void *b)
 	return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-/* Seconds of each rank in a procedure, into least, most, slowest. */
+/* Computes the seconds of each rank in a procedure, and sets least, most and
+ * slowest. */
 static void procedure_spread(const struct weft_profile_report *report,
 	struct weft_profile_sum *sum, double *seconds)
 {

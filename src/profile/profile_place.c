@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* profile_place: source lines of call sites, by addr2line(1)
+/* profile_place: finds source lines of call sites, by addr2line(1)
  *
- * One run per object. Without addr2line, or without symbols, the place stays
- * "object+offset". */
+ * addr2line is started once per object. Without addr2line, or without symbols,
+ * the place stays "object+offset". */
 #include "profile/profile_report.h"
 
 #include "base/clock.h"
@@ -44,7 +44,8 @@ static pid_t place_start(char *const *words, int *fd_out)
 	return pid;
 }
 
-/* Reads until the end or the deadline. The caller frees. */
+/* Reads until the end of the output or the deadline. The caller frees the text.
+ */
 static char *place_read(int fd)
 {
 	uint64_t until = weft_now_ns() + PLACE_WAIT_S * WEFT_NS_PER_S, now;
@@ -84,7 +85,7 @@ static void cut_arguments(char *function)
 	}
 }
 
-/* Two lines, the function and "file:line"; "??" stands for unknown. */
+/* Parses two lines: the function, and "file:line". "??" means unknown. */
 static void place_parse(struct weft_profile_sum *sum, char **text)
 {
 	char *function = strsep(text, "\n"), *line = strsep(text, "\n");
@@ -103,7 +104,7 @@ static void place_parse(struct weft_profile_sum *sum, char **text)
 			line);
 }
 
-/* The places of those of the first n sums that lie in the object. */
+/* Sets the places of the sums in this object, among the first n sums. */
 static void object_places(
 	struct weft_profile_report *report, size_t n, const char *object)
 {
@@ -122,7 +123,7 @@ static void object_places(
 	for (size_t i = 0; i < n && n_sums < PLACES_MAX; i++) {
 		if (strcmp(report->sums[i].object, object))
 			continue;
-		/* the call lies before the address to which it returns */
+		/* the call is before the address to which it returns */
 		snprintf(offsets[n_sums], sizeof(*offsets), "0x%llx",
 			(unsigned long long)report->sums[i].offset - 1);
 		words[FIRST_ARGS + n_sums] = offsets[n_sums];

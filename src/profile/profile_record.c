@@ -2,8 +2,8 @@
 /* profile_record: the tables of this process, in a mapped file
  *
  * The first call after initialization opens the file. A thread maps its table
- * at its first call, and the table is free for another thread when the thread
- * ends. If the file cannot be used, nothing is recorded. */
+ * at its first call. When the thread ends, another thread may reuse the table.
+ * If the file cannot be used, nothing is recorded. */
 #include "profile/profile_record.h"
 
 #include "base/knob.h"
@@ -34,9 +34,10 @@ enum {
 	SITE_OTHERS = 1,
 	CALIBRATE_NS = 1000000,
 	FRAME_MAX = 16384,
-	/* Long calls may vary, short ones hardly do. SAMPLE untimed calls and
-	 * one timed call are 61, a prime number, so that sampling is not in
-	 * step with a loop over neighbours. */
+	/* Only short calls are sampled, because the times of long calls vary
+	 * more. SAMPLE untimed calls and one timed call are 61 calls. 61 is
+	 * prime, so that the timed calls of a loop over neighbours are not all
+	 * for the same neighbour. */
 	SHORT_NS = 1000,
 	SHORT_RUN = 64,
 	SAMPLE = 60,
@@ -55,8 +56,8 @@ static struct {
 	uint32_t n_free;
 	pthread_key_t key;    /* its destructor frees the table of a thread */
 	uint64_t short_ticks; /* SHORT_NS */
-	/* code of libweft_fortran and of this library: the call sites are the
-	 * callers of both */
+	/* code of libweft_fortran and of this library; call sites are outside
+	 * both */
 	struct {
 		uintptr_t address;
 		size_t len;
@@ -65,7 +66,7 @@ static struct {
 
 __thread struct weft_profile_thread weft_profile_thread;
 
-/* The entry of this thread's table that was used last. */
+/* The last entry for a peer that this thread used. */
 static __thread struct {
 	MPI_Comm comm;
 	int rank;
@@ -76,7 +77,7 @@ static __thread struct {
 
 static weft_slept_fn add_sleep;
 
-/* One warning per node. */
+/* Turns recording off. Warns once per node. */
 static void recorder_fail(const char *what, const char *name)
 {
 	if (weft_proc.facts.local_rank == 0)
@@ -166,7 +167,8 @@ static const char *job_name(char buf[WEFT_BOOT_JOB_MAX])
 	return buf;
 }
 
-/* The same for a spawned job, else "". mpiexec itself separates the jobs. */
+/* As job_name() if this job was spawned, otherwise "". Also "" under Weft's
+ * mpiexec, which itself separates the records of jobs. */
 static const char *spawned_name(char buf[WEFT_BOOT_JOB_MAX])
 {
 	const char *parent = weft_knob_getenv("WEFT_PARENT");
@@ -232,7 +234,7 @@ static void recorder_open(void)
 	weft_sleep_on_slept(add_sleep);
 }
 
-/* When the process exits. Weft's mpiexec reads the records itself. */
+/* Called when the process exits. Weft's mpiexec reads the records itself. */
 __attribute__((destructor)) static void recorder_close(void)
 {
 	char job[WEFT_BOOT_JOB_MAX], file[PATH_MAX];
@@ -272,7 +274,7 @@ static struct weft_profile_table *table_map(void)
 	return table;
 }
 
-/* The table of a thread that has none. */
+/* Finds or maps a table for a thread without a table. */
 static struct weft_profile_table *table_take(uint64_t start)
 {
 	struct weft_profile_table *table = NULL;
@@ -336,7 +338,7 @@ static uint32_t object_index(const char *path)
 	return i;
 }
 
-/* A new site in a free place of the table. */
+/* Creates a site in a free entry of the table. */
 static void site_create(struct weft_profile_table *table,
 	struct weft_profile_site *site, uint32_t procedure, uint64_t address)
 {
@@ -394,7 +396,7 @@ static bool is_skipped(void *address)
 }
 
 /* The return address beyond the frames of the Fortran library and of this one.
- * A frame that does not lie closely above the one before ends the search. */
+ * The search ends at a frame that is not closely above the previous frame. */
 static uint64_t call_address(void *const *frame)
 {
 	while (weft_unlikely(is_skipped(frame[1]))) {
@@ -427,7 +429,7 @@ static struct weft_profile_event *event_append(struct weft_profile_table *table,
 	return event;
 }
 
-/* The site of a call, which is the latest one of its procedure now. */
+/* Finds the site of a call, and makes it the latest site of the procedure. */
 static struct weft_profile_site *call_site(const struct weft_profile_call *call)
 {
 	struct weft_profile_table *table = weft_profile_thread.table;
@@ -467,8 +469,8 @@ static uint64_t ticks_awake(uint64_t ticks)
 	return ticks > slept ? ticks - slept : 0;
 }
 
-/* Adds the time of a timed call, which stands for the calls since the last
- * timed one, and decides how many calls may pass before the next. */
+/* Adds the time of a timed call, also for the untimed calls since the last
+ * timed call. Sets the number of calls before the next timed call. */
 static void add_time(struct weft_profile_site *site, uint64_t ticks)
 {
 	site->ticks += ticks_awake(ticks) * (1 + site->period - site->left);
@@ -507,8 +509,8 @@ void weft_profile_end(struct weft_profile_call *call)
 				table, call->procedure, call->start, end);
 	} else if (site->left) {
 		site->mark = --site->left;
-	} else { /* a sleep ended the sampling: the next timed call counts for
-		    this one, too */
+	} else { /* a sleep ended the sampling: the time of the next timed call
+		  * is also added for this call */
 		site->period++;
 	}
 	weft_profile_thread.site = call->outer;
@@ -534,7 +536,8 @@ void weft_profile_bytes(struct weft_profile_call *call, uint64_t bytes)
 	site->key_peer = WEFT_PROFILE_NONE;
 }
 
-/* The entry of a process; that of all others if the table is full. */
+/* The entry of a process. If the table is full, the entry for all further
+ * processes. */
 static struct weft_profile_peer *peer_find(
 	struct weft_profile_table *table, uint64_t key)
 {
@@ -558,7 +561,8 @@ static struct weft_profile_peer *peer_find(
 	}
 }
 
-/* The entry of a rank that messages on comm go to; NULL: there is none. */
+/* The entry of the process to which a rank of comm refers; NULL: there is none.
+ */
 static struct weft_profile_peer *peer_of(const struct weft_comm *comm, int rank)
 {
 	if (!weft_profile_thread.table || !comm || rank < 0 ||
@@ -568,8 +572,8 @@ static struct weft_profile_peer *peer_of(const struct weft_comm *comm, int rank)
 		weft_group_proc(comm->remote, (uint32_t)rank) + 1);
 }
 
-/* The same for a handle; the last answer is kept. A handle never stands for
- * another communicator later. */
+/* As peer_of(), for a handle. The last result is cached, because a handle is
+ * never reused for another communicator. */
 static struct weft_profile_peer *peer_at(MPI_Comm comm, int rank)
 {
 	if (weft_likely(my_peer.entry && my_peer.comm == comm &&
@@ -581,8 +585,8 @@ static struct weft_profile_peer *peer_at(MPI_Comm comm, int rank)
 	return my_peer.entry;
 }
 
-/* The library slept in the call of this thread. A sleep within a call that is
- * not timed ends the sampling. */
+/* Called when the library has slept in a call of this thread. A sleep within a
+ * call that is not timed ends the sampling. */
 static void add_sleep(uint64_t ns)
 {
 	struct weft_profile_thread *me = &weft_profile_thread;
@@ -685,7 +689,7 @@ void weft_profile_received(struct weft_profile_call *call, MPI_Comm comm,
 	const struct weft_comm *object;
 
 	if (status != MPI_STATUS_IGNORE) {
-		if (rank < 0) /* sleeps have no rank yet */
+		if (rank < 0) /* sleeps were not added to a rank */
 			call->waits += call->slept;
 		rank = status->MPI_SOURCE;
 		tag = status->MPI_TAG;
@@ -713,8 +717,9 @@ uint64_t weft_profile_members(MPI_Comm comm)
 
 /* ---- collectives ---- */
 
-/* The places for neighbours that this process sends to, of which those on a
- * Cartesian grid may be empty. 0 for an invalid communicator. */
+/* The number of entries in the list of neighbours to which this process sends.
+ * On a Cartesian grid, an entry may be MPI_PROC_NULL. 0 for an invalid
+ * communicator. */
 static int neighbor_places(MPI_Comm comm, bool *is_cart)
 {
 	int kind = MPI_UNDEFINED, n = 0, n_in, is_weighted, rank;
@@ -739,7 +744,8 @@ static int neighbor_places(MPI_Comm comm, bool *is_cart)
 	}
 }
 
-/* True if a place of a Cartesian grid has a neighbour. */
+/* True if the neighbour at this index on a Cartesian grid is not MPI_PROC_NULL.
+ */
 static bool cart_has_neighbor(MPI_Comm comm, int place)
 {
 	int below = MPI_PROC_NULL, above = MPI_PROC_NULL;
@@ -788,7 +794,8 @@ uint64_t weft_profile_neighbor_sum(bool is_large, MPI_Comm comm,
 	return sum;
 }
 
-/* The operation of MPI_Allgatherv_c in the rules: "allgather". */
+/* The operation of a procedure, by the names in the rules. MPI_Allgatherv_c is
+ * "allgather". */
 static enum weft_coll_kind kind_of(const char *name)
 {
 	char word[64];

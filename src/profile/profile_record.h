@@ -2,18 +2,18 @@
 /* profile_record: the functions that the wrappers call
  *
  * Each thread adds to a table of its own, without locks. A wrapper first
- * compares the call with the one before at the same site:
+ * compares the call with the previous call at the same site:
  *
- *	site = weft_profile_latest(procedure, return address);
- *	if (site && site->key[0] == ...)     fast path: same arguments
- *		weft_profile_pass(site);     then calls the next MPI_X
- *	else                                 slow path
- *		weft_profile_begin(); next MPI_X; weft_profile_end();
+ * 	site = weft_profile_latest(procedure, return address);
+ * 	if (site && site->key[0] == ...)     fast path: same arguments
+ * 		weft_profile_pass(site);     then calls the next MPI_X
+ * 	else                                 slow path
+ * 		weft_profile_begin(); next MPI_X; weft_profile_end();
  *
  * Only the slow path reads the clock, and only for timed calls. If the last
- * SHORT_RUN timed calls of a site were short, SAMPLE calls follow of which none
- * is timed. The next timed call counts for them, too. Sleeps of the library
- * (transport/sleep.h) are always timed. */
+ * SHORT_RUN timed calls of a site were short, the next SAMPLE calls are not
+ * timed. Their times are estimated from the next timed call. Sleeps of the
+ * library (transport/sleep.h) are always timed. */
 #ifndef WEFT_PROFILE_RECORD_H
 #define WEFT_PROFILE_RECORD_H
 
@@ -25,7 +25,7 @@
 #include <x86intrin.h>
 #endif
 
-/* The clock of the record. Its unit is in the head. */
+/* Reads the clock of the record. The head has the unit of its ticks. */
 static inline uint64_t weft_profile_now(void)
 {
 #if defined(__x86_64__)
@@ -35,13 +35,13 @@ static inline uint64_t weft_profile_now(void)
 #endif
 }
 
-/* This thread. */
+/* The state of this thread. */
 struct weft_profile_thread {
 	struct weft_profile_table *table; /* NULL: none yet, or nothing is
 					     recorded */
 	struct weft_profile_site *site;	  /* of the call in progress */
 	uint64_t slept;			  /* ticks that this call slept */
-	/* of a call that waits for a message of one rank */
+	/* set in a call that waits for a message of one rank */
 	MPI_Comm comm;
 	int source;
 };
@@ -57,7 +57,7 @@ struct weft_profile_call {
 	struct weft_profile_event *event; /* NULL: no timeline */
 	void *const *frame;
 	uint64_t start;
-	uint64_t waits;	      /* ticks that are not in the table yet */
+	uint64_t waits;	      /* ticks that are not added to a peer yet */
 	uint64_t slept;	      /* after _end: ticks that this call slept */
 	uint64_t outer_slept; /* the outer call, until _begin */
 	uint32_t procedure;
@@ -80,7 +80,7 @@ static inline struct weft_profile_site *weft_profile_latest(
 		       : NULL;
 }
 
-/* Adds a call that passes the same as the last one at this site. */
+/* Adds a call with the same key as the last call at this site. */
 static inline void weft_profile_pass(struct weft_profile_site *site)
 {
 	site->left--;
@@ -93,7 +93,7 @@ static inline void weft_profile_pass(struct weft_profile_site *site)
 void weft_profile_begin(struct weft_profile_call *call, uint32_t procedure,
 	void *const *frame, bool must_time);
 
-/* Ends it. */
+/* Ends a call on the slow path. */
 void weft_profile_end(struct weft_profile_call *call);
 
 /* Adds the bytes that the call passed. */
@@ -109,7 +109,7 @@ void weft_profile_put(
 /* Adds an access to a PE of OpenSHMEM. */
 void weft_profile_pe(struct weft_profile_call *call, int pe, uint64_t bytes);
 
-/* Notes the algorithm of a collective on comm, at the timed calls 1, 2, 4, 8,
+/* Records the algorithm of a collective on comm, at the timed calls 1, 2, 4, 8,
  * ... of the site. */
 void weft_profile_collective(struct weft_profile_call *call, MPI_Comm comm);
 
@@ -123,16 +123,16 @@ void weft_profile_waited(
 void weft_profile_received(struct weft_profile_call *call, MPI_Comm comm,
 	int rank, int tag, const MPI_Status *status, bool waits);
 
-/* Notes that the call waits for a message of this rank. Before the call, so
- * that sleeps are added to the rank's waits. */
+/* Records that the call will wait for a message of this rank. Called before
+ * MPI_X, so that sleeps are added to the waits for this rank. */
 static inline void weft_profile_source(MPI_Comm comm, int rank)
 {
 	weft_profile_thread.comm = comm;
 	weft_profile_thread.source = rank;
 }
 
-/* The arguments that decide what a call passes. Later calls with the same ones
- * are counted as this one. */
+/* Sets the arguments on which the bytes and the peer of a call depend. A later
+ * call with the same arguments is counted like this call. */
 static inline void weft_profile_key(const struct weft_profile_call *call,
 	uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
@@ -147,14 +147,15 @@ static inline void weft_profile_key(const struct weft_profile_call *call,
 /* The head of the record if there is a timeline, else NULL. */
 struct weft_profile_head *weft_profile_traced(void);
 
-/* Where a wrapper finds the function that it calls. */
+/* The pointer through which a wrapper calls the next function. */
 struct weft_profile_slot {
 	const char *name; /* MPI_X */
 	void *function;	  /* address of the pointer */
 };
 
 /* Sets each pointer to the next function of that name in the loader's order:
- * that of another tool, or of libmpi_abi. Before, it is PMPI_X. */
+ * that of another tool, or of libmpi_abi. Before this call, the pointer is
+ * PMPI_X. */
 void weft_profile_find_next(const struct weft_profile_slot *slots, size_t n);
 
 /* Bytes of one item; 0 for an invalid type. */
@@ -165,8 +166,9 @@ static inline uint64_t weft_profile_size(MPI_Datatype datatype)
 	return type ? (uint64_t)type->size : 0;
 }
 
-/* Members of the communicator that messages go to; the neighbours that this
- * process sends to in its topology, without MPI_PROC_NULL. 0 for an invalid
+/* The first function returns the number of members of the communicator to which
+ * messages are sent. The second returns the number of neighbours to which this
+ * process sends in its topology, without MPI_PROC_NULL. 0 for an invalid
  * communicator. */
 uint64_t weft_profile_members(MPI_Comm comm);
 uint64_t weft_profile_neighbors(MPI_Comm comm);
@@ -176,8 +178,8 @@ uint64_t weft_profile_neighbors(MPI_Comm comm);
 uint64_t weft_profile_sum(bool is_large, uint64_t n, const void *counts,
 	const MPI_Datatype *types, MPI_Datatype type);
 
-/* The same for the blocks that go to neighbours in the topology. A block for
- * MPI_PROC_NULL does not count. */
+/* As weft_profile_sum(), for the blocks that are sent to neighbours in the
+ * topology. A block for MPI_PROC_NULL does not count. */
 uint64_t weft_profile_neighbor_sum(bool is_large, MPI_Comm comm,
 	const void *counts, const MPI_Datatype *types, MPI_Datatype type);
 
@@ -195,11 +197,11 @@ void weft_profile_clock_end(void);
 void weft_profile_init(
 	MPI_Request request, MPI_Comm comm, int rank, uint64_t bytes);
 
-/* Adds what these requests send. */
+/* Adds the messages that these requests send. */
 void weft_profile_start(
 	struct weft_profile_call *call, int n, const MPI_Request *started);
 
-/* The request is freed. */
+/* Removes a request that is freed. */
 void weft_profile_forget(const MPI_Request *request);
 
 #endif

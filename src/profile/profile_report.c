@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* profile_report: reads the records of a job and adds them up
+/* profile_report: reads the records of a job and computes their sums
  *
  * Sites are equal if procedure, object and offset are, so that addresses of
  * processes may differ. */
@@ -142,7 +142,7 @@ static void settle_rank(struct weft_profile_rank *rank)
 	}
 }
 
-/* All sites in use, in order, one entry per site and rank. */
+/* Collects all sites in use, sorted, with one entry per site and rank. */
 static int collect_entries(struct weft_profile_report *report)
 {
 	size_t n = 0, max = 0;
@@ -181,7 +181,7 @@ static int collect_entries(struct weft_profile_report *report)
 	return 0;
 }
 
-/* The procedure of a site; that of a damaged record is "other". */
+/* The procedure of a site; "other" if the record is damaged. */
 static uint32_t procedure_of(const struct weft_profile_site *site)
 {
 	return site->procedure < weft_profile_n_names ? site->procedure : 0;
@@ -231,7 +231,8 @@ static void sum_fill(
 
 		entry->waiting =
 			entry->seconds - (double)entry->calls * sum->shortest;
-		if (entry->waiting < 0) /* calls whose time is not added yet */
+		if (entry->waiting < 0) /* the time of some calls is not added
+					 * yet */
 			entry->waiting = 0;
 		sum->waiting += entry->waiting;
 	}
@@ -282,7 +283,8 @@ static int pair_by_bytes(const void *a, const void *b)
 	return (x->messages < y->messages) - (x->messages > y->messages);
 }
 
-/* The rank of a peer of rank `of`; -1: of another job, or several. */
+/* The rank of a peer of rank `of`; -1: the peer is in another job, or the entry
+ * is for several peers. */
 static int64_t peer_rank(const struct weft_profile_report *report, uint32_t of,
 	const struct weft_profile_peer *peer)
 {
@@ -303,7 +305,8 @@ static bool is_on_node(
 		       report->ranks[b].head->host);
 }
 
-/* Appends what rank sent to the peer, and its waits to what the peer sent. */
+/* Appends two pairs: the messages of rank to the peer, and the waits of rank
+ * for the peer. */
 static void pairs_append(struct weft_profile_report *report, uint32_t rank,
 	const struct weft_profile_peer *peer)
 {
@@ -381,7 +384,7 @@ static void rank_times(struct weft_profile_rank *rank)
 	}
 }
 
-/* Times of ranks and of the job; and the number of nodes. */
+/* Computes the times of ranks and of the job, and the number of nodes. */
 static void report_times(struct weft_profile_report *report)
 {
 	for (size_t i = 0; i < report->n_entries; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* profile_report: the records of a job as one table, and its two forms */
+/* profile_report: the records of a job as one table, and its outputs */
 #ifndef WEFT_PROFILE_REPORT_H
 #define WEFT_PROFILE_REPORT_H
 
@@ -24,7 +24,7 @@ struct weft_profile_sum {
 	uint64_t offset;
 	const char *algorithm; /* "" if unknown */
 	char place[256];       /* "function (file:line)", or "object+offset" */
-	struct weft_profile_entry *entries; /* by rank; lent */
+	struct weft_profile_entry *entries; /* by rank; not owned */
 	size_t n_entries;
 	uint64_t calls, bytes;
 	uint64_t sizes[WEFT_PROFILE_SIZES];
@@ -36,9 +36,9 @@ struct weft_profile_sum {
 /* The messages of one rank to another. */
 struct weft_profile_pair {
 	uint32_t from;
-	int64_t to; /* rank; -1: other jobs and what did not fit */
+	int64_t to; /* rank; -1: other jobs, and peers beyond the table */
 	uint64_t messages, bytes;
-	double waiting; /* of `to`, for these messages */
+	double waiting; /* seconds that `to` waited for these messages */
 	bool is_local;	/* on one node */
 };
 
@@ -56,9 +56,9 @@ struct weft_profile_report {
 	uint32_t n_ranks, n_recorded, n_nodes;
 	struct weft_profile_entry *entries;
 	size_t n_entries;
-	struct weft_profile_sum *sums; /* by time, the most first */
+	struct weft_profile_sum *sums; /* sorted by time, longest first */
 	size_t n_sums;
-	struct weft_profile_pair *pairs; /* by bytes, the most first */
+	struct weft_profile_pair *pairs; /* sorted by bytes, most first */
 	size_t n_pairs;
 	double seconds, in_mpi, waiting; /* of all ranks */
 	double longest;			 /* of a rank: first call to last */
@@ -99,7 +99,7 @@ void weft_profile_output(struct weft_profile_report *report,
 /* Prints the page. */
 void weft_profile_page(const struct weft_profile_report *report, FILE *out);
 
-/* Writes all of it as one JSON object. */
+/* Writes the whole report as one JSON object. */
 void weft_profile_json(const struct weft_profile_report *report, FILE *out);
 
 /* Writes the timeline. 0, or WEFT_ERR_NOMEM, and nothing is written. */

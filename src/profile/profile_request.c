@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* profile_request: what persistent and partitioned requests send at each start
+/* profile_request: the messages of persistent and partitioned requests
  *
- * A table of open addressing, by handle. Handles are never used again, so a
- * request that is not freed by MPI_Request_free stays here without harm. */
+ * A hash table with open addressing, by handle. Handles are never reused, so
+ * the entry of a request that is not freed by MPI_Request_free is harmless. */
 #include "profile/profile_record.h"
 
 #include <pthread.h>
@@ -86,7 +86,7 @@ static struct profile_request request_find(MPI_Request request)
 void weft_profile_start(
 	struct weft_profile_call *call, int n, const MPI_Request *started)
 {
-	call->event = NULL; /* persistent receives are in no timeline either */
+	call->event = NULL; /* the timeline has no persistent requests */
 	for (int i = 0; started && i < n; i++) {
 		struct profile_request entry = request_find(started[i]);
 
@@ -100,7 +100,7 @@ void weft_profile_start(
 	}
 }
 
-/* Moves later entries of the same run into the gap. */
+/* Removes the entry, and moves later entries of the same run into the gap. */
 void weft_profile_forget(const MPI_Request *request)
 {
 	struct profile_request *gap, moved;

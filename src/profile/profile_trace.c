@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* profile_trace: the timeline as JSON of Chromium's trace format
+/* profile_trace: writes the timeline as JSON of Chromium's trace format
  *
- * A rank is a process of the format, and a thread of the rank a thread. The
- * i-th send of a source, destination, tag and context matches the i-th receive
- * of these: messages do not overtake each other. */
+ * In this format, a rank is a process and a thread of the rank is a thread. The
+ * i-th send with a source, destination, tag and context matches the i-th
+ * receive with the same values, because messages do not overtake each other. */
 #include "profile/profile_report.h"
 
 #include "base/err.h"
@@ -17,7 +17,7 @@ struct trace_end {
 	int32_t from, to, tag; /* ranks of the communicator */
 	uint32_t rank, thread;
 	const struct weft_profile_event *event;
-	double us; /* where the arrow begins or ends */
+	double us; /* time at which the arrow begins or ends */
 };
 
 struct trace {
@@ -32,8 +32,9 @@ struct trace {
 	size_t n_sends, n_receives;
 };
 
-/* Ranks of one node have one clock. It is compared with that of rank 0 at the
- * begin and at the end of the job; without that, its time of day counts. */
+/* Converts ticks to seconds. Ranks of one node have one clock. This clock is
+ * corrected by its comparisons with rank 0's clock at the begin and the end of
+ * the job. Without comparisons, its time of day is used. */
 static double seconds_at(const struct trace *trace,
 	const struct weft_profile_head *head, uint64_t ticks)
 {
@@ -84,8 +85,8 @@ static void trace_slice(struct trace *trace, uint32_t rank, uint32_t thread,
 
 /* ---- arrows ---- */
 
-/* The end of a nonblocking receive: that of the next call that waits or tests.
- */
+/* The call that completes a nonblocking receive: the next call that waits or
+ * tests. */
 static const struct weft_profile_event *trace_completion(
 	const struct weft_profile_table *table, uint32_t i)
 {
