@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* category: one category for each room of the library that has variables or
- * events, and one for all of them
+ * events, and one that contains all categories
  *
  * Category 0 contains the others, which contain no categories. The members of a
  * category are in the order of their indices and never change. */

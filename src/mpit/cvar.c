@@ -3,10 +3,10 @@
  *
  * The index of a control variable is that of its knob. A number is an
  * MPI_COUNT, a text is an array of MPI_CHAR, and a knob with a list of values
- * is an MPI_INT with an enumeration. Only the first session reads most knobs:
- * those can be written before it. A knob with a list that can be written at any
- * time is a text, because an MPI_INT accepts any number (MPICH's test cvarwrite
- * relies on that). */
+ * is an MPI_INT with an enumeration. Most knobs are read only when the first
+ * session opens, so a tool can write them only before. A knob with a list that
+ * can be written at any time is a text, because an MPI_INT accepts any number
+ * (MPICH's test cvarwrite relies on that). */
 #include "mpit_priv.h"
 
 #include "base/knob.h"
@@ -90,8 +90,8 @@ static const char *cvar_when_set(const struct weft_knob_desc *knob)
 		       : "It can be set until the first session is opened";
 }
 
-/* The description: the sentence of the table, the values, the default, where
- * the present value came from, and when it can be set. */
+/* Writes the description: the sentence of the table, the values, the default,
+ * the source of the current value, and when the knob can be written. */
 static void cvar_describe(size_t i, char *buf, size_t len)
 {
 	static const char *const sources[] = {
@@ -115,7 +115,8 @@ static void cvar_describe(size_t i, char *buf, size_t len)
 		cvar_when_set(knob));
 }
 
-/* The knob with the name of a control variable; or the number of knobs. */
+/* The index of the knob with the name of a control variable. The number of
+ * knobs if there is none. */
 static size_t cvar_find(const char *name)
 {
 	size_t i = 0;

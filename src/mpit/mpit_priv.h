@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpit: what the files of the tool interface share
+/* mpit: declarations that the files of the tool interface share
  *
  * Every procedure of the interface begins with weft_mpit_enter() and ends with
- * weft_mpit_leave(). In between it holds one lock, which guards the handles and
- * sessions of all tools. No function of the library is called with this lock
- * held that calls back or waits: a procedure may be called from an event
- * callback, with a VCI's lock held. */
+ * weft_mpit_leave(). In between, the procedure holds one lock, which guards the
+ * handles and sessions of all tools. While this lock is held, the procedure
+ * calls no function of the library that calls callbacks or waits. The reason is
+ * that an event callback may call the procedure with a VCI's lock held. */
 #ifndef WEFT_MPIT_PRIV_H
 #define WEFT_MPIT_PRIV_H
 
@@ -25,8 +25,8 @@ struct weft_mpit {
 
 extern struct weft_mpit weft_mpit;
 
-/* Takes the lock. False, without the lock, if the interface is not initialized:
- * the procedure then returns MPI_T_ERR_NOT_INITIALIZED. */
+/* Acquires the lock. False, without the lock, if the interface is not
+ * initialized: the procedure then returns MPI_T_ERR_NOT_INITIALIZED. */
 bool weft_mpit_enter(void);
 
 /* Releases the lock; returns code. */
@@ -71,7 +71,7 @@ const char *weft_event_type_room(int index);
 /* True inside a callback in which parts of the library must not be called. */
 bool weft_registration_is_inside(void);
 
-/* Frees all registrations. Callbacks that other threads run go on. */
+/* Frees all registrations. Callbacks on other threads continue. */
 void weft_registration_free_all(void);
 
 #endif

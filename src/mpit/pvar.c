@@ -6,11 +6,11 @@
  * session uses; "open_" bound to a file. Then the counters of objects. Then
  * "coll_", the uses of each algorithm of each collective operation.
  *
- * All variables are always active. A handle remembers how much its variable
- * differs from the counter, so that handles do not affect each other and the
- * library only adds. For a high watermark the counter itself starts again: all
- * other handles of it first remember its value (pvar_fold). A level cannot be
- * written.
+ * All variables are always active. A handle stores the difference between its
+ * variable and the counter. So handles do not affect each other, and the
+ * library only adds to counters. For a high watermark the counter itself starts
+ * again: all other handles of it first remember its value (pvar_fold). A level
+ * cannot be written.
  *
  * A handle that is bound to an object stores the object's handle and looks it
  * up at each use. Objects live in memory that is never freed (base/handle.h),
@@ -45,7 +45,7 @@ static struct weft_table pvars =
 static struct weft_table pvar_sessions =
 	WEFT_TABLE_INIT(struct weft_pvar_session, WEFT_KIND_TOOL);
 
-/* Where the objects of counter.def are. */
+/* The tables of the objects of counter.def. */
 static const struct pvar_object {
 	const char *name;
 	int bind;
@@ -57,7 +57,7 @@ static const struct pvar_object {
 	{ "session", MPI_T_BIND_MPI_SESSION, &weft_sessions },
 };
 
-/* The place of an object's counter. */
+/* The offset and size of a counter in its object. */
 static const struct pvar_field {
 	size_t offset;
 	size_t size;
@@ -258,7 +258,7 @@ static uint64_t bound_handle(
 	return o ? weft_obj_handle(o) : 0;
 }
 
-/* The address of an object's counter; NULL: the object is gone. */
+/* The address of an object's counter; NULL: the object has been freed. */
 static void *field_of(
 	const struct pvar_info *info, const struct weft_pvar *pvar)
 {
@@ -267,7 +267,7 @@ static void *field_of(
 	return object ? object + info->field.offset : NULL;
 }
 
-/* Reads the counter itself. False: the object is gone. */
+/* Reads the counter itself. False: the object has been freed. */
 static bool counter_now(const struct pvar_info *info,
 	const struct weft_pvar *pvar, uint64_t *value_out)
 {
@@ -340,7 +340,8 @@ static int pvar_now(const struct weft_pvar *pvar, uint64_t *value_out)
 	return MPI_SUCCESS;
 }
 
-/* Gives a handle its value; with NULL, the starting value of its class. */
+/* Sets the value of a handle. If value is NULL, sets the starting value of its
+ * class. */
 static int pvar_set(struct weft_pvar *pvar, const uint64_t *value)
 {
 	struct pvar_info info;
@@ -656,7 +657,8 @@ int PMPI_T_pvar_write(
 	return weft_mpit_leave(code);
 }
 
-/* Resets what can be reset, also if a bound object of one handle is gone. */
+/* Resets all variables that can be reset, even if the bound object of one
+ * handle has been freed. */
 static int reset_all(uint64_t session)
 {
 	struct weft_pvar *pvar;
@@ -688,8 +690,8 @@ int PMPI_T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 	return weft_mpit_leave(code);
 }
 
-/* Reads and resets with one read of the counter, so that nothing is lost that
- * is counted meanwhile. */
+/* Reads and resets with one read of the counter, so that no concurrent
+ * increment is lost. */
 static int read_reset(struct weft_pvar *pvar, uint64_t *value_out)
 {
 	uint64_t zero = 0;

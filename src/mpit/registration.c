@@ -59,7 +59,7 @@ struct instance {
 	struct instance *outer;
 };
 
-/* A call that is due. */
+/* A call of a callback that must be made. */
 struct call {
 	struct weft_registration *registration;
 	MPI_T_event_registration handle;
@@ -94,7 +94,7 @@ static int level_needed(bool is_locked)
 	return weft_lock_is_mt() ? 2 : is_locked ? 1 : 0;
 }
 
-/* The callback with the lowest level that suffices; NULL: none. */
+/* The callback with the lowest sufficient safety level; NULL: none. */
 static struct callback *select_callback(
 	struct weft_registration *registration, int level)
 {
@@ -191,8 +191,8 @@ static void registration_destroy(struct weft_registration *registration)
 	weft_table_free(&registrations, registration);
 }
 
-/* A call has returned. If it was the last of a freed registration, calls the
- * free callback. Without the lock. */
+/* Called without the lock after a callback has returned. If this was the last
+ * call of a freed registration, calls the free callback. */
 static void end_call(const struct call *call, int level)
 {
 	struct weft_registration *registration = call->registration;
