@@ -40,8 +40,8 @@ static const char *prov_cxi_refuse(const struct fi_info *info)
 	return NULL;
 }
 
-/* Puts the key into the request instead of letting the provider read the same
- * variables: a wrong key fails here and not at the first message. */
+/* Sets the key in the fi_info, although the provider could read the same
+ * variables. So a wrong key fails here and not at the first message. */
 static int put_key(struct fi_info *info, const struct weft_cxi_auth_key *key)
 {
 	struct fi_domain_attr *attr = info->domain_attr;

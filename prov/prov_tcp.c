@@ -28,8 +28,8 @@ static void prov_tcp_hints(struct fi_info *h)
 
 /* Above 64 KiB, a rendezvous is faster than the copy out of the receive buffer,
  * although its round trip takes 8 us or more. The native form keeps all
- * messages in order, because it has one stream. The layered form has a
- * rendezvous of its own, and later messages overtake it. */
+ * messages in order, because it has one stream. The layered form has its own
+ * rendezvous, which later messages overtake. */
 static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	plan->eager_len = EAGER_LEN;
@@ -59,7 +59,7 @@ static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 		 * because they are used in turn */
 		plan->recv_buf_len = BUF_LEN;
 		/* Between two processes of a host, the kernel would buffer
-		 * megabytes before the first byte is read. These would no
+		 * megabytes before the first byte is read. This data would no
 		 * longer be in the caches. */
 		plan->seg_len = SEG_LEN;
 		plan->n_near_segs = NEAR_SEGS;

@@ -30,8 +30,9 @@ static size_t layer_buffer(void)
 	return len >= LEAST_BUFFER ? len : BUFFER_LEN;
 }
 
-/* A write over iWARP completes when it has left. No event reports its arrival,
- * and an error of the target arrives later, as the end of the connection. */
+/* True for an iWARP card. A write over iWARP completes when the data has left
+ * the card. No event reports its arrival. An error of the target is reported
+ * later, as the end of the connection. */
 static bool is_iwarp(const struct fi_info *info)
 {
 	const char *name = info->domain_attr->name;

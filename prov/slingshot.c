@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* slingshot: read the launcher's variables */
+/* slingshot: reads the launcher's variables */
 #include "prov/slingshot.h"
 #include "base/knob.h"
 #include "base/log.h"
@@ -38,7 +38,8 @@ static int slingshot_index_of(const char *list, const char *word)
 	return -1;
 }
 
-/* The number at an index of such a list. False if there is none up to max. */
+/* The number at an index of a list with commas. False if there is no number, or
+ * it is above max. */
 static bool number_at(
 	const char *list, int at, unsigned long max, unsigned long *out)
 {

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* True if the launcher has named devices and this is none of them. */
+/* True if the launcher has named devices, but not this device. */
 bool weft_slingshot_is_foreign(const char *device);
 
 /* The key of a device: the job's own network and the device's service. False if
