@@ -231,21 +231,30 @@ void weft_run_spawn_kill(const struct weft_run_spawn *list, int sig)
 		weft_run_proc_kill(&list->proc, sig);
 }
 
+/* A pipe whose reader has ended needs no notice. */
+static void send_notice(int pipe, const struct weft_run_notice *notice)
+{
+	if (write(pipe, notice, sizeof(*notice)) < 0 && errno == EAGAIN)
+		fprintf(stderr,
+			"mpiexec: a launcher does not read its notices; its "
+			"processes may wait for ever for job %s, which has "
+			"ended or has a failed process\n",
+			notice->job);
+}
+
 void weft_run_spawn_notify(
 	const struct weft_run_spawn *list, const struct weft_run_notice *notice)
 {
 	for (; list; list = list->next)
-		if (list->proc.is_running && strcmp(list->name, notice->job) &&
-			write(list->pipe, notice, sizeof(*notice)) < 0)
-			continue; /* that launcher is about to end */
+		if (list->proc.is_running && strcmp(list->name, notice->job))
+			send_notice(list->pipe, notice);
 }
 
 void weft_run_spawn_report(const struct weft_run_pipes *pipes,
 	const struct weft_run_notice *notice)
 {
-	if (pipes->to_above >= 0 &&
-		write(pipes->to_above, notice, sizeof(*notice)) < 0)
-		return; /* the parent launcher has ended */
+	if (pipes->to_above >= 0)
+		send_notice(pipes->to_above, notice);
 }
 
 static int take_fd(int fd)
