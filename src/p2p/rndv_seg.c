@@ -42,12 +42,13 @@ struct piece {
 	bool is_counted; /* counted in n_segs of the peer */
 };
 
-/* A deadline for the segments of a failed peer: the library completes segments
- * that the fabric has not completed by then. */
+/* A deadline for the segments of a failed peer. After it, the library completes
+ * segments that the fabric has not completed, as soon as the peer's process
+ * cannot access their memory any more (may_live). */
 struct giving_up {
 	struct weft_progress_hook hook;
 	struct weft_vci *vci;
-	const struct weft_peer *peer; /* only compared */
+	const struct weft_peer *peer;
 	uint64_t due_ns;
 };
 
