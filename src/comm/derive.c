@@ -119,6 +119,10 @@ static int round_wait(struct round *r, const char *what)
 	err = r->agree.err;
 	if (err)
 		weft_agree_fini(&r->agree);
+	/* meanwhile, progress may have described a failure on another
+	 * communicator */
+	if (err == WEFT_ERR_PEER && comm->failed)
+		return weft_comm_failed(comm);
 	return err;
 }
 
