@@ -60,6 +60,7 @@ int weft_p2p_open(struct weft_vci *vci)
 		return WEFT_ERR_NOMEM;
 	weft_list_init(&vci->p2p->rndv_segs);
 	weft_list_init(&vci->p2p->rndv_waiting);
+	weft_list_init(&vci->p2p->give_up.link);
 	weft_list_init(&vci->p2p->copies);
 	vci->peer_size = sizeof(struct weft_p2p_peer);
 	for (int op = 0; op < WEFT_WIRE_OP_END; op++)
@@ -77,6 +78,7 @@ void weft_p2p_close(struct weft_vci *vci)
 {
 	if (!vci->p2p)
 		return;
+	weft_list_remove(&vci->p2p->give_up.link);
 	weft_batch_close(vci);
 	weft_message_close(vci);
 	free(vci->p2p);

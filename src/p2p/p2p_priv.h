@@ -30,6 +30,9 @@ struct weft_vci_p2p {
 					  rndv_seg.c */
 	struct weft_link rndv_waiting; /* sends that wait for a segment; only
 					  rndv_seg.c */
+	struct weft_progress_hook give_up; /* while segments of failed peers are
+					      left; only rndv_seg.c */
+	uint64_t give_up_ns;		   /* its deadline; only rndv_seg.c */
 	struct weft_link copies; /* copies of which senders may write pieces;
 				    only rndv_copy.c */
 	struct weft_batch_thread *batch_thread; /* only batch.c */

@@ -42,16 +42,6 @@ struct piece {
 	bool is_counted; /* counted in n_segs of the peer */
 };
 
-/* A deadline for the segments of a failed peer. After it, the library completes
- * segments that the fabric has not completed, as soon as the peer's process
- * cannot access their memory any more (may_live). */
-struct giving_up {
-	struct weft_progress_hook hook;
-	struct weft_vci *vci;
-	const struct weft_peer *peer;
-	uint64_t due_ns;
-};
-
 uint8_t weft_rndv_seg_rails(const struct weft_req *req, size_t len)
 {
 	return len >= (size_t)weft_knobs.stripe_min ? req->peer->n_rails : 0;
@@ -376,30 +366,9 @@ void weft_rndv_seg_start(struct weft_req *req, size_t total)
 	post_or_queue(req);
 }
 
-/* Calls fn for each segment of a failed peer; returns their number. */
-static unsigned each(struct weft_vci *vci, const struct weft_peer *peer,
-	void (*fn)(struct piece *piece))
+static bool is_of_failed(const struct piece *piece)
 {
-	unsigned n = 0;
-
-	weft_list_for_each(link, next, &vci->p2p->rndv_segs)
-	{
-		struct piece *piece =
-			weft_container_of(link, struct piece, link);
-
-		if (piece->req && piece->req->peer == peer &&
-			piece->req->peer->state == WEFT_PEER_FAILED) {
-			fn(piece);
-			n++;
-		}
-	}
-	return n;
-}
-
-static void rndv_seg_cancel(struct piece *piece)
-{
-	if (piece->req->kind == WEFT_REQ_RECV)
-		weft_net_cancel(net_of(piece->vci, piece->rail), &piece->op);
+	return piece->req && piece->req->peer->state == WEFT_PEER_FAILED;
 }
 
 static void abandon(struct piece *piece)
@@ -410,30 +379,53 @@ static void abandon(struct piece *piece)
 	one_done(req, req->peer->err);
 }
 
+/* Completes the segments of failed peers after the deadline, as soon as the
+ * peer's process cannot access their memory any more (may_live). */
 static void rndv_seg_give_up(struct weft_progress_hook *hook)
 {
-	struct giving_up *g = weft_container_of(hook, struct giving_up, hook);
+	struct weft_vci_p2p *p2p =
+		weft_container_of(hook, struct weft_vci_p2p, give_up);
+	bool is_due = weft_now_ns() >= p2p->give_up_ns;
+	bool is_left = false;
 
-	if (weft_now_ns() < g->due_ns || g->peer->may_live)
-		return;
-	each(g->vci, g->peer, abandon);
-	weft_list_remove(&hook->link);
-	free(g);
+	weft_list_for_each(link, next, &p2p->rndv_segs)
+	{
+		struct piece *piece =
+			weft_container_of(link, struct piece, link);
+
+		if (!is_of_failed(piece))
+			continue;
+		if (is_due && !piece->req->peer->may_live)
+			abandon(piece);
+		else
+			is_left = true;
+	}
+	if (!is_left)
+		weft_list_remove(&hook->link);
 }
 
 void weft_rndv_seg_fail(struct weft_peer *peer)
 {
-	struct giving_up *g;
+	struct weft_vci_p2p *p2p = peer->vci->p2p;
+	bool is_left = false;
 
 	rndv_seg_resume(peer->vci, peer);
-	if (!each(peer->vci, peer, rndv_seg_cancel))
+	weft_list_for_each(link, next, &p2p->rndv_segs)
+	{
+		struct piece *piece =
+			weft_container_of(link, struct piece, link);
+
+		if (!is_of_failed(piece) || piece->req->peer != peer)
+			continue;
+		is_left = true;
+		if (piece->req->kind == WEFT_REQ_RECV)
+			weft_net_cancel(
+				net_of(piece->vci, piece->rail), &piece->op);
+	}
+	if (!is_left)
 		return;
-	g = malloc(sizeof(*g));
-	if (!g)
-		return; /* no deadline: only the fabric completes segments */
-	g->hook.run = rndv_seg_give_up;
-	g->vci = peer->vci;
-	g->peer = peer;
-	g->due_ns = weft_now_ns() + GRACE_MS * (WEFT_NS_PER_S / 1000);
-	weft_list_push_back(&peer->vci->hooks, &g->hook.link);
+	p2p->give_up_ns = weft_now_ns() + GRACE_MS * (WEFT_NS_PER_S / 1000);
+	p2p->give_up.run = rndv_seg_give_up;
+	weft_list_remove(&p2p->give_up.link);
+	weft_list_push_back(&peer->vci->hooks, &p2p->give_up.link);
 }
