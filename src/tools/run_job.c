@@ -459,6 +459,7 @@ static int start_process(struct weft_run_job *run, struct weft_run_proc *proc)
 	struct weft_run_start start = { .launcher = getpid(),
 		.is_held = weft_run_mpir_is_debugged(),
 		.fds = { -1, -1, -1 },
+		.kept = { run->liveness_fd },
 		.cpus = run->cpus ? &run->cpus[proc->rank] : NULL };
 	int err = tool_run_make_env(run, proc, &start.env);
 

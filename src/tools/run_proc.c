@@ -6,6 +6,8 @@
 #include "tools/run_mpir.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +84,11 @@ static void exec_process(
 	for (int fd = 0; fd < 3; fd++)
 		if (start->fds[fd] != fd && dup2(start->fds[fd], fd) < 0)
 			run_proc_exit(proc->fault, WEFT_RUN_STAGE_EXEC);
+	/* connections of libpmix's server, which lack the flag */
+	close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
+	for (int i = 0; i < 2; i++)
+		if (start->kept[i])
+			fcntl(start->kept[i], F_SETFD, 0);
 	reset_signals();
 	if (proc->app->wdir && chdir(proc->app->wdir))
 		run_proc_exit(proc->fault, WEFT_RUN_STAGE_WDIR);

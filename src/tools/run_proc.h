@@ -45,6 +45,7 @@ struct weft_run_proc {
 struct weft_run_start {
 	char **env;	       /* NULL-terminated */
 	int fds[3];	       /* standard input, output, error */
+	int kept[2];	       /* other descriptors to inherit, or 0 */
 	const cpu_set_t *cpus; /* or NULL */
 	pid_t launcher;	       /* pid of the caller */
 	bool is_held; /* stopped before its first instruction, for a debugger */

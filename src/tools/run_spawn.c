@@ -158,6 +158,8 @@ static int run_spawn_launch(
 		fcntl(fds[0], F_SETFD, 0))
 		err = weft_err_set(WEFT_ERR_OTHER, "pipe: %s", strerror(errno));
 	s->pipe = fds[1];
+	start.kept[0] = fds[0];
+	start.kept[1] = up;
 	if (!err)
 		err = run_spawn_make_env(s, fds[0], up, &start.env);
 	if (!err)
