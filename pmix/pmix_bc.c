@@ -37,11 +37,11 @@ int weft_pmix_commit(struct weft_boot *base)
 {
 	pmix_status_t status = PMIx_Commit();
 
-	(void)base;
-	if (status == PMIX_SUCCESS)
-		return 0;
-	return weft_err_set(weft_pmix_err(status), "PMIx_Commit: %s",
-		PMIx_Error_string(status));
+	if (status != PMIX_SUCCESS)
+		return weft_err_set(weft_pmix_err(status), "PMIx_Commit: %s",
+			PMIx_Error_string(status));
+	weft_pmix_fence_start(pmix_boot_of(base));
+	return 0;
 }
 
 static int copy_bytes(struct pmix_item *item, const pmix_value_t *value)

@@ -244,8 +244,10 @@ static int pmix_host_of(
 	return err;
 }
 
-static const char *manager_of(const char *nspace)
+const char *weft_pmix_manager(const struct pmix_boot *boot)
 {
+	const char *nspace = boot->me.nspace;
+
 	if (!strncmp(nspace, "slurm.", 6))
 		return "slurm";
 	if (!strncmp(nspace, "prte", 4) || !strncmp(nspace, "prun", 4))
@@ -256,17 +258,17 @@ static const char *manager_of(const char *nspace)
 static int pmix_abort(struct weft_boot *base, int code, const char *why,
 	const uint32_t *ranks, size_t n)
 {
-	const char *nspace = pmix_boot_of(base)->me.nspace;
+	const struct pmix_boot *boot = pmix_boot_of(base);
 	pmix_proc_t *procs = NULL;
 	pmix_status_t status;
 
 	/* Slurm kills the step, and srun returns 137 for code 0 */
-	if (!code && !strcmp(manager_of(nspace), "slurm"))
+	if (!code && !strcmp(weft_pmix_manager(boot), "slurm"))
 		return weft_err_set(WEFT_ERR_UNSUPPORTED,
 			"Slurm cannot end a step with code 0; use another "
 			"code");
 	if (ranks)
-		procs = weft_pmix_procs(pmix_boot_of(base), ranks, n);
+		procs = weft_pmix_procs(boot, ranks, n);
 	status = PMIx_Abort(code, why, procs, procs ? n : 0);
 	free(procs);
 	return weft_pmix_err(status);
@@ -278,6 +280,7 @@ static void boot_free(struct pmix_boot *boot)
 		weft_container_of(it, struct pmix_item, link));
 	weft_list_for_each(it, next, &boot->queue) weft_pmix_item_destroy(
 		weft_container_of(it, struct pmix_item, link));
+	sem_destroy(&boot->started);
 	pthread_mutex_destroy(&boot->name_lock);
 	pthread_mutex_destroy(&boot->lock);
 	weft_pmix_pset_remove(boot, NULL);
@@ -396,7 +399,7 @@ static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 			facts->rank, boot->size);
 	snprintf(facts->job, sizeof(facts->job), "%s", boot->me.nspace);
 	snprintf(facts->manager, sizeof(facts->manager), "%s",
-		manager_of(boot->me.nspace));
+		weft_pmix_manager(boot));
 	err = pmix_text(boot, boot->me.rank, PMIX_HOSTNAME, boot->host,
 		sizeof(boot->host));
 	if (err)
@@ -434,6 +437,7 @@ int weft_pmix_open(
 	boot->boot.ops = &pmix_ops;
 	pthread_mutex_init(&boot->lock, NULL);
 	pthread_mutex_init(&boot->name_lock, NULL);
+	sem_init(&boot->started, 0, 0);
 	weft_list_init(&boot->sets);
 	weft_list_init(&boot->outstanding);
 	weft_list_init(&boot->queue);

@@ -10,6 +10,7 @@
 
 #include <pmix.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 enum pmix_item_kind { PMIX_ITEM_GET, PMIX_ITEM_FENCE, PMIX_ITEM_EVENT };
@@ -47,11 +48,12 @@ struct pmix_boot {
 	uint32_t n_virtual_nodes; /* WEFT_NODES; 1: not split */
 	uint32_t *failed;	  /* ranks known to have died */
 	size_t n_failed;
-	char *ended_keys[2];   /* keys of the query */
-	pmix_query_t ended;    /* the query for ended processes; PMIx uses it
-				  until it answers */
-	struct weft_link sets; /* process sets known from notices */
-	pthread_mutex_t lock;  /* innermost in the lock order */
+	char *ended_keys[2]; /* keys of the query */
+	pmix_query_t ended;  /* the query for ended processes; PMIx uses it
+				until it answers */
+	sem_t started; /* posted when weft_pmix_fence_start's fence ends */
+	struct weft_link sets;	      /* process sets known from notices */
+	pthread_mutex_t lock;	      /* innermost in the lock order */
 	pthread_mutex_t name_lock;    /* held from the lookup of a name to its
 				      publication */
 	struct weft_link outstanding; /* guarded by lock */
@@ -71,6 +73,9 @@ static inline struct pmix_boot *pmix_boot_of(struct weft_boot *boot)
 pmix_proc_t *weft_pmix_procs(
 	const struct pmix_boot *boot, const uint32_t *ranks, size_t n);
 
+/* "slurm", "prrte" or "pmix": the manager, by the name of the job. */
+const char *weft_pmix_manager(const struct pmix_boot *boot);
+
 /* pmix_bc.c */
 int weft_pmix_put(
 	struct weft_boot *boot, const char *key, const void *data, size_t len);
@@ -79,6 +84,11 @@ int weft_pmix_get(struct weft_boot *boot, uint32_t rank, const char *key,
 	weft_boot_get_fn *fn, void *arg);
 
 /* pmix_fence.c */
+
+/* Called after the commit. Waits until all ranks of a job on several nodes have
+ * committed, at most two seconds, and only under PRRTE. */
+void weft_pmix_fence_start(struct pmix_boot *boot);
+
 int weft_pmix_fence(struct weft_boot *boot, const uint32_t *ranks, size_t n,
 	weft_boot_done_fn *fn, void *arg);
 

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmix_fence: a barrier of some or all ranks of the job
  *
- * Each fence sets PMIX_COLLECT_DATA. Without PMIX_COLLECT_DATA, Slurm's fence
- * is not a barrier if a step has fewer nodes than the width of Slurm's tree. */
+ * A fence of the library sets PMIX_COLLECT_DATA. Without this attribute,
+ * Slurm's fence is not a barrier if a step has fewer nodes than the width of
+ * Slurm's tree. */
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
 
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* PRRTE checks every two seconds whether a business card that was requested too
+ * early has been published. */
+enum { START_S = 2 };
 
 /* On PMIx's thread. */
 static void on_fenced(pmix_status_t status, void *arg)
@@ -76,4 +84,34 @@ int weft_pmix_fence(struct weft_boot *base, const uint32_t *ranks, size_t n,
 	weft_pmix_item_destroy(item);
 	return weft_err_set(weft_pmix_err(status), "PMIx_Fence: %s",
 		PMIx_Error_string(status));
+}
+
+/* On PMIx's thread. */
+static void on_started(pmix_status_t status, void *arg)
+{
+	struct pmix_boot *boot = arg;
+
+	(void)status;
+	sem_post(&boot->started);
+}
+
+void weft_pmix_fence_start(struct pmix_boot *boot)
+{
+	const uint32_t *ranks;
+	struct timespec until;
+	pmix_proc_t *procs;
+	size_t n;
+
+	if (strcmp(weft_pmix_manager(boot), "prrte") ||
+		weft_boot_local(&boot->boot, &ranks, &n) || n == boot->size)
+		return;
+	procs = members(boot, NULL, 0);
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += START_S;
+	if (procs && PMIx_Fence_nb(procs, 1, NULL, 0, on_started, boot) ==
+			     PMIX_SUCCESS)
+		while (sem_clockwait(&boot->started, CLOCK_MONOTONIC, &until) &&
+			errno == EINTR)
+			;
+	free(procs);
 }

@@ -146,7 +146,8 @@ struct weft_boot_ops {
 		size_t len);
 
 	/* Makes all published values visible. A process commits once: a key of
-	 * a later commit may never become visible. */
+	 * a later commit may never become visible. May wait for the commits of
+	 * other ranks, at most two seconds (pmix/README.md). */
 	int (*commit)(struct weft_boot *boot);
 
 	/* Fetches the value that rank published under key. Does not block; poll
