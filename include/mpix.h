@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpix.h: extensions of Weft's libmpi_abi beyond the standard
  *
- * Not part of the standard ABI: a program that calls one of these runs with
- * this library only. Each has a PMPIX_ name for tools and a manual page. Errors
- * are MPI's, raised through the handler of the session or communicator. */
+ * These procedures are not part of the standard ABI. A program that calls them
+ * runs only with this library. Each procedure has a manual page, and a PMPIX_
+ * name for tools. An error calls the error handler of the session or
+ * communicator. Its class is one of MPI's, or of the MPIX_ERR_ classes below.
+ */
 #ifndef WEFT_MPIX_H
 #define WEFT_MPIX_H
 
@@ -48,9 +50,9 @@ int PMPIX_Session_pset_intersection(MPI_Session session, const char *pset1, cons
 int MPIX_Session_pset_difference(MPI_Session session, const char *pset1, const char *pset2, const char *pset_name);
 int PMPIX_Session_pset_difference(MPI_Session session, const char *pset1, const char *pset2, const char *pset_name);
 
-/* How often process sets were defined or deleted since the session first listed
- * them. If the number has grown, query the sets again. A failure of a process
- * defines weft://alive again. */
+/* Returns the number of process sets that were defined or deleted since the
+ * session first queried its process sets. If the number has grown, query the
+ * sets again. Each failure of a process counts as a change of weft://alive. */
 int MPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes);
 int PMPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes);
 
@@ -91,28 +93,32 @@ int PMPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_funct
 #define MPI_Comm_is_revoked MPIX_Comm_is_revoked
 #define PMPI_Comm_is_revoked PMPIX_Comm_is_revoked
 
-/* The failed members that this process knows, in an order that does not change;
- * and their acknowledgement, of the first num_to_ack of them. */
+/* MPIX_Comm_get_failed returns the failed members that this process knows. Their
+ * order does not change. MPIX_Comm_ack_failed acknowledges the first num_to_ack
+ * of them. */
 int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
 int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
 int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
 int PMPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
 
-/* Ends communication on a communicator, at all members. One member calls this. */
+/* MPIX_Comm_revoke ends communication on the communicator at all members. It is
+ * not collective: any member may call it. MPIX_Comm_is_revoked returns whether
+ * the communicator is revoked. */
 int MPIX_Comm_revoke(MPI_Comm comm);
 int PMPIX_Comm_revoke(MPI_Comm comm);
 int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
 int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
 
-/* Older calls for the same: MPIX_Comm_get_failed and MPIX_Comm_ack_failed
- * replace them. */
+/* Older calls that acknowledge and return failed members. MPIX_Comm_get_failed
+ * and MPIX_Comm_ack_failed replace them. */
 int MPIX_Comm_failure_ack(MPI_Comm comm);
 int PMPIX_Comm_failure_ack(MPI_Comm comm);
 int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
 int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
 
-/* The AND of the flags of all members, and a communicator of those that live:
- * the same at all of them, although members die. */
+/* MPIX_Comm_agree returns the bitwise AND of the flags of all members.
+ * MPIX_Comm_shrink creates a communicator of the live members. All live members
+ * get the same result, also if members fail during the call. */
 int MPIX_Comm_agree(MPI_Comm comm, int *flag);
 int PMPIX_Comm_agree(MPI_Comm comm, int *flag);
 int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);

@@ -29,8 +29,9 @@
 		return;                                                        \
 	}
 
-/* Copies to polled memory. order: __ATOMIC_RELEASE if the word announces other
- * data, __ATOMIC_RELAXED if a fence follows. */
+/* Copies to polled memory. order: __ATOMIC_RELEASE if earlier stores must be
+ * visible before this one, __ATOMIC_RELAXED if the caller orders its stores. A
+ * copy that is not one aligned word ignores it. */
 static inline void weft_word_store(
 	void *to, const void *from, size_t len, int order)
 {

@@ -51,7 +51,8 @@ void weft_liveness_destroy(uint32_t n, int fd, struct weft_liveness *lives)
 	close(fd);
 }
 
-/* The part of the variable after the descriptor. */
+/* Prints the version and the size of the struct. They follow the descriptor in
+ * the environment variable WEFT_LIVENESS_ENV. */
 static void liveness_print_build(char *buf, size_t len)
 {
 	snprintf(buf, len, "%s (%zu bytes per process)", PACKAGE_VERSION,
@@ -66,7 +67,8 @@ void weft_liveness_print(int fd, char *buf, size_t len)
 	snprintf(buf, len, "%s=%d %s", WEFT_LIVENESS_ENV, fd, build);
 }
 
-/* True if the launcher that wrote the variable has the same struct. */
+/* True if the launcher, which set the variable, has the version and the struct
+ * of this library. Otherwise prints a warning. */
 static bool liveness_is_of_build(const char *text)
 {
 	const char *build = strchr(text, ' ');
@@ -125,7 +127,7 @@ void weft_liveness_answer(
 		return;
 	asked = atomic_load_explicit(&liveness->asked, memory_order_relaxed);
 	describe(liveness->text, sizeof(liveness->text));
-	/* the text before the number; pairs with the acquire in
+	/* publishes `text` before `answered`; pairs with the acquire in
 	 * weft_liveness_read */
 	atomic_store_explicit(&liveness->answered, asked, memory_order_release);
 }

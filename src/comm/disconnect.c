@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* disconnect: closes communicators
  *
- * Three calls close a communicator. All use the same barrier on the control
+ * Four calls close a communicator. All use the same barrier on the control
  * context, so members may use different calls:
- *   MPI_Comm_disconnect  blocks
- *   MPI_Comm_free        closes in the background once no request refers to the
- *                        communicator, so that persistent requests stay usable
- *   end of the session   starts to close all communicators, then waits
- * Communicators that close in the background are tested whenever a communicator
- * is created or freed; every round of progress sends and receives their
- * messages.
+ *   MPI_Comm_disconnect    blocks
+ *   MPI_Comm_free          closes in the background once no request refers to
+ *                          the communicator, so that persistent requests stay
+ *                          usable
+ *   MPIX_Comm_idisconnect  closes in the background; a progress hook tests
+ *                          whether the communicator has closed
+ *   end of the session     starts to close all communicators, then waits
+ * The library tests whether freed communicators have closed whenever a
+ * communicator is created or freed. Every round of progress sends and receives
+ * their messages.
  *
  * A member that waits for a message of a process that has closed would wait
  * forever. So a member that closes without the barrier, because another member
- * failed, notifies all others that it has departed and sends nothing more. If a
- * member waits in the barrier for long, its queries to the other members have
- * the same effect (comm/blocked.c). */
+ * failed, notifies all others that it has departed and sends nothing more. A
+ * member that waits in the barrier for long queries the other members. A member
+ * that receives such a query ends its operations that wait for the sender, as
+ * after a notification (comm/blocked.c). */
 #include "comm/disconnect.h"
 
 #include "base/clock.h"
@@ -37,8 +41,9 @@
 
 enum { NOTIFY_MS = 2000 }; /* the longest wait for a notification to be sent */
 
-/* The state of a communicator that closes. The first start creates it; it is
- * destroyed with the communicator. */
+/* The state of a communicator that closes. The first call that closes or frees
+ * the communicator creates it. It is freed with the communicator, unless the
+ * barrier still uses it then. */
 struct closing {
 	struct weft_comm *comm;
 	struct weft_agree agree;
@@ -51,7 +56,8 @@ struct closing {
 	uint32_t n_tests;
 	uint32_t next_test; /* the test that next calls end_unmatchable() */
 	int err;
-	struct weft_link link; /* in its VCI's closings, when freed */
+	struct weft_link link; /* in vci->comm->closings, if the close is in the
+				  background without a hook */
 	struct weft_progress_hook hook;
 	weft_disconnect_done_fn *done; /* NULL: no callback */
 	void *arg;
@@ -77,9 +83,9 @@ static void record_failed(
 }
 
 /* True if the communicator cannot be closed by a barrier: a member has failed,
- * or it is revoked. A failure that this process knows only from another
- * communicator is recorded in comm. So the requests that the close ends report
- * that failure. */
+ * or it is revoked. Records a failure in comm that this process knows only from
+ * another communicator. Requests that the close completes with an error then
+ * report that failure. */
 static bool is_broken(struct weft_comm *comm)
 {
 	if (!comm->failed) {
@@ -184,8 +190,8 @@ static bool test_close(struct weft_child *child)
 
 	if (!c)
 		return true;
-	/* after increasing numbers of tests, because end_unmatchable() reads
-	 * all requests */
+	/* end_unmatchable() reads all requests, so the number of tests between
+	 * two calls of it doubles, up to 256 */
 	if (c->n_tests++ == c->next_test && c->is_forced) {
 		c->next_test += weft_min(c->n_tests, 256U);
 		end_unmatchable(c);
@@ -230,7 +236,8 @@ static int destroy_and_report(struct weft_child *child)
 		if (weft_world.comms[i] == comm)
 			weft_world.comms[i] = NULL;
 	if (comm->state != WEFT_COMM_FREED)
-		weft_obj_renew(comm); /* requests may still refer to it */
+		weft_obj_renew(comm); /* the handle becomes invalid; requests
+				       * may still refer to comm */
 	weft_era_comm_forget(comm);
 	weft_comm_close(comm);
 	if (comm->local) {

@@ -5,12 +5,13 @@
  * waits for. resolve.c gathers it; this file sends no messages.
  *
  * A wait has clauses. It cannot end before each clause is met. A clause is one
- * edge, or several edges with the same number, of which one suffices. A process
- * is stuck if all processes of one of its clauses are stuck in the waits that
- * they reported. The algorithm removes processes that may continue until all
- * remaining ones are stuck. A stuck process that reaches itself along edges is
- * in a ring. The other stuck processes wait for a ring, and continue after the
- * ring has ended. */
+ * edge, or several edges with the same value of `clause`. One met edge meets
+ * the clause. A process is stuck if all processes of one of its clauses are
+ * stuck in the waits that they reported. The algorithm removes processes that
+ * may continue until all remaining ones are stuck. A stuck process that can
+ * reach itself along edges is in a cycle, called ring in the names below. The
+ * other stuck processes wait for a ring. They can continue when the waits of
+ * the ring end with errors. */
 #ifndef WEFT_GRAPH_H
 #define WEFT_GRAPH_H
 
@@ -23,7 +24,8 @@ enum { WEFT_GRAPH_NODES = 256, WEFT_GRAPH_CALL = 128 };
 
 struct weft_graph_node {
 	uint64_t proc;
-	uint64_t epoch;	   /* 0: not in a wait, or unknown */
+	uint64_t epoch;	   /* number of its wait; 0: it does not wait, or has
+			      not answered */
 	bool is_sure;	   /* see weft_wire_graph */
 	bool has_answered; /* used by resolve.c */
 	bool is_stuck, is_in_ring;
@@ -50,8 +52,10 @@ void weft_graph_fini(struct weft_graph *graph);
 
 /* Nodes and edges that the analysis includes in addition to proven ones. */
 struct weft_graph_rules {
-	bool with_unsure; /* processes that may act while they wait */
-	bool with_soft;	  /* edges that prove nothing (messages, collectives) */
+	bool with_unsure; /* processes that may make another call while they
+			     wait (is_sure is false) */
+	bool with_soft;	  /* edges of messages and collectives, whose rings are
+			     reported, but end only with WEFT_DEADLOCK=error */
 };
 
 /* Sets is_stuck, dead and is_in_ring of all nodes. Returns the number of nodes

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* two_jobs: one half of a pair of jobs that meet at a port
+/* two_jobs: one of two jobs that connect through a port
  *
- * two_jobs ROLE FILE [HOW]: the server writes its port name to FILE, and the
- * client waits for the file. HOW selects the case. Prints TAP, one line per
- * claim, from rank 0 of each job. */
+ * usage: two_jobs ROLE FILE HOW
+ * ROLE is server or client. The server writes its port name to FILE, and the
+ * client waits for that file. HOW selects the test case. Rank 0 of each job
+ * prints TAP, one line per claim. */
 #include "claim.h"
 
 #include <signal.h>
@@ -13,9 +14,10 @@
 
 enum { WAIT_S = 60, BIG = 300000 };
 
-static char parted[2048]; /* name of a file */
+/* Path of a file that the client creates when the server may continue. */
+static char go_file[2048];
 
-/* Written to another file and renamed, so that no process reads half of it. */
+/* Writes another file and renames it, so that no process reads half of it. */
 static void write_port_name(const char *file, const char *name)
 {
 	char path[4096];
@@ -111,7 +113,8 @@ static void use(MPI_Comm inter, int is_server)
 	MPI_Comm_disconnect(&all);
 }
 
-/* Class of the error that connecting to the name ends with. */
+/* Calls MPI_Comm_connect and returns the class of its error. timeout: value of
+ * the info key, or NULL. */
 static int refusal(const char *name, const char *timeout)
 {
 	MPI_Comm inter;
@@ -131,7 +134,7 @@ static int refusal(const char *name, const char *timeout)
 	return class;
 }
 
-/* ---- after the jobs are connected ---- */
+/* ---- the test cases, one function for each HOW ---- */
 
 static void do_meet(int is_server, const char *name)
 {
@@ -143,8 +146,7 @@ static void do_meet(int is_server, const char *name)
 	MPI_Comm_disconnect(&inter);
 	use(again, is_server);
 	MPI_Comm_disconnect(&again);
-	claim(inter == MPI_COMM_NULL,
-		"the communicator is disconnected"); /* S90 */
+	claim(inter == MPI_COMM_NULL, "the communicator is disconnected");
 }
 
 /* Both jobs call MPI_Finalize without a disconnect. */
@@ -155,19 +157,19 @@ static void do_finalize(int is_server, const char *name)
 	claim(swap_all(inter, is_server), "all pairs swap messages");
 }
 
-/* Continues when all processes of the client have disconnected, which a file
- * shows: the two jobs are then no longer connected. */
-static void wait_disconnect(void)
+/* Waits until the client has created go_file, at most WAIT_S seconds. */
+static void wait_go(void)
 {
 	time_t end = time(NULL) + WAIT_S;
 
-	while (access(parted, F_OK) && time(NULL) <= end)
+	while (access(go_file, F_OK) && time(NULL) <= end)
 		nap(10);
 }
 
-/* The server crashes or exits without finalizing after both jobs have
- * disconnected. The client continues. */
-static void part_and_end(int is_server, const char *name, int is_crash)
+/* After both jobs have disconnected, the server calls _exit (is_exit) or
+ * MPI_Abort, and the client continues. Statement S90 of contrib/conformance.md.
+ */
+static void part_and_end(int is_server, const char *name, int is_exit)
 {
 	MPI_Comm inter = meet(is_server, name), all;
 	int token = 0;
@@ -178,10 +180,10 @@ static void part_and_end(int is_server, const char *name, int is_crash)
 	MPI_Comm_disconnect(&inter);
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (is_server)
-		wait_disconnect();
+		wait_go();
 	else if (rank == 0)
-		write_port_name(parted, "parted");
-	if (is_server && is_crash)
+		write_port_name(go_file, "parted");
+	if (is_server && is_exit)
 		_exit(7);
 	if (is_server)
 		MPI_Abort(MPI_COMM_WORLD, 7);
@@ -203,8 +205,8 @@ static void do_exit(int is_server, const char *name)
 	part_and_end(is_server, name, 1);
 }
 
-/* The server crashes while they are connected: waiting processes get an error.
- */
+/* The server is killed while the jobs are connected. Receives of the client
+ * that wait for the server return an error. */
 static void do_crash(int is_server, const char *name)
 {
 	MPI_Comm inter = meet(is_server, name);
@@ -256,19 +258,20 @@ static void do_refuse(int is_server, const char *name)
 	MPI_Comm_disconnect(&inter);
 }
 
-/* The client gives up while the server makes no call, and connects again: the
- * server accepts the second connect request. */
+/* The first connect of the client times out, because the server makes no MPI
+ * call. The client connects again. The server must accept the second request
+ * and not the first, which was cancelled. */
 static void do_late(int is_server, const char *name)
 {
 	MPI_Comm inter;
 
 	if (is_server) {
-		wait_disconnect();
+		wait_go();
 	} else {
 		claim(refusal(name, "1") == MPI_ERR_PORT,
 			"a connect without an accept times out");
 		if (rank == 0)
-			write_port_name(parted, "given up");
+			write_port_name(go_file, "given up");
 	}
 	inter = meet(is_server, name);
 	claim(swap_all(inter, is_server), "the second try connects");
@@ -299,7 +302,7 @@ int main(int argc, char **argv)
 	if (argc != 4)
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	is_server = !strcmp(argv[1], "server");
-	snprintf(parted, sizeof(parted), "%s.parted", argv[2]);
+	snprintf(go_file, sizeof(go_file), "%s.parted", argv[2]);
 	if (is_server && rank == 0) {
 		MPI_Open_port(MPI_INFO_NULL, name);
 		write_port_name(argv[2], name);
