@@ -18,8 +18,6 @@
 
 #include <stdint.h>
 
-#define WEFT_VERSION 100 /* major * 10000 + minor * 100 + patch */
-
 #define MPI_VERSION 5
 #define MPI_SUBVERSION 0
 #define MPI_ABI_VERSION 1

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_env: versions, names, clocks, memory */
+#include "config.h"
+
 #include "mpi_check.h"
 
 #include "base/clock.h"
@@ -23,10 +25,9 @@ static int mpi_get_version(int *version, int *subversion)
 static int mpi_get_library_version(char *version, int *resultlen)
 {
 	*resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING,
-		"Weft %d.%d.%d, MPI %d.%d, standard ABI %d.%d",
-		WEFT_VERSION / 10000, WEFT_VERSION / 100 % 100,
-		WEFT_VERSION % 100, MPI_VERSION, MPI_SUBVERSION,
-		MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
+		"Weft %s, MPI %d.%d, standard ABI %d.%d", PACKAGE_VERSION,
+		MPI_VERSION, MPI_SUBVERSION, MPI_ABI_VERSION,
+		MPI_ABI_SUBVERSION);
 	return 0;
 }
 

@@ -11,7 +11,7 @@ BUILT_SOURCES += src/shmem/api.stamp
 CLEANFILES += src/shmem/api.stamp $(shmem_made) src/shmem/api_shmem_*.h
 EXTRA_DIST += $(shmem_gen) src/shmem/README.md
 
-src/shmem/api.stamp: $(shmem_gen)
+src/shmem/api.stamp: $(shmem_gen) Makefile
 	$(AM_V_GEN)$(MKDIR_P) src/shmem include && \
 		$(srcdir)/src/shmem/gen-shmem $(srcdir)/src/shmem \
 		include src/shmem $(VERSION) && touch $@

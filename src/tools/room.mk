@@ -28,8 +28,7 @@ mpiexec_SOURCES = \
 	src/base/err.c src/base/input.c src/base/knob.c src/base/log.c \
 	src/base/memfd.c src/base/plain.c src/base/suggest.c
 nodist_mpiexec_SOURCES = src/profile/profile_names.c
-mpiexec_CPPFLAGS = $(AM_CPPFLAGS) -DWEFT_VERSION='"$(VERSION)"' \
-	-DWEFT_LIBDIR='"$(libdir)"'
+mpiexec_CPPFLAGS = $(AM_CPPFLAGS) -DWEFT_LIBDIR='"$(libdir)"'
 mpiexec_CFLAGS = $(AM_CFLAGS)
 mpiexec_LDADD = $(PMIX_LIBS) $(HWLOC_LIBS)
 mpiexec_LDFLAGS = $(MODE_CFLAGS)
@@ -94,7 +93,7 @@ nodist_weft_info_SOURCES = src/mpi/api_list.h src/shmem/api_shmem_list.h \
 	src/profile/profile_names.c
 weft_info_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/src/mpi \
 	-I$(top_builddir)/src/shmem \
-	-DWEFT_VERSION='"$(VERSION)"' -DWEFT_LIBDIR='"$(libdir)"' \
+	-DWEFT_LIBDIR='"$(libdir)"' \
 	-DWEFT_PREFIX='"$(prefix)"' \
 	-DWEFT_BUILT_CFLAGS='"$(CFLAGS)"' \
 	-DWEFT_BUILT_FORTRAN='"$(FORTRAN_WHY)"' \

@@ -3,6 +3,8 @@
  *
  * Each topic is one function that adds its facts to a report and returns an
  * exit code. Only a topic that needs a session or an endpoint opens one. */
+#include "config.h"
+
 #include "base/counter.h"
 #include "base/err.h"
 #include "base/knob.h"
@@ -107,7 +109,7 @@ static int show_version(struct weft_tool_report *report, const char *name)
 	for (size_t i = 0; i < N_API; i++)
 		n_there += api_rows[i].is_there;
 	count_shmem(&n_current, &n_deprecated, &n_extensions);
-	weft_tool_report_text(at, "weft", "%s", WEFT_VERSION);
+	weft_tool_report_text(at, "weft", "%s", PACKAGE_VERSION);
 	weft_tool_report_text(at, "mpi",
 		"5.0, standard ABI 1.0: %zu of %d procedures", n_there, N_API);
 	weft_tool_report_text(at, "openshmem",

@@ -7,6 +7,8 @@
  * output. The first process that fails determines the exit status. Without
  * --continue, it also ends the job: TERM, the grace time, KILL.
  */
+#include "config.h"
+
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/knob.h"
@@ -817,7 +819,7 @@ int main(int argc, char **argv)
 	} else if (run.opt.task == WEFT_RUN_HELP) {
 		fputs(weft_run_opt_help(), stdout);
 	} else if (run.opt.task == WEFT_RUN_VERSION) {
-		puts("mpiexec (Weft) " WEFT_VERSION);
+		puts("mpiexec (Weft) " PACKAGE_VERSION);
 	} else {
 		weft_knob_load();
 		err = weft_run_profile_set_up(&run.opt);
