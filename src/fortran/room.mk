@@ -41,7 +41,7 @@ libweft_fortran_la_CPPFLAGS = $(AM_CPPFLAGS) $(mpi_cppflags) \
 libweft_fortran_la_CFLAGS = $(AM_CFLAGS) -Wno-missing-prototypes \
 	-Wno-deprecated-declarations -fno-omit-frame-pointer
 libweft_fortran_la_LDFLAGS = $(MODE_CFLAGS) $(NO_UNDEFINED) \
-	-version-info 0:0:0 \
+	-version-info $(FORTRAN_VERSION_INFO) \
 	-Wl,--version-script=src/fortran/libweft_fortran.map
 libweft_fortran_la_LIBADD = $(f_modules) libmpi_abi.la libweft.la
 EXTRA_libweft_fortran_la_DEPENDENCIES = src/fortran/libweft_fortran.map

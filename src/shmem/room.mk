@@ -29,7 +29,7 @@ libsma_la_SOURCES = include/shmemx.h src/shmem/shmem_priv.h \
 libsma_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/include \
 	-I$(top_builddir)/include -I$(top_builddir)/src/shmem
 libsma_la_CFLAGS = $(AM_CFLAGS) $(lib_cflags) $(BRANCH_CFLAGS)
-libsma_la_LDFLAGS = $(MODE_CFLAGS) $(lib_ldflags) -version-info 1:0:0 \
+libsma_la_LDFLAGS = $(MODE_CFLAGS) $(lib_ldflags) -version-info $(SMA_VERSION_INFO) \
 	-Wl,--version-script=src/shmem/libsma.map
 libsma_la_LIBADD = libweft.la
 EXTRA_libsma_la_DEPENDENCIES = src/shmem/libsma.map
