@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 EXTRA_DIST += \
+	.github/ISSUE_TEMPLATE .github/pull_request_template.md \
+	AUTHORS CITATION.cff \
+	CODE_OF_CONDUCT.md \
 	CONTRIBUTING.md \
+	MAINTAINERS.md \
+	NEWS.md \
 	SECURITY.md \
+	SUPPORT.md \
 	contrib/README.md \
 	contrib/notes/001-session-above-p2p.md \
 	contrib/notes/002-own-key-and-cookies.md \
