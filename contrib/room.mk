@@ -6,6 +6,7 @@ EXTRA_DIST += \
 	CONTRIBUTING.md \
 	MAINTAINERS.md \
 	NEWS.md \
+	RELEASE.md \
 	SECURITY.md \
 	SUPPORT.md \
 	contrib/README.md \
@@ -42,6 +43,7 @@ EXTRA_DIST += \
 	contrib/check-headers \
 	contrib/check-install \
 	contrib/check-layers \
+	contrib/check-release \
 	contrib/check-style \
 	contrib/conformance-page \
 	contrib/conformance.md \
