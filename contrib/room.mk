@@ -50,6 +50,7 @@ EXTRA_DIST += \
 	contrib/cxi-checklist.md \
 	contrib/check-style.allow \
 	contrib/install-deps \
+	contrib/make-tarball \
 	contrib/quickstart \
 	contrib/tsan.supp
 
@@ -77,7 +78,7 @@ check-abi: libmpi_abi.la libsma.la
 	$(AM_V_at)CC='$(CC)' CXX='$(CXX)' $(top_srcdir)/contrib/check-sma .
 .PHONY: check-abi
 EXTRA_DIST += contrib/lanes/lane.sh contrib/lanes/prrte contrib/lanes/slurm \
-	contrib/lanes/aarch64 \
+	contrib/lanes/aarch64 contrib/lanes/debian13 \
 	contrib/lanes/verbs contrib/lanes/verbs-guest \
 	contrib/lanes/verbs.result contrib/lanes/README.md
 
