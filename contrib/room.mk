@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 EXTRA_DIST += \
 	.github/ISSUE_TEMPLATE .github/pull_request_template.md \
+	.github/workflows \
 	AUTHORS CITATION.cff \
 	CODE_OF_CONDUCT.md \
 	CONTRIBUTING.md \
@@ -45,6 +46,7 @@ EXTRA_DIST += \
 	contrib/check-layers \
 	contrib/check-release \
 	contrib/check-style \
+	contrib/check-workflows \
 	contrib/conformance-page \
 	contrib/conformance.md \
 	contrib/cxi-checklist.md \
