@@ -15,7 +15,7 @@ fuzz_programs = \
 check_PROGRAMS += $(fuzz_programs)
 fuzz_common = test/fuzz/fuzz.h
 if FUZZ
-fuzz_ldflags = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_ldflags = $(AM_LDFLAGS) $(LIB_FUZZING_ENGINE)
 else
 fuzz_ldflags = $(AM_LDFLAGS)
 fuzz_common += test/fuzz/replay.c
@@ -55,4 +55,5 @@ test_fuzz_fuzz_text_SOURCES = test/fuzz/fuzz_text.c $(fuzz_common) \
 test_fuzz_fuzz_text_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_text_LDADD = libweft.la
 EXTRA_DIST += test/fuzz/README.md test/fuzz/replay.c test/fuzz/seeds \
-	test/fuzz/corpus contrib/fuzz
+	test/fuzz/corpus contrib/fuzz contrib/oss-fuzz/Dockerfile \
+	contrib/oss-fuzz/build.sh contrib/oss-fuzz/project.yaml
