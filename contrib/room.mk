@@ -73,7 +73,9 @@ conformance:
 
 .PHONY: conformance
 
-EXTRA_DIST += contrib/check-abi contrib/check-sma
+EXTRA_DIST += contrib/check-abi contrib/check-sma contrib/check-symbols \
+	contrib/abi/libmpi_abi.abi.xz contrib/abi/libmpi_abi.symbols \
+	contrib/abi/libsma.abi.xz contrib/abi/libsma.symbols
 check-abi: libmpi_abi.la libsma.la
 	$(AM_V_at)CC='$(CC)' CXX='$(CXX)' $(top_srcdir)/contrib/$@ \
 		.libs/libmpi_abi.so $(top_srcdir)
