@@ -593,12 +593,24 @@ static int bulk(struct weft_net *net, const struct bulk *b, struct weft_op *op)
 	return err;
 }
 
+static int bulk_send(
+	struct weft_net *net, const struct bulk *b, struct weft_op *op)
+{
+	int err = bulk(net, b, op);
+
+	if (weft_likely(!err)) {
+		net->counters.net_sent++;
+		net->counters.net_sent_bytes += b->len;
+	}
+	return err;
+}
+
 int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
 	size_t len, uint64_t tag, struct weft_op *op)
 {
 	struct bulk b = { BULK_TSEND, addr, (void *)buf, len, tag };
 
-	return bulk(net, &b, op);
+	return bulk_send(net, &b, op);
 }
 
 int weft_net_tsend_delivered(struct weft_net *net, uint64_t addr,
@@ -606,7 +618,7 @@ int weft_net_tsend_delivered(struct weft_net *net, uint64_t addr,
 {
 	struct bulk b = { BULK_TSEND_DELIVERED, addr, (void *)buf, len, tag };
 
-	return bulk(net, &b, op);
+	return bulk_send(net, &b, op);
 }
 
 int weft_net_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,

@@ -168,14 +168,18 @@ static void on_piece(struct weft_op *op, int err, size_t len)
 	struct piece *piece = weft_container_of(op, struct piece, op);
 	struct weft_req *req = piece->req;
 	struct weft_vci *vci = piece->vci;
+	struct weft_net *net = net_of(vci, piece->rail);
 	bool is_counted = piece->is_counted;
 	struct weft_peer *peer;
 
-	(void)len;
 	weft_list_remove(&piece->link);
 	free(piece);
 	if (!req)
 		return;
+	if (!err && req->kind == WEFT_REQ_RECV) {
+		net->counters.net_received++;
+		net->counters.net_received_bytes += len;
+	}
 	peer = req->peer;
 	if (err && peer->state == WEFT_PEER_FAILED)
 		err = peer->err;

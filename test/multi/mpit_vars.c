@@ -5,7 +5,14 @@
 
 #include <pthread.h>
 
-enum { N = 10, TAG = 5, THREADS = 4, ROUNDS = 200, TEXT = 2048 };
+enum {
+	N = 10,
+	TAG = 5,
+	THREADS = 4,
+	ROUNDS = 200,
+	TEXT = 2048,
+	LONG = 4 << 20,
+};
 
 typedef unsigned long long value_t;
 
@@ -398,6 +405,33 @@ static void count_messages(void)
 	OK(MPI_T_pvar_session_free(&session));
 }
 
+/* Data of a long message that the fabric carries is counted at both sides. */
+static void count_long_message(void)
+{
+	MPI_T_pvar_session session;
+	MPI_T_pvar_handle bytes, messages;
+	char *data = calloc(1, LONG);
+	value_t value;
+
+	OK(MPI_T_pvar_session_create(&session));
+	bytes = pvar_open(session,
+		mtest.rank ? "net_received_bytes" : "net_sent_bytes",
+		MPI_T_PVAR_CLASS_AGGREGATE, NULL);
+	messages = pvar_open(session, mtest.rank ? "net_received" : "net_sent",
+		MPI_T_PVAR_CLASS_COUNTER, NULL);
+	if (!mtest.rank)
+		OK(MPI_Send(data, LONG, MPI_BYTE, 1, TAG, MPI_COMM_WORLD));
+	else
+		OK(MPI_Recv(data, LONG, MPI_BYTE, 0, TAG, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE));
+	value = pvar_value(session, messages);
+	CHECK(!value || pvar_value(session, bytes) >= LONG,
+		"%llu messages have %llu of %d bytes", value,
+		pvar_value(session, bytes), LONG);
+	OK(MPI_T_pvar_session_free(&session));
+	free(data);
+}
+
 /* Each nonblocking operation uses one algorithm, or several between nodes. */
 static void count_algorithms(void)
 {
@@ -453,8 +487,10 @@ int main(int argc, char **argv)
 	sum_categories();
 	read_all();
 	use_threads();
-	if (mtest.size > 1 && mtest.rank < 2)
+	if (mtest.size > 1 && mtest.rank < 2) {
 		count_messages();
+		count_long_message();
+	}
 	if (mtest.size > 1)
 		count_algorithms();
 	OK(MPI_Finalize());

@@ -281,6 +281,8 @@ static void local_memory_is_registered_where_needed(void **state)
 	assert_int_equal(rx.n_done, 1);
 	assert_int_equal(rx.len, 32);
 	assert_string_equal(in, "bulk");
+	assert_int_equal(f->net->counters.net_sent, 1);
+	assert_int_equal(f->net->counters.net_sent_bytes, 32);
 	assert_int_equal(f->fab.n_mr_live, 1);
 	finish(f);
 }
@@ -332,6 +334,7 @@ static void a_refused_bulk_post_keeps_nothing(void **state)
 		assert_int_equal(weft_net_tsend(f->net, 0, out, 8, 9, &w.op),
 			WEFT_AGAIN);
 	assert_int_equal(f->fab.n_mr_live, 1);
+	assert_int_equal(f->net->counters.net_sent, 0);
 	assert_int_equal(weft_net_inside(f->net)->n_carriers, 1);
 	assert_int_equal(w.n_done, 0);
 	finish(f);
