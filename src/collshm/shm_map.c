@@ -143,6 +143,7 @@ bool weft_shm_coll_map(struct weft_comm *comm,
 	comm->coll.map_len = len;
 	atomic_fetch_add_explicit(
 		&weft_proc.n_coll_segs, 1, memory_order_relaxed);
+	weft_counter_add(&weft_proc.counters.segment_memory, (int64_t)len);
 	return true;
 }
 
@@ -156,4 +157,6 @@ void weft_shm_coll_unmap(struct weft_comm *comm)
 	comm->coll.shm = NULL;
 	atomic_fetch_sub_explicit(
 		&weft_proc.n_coll_segs, 1, memory_order_relaxed);
+	weft_counter_add(&weft_proc.counters.segment_memory,
+		-(int64_t)comm->coll.map_len);
 }

@@ -154,6 +154,14 @@ static void note_earlier_failures(struct weft_comm *comm)
 	}
 }
 
+enum { PEERS_LEN = WEFT_COMM_PEERS * sizeof(struct weft_peer *) };
+
+/* The bytes of a communicator without peers. */
+static size_t bare_len(const struct weft_comm *comm)
+{
+	return weft_comms.size + n_chunks(comm) * sizeof(*comm->peers);
+}
+
 int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	struct weft_group *group, struct weft_group *remote,
 	struct weft_comm **comm_out)
@@ -183,6 +191,7 @@ int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	weft_list_init(&comm->match.wild);
 	weft_list_init(&comm->match.arrived);
 	weft_list_init(&comm->child.link);
+	vci->counters.comm_memory += bare_len(comm);
 	comm->peers = calloc(
 		n_chunks(comm) ? n_chunks(comm) : 1, sizeof(*comm->peers));
 	err = comm->peers ? weft_map_put(&vci->core->comms, ctx, comm)
@@ -243,8 +252,9 @@ void weft_comm_close(struct weft_comm *comm)
 
 static void free_peers_and_groups(struct weft_comm *comm)
 {
-	for (uint32_t i = 0; comm->peers && i < n_chunks(comm); i++)
-		free(comm->peers[i]);
+	if (comm->peers)
+		weft_comm_forget_peers(comm);
+	comm->vci->counters.comm_memory -= bare_len(comm);
 	free(comm->peers);
 	free(comm->vcis);
 	weft_group_put(comm->group);
@@ -266,6 +276,8 @@ void weft_comm_destroy(struct weft_comm *comm)
 		weft_share_unmap(comm->coll.map, comm->coll.map_len);
 		atomic_fetch_sub_explicit(
 			&weft_proc.n_coll_segs, 1, memory_order_relaxed);
+		weft_counter_add(&weft_proc.counters.segment_memory,
+			-(int64_t)comm->coll.map_len);
 	}
 	free(comm->coll.shm);
 	free(comm->coll.nodes);
@@ -286,6 +298,8 @@ void weft_comm_release(struct weft_comm *comm)
 void weft_comm_forget_peers(struct weft_comm *comm)
 {
 	for (uint32_t i = 0; i < n_chunks(comm); i++) {
+		if (comm->peers[i])
+			comm->vci->counters.comm_memory -= PEERS_LEN;
 		free(comm->peers[i]);
 		comm->peers[i] = NULL;
 	}
@@ -300,10 +314,12 @@ struct weft_peer *weft_comm_peer_new(struct weft_comm *comm, uint32_t rank)
 
 	if (weft_comm_is_revoked(comm))
 		return peer;
-	if (!*chunk)
-		*chunk = calloc(WEFT_COMM_PEERS, sizeof(**chunk));
-	if (!*chunk)
-		return NULL;
+	if (!*chunk) {
+		*chunk = calloc(1, PEERS_LEN);
+		if (!*chunk)
+			return NULL;
+		comm->vci->counters.comm_memory += PEERS_LEN;
+	}
 	(*chunk)[rank % WEFT_COMM_PEERS] = peer;
 	return peer;
 }

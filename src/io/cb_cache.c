@@ -3,6 +3,7 @@
 #include "io/cb_cache.h"
 
 #include "base/clock.h"
+#include "transport/proc.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -44,12 +45,17 @@ static bool cb_cache_find(struct weft_cb_buffer *buffer)
 
 int weft_cb_cache_create(int64_t len, struct weft_cb_buffer *buffer)
 {
+	int err;
+
 	*buffer = (struct weft_cb_buffer){ .owner = weft_share_owner(),
 		.len = len };
 	if (cb_cache_find(buffer))
 		return 0;
 	buffer->created_ns = (int64_t)weft_now_ns();
-	return weft_share_create((size_t)len, &buffer->share);
+	err = weft_share_create((size_t)len, &buffer->share);
+	weft_counter_add(&weft_proc.counters.aggregator_memory,
+		(int64_t)buffer->share.len);
+	return err;
 }
 
 int weft_cb_cache_map(struct weft_cb_buffer *buffer, int fd)
@@ -66,10 +72,13 @@ void weft_cb_cache_destroy(struct weft_cb_buffer *buffer)
 {
 	struct weft_share *share = &buffer->share;
 
-	if (share->fd >= 0)
+	if (share->fd >= 0) {
+		weft_counter_add(&weft_proc.counters.aggregator_memory,
+			-(int64_t)share->len);
 		weft_share_destroy(share);
-	else
+	} else {
 		weft_share_unmap(share->base, share->len);
+	}
 	share->base = NULL;
 }
 

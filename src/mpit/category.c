@@ -24,6 +24,7 @@ static const struct category {
 	{ "core", "Waiting, statistics, communicators." },
 	{ "p2p", "Point-to-point messages: matching, eager, rendezvous." },
 	{ "coll", "Collective operations and their algorithms." },
+	{ "collshm", "Collective operations in the segment of a node." },
 	{ "watchdog", "Reports of long waits and of deadlocks." },
 	{ "era", "Agreement among the members of a communicator when some of "
 		 "them fail." },

@@ -89,6 +89,7 @@ static int map_bufs(struct weft_inside *in)
 	if (in->buf_mem == MAP_FAILED)
 		in->buf_mem = NULL;
 	in->buf_mem_len = total;
+	in->net.counters.net_memory += total;
 	in->bufs = calloc(in->n_bufs, sizeof(*in->bufs));
 	if (!in->buf_mem || !in->bufs)
 		return weft_err_set(WEFT_ERR_NOMEM,
@@ -353,10 +354,13 @@ static int carrier_data(struct weft_carrier *c)
 	struct weft_net *net = &c->in->net;
 	size_t len = weft_round_up(net->plan.recv_len, 4096);
 
-	if (!c->data)
+	if (!c->data) {
 		c->data = aligned_alloc(4096, len);
-	if (!c->data)
-		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a copy");
+		if (!c->data)
+			return weft_err_set(
+				WEFT_ERR_NOMEM, "no memory for a copy");
+		net->counters.net_memory += len;
+	}
 	if (!net->plan.needs_local_mr || c->data_mr)
 		return 0;
 	return weft_mr_get(net, c->data, len, &c->data_mr);

@@ -120,6 +120,7 @@ int weft_mr_get(
 	mr->next = in->mrs;
 	in->mrs = mr;
 	net->counters.mr_registered++;
+	net->counters.mr_memory += len;
 	*mr_out = mr;
 	return 0;
 }
@@ -142,6 +143,7 @@ void weft_mr_put(struct weft_net *net, struct weft_mr *mr)
 			"closing a registration of %zu bytes: %s (a provider "
 			"fault; WEFT_PROVIDER chooses another)",
 			mr->len, fi_strerror(-rc));
+	net->counters.mr_memory -= mr->len;
 	free(mr);
 }
 

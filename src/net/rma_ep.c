@@ -27,6 +27,7 @@ struct rma_ep {
 struct weft_rma_mr {
 	struct fid_mr *mr;
 	uint64_t key; /* the requested key */
+	size_t len;
 	struct weft_rma_mr *next;
 };
 
@@ -254,8 +255,10 @@ int weft_rma_domain_expose(struct weft_rma_domain *pub, void *buf, size_t len,
 		free(mr);
 		return rma_ep_fault(pub, "fi_mr_enable", rc);
 	}
+	mr->len = len;
 	mr->next = domain->mrs;
 	domain->mrs = mr;
+	domain->first.pub.counters.rma_mr_memory += len;
 	key_out->key = fi_mr_key(mr->mr);
 	key_out->base = pub->plan.has_virt_addr ? (uintptr_t)buf : 0;
 	*mr_out = mr;
@@ -270,6 +273,7 @@ void weft_rma_domain_withdraw(
 	while (*at != mr)
 		at = &(*at)->next;
 	*at = mr->next;
+	inside(pub)->first.pub.counters.rma_mr_memory -= mr->len;
 	weft_domain_close_fid(&mr->mr->fid, "one-sided registration");
 	free(mr);
 }

@@ -11,8 +11,11 @@ struct weft_early_block {
 	struct weft_early_block *next;
 };
 
+/* The length of a block for len bytes; that of a long block is exact. */
 static size_t early_size(size_t len)
 {
+	if (len > WEFT_EARLY_LEN_MAX)
+		return len;
 	return weft_pow2_up(weft_max(len, sizeof(struct weft_early_block)));
 }
 
@@ -25,17 +28,20 @@ static struct weft_early_block **early_list(
 void *weft_early_take(struct weft_early *early, size_t len)
 {
 	struct weft_early_block **list, *block;
-	size_t size;
+	size_t size = early_size(len);
 
-	if (len > WEFT_EARLY_LEN_MAX)
-		return malloc(len);
-	size = early_size(len);
-	list = early_list(early, size);
-	block = *list;
-	if (!block)
-		return malloc(size);
-	*list = block->next;
-	early->n_kept -= size;
+	if (len <= WEFT_EARLY_LEN_MAX) {
+		list = early_list(early, size);
+		block = *list;
+		if (block) {
+			*list = block->next;
+			early->n_kept -= size;
+			return block;
+		}
+	}
+	block = malloc(size);
+	if (block)
+		early->n_held += size;
 	return block;
 }
 
@@ -46,6 +52,7 @@ void weft_early_give(struct weft_early *early, void *data, size_t len)
 
 	if (len > WEFT_EARLY_LEN_MAX ||
 		early->n_kept + size > WEFT_EARLY_KEPT) {
+		early->n_held -= size;
 		free(data);
 		return;
 	}
@@ -64,5 +71,6 @@ void weft_early_drop(struct weft_early *early)
 			early->kept[i] = block->next;
 			free(block);
 		}
+	early->n_held -= early->n_kept;
 	early->n_kept = 0;
 }

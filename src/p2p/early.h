@@ -23,6 +23,7 @@ struct weft_early_block;
 struct weft_early {
 	struct weft_early_block *kept[WEFT_EARLY_LISTS];
 	size_t n_kept; /* bytes */
+	size_t n_held; /* bytes, those in use included */
 };
 
 /* Allocates len bytes; len is not 0. NULL if out of memory. weft_early_give()

@@ -28,6 +28,14 @@ static struct weft_message *message_new(struct weft_comm *comm)
 	return message;
 }
 
+static uint8_t *take_data(struct weft_vci *vci, size_t len)
+{
+	uint8_t *data = weft_early_take(&vci->p2p->early, len);
+
+	vci->counters.unexpected_memory = vci->p2p->early.n_held;
+	return data;
+}
+
 struct weft_message *weft_message_queue(struct weft_comm *comm,
 	struct weft_peer *peer, const struct weft_wire_head *head,
 	const void *data, size_t len)
@@ -44,7 +52,7 @@ struct weft_message *weft_message_queue(struct weft_comm *comm,
 	message->len = len;
 	message->data = message->inl;
 	if (len > sizeof(message->inl))
-		message->data = weft_early_take(&comm->vci->p2p->early, len);
+		message->data = take_data(comm->vci, len);
 	if (!message->data || weft_match_queue(&comm->match, message)) {
 		weft_message_free(message);
 		return NULL;
@@ -57,10 +65,13 @@ struct weft_message *weft_message_queue(struct weft_comm *comm,
 
 void weft_message_free(struct weft_message *message)
 {
-	struct weft_vci_p2p *p2p = message->comm->vci->p2p;
+	struct weft_vci *vci = message->comm->vci;
+	struct weft_vci_p2p *p2p = vci->p2p;
 
-	if (message->data && message->data != message->inl)
+	if (message->data && message->data != message->inl) {
 		weft_early_give(&p2p->early, message->data, message->len);
+		vci->counters.unexpected_memory = p2p->early.n_held;
+	}
 	weft_obj_toggle(message);
 	message->spare = p2p->spare_messages;
 	p2p->spare_messages = message;

@@ -79,6 +79,8 @@ static int open_heap(size_t len, struct record *record)
 
 	if (err)
 		return err;
+	weft_counter_add(
+		&weft_proc.counters.heap_memory, (int64_t)own->heap_share.len);
 	err = weft_heap_init(&own->heap, own->heap_share.len);
 	if (err)
 		return weft_err_set(err, "no memory to describe the heap");
@@ -371,6 +373,8 @@ static void close_all(void)
 	}
 	if (own->heap_share.base)
 		weft_heap_fini(&own->heap);
+	weft_counter_add(
+		&weft_proc.counters.heap_memory, -(int64_t)own->heap_share.len);
 	weft_share_destroy(&own->heap_share);
 	free(weft_rma.pes);
 	memset(&weft_rma, 0, sizeof(weft_rma));

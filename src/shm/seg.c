@@ -141,6 +141,11 @@ void weft_shm_close(struct weft_shm *shm)
 	free(shm);
 }
 
+size_t weft_shm_len(const struct weft_shm *shm)
+{
+	return shm->len;
+}
+
 void weft_shm_describe(struct weft_shm *shm, struct weft_shm_bc *bc_out)
 {
 	bc_out->pid = getpid();

@@ -43,6 +43,9 @@ int weft_shm_open(uint32_t n_writers, size_t ring_len, weft_shm_recv_fn *recv,
 	void *arg, struct weft_shm **shm_out);
 void weft_shm_close(struct weft_shm *shm);
 
+/* The length of the segment, which is address space. */
+size_t weft_shm_len(const struct weft_shm *shm);
+
 /* Fills in the segment's part of the business card. */
 void weft_shm_describe(struct weft_shm *shm, struct weft_shm_bc *bc_out);
 

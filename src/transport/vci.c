@@ -92,9 +92,10 @@ void weft_vci_open_shm(struct weft_vci *vci)
 			weft_err_detail_peek(err));
 	else
 		weft_copy_permit();
-	if (vci->shm)
-		weft_shm_set_wakeup(
-			vci->shm, &vci->wakeup, weft_proc.is_blocking);
+	if (!vci->shm)
+		return;
+	vci->counters.ring_memory += weft_shm_len(vci->shm);
+	weft_shm_set_wakeup(vci->shm, &vci->wakeup, weft_proc.is_blocking);
 }
 
 void weft_vci_open_wakeup(struct weft_vci *vci, struct weft_boot *boot)

@@ -11,6 +11,7 @@
 #include "base/knob.h"
 #include "rma/heap.h"
 #include "shm/share.h"
+#include "transport/proc.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -109,6 +110,15 @@ static struct chunk *chunk_of(const void *base, size_t len)
 	return range ? weft_container_of(range, struct chunk, range) : NULL;
 }
 
+/* Counts a block that is allocated (sign 1) or freed (-1). */
+static void mem_count(struct chunk *chunk, const char *base, int sign)
+{
+	size_t at = (size_t)(base - chunk->share.base);
+
+	weft_counter_add(&weft_proc.counters.window_memory,
+		sign * (int64_t)weft_heap_len(&chunk->heap, at));
+}
+
 void *weft_win_mem_alloc(size_t len, size_t align)
 {
 	void *base = NULL;
@@ -116,6 +126,8 @@ void *weft_win_mem_alloc(size_t len, size_t align)
 	if (weft_knob_is_on(weft_knobs.shm) && align <= weft_share_align(0)) {
 		pthread_mutex_lock(&mem.lock);
 		base = mem_take(weft_max(len, 1), align);
+		if (base)
+			mem_count(chunk_of(base, 1), base, 1);
 		pthread_mutex_unlock(&mem.lock);
 	}
 	if (!base && posix_memalign(&base, align, weft_max(len, 1)))
@@ -134,6 +146,7 @@ void weft_win_mem_free(void *base)
 	if (chunk) {
 		size_t at = (size_t)((char *)base - chunk->share.base);
 
+		mem_count(chunk, base, -1);
 		weft_heap_give(&chunk->heap, at);
 		if (!chunk->heap.n_taken && !chunk->is_kept)
 			chunk_free(chunk);

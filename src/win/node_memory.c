@@ -120,6 +120,18 @@ static void slot_drop(uint32_t slot)
 
 /* --- memory of this process ---------------------------------------- */
 
+/* Creates memory of the window's own. */
+static int memory_create(struct weft_win *win, size_t len)
+{
+	struct weft_share *share = &win->memory->share;
+	int err = weft_share_create(len, share);
+
+	if (!err)
+		weft_counter_add(
+			&weft_proc.counters.window_memory, (int64_t)share->len);
+	return err;
+}
+
 /* Allocates short data in a file that several windows share. False: the data
  * needs memory of its own. */
 static bool pooled_open(struct weft_win *win,
@@ -160,7 +172,7 @@ static int data_open(struct weft_win *win, const struct weft_win_config *config,
 		return 0;
 	if (config->align > weft_share_align(len)) /* longer memory has it */
 		len = weft_max(len, config->align);
-	err = weft_share_create(len, share);
+	err = memory_create(win, len);
 	if (err)
 		return err;
 	win->base = share->base;
@@ -392,7 +404,7 @@ int weft_win_memory_make(struct weft_win *win,
 	}
 	if (win->comm->rank)
 		return 0;
-	err = weft_share_create(weft_max(len, 1), &win->memory->share);
+	err = memory_create(win, weft_max(len, 1));
 	if (!err)
 		*fd_out = win->memory->share.fd;
 	return err;
@@ -449,6 +461,8 @@ void weft_win_memory_close(struct weft_win *win)
 		return;
 	weft_win_memory_settle(win);
 	weft_share_unmap(memory->share.base, memory->share.len);
+	weft_counter_add(
+		&weft_proc.counters.window_memory, -(int64_t)memory->share.len);
 	for (uint32_t i = 0; i < memory->n_kept; i++)
 		weft_win_mapped_put(memory->kept[i]);
 	if (!memory->is_abandoned)

@@ -231,6 +231,95 @@ static void watch_queues(void)
 	OK(MPI_T_pvar_session_free(&session));
 }
 
+/* Creates, uses and frees a communicator. Returns the bytes of communicators
+ * while it exists. */
+static value_t use_comm(MPI_T_pvar_session session, MPI_T_pvar_handle comms)
+{
+	enum { LEN = 100000 };
+	char *data = calloc(1, LEN);
+	MPI_Request req;
+	MPI_Comm comm;
+	value_t value;
+
+	OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+	OK(MPI_Isend(data, LEN, MPI_BYTE, 0, TAG, comm, &req));
+	OK(MPI_Recv(data, LEN, MPI_BYTE, 0, TAG, comm, MPI_STATUS_IGNORE));
+	OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+	value = pvar_value(session, comms);
+	OK(MPI_Comm_free(&comm));
+	free(data);
+	return value;
+}
+
+/* The memory of a room grows and shrinks with its objects. A freed communicator
+ * may close with the next one. */
+static void watch_memory(void)
+{
+	enum { LEN = 100000 };
+	MPI_T_pvar_handle comms, windows;
+	MPI_T_pvar_session session;
+	value_t bare, before, used, now;
+	void *mem;
+
+	OK(MPI_T_pvar_session_create(&session));
+	comms = pvar_open(session, "comm_memory", MPI_T_PVAR_CLASS_LEVEL, NULL);
+	windows = pvar_open(
+		session, "window_memory", MPI_T_PVAR_CLASS_LEVEL, NULL);
+
+	bare = pvar_value(session, comms);
+	used = use_comm(session, comms);
+	CHECK(used > bare && used < bare + (1 << 20),
+		"a communicator adds to %llu bytes: %llu", bare, used);
+	before = pvar_value(session, comms);
+	for (int i = 0; i < N; i++)
+		use_comm(session, comms);
+	now = pvar_value(session, comms);
+	CHECK(now == before, "freed communicators add nothing to %llu: %llu",
+		before, now);
+
+	before = pvar_value(session, windows);
+	OK(MPI_Alloc_mem(LEN, MPI_INFO_NULL, &mem));
+	now = pvar_value(session, windows);
+	CHECK(now == before || now >= before + LEN,
+		"shared memory is counted: %llu", now);
+	OK(MPI_Free_mem(mem));
+	now = pvar_value(session, windows);
+	CHECK(now == before, "freed memory is not: %llu", now);
+	OK(MPI_T_pvar_session_free(&session));
+}
+
+/* Data of a message that comes early is in memory of the library. Rank 0 sends
+ * it; rank 1 reads its variables. */
+static void watch_transport(void)
+{
+	enum { LEN = 2000 };
+	MPI_T_pvar_handle rings, net, unexpected;
+	MPI_T_pvar_session session;
+	value_t before, now;
+	char data[LEN] = "";
+
+	OK(MPI_T_pvar_session_create(&session));
+	rings = pvar_open(session, "ring_memory", MPI_T_PVAR_CLASS_LEVEL, NULL);
+	net = pvar_open(session, "net_memory", MPI_T_PVAR_CLASS_LEVEL, NULL);
+	unexpected = pvar_open(
+		session, "unexpected_memory", MPI_T_PVAR_CLASS_LEVEL, NULL);
+	CHECK(pvar_value(session, rings) + pvar_value(session, net) > LEN,
+		"rings have %llu bytes, receive buffers %llu",
+		pvar_value(session, rings), pvar_value(session, net));
+	before = pvar_value(session, unexpected);
+	if (!mtest.rank) {
+		OK(MPI_Send(data, LEN, MPI_BYTE, 1, TAG, MPI_COMM_WORLD));
+	} else {
+		OK(MPI_Probe(0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+		now = pvar_value(session, unexpected);
+		CHECK(now >= LEN && now - before <= 4096,
+			"the data is in memory of the library: %llu", now);
+		OK(MPI_Recv(data, LEN, MPI_BYTE, 0, TAG, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE));
+	}
+	OK(MPI_T_pvar_session_free(&session));
+}
+
 /* Objects that a variable cannot be bound to. */
 static void bind_wrongly(void)
 {
@@ -483,11 +572,13 @@ int main(int argc, char **argv)
 	describe_cvar();
 	count_sessions();
 	watch_queues();
+	watch_memory();
 	bind_wrongly();
 	sum_categories();
 	read_all();
 	use_threads();
 	if (mtest.size > 1 && mtest.rank < 2) {
+		watch_transport();
 		count_messages();
 		count_long_message();
 	}

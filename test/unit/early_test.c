@@ -63,6 +63,7 @@ static void blocks_are_apart(void **state)
 			give_back(&early, &taken[i]);
 	weft_early_drop(&early);
 	assert_int_equal(early.n_kept, 0);
+	assert_int_equal(early.n_held, 0);
 }
 
 static void given_is_taken_again(void **state)
@@ -76,6 +77,7 @@ static void given_is_taken_again(void **state)
 	second = weft_early_take(&early, 8000);
 	assert_ptr_equal(second, first);
 	assert_int_equal(early.n_kept, 0);
+	assert_int_equal(early.n_held, 8192);
 	weft_early_give(&early, second, 8000);
 	weft_early_drop(&early);
 }

@@ -283,6 +283,8 @@ static void local_memory_is_registered_where_needed(void **state)
 	assert_string_equal(in, "bulk");
 	assert_int_equal(f->net->counters.net_sent, 1);
 	assert_int_equal(f->net->counters.net_sent_bytes, 32);
+	assert_int_equal(
+		f->net->counters.mr_memory, f->net->counters.net_memory);
 	assert_int_equal(f->fab.n_mr_live, 1);
 	finish(f);
 }
