@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,6 +48,9 @@ static struct {
 	pthread_mutex_t lock;
 	struct weft_link open;
 	uint64_t closed[WEFT_COUNTER_OWNERS][N_COUNTERS];
+	/* the part of closed endpoints */
+	uint64_t closed_fabric[WEFT_COUNTER_FABRICS][WEFT_COUNTER_RAILS]
+			      [N_COUNTERS];
 } counters_all = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.open = { &counters_all.open, &counters_all.open },
@@ -66,17 +70,33 @@ void weft_counters_open(struct weft_counters *counters, uint8_t owner)
 	pthread_mutex_unlock(&counters_all.lock);
 }
 
+void weft_counters_open_fabric(struct weft_counters *counters, uint8_t owner,
+	uint8_t fabric, uint8_t rail)
+{
+	assert(fabric < WEFT_COUNTER_FABRICS && rail < WEFT_COUNTER_RAILS);
+	counters->fabric = (uint8_t)(fabric + 1);
+	counters->rail = rail;
+	weft_counters_open(counters, owner);
+}
+
+static void add_closed(uint64_t *closed, const struct weft_counters *counters)
+{
+	for (size_t i = 0; i < N_COUNTERS; i++)
+		if (counter_descs[i].class != WEFT_CLASS_LEVEL)
+			closed[i] += counter_value(counters, i);
+}
+
 void weft_counters_close(struct weft_counters *counters)
 {
-	uint64_t *closed = counters_all.closed[counters->owner];
-
 	if (!counters->link.next)
 		return;
 	pthread_mutex_lock(&counters_all.lock);
 	weft_list_remove(&counters->link);
-	for (size_t i = 0; i < N_COUNTERS; i++)
-		if (counter_descs[i].class != WEFT_CLASS_LEVEL)
-			closed[i] += counter_value(counters, i);
+	add_closed(counters_all.closed[counters->owner], counters);
+	if (counters->fabric)
+		add_closed(counters_all.closed_fabric[counters->fabric - 1]
+						     [counters->rail],
+			counters);
 	pthread_mutex_unlock(&counters_all.lock);
 	*counters = (struct weft_counters){ 0 };
 }
@@ -130,6 +150,36 @@ uint64_t weft_counter_read(size_t i, uint8_t owner)
 uint64_t weft_counter_total(size_t i)
 {
 	return counter_sum(i, 0, WEFT_COUNTER_OWNERS - 1);
+}
+
+static bool is_of_fabric(
+	uint8_t fabric, uint8_t rail, uint8_t want_fabric, uint8_t want_rail)
+{
+	return (want_fabric == fabric || want_fabric == WEFT_COUNTER_ANY) &&
+	       (want_rail == rail || want_rail == WEFT_COUNTER_ANY);
+}
+
+uint64_t weft_counter_read_fabric(size_t i, uint8_t fabric, uint8_t rail)
+{
+	uint64_t sum = 0;
+
+	pthread_mutex_lock(&counters_all.lock);
+	for (uint8_t f = 0; f < WEFT_COUNTER_FABRICS; f++)
+		for (uint8_t r = 0; r < WEFT_COUNTER_RAILS; r++)
+			if (is_of_fabric(f, r, fabric, rail))
+				sum += counters_all.closed_fabric[f][r][i];
+	weft_list_for_each(link, next, &counters_all.open)
+	{
+		const struct weft_counters *counters =
+			weft_container_of(link, struct weft_counters, link);
+
+		if (counters->fabric &&
+			is_of_fabric((uint8_t)(counters->fabric - 1),
+				counters->rail, fabric, rail))
+			sum += counter_value(counters, i);
+	}
+	pthread_mutex_unlock(&counters_all.lock);
+	return sum;
 }
 
 void weft_counters_print_one(

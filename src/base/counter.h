@@ -17,7 +17,10 @@
 
 enum {
 	WEFT_COUNTER_PROCESS = 16, /* smaller values are numbers of VCIs */
-	WEFT_COUNTER_OWNERS
+	WEFT_COUNTER_OWNERS,
+	WEFT_COUNTER_FABRICS = 8, /* providers, weft_net_fabric_name() */
+	WEFT_COUNTER_RAILS = 8,	  /* WEFT_RAILS */
+	WEFT_COUNTER_ANY = 255,
 };
 
 /* The counters are the first weft_counter_count() words. */
@@ -27,6 +30,8 @@ struct weft_counters {
 #include "base/counter.def"
 	/* private to counter.c */
 	uint8_t owner;
+	uint8_t fabric; /* 1 + number; 0: not of a fabric */
+	uint8_t rail;
 	struct weft_link link;
 };
 
@@ -68,6 +73,11 @@ static inline void weft_counter_add(uint64_t *counter, int64_t n)
  * WEFT_COUNTER_PROCESS. Any thread. */
 void weft_counters_open(struct weft_counters *counters, uint8_t owner);
 
+/* The same for an endpoint of a fabric. fabric is the number of its provider,
+ * rail its number among the endpoints of its VCI. */
+void weft_counters_open_fabric(struct weft_counters *counters, uint8_t owner,
+	uint8_t fabric, uint8_t rail);
+
 /* Removes the counters of an object that closes and keeps their values in the
  * sums. Counters that were never opened are accepted. Any thread. */
 void weft_counters_close(struct weft_counters *counters);
@@ -82,6 +92,10 @@ const struct weft_counter_desc *weft_object_counter_desc(size_t i);
 /* The sum of counter i over the objects of an owner, open and closed. An
  * increment that happens concurrently may be missing. Any thread. */
 uint64_t weft_counter_read(size_t i, uint8_t owner);
+
+/* The sum of counter i over the endpoints of a fabric, open and closed, with
+ * this number of a rail. Either number may be WEFT_COUNTER_ANY. Any thread. */
+uint64_t weft_counter_read_fabric(size_t i, uint8_t fabric, uint8_t rail);
 
 /* Addresses of the counters, for a process that reads the memory of this
  * process. */

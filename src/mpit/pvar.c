@@ -4,7 +4,9 @@
  * Indices: first each counter, summed over the process. Then each counter of a
  * VCI or of a file again: "vci_" bound to a session, for the VCI that the
  * session uses; "open_" bound to a file. Then the counters of objects. Then
- * "coll_", the uses of each algorithm of each collective operation.
+ * "coll_", the uses of each algorithm of each collective operation. Then the
+ * traffic of the fabric again, for each provider ("tcp_net_sent_bytes") and
+ * for each rail ("rail1_net_sent_bytes").
  *
  * All variables are always active. A handle stores the difference between its
  * variable and the counter. So handles do not affect each other, and the
@@ -20,6 +22,7 @@
 
 #include "base/counter.h"
 #include "coll/coll_algo.h"
+#include "net/net.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -81,6 +84,8 @@ struct pvar_info {
 	struct pvar_field field;	  /* size 0: not a field of an object */
 	size_t counter; /* its index among the counters, fields or algorithms */
 	const struct weft_coll_algo *algo; /* NULL: not of an algorithm */
+	bool is_path; /* of a provider (rail is ANY) or a rail (fabric is) */
+	uint8_t fabric, rail;
 };
 
 static const struct weft_counter_desc pvar_of_algo = {
@@ -128,10 +133,60 @@ static size_t n_of_algos(void)
 	return n;
 }
 
+/* True for a counter of the traffic of the fabric. */
+static bool is_of_path(size_t counter)
+{
+	const struct weft_counter_desc *desc = weft_counter_desc(counter);
+
+	return !strcmp(desc->room, "net") &&
+	       desc->verbosity == WEFT_VERBOSITY_USER &&
+	       desc->class != WEFT_CLASS_LEVEL;
+}
+
+static size_t n_of_path(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < weft_counter_count(); i++)
+		n += is_of_path(i);
+	return n;
+}
+
+static size_t n_of_fabrics(void)
+{
+	size_t n = 0;
+
+	while (weft_net_fabric_name(n))
+		n++;
+	return n;
+}
+
 static int pvar_count(void)
 {
 	return (int)(weft_counter_count() + n_of_parts() + N_PVAR_FIELDS +
-		     n_of_algos());
+		     n_of_algos() +
+		     n_of_path() * (n_of_fabrics() + WEFT_COUNTER_RAILS));
+}
+
+/* The i-th variable of a provider or a rail. False: there are fewer. */
+static bool path_info(size_t i, struct pvar_info *info_out)
+{
+	size_t path = i / n_of_path(), left = i % n_of_path() + 1, counter = 0;
+	size_t n_fabrics = n_of_fabrics();
+
+	if (path >= n_fabrics + WEFT_COUNTER_RAILS)
+		return false;
+	for (; left; counter++)
+		left -= is_of_path(counter);
+	info_out->counter = counter - 1;
+	info_out->desc = weft_counter_desc(counter - 1);
+	info_out->is_path = true;
+	info_out->fabric = info_out->rail = WEFT_COUNTER_ANY;
+	if (path < n_fabrics)
+		info_out->fabric = (uint8_t)path;
+	else
+		info_out->rail = (uint8_t)(path - n_fabrics);
+	return true;
 }
 
 /* A counter of a VCI or of a file, bound to an object. */
@@ -172,11 +227,13 @@ static bool pvar_info(int index, struct pvar_info *info_out)
 		return true;
 	}
 	i -= n_of_parts();
+	if (i >= N_PVAR_FIELDS + n_of_algos())
+		return path_info(i - N_PVAR_FIELDS - n_of_algos(), info_out);
 	if (i >= N_PVAR_FIELDS) {
 		info_out->counter = i - N_PVAR_FIELDS;
 		info_out->algo = weft_coll_algo_at(info_out->counter);
 		info_out->desc = &pvar_of_algo;
-		return info_out->algo != NULL;
+		return true;
 	}
 	info_out->desc = weft_object_counter_desc(i);
 	info_out->object = pvar_object(info_out->desc->object);
@@ -193,6 +250,16 @@ static void pvar_name(const struct pvar_info *info, char *buf)
 		snprintf(buf, PVAR_NAME_MAX, "coll_%s_%s",
 			weft_coll_kind_name(info->algo->kind),
 			info->algo->name);
+		return;
+	}
+	if (info->is_path && info->fabric != WEFT_COUNTER_ANY) {
+		snprintf(buf, PVAR_NAME_MAX, "%s_%s",
+			weft_net_fabric_name(info->fabric), info->desc->name);
+		return;
+	}
+	if (info->is_path) {
+		snprintf(buf, PVAR_NAME_MAX, "rail%u_%s", info->rail,
+			info->desc->name);
 		return;
 	}
 	if (info->object && !info->field.size)
@@ -224,12 +291,21 @@ static int pvar_class(enum weft_counter_class class)
 
 static void pvar_describe(const struct pvar_info *info, char *buf)
 {
-	snprintf(buf, PVAR_DESC_MAX, "%c%s, in %s%s.",
+	const char *fabric = weft_net_fabric_name(info->fabric);
+	char path[64] = "";
+
+	if (info->is_path && info->rail != WEFT_COUNTER_ANY)
+		snprintf(path, sizeof(path), " on rail %u (WEFT_STRIPE)",
+			info->rail);
+	else if (info->is_path)
+		snprintf(path, sizeof(path), " by provider %s", fabric);
+	snprintf(buf, PVAR_DESC_MAX, "%c%s, in %s%s%s.",
 		info->desc->sentence[0] & ~0x20, info->desc->sentence + 1,
 		info->desc->unit,
 		!info->object	   ? ", of this process"
 		: info->field.size ? ""
-				   : ", of the VCI that the session uses");
+				   : ", of the VCI that the session uses",
+		path);
 }
 
 /* The handle of the MPI object at `where`, as its table knows it; 0: none. */
@@ -280,6 +356,9 @@ static bool counter_now(const struct pvar_info *info,
 	}
 	if (info->algo)
 		*value_out = weft_coll_algo_uses(info->counter);
+	else if (info->is_path)
+		*value_out = weft_counter_read_fabric(
+			info->counter, info->fabric, info->rail);
 	else if (!info->object)
 		*value_out = weft_counter_total(info->counter);
 	else if (!info->field.size)

@@ -529,11 +529,25 @@ static bool walk_others(
 
 bool weft_net_is_fabric(const char *name)
 {
-	size_t i = 0;
+	return weft_prov_table[weft_fabric_number(name)];
+}
+
+uint8_t weft_fabric_number(const char *name)
+{
+	uint8_t i = 0;
 
 	while (weft_prov_table[i] && strcmp(weft_prov_table[i]->name, name))
 		i++;
-	return weft_prov_table[i];
+	return i;
+}
+
+const char *weft_net_fabric_name(size_t i)
+{
+	uint8_t n = weft_fabric_number(weft_prov_other.name);
+
+	if (i == n)
+		return weft_prov_other.name;
+	return i < n ? weft_prov_table[i]->name : NULL;
 }
 
 void weft_net_check_provider(void)
@@ -741,7 +755,9 @@ int weft_net_open(const struct weft_net_hints *hints, weft_net_recv_fn *recv,
 	o->arg = arg;
 	rc = open_first(o, &w);
 	if (!rc) {
-		weft_counters_open(&o->net->counters, hints->vci);
+		weft_counters_open_fabric(&o->net->counters, hints->vci,
+			weft_fabric_number(o->net->plan.name),
+			(uint8_t)hints->rail);
 		*net_out = o->net;
 	}
 	free(o);

@@ -85,6 +85,10 @@ static inline struct weft_inside *weft_net_inside(struct weft_net *net)
 	return weft_container_of(net, struct weft_inside, net);
 }
 
+/* fabric.c: the number of the entry of prov/ with this name, or that of
+ * "other", which is the last. */
+uint8_t weft_fabric_number(const char *name);
+
 /* ep.c: opens domain, address table, queue and endpoint on an open fabric and
  * posts the receive buffers. Takes ownership of info and fabric, on failure
  * too. Tests call this part of opening with a fake fabric. */

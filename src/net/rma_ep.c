@@ -100,7 +100,9 @@ static int open_ep(struct domain *domain, struct rma_ep *ep)
 	if (!rc)
 		rc = fi_enable(ep->ep);
 	if (!rc) {
-		weft_counters_open(&ep->pub.counters, WEFT_COUNTER_PROCESS);
+		weft_counters_open_fabric(&ep->pub.counters,
+			WEFT_COUNTER_PROCESS,
+			weft_fabric_number(domain->pub.plan.name), 0);
 		return 0;
 	}
 	close_ep(ep);

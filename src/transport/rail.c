@@ -10,9 +10,13 @@
 #include "transport/proc.h"
 #include "net/net.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static_assert(
+	(int)WEFT_RAILS == (int)WEFT_COUNTER_RAILS, "each rail has counters");
 
 static struct weft_net *rail_open_one(
 	struct weft_vci *vci, const char *used, uint8_t number)

@@ -473,16 +473,29 @@ static void use_threads(void)
 	}
 }
 
-/* Messages between two processes are counted. */
+/* Messages between two processes are counted, those by the fabric also at
+ * their provider and rail. */
 static void count_messages(void)
 {
+	static const char *const providers[] = { "cxi", "verbs", "tcp",
+		"sockets", "shm", "other" };
+	enum { N_PROVIDERS = sizeof(providers) / sizeof(providers[0]) };
 	MPI_T_pvar_session session;
-	MPI_T_pvar_handle shm, net;
+	MPI_T_pvar_handle shm, net, rail, by[N_PROVIDERS];
+	value_t sum = 0;
+	char name[64];
 	int word = 0;
 
 	OK(MPI_T_pvar_session_create(&session));
 	shm = pvar_open(session, "shm_sent", MPI_T_PVAR_CLASS_COUNTER, NULL);
 	net = pvar_open(session, "net_sent", MPI_T_PVAR_CLASS_COUNTER, NULL);
+	rail = pvar_open(
+		session, "rail0_net_sent", MPI_T_PVAR_CLASS_COUNTER, NULL);
+	for (int i = 0; i < N_PROVIDERS; i++) {
+		snprintf(name, sizeof(name), "%s_net_sent", providers[i]);
+		by[i] = pvar_open(
+			session, name, MPI_T_PVAR_CLASS_COUNTER, NULL);
+	}
 	for (int i = 0; i < N; i++) {
 		OK(MPI_Sendrecv_replace(&word, 1, MPI_INT, !mtest.rank, TAG,
 			!mtest.rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
@@ -491,6 +504,13 @@ static void count_messages(void)
 		"all messages are counted: %llu by shared memory, %llu by the "
 		"fabric",
 		pvar_value(session, shm), pvar_value(session, net));
+	for (int i = 0; i < N_PROVIDERS; i++)
+		sum += pvar_value(session, by[i]);
+	CHECK(sum == pvar_value(session, net),
+		"all providers sent %llu messages of %llu", sum,
+		pvar_value(session, net));
+	CHECK(pvar_value(session, rail) == pvar_value(session, net),
+		"rail 0 sent all messages");
 	OK(MPI_T_pvar_session_free(&session));
 }
 

@@ -130,6 +130,45 @@ static void odd(void)
 	free(in);
 }
 
+/* The growth of a performance variable during many(). */
+static unsigned long long variable(const char *name)
+{
+	MPI_T_pvar_session session;
+	MPI_T_pvar_handle handle;
+	unsigned long long value = 0;
+	int index = -1, count;
+
+	OK(MPI_T_pvar_session_create(&session));
+	OK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_AGGREGATE, &index));
+	OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
+	OK(MPI_T_pvar_write(session, handle, &value));
+	many();
+	OK(MPI_T_pvar_read(session, handle, &value));
+	OK(MPI_T_pvar_session_free(&session));
+	return value;
+}
+
+/* Each direction of many() is counted by rail. The rails beside rail 0 carry
+ * parts of the long messages only. */
+static void rails(void)
+{
+	static const char *const names[] = { "rail0_net_sent_bytes",
+		"rail1_net_sent_bytes", "rail1_net_received_bytes" };
+	const long long all = (MANY - (MANY + 2) / 3) * (long long)LONG;
+	int provided;
+
+	OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		unsigned long long value = variable(names[i]);
+
+		CHECK(value > (unsigned long long)all / DEVICES &&
+				value < (unsigned long long)all,
+			"%s is a part of %lld bytes: %llu", names[i], all,
+			value);
+	}
+	OK(MPI_T_finalize());
+}
+
 int main(int argc, char **argv)
 {
 	MPI_Session session;
@@ -150,6 +189,8 @@ int main(int argc, char **argv)
 	lengths();
 	many();
 	odd();
+	if (devices)
+		rails();
 	if (record[0])
 		shares(devices, (int)mtest_arg(argc, argv, "broken", -1));
 	OK(MPI_Comm_disconnect(&comm));

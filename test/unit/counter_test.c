@@ -90,6 +90,45 @@ static void objects_of_one_owner_are_summed(void **state)
 	assert_int_equal(weft_counter_read(sent, 1), 18);
 }
 
+/* Providers 0 and 1; provider 1 has two rails. */
+static void endpoints_are_summed_by_provider_and_rail(void **state)
+{
+	struct weft_counters own = { .net_sent = 1000 };
+	struct weft_counters a = { .net_sent = 1 }, b = { .net_sent = 10 },
+			     rail = { .net_sent = 100 };
+	size_t sent = find("net_sent"), memory = find("net_memory");
+
+	(void)state;
+	a.net_memory = rail.net_memory = 5;
+	weft_counters_open(&own, 4);
+	weft_counters_open_fabric(&a, 4, 0, 0);
+	weft_counters_open_fabric(&b, 4, 1, 0);
+	weft_counters_open_fabric(&rail, 4, 1, 1);
+	for (int is_closed = 0; is_closed < 2; is_closed++) {
+		assert_int_equal(
+			weft_counter_read_fabric(sent, 0, WEFT_COUNTER_ANY), 1);
+		assert_int_equal(
+			weft_counter_read_fabric(sent, 1, WEFT_COUNTER_ANY),
+			110);
+		assert_int_equal(
+			weft_counter_read_fabric(sent, WEFT_COUNTER_ANY, 0),
+			11);
+		assert_int_equal(
+			weft_counter_read_fabric(sent, WEFT_COUNTER_ANY, 1),
+			100);
+		assert_int_equal(weft_counter_read_fabric(sent, 0, 1), 0);
+		assert_int_equal(weft_counter_read(sent, 4), 1111);
+		/* the level of a closed endpoint is dropped */
+		assert_int_equal(
+			weft_counter_read_fabric(memory, 1, WEFT_COUNTER_ANY),
+			is_closed ? 0 : 5);
+		weft_counters_close(&a);
+		weft_counters_close(&b);
+		weft_counters_close(&rail);
+	}
+	weft_counters_close(&own);
+}
+
 static void counters_never_opened_may_be_closed(void **state)
 {
 	struct weft_counters a = { .net_sent = 5 };
@@ -147,6 +186,7 @@ int main(void)
 		cmocka_unit_test(each_counter_is_described),
 		cmocka_unit_test(high_watermarks_follow_their_level),
 		cmocka_unit_test(objects_of_one_owner_are_summed),
+		cmocka_unit_test(endpoints_are_summed_by_provider_and_rail),
 		cmocka_unit_test(counters_never_opened_may_be_closed),
 		cmocka_unit_test(nonzero_counters_are_printed),
 		cmocka_unit_test(a_full_line_is_not_cut),

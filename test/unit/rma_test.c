@@ -31,6 +31,7 @@ static struct weft_rma_remote remotes[2];
 
 /* The plan that prov_cxi.c makes. */
 static const struct weft_plan cxi = {
+	.name = "cxi",
 	.rma_inject_len = 64,
 	.rma_max_len = 1 << 20,
 	.tx_len = 64,
@@ -47,6 +48,7 @@ static const struct weft_plan cxi = {
 
 /* The plan of a fabric without optional features. */
 static const struct weft_plan plain = {
+	.name = "other",
 	.rma_inject_len = 64,
 	.rma_max_len = 1 << 20,
 	.tx_len = 64,
