@@ -49,7 +49,7 @@ check_PROGRAMS += test/launch/profiled_sma
 test_launch_profiled_sma_CPPFLAGS = $(mpi_prog_cppflags)
 test_launch_profiled_sma_LDADD = libsma.la
 TESTS += test/launch/profile.test
-EXTRA_DIST += test/launch/profile.test
+EXTRA_DIST += test/launch/profile.test test/launch/chromium.py
 # a tool of another maker: libtool builds it shared because of -rpath
 check_LTLIBRARIES += test/launch/tool_sends.la
 test_launch_tool_sends_la_SOURCES = test/launch/tool_sends.c
