@@ -110,6 +110,7 @@ weft_info_LDFLAGS = $(tool_ldflags)
 # Reads the processes of a job from outside, with the structs of the library.
 bin_PROGRAMS += weft-top
 weft_top_SOURCES = src/tools/tool_top.c src/tools/top_read.c src/tools/top_read.h \
+	src/tools/top_nodes.c src/tools/top_nodes.h \
 	src/tools/top_verdict.c src/tools/top_verdict.h \
 	src/tools/top_print.c src/tools/top_print.h \
 	src/tools/tool_report.c src/tools/tool_report.h

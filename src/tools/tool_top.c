@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tool_top: weft-top, the state of a running job from outside */
+#include "tools/top_nodes.h"
 #include "tools/top_print.h"
 
 #include "base/clock.h"
@@ -19,7 +20,8 @@ enum {
 
 static struct {
 	struct weft_top_want want;
-	bool is_json, is_once, is_list;
+	bool is_json, is_once, is_list, is_part;
+	const char *nodes; /* command that starts the others; NULL: none */
 	double delay_s;
 } top_options = { .delay_s = 2 };
 
@@ -33,10 +35,10 @@ static void top_sleep_ms(uint64_t ms)
 
 static int top_usage(void)
 {
-	printf("usage: weft-top [--once] [--json] [--delay SECONDS] [JOB | "
-	       "PID]\n"
+	printf("usage: weft-top [--once] [--json] [--delay SECONDS]\n"
+	       "                [--nodes COMMAND] [JOB | PID]\n"
 	       "       weft-top --list\n"
-	       "Shows what every rank of a running job on this node does, and "
+	       "Shows what every rank of a running job does, and "
 	       "whether the job moves,\n"
 	       "waits for a rank, or cannot end. The job continues meanwhile.\n"
 	       "  JOB, PID     the job: its name, or the pid of its launcher "
@@ -46,6 +48,9 @@ static int top_usage(void)
 	       "  --once       print all ranks once, after a second\n"
 	       "  --json       print JSON objects\n"
 	       "  --delay S    seconds between two readings (default 2)\n"
+	       "  --nodes CMD  the ranks of all nodes on which CMD starts "
+	       "programs\n"
+	       "               (default: this node)\n"
 	       "  --list       the jobs of this user on this node\n"
 	       "See weft-top(1) for the columns.\n");
 	return 0;
@@ -149,6 +154,63 @@ static int top_watch(void)
 	return was_shown ? 0 : EXIT_FAILURE;
 }
 
+/* The job's processes on this node, for the weft-top that started this one. */
+static int top_part(void)
+{
+	char why[WEFT_TOP_WHY];
+	struct weft_top_job job;
+
+	if (weft_top_job_find(&job, &top_options.want, why))
+		read_whole(&job);
+	weft_top_part_print(&job, stdout);
+	weft_top_job_fini(&job);
+	return 0;
+}
+
+/* The name of the job on all nodes. A pid, or no job, selects a job that has a
+ * process on this node. */
+static bool name_job(char name[WEFT_MONITOR_JOB])
+{
+	char why[WEFT_TOP_WHY];
+	struct weft_top_job job;
+
+	if (top_options.want.name) {
+		snprintf(name, WEFT_MONITOR_JOB, "%s", top_options.want.name);
+		return true;
+	}
+	if (!weft_top_job_find(&job, &top_options.want, why)) {
+		fprintf(stderr,
+			"weft-top: %s (--nodes needs the name of a job without "
+			"processes on this node; weft-top --list prints the "
+			"name on a node of the job)\n",
+			why);
+		return false;
+	}
+	snprintf(name, WEFT_MONITOR_JOB, "%s", job.name);
+	weft_top_job_fini(&job);
+	return true;
+}
+
+static int watch_nodes(void)
+{
+	char name[WEFT_MONITOR_JOB], why[WEFT_TOP_WHY];
+	struct weft_top_job job;
+	bool was_shown = false;
+
+	if (!name_job(name))
+		return EXIT_FAILURE;
+	while (weft_top_nodes_read(&job, top_options.nodes, name, why)) {
+		top_show(&job);
+		weft_top_job_fini(&job);
+		was_shown = true;
+		if (top_options.is_once)
+			return 0;
+		top_sleep_ms((uint64_t)(top_options.delay_s * 1e3));
+	}
+	fprintf(stderr, "weft-top: %s\n", why);
+	return was_shown ? 0 : EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
@@ -160,7 +222,15 @@ int main(int argc, char **argv)
 			top_options.is_once = true;
 		else if (!strcmp(argv[i], "--list"))
 			top_options.is_list = true;
-		else if (!strcmp(argv[i], "--delay")) {
+		else if (!strcmp(argv[i], "--part"))
+			top_options.is_part = true;
+		else if (!strcmp(argv[i], "--nodes")) {
+			top_options.nodes = argv[++i];
+			if (!top_options.nodes)
+				return top_refuse("--nodes needs a command",
+					", such as \"srun --jobid=ID --overlap "
+					"--ntasks-per-node=1\"");
+		} else if (!strcmp(argv[i], "--delay")) {
 			if (!read_delay(argv[++i]))
 				return top_refuse("--delay needs a number of "
 						  "seconds, ",
@@ -175,5 +245,7 @@ int main(int argc, char **argv)
 		weft_top_jobs_print(stdout);
 		return 0;
 	}
-	return top_watch();
+	if (top_options.is_part)
+		return top_part();
+	return top_options.nodes ? watch_nodes() : top_watch();
 }

@@ -128,8 +128,13 @@ void weft_top_print(const struct weft_top_job *job,
 
 	if (rows && n + used > rows)
 		n = rows > used ? rows - used : 1;
-	fprintf(to, "job %s: %zu of %u ranks on this node\n", job->name, job->n,
+	fprintf(to, "job %s: %zu of %u ranks on ", job->name, job->n,
 		job->size);
+	if (job->n_nodes)
+		fprintf(to, "%u node%s\n", job->n_nodes,
+			job->n_nodes > 1 ? "s" : "");
+	else
+		fputs("this node\n", to);
 	fprintf(to, "%s\n", verdict->sentence);
 	for (uint32_t i = 0; i < verdict->n_steps; i++)
 		fprintf(to, "  %s\n", verdict->steps[i]);
@@ -226,6 +231,8 @@ static void add_rank(
 
 	weft_tool_report_number(one, "rank", proc->rank, NULL);
 	weft_tool_report_number(one, "pid", (uint64_t)proc->pid, NULL);
+	if (*proc->host)
+		weft_tool_report_text(one, "node", "%s", proc->host);
 	weft_tool_report_text(one, "process_state", "%c", proc->state);
 	weft_tool_report_flag(one, "readable", proc->is_readable);
 	weft_tool_report_flag(one, "session", proc->has_session);
@@ -252,7 +259,10 @@ void weft_top_print_json(const struct weft_top_job *job,
 
 	weft_tool_report_text(report, "job", "%s", job->name);
 	weft_tool_report_number(report, "size", job->size, NULL);
-	weft_tool_report_number(report, "on_this_node", job->n, NULL);
+	weft_tool_report_number(report,
+		job->n_nodes ? "on_these_nodes" : "on_this_node", job->n, NULL);
+	if (job->n_nodes)
+		weft_tool_report_number(report, "nodes", job->n_nodes, NULL);
 	weft_tool_report_text(report, "state", "%s", states[verdict->state]);
 	weft_tool_report_text(report, "sentence", "%s", verdict->sentence);
 	cycle = weft_tool_report_list(report, "cycle");

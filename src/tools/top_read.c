@@ -503,6 +503,11 @@ static int compare_ranks(const void *a, const void *b)
 	return (pa->rank > pb->rank) - (pa->rank < pb->rank);
 }
 
+void weft_top_job_sort(struct weft_top_job *job)
+{
+	qsort(job->procs, job->n, sizeof(*job->procs), compare_ranks);
+}
+
 /* The memory of a process of another build is not read. */
 static void take_proc(struct weft_top_job *job, struct found *found)
 {
@@ -535,7 +540,7 @@ static bool take_job(struct weft_top_job *job, const struct found_list *list)
 	for (size_t i = 0; i < list->n; i++)
 		if (!strcmp(list->all[i].page.job, job->name))
 			take_proc(job, &list->all[i]);
-	qsort(job->procs, job->n, sizeof(*job->procs), compare_ranks);
+	weft_top_job_sort(job);
 	return true;
 }
 
@@ -678,7 +683,7 @@ static void add_new(struct weft_top_job *job)
 	for (size_t i = 0; procs && i < list.n; i++)
 		if (!has_proc(job, list.all[i].pid))
 			take_proc(job, &list.all[i]);
-	qsort(job->procs, job->n, sizeof(*job->procs), compare_ranks);
+	weft_top_job_sort(job);
 	found_list_fini(&list);
 }
 

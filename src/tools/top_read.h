@@ -21,6 +21,7 @@ enum {
 	WEFT_TOP_COMMS = 1024, /* most communicators that are read from one
 				  process */
 	WEFT_TOP_WHY = 400,
+	WEFT_TOP_HOST = 65,
 };
 
 /* The queues of one communicator. */
@@ -41,6 +42,7 @@ struct weft_top_numbers {
 struct weft_top_proc {
 	struct weft_monitor_page page;
 	pid_t pid;
+	char host[WEFT_TOP_HOST]; /* of another weft-top (top_nodes.h); or "" */
 	uint32_t rank;
 	int mem_fd;
 	int mem_errno; /* if mem_fd is negative; 0: of another build */
@@ -65,10 +67,12 @@ struct weft_top_proc {
 	struct weft_top_numbers now, before;
 };
 
-/* The processes of one job on this node, by rank. */
+/* The processes of one job on this node, or on the nodes of top_nodes.h, by
+ * rank. */
 struct weft_top_job {
 	char name[WEFT_MONITOR_JOB];
 	uint32_t size;
+	uint32_t n_nodes; /* 0: this node */
 	size_t n;
 	struct weft_top_proc *procs;
 };
@@ -85,6 +89,9 @@ struct weft_top_want {
 bool weft_top_job_find(struct weft_top_job *job,
 	const struct weft_top_want *want, char why[WEFT_TOP_WHY]);
 void weft_top_job_fini(struct weft_top_job *job);
+
+/* Sorts the processes by rank. */
+void weft_top_job_sort(struct weft_top_job *job);
 
 /* Prints one line for each job whose processes this user may read. */
 void weft_top_jobs_print(FILE *to);

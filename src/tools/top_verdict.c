@@ -147,8 +147,9 @@ static void describe_missing(
 		what = "which computes (no MPI call waits)";
 	else if (proc->state == 'D')
 		what = "which waits for a disk or file system";
-	snprintf(buf, len, "rank %u (pid %d), %s%s%s", rank, (int)proc->pid,
-		what, proc->is_polling ? " " : "",
+	snprintf(buf, len, "rank %u (pid %d%s%s), %s%s%s", rank, (int)proc->pid,
+		*proc->host ? " on " : "", proc->host, what,
+		proc->is_polling ? " " : "",
 		proc->is_polling ? proc->text : "");
 }
 
@@ -208,7 +209,7 @@ static void judge_one_missing(const struct weft_top_job *job,
 	const char *elsewhere = verdict->is_elsewhere
 					? ", and for processes of other jobs"
 					: "";
-	char one[240], others[40] = "";
+	char one[320], others[40] = "";
 
 	describe_missing(job, verdict->ranks[0], one, sizeof(one));
 	if (verdict->n_missing > 1)
@@ -274,8 +275,9 @@ static void judge_moving(
 	verdict->state = WEFT_TOP_MOVES;
 	if (!n_open)
 		snprintf(verdict->sentence, sizeof(verdict->sentence),
-			"No rank on this node has an open session: the job is "
-			"about to end, or not yet in MPI.");
+			"No rank on %s has an open session: the job is about "
+			"to end, or not yet in MPI.",
+			job->n_nodes ? "these nodes" : "this node");
 	else if (messages + colls)
 		snprintf(verdict->sentence, sizeof(verdict->sentence),
 			"The job moves: no rank waits for longer than a "

@@ -12,7 +12,7 @@ enum weft_top_state {
 	WEFT_TOP_STUCK, /* a cycle of waits */
 };
 
-enum { WEFT_TOP_SENTENCE = 600, WEFT_TOP_STEPS = 8, WEFT_TOP_STEP = 300 };
+enum { WEFT_TOP_SENTENCE = 700, WEFT_TOP_STEPS = 8, WEFT_TOP_STEP = 300 };
 
 struct weft_top_verdict {
 	enum weft_top_state state;
