@@ -30,6 +30,7 @@ EXTRA_DIST += \
 	contrib/notes/017-time-of-check.md \
 	contrib/notes/018-fuzzing.md \
 	contrib/notes/019-soft-roce.md \
+	contrib/notes/020-mpip.md \
 	contrib/pictures/bandwidth.svg contrib/pictures/bcast.svg \
 	contrib/pictures/latency.svg \
 	contrib/api-table \
