@@ -11,6 +11,7 @@
 #define WEFT_PEER_H
 
 #include "base/list.h"
+#include "boot/boot.h"
 #include "transport/wire.h"
 #include "shm/ring.h"
 
@@ -21,6 +22,16 @@
 struct weft_vci;
 struct weft_vci_card;
 struct weft_peer;
+
+/* The end of a process, as the process manager reported it. Part of the peer of
+ * the default VCI, and constant once it is in the list weft_proc.first_death.
+ */
+struct weft_peer_death {
+	struct weft_peer_death *_Atomic next; /* reported later */
+	uint32_t rank;
+	int code; /* code and end: see weft_boot_event */
+	enum weft_boot_end end;
+};
 
 enum weft_peer_state {
 	WEFT_PEER_NEW,	     /* never sent to */
@@ -84,6 +95,8 @@ struct weft_peer {
 	struct weft_link pending; /* struct weft_out, oldest first */
 	struct weft_link link;	  /* in VCI->pending_peers when is_queued */
 	struct weft_vci *vci;
+	struct weft_peer_death death; /* peer of the default VCI, once it has
+					 ended */
 };
 
 /* Returns the peer at the address `addr` of a received message with this

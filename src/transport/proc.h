@@ -43,6 +43,10 @@ struct weft_proc {
 	/* dedicated VCIs of sessions; set under lock */
 	struct weft_vci *_Atomic others[WEFT_VCIS - 1];
 	atomic_uint n_others;
+	/* the ends of processes of this job, in the order of the reports; the
+	 * list only grows */
+	struct weft_peer_death *_Atomic first_death;
+	struct weft_peer_death *last_death; /* guarded by VCI.lock */
 	atomic_ulong next_ctx;
 	atomic_uint n_coll_segs; /* segments of communicators, mapped */
 	atomic_bool has_foreign; /* messages of other jobs are accepted */

@@ -22,3 +22,7 @@ test_unit_progress_thread_test_SOURCES = test/unit/progress_thread_test.c
 
 unit_tests += test/unit/sleep_test
 test_unit_sleep_test_SOURCES = test/unit/sleep_test.c
+
+unit_tests += test/unit/vci_test
+test_unit_vci_test_SOURCES = test/unit/vci_test.c test/unit/exhaust.h \
+	test/fake/fakeboot.c test/fake/fakeboot.h

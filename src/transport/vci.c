@@ -28,23 +28,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A process that has ended. */
-struct death {
-	uint32_t rank;
-	int code;
-	enum weft_boot_end end;
-};
-
 /* Created by weft_vci_acquire(), freed when the process exits. */
 struct dedicated {
 	struct weft_vci vci;
 	struct weft_vci_hints vci_hints;
 	struct weft_vci_card bc;
 	bool is_used;		/* guarded by weft_proc.lock */
-	struct weft_boot inbox; /* pending counts deaths */
-	struct weft_spin spin;	/* guards the fields below */
-	struct death *deaths;
-	uint32_t n_deaths;
+	struct weft_boot inbox; /* pending: not all deaths were handled */
+	struct weft_peer_death *last_death; /* the last one that was handled;
+					       NULL: none */
 };
 
 void weft_vci_init(struct weft_vci *vci, uint8_t number)
@@ -222,31 +214,48 @@ void weft_vci_close(struct weft_vci *vci)
 
 /* ---- the inbox of a dedicated VCI ---- */
 
+/* The number of a process of this job. */
+static uint64_t proc_of_rank(uint32_t rank)
+{
+	return weft_proc_number((uint32_t)(weft_proc.proc >> 32), rank);
+}
+
+/* The first death that the VCI has not handled, or NULL. */
+static struct weft_peer_death *next_death(const struct dedicated *r)
+{
+	/* both pair with the stores in weft_vci_record_failure */
+	return r->last_death ? atomic_load(&r->last_death->next)
+			     : atomic_load(&weft_proc.first_death);
+}
+
+/* Handles the deaths since the last poll. A death whose peer cannot be created,
+ * because there is no memory, is handled in a later poll. */
 static int inbox_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg)
 {
 	struct dedicated *r = weft_container_of(boot, struct dedicated, inbox);
-	struct death *deaths;
-	uint32_t n;
+	struct weft_peer_death *death;
+	int n = 0;
 
-	weft_spin_acquire(&r->spin);
-	deaths = r->deaths;
-	n = r->n_deaths;
-	r->deaths = NULL;
-	r->n_deaths = 0;
-	atomic_store_explicit(&boot->pending, 0, memory_order_relaxed);
-	weft_spin_release(&r->spin);
-	for (uint32_t i = 0; i < n; i++) {
+	/* pairs with the store in weft_vci_record_failure: the next report sets
+	 * `pending` again, or its death is in the list by now */
+	atomic_exchange(&boot->pending, 0);
+	while ((death = next_death(r)) != NULL) {
 		struct weft_boot_event event = {
 			.kind = WEFT_BOOT_PEER_DIED,
-			.rank = deaths[i].rank,
-			.code = deaths[i].code,
-			.end = deaths[i].end,
+			.rank = death->rank,
+			.code = death->code,
+			.end = death->end,
 		};
 
+		if (!weft_peer_of(&r->vci, proc_of_rank(death->rank))) {
+			atomic_store(&boot->pending, 1);
+			break;
+		}
 		fn(arg, &event);
+		r->last_death = death;
+		n++;
 	}
-	free(deaths);
-	return (int)n;
+	return n;
 }
 
 static const struct weft_boot_ops inbox_ops = {
@@ -263,27 +272,41 @@ static struct dedicated *dedicated_at(uint32_t i)
 	return weft_container_of(vci, struct dedicated, vci);
 }
 
+/* Appends the death to the list of the process. The default VCI's lock is held.
+ * Without memory for a peer of the default VCI, the death is not recorded. */
+static void append_death(const struct weft_boot_event *event)
+{
+	struct weft_peer *peer = weft_map_get(
+		&weft_proc.vci.peers, proc_of_rank(event->rank) + 1);
+	struct weft_peer_death *last = weft_proc.last_death;
+
+	if (!peer)
+		return;
+	peer->death.rank = event->rank;
+	peer->death.code = event->code;
+	peer->death.end = event->end;
+	weft_proc.last_death = &peer->death;
+	/* pairs with the loads in next_death */
+	if (last)
+		atomic_store(&last->next, &peer->death);
+	else
+		atomic_store(&weft_proc.first_death, &peer->death);
+}
+
+/* A VCI that opens meanwhile is in the list of VCIs here, or its first poll
+ * finds the death. The order of all atomic operations ensures this. */
 void weft_vci_record_failure(const struct weft_boot_event *event)
 {
-	uint32_t n =
-		atomic_load_explicit(&weft_proc.n_others, memory_order_acquire);
+	uint32_t n;
 
+	append_death(event);
+	/* pairs with the store in open_another */
+	n = atomic_load(&weft_proc.n_others);
 	for (uint32_t i = 0; i < n; i++) {
 		struct dedicated *r = dedicated_at(i);
-		struct death *deaths;
 
-		weft_spin_acquire(&r->spin);
-		deaths =
-			realloc(r->deaths, (r->n_deaths + 1) * sizeof(*deaths));
-		if (deaths) {
-			deaths[r->n_deaths++] = (struct death){ event->rank,
-				event->code, event->end };
-			r->deaths = deaths;
-			/* the spin lock orders the fields that poll reads */
-			atomic_store_explicit(&r->inbox.pending, r->n_deaths,
-				memory_order_relaxed);
-		}
-		weft_spin_release(&r->spin);
+		/* pairs with the exchange in inbox_poll */
+		atomic_store(&r->inbox.pending, 1);
 		weft_boot_wake(&r->inbox);
 	}
 }
@@ -299,7 +322,6 @@ static void dedicated_free(struct dedicated *r)
 {
 	weft_vci_close(&r->vci);
 	weft_wakeup_close(&r->vci.wakeup);
-	free(r->deaths);
 	free(r);
 }
 
@@ -335,6 +357,7 @@ static int dedicated_open(struct dedicated *r)
 
 	weft_counters_open(&vci->counters, vci->number);
 	r->inbox.ops = &inbox_ops;
+	atomic_store(&r->inbox.pending, 1); /* processes may have ended */
 	vci->boot = &r->inbox;
 	weft_vci_open_wakeup(vci, &r->inbox);
 	if (!vci_is_named(&r->vci_hints))
@@ -381,7 +404,8 @@ static int open_another(const struct weft_vci_hints *vci_hints,
 	/* pairs with the acquires of the readers of the list */
 	atomic_store_explicit(
 		&weft_proc.others[n], &r->vci, memory_order_release);
-	atomic_store_explicit(&weft_proc.n_others, n + 1, memory_order_release);
+	/* pairs with the load in weft_vci_record_failure, too */
+	atomic_store(&weft_proc.n_others, n + 1);
 	*r_out = r;
 	return 0;
 }
@@ -445,4 +469,6 @@ void weft_vci_close_dedicated(void)
 		dedicated_free(dedicated_at(i));
 		atomic_store(&weft_proc.others[i], NULL);
 	}
+	atomic_store(&weft_proc.first_death, NULL);
+	weft_proc.last_death = NULL;
 }
