@@ -255,7 +255,8 @@ enum weft_wire_need {
 				   the answer of that member names the holder */
 	WEFT_WIRE_NEED_AGREE,	/* call agreement number `round` of the members
 				   of the context `what` */
-	WEFT_WIRE_NEED_NONE,	/* no action of a process ends the wait */
+	WEFT_WIRE_NEED_NONE,	/* no call: the wait ends by progress alone. The
+				   answer is MET */
 	WEFT_WIRE_NEED_END,
 };
 

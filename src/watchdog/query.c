@@ -87,7 +87,9 @@ void weft_query_on_query(struct weft_vci *vci, struct weft_peer *peer,
 		weft_peer_notify_failed(peer);
 		return;
 	}
-	if (answer_fns[query.need])
+	if (query.need == WEFT_WIRE_NEED_NONE)
+		met = WEFT_WIRE_MET;
+	else if (answer_fns[query.need])
 		met = answer_fns[query.need](vci, &query, peer->proc, &owner);
 	out.answer = (struct weft_wire_answer){
 		.epoch = query.epoch,

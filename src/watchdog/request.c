@@ -351,6 +351,33 @@ static void need_other(const struct asking *a, const char *what)
 	need->if_met = NULL;
 }
 
+/* Adds the need of the data of a message. The peer transfers the data without
+ * a call of its program, so the query only finds out whether the peer answers.
+ * False if no process can be queried. */
+static bool need_data(const struct asking *a, const struct weft_req *req)
+{
+	bool is_recv = req->kind == WEFT_REQ_RECV;
+	const char *what = is_recv ? "the data of a message to arrive"
+				   : "the data of a message to be sent";
+	const struct weft_comm *comm = req->comm;
+	struct weft_need *need;
+
+	if (!req->peer || req->peer->is_self) {
+		need_other(a, what);
+		return false;
+	}
+	weft_wait_set_unsure(a->wait);
+	need = need_like(a, WEFT_WIRE_NEED_NONE, comm, req->ctx, req->tag);
+	if (!need)
+		return true;
+	snprintf(need->phrase, sizeof(need->phrase), "%s", what);
+	need->if_met = "the other process answers";
+	need->n_all++;
+	weft_wait_add_proc(a->wait, need, req->peer->proc, req->peer->addr,
+		weft_group_rank_of(comm->remote, req->peer->proc));
+	return true;
+}
+
 static bool need_req(const struct asking *a, const struct weft_req *req);
 
 /* True if req is a pending message of a collective's steps, or one half of a
@@ -394,10 +421,7 @@ static bool need_req(const struct asking *a, const struct weft_req *req)
 	} else if (weft_req_is_announced(req)) {
 		need_receive(a, req);
 	} else if (is_message(req)) {
-		need_other(a, req->kind == WEFT_REQ_RECV
-				      ? "the data of a message to arrive"
-				      : "the data of a message to be sent");
-		return false;
+		return need_data(a, req);
 	} else {
 		need_parts(a, req);
 	}

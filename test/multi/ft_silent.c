@@ -11,14 +11,19 @@
  * how=1  the same, but the last rank is continued: its calls end with errors
  * how=2  the last rank computes for longer than WEFT_FAIL_TIMEOUT. It is on the
  *        node of the others, so no wait ends.
+ * how=3  as how=1, but the last rank stops during long messages to and from it,
+ *        which end with errors
+ * how=4  as how=0, but the last rank stops during such messages
  */
 #include "mtest.h"
 
 #include <mpi-ext.h>
 
 enum { SIZE = 4, LAST = SIZE - 1, TAG = 3, COMPUTE_S = 4 };
+enum { LEN = 50000000, TESTS = 5 };
 
 static int pids[SIZE], word = 7;
+static char *data;
 
 /* Messages between the survivors, in a ring. */
 static void exchange(void)
@@ -33,16 +38,38 @@ static void exchange(void)
 }
 
 /* Rank 2 waits for a message from any source. */
-static void survive(int sig)
+static void wait_for_last(void)
 {
 	int src = mtest.rank == 2 ? MPI_ANY_SOURCE : LAST;
-	double began = mtest_now();
 	int rc = MPI_Recv(&word, 1, MPI_INT, src, TAG + 1, MPI_COMM_WORLD,
 		MPI_STATUS_IGNORE);
 
 	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
 		"the wait for a stopped process fails, got %s",
 		mtest_error(rc));
+}
+
+/* Rank 0 sends a long message to the last rank, and the other ranks receive
+ * one. The last rank has started all of them. */
+static void transfer(void)
+{
+	int rc;
+
+	if (mtest.rank == 0)
+		rc = MPI_Send(data, LEN, MPI_CHAR, LAST, TAG, MPI_COMM_WORLD);
+	else
+		rc = MPI_Recv(data, LEN, MPI_CHAR, LAST, TAG, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE);
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
+		"the transfer to or from a stopped process fails, got %s",
+		mtest_error(rc));
+}
+
+static void survive(void (*wait)(void), int sig)
+{
+	double began = mtest_now();
+
+	wait();
 	CHECK(mtest_now() - began < MTEST_SOON_S, "the wait took %.1f s",
 		mtest_now() - began);
 	FAILS(MPI_Barrier(MPI_COMM_WORLD), MPIX_ERR_PROC_FAILED);
@@ -59,6 +86,24 @@ static void stop(void)
 	for (int i = 0; i < LAST; i++)
 		FAILS(MPI_Recv(&word, 1, MPI_INT, i, TAG, MPI_COMM_WORLD,
 			      MPI_STATUS_IGNORE),
+			MPIX_ERR_PROC_FAILED);
+}
+
+/* Stops during its transfers, which end with errors after its return. */
+static void stop_in_transfer(void)
+{
+	MPI_Request reqs[LAST];
+	int flag;
+
+	OK(MPI_Irecv(data, LEN, MPI_CHAR, 0, TAG, MPI_COMM_WORLD, &reqs[0]));
+	for (int i = 1; i < LAST; i++)
+		OK(MPI_Isend(
+			data, LEN, MPI_CHAR, i, TAG, MPI_COMM_WORLD, &reqs[i]));
+	for (int i = 0; i < TESTS * LAST; i++)
+		OK(MPI_Test(&reqs[i % LAST], &flag, MPI_STATUS_IGNORE));
+	raise(SIGSTOP);
+	for (int i = 0; i < LAST; i++)
+		FAILS(MPI_Wait(&reqs[i], MPI_STATUS_IGNORE),
 			MPIX_ERR_PROC_FAILED);
 }
 
@@ -79,14 +124,17 @@ int main(int argc, char **argv)
 	mtest_init(&argc, &argv);
 	OK(MPI_Allgather(&pid, 1, MPI_INT, pids, 1, MPI_INT, MPI_COMM_WORLD));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
+	data = calloc(LEN, 1);
 	if (how == 2 && mtest.rank == LAST)
 		compute();
 	else if (how == 2)
 		OK(MPI_Recv(&word, 1, MPI_INT, LAST, TAG, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
 	else if (mtest.rank == LAST)
-		stop();
+		how > 2 ? stop_in_transfer() : stop();
 	else
-		survive(how ? SIGCONT : SIGKILL);
+		survive(how > 2 ? transfer : wait_for_last,
+			how % 2 ? SIGCONT : SIGKILL);
+	free(data);
 	return mtest_finish();
 }
