@@ -80,9 +80,10 @@ void weft_arrival_ring(void *arg, struct weft_ring_rx *rx, const void *head,
  * connection. The peer may not have detected the loss. */
 static void on_lost(struct weft_peer *peer, int32_t n)
 {
-	weft_peer_notify_failed(peer);
-	if (peer->state == WEFT_PEER_FAILED)
+	if (peer->state == WEFT_PEER_FAILED) {
+		weft_peer_notify_failed(peer);
 		return;
+	}
 	weft_log_error("CORE-LOST",
 		"the fabric lost %d message(s) from process %u (its connection "
 		"broke); what waits for that process ends with an error",
@@ -92,6 +93,7 @@ static void on_lost(struct weft_peer *peer, int32_t n)
 		peer, weft_err_set(WEFT_ERR_PEER,
 			      "the fabric lost %d message(s) from process %u",
 			      (int)n, (uint32_t)peer->proc));
+	weft_peer_notify_failed(peer);
 }
 
 void weft_arrival_net(void *arg, const void *data, size_t len)

@@ -24,7 +24,8 @@
 
 enum {
 	BC_RETRY_NS = 2000000,
-	BC_TURN_NS = 5000000, /* wait for an answer before the next request */
+	BC_TURN_NS = 5000000,	/* wait for an answer before the next request */
+	NOTICE_NS = 1000000000, /* wait for the connection to a failed peer */
 };
 
 /* A queued control message; owns its payload. */
@@ -854,11 +855,17 @@ int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
 	return 0;
 }
 
+static bool peer_was_connected(const struct weft_peer *peer)
+{
+	return peer->was_ready || peer->state == WEFT_PEER_READY;
+}
+
 void weft_peer_exclude(struct weft_peer *peer)
 {
 	if (peer->is_self)
 		return;
-	weft_peer_notify_failed(peer);
+	if (peer_was_connected(peer))
+		weft_peer_notify_failed(peer);
 	peer->may_live = true;
 	peer->is_excluded = true;
 	peer->cookie_in = ~peer->cookie_in; /* no message contains it */
@@ -866,13 +873,62 @@ void weft_peer_exclude(struct weft_peer *peer)
 		peer->rx->owner = NULL; /* weft_arrival_ring() checks again */
 }
 
+/* Posts EXCLUDED. The transport may accept no message before the connection is
+ * established. */
+static int push_notice(struct weft_peer *peer, struct weft_out *out)
+{
+	struct out_control *notice =
+		weft_container_of(out, struct out_control, out);
+	int err = weft_peer_post(peer, &notice->head, NULL, 0);
+
+	if (err == WEFT_AGAIN && weft_now_ns() < peer->retry_ns)
+		return err;
+	free(notice);
+	return 0;
+}
+
+/* The business card of a failed peer to which this process has never sent a
+ * message. Connects to the peer, only to notify it. */
+static void use_failed_bc(void *arg, int err, const void *data, size_t len)
+{
+	const struct weft_wire_head head = { .op = WEFT_WIRE_EXCLUDED };
+	struct out_control *notice;
+	struct weft_peer *peer = arg;
+	struct weft_bc bc;
+
+	peer->is_bc_requested = false;
+	if (peer->was_ready || err || weft_bc_read(&bc, data, len) ||
+		connect_to(peer, &bc, false))
+		return;
+	peer->was_ready = true;
+	notice = control_create(&head, NULL, 0);
+	if (!notice)
+		return;
+	notice->out.push = push_notice;
+	peer->retry_ns = weft_now_ns() + NOTICE_NS;
+	weft_peer_queue(peer, &notice->out);
+}
+
+static void request_failed_bc(struct weft_peer *peer)
+{
+	if (peer->is_bc_requested || peer->vci->number ||
+		!weft_proc_is_member(peer->proc))
+		return;
+	peer->is_bc_requested = !weft_boot_get(weft_proc.boot,
+		(uint32_t)peer->proc, WEFT_BC_KEY, use_failed_bc, peer);
+}
+
 void weft_peer_notify_failed(struct weft_peer *peer)
 {
 	struct weft_wire_head head = { .op = WEFT_WIRE_EXCLUDED };
-	bool is_connected = peer->was_ready || peer->state == WEFT_PEER_READY;
 	uint64_t now = weft_now_ns();
 
-	if (!is_connected || now - peer->notified_ns < WEFT_NS_PER_S)
+	if (!peer_was_connected(peer)) {
+		if (peer->state == WEFT_PEER_FAILED)
+			request_failed_bc(peer);
+		return;
+	}
+	if (now - peer->notified_ns < WEFT_NS_PER_S)
 		return;
 	if (!weft_peer_post(peer, &head, NULL, 0))
 		peer->notified_ns = now;
@@ -885,7 +941,7 @@ static void drop_controls(struct weft_peer *peer)
 		struct weft_out *out =
 			weft_container_of(link, struct weft_out, link);
 
-		if (out->push != push_control)
+		if (out->push != push_control && out->push != push_notice)
 			continue; /* the request owns the operation */
 		weft_list_remove(link);
 		free(weft_container_of(out, struct out_control, out));

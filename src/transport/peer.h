@@ -64,6 +64,7 @@ struct weft_peer {
 	bool may_live;	   /* FAILED: no end of its process is known, so it may
 			      still access memory through the fabric */
 	bool is_excluded;  /* FAILED: its messages are dropped */
+	bool is_bc_requested; /* FAILED: card requested, only to notify it */
 	int err;
 	char *why; /* FAILED: description of the failure, or NULL; owned */
 	uint32_t shm_eager;  /* longest message copied through its ring */
@@ -183,7 +184,8 @@ void weft_peer_exclude(struct weft_peer *peer);
  * the peer ends its operations that wait for this process. At most one message
  * a second is sent, so that two processes that exclude each other do not answer
  * each other without end. Does nothing if the transport does not accept the
- * message. */
+ * message. A FAILED peer of this job to which this process has never sent a
+ * message is notified when its business card arrives. */
 void weft_peer_notify_failed(struct weft_peer *peer);
 
 /* True if the peer's process has ended, although the process manager has not

@@ -11,6 +11,10 @@
 static uint32_t job_rank, job_size = 1, job_local = 1;
 static struct fakeboot_counts counts;
 static uint32_t *local_ranks;
+static struct {
+	weft_boot_get_fn *fn;
+	void *arg;
+} last_get;
 
 void fakeboot_set_job(uint32_t rank, uint32_t size, uint32_t local_size)
 {
@@ -22,6 +26,11 @@ void fakeboot_set_job(uint32_t rank, uint32_t size, uint32_t local_size)
 const struct fakeboot_counts *fakeboot_counts(void)
 {
 	return &counts;
+}
+
+void fakeboot_answer(const void *data, size_t len)
+{
+	last_get.fn(last_get.arg, 0, data, len);
 }
 
 static void fake_close(struct weft_boot *boot, int clean)
@@ -66,8 +75,8 @@ static int fake_get(struct weft_boot *boot, uint32_t rank, const char *key,
 	(void)boot;
 	(void)rank;
 	(void)key;
-	(void)fn;
-	(void)arg;
+	last_get.fn = fn;
+	last_get.arg = arg;
 	counts.n_get++;
 	return 0;
 }

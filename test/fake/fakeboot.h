@@ -2,8 +2,9 @@
 /* fakeboot: a process manager in a table, for one process of a simulated job
  *
  * The test sets the number of processes; only this one exists. A fetch of
- * another process's card is never answered. The test sets the process sets. The
- * manager counts its requests, so that a test can claim that there were none.
+ * another process's card is answered only by the test. The test sets the
+ * process sets. The manager counts its requests, so that a test can claim that
+ * there were none.
  */
 #ifndef WEFT_FAKEBOOT_H
 #define WEFT_FAKEBOOT_H
@@ -22,5 +23,8 @@ int fakeboot_open(
 	struct weft_boot **boot_out, struct weft_boot_facts *facts_out);
 
 const struct fakeboot_counts *fakeboot_counts(void);
+
+/* Answers the last fetch. */
+void fakeboot_answer(const void *data, size_t len);
 
 #endif

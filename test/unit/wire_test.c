@@ -8,7 +8,9 @@
 #include "core/group.h"
 #include "core/vci_core.h"
 #include "transport/arrival.h"
+#include "transport/bc.h"
 #include "transport/proc.h"
+#include "transport/progress.h"
 #include "p2p/p2p.h"
 #include "test/fake/fakeboot.h"
 
@@ -23,7 +25,7 @@
 
 #include <cmocka.h>
 
-enum { JOB_SIZE = 5, N_MESSAGES = 100000, MAX_LEN = 300, N_RECVS = 32 };
+enum { JOB_SIZE = 6, N_MESSAGES = 100000, MAX_LEN = 300, N_RECVS = 32 };
 
 static struct weft_comm *comm;
 static struct weft_req *recvs[N_RECVS];
@@ -94,7 +96,7 @@ static void fill_noise(uint8_t *data, size_t len)
 static size_t make_plausible(uint8_t *data)
 {
 	struct weft_peer *peer = weft_peer_of(
-		&weft_proc.vci, weft_proc.proc + 1 + rng(JOB_SIZE - 2));
+		&weft_proc.vci, weft_proc.proc + 1 + rng(JOB_SIZE - 3));
 	struct weft_wire_net wire = { .version = WEFT_WIRE_VERSION };
 	size_t len = sizeof(wire) + rng(MAX_LEN - sizeof(wire));
 
@@ -204,6 +206,37 @@ static void a_gap_fails_the_sender(void **state)
 	assert_int_equal(peer->state, WEFT_PEER_FAILED);
 	assert_non_null(strstr(peer->why, "lost 1 message(s) from process"));
 	assert_int_equal(weft_proc.vci.counters.dropped, before);
+}
+
+/* This process has never sent a message to the sender, so it requests the
+ * sender's card to notify the sender. No other test uses that process. */
+static void a_gap_before_contact_is_answered(void **state)
+{
+	struct weft_vci *vci = &weft_proc.vci;
+	unsigned n_get = fakeboot_counts()->n_get;
+	struct weft_peer *peer;
+	struct weft_wire_net wire = { .version = WEFT_WIRE_VERSION,
+		.number = 2,
+		.head = { .op = WEFT_WIRE_CREDIT } };
+
+	(void)state;
+	weft_vci_lock(vci);
+	peer = weft_peer_of(vci, weft_proc.proc + JOB_SIZE - 2);
+	wire.src_proc = peer->proc;
+	wire.cookie = peer->cookie_in;
+	weft_arrival_net(vci, &wire, sizeof(wire));
+	assert_int_equal(peer->state, WEFT_PEER_FAILED);
+	assert_int_equal(fakeboot_counts()->n_get, n_get + 1);
+	wire.number++;
+	weft_arrival_net(vci, &wire, sizeof(wire));
+	assert_int_equal(fakeboot_counts()->n_get, n_get + 1);
+	assert_int_equal(peer->wire_out, 0);
+	fakeboot_answer(vci->own_bc, weft_bc_len(vci->own_bc));
+	while (!weft_list_is_empty(&peer->pending)) /* for a second at most */
+		weft_progress(vci);
+	assert_int_equal(peer->wire_out, 1);
+	assert_int_equal(peer->state, WEFT_PEER_FAILED);
+	weft_vci_unlock(vci);
 }
 
 static size_t add_record(
@@ -408,6 +441,7 @@ int main(void)
 		cmocka_unit_test(the_text_of_an_error_may_be_utf8),
 		cmocka_unit_test(plausible_messages_break_nothing),
 		cmocka_unit_test(a_gap_fails_the_sender),
+		cmocka_unit_test(a_gap_before_contact_is_answered),
 		cmocka_unit_test(the_excluded_are_dropped),
 	};
 	int failed;
