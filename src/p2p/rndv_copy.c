@@ -233,6 +233,24 @@ static int do_piece(struct copying *c, uint32_t piece)
 	return err;
 }
 
+/* True if the peer has recorded that it treats this process as failed. */
+static bool has_given_up(const struct weft_peer *peer)
+{
+	return peer->rx && weft_ring_is_given_up(peer->rx);
+}
+
+/* The error of a copy that has ended. The sender may have treated this process
+ * as failed meanwhile, and may have changed or freed the data. */
+static int copied_err(const struct copying *c)
+{
+	struct weft_peer *peer = c->req->peer;
+
+	if (c->from != WEFT_RNDV_FROM_PEER || !has_given_up(peer))
+		return c->err;
+	weft_peer_on_given_up(peer);
+	return peer->err;
+}
+
 static void run_copy(struct weft_progress_hook *hook)
 {
 	struct copying *c = weft_container_of(hook, struct copying, hook);
@@ -251,6 +269,7 @@ static void run_copy(struct weft_progress_hook *hook)
 		weft_list_remove(&c->link);
 	if (c->is_with_sender && !c->err)
 		c->err = req->peer->err;
+	c->err = copied_err(c);
 	req->rndv.is_copying = false;
 	c->copied(req, c->sreq, c->err);
 	free(c);
@@ -384,6 +403,7 @@ static uint32_t write_pieces(const struct helping *h, uint32_t *failed_out)
 	uint32_t piece, n = 0;
 
 	while (!*failed_out && peer->state == WEFT_PEER_READY &&
+		!has_given_up(peer) &&
 		weft_ring_claim(peer->tx.ring, h->number,
 			n_pieces_of(h->len, piece_len), &piece)) {
 		n++;

@@ -76,6 +76,9 @@ struct weft_ring {
 	_Atomic uint32_t is_reader_asleep;
 	_Atomic uint32_t is_writer_asleep; /* until the ring has space */
 	struct weft_wakeup_at writer_wakeup;
+	/* not 0: the writer treats the reader as failed. The reader may have
+	 * been stopped meanwhile */
+	_Atomic uint32_t is_given_up;
 	/* the state of a long copy of which both processes copy pieces. Upper
 	 * half: the number of the copy. Lower half: how many pieces are
 	 * claimed. 0: no copy is open */
@@ -329,6 +332,27 @@ static inline bool weft_ring_claim(struct weft_ring *ring, uint32_t number,
 		claims + 1, memory_order_acq_rel, memory_order_acquire));
 	*piece_out = (uint32_t)claims;
 	return true;
+}
+
+/* Called before the writer ends its operations on the reader, because it treats
+ * the reader as failed. A reader that continues may read the memory of these
+ * operations after they have ended. */
+static inline void weft_ring_give_up(struct weft_ring_tx *tx)
+{
+	atomic_store_explicit(&tx->ring->is_given_up, 1, memory_order_relaxed);
+	/* before later changes of that memory; pairs with the fence in
+	 * weft_ring_is_given_up */
+	atomic_thread_fence(memory_order_release);
+}
+
+/* True if the writer treats this process as failed. Then data that this process
+ * has read from the memory of the writer before the call may be wrong. */
+static inline bool weft_ring_is_given_up(const struct weft_ring_rx *rx)
+{
+	/* pairs with the fence in weft_ring_give_up */
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(
+		&rx->ring->is_given_up, memory_order_relaxed);
 }
 
 /* Closes the copy: no more pieces can be claimed. Returns the number of claimed

@@ -445,15 +445,8 @@ void weft_peer_on_call(
 		peer_answer(peer, &bc);
 }
 
-/* The peer treats this process as failed and sends no answers. So operations on
- * the peer end. */
-static void on_excluded(struct weft_vci *vci, struct weft_peer *peer,
-	const struct weft_wire_head *head, const void *payload, size_t len)
+void weft_peer_on_given_up(struct weft_peer *peer)
 {
-	(void)vci;
-	(void)head;
-	(void)payload;
-	(void)len;
 	if (peer->state == WEFT_PEER_FAILED)
 		return;
 	if (!atomic_exchange_explicit(
@@ -467,6 +460,16 @@ static void on_excluded(struct weft_vci *vci, struct weft_peer *peer,
 	weft_peer_fail(peer, weft_err_set(WEFT_ERR_PEER,
 				     "process %u treats this process as failed",
 				     (uint32_t)peer->proc));
+}
+
+static void on_excluded(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	(void)vci;
+	(void)head;
+	(void)payload;
+	(void)len;
+	weft_peer_on_given_up(peer);
 }
 
 void weft_peer_setup(struct weft_vci *vci)
@@ -667,6 +670,8 @@ void weft_peer_fail(struct weft_peer *peer, int err)
 	peer->why = strdup(weft_err_detail_peek(err));
 	peer->vci->n_failed++;
 	peer->vci->counters.peers_failed++;
+	if (peer->tx.ring)
+		weft_ring_give_up(&peer->tx);
 	weft_event_raise(WEFT_EVENT_peer_failed, peer->vci->number, true,
 		(int64_t)peer->proc);
 	peer->vci->on_failed(peer);
@@ -900,6 +905,8 @@ static void use_failed_bc(void *arg, int err, const void *data, size_t len)
 	if (peer->was_ready || err || weft_bc_read(&bc, data, len) ||
 		connect_to(peer, &bc, false))
 		return;
+	if (peer->tx.ring)
+		weft_ring_give_up(&peer->tx);
 	peer->was_ready = true;
 	notice = control_create(&head, NULL, 0);
 	if (!notice)

@@ -188,6 +188,10 @@ void weft_peer_exclude(struct weft_peer *peer);
  * message is notified when its business card arrives. */
 void weft_peer_notify_failed(struct weft_peer *peer);
 
+/* Called when this process learns that the peer treats it as failed. The peer
+ * sends no answers, so operations on the peer end with errors. */
+void weft_peer_on_given_up(struct weft_peer *peer);
+
 /* True if the peer's process has ended, although the process manager has not
  * reported its end. On this node, its pid does not exist. On another node, its
  * port refuses a new connection. Writes a clause with the finding, or "", to

@@ -14,13 +14,16 @@
  * how=3  as how=1, but the last rank stops during long messages to and from it,
  *        which end with errors
  * how=4  as how=0, but the last rank stops during such messages
+ * how=5  as how=1, but rank 0 sends a message to the stopped process. The
+ *        receive fails, because rank 0 has changed the buffer after the send
+ *        has failed.
  */
 #include "mtest.h"
 
 #include <mpi-ext.h>
 
 enum { SIZE = 4, LAST = SIZE - 1, TAG = 3, COMPUTE_S = 4 };
-enum { LEN = 50000000, TESTS = 5 };
+enum { LEN = 50000000, TESTS = 5, PART = 100000 };
 
 static int pids[SIZE], word = 7;
 static char *data;
@@ -65,6 +68,49 @@ static void transfer(void)
 		mtest_error(rc));
 }
 
+/* The state of the last rank's process; '-' if there is none. */
+static char state_of_last(void)
+{
+	char path[32], state = '-';
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pids[LAST]);
+	file = fopen(path, "r");
+	if (file && fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+		state = '-';
+	if (file)
+		fclose(file);
+	return state;
+}
+
+/* Waits until the state of the last rank is one of those. */
+static void await_last(const char *states)
+{
+	double began = mtest_now();
+
+	while (!strchr(states, state_of_last()) &&
+		mtest_now() - began < MTEST_SOON_S)
+		continue;
+	CHECK(strchr(states, state_of_last()), "the last rank's state is %c",
+		state_of_last());
+}
+
+static void send_to_stopped(void)
+{
+	int rc;
+
+	if (mtest.rank != 0) {
+		wait_for_last();
+		return;
+	}
+	await_last("T");
+	rc = MPI_Ssend(data, PART, MPI_CHAR, LAST, TAG, MPI_COMM_WORLD);
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
+		"the send to a stopped process fails, got %s", mtest_error(rc));
+	memset(data, 1, PART);
+}
+
+/* Rank 0 keeps its memory until the last rank has ended. */
 static void survive(void (*wait)(void), int sig)
 {
 	double began = mtest_now();
@@ -75,8 +121,10 @@ static void survive(void (*wait)(void), int sig)
 	FAILS(MPI_Barrier(MPI_COMM_WORLD), MPIX_ERR_PROC_FAILED);
 	exchange();
 	exchange(); /* the second one begins after all waits have ended */
-	if (mtest.rank == 0)
+	if (mtest.rank == 0) {
 		kill(pids[LAST], sig);
+		await_last("ZX-");
+	}
 }
 
 /* Stops, and finds after its return that no other process receives from it. */
@@ -107,6 +155,16 @@ static void stop_in_transfer(void)
 			MPIX_ERR_PROC_FAILED);
 }
 
+/* Stops after it has posted a receive, which ends with an error. */
+static void stop_before_message(void)
+{
+	MPI_Request req;
+
+	OK(MPI_Irecv(data, PART, MPI_CHAR, 0, TAG, MPI_COMM_WORLD, &req));
+	raise(SIGSTOP);
+	FAILS(MPI_Wait(&req, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
+}
+
 static void compute(void)
 {
 	double began = mtest_now();
@@ -131,9 +189,13 @@ int main(int argc, char **argv)
 		OK(MPI_Recv(&word, 1, MPI_INT, LAST, TAG, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
 	else if (mtest.rank == LAST)
-		how > 2 ? stop_in_transfer() : stop();
+		how == 5  ? stop_before_message()
+		: how > 2 ? stop_in_transfer()
+			  : stop();
 	else
-		survive(how > 2 ? transfer : wait_for_last,
+		survive(how == 5  ? send_to_stopped
+			: how > 2 ? transfer
+				  : wait_for_last,
 			how % 2 ? SIGCONT : SIGKILL);
 	free(data);
 	return mtest_finish();
