@@ -122,12 +122,11 @@ void weft_proc_abort(int code, const char *text, const uint32_t *ranks,
 
 enum { WEFT_PROC_FOUND = 120 };
 
-/* Checks whether a process of the job that does not answer has ended. If it
- * has, handles its end like an event of the process manager. `addr` is the
- * address of the process on the VCI `held`, whose lock is held. Writes a clause
- * of at most WEFT_PROC_FOUND bytes with the finding, or "", to what. May block
- * for 20 ms.
- */
+/* Checks whether a process, of this job or of another one, that does not answer
+ * has ended. If it has, handles its end like an event of the process manager.
+ * `addr` is the address of the process on the VCI `held`, whose lock is held.
+ * Writes a clause of at most WEFT_PROC_FOUND bytes with the finding, or "", to
+ * what. May block for 20 ms. */
 bool weft_proc_find_end(
 	struct weft_vci *held, uint64_t addr, uint64_t proc, char *what);
 

@@ -238,6 +238,17 @@ void weft_proc_on_silent(struct weft_vci *held, uint64_t proc, const char *why)
 	on_found(held, &event);
 }
 
+/* The process manager of another job does not report to this process. */
+static void on_found_other(struct weft_peer *peer, const char *what)
+{
+	peer->has_ended = true;
+	receive_rest(peer->vci);
+	weft_peer_fail(peer, weft_err_set(WEFT_ERR_PEER,
+				     "process %u of another job has ended: %s",
+				     (uint32_t)peer->proc, what));
+	weft_log_warn("CORE-DIED", "%s", peer->why ? peer->why : "");
+}
+
 bool weft_proc_find_end(
 	struct weft_vci *held, uint64_t addr, uint64_t proc, char *what)
 {
@@ -250,9 +261,12 @@ bool weft_proc_find_end(
 	};
 
 	what[0] = 0;
-	if (!peer || !weft_proc_is_member(proc) ||
-		!weft_peer_has_ended(peer, what, WEFT_PROC_FOUND))
+	if (!peer || !weft_peer_has_ended(peer, what, WEFT_PROC_FOUND))
 		return false;
+	if (!weft_proc_is_member(proc)) {
+		on_found_other(peer, what);
+		return true;
+	}
 	snprintf(event.name, sizeof(event.name), "%s", what);
 	on_found(held, &event);
 	return true;
