@@ -106,8 +106,11 @@ static void add_member(struct weft_wait *wait, struct weft_need *need,
 static void add_members(struct weft_wait *wait, struct weft_need *need,
 	const struct weft_comm *comm)
 {
+	uint32_t first =
+		weft_wait_first_member(wait, need->size, QUERIED_MAX + 1);
+
 	for (uint32_t i = 0; i < need->size && i <= QUERIED_MAX; i++)
-		add_member(wait, need, comm, i);
+		add_member(wait, need, comm, (first + i) % need->size);
 	need->n_all = need->size - 1;
 }
 

@@ -267,6 +267,19 @@ static void fail_silent(struct weft_vci *vci, struct weft_peer *peer,
 	weft_proc_on_silent(vci, o->proc, why);
 }
 
+bool weft_query_suspects(const struct weft_wait *wait)
+{
+	for (uint32_t i = 0; i < wait->view->n_procs; i++) {
+		const struct weft_wait_proc *o = &wait->view->procs[i];
+
+		if (o->silent_ns &&
+			query_is_silent(o,
+				weft_map_get(&wait->vci->peers, o->addr + 1)))
+			return true;
+	}
+	return false;
+}
+
 /* The silence of a process is the time since the first query without an answer.
  * A call adds at most a second, or a quarter of the limit, because the time in
  * which this process itself was stopped must not count. */

@@ -32,6 +32,9 @@ void weft_query_check_silent(struct weft_wait *wait);
  * seconds. */
 void weft_query_add_silence(struct weft_wait *wait, uint64_t passed_ns);
 
+/* True if the silence of a process is being added up. The wait has a view. */
+bool weft_query_suspects(const struct weft_wait *wait);
+
 /* True if all processes have answered, or half a second has passed. */
 bool weft_query_is_over(const struct weft_wait *wait, uint64_t now);
 

@@ -248,13 +248,16 @@ static void on_rank(const struct asking *a, struct weft_need *need,
 static void on_ranks(const struct asking *a, struct weft_need *need,
 	const struct weft_comm *comm, int32_t rank)
 {
+	uint32_t n = (uint32_t)comm->remote_size;
+	uint32_t first = weft_wait_first_member(a->wait, n, ASK_MAX);
+
 	if (rank >= 0) {
 		on_rank(a, need, comm, (uint32_t)rank);
 		return;
 	}
-	for (uint32_t i = 0; i < (uint32_t)comm->remote_size; i++)
+	for (uint32_t i = 0; i < n; i++)
 		if (i < ASK_MAX)
-			on_rank(a, need, comm, i);
+			on_rank(a, need, comm, (first + i) % n);
 		else if (need)
 			need->n_all++;
 }

@@ -9,4 +9,7 @@ libweft_la_SOURCES += src/watchdog/graph.c src/watchdog/graph.h \
 	src/watchdog/wait.c src/watchdog/wait.h src/watchdog/state.h
 
 unit_tests += test/unit/graph_test
+unit_tests += test/unit/wait_test
+test_unit_wait_test_SOURCES = test/unit/wait_test.c \
+	test/fake/fakeboot.c test/fake/fakeboot.h
 EXTRA_DIST += src/watchdog/README.md

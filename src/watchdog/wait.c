@@ -145,6 +145,12 @@ void weft_wait_add_proc(struct weft_wait *wait, struct weft_need *need,
 	};
 }
 
+uint32_t weft_wait_first_member(
+	const struct weft_wait *wait, uint32_t n, uint32_t max)
+{
+	return n > max ? (uint32_t)((uint64_t)wait->turn * max % n) : 0;
+}
+
 void weft_wait_set_unsure(struct weft_wait *wait)
 {
 	wait->has_unasked = true;
@@ -373,6 +379,8 @@ void weft_wait_begin(struct weft_wait *wait)
 
 static void wait_ask(struct weft_wait *wait, uint64_t now)
 {
+	if (weft_knobs.fail_timeout && wait->view && !weft_query_suspects(wait))
+		wait->turn++;
 	weft_wait_refresh(wait);
 	weft_query_ask(wait, false);
 	wait->asked_ns = now;

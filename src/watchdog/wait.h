@@ -114,6 +114,7 @@ struct weft_wait {
 	uint64_t due_ns;	    /* time of the next queries */
 	uint64_t pulse, pulse_ns;   /* the last pulse, and its time */
 	uint64_t asked_ns;	    /* time of the last queries */
+	uint32_t turn;		    /* see weft_wait_first_member() */
 	uint64_t silence_ns;	    /* time until which silence is counted */
 	bool is_asking;		    /* answers are pending */
 	bool is_asking_for_monitor; /* answers are pending that only weft-top or
@@ -153,6 +154,13 @@ int weft_wait_raise(const struct weft_wait *wait);
 struct weft_need *weft_wait_add_need(struct weft_wait *wait);
 void weft_wait_add_proc(struct weft_wait *wait, struct weft_need *need,
 	uint64_t proc, uint64_t addr, int32_t rank);
+
+/* Called by ops->needs. Of n members of a communicator, it lists `max` members,
+ * from the returned one on; the first member follows the last one. With
+ * WEFT_FAIL_TIMEOUT, later queries concern the next members. So a silent member
+ * is found in any communicator. */
+uint32_t weft_wait_first_member(
+	const struct weft_wait *wait, uint32_t n, uint32_t max);
 
 /* Called by ops->needs if this process may act without a call. Then the wait
  * proves nothing. */
