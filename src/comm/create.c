@@ -5,7 +5,13 @@
  * hash of the member list and the string tag identifies the creation. Each
  * process waits only for its parent in the tree. A message that arrives before
  * the call of this process is queued. Messages of one sender stay in order, so
- * creations with the same list and tag match in order. */
+ * creations with the same list and tag match in order.
+ *
+ * A process that knows of a failed member refuses the creation. It sends a
+ * refusal to its children, which refuse the creation, too. Other members may
+ * have created the communicator. So a process that refuses, and knows the
+ * context id, notifies all members that it has departed. If the message with
+ * the id has not arrived, the process does this when it arrives. */
 #include "comm/create.h"
 
 #include "base/err.h"
@@ -27,12 +33,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TAG_MAX = 1100 }; /* MPI_MAX_STRINGTAG_LEN and a prefix of the library */
+
 /* A creation message for which this process has made no call yet. */
 struct arrival {
 	struct weft_link link;
 	struct weft_wire_create wire;
 	uint64_t from; /* the process that sent it */
 	char tag[];
+};
+
+/* A creation that this process refused before the message with the context id
+ * arrived. */
+struct refused {
+	struct weft_link link;
+	uint64_t key[2];
+	uint64_t failed; /* as in weft_wire_create */
+	struct weft_group *group;
 };
 
 /* The number of non-blocking creations in progress. The default VCI's lock
@@ -47,19 +64,81 @@ bool weft_create_has_started(void)
 /* Creation messages in order of arrival. The default VCI's lock guards them. */
 static struct weft_link arrivals = { &arrivals, &arrivals };
 
+/* Refused creations in order of their calls. The default VCI's lock guards
+ * them. */
+static struct weft_link refusals = { &refusals, &refusals };
+
+static uint64_t without_flags(uint64_t ctx)
+{
+	return ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
+}
+
 bool weft_create_has_arrived(uint64_t exchange_ctx)
 {
 	weft_list_for_each(link, next, &arrivals)
 	{
 		const struct arrival *a =
 			weft_container_of(link, struct arrival, link);
-		uint64_t ctx =
-			a->wire.ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
 
-		if (ctx + WEFT_CTX_OFFSET_END == exchange_ctx)
+		if (without_flags(a->wire.ctx) + WEFT_CTX_OFFSET_END ==
+			exchange_ctx)
 			return true;
 	}
 	return false;
+}
+
+/* Leaves a communicator that other members may have created. The members that
+ * have it learn of the failed member, or that the communicator is revoked. */
+static void leave_ctx(struct weft_vci *vci, uint64_t ctx,
+	struct weft_group *group, uint64_t failed)
+{
+	struct weft_comm *comm;
+
+	if (weft_comm_create(vci, ctx, group, NULL, &comm))
+		return;
+	if (failed && weft_comm_record_failed(comm, failed - 1))
+		weft_p2p_send_departed_locked(comm);
+	else
+		weft_revoke_arrive_locked(comm);
+	weft_comm_close(comm);
+	weft_p2p_purge_locked(comm);
+	weft_comm_put(comm);
+}
+
+/* Called when the message of a refused creation arrives. */
+static void end_refused(struct weft_vci *vci, struct refused *r, uint64_t ctx)
+{
+	weft_list_remove(&r->link);
+	if (ctx & WEFT_WIRE_HAS_VCIS)
+		weft_ep_exchange_refuse(r->group,
+			without_flags(ctx) + WEFT_CTX_OFFSET_END,
+			r->failed ? WEFT_ERR_PEER : WEFT_ERR_NOMEM);
+	else if (without_flags(ctx))
+		leave_ctx(vci, without_flags(ctx), r->group, r->failed);
+	weft_group_put(r->group);
+	free(r);
+}
+
+static struct refused *find_refused(const struct weft_wire_create *wire)
+{
+	weft_list_for_each(link, next, &refusals)
+	{
+		struct refused *r =
+			weft_container_of(link, struct refused, link);
+
+		if (!memcmp(r->key, wire->key, sizeof(r->key)) &&
+			r->group->size == wire->size)
+			return r;
+	}
+	return NULL;
+}
+
+static bool is_ctx_valid(uint64_t ctx)
+{
+	uint64_t flags = ctx % WEFT_CTX_OFFSET_END;
+
+	return flags == WEFT_WIRE_NO_COMM ||
+	       (flags <= WEFT_WIRE_HAS_VCIS && ctx >= WEFT_CTX_OFFSET_END);
 }
 
 static void on_create(struct weft_vci *vci, struct weft_peer *peer,
@@ -67,6 +146,7 @@ static void on_create(struct weft_vci *vci, struct weft_peer *peer,
 {
 	struct weft_wire_create wire;
 	struct arrival *arrival;
+	struct refused *r;
 
 	(void)head;
 	if (!weft_wire_get_create(&wire, payload, len) ||
@@ -74,10 +154,15 @@ static void on_create(struct weft_vci *vci, struct weft_peer *peer,
 		weft_dispatch_drop(vci, "creation message of a wrong length");
 		return;
 	}
-	if (wire.ctx < WEFT_CTX_OFFSET_END ||
-		wire.ctx % WEFT_CTX_OFFSET_END > WEFT_WIRE_HAS_VCIS) {
+	if (!is_ctx_valid(wire.ctx)) {
 		weft_dispatch_drop(
 			vci, "creation message with an invalid context id");
+		return;
+	}
+	weft_blocked_count_in(peer->proc);
+	r = find_refused(&wire);
+	if (r) {
+		end_refused(vci, r, wire.ctx);
 		return;
 	}
 	arrival = malloc(sizeof(*arrival) + wire.len + 1);
@@ -90,7 +175,6 @@ static void on_create(struct weft_vci *vci, struct weft_peer *peer,
 	memcpy(arrival->tag, (const char *)payload + sizeof(wire), wire.len);
 	arrival->tag[wire.len] = 0;
 	weft_list_push_back(&arrivals, &arrival->link);
-	weft_blocked_count_in(peer->proc);
 }
 
 void weft_create_open(struct weft_vci *vci)
@@ -133,6 +217,13 @@ void weft_create_drop(void)
 
 	while ((link = weft_list_pop_front(&arrivals)) != NULL)
 		free(weft_container_of(link, struct arrival, link));
+	while ((link = weft_list_pop_front(&refusals)) != NULL) {
+		struct refused *r =
+			weft_container_of(link, struct refused, link);
+
+		weft_group_put(r->group);
+		free(r);
+	}
 }
 
 /* Returns the error of a creation with a failed member. Other members may not
@@ -217,7 +308,8 @@ struct creation {
 		blocked_create; /* group, tag, and the parent in the tree */
 	struct weft_group *group;
 	const char *tag;
-	bool has_vcis; /* a round exchanges the members' VCIs */
+	bool has_vcis;	  /* a round exchanges the members' VCIs */
+	bool has_arrived; /* the message of the parent */
 	struct weft_wire_create wire;
 };
 
@@ -270,21 +362,6 @@ static struct arrival *find_arrival(const struct creation *c)
 			return a;
 	}
 	return NULL;
-}
-
-/* Removes the oldest message for this creation and reads it; false if there is
- * none. */
-static bool pop_arrival(struct creation *c)
-{
-	struct arrival *a = find_arrival(c);
-
-	if (!a)
-		return false;
-	c->wire.ctx = a->wire.ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
-	c->has_vcis = a->wire.ctx & WEFT_WIRE_HAS_VCIS;
-	weft_list_remove(&a->link);
-	free(a);
-	return true;
 }
 
 static const struct creation *creation_of(const struct weft_blocked *blocked)
@@ -358,15 +435,142 @@ static void connect_parent(struct weft_vci *vci, const struct creation *c)
 		weft_peer_resolve(parent);
 }
 
-static int refuse_group(const struct creation *c)
+/* Sends the context id, or a refusal, to the children in the tree. A child that
+ * cannot be notified would wait for ever, so it counts as failed. */
+static void send_children(struct weft_vci *vci, const struct creation *c)
 {
-	int32_t rank = weft_failed_first(c->group);
+	uint32_t rank = (uint32_t)c->group->my_rank;
+	struct {
+		struct weft_wire_create wire;
+		char tag[TAG_MAX];
+	} msg;
 
+	msg.wire = c->wire;
+	msg.wire.ctx |= c->has_vcis ? WEFT_WIRE_HAS_VCIS : 0;
+	memcpy(msg.tag, c->tag, c->wire.len);
+	for (uint64_t bit = 1; rank + bit < c->group->size; bit <<= 1) {
+		struct weft_peer *peer;
+		uint64_t proc;
+
+		if (rank & bit)
+			break;
+		proc = weft_group_proc(c->group, (uint32_t)(rank + bit));
+		weft_blocked_count_out(proc);
+		if (!weft_p2p_control_locked(vci, proc, WEFT_WIRE_CREATE, &msg,
+			    sizeof(msg.wire) + c->wire.len))
+			continue;
+		peer = weft_peer_of(vci, proc);
+		if (peer)
+			weft_peer_fail(peer, WEFT_ERR_NOMEM);
+	}
+}
+
+/* Records the refused creation until the message of the parent arrives. Without
+ * memory, the parent counts as failed. */
+static void keep_refused(struct weft_vci *vci, const struct creation *c)
+{
+	struct refused *r = malloc(sizeof(*r));
+	struct weft_peer *parent;
+
+	if (r) {
+		*r = (struct refused){
+			.key = { c->wire.key[0], c->wire.key[1] },
+			.failed = c->wire.failed,
+			.group = weft_group_get(c->group),
+		};
+		weft_list_push_back(&refusals, &r->link);
+		return;
+	}
+	parent = weft_peer_of(vci, c->blocked_create.parent);
+	if (parent)
+		weft_peer_fail(parent, WEFT_ERR_NOMEM);
+}
+
+/* Refuses the creation. Notifies the children, and the members that have the
+ * communicator. */
+static void create_refuse(
+	struct weft_vci *vci, struct creation *c, uint64_t failed)
+{
+	uint64_t ctx = c->wire.ctx;
+
+	c->has_vcis = false;
+	c->wire.ctx |= WEFT_WIRE_NO_COMM;
+	c->wire.failed = failed;
+	send_children(vci, c);
+	if (ctx)
+		leave_ctx(vci, ctx, c->group, failed);
+	else if (c->group->my_rank && !c->has_arrived)
+		keep_refused(vci, c);
+}
+
+/* Refuses the creation because of a failed member. Returns the error. */
+static int refuse_failed_member(
+	struct weft_vci *vci, struct creation *c, uint64_t proc)
+{
+	create_refuse(vci, c, proc + 1);
 	return weft_err_set(WEFT_ERR_PEER,
 		"rank %d of communicator \"%s\" failed before the communicator "
 		"was created: process %u has died or cannot be reached",
-		(int)rank, c->tag,
-		(uint32_t)weft_group_proc(c->group, (uint32_t)rank));
+		(int)weft_group_rank_of(c->group, proc), c->tag,
+		(uint32_t)proc);
+}
+
+/* Refuses the creation because the parent has refused it. Returns the error. */
+static int refuse_as_parent(struct weft_vci *vci, struct creation *c)
+{
+	uint64_t proc = c->wire.failed - 1;
+
+	if (!c->wire.failed || weft_group_rank_of(c->group, proc) < 0) {
+		create_refuse(vci, c, 0);
+		return weft_err_set(WEFT_ERR_OTHER,
+			"communicator \"%s\" cannot be created: a member has "
+			"no "
+			"memory",
+			c->tag);
+	}
+	if (proc != weft_proc.proc) {
+		weft_failed_add(proc);
+		return refuse_failed_member(vci, c, proc);
+	}
+	create_refuse(vci, c, proc + 1);
+	return weft_err_set(WEFT_ERR_PEER,
+		"communicator \"%s\" cannot be created: another member treats "
+		"this process as failed",
+		c->tag);
+}
+
+static int refuse_group(struct weft_vci *vci, struct creation *c)
+{
+	int32_t rank = weft_failed_first(c->group);
+
+	return refuse_failed_member(
+		vci, c, weft_group_proc(c->group, (uint32_t)rank));
+}
+
+/* Receives the context id from the parent. WEFT_AGAIN: it has not arrived. An
+ * error: the creation is refused. If the members exchange their VCIs, that
+ * round fails at all members. */
+static int recv_ctx(struct weft_vci *vci, struct creation *c)
+{
+	struct arrival *a = find_arrival(c);
+	bool is_refused = false;
+
+	if (a) {
+		is_refused = a->wire.ctx & WEFT_WIRE_NO_COMM;
+		c->has_arrived = true;
+		c->has_vcis = a->wire.ctx & WEFT_WIRE_HAS_VCIS;
+		c->wire.ctx = without_flags(a->wire.ctx);
+		c->wire.failed = a->wire.failed;
+		weft_list_remove(&a->link);
+		free(a);
+	}
+	if (is_refused)
+		return refuse_as_parent(vci, c);
+	if (weft_failed_in(c->group) && !c->has_vcis)
+		return refuse_group(vci, c);
+	if (!a && is_parent_unreachable(vci, c))
+		return refuse_failed_member(vci, c, c->blocked_create.parent);
+	return a ? 0 : WEFT_AGAIN;
 }
 
 /* Waits for the context id from the parent. */
@@ -378,48 +582,42 @@ static int wait_arrival(struct weft_vci *vci, struct creation *c)
 		.is_waiting = create_is_waiting,
 		.explain = create_explain,
 	};
-	int err = 0;
+	int err;
 
 	connect_parent(vci, c);
 	weft_blocked_begin(&blocked);
-	while (!err && !pop_arrival(c)) {
-		if (weft_failed_in(c->group))
-			err = refuse_group(c);
-		else if (is_parent_unreachable(vci, c))
-			err = weft_err_set(WEFT_ERR_PEER,
-				"communicator \"%s\" cannot be created: the "
-				"fabric does not reach process %u",
-				c->tag, (uint32_t)c->blocked_create.parent);
-		else if (weft_blocked_round(&blocked))
+	while ((err = recv_ctx(vci, c)) == WEFT_AGAIN)
+		if (weft_blocked_round(&blocked)) {
 			err = weft_blocked_raise(&blocked);
-	}
+			break;
+		}
 	weft_blocked_end(&blocked);
 	return err;
 }
 
-/* Sends the context id to the children in the tree. */
-static int send_ctx(struct weft_vci *vci, const struct creation *c)
+/* At rank 0: chooses the context id. */
+static int choose_ctx(struct weft_vci *vci, struct creation *c, bool has_vcis)
 {
-	uint32_t rank = (uint32_t)c->group->my_rank;
-	uint64_t proc;
-	struct weft_wire_create wire = c->wire;
-	char *msg = malloc(sizeof(c->wire) + c->wire.len);
-	int err = msg ? 0 : WEFT_ERR_NOMEM;
+	if (weft_failed_in(c->group))
+		return refuse_group(vci, c);
+	c->has_vcis = has_vcis;
+	c->wire.ctx = weft_proc_new_ctx(has_vcis ? 2 : 1);
+	return 0;
+}
 
-	if (msg) {
-		wire.ctx |= c->has_vcis ? WEFT_WIRE_HAS_VCIS : 0;
-		memcpy(msg, &wire, sizeof(wire));
-		memcpy(msg + sizeof(c->wire), c->tag, c->wire.len);
-	}
-	for (uint64_t bit = 1; !err && rank + bit < c->group->size; bit <<= 1) {
-		if (rank & bit)
-			break;
-		proc = weft_group_proc(c->group, (uint32_t)(rank + bit));
-		weft_blocked_count_out(proc);
-		err = weft_p2p_control_locked(vci, proc, WEFT_WIRE_CREATE, msg,
-			sizeof(c->wire) + c->wire.len);
-	}
-	free(msg);
+/* Starts the exchange of the members' VCIs. A member that knows of a failed
+ * member, or has no memory, takes part with this error. */
+static int start_exchange(struct weft_session *session,
+	const struct creation *c, struct weft_ep_exchange **exchange_out)
+{
+	uint64_t ctx = c->wire.ctx + WEFT_CTX_OFFSET_END;
+	int err = weft_failed_in(c->group) ? WEFT_ERR_PEER : 0;
+
+	if (!err)
+		err = weft_ep_exchange_start(
+			session, c->group, ctx, c->tag, exchange_out);
+	if (err)
+		err = weft_ep_exchange_refuse(c->group, ctx, err);
 	return err;
 }
 
@@ -433,8 +631,7 @@ static int exchange_vcis(struct weft_session *session, const struct creation *c,
 		.what = "MPI_Comm_create_from_group",
 		.join = { .need = WEFT_WIRE_NEED_ENDPOINTS, .is_all = true },
 	};
-	int err = weft_ep_exchange_start(session, c->group,
-		c->wire.ctx + WEFT_CTX_OFFSET_END, c->tag, &m);
+	int err = start_exchange(session, c, &m);
 
 	if (err)
 		return err;
@@ -480,14 +677,13 @@ int weft_create_in_session(struct weft_session *session,
 	creation_init(&c, group, tag);
 	weft_vci_lock(vci);
 	weft_disconnect_progress(vci);
-	if (group->my_rank == 0) {
-		c.has_vcis = session->vci != vci && group->size > 1;
-		c.wire.ctx = weft_proc_new_ctx(c.has_vcis ? 2 : 1);
-	} else {
+	if (group->my_rank == 0)
+		err = choose_ctx(
+			vci, &c, session->vci != vci && group->size > 1);
+	else
 		err = wait_arrival(vci, &c);
-	}
 	if (!err)
-		err = send_ctx(vci, &c);
+		send_children(vci, &c);
 	if (!err && c.has_vcis)
 		err = exchange_vcis(session, &c, &comm_vci, &vcis);
 	else if (!err && session->vci != vci && group->size == 1)
@@ -582,22 +778,17 @@ static void started_end(struct started *s, struct weft_comm *comm, int err)
  * the id has not arrived yet. */
 static int started_ctx(struct started *s)
 {
-	int err = 0;
+	struct weft_vci *vci = &weft_proc.vci;
+	int err = s->c.group->my_rank ? recv_ctx(vci, &s->c)
+				      : choose_ctx(vci, &s->c, false);
 
-	if (s->c.group->my_rank == 0) {
-		s->c.wire.ctx = weft_proc_new_ctx(1);
-	} else if (!pop_arrival(&s->c)) {
-		if (!weft_failed_in(s->c.group))
-			return WEFT_AGAIN;
-		return refuse_group(&s->c);
-	}
-	err = send_ctx(&weft_proc.vci, &s->c);
+	if (err)
+		return err;
+	send_children(vci, &s->c);
 	/* this member offers no VCI, but the other members wait for its record
 	 */
-	if (!err && s->c.has_vcis)
-		err = weft_ep_exchange_start(NULL, s->c.group,
-			s->c.wire.ctx + WEFT_CTX_OFFSET_END, s->tag,
-			&s->exchange);
+	if (s->c.has_vcis)
+		err = start_exchange(NULL, &s->c, &s->exchange);
 	return err;
 }
 

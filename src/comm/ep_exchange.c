@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "core/failed.h"
 #include "transport/foreign.h"
 #include "transport/proc.h"
 #include "p2p/p2p.h"
@@ -65,6 +66,28 @@ int weft_ep_exchange_start(struct weft_session *session,
 	}
 	*exchange_out = m;
 	return 0;
+}
+
+int weft_ep_exchange_refuse(struct weft_group *group, uint64_t ctx, int err)
+{
+	int32_t rank = weft_failed_first(group);
+	struct weft_agree agree = { .len = sizeof(struct weft_vci_card) };
+
+	if (weft_comm_create(&weft_proc.vci, ctx, group, NULL, &agree.comm))
+		return err;
+	if (err == WEFT_ERR_PEER && rank >= 0) {
+		weft_comm_record_failed(
+			agree.comm, weft_group_proc(group, (uint32_t)rank));
+		err = weft_comm_failed(agree.comm);
+	}
+	weft_agree_fail(&agree, err);
+	if (err !=
+		WEFT_ERR_PEER) /* so that the members' messages are refused */
+		weft_revoke_arrive_locked(agree.comm);
+	weft_comm_close(agree.comm);
+	weft_p2p_purge_locked(agree.comm);
+	weft_comm_put(agree.comm);
+	return err;
 }
 
 struct weft_comm *weft_ep_exchange_comm(struct weft_ep_exchange *exchange)

@@ -32,6 +32,10 @@ int weft_ep_exchange_start(struct weft_session *session,
 	struct weft_group *group, uint64_t ctx, const char *tag,
 	struct weft_ep_exchange **exchange_out);
 
+/* Takes part in the round with an error, so that it fails at all members. For
+ * WEFT_ERR_PEER, the members learn of the failed member. Returns the error. */
+int weft_ep_exchange_refuse(struct weft_group *group, uint64_t ctx, int err);
+
 /* The communicator of the round, for reports. */
 struct weft_comm *weft_ep_exchange_comm(struct weft_ep_exchange *exchange);
 

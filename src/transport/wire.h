@@ -20,7 +20,7 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 15 };
+enum { WEFT_WIRE_VERSION = 16 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
@@ -216,20 +216,24 @@ struct weft_wire_departed {
 };
 static_assert(sizeof(struct weft_wire_departed) == 8, "wire layout");
 
-/* In the offset bits of a context id: a round with the next id follows; see
- * comm/ep_exchange.c. */
+/* In the offset bits of a context id; see comm/create.c. */
 enum {
-	WEFT_WIRE_HAS_VCIS = 1,
+	WEFT_WIRE_HAS_VCIS = 1, /* a round with the next id follows; see
+				   comm/ep_exchange.c */
+	WEFT_WIRE_NO_COMM = 2,	/* the sender refuses the creation; the id is 0
+				   if the sender does not know it */
 };
 
 /* Names a communicator to create from a group; see comm/create.c. */
 struct weft_wire_create {
 	uint64_t key[2]; /* hash of the member list and the string tag */
-	uint64_t ctx;	 /* + WEFT_WIRE_HAS_VCIS */
+	uint64_t ctx;	 /* + WEFT_WIRE_HAS_VCIS or WEFT_WIRE_NO_COMM */
+	uint64_t failed; /* NO_COMM: process number + 1 of a failed member; 0:
+			    the sender has no memory */
 	uint32_t size;	 /* members */
 	uint32_t len;	 /* of the string tag that follows */
 };
-static_assert(sizeof(struct weft_wire_create) == 32, "wire layout");
+static_assert(sizeof(struct weft_wire_create) == 40, "wire layout");
 
 /* A call that waits for long queries the processes that it waits for; see
  * src/watchdog. The need of a query is the action of the receiver that would

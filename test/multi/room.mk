@@ -40,6 +40,7 @@ multi_programs += test/multi/err_results
 multi_programs += test/multi/err_walk
 multi_programs += test/multi/ft_failed
 multi_programs += test/multi/ft_link
+multi_programs += test/multi/ft_refuse
 multi_programs += test/multi/ft_revoke
 multi_programs += test/multi/ft_spawn
 multi_programs += test/multi/ft_silent
