@@ -237,6 +237,45 @@ static int refuse_failed(struct weft_comm *comm)
 	return weft_comm_failed(comm);
 }
 
+/* Creates the communicator and, of an intercommunicator, the local one. */
+static int init_data(const struct weft_comm_init *b, struct weft_vci *vci,
+	struct weft_comm **comm_out)
+{
+	struct weft_comm *comm;
+	int err = weft_comm_create(vci, b->ctx, b->group, b->remote, &comm);
+
+	if (err)
+		return err;
+	snprintf(comm->tag, sizeof(comm->tag), "%s", b->tag ? b->tag : "");
+	err = record_vcis(comm, b->vcis, b->parent);
+	if (!err && b->remote)
+		err = weft_comm_create(
+			vci, b->local_ctx, b->group, NULL, &comm->local);
+	if (!err && b->remote)
+		err = record_vcis(comm->local, b->local_vcis, b->parent);
+	if (err) {
+		weft_p2p_purge_locked(comm);
+		weft_comm_put(comm);
+		return err;
+	}
+	*comm_out = comm;
+	return 0;
+}
+
+/* Called when the creation fails at this process. Other members may have the
+ * communicator, and would wait for this process. Unless they learn of a failed
+ * member, they learn that the communicator is revoked. */
+static void init_undo(struct weft_comm *comm, int err)
+{
+	if (err != WEFT_ERR_PEER)
+		weft_revoke_arrive_locked(comm);
+	weft_info_destroy(comm->info);
+	comm->info = NULL;
+	weft_comm_close(comm);
+	weft_p2p_purge_locked(comm);
+	weft_comm_put(comm);
+}
+
 int weft_comm_init(const struct weft_comm_init *b, struct weft_comm **comm_out)
 {
 	struct weft_vci *vci = b->vci ? b->vci : &weft_proc.vci;
@@ -247,17 +286,13 @@ int weft_comm_init(const struct weft_comm_init *b, struct weft_comm **comm_out)
 		return weft_err_set(WEFT_ERR_SESSION,
 			"the session was finalized while the "
 			"communicator was created");
-	err = weft_comm_create(vci, b->ctx, b->group, b->remote, &comm);
-	if (err)
+	err = init_data(b, vci, &comm);
+	if (err) {
+		if (!init_data(b, vci, &comm)) /* only to revoke it */
+			init_undo(comm, err);
 		return err;
-	snprintf(comm->tag, sizeof(comm->tag), "%s", b->tag ? b->tag : "");
-	err = record_vcis(comm, b->vcis, b->parent);
-	if (!err && b->remote)
-		err = weft_comm_create(
-			vci, b->local_ctx, b->group, NULL, &comm->local);
-	if (!err && b->remote)
-		err = record_vcis(comm->local, b->local_vcis, b->parent);
-	if (!err && comm->failed && !b->is_fixed)
+	}
+	if (comm->failed && !b->is_fixed)
 		err = refuse_failed(comm);
 	if (!err && b->info)
 		err = weft_hint_comm(b->info, &comm->info);
@@ -265,9 +300,7 @@ int weft_comm_init(const struct weft_comm_init *b, struct weft_comm **comm_out)
 		err = weft_session_add_child(
 			b->session, &comm->child, &weft_disconnect_ops);
 	if (err) {
-		weft_info_destroy(comm->info);
-		weft_p2p_purge_locked(comm);
-		weft_comm_put(comm);
+		init_undo(comm, err);
 		return err;
 	}
 	if (!comm->group->session && !b->session->is_world) {

@@ -89,6 +89,46 @@ static void duplicate_later(int scarce)
 		OK(MPI_Comm_free(&comm));
 }
 
+/* Refuses one allocation. If the creation needs it, only this rank fails, and a
+ * barrier of the other members ends. */
+static int create_from_group(MPI_Session session, int scarce)
+{
+	MPI_Group group = MPI_GROUP_NULL;
+	MPI_Comm comm = MPI_COMM_NULL;
+	int rc, n;
+
+	OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &group));
+	is_refused = mtest.rank == scarce;
+	rc = MPI_Comm_create_from_group(
+		group, "scarce", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+	CHECK(!is_refused, "the library allocated memory");
+	CHECK(rc == MPI_SUCCESS || mtest.rank == scarce, "rank %d: %s",
+		mtest.rank, mtest_error(rc));
+	n = count_errors(rc);
+	if (comm != MPI_COMM_NULL) {
+		rc = MPI_Barrier(comm);
+		CHECK(mtest_class(rc) == (n ? MPIX_ERR_REVOKED : MPI_SUCCESS),
+			"%d members have failed, and the barrier: %s", n,
+			mtest_error(rc));
+		OK(MPI_Comm_free(&comm));
+	}
+	OK(MPI_Group_free(&group));
+	return n;
+}
+
+/* The first allocation may be one that a creation can do without. */
+static void create_scarce(int scarce)
+{
+	MPI_Session session = MPI_SESSION_NULL;
+	int n_failed = 0;
+
+	OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+	for (int i = 0; i < 3; i++)
+		n_failed += create_from_group(session, scarce);
+	CHECK(n_failed, "a creation needs memory at rank %d", scarce);
+	OK(MPI_Session_finalize(&session));
+}
+
 int main(int argc, char **argv)
 {
 	MPI_Comm comm;
@@ -102,6 +142,8 @@ int main(int argc, char **argv)
 	duplicate(1);
 	for (int i = 0; i < mtest.size; i++)
 		duplicate_later(i);
+	for (int i = 0; i < mtest.size; i++)
+		create_scarce(i);
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
 	OK(MPI_Barrier(comm));
 	OK(MPI_Comm_free(&comm));
