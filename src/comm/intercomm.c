@@ -848,6 +848,18 @@ static int inter_refuse(
 	return how->err;
 }
 
+/* Waits until all members of a side have its communicator. Otherwise a member
+ * that refused it would miss in the intercommunicator. */
+static int confirm_side(struct weft_comm *local)
+{
+	char none = 0;
+	void *all = NULL;
+	int err = weft_create_gather(local, &none, sizeof(none), &all);
+
+	free(all);
+	return err;
+}
+
 int weft_create_inter_from_groups(
 	const struct weft_create_inter_groups *how, struct weft_comm **comm_out)
 {
@@ -863,6 +875,8 @@ int weft_create_inter_from_groups(
 	err = weft_create_from_group(
 		how->local, tag, NULL, how->errh, &inter.local);
 	free(tag);
+	if (inter.local)
+		err = confirm_side(inter.local);
 	inter.err = first_error(how->err, err);
 	if (is_leader && how->remote) {
 		pair_err = make_intercomm(how, &inter.intercomm);
