@@ -15,10 +15,10 @@
 #include <stdlib.h>
 
 /* The bit of an agreement's flag that identifies the operation, above the
- * program's flag. An intercommunicator supports only MPIX_Comm_agree, and needs
- * no such bit. The lower half of its flag contains the program's flags of the
- * first side (weft_comm_is_first), and the upper half the flags of the other
- * side. */
+ * program's flag. The flag of an intercommunicator has no such bit, so members
+ * that call different procedures get no error. Its lower half contains the
+ * program's flags of the first side (weft_comm_is_first), and the upper half
+ * the flags of the other side. */
 enum repair_kind {
 	REPAIR_AGREE = 32,
 	REPAIR_SHRINK,
@@ -92,39 +92,53 @@ static void on_agreed(struct weft_era_call *call)
 
 /* ---- shrink ---- */
 
-static int living_group(const struct repair *r, struct weft_group **group_out)
+/* Creates the group of the living members of a group. first is the rank of its
+ * first member in the agreement. */
+static int living_group(const struct repair *r, const struct weft_group *group,
+	uint32_t first, struct weft_group **group_out)
 {
-	const struct weft_comm *comm = r->call.comm;
-	int *ranks = malloc((size_t)comm->size * sizeof(*ranks));
+	int *ranks = malloc((group->size + 1) * sizeof(*ranks));
 	uint32_t n = 0;
 	int err;
 
 	if (!ranks)
 		return WEFT_ERR_NOMEM;
-	for (int32_t i = 0; i < comm->size; i++)
-		if (weft_era_set_has(r->call.value.failed, (uint32_t)i))
+	for (uint32_t i = 0; i < group->size; i++)
+		if (weft_era_set_has(r->call.value.failed, first + i))
 			ranks[n++] = (int)i;
-	err = weft_group_excl(comm->group, ranks, n, group_out);
+	err = weft_group_excl(group, ranks, n, group_out);
 	free(ranks);
 	return err;
 }
 
+/* *comm_out is NULL if no member of a side of an intercommunicator lives. */
 static int create_shrunk(const struct repair *r, struct weft_comm **comm_out)
 {
 	struct weft_comm *old = r->call.comm;
+	uint32_t size = (uint32_t)old->size;
+	uint32_t remote_size = (uint32_t)old->remote_size;
+	bool is_first = weft_comm_is_first(old);
 	struct weft_comm_init b = {
 		.session = old->child.session,
 		.vci = old->vci,
 		.parent = old,
 		.ctx = r->call.value.word,
+		.local_ctx = r->call.value.word +
+			     (is_first ? 1U : 2U) * WEFT_CTX_OFFSET_END,
 		.is_fixed = true,
 		.errh = old->errh,
 	};
-	int err = living_group(r, &b.group);
+	int err = living_group(
+		r, old->group, is_first ? 0 : remote_size, &b.group);
 
-	if (!err)
+	*comm_out = NULL;
+	if (!err && old->is_inter)
+		err = living_group(
+			r, old->remote, is_first ? size : 0, &b.remote);
+	if (!err && (!b.remote || b.remote->size))
 		err = weft_comm_init(&b, comm_out);
 	weft_group_put(b.group);
+	weft_group_put(b.remote);
 	return err;
 }
 
@@ -150,11 +164,6 @@ static int repair_start(struct weft_comm *comm, const struct repair *how,
 	struct repair *r;
 	int err;
 
-	if (how->kind == REPAIR_SHRINK && comm->is_inter)
-		return weft_err_set(WEFT_ERR_COMM,
-			"communicator \"%s\" is an intercommunicator, and "
-			"MPIX_Comm_shrink needs an intracommunicator",
-			weft_comm_label(comm));
 	r = malloc(sizeof(*r));
 	if (!r)
 		return WEFT_ERR_NOMEM;

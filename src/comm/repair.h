@@ -28,8 +28,9 @@ int weft_repair_agree_start(struct weft_comm *comm, uint32_t flag,
 
 /* Creates a communicator of the living members, in the order of their ranks,
  * with comm's error handler. The communicator may include a member that dies
- * during the call. WEFT_ERR_COMM: comm is an intercommunicator. The second
- * function does not block. */
+ * during the call. Of an intercommunicator, the result is an intercommunicator,
+ * or NULL at all members if no member of one group lives. The second function
+ * does not block. */
 int weft_repair_shrink(struct weft_comm *comm, struct weft_comm **comm_out);
 int weft_repair_shrink_start(
 	struct weft_comm *comm, weft_create_done_fn *made, void *arg);

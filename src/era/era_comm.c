@@ -240,11 +240,13 @@ static void era_send(void *arg, uint32_t to, const struct weft_era_msg *msg)
 		free(out);
 }
 
-/* Returns a new context id, for a communicator that the members may create. */
+/* Returns a new context id, for a communicator that the members may create. On
+ * an intercommunicator, the next two ids are for the local communicators. */
 static uint64_t era_word(void *arg)
 {
-	(void)arg;
-	return weft_proc_new_ctx(1);
+	const struct era_state *s = arg;
+
+	return weft_proc_new_ctx(s->comm->is_inter ? 3 : 1);
 }
 
 static const struct weft_era_ops era_ops = { era_send, era_word };

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ft_inter: agreement of the two groups of an intercommunicator
+ * ft_inter: agreement of the two groups of an intercommunicator, and shrink
  *
  * The result is the AND of the remote group's flags. All members have the same
- * error class. The even ranks are one group and the odd ranks the other.
+ * error class. The even ranks are one group and the odd ranks the other. A
+ * shrunk intercommunicator has the living members of both groups, in their old
+ * order. If a group has none, all members get MPI_COMM_NULL.
  *
  * kill= the ranks that are killed before the third agreement, as bits. With
  * WEFT_ERA_DIE, the library kills processes at a message of the protocol.
@@ -73,15 +75,78 @@ static void several(void)
 			(unsigned)flags[i]);
 }
 
-static void shrink_is_refused(void)
+/* Checks a group of the shrunk communicator: it has the living ranks of one
+ * parity, and no other. A member may die in the call. Returns their number. */
+static int check_half(MPI_Group group, int odd, int killed)
+{
+	MPI_Group world;
+	int n = 0, previous = -1;
+
+	OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+	OK(MPI_Group_size(group, &n));
+	for (int i = 0; i < n; i++) {
+		int rank = MPI_UNDEFINED;
+
+		OK(MPI_Group_translate_ranks(group, 1, &i, world, &rank));
+		CHECK(rank > previous && rank % 2 == odd &&
+				!(killed >> rank & 1),
+			"member %d has rank %d, after rank %d", i, rank,
+			previous);
+		previous = rank;
+	}
+	OK(MPI_Group_free(&group));
+	OK(MPI_Group_free(&world));
+	return n;
+}
+
+/* The number of living ranks of one parity. */
+static int count_half(int odd, int killed)
+{
+	int n = 0;
+
+	for (int i = odd; i < mtest.size; i += 2)
+		n += !(killed >> i & 1);
+	return n;
+}
+
+static void check_shrunk(MPI_Comm made, int killed)
+{
+	MPI_Group group;
+	int is_inter = 0, n, n_remote, one = 1, sum = -1, rc;
+	int may_die = getenv("WEFT_ERA_DIE") != NULL;
+
+	OK(MPI_Comm_test_inter(made, &is_inter));
+	CHECK(is_inter, "the result is an intercommunicator");
+	OK(MPI_Comm_group(made, &group));
+	n = check_half(group, is_odd, killed);
+	OK(MPI_Comm_remote_group(made, &group));
+	n_remote = check_half(group, !is_odd, killed);
+	CHECK(may_die || (n == count_half(is_odd, killed) &&
+				 n_remote == count_half(!is_odd, killed)),
+		"the groups have %d and %d members", n, n_remote);
+	rc = MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, made);
+	CHECK(may_die || !rc, "allreduce: %s", mtest_error(rc));
+	CHECK(rc || sum == n_remote, "the sum is %d, not %d", sum, n_remote);
+	OK(MPI_Comm_free(&made));
+}
+
+static void shrink(int killed, int is_nonblocking)
 {
 	MPI_Request request = NULL; /* no handle */
-	MPI_Comm made;
+	MPI_Comm made = NULL;
 
-	FAILS(MPIX_Comm_shrink(inter, &made), MPI_ERR_COMM);
-	CHECK(made == MPI_COMM_NULL, "no communicator is created");
-	FAILS(MPIX_Comm_ishrink(inter, &made, &request), MPI_ERR_COMM);
-	CHECK(request == MPI_REQUEST_NULL, "no request is created");
+	if (is_nonblocking) {
+		OK(MPIX_Comm_ishrink(inter, &made, &request));
+		OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+	} else {
+		OK(MPIX_Comm_shrink(inter, &made));
+	}
+	if (made != MPI_COMM_NULL)
+		check_shrunk(made, killed);
+	else
+		CHECK(!count_half(0, killed) || !count_half(1, killed) ||
+				getenv("WEFT_ERA_DIE"),
+			"both groups have living members");
 }
 
 /* ---- with failures ---- */
@@ -172,6 +237,8 @@ static void with_failures(int killed)
 	}
 	CHECK(!class, "acknowledged failures are not reported");
 	check_failed();
+	shrink(killed, 0);
+	shrink(killed, 1);
 }
 
 int main(int argc, char **argv)
@@ -185,7 +252,8 @@ int main(int argc, char **argv)
 	if (!getenv("WEFT_ERA_DIE")) {
 		agree_once();
 		several();
-		shrink_is_refused();
+		shrink(0, 0);
+		shrink(0, 1);
 		/* a member dies only after all have passed the above */
 		(void)MPIX_Comm_agree(MPI_COMM_WORLD, &flag);
 	}
