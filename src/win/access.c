@@ -72,7 +72,8 @@ static int check_passive(const struct weft_win *win)
 				 win->name);
 }
 
-/* The address of an access to attached memory of this process. */
+/* Sets *base_out to the address of the first item of an access to attached
+ * memory of this process. */
 static int my_place(struct weft_win *win, const struct weft_win_access *access,
 	char **base_out)
 {
@@ -323,7 +324,8 @@ static void update_plainly(const struct weft_win_target *target,
 		weft_win_update(&u, place, there, target->stripes);
 }
 
-/* The target of an update and its place, or an error. */
+/* Returns the target of an update, and sets *place_out and *there_out. Sets
+ * *err on failure. */
 static inline struct weft_win_target *access_locate(struct weft_win *win,
 	const struct weft_win_access *access, char **place_out,
 	uint64_t *there_out, int *err)
@@ -332,7 +334,8 @@ static inline struct weft_win_target *access_locate(struct weft_win *win,
 
 	*err = 0;
 	if (weft_likely(target)) {
-		/* from the first byte of data to the start of the item */
+		/* fast_place() returns the first byte of data, but an update
+		 * needs the start of the item */
 		*place_out -= access->type->true_lb;
 		*there_out =
 			target->there + (uint64_t)(*place_out - target->base);

@@ -77,8 +77,8 @@ static void unlist_opened(struct weft_win *win, struct weft_win_target *target)
 	weft_spin_release(&win->spin);
 }
 
-/* The open target after `target`, or the first one if that is NULL; NULL at the
- * end. Other threads may open targets meanwhile. */
+/* Returns the open target after `target`, or the first one if `target` is NULL.
+ * NULL: there are no more. Other threads may open targets meanwhile. */
 static struct weft_win_target *opened_next(
 	struct weft_win *win, struct weft_win_target *target)
 {
@@ -184,8 +184,8 @@ static void flush_progress(struct weft_win *win)
 	if (weft_likely(n % FLUSHES_PER_ROUND && !win->has_remote))
 		return;
 	weft_vci_lock(vci);
-	/* may sleep, because the process that changes the word may need this
-	 * core */
+	/* weft_progress_try() may sleep, so that a process that changes the
+	 * word can use this core */
 	if (n % FLUSHES_PER_ROUND == 0)
 		weft_progress_try(vci);
 	else

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* map_cache: mappings of other processes' files
  *
- * A file that exists as long as its process is mapped once for all windows. Up
- * to UNUSED_MAX mappings that no window uses are kept. */
+ * If a process keeps a file open until it exits, this process maps the file
+ * once for all windows. Up to UNUSED_MAX mappings that no window uses are kept.
+ */
 #include "win/node_memory.h"
 
 #include "base/err.h"
@@ -14,10 +15,10 @@
 
 enum { UNUSED_MAX = 256, FD_BITS = 20 };
 
-/* lock guards all. */
+/* `lock` guards all fields and the mappings in `maps`. */
 static struct {
 	pthread_mutex_t lock;
-	struct weft_map maps; /* by process and fd */
+	struct weft_map maps; /* key: process and fd */
 	uint32_t n_unused;
 } mapped = { .lock = PTHREAD_MUTEX_INITIALIZER };
 

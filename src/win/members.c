@@ -129,7 +129,8 @@ int weft_win_target_range(const struct weft_win_target *target,
 {
 	int64_t at, first, len, start;
 
-	/* pairs with the release in win_rma.c */
+	/* pairs with the release store in win_rma.c, which publishes size and
+	 * disp_unit */
 	if (!__atomic_load_n(&target->is_known, __ATOMIC_ACQUIRE)) {
 		/* the target checks the range */
 		*at_out = 0;
@@ -152,7 +153,7 @@ int weft_win_target_range(const struct weft_win_target *target,
 /* --- memory of this process ---------------------------------------- */
 
 struct attached {
-	struct weft_interval range; /* at least a byte */
+	struct weft_interval range; /* one byte if size is 0 */
 	size_t size;
 };
 

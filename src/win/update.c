@@ -158,8 +158,8 @@ static void update_plain(
 		weft_redop_apply(u->op, u->in + at, place, place, n, u->basic);
 }
 
-/* The number of elements, from `first` on, that begin in the page of `first`.
- */
+/* Returns the number of elements, from element `first` on, that begin in the
+ * page in which element `first` begins. */
 static int64_t n_in_page(
 	const struct weft_win_update *u, uint64_t there, int64_t first)
 {
@@ -222,7 +222,8 @@ void weft_win_update_series(const struct weft_win_update *update, char *place,
 	int64_t len = u.n * u.basic->extent;
 
 	for (int64_t i = 0; i < n_runs; i++) {
-		/* the stride of a single run is not defined */
+		/* not place += stride, because the stride of a single run may
+		 * have any value */
 		update_run(&u, place + i * stride,
 			there + (uint64_t)(i * stride), hold);
 		u.in = u.in ? u.in + len : NULL;

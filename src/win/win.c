@@ -23,7 +23,8 @@
 
 struct weft_table weft_wins = WEFT_TABLE_INIT(struct weft_win, WEFT_KIND_WIN);
 
-/* The windows of each VCI as users of its progress thread; VCI's lock. */
+/* The entry in the progress thread that all windows of a VCI share; guarded by
+ * the lock of that VCI. */
 static struct weft_progress_user win_progress[WEFT_VCIS];
 
 /* --- ending -------------------------------------------------------- */
@@ -292,7 +293,8 @@ int weft_win_create(struct weft_comm *comm,
 	if (err)
 		return err;
 	win = weft_table_new(&weft_wins);
-	if (!win) { /* the others notice that this member disconnects */
+	if (!win) { /* the other members' calls fail, because this member
+		       disconnects */
 		weft_disconnect_free(own);
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
 	}

@@ -66,8 +66,8 @@ enum { WEFT_WIN_NAME_MAX = 128, WEFT_WIN_PAGE = 256 };
 /* The arguments of a new window, its info keys included. */
 struct weft_win_config {
 	enum weft_win_flavor flavor;
-	void *base; /* CREATE: the program owns it; used until the window is
-		       freed */
+	void *base; /* CREATE: memory of the program, which must exist until
+		       the window is freed */
 	size_t size;
 	int64_t disp_unit; /* > 0 */
 	bool is_noncontig; /* SHARED: the memory of each member begins at a page
@@ -75,17 +75,18 @@ struct weft_win_config {
 			    */
 	bool has_no_locks; /* info key no_locks: the program promised not to
 				lock the window */
-	size_t align;	   /* of allocated memory; a power of two, or 0: any */
+	size_t align; /* alignment of allocated memory: a power of two, or 0 */
 };
 
 /* Created by weft_win_create, destroyed by weft_win_free or with its session.
- * Fields are constant unless a comment names their lock. */
+ * The fields from comm to is_unified are constant, except has_no_locks: the
+ * first lock of the window clears it. */
 struct weft_win {
 	struct weft_obj obj;
 	struct weft_comm *comm; /* the window's private duplicate */
 	int32_t comm_size;
 	enum weft_win_flavor flavor;
-	void *base; /* of this process's memory in the window */
+	void *base; /* address of this process's memory in the window */
 	size_t size;
 	int64_t disp_unit;
 	bool has_no_locks;
@@ -96,35 +97,39 @@ struct weft_win {
 	struct weft_attrs *attrs;
 	struct weft_info *info;
 	struct weft_errh *errh;
-	/* ---- private to this room; `spin` guards the state of epochs ---- */
+	/* ---- private to this room; `spin` guards the list of open targets,
+	 * the counts of locks and the creation of targets ---- */
 	struct weft_win_target ***targets; /* [rank / PAGE][rank % PAGE],
 					      created on use */
 	struct weft_link opened;	   /* targets with is_open */
 	uint8_t access;			   /* enum weft_win_access_epoch */
-	bool is_exposed;		   /* between post and wait */
-	bool is_nocheck;   /* lock_all with NOCHECK: no lock is acquired */
-	bool has_remote;   /* messages access the memory of some member */
-	bool is_uniform;   /* all members have the same size and disp_unit */
-	bool polls_states; /* members read each other's weft_win_state */
-	bool uses_rma;	   /* puts and gets to other nodes may be RDMA */
-	uint32_t n_locks;  /* targets that MPI_Win_lock has locked */
-	uint32_t n_unlocks;
+	bool is_exposed;    /* between MPI_Win_post and MPI_Win_wait */
+	bool is_nocheck;    /* lock_all with NOCHECK: no lock is acquired */
+	bool has_remote;    /* messages access the memory of some member */
+	bool is_uniform;    /* all members have the same size and disp_unit */
+	bool polls_states;  /* members read each other's weft_win_state */
+	bool uses_rma;	    /* puts and gets to other nodes may be RDMA */
+	uint32_t n_locks;   /* targets that MPI_Win_lock has locked */
+	uint32_t n_unlocks; /* calls of MPI_Win_unlock so far */
 	_Atomic uint32_t n_flushes;
 	struct weft_spin spin;
 	struct weft_group *started, *posted; /* NULL outside their epochs */
 	struct weft_win_memory *memory;
 	struct weft_rma_region region; /* base and size, registered for RDMA */
 	struct weft_win_state
-		*state; /* of this process; shared within the node */
+		*state; /* this process's state, shared within the node */
 	struct weft_progress_user
-		*progress;	  /* progress thread of the VCI, or NULL */
+		*progress;	  /* the VCI's entry in the progress thread,
+				     which all its windows share; NULL: this
+				     window does not need the thread */
 	struct weft_link waiters; /* lock requests that arrived by message and
 				     are not granted; VCI's lock */
 	struct weft_progress_hook
 		waiters_hook;	   /* registered while waiters is not empty */
 	struct weft_link arrivals; /* incoming long data; VCI's lock */
 	struct weft_am am;	   /* VCI's lock */
-	struct weft_win_op *spare; /* freed objects for reuse; VCI's lock */
+	struct weft_win_op *spare; /* one freed operation for reuse, or NULL;
+				      VCI's lock */
 	struct weft_intervals
 		attached; /* memory of a dynamic window; VCI's lock */
 };
@@ -149,7 +154,8 @@ int weft_win_create(struct weft_comm *comm,
  * before. */
 int weft_win_free(struct weft_win *win);
 
-/* 0, or WEFT_ERR_RMA_SYNC if an epoch of the window is open. */
+/* WEFT_ERR_RMA_SYNC if MPI_Win_post, MPI_Win_start or a lock has opened an
+ * epoch that is still open. An epoch of a fence does not matter. */
 int weft_win_may_free(const struct weft_win *win);
 
 /* Sets the name of the window, which messages about it print. */
@@ -161,7 +167,7 @@ void weft_win_name(struct weft_win *win, const char *name);
  * target may not be running. */
 int64_t weft_win_message_max(bool shares_cores);
 
-/* Returns the address at which this process maps the memory of rank.
+/* Sets *base_out to the address at which this process maps the memory of rank.
  * WEFT_PROC_NULL selects the lowest rank that exposes memory. If that memory is
  * not mapped, *base_out is NULL and *size_out is 0. WEFT_ERR_RMA_FLAVOR for a
  * dynamic window. */
@@ -176,14 +182,19 @@ int weft_win_query(struct weft_win *win, int32_t rank, size_t *size_out,
 void *weft_win_mem_alloc(size_t len, size_t align);
 void weft_win_mem_free(void *base);
 
-/* WEFT_ERR_RMA_FLAVOR: the window is not dynamic. WEFT_ERR_RMA_ATTACH: the
- * memory overlaps attached memory, or no attached memory begins at base. */
+/* weft_win_attach() adds size bytes at base to a dynamic window.
+ * WEFT_ERR_RMA_ATTACH: these bytes overlap attached memory.
+ *
+ * weft_win_detach() removes the attached memory that begins at base.
+ * WEFT_ERR_RMA_ATTACH: no attached memory begins there.
+ *
+ * Both return WEFT_ERR_RMA_FLAVOR if the window is not dynamic. */
 int weft_win_attach(struct weft_win *win, void *base, size_t size);
 int weft_win_detach(struct weft_win *win, const void *base);
 
 /* --- access ------------------------------------------------------------ */
 
-/* count items of type at buf. */
+/* A buffer of the program: count items of type. */
 struct weft_win_buf {
 	void *buf; /* not written if the access only reads it */
 	int64_t count;
@@ -194,20 +205,23 @@ struct weft_win_buf {
  * type. They begin disp displacement units after the base; in a dynamic window,
  * disp is their address. */
 struct weft_win_access {
-	struct weft_win_buf origin; /* of a get: the destination */
-	struct weft_win_buf result; /* of an access that returns former data */
+	struct weft_win_buf origin; /* source of the data; the destination of a
+				       get */
+	struct weft_win_buf result; /* destination of the former data; type
+				       NULL: the access returns none */
 	int32_t rank;
 	int64_t disp;
-	int64_t count; /* of items at the target */
+	int64_t count; /* number of items at the target */
 	const struct weft_type *type;
-	const struct weft_redop *op; /* of an accumulate; predefined */
-	const void *compare;	     /* compare_and_swap */
+	const struct weft_redop *op; /* operation of an accumulate; predefined
+				      */
+	const void *compare; /* value that compare_and_swap compares with */
 };
 
 /* An access may be incomplete on return. WEFT_ERR_RMA_SYNC: no epoch allows
  * accesses to rank. WEFT_ERR_RMA_RANGE: the access is outside of the memory of
- * rank. Without that memory's size, this process leaves the check to the
- * target.
+ * rank. If this process does not know the size of that memory, the target
+ * checks the range.
  *
  * req_out is NULL for a call without a request. Otherwise the epoch must be
  * passive, and the caller owns one reference of *req_out. The request is
@@ -233,7 +247,9 @@ int weft_win_compare_and_swap(
 int weft_win_fence(struct weft_win *win, unsigned asserts);
 
 /* The group may be empty. WEFT_ERR_GROUP: a process of the group is no member
- * of the window. start waits for the posts, unless NOCHECK is set. */
+ * of the window. weft_win_start() waits until each process of the group has
+ * called MPI_Win_post, unless NOCHECK is set. If weft_win_test() sets
+ * *done_out, it has ended the exposure epoch like weft_win_wait(). */
 int weft_win_post(
 	struct weft_win *win, const struct weft_group *group, unsigned asserts);
 int weft_win_start(
@@ -248,9 +264,10 @@ int weft_win_unlock(struct weft_win *win, int32_t rank);
 int weft_win_lock_all(struct weft_win *win, unsigned asserts);
 int weft_win_unlock_all(struct weft_win *win);
 
-/* Waits until the accesses to rank are complete at the origin and at the
- * target. flush_local waits until they are complete at the origin: buffers may
- * be reused, and results are stored. WEFT_PROC_NULL selects all members. */
+/* weft_win_flush() waits until the accesses to rank are complete at the origin
+ * and at the target. weft_win_flush_local() waits until they are complete at
+ * the origin: buffers may be reused, and results are stored. WEFT_PROC_NULL
+ * selects all members. */
 int weft_win_flush(struct weft_win *win, int32_t rank);
 int weft_win_flush_local(struct weft_win *win, int32_t rank);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_fence: the barrier of a fence
  *
- * Up to WEFT_WIN_POLLED_MAX members that share memory count their fences in
- * their own state, and poll those of the others. A store wakes no process, so
- * members that sleep while they wait use messages. */
+ * Up to WEFT_WIN_POLLED_MAX members of one node count their fences in their own
+ * state, and poll the counters of the other members. A store wakes no process,
+ * so members that sleep while they wait use messages. */
 #include "win/win_priv.h"
 
 #include "base/bits.h"
@@ -42,8 +42,8 @@ int weft_win_wait_count(struct weft_win *win,
 		.is_memory = win->polls_states };
 	int err = 0;
 
-	/* if memory of a member is not mapped, other members may need this
-	 * process's progress */
+	/* does not spin if memory of a member is not mapped, because other
+	 * members may then need this process's progress */
 	for (int i = 0; win->polls_states && !win->has_remote && i < SPINS;
 		i++) {
 		if (weft_win_has_counted(word, number))
@@ -73,8 +73,8 @@ static int poll_all_states(struct weft_win *win)
 			  1;
 	int err = 0;
 
-	/* pairs with the load in weft_win_has_counted(): earlier accesses are
-	 * visible */
+	/* publishes this member's earlier accesses before the count; pairs with
+	 * the load in weft_win_has_counted() */
 	atomic_store_explicit(
 		&win->state->n_fences, number, memory_order_release);
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size && !err; i++) {

@@ -17,13 +17,13 @@
 #include <unistd.h>
 
 enum {
-	SPINS = 64,	       /* before a yield, if processes share cores */
-	LONG_SPINS = 4096,     /* before a yield, if they do not */
+	SPINS = 64,	   /* polls before a yield, if processes share cores */
+	LONG_SPINS = 4096, /* polls before a yield, if each has its own core */
 	ROUNDS_PER_CHECK = 64, /* for checks that a stripe's holder is alive */
 	ROUNDS_WANTED = 1000,  /* rounds until a stale WANTED is cleared */
-	TRIES = 6,	       /* before a wait; pauses double in length */
-	MODEST = 16,	       /* rounds before WANTED is set */
-	PATIENCE = 4 * 64,     /* rounds in which others may acquire first */
+	TRIES = 6,   /* attempts before a wait; each pause doubles in length */
+	MODEST = 16, /* rounds before WANTED is set */
+	PATIENCE = 4 * 64, /* rounds in which others may acquire first */
 };
 
 bool weft_win_try_lock(
@@ -95,7 +95,8 @@ static int wait_lock(struct weft_win *win, struct weft_win_target *target,
 
 	weft_vci_lock(win->comm->vci);
 	while (!err) {
-		/* later, WANTED may have been set by this process itself */
+		/* patience stays 0 from then on, because this process itself
+		 * may set WANTED */
 		if (wait.n_rounds >= patience || !is_lock_wanted(target->state))
 			patience = 0;
 		if (!patience && weft_win_try_lock(target->state, is_exclusive,
@@ -170,7 +171,8 @@ void weft_win_stripe_take(weft_win_stripes *stripes, uint64_t address)
 
 void weft_win_stripe_drop(weft_win_stripes *stripes, uint64_t address)
 {
-	/* pairs with the acquire above */
+	/* publishes the update before the stripe is free; pairs with the
+	 * acquire in weft_win_stripe_take() */
 	atomic_store_explicit(
 		stripe_of(stripes, address), 0, memory_order_release);
 }

@@ -32,7 +32,8 @@ struct weft_req *weft_win_req_new(struct weft_win *win)
 
 struct weft_win_whole *weft_win_whole_new(struct weft_req **req_out)
 {
-	/* calloc() bypasses the memory that this thread has just freed */
+	/* not calloc(): glibc's does not reuse the memory that this thread has
+	 * just freed */
 	struct weft_win_whole *whole = malloc(sizeof(*whole));
 
 	if (whole)

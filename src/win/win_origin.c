@@ -24,8 +24,8 @@
 
 enum {
 	STAGE_MAX = WEFT_WIRE_AM_RUNS_MAX,
-	LONG_ACCS = 8,	/* pending parts of an access, if the network moves
-			   long messages without the CPU */
+	LONG_ACCS = 8,	/* pending long parts of an accumulate, at most, if the
+			   network moves long messages without the CPU */
 	KEEP_MAX = 256, /* longest access, in bytes, that stays in the queue */
 	TAGS = 1 << 30,
 };
@@ -155,12 +155,13 @@ struct transfer {
 	struct weft_win_target *target;
 	const struct weft_win_access *access;
 	struct weft_win_whole *whole;
-	struct weft_win_op *op; /* of all short parts that return data */
+	struct weft_win_op *op; /* one for all short parts that return data; or
+				   NULL */
 	/* from: data sent to the target; to: destination of returned data; type
 	 * NULL: none */
 	struct weft_win_buf from, to;
 	const struct weft_type
-		*basic; /* of the elements; NULL: runs of bytes */
+		*basic; /* type of the elements; NULL: runs of bytes */
 };
 
 static int try_long_accs(struct weft_am_channel *channel, void *arg)

@@ -18,7 +18,7 @@ enum weft_win_access_epoch {
 	WEFT_WIN_FENCED, /* after a fence, before the first access */
 	WEFT_WIN_USED,	 /* after a fence and an access */
 	WEFT_WIN_STARTED,
-	WEFT_WIN_LOCKED, /* n_locks targets */
+	WEFT_WIN_LOCKED, /* MPI_Win_lock has locked n_locks targets */
 	WEFT_WIN_LOCKED_ALL,
 };
 
@@ -30,8 +30,9 @@ enum weft_win_method {
 	WEFT_WIN_BY_AM,	 /* by active messages */
 };
 
-/* The word of a lock: the number of shared holders, or EXCLUSIVE. WANTED: a
- * process waits for an exclusive lock, so no further shared lock is granted. */
+/* Flags of weft_win_state.lock. Its other bits are the number of shared
+ * holders. EXCLUSIVE: one process holds the lock exclusively. WANTED: a process
+ * waits for an exclusive lock, so no further shared lock is granted. */
 enum {
 	WEFT_WIN_EXCLUSIVE = 1 << 30,
 	WEFT_WIN_WANTED = 1 << 29,
@@ -48,9 +49,9 @@ struct weft_win_state {
 	_Alignas(WEFT_CACHE_LINE) atomic_uint lock;
 	_Atomic int32_t holder; /* rank + 1 of the exclusive holder of lock */
 	atomic_uint n_fences;	/* fences that this member has started */
-	/* by member: the number of MPI_Win_post and MPI_Win_complete calls of
-	 * that member that concern this one; only that member writes the word
-	 */
+	/* [i][rank]: the number of MPI_Win_post (or MPI_Win_complete) calls by
+	 * which member `rank` has notified this member; only member `rank`
+	 * writes the counter */
 	_Alignas(WEFT_CACHE_LINE)
 		atomic_uint n_notices[WEFT_WIN_NOTICES][WEFT_WIN_POLLED_MAX];
 };
@@ -62,11 +63,12 @@ typedef atomic_uint weft_win_stripes[WEFT_WIN_STRIPES];
 
 /* The lock of a member, as this process uses it. */
 struct weft_win_lock_use {
-	bool is_open; /* MPI_Win_lock was called for the member */
+	bool is_open; /* between MPI_Win_lock and MPI_Win_unlock */
 	bool is_exclusive;
-	bool is_taken; /* held, or requested by message, or is_due */
+	bool is_taken; /* the lock is held or requested, or is_due is set */
 	bool is_due;   /* the next message requests the lock; VCI's lock */
-	uint32_t id;   /* of the last request for the lock; VCI's lock */
+	uint32_t id;   /* id of the record that requested the lock; 0: none was
+			  sent; VCI's lock */
 };
 
 /* A member of the window, as a target of this process. Created with the window
@@ -83,7 +85,8 @@ struct weft_win_target {
 	uint64_t there; /* address of the same memory in the member */
 	size_t size;
 	int64_t disp_unit;
-	struct weft_link opened; /* is_open: in the window's list */
+	struct weft_link opened; /* in the window's list `opened`, while is_open
+				  */
 	struct weft_win_lock_use lock;
 	/* notices of the member that arrived by message */
 	atomic_uint n_notices[WEFT_WIN_NOTICES];
@@ -91,8 +94,8 @@ struct weft_win_target {
 	 * process has consumed */
 	uint32_t n_taken[WEFT_WIN_NOTICES];
 
-	/* for members of this node; otherwise NULL */
-	pid_t pid; /* COPIED */
+	pid_t pid; /* COPIED: the member's process */
+	/* mapped memory of a member of this node; otherwise NULL */
 	struct weft_win_state *state;
 	weft_win_stripes *stripes;
 	/* COPIED: the longest put or get, in bytes, that is an active message
@@ -103,7 +106,7 @@ struct weft_win_target {
 	struct weft_am_channel am;
 	uint32_t n_long_accs; /* incomplete accumulates with long data */
 	uint32_t n_short;     /* short accesses queued since the last flush */
-	bool is_burst;	      /* several were queued before the last flush */
+	bool is_burst; /* at the last flush, n_short was at least BURST */
 	struct weft_win_remote *remote; /* owned; NULL: the member's
 					  registration was not requested yet */
 	unsigned granted; /* lock of this process that the member has acquired
@@ -112,6 +115,7 @@ struct weft_win_target {
 					   process's lock, or NULL */
 };
 
+/* Data of an access with at least this many bytes is a message of its own. */
 enum { WEFT_WIN_LONG = 8192 };
 
 /* The operands and the former elements of an accumulate, as arrays. Consecutive
@@ -130,23 +134,28 @@ struct weft_win_elements {
 struct weft_win_whole {
 	uint32_t n_parts;
 	int err;
-	struct weft_req *req; /* referenced; NULL: it has no request */
+	struct weft_req *req; /* owns a reference; NULL: the program requested
+				 none */
 	struct weft_win_elements elements; /* of an accumulate */
-	struct weft_win_buf result; /* of elements; its type is referenced */
+	struct weft_win_buf result; /* destination of elements.old; owns a
+				       reference to its type */
 };
 
 /* An incomplete operation: a part of an access, or a record that only requests
  * an answer. VCI's lock. */
 struct weft_win_op {
 	struct weft_am_op am;
-	struct weft_win_whole *whole; /* NULL: no part of an access */
+	struct weft_win_whole *whole; /* its access; NULL: only an answer is
+					 requested */
 	bool is_long;		      /* the data is a separate message */
 	bool is_long_acc;
-	struct weft_op fabric;	/* used if am.is_fabric */
+	struct weft_op fabric;	/* for the fabric's completions, if am.is_fabric
+				 */
 	struct weft_win_buf to; /* destination of data that is unpacked at the
-			       end; its type is referenced */
-	void *staging;		/* owned */
-	size_t pos, len;	/* of the part's data within the access */
+			       end; owns a reference to its type */
+	void *staging; /* owned: contiguous copy of the part's data, or NULL */
+	size_t pos, len; /* position and length of the part's data in the
+			    access */
 };
 
 static inline struct weft_win *weft_win_of_channel(
@@ -164,8 +173,8 @@ static inline struct weft_win_target *weft_win_target_of_channel(
 static inline struct weft_win_target *weft_win_target_at(
 	const struct weft_win *win, uint32_t rank)
 {
-	/* pair with the releases in members.c, where another thread may create
-	 * the page and the target */
+	/* These loads pair with the release stores in members.c. Another thread
+	 * may publish the page and the target, after it has filled them. */
 	struct weft_win_target **page = __atomic_load_n(
 		&win->targets[rank / WEFT_WIN_PAGE], __ATOMIC_ACQUIRE);
 
@@ -183,14 +192,18 @@ static inline bool weft_win_is_lock_requested(
 	       weft_am_op_of(&win->am, &target->am, target->lock.id);
 }
 
-/* win.c: the parts of weft_win_create() that do not communicate. test/fuzz uses
- * them, too. */
+/* win.c. These functions are the parts of weft_win_create() that do not
+ * communicate. test/fuzz calls them, too. weft_win_fill() sets the fields of a
+ * zeroed window. */
 int weft_win_fill(struct weft_win *win, struct weft_comm *comm,
 	const struct weft_win_config *config);
+/* Makes the window a child of the session in place of its communicator. VCI's
+ * lock held. */
 void weft_win_adopt_locked(struct weft_win *win);
 
-/* members.c. The window of a message, or NULL if the sender of the message is
- * not the member that the head names. */
+/* members.c. Returns the window of a message. NULL: this process has no such
+ * window, or the sender of the message is not the member that the head names.
+ */
 struct weft_win *weft_win_of(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head);
 /* Returns the member, and creates it on first use. NULL with an error
@@ -199,11 +212,14 @@ struct weft_win_target *weft_win_target_of(struct weft_win *win, uint32_t rank);
 void weft_win_targets_free(struct weft_win *win);
 /* Detaches all memory. */
 void weft_win_detach_all(struct weft_win *win);
-/* Opens the target if the epoch allows accesses to it. 0 or WEFT_ERR_RMA_SYNC.
- */
+/* epoch.c. Opens the target for accesses. In an epoch of lock_all, also
+ * acquires the target's lock, and may block. WEFT_ERR_RMA_SYNC: the epoch
+ * allows no access to the target. */
 int weft_win_target_open(struct weft_win *win, struct weft_win_target *target);
-/* Sets *at_out to the byte offset of an access from the target's base.
- * WEFT_ERR_RMA_RANGE: the access is outside of the target's memory. */
+/* members.c, to weft_win_place(). Sets *at_out to the byte offset of an access
+ * from the target's base. WEFT_ERR_RMA_RANGE: the access is outside of the
+ * target's memory. If this process does not know the size of that memory, sets
+ * *at_out to 0 and returns 0. */
 int weft_win_target_range(const struct weft_win_target *target,
 	const struct weft_win_access *access, int64_t *at_out);
 /* Adds the member and the window to the description of err. Returns err. */
@@ -217,7 +233,7 @@ char *weft_win_place(
 
 /* epoch.c. Completes all accesses of the access epoch, and ends it. */
 int weft_win_close_epoch(struct weft_win *win);
-/* win_lock.c */
+/* win_lock.c. Acquires the lock for the member `rank`, if the lock is free. */
 bool weft_win_try_lock(
 	struct weft_win_state *state, bool is_exclusive, int32_t rank);
 /* Sets WEFT_WIN_WANTED. While it is set, no shared lock is granted, and a
@@ -232,15 +248,15 @@ void weft_win_stripe_drop(weft_win_stripes *stripes, uint64_t address);
 
 /* node_memory.c */
 struct weft_win_record;
-/* The stripes of this process. They exist while this process has a window. */
+/* The stripes of this process. They exist from its first window on. */
 weft_win_stripes *weft_win_my_stripes(void);
 pid_t weft_win_my_pid(void);
-/* update.c: elements of a predefined type, `basic->extent` bytes apart at the
- * origin and at the target. */
+/* update.c: an update of n elements of a predefined type. Consecutive elements
+ * are `basic->extent` bytes apart, at the origin and at the target. */
 struct weft_win_update {
 	const struct weft_redop *op;
 	const struct weft_type *basic;
-	const char *in; /* NULL: NO_OP */
+	const char *in; /* operands; NULL: NO_OP */
 	char *old;	/* former elements; NULL: not requested */
 	int64_t n;
 	weft_redop_kernel_fn
@@ -250,13 +266,15 @@ struct weft_win_update {
  * process that owns the memory. */
 void weft_win_update(const struct weft_win_update *update, char *place,
 	uint64_t there, weft_win_stripes *stripes);
-/* Updates n_runs runs of n elements each, `stride` bytes apart. If consecutive
- * elements are in one page, the call keeps the stripe locked between them. */
+/* The stripe that a sequence of updates keeps locked while the elements begin
+ * in one page. */
 struct weft_win_hold {
 	weft_win_stripes *stripes;
 	bool is_held;
-	uint64_t there; /* an address in the page that is locked */
+	uint64_t there; /* an address in the page whose stripe is locked */
 };
+/* Updates n_runs runs of update->n elements each, `stride` bytes apart. On
+ * return, the stripe of the last element is locked. */
 void weft_win_update_series(const struct weft_win_update *update, char *place,
 	uint64_t there, int64_t n_runs, int64_t stride,
 	struct weft_win_hold *hold);
@@ -267,14 +285,18 @@ void weft_win_swap(const struct weft_type *type, const void *compare,
 	const void *value, void *old, char *place, uint64_t there,
 	weft_win_stripes *stripes);
 
-/* win_target.c: the target's side */
+/* win_target.c. weft_win_waiters_open() initializes the list of members that
+ * wait for this process's lock. weft_win_waiters_free() drops their requests.
+ */
 void weft_win_waiters_open(struct weft_win *win);
 void weft_win_waiters_free(struct weft_win *win);
 /* Detaches the window from long data whose receive is not complete. The data is
  * dropped. */
 void weft_win_arrivals_forget(struct weft_win *win);
 
-/* win_origin.c: the origin's side */
+/* win_origin.c. These functions send an access as active messages.
+ * weft_win_am_move() sends a put or a get, or posts it as RDMA. Unless req_out
+ * is NULL, they set *req_out as weft_win_put() does. */
 int weft_win_am_move(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, bool is_put,
 	struct weft_req **req_out);
@@ -283,8 +305,7 @@ int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
 int weft_win_am_compare_and_swap(struct weft_win *win,
 	struct weft_win_target *target, const struct weft_win_access *access);
 
-/* win_send.c: posts the queued records, requests locks by message, and ends
- * epochs */
+/* win_send.c. Sends the notice of MPI_Win_post to the target. */
 int weft_win_am_post(struct weft_win *win, struct weft_win_target *target);
 /* Waits until all earlier accesses are complete at the origin and, unless
  * is_local is set, at the target. */
@@ -300,13 +321,13 @@ int weft_win_am_unlock(struct weft_win *win, struct weft_win_target *target);
  * of gets. */
 int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target);
 
-/* Called after the last record of an access whose records request no answer.
- * Appends a FLUSH if weft_win_needs_answer() is true, and posts the queue.
- * VCI's lock held, here and below; the call may release it while it waits. */
+/* Called after the last record of an access that was sent in parts. Appends a
+ * FLUSH if weft_win_needs_answer() is true, and posts the queue. VCI's lock
+ * held, here and below; the call may release it while it waits. */
 int weft_win_am_end(struct weft_win *win, struct weft_win_target *target);
 /* Sends a record without data that requests an answer. The data of the answer
- * is stored in `to`; NULL: the answer has no data. Sets the id of the record
- * before the call releases the lock. */
+ * is stored in `to`; NULL: the answer has no data. Sets rec->id before it
+ * releases the VCI's lock. */
 int weft_win_am_request(struct weft_win *win, struct weft_win_target *target,
 	struct weft_wire_am *rec, const struct weft_win_buf *to);
 /* True if an access that needs no answer for itself must request one, because
@@ -319,9 +340,9 @@ bool weft_win_may_keep(struct weft_win *win, struct weft_win_target *target);
  * record has requested it. Called before an RDMA access. */
 int weft_win_am_acquire(struct weft_win *win, struct weft_win_target *target);
 
-/* win_runs.c. Called with a series of runs of the target's memory: runs of one
- * length at one distance. The record has disp, at, n, pos, n_runs and stride.
- * The function may change the record. A series of several runs has
+/* win_runs.c. Called with a series of runs of the target's memory: runs of
+ * equal length at equal distances. The record has disp, at, n, pos, n_runs and
+ * stride. The function may change the record. A series of several runs has
  * WEFT_WIRE_AM_RUNS_MAX bytes at most. */
 typedef int weft_win_run_fn(void *arg, struct weft_wire_am *rec);
 /* Moves up to max units from the front of rest to part. A unit has `unit`
@@ -341,13 +362,18 @@ int weft_win_each_element(const struct weft_win_access *access,
 /* win_op.c: pending operations. VCI's lock held. */
 /* Creates a request with one reference. Its errors are raised on the window. */
 struct weft_req *weft_win_req_new(struct weft_win *win);
+/* Creates an access with one part, the calling function. Sets *req_out to NULL,
+ * unless req_out is NULL. NULL: no memory; no error is described. */
 struct weft_win_whole *weft_win_whole_new(struct weft_req **req_out);
-/* Sets *req_out unless req_out is NULL. Completes the part that
- * weft_win_whole_new() counts for the calling function. */
+/* Called when all parts have begun. Without an error, creates the request and
+ * sets *req_out, unless req_out is NULL. Completes the part that
+ * weft_win_whole_new() counts for the calling function. Returns err, or the
+ * error of the request. */
 int weft_win_whole_begun(struct weft_win *win, struct weft_win_whole *whole,
 	struct weft_req **req_out, int err);
-/* n_left: number of answers. The operation cannot complete before
- * weft_am_op_begun(). */
+/* Begins an operation that waits for n_left answers. The operation cannot
+ * complete before the caller calls weft_am_op_begun(). NULL with an error
+ * described. */
 struct weft_win_op *weft_win_op_new(struct weft_win *win,
 	struct weft_win_target *target, struct weft_win_whole *whole,
 	uint32_t n_left);
@@ -359,33 +385,39 @@ void weft_win_op_into(struct weft_win_op *op, const struct weft_win_buf *to);
  * operation ends. Returns NULL with an error described. */
 char *weft_win_op_stage(struct weft_win_op *op, const struct weft_win_buf *buf,
 	size_t pos, size_t len, bool is_put);
-/* Waits for all operations of the target that are pending now. Returns the
- * error of the target. `what` names the call that waits. */
+/* win_send.c. Waits for all operations of the target that are pending now.
+ * Returns the error of the wait, or the first error of the target since the
+ * last call. `what` names the call that waits. */
 int weft_win_op_wait(
 	struct weft_win *win, struct weft_win_target *target, const char *what);
 extern const struct weft_am_ops weft_win_am_ops;
 struct weft_type *weft_win_byte_type(void);
 int weft_win_no_memory(void);
 
-/* win_rma.c: RDMA of the fabric. If the fabric has no RDMA, accesses fall back
- * to active messages, without an error. No VCI's lock held. */
+/* win_rma.c. If RDMA can be used, opens the endpoint for windows and registers
+ * the memory of this window. Otherwise accesses are active messages. No VCI's
+ * lock held. */
 void weft_win_rma_open(struct weft_win *win);
 /* Called when no member accesses the window any more. Here and below: VCI's
  * lock held. */
 void weft_win_rma_leave(struct weft_win *win);
+/* Fills *out with the registration of this process's memory in the window. */
 void weft_win_rma_describe(
 	const struct weft_win *win, struct weft_wire_win_region *out);
-/* Sets *is_reached if RDMA can access this member's memory. Requests the
- * registration of that memory once. */
+/* Sets *is_reached to true if RDMA can access this member's memory. The first
+ * call requests the registration of that memory, and waits for the answer. */
 int weft_win_rma_reach(
 	struct weft_win *win, struct weft_win_target *target, bool *is_reached);
-/* True if the access should be RDMA, once *is_reached is set. */
+/* True if RDMA is better than active messages for the access: its target data
+ * has few runs, or long ones. */
 bool weft_win_rma_suits(const struct weft_win_access *access);
-/* Posts an access that weft_win_rma_suits(), as one part of whole. */
+/* Posts an access by RDMA. The operations with a completion are one part of
+ * whole. Blocks while the fabric accepts no post. */
 int weft_win_rma_move(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_win_whole *whole,
 	bool is_put);
-/* Completes the puts that were posted without a completion. */
+/* Completes the puts to the target that were posted without a completion.
+ * Blocks. */
 int weft_win_rma_flush(struct weft_win *win, struct weft_win_target *target);
 
 /* win_fence.c. True if this member may poll the state of all other members. */
@@ -401,8 +433,9 @@ int weft_win_wait_count(struct weft_win *win,
  * of this process have executed for other members. */
 void weft_win_sync_threads(struct weft_win *win);
 
-/* win_notice.c: notices of MPI_Win_post and MPI_Win_complete. Counts a notice
- * for the target, in shared memory. */
+/* win_notice.c: notices of MPI_Win_post and MPI_Win_complete. Increments the
+ * counter of the target's notices. Called if the members poll each other's
+ * state, or if the target is this process. */
 void weft_win_notice_count(struct weft_win *win, struct weft_win_target *target,
 	enum weft_win_notice notice);
 /* Waits for a notice of the target, and consumes it. */
@@ -412,19 +445,21 @@ int weft_win_notice_take(struct weft_win *win, struct weft_win_target *target,
 bool weft_win_notice_has(const struct weft_win *win,
 	const struct weft_win_target *target, enum weft_win_notice notice);
 
-/* win_wait.c: a wait is a loop of rounds. VCI's lock held. A round returns the
- * error that ends the wait, or 0. _end follows the last round and returns err,
- * or the error of a verdict. */
+/* win_wait.c: a wait for another member. The caller calls
+ * weft_win_wait_round() until its condition is true, or until the round returns
+ * an error. It then calls weft_win_wait_end(), which returns err, or the error
+ * of a verdict of src/watchdog. VCI's lock held. */
 struct weft_win_waiting;
 struct weft_win_wait {
 	struct weft_win *win;
 	const struct weft_win_target *target;
-	const char *what; /* "MPI_Win_lock" */
+	const char *what; /* name of the call that waits: "MPI_Win_lock" */
 	/* the wait ends when a call of the target has increased *word to
 	 * number; NULL: progress of the target suffices to end the wait */
 	const atomic_uint *word;
 	unsigned number;
-	bool is_memory; /* waits for a store, which wakes no process */
+	bool is_memory; /* a store to memory ends the wait; it wakes no process
+			 */
 	bool is_lock;	/* waits for a lock, which any member may hold */
 	/* ---- private to win_wait.c ---- */
 	uint32_t n_rounds;
@@ -432,7 +467,8 @@ struct weft_win_wait {
 	struct weft_win_waiting *waiting; /* NULL until the wait is long */
 };
 int weft_win_wait_round(struct weft_win_wait *wait);
-/* For src/watchdog: see WEFT_WIRE_NEED_LOCK. */
+/* Answers the query WEFT_WIRE_NEED_LOCK of src/watchdog. For a query about this
+ * process's lock, sets *owner_out to rank + 1 of the exclusive holder, or 0. */
 enum weft_wire_met weft_win_met_lock(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out);
@@ -440,8 +476,9 @@ int weft_win_wait_end(struct weft_win_wait *wait, int err);
 static inline bool weft_win_has_counted(
 	const atomic_uint *word, unsigned number)
 {
-	/* pairs with the release stores of the processes that count; the
-	 * difference is signed, because the counter may wrap */
+	/* pairs with the release stores of poll_all_states() and
+	 * weft_win_notice_count(), after which earlier accesses are visible;
+	 * the difference is signed, because the counter may wrap */
 	unsigned its = atomic_load_explicit(word, memory_order_acquire);
 
 	return (int)(its - number) >= 0;

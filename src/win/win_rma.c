@@ -33,18 +33,19 @@ struct weft_win_remote {
 	struct weft_wire_win_region region; /* the member's answer */
 	struct weft_wire_am ask; /* the request for region; id 0: answered */
 	bool is_reached;
-	bool is_used;	   /* by a put since the last flush */
-	bool is_written;   /* by puts without a completion since that flush */
-	uint32_t n_faults; /* win_rma.n_faults before the first of these */
+	bool is_used;	 /* a put was posted since the last flush */
+	bool is_written; /* a put without a completion was posted since then */
+	uint32_t n_faults; /* win_rma.n_faults before the first put without a
+			      completion */
 	struct weft_rma_ep_target at;
 };
 
-/* VCI's lock. */
+/* The default VCI's lock guards all fields. */
 static struct {
 	struct weft_rma_ep *ep;
 	struct weft_progress_hook hook; /* polls ep while windows use it */
 	uint32_t n_windows;
-	uint32_t n_faults; /* of puts without a completion */
+	uint32_t n_faults; /* errors of puts without a completion */
 	char why[160];	   /* text of the last fault */
 } win_rma;
 
@@ -64,7 +65,8 @@ static void win_rma_poll(struct weft_progress_hook *hook)
 	ep->err = 0;
 }
 
-/* True if a member is on another node, and the fabric supports RDMA. */
+/* True if a member is on another node, the fabric supports RDMA, the window is
+ * not dynamic, and its session uses the default VCI. */
 static bool wants_rma(const struct weft_win *win)
 {
 	const struct weft_vci *vci = win->comm->vci;
@@ -187,7 +189,8 @@ static void take_region(struct weft_win *win, struct weft_win_target *target,
 	if (!target->is_known) {
 		target->size = region->size;
 		target->disp_unit = region->disp_unit;
-		/* pairs with the acquire in weft_win_target_range() */
+		/* publishes size and disp_unit; pairs with the acquire in
+		 * weft_win_target_range() */
 		__atomic_store_n(&target->is_known, true, __ATOMIC_RELEASE);
 	}
 	if (!region->name_len)
@@ -291,7 +294,8 @@ struct move {
 	bool is_put;
 	uint64_t at;		/* offset from the window's base */
 	char *data;		/* contiguous bytes of the origin */
-	struct weft_win_op *op; /* of all parts; NULL: none has a completion */
+	struct weft_win_op *op; /* one for all parts with a completion; NULL:
+				   there is none yet */
 };
 
 /* op NULL: the put has no completion. */

@@ -17,8 +17,9 @@ struct runs {
 	weft_win_run_fn *fn;
 	void *arg;
 	uint64_t unit;		 /* bytes of an element, or 1 */
-	uint64_t done, total;	 /* units of all runs */
-	struct weft_wire_am rec; /* the runs so far; n_runs 0: none */
+	uint64_t done, total;	 /* units added so far, and units of all runs */
+	struct weft_wire_am rec; /* joined runs that fn has not received yet;
+				    n_runs 0: none */
 	int64_t disp;
 	int err;
 };

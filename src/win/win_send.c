@@ -2,13 +2,13 @@
 /* win_send: posts the active messages of a window; requests locks of members
  * that messages reach, and ends epochs there
  *
- * A message to another node costs a system call, so short accesses without an
- * answer of their own stay in the target's queue and leave with the next
- * message: every wait for a target posts its queue.
+ * A message to another node costs a system call. So short accesses that request
+ * no answer stay in the target's queue until the next message to that target.
+ * Every wait for answers of a target posts its queue first.
  *
  * The request for a lock is the first record of the first message of its epoch.
- * A target whose lock is held queues that message, and the unlock; all other
- * messages of the origin wait until the lock is granted. */
+ * While the lock is held, the target queues that message and the unlock. The
+ * origin sends no other message until the lock is granted. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -18,7 +18,8 @@
 #include <string.h>
 
 enum {
-	BURST = 4, /* short accesses between two flushes that set is_burst */
+	BURST = 4, /* is_burst is set after this many short accesses between two
+		      flushes */
 };
 
 static int win_am_wait(struct weft_am_channel *channel, const char *what,
@@ -85,9 +86,10 @@ static bool requests_lock(const struct weft_win_target *target)
 	return target->am.len && target->am.queue[0] == WEFT_WIRE_AM_LOCK;
 }
 
-/* Called before a record is queued. Queues the request for the lock if that is
- * due. Otherwise waits until the lock is granted, except for an unlock, or if
- * the request is in the same message as the record. */
+/* Called before a record is queued. If the lock was not requested yet, queues
+ * the request. Otherwise waits until the lock is granted. An unlock does not
+ * wait, and neither does a record that is sent in one message with the request.
+ */
 static int win_am_pass_gate(struct weft_am_channel *channel, uint8_t kind)
 {
 	struct weft_win_target *target = weft_win_target_of_channel(channel);
@@ -295,9 +297,10 @@ int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target)
 
 	weft_vci_lock(win->comm->vci);
 	err = settle_target(win, target);
-	if (!err && !target->is_known) /* an access may have been refused */
+	if (!err && !target->is_known) /* the target may refuse an access */
 		err = weft_win_op_wait(win, target, "MPI_Win_flush");
-	target->am.is_touched = false; /* MPI_Win_wait completes the accesses */
+	target->am.is_touched = false; /* the target's MPI_Win_wait completes
+					  the accesses */
 	wait_err = weft_am_send(&target->am, &rec);
 	err = err ? err : wait_err;
 	if (has_due(target, true))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_target: accesses as active messages, as the target carries them out
  *
- * The records of a message are carried out in their order. Each is checked
- * against this process's own window. A record that addresses other memory is
- * refused with a text for the origin, and nothing is written. */
+ * The records of a message are carried out in their order. Each record is
+ * checked against this process's own window. A record that addresses memory
+ * outside of the window is refused: the origin receives an error with a text,
+ * and nothing is written. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -27,8 +28,9 @@ struct incoming {
 	struct weft_wire_am rec;
 	const uint8_t *data;
 	size_t len;
-	struct weft_am_replies *replies; /* to its message; NULL: the answer is
-					 a message of its own */
+	struct weft_am_replies *replies; /* answers to the record's message;
+					 NULL: the answer is a message of its
+					 own */
 };
 
 static void carry_out_all(struct incoming *in, const uint8_t *at, size_t len);
@@ -78,13 +80,14 @@ static char *place_of_run(const struct weft_win *win,
 	return NULL;
 }
 
-/* The first of the runs of len bytes if all lie in the window; or NULL with an
- * error described. */
+/* Returns the address of the first run, if all runs of len bytes lie in the
+ * window. Otherwise NULL with an error described. */
 static char *runs_place(const struct weft_win *win,
 	const struct weft_wire_am *rec, uint64_t len)
 {
 	char *first = place_of_run(win, rec, 0, len);
-	/* memory between the ends might not be attached */
+	/* every run of a dynamic window is checked, because memory between the
+	 * first and the last run might not be attached */
 	uint64_t step = win->flavor == WEFT_WIN_DYNAMIC
 				? 1
 				: weft_max(rec->n_runs - 1, (uint64_t)1);
@@ -103,9 +106,9 @@ struct work {
 	const struct weft_redop *op; /* NULL: bytes are stored or read */
 	const struct weft_type *basic;
 	bool brings, returns;
-	uint64_t len; /* of the data of all runs */
-	char *place; /* of the first run; NULL: refused, with an error described
-		      */
+	uint64_t len; /* bytes of data in all runs */
+	char *place;  /* address of the first run; NULL: the record is refused,
+			 with an error described */
 };
 
 /* True if the type is predefined, and the operation is valid for it. */
@@ -216,12 +219,12 @@ static bool do_short(const struct incoming *in)
 		refuse(in, rec->id, WEFT_ERR_RMA_RANGE);
 		return true;
 	}
-	if (w.op && w.brings) { /* elements are aligned */
+	if (w.op && w.brings) { /* operands of an operation must be aligned */
 		weft_word_load(bytes[0], in->data, in->len);
 		from = bytes[0];
 	}
 	if (w.op && w.returns && w.basic->size != w.basic->extent)
-		memset(old, 0, w.len); /* padding */
+		memset(old, 0, w.len); /* the update writes no padding */
 	if (w.returns && !w.op && rec->n_runs == 1)
 		old = w.place;
 	else
@@ -269,14 +272,16 @@ static bool do_region(const struct incoming *in)
 /* --- long data ----------------------------------------------------- */
 
 /* A long access. Its data arrives as a message of its own, or is sent as one,
- * tagged with the record's id. Created by the record, destroyed when it is
- * carried out. */
+ * tagged with the record's id. Created by the record, destroyed when the access
+ * has been carried out. */
 struct arrival {
 	struct weft_link link; /* in its window's arrivals */
-	struct incoming in;    /* its window NULL when that was freed */
+	struct incoming in;    /* in.win is NULL if the window was freed */
 	struct work work;
-	char *staging; /* received data; NULL: a put of one run */
-	char *old;     /* data to return; NULL: a get of one run */
+	char *staging; /* buffer of the received data; NULL: the data is
+			  received in place, or there is none */
+	char *old; /* data to return; NULL: the data is sent from its place, or
+		      there is none */
 };
 
 static struct weft_msg arrival_message(
@@ -447,9 +452,9 @@ static bool do_long(const struct incoming *in)
 
 /* --- locks --------------------------------------------------------- */
 
-/* A member that waits for this process's lock, with the messages that followed
- * its request: the first access, and the unlock. Destroyed when the lock is
- * granted. */
+/* A member that waits for this process's lock. `kept` has the records that
+ * followed its request: the first access, and the unlock. Destroyed when the
+ * lock is granted, the member fails or the window is freed. */
 struct weft_win_waiter {
 	struct weft_link link;
 	struct incoming in;
@@ -578,8 +583,8 @@ static bool do_unlock(const struct incoming *in)
 
 /* --- a member fails ------------------------------------------------ */
 
-/* Releases the lock that the failed member held by message, and drops its
- * request. */
+/* Releases the lock that the failed member acquired by message, and drops the
+ * member's request for the lock. */
 static void release_failed(struct weft_win *win, struct weft_win_target *target)
 {
 	if (target->granted)

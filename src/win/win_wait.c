@@ -31,8 +31,9 @@ enum {
 struct weft_win_waiting {
 	struct weft_wait wait;
 	const struct weft_win_wait *loop;
-	int32_t reported_holder; /* rank that holds a lock on another node, as
-				    its member reported; -1 */
+	int32_t reported_holder; /* rank that holds the lock of a member of
+				    another node, as that member reported; -1:
+				    unknown */
 };
 
 static const struct weft_win_waiting *win_waiting_of(
@@ -104,7 +105,7 @@ static bool is_for_lock(const struct weft_win_wait *loop)
 		       weft_win_is_lock_requested(loop->win, loop->target));
 }
 
-/* Rank + 1 of the exclusive holder of a lock of this node; or 0. */
+/* Returns rank + 1 of the exclusive holder of the lock in state; 0: none. */
 static int32_t holder_in(const struct weft_win_state *state)
 {
 	return atomic_load_explicit(&state->holder, memory_order_relaxed);
@@ -124,7 +125,8 @@ static void lock_needs(struct weft_wait *wait, const struct weft_win_wait *loop)
 	size_t len;
 
 	if (holder >= win->comm->size || holder == win->comm->rank)
-		holder = -1; /* the grant has not arrived yet */
+		holder = -1; /* if this process holds the lock, the grant has
+				not arrived yet */
 	if (holder < 0)
 		weft_wait_set_unsure(wait);
 	if (!need)
