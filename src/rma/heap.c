@@ -23,7 +23,7 @@ struct weft_heap_block {
 	size_t len; /* multiple of GRAIN */
 	bool is_free;
 	struct weft_link by_at;
-	struct weft_link in_bin; /* is_free */
+	struct weft_link in_bin; /* in its bin, while is_free */
 };
 
 static struct weft_heap_block *block_of(struct weft_link *by_at)
@@ -52,7 +52,7 @@ static struct weft_heap_block *new_block(
 		return NULL;
 	block->at = at;
 	block->len = len;
-	weft_list_push_front(prev, &block->by_at); /* right after prev */
+	weft_list_push_front(prev, &block->by_at);
 	return block;
 }
 
@@ -84,7 +84,8 @@ void weft_heap_fini(struct weft_heap *heap)
 	weft_list_init(&heap->blocks);
 }
 
-/* Offset of len aligned bytes in a free block; SIZE_MAX: they do not fit. */
+/* Returns the offset of len aligned bytes in a free block. SIZE_MAX: the block
+ * is too short. */
 static size_t fit(const struct weft_heap_block *block, size_t len, size_t align)
 {
 	size_t at = weft_round_up(block->at, align);

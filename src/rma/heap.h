@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* heap: allocates offsets of the symmetric heap
  *
- * The heap's memory is never accessed. The same calls in the same order return
- * the same offsets on every PE. The caller serialises the calls. */
+ * These calls do not access the heap's memory. The same calls in the same order
+ * return the same offsets on every PE. The caller serialises the calls. */
 #ifndef WEFT_HEAP_H
 #define WEFT_HEAP_H
 
@@ -23,7 +23,7 @@ struct weft_heap {
 	size_t n_taken;			       /* bytes in use */
 };
 
-/* A heap of len bytes, all free. 0 or WEFT_ERR_NOMEM. */
+/* Initializes a heap of len free bytes. 0 or WEFT_ERR_NOMEM. */
 int weft_heap_init(struct weft_heap *heap, size_t len);
 void weft_heap_fini(struct weft_heap *heap);
 

@@ -29,11 +29,11 @@ static const char *const class_names[WEFT_CLASS_N] = {
 	[WEFT_CLASS_PWS] = "puts with signal",
 };
 
-/* A hint depends only on hints before it. */
+/* The effect of a hint may depend on flags that earlier entries have set. */
 static const struct {
 	unsigned bit;
 	const char *name;
-	unsigned selects;
+	unsigned selects; /* classes that an OP_ hint names */
 } hints_known[] = {
 	{ WEFT_RMA_OP_PUT, "OP_PUT", PUT },
 	{ WEFT_RMA_OP_AMO, "OP_AMO", AMO },
@@ -59,10 +59,11 @@ struct hints {
 
 /* The effect of one hint. */
 struct effect {
-	unsigned classes;    /* to which it applies; 0: no effect */
-	uint64_t flags;	     /* added to operations of these classes */
-	bool is_am;	     /* such operations are queued as active messages */
-	const char *how;     /* text before "for" and the classes */
+	unsigned classes; /* bits of the classes to which the hint applies */
+	uint64_t flags;	  /* added to operations of these classes */
+	bool is_am; /* operations of these classes are queued as active messages
+		     */
+	const char *how; /* text of the report, before "for" and the classes */
 	const char *ignored; /* reason for no effect; or NULL */
 };
 
@@ -101,7 +102,7 @@ static struct effect effect_of(const struct hints *a, unsigned hint)
 			       "is by load and store");
 	switch (hint) {
 	case WEFT_RMA_BUNDLE:
-		/* not fetches: a fetch waits for its result */
+		/* the flag is not for fetches, which wait for their results */
 		if (plan->batch_flags)
 			return applied(PUT | AMO | PWS, plan->batch_flags,
 				"FI_MORE on all but the last of a batch");

@@ -111,7 +111,8 @@ int weft_rma_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 
 int weft_rma_fence(struct weft_rma_ctx *ctx)
 {
-	/* pairs with the acquire of a PE that waits for a later store */
+	/* publishes earlier stores before later ones; pairs with the acquire of
+	 * a PE that waits for a later store */
 	atomic_thread_fence(memory_order_release);
 	return weft_likely(weft_rma.is_all_local) ? 0 : weft_remote_fence(ctx);
 }

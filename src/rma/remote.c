@@ -10,8 +10,8 @@
  * active messages. Over sockets each post is a system call, so small operations
  * are active messages without a session, too.
  *
- * Waits hold the context's lock. They make progress on its endpoint and on the
- * VCI, which polls the endpoint that peers access. */
+ * Waits hold the context's lock. They make progress on the context's endpoint
+ * and on the VCI. The VCI's progress polls the endpoint that peers access. */
 #include "rma/rma_fabric.h"
 #include "rma/rma_priv.h"
 
@@ -83,8 +83,8 @@ static void due_on_done(struct weft_op *op, int err, size_t len)
 	due_end(weft_container_of(op, struct weft_rma_due, op), err);
 }
 
-/* Allocates the record of pending operations on first use. NULL when out of
- * memory. */
+/* Returns *due, and allocates it on first use. NULL with an error described:
+ * out of memory. */
 static struct weft_rma_due *due_of(struct weft_rma_due **due)
 {
 	if (weft_unlikely(!*due)) {
@@ -138,7 +138,8 @@ static int find_data_key(struct weft_rma_ctx *ctx, uint32_t pe)
 	};
 	int err;
 
-	/* pairs with the release below */
+	/* pairs with the release store below, before which spans[1].key is set
+	 */
 	if (!remote || atomic_load_explicit(
 			       &remote->has_data_key, memory_order_acquire))
 		return 0;
@@ -149,7 +150,7 @@ static int find_data_key(struct weft_rma_ctx *ctx, uint32_t pe)
 	if (!atomic_load_explicit(
 		    &remote->has_data_key, memory_order_relaxed)) {
 		remote->spans[1].key = key;
-		/* pairs with the acquire above */
+		/* publishes spans[1].key; pairs with the acquire above */
 		atomic_store_explicit(
 			&remote->has_data_key, true, memory_order_release);
 	}
@@ -157,8 +158,8 @@ static int find_data_key(struct weft_rma_ctx *ctx, uint32_t pe)
 	return 0;
 }
 
-/* Finds the fabric's address of a symmetric address. Context's lock held,
- * unless it has no endpoint. */
+/* Finds the fabric's address of a symmetric address. The context's lock is
+ * held, unless the context has no endpoint. */
 static int locate(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
 	struct weft_rma_ep_target *to_out)
 {
@@ -403,7 +404,7 @@ int weft_remote_fence(struct weft_rma_ctx *ctx)
 
 		err = err ? err : one;
 	}
-	/* for a program that never calls quiet, fences return errors */
+	/* polls for errors, because the program may never call quiet */
 	if (++ctx->n_fences % FENCES_PER_POLL == 0)
 		weft_rma_ep_poll(ctx->ep);
 	if (!err)
@@ -479,9 +480,10 @@ static int am_fetch(struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 			 : weft_rma_am_call(ctx, a, "an atomic at");
 }
 
-/* True for a small put that is sent as an active message. Without BUNDLE, the
- * put does not overtake earlier writes, even without a fence, because programs
- * expect this order over sockets. */
+/* True for a small put that is sent as an active message. Without BUNDLE, a put
+ * that follows writes through the endpoint uses the endpoint, too. Then it does
+ * not overtake these writes, even without a fence. Programs expect this order
+ * over sockets. */
 static bool prefers_am(
 	const struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {

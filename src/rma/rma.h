@@ -40,7 +40,8 @@ struct weft_rma_region {
 	char *base;
 	size_t len;
 	struct weft_rma_mr *mr; /* NULL: not exposed to the fabric */
-	uint64_t remote, key;	/* base and key for peers; valid with mr */
+	uint64_t remote, key;	/* base address and key that peers use; valid if
+				   mr is set */
 };
 
 /* Addresses of a PE's spans in this process; NULL if the PE is far. */
@@ -64,11 +65,13 @@ struct weft_rma {
 
 extern struct weft_rma weft_rma;
 
-/* Opens one-sided access among the members of comm, whose ranks become PE
- * numbers. heap_len is rounded up to pages. comm must exist until close.
- * Collective and synchronising: on return, the memory of all PEs may be
- * accessed. close is collective, too, and completes all operations. Both block.
- * If open fails, access stays closed. */
+/* weft_rma_open() opens one-sided access among the members of comm, whose ranks
+ * become PE numbers. heap_len is rounded up to pages. comm must exist until
+ * weft_rma_close(). On return, the memory of all PEs may be accessed. After an
+ * error, access stays closed.
+ *
+ * weft_rma_close() completes all operations, and closes access. Both calls are
+ * collective and block. */
 int weft_rma_open(struct weft_comm *comm, size_t heap_len);
 int weft_rma_close(void);
 
@@ -93,12 +96,14 @@ bool weft_rma_is_symmetric(const void *sym, size_t len);
 /* --- contexts --------------------------------------------------------- */
 
 enum weft_rma_ctx_option {
-	WEFT_RMA_PRIVATE = 1, /* used by the creating thread only */
+	WEFT_RMA_PRIVATE = 1, /* only the creating thread uses the context */
 };
 
-/* Creates a context: the scope of fence and quiet. WEFT_ERR_OTHER if the fabric
- * has no endpoint left. destroy completes the context's operations first, and
- * frees the context even if that fails. */
+/* weft_rma_ctx_create() creates a context, the scope of fence and quiet.
+ * WEFT_ERR_OTHER: the fabric has no endpoint left.
+ *
+ * weft_rma_ctx_destroy() completes the context's operations, and frees the
+ * context even if an operation fails. */
 int weft_rma_ctx_create(unsigned options, struct weft_rma_ctx **ctx_out);
 int weft_rma_ctx_destroy(struct weft_rma_ctx *ctx);
 
@@ -187,32 +192,37 @@ int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe);
  * outside of this room, for example in a collective. */
 void weft_rma_release(void);
 
-/* One round of a loop that waits for a change of local memory: posts deferred
- * operations, makes progress, and sleeps if round is at least
- * weft_proc.max_spin. The caller counts rounds from 0. True if progress
- * returned events. */
+/* One round of a loop that waits for a change of local memory. Posts deferred
+ * operations in every 64th round. Makes progress, but while all PEs are local
+ * and round is below weft_proc.max_spin, only in every 64th round. Sleeps if
+ * round is at least weft_proc.max_spin and progress returned no event. The
+ * caller counts rounds from 0. True if progress returned events. */
 bool weft_rma_relax(uint32_t round);
 
-/* A wait for local memory that ends if the expected PE has failed. The caller
- * zeroes the struct and sets fn, from, watched and len. */
+/* A wait for local memory, or for an operation, that ends if the expected PE
+ * has failed. The caller zeroes the struct and sets fn, from, watched and len.
+ */
 struct weft_rma_wait {
 	const char *fn; /* the procedure that waits, for messages */
-	uint32_t from;	/* PE that ends the wait, plus 1; 0: any */
+	uint32_t from;	/* PE that ends the wait, plus 1; 0: any PE */
 	uint32_t n_rounds;
+	/* has_moved: progress returned events since the last check; is_op: the
+	 * wait is for an operation, not for memory */
 	bool has_warned, has_moved, is_op;
 	const void *watched; /* memory that changes with progress; or NULL */
-	size_t len;	     /* of watched */
+	size_t len;	     /* length of the watched memory in bytes */
 	uint64_t sum;	     /* at the last check: hash of the watched bytes, or
 				position of an operation */
-	uint64_t start_ns, moved_ns;
-	uint64_t failed_ns; /* when a failed PE was found; 0: none */
+	uint64_t start_ns, moved_ns; /* times of the first check, and of the
+					last one that found a change */
+	uint64_t failed_ns;	     /* when a failed PE was found; 0: none */
 };
 
 /* Runs a round like weft_rma_relax(). Returns 0 if the wait continues.
  *
- * Returns 1 once, when the caller should warn. That is after WEFT_STALL_WARN
- * seconds without progress and without a change of `watched`. It is after six
- * times as long even with progress.
+ * Returns 1 once, when the caller should warn: after WEFT_STALL_WARN seconds
+ * without progress and without a change of `watched`, or after a wait of six
+ * times WEFT_STALL_WARN in any case.
  *
  * Returns WEFT_ERR_PEER, described, if the wait cannot end, because PE `from`
  * or all other PEs have failed. If `from` is 0, the error is also returned a
@@ -259,11 +269,12 @@ void weft_rma_hints_explain(const struct weft_plan *plan, unsigned hints,
 /* --- the symmetric heap -------------------------------------------------- */
 
 /* If all PEs make the same calls in the same order, they get the same offsets.
- * The calls do not synchronise the PEs. align is a power of two, or 0. alloc
- * returns NULL if the heap is full, or if align is above the alignment of the
- * heap (weft_share_align() of its length). free and realloc accept addresses
- * that alloc or realloc returned, and NULL. For any other address free returns
- * WEFT_ERR_ARG, and realloc returns NULL. */
+ * The calls do not synchronise the PEs. align is a power of two, or 0.
+ * weft_heap_alloc() returns NULL if the heap is full, or if align is above the
+ * alignment of the heap (weft_share_align() of its length). weft_heap_free()
+ * and weft_heap_realloc() accept NULL and the addresses of allocated blocks.
+ * For any other address weft_heap_free() returns WEFT_ERR_ARG, and
+ * weft_heap_realloc() returns NULL. */
 void *weft_heap_alloc(size_t len, size_t align);
 void *weft_heap_realloc(void *ptr, size_t len);
 int weft_heap_free(void *ptr);

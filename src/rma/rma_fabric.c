@@ -14,8 +14,8 @@
 static struct {
 	pthread_mutex_t lock;
 	struct weft_rma_domain *domain;
-	struct weft_map addrs; /* process number + 1 to address + 1 */
-	/* guarded by the VCI's lock */
+	struct weft_map addrs; /* key: process number + 1; value: address + 1 */
+	/* guarded by the default VCI's lock */
 	uint32_t n_users;
 	uint32_t skip; /* rounds until the next poll */
 	struct weft_progress_hook hook;
@@ -23,10 +23,11 @@ static struct {
 
 enum {
 	SKIP = 16,	 /* rounds without a poll after a costly empty poll */
-	LATE_POLLS = 64, /* at most, to receive errors after a flush */
+	LATE_POLLS = 64, /* polls for errors after a flush, at most */
 };
 
-/* Polls the first endpoint: accesses of peers to this process's memory. */
+/* Polls the first endpoint, through which peers access this process's memory.
+ */
 static void rma_fabric_poll(struct weft_progress_hook *hook)
 {
 	struct weft_rma_ctx *ctx = weft_rma.ctx;

@@ -19,61 +19,67 @@
 /* Classes of operations. Each has its own flags in a session. */
 enum weft_rma_class {
 	WEFT_CLASS_PUT,
-	WEFT_CLASS_AMO,	 /* without a result */
-	WEFT_CLASS_FAMO, /* fetching */
-	WEFT_CLASS_PWS,	 /* put with signal */
-	WEFT_CLASS_GET,	 /* no hint applies to it */
+	WEFT_CLASS_AMO,	 /* atomics without a result */
+	WEFT_CLASS_FAMO, /* fetching atomics */
+	WEFT_CLASS_PWS,	 /* puts with signal */
+	WEFT_CLASS_GET,	 /* gets; no hint applies to them */
 	WEFT_CLASS_N,
 };
 
 /* The kinds of a context's operations at a PE that may be incomplete, as bits.
  */
 enum weft_rma_state {
-	WEFT_STATE_WRITTEN = 1, /* writes through the endpoint */
-	WEFT_STATE_AM = 2,	/* active messages */
-	/* such operations, and a fence was called after them */
-	WEFT_STATE_WRITTEN_FENCED = 4,
-	WEFT_STATE_AM_FENCED = 8,
+	WEFT_STATE_WRITTEN = 1,	       /* writes through the endpoint */
+	WEFT_STATE_AM = 2,	       /* active messages */
+	WEFT_STATE_WRITTEN_FENCED = 4, /* writes before the last fence */
+	WEFT_STATE_AM_FENCED = 8, /* active messages before the last fence */
 	WEFT_STATE_LISTED = 16, /* the PE is in `touched`, until the next quiet
 				 */
 };
 
-enum { WEFT_WINDOW = 32 }; /* operations in a batch */
+enum { WEFT_WINDOW = 32 }; /* operations of a batch, at most */
 
-/* Counts incomplete operations of the fabric for which a single wait follows.
- * Created with the first operation, destroyed with the context. Guarded by the
- * context's lock. */
+/* Counts incomplete operations of the fabric that one wait completes. Created
+ * with the first operation. Destroyed with the context, or kept in
+ * weft_rma_own.given_up if the fabric may still complete an operation. Guarded
+ * by the context's lock. */
 struct weft_rma_due {
 	struct weft_op op; /* for all operations without a separate weft_op */
 	uint32_t n;	   /* operations that are not complete */
 	int err;	   /* the first error */
-	struct weft_rma_due *next; /* in given_up */
+	struct weft_rma_due *next; /* next in a list `given_up` */
 };
 
-/* Created by weft_rma_ctx_create, destroyed by weft_rma_ctx_destroy. Accesses
- * to local PEs do not use it. `lock` guards all fields without another rule. */
+/* Created by weft_rma_ctx_create, destroyed by weft_rma_ctx_destroy. Puts and
+ * gets to local PEs do not use the context. `lock` guards all fields without
+ * another rule. */
 struct weft_rma_ctx {
 	unsigned options;
-	pthread_t owner; /* creator; with PRIVATE no other thread uses it */
+	pthread_t owner; /* creating thread; with PRIVATE no other thread uses
+			    the context */
 	struct weft_link link; /* in own.ctxs; guarded by own.ctxs_lock */
 	struct weft_spin lock;
 	struct weft_rma_ep *ep; /* NULL while all PEs are local */
-	int err;		/* of operations that failed after their call */
-	uint8_t *states;	/* enum weft_rma_state, by PE */
-	uint32_t *touched;	/* PEs that are LISTED */
+	int err; /* error of an operation that failed after its call; or 0 */
+	uint8_t *states;   /* enum weft_rma_state, by PE */
+	uint32_t *touched; /* PEs that are LISTED */
 	uint32_t n_touched;
 	uint32_t n_fences;
 	uint32_t n_idle;	     /* consecutive rounds without progress */
 	uint64_t last_ns;	     /* time of the last small operation */
-	struct weft_rma_due *waited; /* a call waits for these; or NULL */
-	struct weft_rma_due *later;  /* the next quiet waits for these; or NULL
-				      */
-	struct weft_rma_due *given_up; /* a failed wait abandoned these */
+	struct weft_rma_due *waited; /* operations that a call waits for; or
+					NULL */
+	struct weft_rma_due *later; /* operations that the next quiet waits for;
+				       or NULL */
+	struct weft_rma_due *given_up; /* operations that a failed wait has
+					  abandoned */
 
 	/* the session */
-	unsigned hints; /* 0: none */
-	uint64_t flags[WEFT_CLASS_N];
-	unsigned am_classes; /* 1 << class: queued as active messages */
+	unsigned hints;		      /* enum weft_rma_hint; 0: no session */
+	uint64_t flags[WEFT_CLASS_N]; /* fabric's flags of operations, by class
+				       */
+	unsigned am_classes; /* bit 1 << class: operations of the class are
+				queued as active messages */
 	uint32_t window;     /* records or operations of one batch, at most */
 	uint32_t n_more;     /* operations posted with FI_MORE in this batch */
 	uint32_t more_pe;    /* PE of the last post */
@@ -104,7 +110,8 @@ struct weft_rma_own {
 	struct weft_rma_remote *remotes; /* one per PE */
 	struct weft_spin ctxs_lock;
 	struct weft_link ctxs;	       /* all contexts */
-	struct weft_rma_due *given_up; /* of contexts that were destroyed */
+	struct weft_rma_due *given_up; /* abandoned operations of destroyed
+					  contexts */
 	struct weft_am am;	       /* guarded by the VCI's lock */
 	struct weft_progress_user user;
 	bool has_helper; /* the progress thread runs for `user` */
@@ -152,9 +159,10 @@ struct weft_rma_access {
 	uint64_t *sig;		    /* PWS: symmetric address of the signal */
 };
 
-/* remote.c: accesses to far PEs. If the fabric executes atomics, also all
- * atomics. The functions acquire the context's lock. `only` is a PE or
- * WEFT_RMA_ALL. */
+/* remote.c. weft_remote_access() carries out an access to a far PE, or any
+ * atomic if the fabric executes atomics. weft_remote_fence() and
+ * weft_remote_quiet() order and complete these operations; `only` is a PE or
+ * WEFT_RMA_ALL. All three acquire the context's lock. */
 int weft_remote_access(
 	struct weft_rma_ctx *ctx, const struct weft_rma_access *access);
 int weft_remote_fence(struct weft_rma_ctx *ctx);
@@ -197,8 +205,11 @@ int weft_rma_am_start_flush(struct weft_rma_ctx *ctx, uint32_t pe);
 int weft_rma_am_wait(struct weft_rma_ctx *ctx);
 /* weft_rma_am_start_flush() and a wait for all answers of the PE. */
 int weft_rma_am_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
+/* Installs the handlers of active messages. No lock held. */
 void weft_rma_am_open(struct weft_comm *comm);
 void weft_rma_am_close(void);
+/* Frees the channels of a context that is destroyed. Its operations end with an
+ * error. */
 void weft_rma_am_forget(struct weft_rma_ctx *ctx);
 
 /* rma_wait.c: a wait for an operation calls this after each round of progress.
@@ -213,8 +224,8 @@ int weft_rma_op_wait_check(struct weft_rma_wait *wait, uint32_t position);
  * weft_rma_wait_check(). The first such round starts the clock of the wait. */
 enum { WEFT_RMA_ROUNDS = 64, WEFT_RMA_GONE_TEXT = 80 };
 bool weft_rma_wait_is_time(struct weft_rma_wait *wait, uint64_t *now_out);
-/* Has the results of weft_rma_wait_round(). Writes the PEs that have failed to
- * `failed`, as text. */
+/* Returns what weft_rma_wait_round() returns. Writes the PEs that have failed
+ * to `failed`, as text. */
 int weft_rma_wait_check(struct weft_rma_wait *wait, uint64_t now,
 	bool has_moved, char failed[WEFT_RMA_GONE_TEXT]);
 /* Adds the operation, its PE and the failed PEs to the description of an error

@@ -23,7 +23,8 @@ enum {
 	/* time for other PEs to end a wait, and for the manager to report a
 	 * failure after the fabric */
 	GRACE_NS = 1000000000,
-	PATIENCE = 6, /* times WEFT_STALL_WARN, for a wait with progress */
+	PATIENCE = 6, /* a wait with progress warns after PATIENCE times
+			 WEFT_STALL_WARN */
 	SHOWN = 4,    /* failed PEs in a message, at most */
 };
 
