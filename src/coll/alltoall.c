@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* alltoall: all forms of alltoall
  *
- * Linear: one message per pair, 32 in flight, each member beginning with its
- * next neighbour. Bruck's algorithm: log2(n) rounds of packed bytes, for short
- * blocks of one length. */
+ * The linear algorithm sends one message for each pair of members. A member
+ * begins with the next place, and has up to 32 messages in flight. Bruck's
+ * algorithm sends packed bytes in log2(n) rounds, for short blocks of one
+ * length. */
 #include "coll/coll_priv.h"
 
 enum { WINDOW = 32 }; /* messages in flight */

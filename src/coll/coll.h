@@ -21,17 +21,19 @@ int32_t weft_coll_tag(struct weft_comm *comm, enum weft_ctx_offset ctx_offset,
 int weft_coll_tag_mismatch(int32_t tag, int32_t met, int32_t rank)
 	__attribute__((cold));
 
-/* Blocks until this process's part is complete. Takes the VCI's lock. */
+/* Blocks until this process's part is complete. No lock held. */
 int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args);
 
-/* Non-blocking. The caller owns the one reference of *req_out. Takes the VCI's
- * lock; weft_coll_start_locked() needs it held. */
+/* Both start a non-blocking collective. The caller owns the one reference of
+ * *req_out. weft_coll_start(): no lock held. weft_coll_start_locked(): VCI's
+ * lock held. */
 int weft_coll_start(enum weft_coll_kind kind, const struct weft_coll *args,
 	struct weft_req **req_out);
 int weft_coll_start_locked(enum weft_coll_kind kind,
 	const struct weft_coll *args, struct weft_req **req_out);
 
-/* Persistent: an inactive request, for weft_req_start(). */
+/* Creates a persistent collective: an inactive request for weft_req_start(). No
+ * lock held. */
 int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
 	struct weft_req **req_out);
 

@@ -219,7 +219,7 @@ void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 	c->bytes = case_bytes(c, view, args);
 	if (is_reduction(kind) && weft_knobs.coll_reproducible)
 		return;
-	/* also in a view of some members */
+	/* also for a view of some members, where `nodes` is NULL */
 	c->shares_cores =
 		view->comm->coll.nodes && view->comm->coll.nodes->shares_cores;
 	if (!nodes)
@@ -287,7 +287,7 @@ void weft_coll_write_among(struct weft_sched *sched, enum weft_coll_kind kind,
 	weft_counter_add(&algo_uses[algo - algos], 1);
 	weft_event_raise(WEFT_EVENT_coll_algorithm, view->comm->vci->number,
 		true, kind, algo - algos, c.bytes, c.n);
-	/* the view has all members of comm, and their nodes are known */
+	/* warns only at rank 0, and only after the members have settled */
 	if (view->nodes && view->me == 0)
 		weft_coll_warn_forced(&c, algo);
 	algo->write(sched, view, args);

@@ -20,7 +20,7 @@ enum {
 	WEFT_NEEDS_ORDER =
 		16,	      /* commutative, or nodes have consecutive ranks */
 	WEFT_NEEDS_EVEN = 32, /* equal numbers of members on all nodes */
-	WEFT_NEEDS_SEGMENT = 64,
+	WEFT_NEEDS_SEGMENT = 64, /* data that fits the segment of one node */
 	WEFT_NEEDS_EDGES = 128, /* edges of the topology between nodes are known
 				 */
 };
@@ -37,12 +37,13 @@ struct weft_coll_algo {
  * collectives. It is 0 if not all members know the length. */
 struct weft_coll_case {
 	enum weft_coll_kind kind;
-	int32_t n;
-	int32_t n_nodes;     /* 0: unknown */
+	int32_t n;	     /* number of members */
+	int32_t n_nodes;     /* number of nodes; 0: unknown */
 	int32_t most, least; /* largest, smallest number of members on a node */
 	bool is_in_order, is_commutative, is_regular, has_segment;
 	bool shares_cores;
-	int32_t n_per_bundle; /* messages between two nodes; 0: unknown */
+	int32_t n_per_bundle; /* messages that one bundle replaces (edges.h);
+				 0: unknown */
 	int64_t bytes, count;
 	const char *fabric;
 };
@@ -77,6 +78,7 @@ struct weft_coll_why {
 	int line;
 };
 
+/* The `line` of an algorithm that WEFT_COLL names. */
 enum { WEFT_COLL_WHY_FORCED = -1 };
 
 /* Selects an algorithm, never NULL. why_out may be NULL. */
@@ -97,9 +99,10 @@ static inline bool weft_coll_can(
 	return !weft_coll_cannot(algo, c);
 }
 
-/* The algorithm that WEFT_COLL names for an operation, or NULL. The second
- * function warns, once per operation, that another algorithm was selected. */
+/* Returns the algorithm that WEFT_COLL names for an operation, or NULL. */
 const struct weft_coll_algo *weft_coll_forced(enum weft_coll_kind kind);
+/* Warns, once per operation, if WEFT_COLL names another algorithm than `taken`,
+ * which was selected. */
 void weft_coll_warn_forced(
 	const struct weft_coll_case *c, const struct weft_coll_algo *taken);
 
@@ -107,17 +110,16 @@ void weft_coll_warn_forced(
  */
 const struct weft_coll_algo *weft_coll_algo_at(size_t i);
 
-/* The number of operations whose steps algorithm i wrote. The parts of an
- * operation within and between nodes count separately. A persistent operation
- * counts once. An operation in the segment of a node does not count. Any
- * thread.
+/* The number of operations for which algorithm i has written steps. The parts
+ * of an operation within and between nodes count separately. A persistent
+ * operation counts once. An operation in the segment of a node does not count.
+ * Any thread.
  */
 uint64_t weft_coll_algo_uses(size_t i);
 
-/* The first function returns the name of an operation in rules, for example
- * "allreduce". The second returns the operation with a name of len characters,
- * or WEFT_COLL_N. */
+/* Returns the name of an operation in rules, for example "allreduce". */
 const char *weft_coll_kind_name(enum weft_coll_kind kind);
+/* Returns the operation with this name of len characters, or WEFT_COLL_N. */
 enum weft_coll_kind weft_coll_kind_of(const char *name, size_t len);
 
 /* The number in a text such as "64K"; -1: not a number. */

@@ -2,9 +2,9 @@
 /* inter: collectives between the two groups of an intercommunicator
  *
  * Most operations have three parts: in my own group (comm->local), between the
- * two leaders (rank 0 of each group), and again in my own group. If each
- * process has different data for each remote process, they exchange messages
- * directly. */
+ * two leaders (rank 0 of each group), and again in my own group. In
+ * gathers, scatters, allgathers and alltoalls, each process exchanges messages
+ * directly with the remote processes. */
 #include "coll/coll_priv.h"
 
 static bool is_leader(const struct weft_coll *args)

@@ -64,10 +64,10 @@ static inline struct weft_span weft_ranges(struct weft_span span,
 		      : weft_slices(span, i, j, n);
 }
 
-/* The first function returns the data of a broadcast as bytes, in place or as a
- * packed copy. The second unpacks the bytes to the span. Members may describe
- * the data by different types, so the data is divided at bytes, not at items.
- */
+/* weft_bcast_bytes() returns the data of a broadcast as bytes, in place or as a
+ * packed copy. weft_bcast_unpack() unpacks the bytes to the span, except at the
+ * root. Members may describe the data by different types, so algorithms divide
+ * the data at bytes, not at items. */
 struct weft_span weft_bcast_bytes(
 	struct weft_sched *sched, struct weft_span span, bool is_root);
 void weft_bcast_unpack(struct weft_sched *sched, struct weft_span bytes,

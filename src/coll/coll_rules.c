@@ -31,12 +31,12 @@ struct rule {
 	enum weft_coll_kind kind;
 	struct range procs, bytes, per_node, bundle;
 	int shares;
-	int is_commutative; /* -1: either */
-	int shares_cores;   /* -1: either */
+	int is_commutative; /* 1: commutative operations; 0: others; -1: all */
+	int shares_cores;   /* 1: nodes that share cores; 0: others; -1: all */
 	char fabric[16];    /* "": any fabric */
 	const struct weft_coll_algo *algo;
 	const struct rule *next; /* next rule of the same kind */
-	char text[LINE_LEN];	 /* as written */
+	char text[LINE_LEN];	 /* the rule as it was read */
 	int line;		 /* line number in the file; 0: built in */
 };
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_settle: the members agree on nodes and segments
  *
- * After its first collectives a communicator settles: each member sends the
- * lowest rank of its node to all. That rank, the leader of the node, creates an
- * unnamed file and publishes it to the other members on the node. Each of them
- * maps the file, and a reduction and a broadcast inform all members whether
- * every mapping succeeded.
+ * After its first FIRST_CALLS collectives a communicator settles. Each member
+ * sends the lowest rank of its node to all. Rank 0 broadcasts its settings. The
+ * lowest rank of a node, its leader, creates an unnamed file and publishes it
+ * to the other members on the node, which map the file. A reduction and a
+ * broadcast inform all members whether every mapping succeeded.
  *
- * These messages take one sequence number, and their tags have a mark: a member
- * that receives one in another collective answers with an error, because the
- * sender waits for an answer. After an error the next collective tries again.
- */
+ * All messages of the agreement have one sequence number, and a mark in their
+ * tags. A member that receives such a message in another collective answers
+ * with an error, because the sender waits for an answer. After an error, the
+ * next collective settles again. */
 #include "coll/coll_settle.h"
 
 #include "coll/coll_algo.h"
@@ -121,8 +121,8 @@ static void set_lens(const struct weft_comm *comm, enum weft_coll_kind kind,
 
 	for (int i = 0; i < WEFT_COLL_LENS; i++)
 		lens[i].to = -1;
-	/* the same ranges on all nodes, because each piece uses a sequence
-	 * number of the communicator */
+	/* computed for the largest node, so that all nodes have equal ranges:
+	 * each piece uses a sequence number of the communicator */
 	weft_coll_case_in_segment(&c, kind, nodes->most, nodes->shares_cores);
 	c.is_commutative = is_commutative;
 	if (weft_knobs.coll_reproducible && shm->is_whole &&

@@ -20,13 +20,15 @@ struct weft_nodes {
 	bool shares_cores;	/* rank 0's node has fewer cores than ranks */
 	const int32_t *of;	/* node of each rank */
 	const int32_t *members; /* ranks, node by node */
-	const int32_t *first;	/* n + 1: first member of each node */
-	const int32_t *leaders; /* of each node */
-	char fabric[16];	/* of rank 0, between nodes; "": none */
+	const int32_t *first; /* index in `members` of each node's first member;
+				 first[n] is the end */
+	const int32_t *leaders; /* rank of each node's leader */
+	char fabric[16];	/* fabric of rank 0 between nodes; "": none */
 };
 
 /* An algorithm addresses members by place. Place i is rank ranks[i * stride] of
- * comm, or rank i if ranks is NULL. The caller owns the array. */
+ * comm, or rank i if ranks is NULL. The caller owns the array. There are n
+ * places. `me` is the place of this process; -1: it has none. */
 struct weft_coll_view {
 	struct weft_comm *comm;
 	const int32_t *ranks;
@@ -58,9 +60,7 @@ static inline struct weft_coll_view weft_coll_view_ranks(
 		.other = -1 };
 }
 
-/* The first function returns a view of all members. The second returns a view
- * of all remote members of an intercommunicator, where this process has no
- * place. */
+/* Returns a view of all members. */
 static inline struct weft_coll_view weft_coll_view_of(struct weft_comm *comm)
 {
 	return (struct weft_coll_view){ .comm = comm,
@@ -69,6 +69,8 @@ static inline struct weft_coll_view weft_coll_view_of(struct weft_comm *comm)
 		.nodes = comm->coll.nodes };
 }
 
+/* Returns a view of all remote members of an intercommunicator. This process
+ * has no place in it. */
 static inline struct weft_coll_view weft_coll_view_remote(
 	struct weft_comm *comm)
 {

@@ -29,7 +29,8 @@ struct weft_coll_row {
 	int32_t n_edges;
 	const struct weft_coll_edge
 		*edges;	      /* ordered by node, source, dest, at */
-	const int32_t *first; /* begin of each member's row, and the end */
+	const int32_t *first; /* index of each member's row in the rows of all
+				 members, and the end */
 };
 
 /* The struct and its arrays are one block of memory. A bundle is a message with
@@ -37,7 +38,8 @@ struct weft_coll_row {
 struct weft_coll_edges {
 	int32_t n_per_bundle;	/* messages that one bundle replaces, on average
 				 */
-	const int32_t *leaders; /* of each node; -1: no member has a row */
+	const int32_t *leaders; /* rank of each node's leader; -1: no member of
+				   the node has a row */
 	struct weft_coll_row out, in;
 };
 
@@ -64,10 +66,11 @@ struct weft_coll_edges *weft_coll_edges_create(const struct weft_nodes *nodes,
 int32_t weft_coll_edges_leader(const struct weft_nodes *nodes,
 	const struct weft_coll_degrees *degrees, int32_t node);
 
-/* The first function returns true if the agreement must run before this call,
- * because a rule may select bundles. The second runs the agreement; its
- * messages use a separate sequence number. VCI's lock held. */
+/* True if the agreement must run before the next neighbourhood collective,
+ * because a rule may select bundles. VCI's lock held. */
 bool weft_coll_edges_are_due(struct weft_comm *comm);
+/* Runs the agreement. Its messages use a separate sequence number. VCI's lock
+ * held; blocks. */
 int weft_coll_edges_settle(
 	const struct weft_coll *args, enum weft_coll_kind kind);
 

@@ -3,8 +3,8 @@
  *
  * The agreement is part of the first blocking neighbourhood collective after
  * the members know their nodes, if a rule may select bundles. Each member sends
- * the numbers of such neighbours to all, and its rows to its leader.
- */
+ * the numbers of its neighbours on other nodes to all members, and its rows to
+ * its leader. */
 #include "coll/coll_algo.h"
 #include "coll/edges.h"
 
@@ -49,7 +49,8 @@ bool weft_coll_edges_are_due(struct weft_comm *comm)
 struct edges_setup {
 	struct weft_coll_view all, node;
 	const struct weft_nodes *nodes;
-	int32_t *out, *in; /* of this process */
+	int32_t *out, *in; /* rows of this process: indices in its lists of
+			      neighbours */
 	struct weft_coll_degrees *degrees;
 	int32_t leader;
 	int32_t *rows;

@@ -21,13 +21,13 @@ struct weft_fold {
 
 struct weft_fold weft_fold_of(const struct weft_coll_view *view);
 
-/* The first function returns the place with number i. The second returns the
- * number of the place that has the data of `place`. */
+/* Returns the place with number i. */
 static inline int32_t weft_fold_place(const struct weft_fold *f, int32_t i)
 {
 	return i < f->rest ? 2 * i + 1 : i + f->rest;
 }
 
+/* Returns the number of the place that has the data of `place`. */
 static inline int32_t weft_fold_number(const struct weft_fold *f, int32_t place)
 {
 	return place < 2 * f->rest ? place / 2 : place - f->rest;
@@ -42,12 +42,12 @@ struct weft_fold_data {
 				  starts[i]; NULL: ranges are slices */
 };
 
-/* The first function combines the operand of each folded place with the operand
- * of the next place. The second sends the result to the folded places. If
- * `mine` is not acc, the operation must be commutative, because the message is
- * received into acc. */
+/* Combines the operand of each folded place with the operand of the next place.
+ * If `mine` is not acc, the operation must be commutative, because the message
+ * is received into acc. */
 void weft_fold_in(struct weft_sched *sched, const struct weft_coll_view *view,
 	const struct weft_fold *f, struct weft_fold_data *d);
+/* Sends the result to the folded places. */
 void weft_fold_out(struct weft_sched *sched, const struct weft_coll_view *view,
 	const struct weft_fold *f, struct weft_span acc);
 

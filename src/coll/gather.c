@@ -4,7 +4,8 @@
  * Regular gathers and scatters may use a binomial tree of packed bytes, because
  * all members know the length of a block. In the irregular forms only the root
  * knows the lengths: it exchanges messages with each member. Bruck's algorithm
- * needs no final rotation here. */
+ * needs no final rotation here, because each block is received at its place in
+ * the result. */
 #include "coll/coll_priv.h"
 
 static bool is_regular(const struct weft_blocks *blocks)
@@ -12,8 +13,9 @@ static bool is_regular(const struct weft_blocks *blocks)
 	return !blocks->counts && !blocks->displs;
 }
 
-/* The number of places in the subtree of place me of a binomial tree rooted at
- * 0; and the bit in which the parent's number differs. */
+/* Returns the number of places in the subtree of place me, in a binomial tree
+ * with root 0. Sets *parent_bit_out to the bit in which the place of the parent
+ * differs from me. */
 static int32_t subtree(int32_t me, int32_t n, int32_t *parent_bit_out)
 {
 	int32_t bit = 1;
@@ -108,7 +110,8 @@ void weft_scatter_binomial(struct weft_sched *sched,
 					: weft_block(&args->send, root);
 	size_t len = (size_t)(mine.count * mine.type->size);
 	char *packed = weft_sched_tmp(sched, (size_t)below * len);
-	/* the memory begins with this member's block */
+	/* `packed` begins with this member's block, so block 0 would be
+	 * me * len bytes before it */
 	struct weft_span all =
 		weft_span_bytes((char *)((uintptr_t)packed - (size_t)me * len),
 			(size_t)n * len);

@@ -9,8 +9,8 @@
 
 #include "coll/coll_algo.h"
 
-/* Exchanges messages with all neighbours, or only with those on my node (`of`:
- * the node of each rank).
+/* Exchanges messages with all neighbours if `of` is NULL. Otherwise `of` is the
+ * node of each rank, and only neighbours on my node exchange messages.
  *
  * If a dimension is periodic and has one or two processes, the lower and the
  * upper neighbour are the same process. The block that the neighbour sends
@@ -71,7 +71,7 @@ struct bundles {
 	bool is_same;	/* a source sends one block to all */
 };
 
-/* The number of blocks in a member's row, and the index of its first block. */
+/* Returns the number of blocks in a member's row. */
 static size_t blocks_of_row(
 	const struct bundles *b, const struct weft_coll_row *row, int32_t m)
 {
@@ -80,6 +80,7 @@ static size_t blocks_of_row(
 	return b->is_same && row == &b->edges->out ? n > 0 : (size_t)n;
 }
 
+/* Returns the index of the first block of a member's row among all rows. */
 static size_t first_of_row(
 	const struct bundles *b, const struct weft_coll_row *row, int32_t m)
 {

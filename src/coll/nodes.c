@@ -8,13 +8,13 @@
 
 enum { WINDOW = 32 };
 
-/* My node, and the leaders of all nodes. */
+/* node: the members of my node. among: the leaders of all nodes. */
 struct parts {
 	struct weft_coll_view node, among;
 	bool is_leader;
 };
 
-/* root: a rank that leads its node, or -1. */
+/* root: a rank that leads its node in place of the lowest rank; -1: none. */
 static struct parts parts_of(const struct weft_coll_view *view, int32_t root)
 {
 	const struct weft_nodes *nodes = view->nodes;

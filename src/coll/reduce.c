@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* reduce: reductions to one process (reduce), or of one part at each
- * (reduce_scatter)
+/* reduce: reductions to one process (reduce), and reductions of which each
+ * process receives one part (reduce_scatter)
  *
  * The binomial tree combines neighbouring ranges of ranks, which keeps the
  * order of operands. An operation that needs the order is reduced to place 0,
@@ -69,8 +69,8 @@ void weft_reduce_binomial(struct weft_sched *sched,
 		args->recv.buf, args->root);
 }
 
-/* Gathers the ranges at number `top`: a number that differs from it in a bit
- * sends its ranges. */
+/* Gathers the ranges at number `top`. In the round of a bit, a number that
+ * differs from `top` in this bit sends its ranges. */
 static void gather_ranges(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_fold *f,
 	const struct weft_fold_data *d, int32_t top)
@@ -159,8 +159,9 @@ static void *input_of(const struct weft_coll *args)
 	return args->is_in_place ? args->recv.buf : args->send.buf;
 }
 
-/* The first items of n ranges, and the end of the last one. The first `rest`
- * ranges have two parts each, the others one. NULL after an error. */
+/* Returns the first item of each of n ranges, and the end of the last range.
+ * The first `rest` ranges have two parts each, the other ranges have one. NULL
+ * after an error. */
 static int64_t *part_starts(struct weft_sched *sched,
 	const struct weft_coll *args, int32_t n, int32_t rest)
 {

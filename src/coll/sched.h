@@ -61,10 +61,10 @@ struct weft_sched {
 	size_t room_len;
 };
 
-/* Scratch memory for steps, owned by the schedule. Only steps may use the
- * address. If out of memory, the schedule gets an error, and the result is
- * still not NULL. The typed form has space for count items at the returned
- * address. */
+/* weft_sched_tmp() returns scratch memory for steps, which the schedule owns.
+ * Only steps may use the address. If out of memory, the schedule gets an error,
+ * and the result is still not NULL. weft_sched_tmp_typed() returns an address
+ * at which count items of the type have space. */
 void *weft_sched_tmp(struct weft_sched *sched, size_t len);
 void *weft_sched_tmp_typed(
 	struct weft_sched *sched, int64_t count, const struct weft_type *type);
@@ -102,9 +102,10 @@ void weft_sched_reduce(struct weft_sched *sched, struct weft_redop *op,
 
 /* ---- for the executors of steps ---- */
 
-/* Starts a message. The caller owns its request until weft_step_end(); NULL if
- * the message is complete. After an error of the schedule a send becomes an
- * error message, and a receive is dropped. */
+/* Starts a message. Returns its request, which the caller owns until
+ * weft_step_end(). NULL: the message is complete, or the schedule has an error.
+ * After an error of the schedule a send becomes an error message, and a receive
+ * is dropped. */
 struct weft_req *weft_step_start(
 	struct weft_sched *sched, const struct weft_step *step);
 void weft_step_end(struct weft_sched *sched, struct weft_req *req);

@@ -16,12 +16,13 @@ struct list {
 	size_t n_steps, n_room;
 	size_t at;	  /* next step */
 	size_t n_pending; /* messages started and not complete */
-	bool is_running;  /* in list_run(), or list_call() is deferred */
-	struct weft_progress_hook call; /* of a user-defined function */
+	bool is_running;  /* a thread is in list_run() or list_call(), or
+			     list_call() is deferred */
+	struct weft_progress_hook call; /* deferred list_call() */
 	struct weft_watch watch;
-	struct weft_type **types; /* held */
+	struct weft_type **types; /* types that the list has a reference of */
 	size_t n_types;
-	struct weft_redop *op; /* held */
+	struct weft_redop *op; /* operation with a reference; or NULL */
 	struct weft_step first[LIST_STEPS];
 };
 
@@ -183,7 +184,8 @@ int weft_sched_list_create(enum weft_coll_kind kind,
 	list->watch.number = comm->coll.seq;
 	list->sched.ctx_offset = args->ctx_offset;
 	list->sched.tag = weft_coll_tag(comm, args->ctx_offset, kind) | marks;
-	list->req->ctx = comm->ctx + args->ctx_offset; /* for reports */
+	/* reports of waits print ctx and tag */
+	list->req->ctx = comm->ctx + args->ctx_offset;
 	list->req->tag = list->sched.tag;
 	list_hold(list, args);
 	write(&list->sched, kind, args);
@@ -223,8 +225,9 @@ static void list_message(struct list *list, const struct weft_step *step)
 }
 
 /* Calls the user-defined function of the step before `at`, without the VCI's
- * lock. Meanwhile is_running keeps other threads from continuing the list, and
- * the library's reference keeps the list from being freed. */
+ * lock. Meanwhile is_running keeps other threads from continuing the list. The
+ * list is not freed, because weft_sched_list_start() has acquired a reference.
+ */
 static void list_call(struct weft_progress_hook *hook)
 {
 	struct list *list = weft_container_of(hook, struct list, call);

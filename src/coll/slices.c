@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* slices: collectives in which each member of a node leads for one slice
  *
- * All nodes have equal numbers of members. The members with one place on their
- * nodes exchange one slice of the data between nodes, all slices at once.
- * Before and after that, the members of a node distribute and collect the
- * slices. */
+ * All nodes have equal numbers of members. The members that have equal places
+ * on their nodes exchange one slice of the data between nodes. All slices are
+ * exchanged at the same time. Before that the members of a node distribute the
+ * slices, and after it they collect them. */
 #include "coll/coll_algo.h"
 
 struct slices {
 	struct weft_coll_view node,
 		among;	   /* node: the members of this node. among: the members
 			    * with this slice on all nodes */
-	const int32_t *at; /* ranks, node by node */
+	const int32_t *at; /* ranks of all members, node by node */
 };
 
 static struct slices slices_of(const struct weft_coll_view *view)
