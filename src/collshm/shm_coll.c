@@ -11,9 +11,9 @@
 #include <string.h>
 
 enum {
-	SPINS = 100,	      /* polls before wait_slowly() */
-	CALLS_PER_ROUND = 32, /* collectives between calls of weft_progress() */
-	REFRESH_AFTER = 1 << 30,       /* rounds, see refresh_reached() */
+	SPINS = 100,		 /* polls before wait_slowly() */
+	CALLS_PER_ROUND = 32,	 /* rounds between calls of weft_progress() */
+	REFRESH_AFTER = 1 << 30, /* rounds, see refresh_reached() */
 	NO_KIND = WEFT_COLL_WORD_KIND, /* not a collective */
 };
 
@@ -29,7 +29,8 @@ static bool is_before(uint32_t a, uint32_t b)
 static uint64_t start_of(
 	const struct weft_coll_shm *shm, int32_t rank, uint32_t number)
 {
-	/* pairs with the release in shm_coll_start */
+	/* pairs with the release in shm_coll_start(): the member reads no data
+	 * of earlier rounds any more */
 	return atomic_load_explicit(
 		&shm->members[rank].starts[number % WEFT_COLL_STARTS],
 		memory_order_acquire);
@@ -73,7 +74,8 @@ static void shm_coll_start(
 {
 	if (weft_unlikely(number - shm->reached > REFRESH_AFTER))
 		refresh_reached(shm);
-	/* pairs with the acquire in start_of */
+	/* orders this member's reads of earlier rounds before the store; pairs
+	 * with the acquire in start_of() */
 	atomic_store_explicit(&shm->mine->starts[number % WEFT_COLL_STARTS],
 		word, memory_order_release);
 }
@@ -295,7 +297,7 @@ static void publish_error(struct weft_coll_round *r)
 	else
 		snprintf(mine->text, sizeof(mine->text), "process %u: %s",
 			(uint32_t)weft_proc.proc, detail);
-	/* pairs with the acquire in error_in_slot */
+	/* publishes err and text; pairs with the acquire in error_in_slot() */
 	atomic_store_explicit(&weft_coll_slot_of(r, r->shm->me)->word,
 		weft_coll_word(r->number, WEFT_COLL_WORD_ERR | r->kind),
 		memory_order_release);
@@ -308,7 +310,8 @@ struct shm_wait {
 	struct weft_coll_round *r;
 	int32_t rank;
 	bool is_space;
-	uint32_t number; /* is_space: the member has begun this round */
+	uint32_t number; /* is_space: the wait ends when the member has begun
+			    this round */
 };
 
 static bool has_arrived(const struct shm_wait *a)
@@ -332,7 +335,7 @@ static bool coll_is_missing(const void *arg, int32_t rank)
 	return false;
 }
 
-/* The error because of which a wait can never end; 0: the wait may end. */
+/* Returns the error because of which a wait can never end. 0: there is none. */
 static int shm_coll_wait_error(const struct shm_wait *a)
 {
 	struct weft_comm *comm = a->r->comm;

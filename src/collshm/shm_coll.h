@@ -23,12 +23,16 @@ enum {
 	WEFT_COLL_INLINE = 56,
 	WEFT_COLL_AHEAD = 2, /* slots to prefetch */
 	WEFT_COLL_SHORT_MAX =
-		8192, /* longest data that is not cut; a part of the area */
+		8192, /* longest data that is not cut into pieces; also the
+			 length of a part of the area for short data */
 	WEFT_COLL_SHORT_LEN = 8 * WEFT_COLL_SHORT_MAX,
-	WEFT_COLL_PART_LEN = 16384, /* of the area for long data, or of all */
-	WEFT_COLL_LONG_MAX = 4 * WEFT_COLL_PART_LEN, /* of one round */
+	/* length of a part of the area for long data, or of both areas if
+	 * processes share cores */
+	WEFT_COLL_PART_LEN = 16384,
+	WEFT_COLL_LONG_MAX = 4 * WEFT_COLL_PART_LEN, /* data of one round */
+	/* limits of the length of the area for long data */
 	WEFT_COLL_LONG_LEAST =
-		2 * WEFT_COLL_LONG_MAX, /* of the area for long data */
+		2 * WEFT_COLL_LONG_MAX, /* above the data of one round */
 	WEFT_COLL_LONG_MOST = 2 << 20,
 	WEFT_COLL_PARTS_MAX = WEFT_COLL_LONG_MOST / WEFT_COLL_PART_LEN,
 	WEFT_COLL_LENS = 4,
@@ -69,7 +73,8 @@ enum {
 /* Offsets in an area. All members compute the same offsets, because they follow
  * from the collectives so far. */
 struct weft_coll_area {
-	uint32_t base, part_len, n_parts; /* of a member's areas */
+	uint32_t base, part_len, n_parts; /* begin, and parts, in a member's
+					     areas */
 	uint32_t at;			  /* offset of the last data */
 	/* used: the last round that used each part. before: the last round that
 	 * used the current parts before the current data */
@@ -88,19 +93,20 @@ struct weft_coll_shm {
 	struct weft_coll_member *members;
 	struct weft_coll_member *mine;
 	uint8_t *data;			/* areas of all members */
-	uint32_t areas_len;		/* of one member */
+	uint32_t areas_len;		/* length of the areas of one member */
 	struct weft_coll_area areas[2]; /* for short data, for long */
 	uint32_t short_max;		/* longest data in areas[0] */
-	uint32_t last_all;    /* last round in which all members read all */
-	uint32_t n_slots;     /* in use: a power of two */
+	uint32_t last_all; /* last round in which every member reads the data of
+			      every other member */
+	uint32_t n_slots;  /* slots in use: a power of two */
 	const int32_t *ranks; /* rank of each place; NULL: places are ranks */
 	int32_t n, me;
 	bool is_whole; /* all members of the communicator use this segment */
 	bool shares_cores;
-	/* lens[1]: of operations that are not commutative */
+	/* lens[1]: lengths for operations that are not commutative */
 	struct weft_coll_lens lens[2][WEFT_COLL_N][WEFT_COLL_LENS];
 	uint32_t reached; /* every member has begun this or a later round */
-	uint32_t n_calls; /* since the last call of weft_progress() */
+	uint32_t n_calls; /* rounds since the last call of weft_progress() */
 	bool stores_past; /* store data in areas past the caches */
 };
 
@@ -152,7 +158,8 @@ static inline uint8_t *weft_coll_data_of(
 static inline bool weft_coll_has_published(
 	const struct weft_coll_round *r, int32_t rank)
 {
-	/* pairs with the release in weft_coll_publish */
+	/* pairs with the release in weft_coll_publish(), before which the
+	 * member has written its data */
 	return atomic_load_explicit(&weft_coll_slot_of(r, rank)->word,
 		       memory_order_acquire) == r->word;
 }
@@ -161,10 +168,11 @@ static inline bool weft_coll_has_published(
 void weft_coll_round_begin(struct weft_coll_round *r,
 	const struct weft_coll *args, enum weft_coll_kind kind, size_t len);
 
-/* The first function waits until this member may write its slot and its data.
- * The second waits until the member at place `rank` has published its slot.
- * Both return immediately if the round has an error. */
+/* Waits until this member may write its slot and its data. Returns immediately
+ * if the round has an error. */
 void weft_coll_wait_space(struct weft_coll_round *r);
+/* Waits until the member at place `rank` has published its slot. Returns
+ * immediately if the round has an error. */
 void weft_coll_wait_slow(struct weft_coll_round *r, int32_t rank);
 
 static inline void weft_coll_wait(struct weft_coll_round *r, int32_t rank)
@@ -195,14 +203,15 @@ static inline void weft_coll_publish(struct weft_coll_round *r)
 	 * line */
 	if (r->len > WEFT_COLL_INLINE)
 		slot->at = r->at;
-	/* pairs with the acquire in weft_coll_has_published */
+	/* publishes the data and slot->at; pairs with the acquire in
+	 * weft_coll_has_published() */
 	atomic_store_explicit(&slot->word, r->word, memory_order_release);
 	if (!r->is_all)
 		weft_coll_fetch_ahead(r);
 }
 
-/* Ends a round. An error is published to the members that wait for this one,
- * and returned. */
+/* Ends a round. Returns its error. If this member has not published its slot,
+ * publishes the error in it for the members that wait for this member. */
 int weft_coll_round_end(struct weft_coll_round *r);
 
 static inline int32_t weft_shm_coll_rank(
@@ -231,10 +240,10 @@ struct weft_coll_offer {
 	uint32_t reserved;
 };
 
-/* The first function returns the length of a member's area for long data that
- * this process prefers, if a node has at most `most` members. The second
- * returns the nearest valid length. */
+/* Returns the length of a member's area for long data that this process
+ * prefers, if a node has at most `most` members. */
 uint32_t weft_shm_coll_long_len(int32_t most);
+/* Limits a length of that area, and rounds it down to whole parts. */
 uint32_t weft_shm_coll_valid_len(uint32_t len);
 
 /* Creates the file of a segment. Owner is 0 if this process wants none, or on
@@ -253,9 +262,10 @@ void weft_shm_coll_unmap(struct weft_comm *comm);
  * collective uses the segment at no member. No lock held. */
 int weft_shm_coll_try(enum weft_coll_kind kind, const struct weft_coll *args);
 
-/* The same for the part of a collective within the node; root and blocks count
- * places. An error `err` of an earlier part is published to the other members.
- */
+/* Runs the part of a collective within this node. Root and blocks count places.
+ * If err is not 0, an earlier part has failed, and err is published to the
+ * other members. WEFT_AGAIN: this part uses the segment at no member. No lock
+ * held. */
 int weft_shm_coll_part(
 	enum weft_coll_kind kind, const struct weft_coll *args, int err);
 

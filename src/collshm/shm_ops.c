@@ -18,14 +18,15 @@
 
 enum {
 	DEGREE = 8,
-	PIECE_LEN = WEFT_COLL_PART_LEN, /* of rooted operations and scans */
+	/* length of a piece of rooted operations and scans */
+	PIECE_LEN = WEFT_COLL_PART_LEN,
 	ITEM_MAX = 1024, /* longest item, in bytes, of data that is cut */
 };
 
 /* A pending reduction. */
 struct operand {
 	const struct weft_redop *op;
-	struct weft_span own;	 /* of this member */
+	struct weft_span own;	 /* this member's operand */
 	struct weft_span result; /* in the caller's or scratch memory */
 	size_t at;	   /* offset of the operand in each member's data */
 	const void *right; /* the result so far: result.buf, or the first
@@ -40,8 +41,9 @@ static bool is_flat(const struct weft_coll_round *r)
 	return r->shm->n <= DEGREE;
 }
 
-/* The distance d of the highest level of the tree at which this member reads
- * others: members me + d, me + 2 d, ... me + 7 d. 0: it is a leaf. */
+/* Returns the distance d of the highest level of the tree at which this member
+ * reads other members: members me + d, me + 2 d, ... me + 7 d. 0: this member
+ * is a leaf. */
 static int32_t top_of(const struct weft_coll_shm *shm)
 {
 	int32_t top = 0;
@@ -151,7 +153,8 @@ static void fold(struct weft_coll_round *r, struct operand *o, const void *left)
 		o->is_begun = true;
 		o->right = left;
 		if (!o->op->is_builtin)
-			fold_end(r, o); /* the function overwrites `right` */
+			fold_end(r, o); /* a user-defined function overwrites
+					   `right` */
 		return;
 	}
 	if (weft_likely(o->op->is_builtin))
@@ -282,8 +285,8 @@ static void shm_bcast(struct weft_coll_round *r, const struct weft_coll *args)
 		read_data(r, args->root, span);
 }
 
-/* If the result overwrites this member's operand before that is used, copies
- * the operand to this member's data first. */
+/* If the result would overwrite this member's operand before the operand is
+ * used, copies the operand to this member's data first. */
 static void stage_own(struct weft_coll_round *r, struct operand *o)
 {
 	if (o->own.buf != o->result.buf || r->shm->me == r->shm->n - 1)
