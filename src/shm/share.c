@@ -37,8 +37,9 @@
 
 enum { ALIGN_MIN = 2 << 20, ALIGN_MAX = 1 << 30 };
 
-/* The moved data and the state of a fork. data is set once; pipe belongs to the
- * thread that holds the lock from before a fork until after it. */
+/* The moved data and the state of a fork. data is set once. The thread that
+ * calls fork() holds `lock` from before until after the call; only this thread
+ * uses pipe. */
 static struct {
 	pthread_mutex_t lock;
 	struct weft_share data;
@@ -280,8 +281,8 @@ __attribute__((no_sanitize("address", "thread"))) static bool is_zero(
 	return true;
 }
 
-/* The arguments of syscall() are words; an int would leave the upper half of
- * one undefined. */
+/* The arguments of syscall() are words. If an argument were an int, the upper
+ * half of its word would be undefined. */
 static long map_pages(uintptr_t at, size_t len, long flags, int fd)
 {
 	return syscall(SYS_mmap, at, len, (long)(PROT_READ | PROT_WRITE), flags,
@@ -364,7 +365,8 @@ static void make_private(void)
 	if (copy == -1 || syscall(SYS_mremap, copy, data->len, data->len,
 				  (long)(MREMAP_MAYMOVE | MREMAP_FIXED),
 				  data->base) == -1)
-		_exit(127); /* the child would write to the parent's data */
+		_exit(127); /* otherwise the child would write to the parent's
+			       data */
 }
 
 static void after_fork_in_child(void)

@@ -28,8 +28,8 @@ int weft_share_create(size_t len, struct weft_share *share_out);
 void weft_share_destroy(struct weft_share *share);
 
 /* Creates only the file, of len bytes of zeros, which this process and others
- * map by weft_share_map(). The caller closes it; mappings stay valid. Same
- * errors. */
+ * map by weft_share_map(). The caller closes *fd_out; mappings stay valid. 0,
+ * or WEFT_ERR_NOMEM with a description. */
 int weft_share_file(size_t len, int *fd_out);
 
 /* Moves the writable data of the main program (.data and .bss, whole pages)
@@ -40,15 +40,16 @@ int weft_share_file(size_t len, int *fd_out);
  * description and no effect, if there is no such data or the kernel refuses. */
 int weft_share_data(struct weft_share *share_out);
 
-/* Finds the data of weft_share_data() without a move. share_out->fd is -1. Same
- * errors. */
+/* Finds the data that weft_share_data() would move, but does not move it.
+ * share_out->fd is -1. WEFT_ERR_UNSUPPORTED with a description if there is no
+ * such data. */
 int weft_share_find_data(struct weft_share *share_out);
 
 /* A hash of the pid and user namespace, the user and the capabilities. Two
  * processes of a node may open each other's descriptors only if their numbers
  * are equal. A process has a unique number if no other process may open its
- * descriptors. That is so if its program file is executable but not readable,
- * or if /proc belongs to another pid namespace. */
+ * descriptors: its program file is executable but not readable, or /proc
+ * belongs to another pid namespace. */
 uint32_t weft_share_domain(void);
 
 /* Identifies this process as the owner of descriptors: its pid in the lower

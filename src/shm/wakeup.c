@@ -9,13 +9,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Registers this process for weft_wakeup_fence() of other processes. */
 static bool take_part(void)
 {
 	return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED,
 		       0, 0) == 0;
 }
 
-/* Registers while the process has one thread: see base/lock.c. */
+/* Registers before the process has a second thread, because a later
+ * registration takes tens of milliseconds. */
 static void __attribute__((constructor)) wakeup_register(void)
 {
 	take_part();

@@ -28,9 +28,9 @@ struct weft_wakeup_at {
 	uint64_t ino; /* inode number of the pipe, to verify the descriptor */
 };
 
-/* Opens a wakeup. False, with both ends -1, if the kernel cannot order the
- * memory of other processes (membarrier) or no descriptor is left. The process
- * must then sleep for short times only. */
+/* Opens a wakeup. Returns false and sets both ends to -1 if the kernel cannot
+ * order the memory of other processes (membarrier), or no descriptor is left.
+ * The process must then sleep for short times only. */
 bool weft_wakeup_open(struct weft_wakeup *wakeup);
 void weft_wakeup_close(struct weft_wakeup *wakeup);
 
@@ -39,8 +39,9 @@ void weft_wakeup_describe(
 	const struct weft_wakeup *wakeup, struct weft_wakeup_at *at);
 
 /* Opens the wakeup of another process, for weft_wakeup_signal(); the caller
- * closes the descriptor. -1 if there is no such wakeup any more. From now on
- * the fences of other processes order the memory of this one. */
+ * closes the descriptor. -1 if there is no such wakeup any more, or if
+ * weft_wakeup_fence() of other processes cannot order the memory of this
+ * process. */
 int weft_wakeup_find(const struct weft_wakeup_at *at);
 
 /* Wakes the owner, now or at its next sleep. fd may be -1. Any thread. */
@@ -50,8 +51,8 @@ void weft_wakeup_signal(int fd);
  */
 void weft_wakeup_drain(const struct weft_wakeup *wakeup);
 
-/* A full memory barrier in this process and in all that called
- * weft_wakeup_find(). False if the kernel cannot do it. */
+/* A full memory barrier in all processes that have loaded this library. False
+ * if the kernel does not support it. */
 bool weft_wakeup_fence(void);
 
 #endif
