@@ -13,8 +13,7 @@
  * chooses:
  * - calls that only read a channel,
  * - weft_am_append(),
- * - weft_am_add(), if the channel is not gated and the record fits into its
- * queue.
+ * - weft_am_add() on a channel without gate, if the record fits into its queue.
  *
  * Errors: 0, or a negative enum weft_err described by weft_err_set(). */
 #ifndef WEFT_AM_H
@@ -46,7 +45,7 @@ enum {
 /* The active messages of one user to one target. */
 struct weft_am_channel {
 	struct weft_am *am;
-	uint32_t rank;	      /* of the target, in am->comm */
+	uint32_t rank;	      /* rank of the target in am->comm */
 	bool is_touched;      /* a record was added since the last record that
 				 requests an answer */
 	bool is_gated;	      /* pass_gate() precedes each record */
@@ -54,12 +53,12 @@ struct weft_am_channel {
 	struct weft_link ops; /* operations that wait for answers, oldest first
 			       */
 	uint64_t n_ops;	      /* operations begun so far */
-	uint8_t *queue;	   /* owned; records that leave with the next message */
-	uint32_t len;	   /* of the queue */
-	uint32_t n_queued; /* records */
-	int err;	   /* the first error of an access that the target
-			      refused, since the user has reset it to 0 */
-	char why[160];
+	uint8_t *queue;	      /* owned: the records of the next message */
+	uint32_t len;	      /* bytes in the queue */
+	uint32_t n_queued;    /* records in the queue */
+	int err; /* the first error of an access since the user last set err to
+		    0; or 0 */
+	char why[160]; /* text of err */
 };
 
 /* A function that a wait calls repeatedly; WEFT_AGAIN: the wait continues. */
@@ -87,21 +86,24 @@ struct weft_am {
 	struct weft_comm *comm;
 	uint8_t request; /* enum weft_wire_op of its messages */
 	/* There may be several channels to one target. An answer names the
-	 * target but not the channel, so the map has all operations. */
+	 * target but not the channel, so `due` has all operations. */
 	bool has_many_channels;
-	struct weft_map due; /* id to operation, except a channel's oldest */
-	uint32_t last_id;
+	/* Pending operations by id. Without has_many_channels, an operation is
+	 * missing if its channel had no other one when it began. */
+	struct weft_map due;
+	uint32_t last_id; /* id of the newest operation */
 };
 
 struct weft_am_op;
 struct weft_am_op_ops {
-	/* Stores data of an answer where op->dest is NULL. */
+	/* Stores the data of an answer. Called if op->dest is NULL. */
 	void (*take)(struct weft_am_op *op, uint64_t pos, const void *data,
 		size_t len);
 	/* The operation is complete, or failed with op->err. May be called
 	 * twice. */
 	void (*end)(struct weft_am_op *op);
-	/* The last call. op->channel is NULL if the channel was freed. */
+	/* The last call for the operation, which the user frees. op->channel is
+	 * NULL if the channel was freed. */
 	void (*release)(struct weft_am_op *op);
 };
 
@@ -109,14 +111,14 @@ struct weft_am_op_ops {
 struct weft_am_op {
 	struct weft_link link; /* in its channel's ops */
 	const struct weft_am_op_ops *ops;
-	struct weft_am_channel *channel; /* NULL: was freed */
-	uint64_t number;		 /* in its channel, from 1 */
+	struct weft_am_channel *channel; /* NULL: the channel was freed */
+	uint64_t number; /* number of the operation in its channel, from 1 */
 	uint32_t id;
 	uint32_t n_left;  /* answers or completions that it waits for */
 	uint32_t n_holds; /* references, of the call that begins the operation
 			     and of posted receives */
 	int err;
-	bool is_mapped;
+	bool is_mapped; /* in am->due */
 	bool is_fabric; /* posted to the fabric, which always completes it */
 	char *dest;	/* where answers store data; NULL: take() stores it */
 	uint64_t room;	/* bytes that answers may store */
@@ -124,9 +126,9 @@ struct weft_am_op {
 
 void weft_am_open(
 	struct weft_am_channel *channel, struct weft_am *am, uint32_t rank);
-/* Ends all operations that wait for answers with the error. An operation of the
- * fabric, or with a posted receive, is released later. is_gone: the channel is
- * freed, and its operations are unlinked from it. */
+/* Ends all pending operations of the channel, and sets their error to err. An
+ * operation of the fabric, or with a posted receive, is released later.
+ * is_gone: the channel is freed, and its operations are unlinked from it. */
 void weft_am_forget(struct weft_am_channel *channel, int err, bool is_gone);
 
 /* Begins an operation that waits for n_left answers. The caller holds a
@@ -143,8 +145,8 @@ void weft_am_op_answered(struct weft_am_op *op, uint32_t n, int err);
  * of any channel. */
 struct weft_am_op *weft_am_op_of(const struct weft_am *am,
 	const struct weft_am_channel *channel, uint32_t id);
-/* Stores the error of an access that the target refused. Only the first error
- * is stored. */
+/* Stores the error of an access, and its text, in the channel, unless an
+ * earlier error is stored there. */
 void weft_am_refused(
 	struct weft_am_channel *channel, int err, const void *text, size_t len);
 
@@ -182,7 +184,8 @@ static inline int weft_am_try(struct weft_am_channel *channel, const char *what,
 	ops = channel->am->ops;
 	return ops->wait(channel, what ? what : ops->posting, fn, arg);
 }
-/* Posts the queue and waits for all operations that began before this call. */
+/* Posts the queue and waits for all operations that began before this call.
+ * Returns the error of the post or of the wait, not that of an access. */
 int weft_am_wait(struct weft_am_channel *channel, const char *what);
 
 /* Stores the answers of a message from `rank`. channel is the channel to that
@@ -197,8 +200,8 @@ bool weft_am_take_replies(struct weft_am *am, struct weft_am_channel *channel,
 /* Answers to one message, which are sent as one message. */
 struct weft_am_replies {
 	struct weft_comm *comm;
-	uint32_t rank; /* origin */
-	uint8_t op;    /* enum weft_wire_op */
+	uint32_t rank; /* rank of the origin */
+	uint8_t op;    /* enum weft_wire_op of the message */
 	uint32_t len;
 	_Alignas(8) uint8_t bytes[WEFT_AM_MAX];
 };
@@ -212,8 +215,9 @@ static inline void weft_am_replies_init(struct weft_am_replies *replies,
 	replies->len = 0;
 }
 
-/* Adds an answer: len bytes of data, or a described error. If there is no
- * space, sends the earlier answers first. */
+/* Adds the answer to the record with this id: len bytes of data, or a described
+ * error. pos is the position of the data in the access. If there is no space,
+ * sends the earlier answers first. */
 void weft_am_reply(struct weft_am_replies *replies, uint32_t id, uint64_t pos,
 	int err, const void *data, size_t len);
 void weft_am_replies_send(struct weft_am_replies *replies);

@@ -210,7 +210,7 @@ static int am_try_post(struct weft_am_channel *channel, void *arg)
 					: WEFT_AGAIN;
 }
 
-/* Another thread may still post records that were appended before. */
+/* WEFT_AGAIN while another thread posts records that were appended earlier. */
 static int am_try_turn(struct weft_am_channel *channel, void *arg)
 {
 	(void)arg;
