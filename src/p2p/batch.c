@@ -28,7 +28,8 @@ enum {
 	BATCH_MAX = 64,	     /* messages of a batch, at most */
 	BATCH_ENOUGH = 32,   /* queued messages after which the queue is sent */
 	AT_ONCE = 2,	     /* messages per round that leave immediately */
-	THREAD_LEASE = 1000, /* ms that the thread runs after the last batch */
+	THREAD_LEASE = 1000, /* ms that the progress thread polls after the last
+				send that may be queued */
 };
 
 /* The VCI's use of the progress thread, which sends queued messages while the

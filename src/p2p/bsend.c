@@ -6,7 +6,7 @@
  * memory and begins with a header, for which MPI_BSEND_OVERHEAD reserves space.
  * A list contains the pieces in order of addresses. A new piece uses the first
  * gap that is large enough. An automatic buffer allocates its pieces on the
- * heap. */
+ * heap, and its list is in order of the sends. */
 #include "p2p/p2p_priv.h"
 
 #include "base/bits.h"
@@ -19,10 +19,10 @@ enum { PIECE_ALIGN = 16 };
 
 /* One message in the buffer. */
 struct piece {
-	struct weft_link link; /* in pieces, by address */
+	struct weft_link link; /* in bsend->pieces */
 	struct weft_bsend *bsend;
-	struct weft_vci *vci; /* sends the message */
-	uint64_t number;      /* order of sends */
+	struct weft_vci *vci; /* the VCI that sends the message */
+	uint64_t number;      /* of the send, counted in bsend->n_sent */
 	size_t len;	      /* header included */
 	_Alignas(PIECE_ALIGN) char data[];
 };
@@ -35,8 +35,8 @@ struct weft_bsend {
 	struct weft_vci *vci;	  /* its lock guards the buffer */
 	uint64_t n_sent;
 	bool is_auto;
-	void *addr; /* as attached */
-	size_t len;
+	void *addr; /* the memory that the program attached */
+	size_t len; /* bytes at addr */
 };
 
 _Static_assert(sizeof(struct piece) + PIECE_ALIGN <= 512,
@@ -223,13 +223,13 @@ static struct piece *bsend_piece_new(
 /* The message of the user's request; for a persistent request, the message of
  * its last start. */
 struct weft_bsend_sent {
-	struct weft_bsend_places places; /* of a persistent request */
-	struct weft_req *inner;		 /* referenced; NULL: none */
+	struct weft_bsend_places places; /* persistent: the places to try */
+	struct weft_req *inner;		 /* the send from the buffer, with a
+					    reference; NULL: none */
 };
 
-/* Called when the cancel of the message has ended: completes the user's
- * request.
- */
+/* Completes the user's request, if it waits for the end of a cancel. Called
+ * when the send was completed or cancelled. */
 static void complete_outer(struct weft_req *inner)
 {
 	struct weft_req *req = inner->waiter;
@@ -254,7 +254,8 @@ static void bsend_on_answered(void *arg, struct weft_req *inner)
 static void bsend_on_sent(void *arg, struct weft_req *inner)
 {
 	piece_free(arg);
-	inner->on_done = NULL; /* an eager send may yet be cancelled */
+	inner->on_done = NULL; /* a later cancel of an eager send completes the
+				  request again, without a piece */
 	complete_outer(inner);
 	weft_req_put(inner);
 }

@@ -10,8 +10,8 @@
  * answer arrives.
  *
  * A message announced for a collective of a communicator with a failed member
- * is cancelled in the same way. Its receiver may never create that
- * communicator. */
+ * is cancelled in the same way. If its receiver has not created that
+ * communicator, the announcement is among the queued messages. */
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>
@@ -227,7 +227,7 @@ void weft_cancel_on_ack(struct weft_vci *vci, struct weft_peer *peer,
 	req = weft_table_get(&weft_reqs, fin.req);
 	if (!req || req->kind != WEFT_REQ_SEND || req->peer != peer ||
 		req->is_done)
-		return; /* received in the meantime */
+		return; /* the send has completed in the meantime */
 	if (req->rndv.remote || req->rndv.n_segs)
 		fin.status = WEFT_WIRE_TOO_LATE; /* the receiver sent CTS */
 	if (fin.status >= WEFT_WIRE_REFUSED) {

@@ -58,18 +58,19 @@ void weft_send_coll_error_locked(const struct weft_msg *msg, int err)
 	peer = weft_comm_peer(msg->comm, (uint32_t)msg->rank);
 	if (peer)
 		weft_revoke_repeat(msg->comm, peer);
-	/* out of memory: the receiver cannot be notified */
+	/* peer is NULL if out of memory: then the receiver is not notified */
 	if (peer)
 		(void)weft_peer_control(peer, &head, &word,
 			sizeof(word.failed) + word.failed.len);
-	/* the send may have failed the peer, which sets a description */
+	/* weft_peer_control() may have failed the peer, and described that */
 	weft_err_set(err, "%s", word.text);
 }
 
 void weft_coll_error_end(
 	struct weft_req *req, int err, const char *text, size_t len)
 {
-	req->status.tag = req->tag; /* not the tag of another collective */
+	/* another tag in the status would name another collective */
+	req->status.tag = req->tag;
 	weft_p2p_finish(req, weft_err_set(err, "%.*s", (int)len, text));
 }
 

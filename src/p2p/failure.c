@@ -74,7 +74,7 @@ static void failure_fail_req(struct weft_req *req, struct weft_peer *peer)
 		req->rndv.is_copying)
 		return; /* the fabric or the copy completes it */
 	weft_list_remove(
-		&req->out.link); /* of the peer's queue of pending sends */
+		&req->out.link); /* from the peer's queue of pending sends */
 	if (req->kind == WEFT_REQ_SEND)
 		weft_send_finish(req, peer->err);
 	else
@@ -88,8 +88,8 @@ void weft_failure_cancel(struct weft_req *req)
 		weft_cancel_unreceivable(req, weft_comm_failed(req->comm));
 }
 
-/* A message that was announced for a collective of a communicator with a failed
- * member; NULL: none. */
+/* Returns a message that was announced for a collective of a communicator with
+ * a failed member; NULL: none is left. */
 static struct weft_message *next_unreceivable(const struct weft_comm *comm)
 {
 	weft_list_for_each(link, next, &comm->match.arrived)
@@ -192,7 +192,8 @@ void weft_failure_peer(struct weft_peer *peer)
 	struct weft_req *req;
 	uint32_t pos = 0;
 
-	/* before the messages below, which also report the failure */
+	/* record the failure first: messages that the calls below send to other
+	 * members report it */
 	failure_record(peer);
 	weft_peer_send_pending(peer);
 	while ((req = weft_req_next(peer->vci, &pos)) != NULL) {

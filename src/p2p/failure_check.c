@@ -79,7 +79,8 @@ int weft_departed_receiver(const struct weft_comm *comm, int32_t rank)
 	return comm->failed ? weft_departed_source(comm, rank) : 0;
 }
 
-/* The peer may also have failed because this process ran out of memory. */
+/* Describes the failure of the peer at this rank. The peer may also have failed
+ * because this process ran out of memory. */
 static int failed_peer(const struct weft_comm *comm, int32_t rank,
 	const struct weft_peer *peer)
 {
@@ -91,7 +92,8 @@ static int failed_peer(const struct weft_comm *comm, int32_t rank,
 				 peer->why ? peer->why : "");
 }
 
-/* Names the first failed member that is not acknowledged, if there is one. */
+/* Returns WEFT_ERR_PEER. The description names the first failed member that is
+ * not acknowledged, or comm->failed if all are acknowledged. */
 static int failed_unacked(const struct weft_comm *comm)
 {
 	uint64_t failed = weft_failed_unacked(comm);

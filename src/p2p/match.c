@@ -102,7 +102,7 @@ struct weft_message *weft_match_find_slow(
 	list = any || !match->unexpected
 		       ? &match->arrived
 		       : &match->unexpected[weft_match_bin(ctx, src, tag)];
-	any |= !match->unexpected; /* both are empty */
+	any |= !match->unexpected; /* no bins: match->arrived is empty */
 	for (struct weft_link *link = list->next; link != list;
 		link = link->next) {
 		struct weft_message *message =

@@ -15,11 +15,11 @@
 enum { WEFT_MESSAGE_INLINE = 64 };
 
 /* An unexpected message: it arrived before its receive. Created when it
- * arrives, destroyed when it is received, cancelled or purged. */
+ * arrives, destroyed when it is received, cancelled, refused or purged. */
 struct weft_message {
 	struct weft_obj obj;
-	struct weft_link bin;	  /* by (ctx, source, tag) */
-	struct weft_link arrived; /* in order */
+	struct weft_link bin;	  /* in its bin of match->unexpected */
+	struct weft_link arrived; /* in match->arrived, in order of arrival */
 	struct weft_comm *comm;
 	struct weft_peer *peer;
 	uint64_t ctx;
@@ -29,12 +29,12 @@ struct weft_message {
 	bool is_uncancellable; /* is_rts: the sender will not cancel it */
 	bool is_failed;	 /* is_rts: an error in place of a message; sreq is the
 			    error, and data the text of the error */
-	uint16_t number; /* eager: for cancelling */
-	size_t len;
-	uint64_t sreq;		    /* is_rts */
-	uint64_t addr;		    /* is_rts */
+	uint16_t number; /* eager: number that a CANCEL names */
+	size_t len;	 /* bytes of the whole message */
+	uint64_t sreq;	 /* is_rts: handle of the sender's request */
+	uint64_t addr;	 /* is_rts: of the data at the sender; 0: unknown */
 	struct weft_message *spare; /* next spare message; only message.c */
-	uint8_t *data;		    /* eager: inl or allocated */
+	uint8_t *data; /* eager: the data, in inl or allocated memory */
 	uint8_t inl[WEFT_MESSAGE_INLINE];
 };
 
@@ -145,8 +145,10 @@ static inline struct weft_message *weft_match_find(
 	return message;
 }
 
-/* The posted receive, or the unexpected message, of another collective with the
- * same number and source, or NULL. The entry remains in the queue. */
+/* weft_match_other_posted() searches the posted receives for a receive of
+ * another collective with the same source and sequence number.
+ * weft_match_other_unexpected() searches the unexpected messages in the same
+ * way. Both return NULL if there is none, and do not remove the entry. */
 struct weft_req *weft_match_other_posted(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
 struct weft_message *weft_match_other_unexpected(

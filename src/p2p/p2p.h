@@ -3,7 +3,7 @@
  *
  * The caller has checked the arguments: the rank is in range, WEFT_PROC_NULL or
  * (for receives) WEFT_ANY_SOURCE; the type is committed; count is not negative.
- * A function takes the VCI's lock unless its name ends in _locked or its
+ * A function acquires the VCI's lock unless its name ends in _locked or its
  * comment says otherwise. The caller keeps the buffer of a started operation
  * valid until the request is done. The error of a receive (WEFT_ERR_TRUNCATE)
  * is in its status, and the blocking forms return it too. */
@@ -22,13 +22,13 @@ enum weft_send_mode {
 	WEFT_SEND_STANDARD,
 	WEFT_SEND_SYNC,
 	WEFT_SEND_READY,
-	WEFT_SEND_BUFFERED, /* buffer already owned by the library */
+	WEFT_SEND_BUFFERED, /* the data is in an attached buffer already */
 };
 
 /* One message to send, or one receive to post. */
 struct weft_msg {
 	struct weft_comm *comm;
-	void *buf; /* const for sends */
+	void *buf; /* a send only reads it */
 	int64_t count;
 	struct weft_type *type;
 	int32_t rank; /* destination, or source to match */
@@ -37,7 +37,7 @@ struct weft_msg {
 	enum weft_send_mode mode;
 };
 
-/* Blocking. */
+/* Block until the send or the receive is complete. */
 int weft_send(const struct weft_msg *msg);
 int weft_recv(const struct weft_msg *msg, struct weft_status *status_out);
 
@@ -45,10 +45,11 @@ int weft_recv(const struct weft_msg *msg, struct weft_status *status_out);
 int weft_isend(const struct weft_msg *msg, struct weft_req **req_out);
 int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out);
 
-/* The same with the VCI's lock held, for collectives and control. */
+/* As weft_isend(), with the VCI's lock held; for collectives and control. */
 int weft_isend_locked(const struct weft_msg *msg, struct weft_req **req_out);
 /* Sends the message if no request is needed. Returns true if it was sent. */
 bool weft_send_try_locked(const struct weft_msg *msg);
+/* As weft_irecv(), with the VCI's lock held; for collectives and control. */
 int weft_irecv_locked(const struct weft_msg *msg, struct weft_req **req_out);
 
 /* For collectives and control: sends err in place of a message that cannot be
@@ -66,12 +67,13 @@ void weft_recv_drop_locked(const struct weft_msg *msg);
  * Its status has the tag and the source of the message. */
 bool weft_recv_other_locked(const struct weft_msg *msg, int32_t *tag_out);
 
-/* Returns 0, or an error that describes why this rank sends no more messages on
- * comm. VCI's lock held. */
+/* Returns 0, or an error that describes why `rank` sends no more messages on
+ * comm. WEFT_ANY_SOURCE: why no other member sends. VCI's lock held. */
 int weft_departed_source(const struct weft_comm *comm, int32_t rank);
 
-/* The same for a part of a collective. If the rank departed from comm after a
- * collective had failed at that rank, returns the error of that collective. */
+/* As weft_departed_source(), for a send or receive of a collective. If the rank
+ * departed from comm after a collective had failed at that rank, returns the
+ * error of that collective. */
 int weft_departed_member(const struct weft_comm *comm, int32_t rank);
 
 /* If a request completed with WEFT_ERR_PEER, describes the error again: the
@@ -118,20 +120,20 @@ int weft_failure_describe_pending(const struct weft_comm *comm);
  * never complete otherwise. VCI's lock held. */
 void weft_cancel_unreceivable(struct weft_req *req, int err);
 
-/* Persistent requests, inactive at first; weft_req_start() (core/req.h) starts
- * them any number of times. */
+/* Both functions create a persistent request, inactive at first.
+ * weft_req_start() (core/req.h) starts the request any number of times. */
 int weft_send_init(const struct weft_msg *msg, struct weft_req **req_out);
 int weft_recv_init(const struct weft_msg *msg, struct weft_req **req_out);
 
-/* A send and a receive as one request. Its status is that of the receive. With
- * is_replace, the data to send is copied first, so that the send and the
- * receive may use the same buffer. */
+/* Starts a send and a receive as one request. The request has the status of the
+ * receive. With is_replace, the data to send is copied first, so that the send
+ * and the receive may use the same buffer. */
 int weft_isendrecv(const struct weft_msg *send, const struct weft_msg *recv,
 	bool is_replace, struct weft_req **req_out);
 
-/* Partitioned requests, inactive at first. Each of the n_parts partitions has
- * the count of msg. Sends and receives match in the order of these calls. No
- * wildcards. */
+/* Both functions create a partitioned request, inactive at first. Each of the
+ * n_parts partitions has the count of msg. Sends and receives match in the
+ * order of these calls. No wildcards. */
 int weft_psend_init(
 	const struct weft_msg *msg, int32_t n_parts, struct weft_req **req_out);
 int weft_precv_init(
@@ -142,22 +144,22 @@ int weft_precv_init(
  * was marked before. */
 int weft_pready(struct weft_req *req, int32_t first, int32_t last);
 
-/* Whether partition k of a receive has arrived; true while it is inactive. */
+/* Sets *arrived_out to true if partition k of a receive has arrived, or if the
+ * receive is inactive. */
 int weft_parrived(struct weft_req *req, int32_t k, bool *arrived_out);
 
 /* Returns WEFT_ERR_REQUEST if req is partitioned, active and not complete. Such
  * a request cannot be cancelled or freed; `what` names the operation in the
- * error
- * ("cancelled", "freed"). Takes the VCI's lock. */
+ * error ("cancelled", "freed"). Acquires the VCI's lock. */
 int weft_part_check_over(const struct weft_req *req, const char *what);
 
 /* Tries to cancel a send or receive. The request completes in either case;
- * status.is_cancelled is the result. Takes the VCI's lock. */
+ * status.is_cancelled is the result. Acquires the VCI's lock. */
 int weft_req_cancel(struct weft_req *req);
 void weft_req_cancel_locked(struct weft_req *req); /* VCI's lock held */
 
-/* A message taken out of matching by weft_mprobe(), to be received by
- * weft_mrecv() or weft_imrecv(). In table weft_messages. */
+/* A message that weft_mprobe() has removed from matching. weft_imrecv_take()
+ * receives it. Its handle is in table weft_messages. */
 struct weft_message;
 extern struct weft_table weft_messages;
 
@@ -173,7 +175,8 @@ int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
 	bool is_blocking, struct weft_message **message_out,
 	struct weft_status *status_out);
 
-/* Receives a probed message and frees it. */
+/* Starts to receive a probed message, and frees it. WEFT_ERR_NOMEM: the message
+ * is unchanged. */
 int weft_imrecv_take(struct weft_message *message, void *buf, int64_t count,
 	struct weft_type *type, struct weft_req **req_out);
 
@@ -210,8 +213,9 @@ int weft_bsend_detach(struct weft_vci *vci, struct weft_bsend **place,
 int weft_bsend_iflush(struct weft_vci *vci, struct weft_bsend *const *place,
 	struct weft_req **req_out);
 
-/* Buffered sends never wait for the receiver. WEFT_ERR_BUFFER if the buffer has
- * not enough space. The request of weft_ibsend() completes immediately. */
+/* Buffered sends, which never wait for the receiver. WEFT_ERR_BUFFER if the
+ * buffer has not enough space. The request of weft_ibsend() completes
+ * immediately. weft_bsend_init() creates a persistent request. */
 int weft_bsend(
 	const struct weft_msg *msg, const struct weft_bsend_places *places);
 int weft_ibsend(const struct weft_msg *msg,
@@ -219,7 +223,9 @@ int weft_ibsend(const struct weft_msg *msg,
 int weft_bsend_init(const struct weft_msg *msg,
 	const struct weft_bsend_places *places, struct weft_req **req_out);
 
-/* Installs the handlers; called when the VCI opens. 0 or WEFT_ERR_NOMEM. */
+/* weft_p2p_open() creates this room's part of a VCI and installs the handlers;
+ * called when the VCI opens. 0 or WEFT_ERR_NOMEM. weft_p2p_close() frees the
+ * part. */
 int weft_p2p_open(struct weft_vci *vci);
 void weft_p2p_close(struct weft_vci *vci);
 
@@ -231,9 +237,8 @@ int weft_p2p_control_locked(struct weft_vci *vci, uint64_t proc,
 
 /* True if no message that this process sent on comm needs this process any
  * more: each rendezvous is finished, queues are empty, and the receivers have
- * confirmed the messages over the fabric. Requests missing confirmations. VCI's
- * lock held.
- */
+ * confirmed the messages over the fabric. If a confirmation is missing, the
+ * function sends a PING to that receiver. VCI's lock held. */
 bool weft_p2p_is_flushed_locked(struct weft_comm *comm);
 
 /* True if a message with this source and tag has arrived and is unexpected.
@@ -242,7 +247,7 @@ bool weft_p2p_has_arrived_locked(const struct weft_comm *comm,
 	enum weft_ctx_offset ctx_offset, int32_t rank, int32_t tag);
 
 /* Called when member `rank` has departed, and all its messages have arrived.
- * Requests that no remaining member can complete, complete with an error:
+ * A request that no remaining member can complete ends with an error:
  * - parts of collectives immediately,
  * - other requests when the program waits for them, because it may cancel them
  *   before; immediately if a member has died.
@@ -252,11 +257,10 @@ bool weft_p2p_has_arrived_locked(const struct weft_comm *comm,
 void weft_p2p_departed_locked(
 	struct weft_comm *comm, int32_t rank, int coll_err);
 
-/* Notifies all live members that have not departed: this process sends no more
- * messages on comm. The second function returns true when each of these members
- * was notified and has answered all pings, or cannot be reached. VCI's lock
- * held.
- */
+/* weft_p2p_send_departed_locked() notifies all live members that have not
+ * departed: this process sends no more messages on comm.
+ * weft_p2p_is_departed_sent_locked() returns true when each of these members
+ * was notified and has answered all pings, or has failed. VCI's lock held. */
 void weft_p2p_send_departed_locked(struct weft_comm *comm);
 bool weft_p2p_is_departed_sent_locked(const struct weft_comm *comm);
 
@@ -266,9 +270,9 @@ bool weft_p2p_is_departed_sent_locked(const struct weft_comm *comm);
  */
 void weft_p2p_leave_locked(struct weft_comm *comm);
 
-/* Does the part of weft_p2p_leave_locked() that concerns messages to this
- * process. It suffices once all messages that this process sent have arrived.
- * VCI's lock held. */
+/* Completes only the sends of other members, as weft_p2p_leave_locked() does.
+ * This suffices once all messages that this process sent have arrived. VCI's
+ * lock held. */
 void weft_p2p_refuse_locked(struct weft_comm *comm);
 
 enum weft_unmatched_kind {
@@ -279,7 +283,7 @@ enum weft_unmatched_kind {
 	WEFT_UNMATCHED_MESSAGE,	  /* a message never received */
 	WEFT_UNMATCHED_HANDLE,	  /* a message matched by a probe and never
 				     received */
-	WEFT_UNMATCHED_PARTITION, /* of a message, never received */
+	WEFT_UNMATCHED_PARTITION, /* a partition of a message, never received */
 	WEFT_UNMATCHED_SEND,	  /* a send never received */
 	WEFT_UNMATCHED_BUFFERED,  /* a buffered send never received */
 	WEFT_UNMATCHED_COLL,	  /* a collective not completed */
@@ -293,7 +297,7 @@ enum weft_unmatched_kind {
  * departed. */
 struct weft_unmatched {
 	enum weft_unmatched_kind kind;
-	bool is_send; /* ACTIVE, DONE */
+	bool is_send; /* ACTIVE, DONE: the request is a send */
 	int32_t rank; /* source or destination; may be a wildcard */
 	int32_t tag;
 	uint64_t len; /* bytes; of a receive, the length of its buffer */

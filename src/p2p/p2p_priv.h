@@ -32,7 +32,7 @@ struct weft_vci_p2p {
 					  rndv_seg.c */
 	struct weft_progress_hook give_up; /* while segments of failed peers are
 					      left; only rndv_seg.c */
-	uint64_t give_up_ns;		   /* its deadline; only rndv_seg.c */
+	uint64_t give_up_ns;	 /* deadline of give_up; only rndv_seg.c */
 	struct weft_link copies; /* copies of which senders may write pieces;
 				    only rndv_copy.c */
 	struct weft_batch_thread *batch_thread; /* only batch.c */
@@ -44,17 +44,18 @@ struct weft_vci_p2p {
 struct weft_p2p_peer {
 	struct weft_peer peer; /* first: transport makes and frees both */
 	uint64_t n_net_sent;   /* user messages over the fabric so far */
-	uint64_t n_net_asked;  /* of these, sent before the last PING */
-	uint64_t n_net_known;  /* of these, known to have arrived (PONG) */
-	uint16_t n_eager_sent; /* numbers eager messages, for cancelling */
+	uint64_t n_net_asked;  /* n_net_sent at the last PING */
+	uint64_t n_net_known;  /* messages that the last PONG has confirmed */
+	uint16_t n_eager_sent; /* number of the next eager message */
 	uint32_t last_round;   /* last round in which a short send was posted */
 	uint32_t n_at_once; /* short sends posted immediately in that round */
 	uint32_t n_held;    /* messages queued so far; see batch.c */
 	uint32_t n_offered; /* unanswered RTS to this peer on this node */
-	uint32_t n_segs;    /* counted segments in flight; rndv_seg.c */
+	uint32_t n_segs;    /* segments in flight, if their number is limited;
+			       rndv_seg.c */
 	uint32_t n_copies;  /* copies that this peer could help; rndv_copy.c
 			     */
-	bool has_open_copy; /* pieces of the last copy can be claimed */
+	bool has_open_copy; /* a copy has pieces that the peer may claim */
 	bool cannot_write;  /* a write to the peer's memory has failed */
 };
 
@@ -117,8 +118,7 @@ static inline enum weft_ctx_offset weft_p2p_offset_of(
 
 /* ---- send_req.c ---- */
 
-/* Completes a send inside the library: the communicator no longer waits for it.
- */
+/* Completes a started send. The communicator no longer counts it (n_sends). */
 void weft_send_finish(struct weft_req *req, int err);
 
 /* The data of a send as one run: its buffer, or a packed copy that this call
@@ -127,7 +127,8 @@ void *weft_send_run(struct weft_req *req);
 
 /* ---- send.c ---- */
 
-/* Returns the head of an eager message, which is posted next. */
+/* Returns the head of the eager message that is posted next to the request's
+ * peer. */
 struct weft_wire_head weft_send_head(const struct weft_req *req);
 
 /* Sends a request that was queued at the peer; the push function of weft_out.
@@ -213,9 +214,9 @@ bool weft_failure_on_wait(struct weft_req *req);
  * the rank has departed without a barrier, because a member died. */
 int weft_departed_receiver(const struct weft_comm *comm, int32_t rank);
 
-/* True if no more receives will be posted for a message in this context. The
- * communicator has a failed member, and the message belongs to a collective or
- * to the control context. */
+/* True if no receive will be posted for such a message: the communicator has a
+ * failed member, and the message belongs to a collective or to the control
+ * context. Messages between two leaders (WEFT_TAG_PAIR) are still received. */
 static inline bool weft_failure_prevents(
 	const struct weft_comm *comm, uint64_t ctx, int32_t tag)
 {
@@ -234,7 +235,8 @@ static inline bool weft_failure_prevents(
 void weft_coll_error_end(
 	struct weft_req *req, int err, const char *text, size_t len);
 
-/* The same for an error in the unexpected queue. Frees the message. */
+/* Completes a receive with an error from the unexpected queue. Frees the
+ * message of the error. */
 void weft_coll_error_deliver_take(
 	struct weft_req *req, struct weft_message *message);
 
@@ -311,9 +313,9 @@ void weft_unmatched_on_refused(struct weft_req *req, int coll_err);
 
 /* ---- cancel.c ---- */
 
-/* Tries to cancel a send. A queued send is cancelled immediately. Any other
- * send is_cancelling until its receiver has answered the CANCEL. A send whose
- * RTS was answered is not cancelled. */
+/* Tries to cancel a send. A queued send is cancelled immediately. For any other
+ * send, is_cancelling is set until its receiver has answered the CANCEL. A send
+ * whose RTS was answered is not cancelled. */
 void weft_cancel_send(struct weft_req *req);
 
 /* Stops waiting for the answer to a CANCEL, because the peer has failed.
@@ -334,8 +336,9 @@ void weft_revoke_repeat(const struct weft_comm *comm, struct weft_peer *peer);
 void weft_revoke_refuse(
 	const struct weft_comm *comm, struct weft_peer *peer, uint64_t sreq);
 
-/* Called when a process has failed. Sends REVOKE to all members, if the
- * communicator is revoked and the process may not have forwarded REVOKE. */
+/* Called when a process has failed. If the communicator is revoked and the
+ * process is a neighbour (revoke_send.c), sends REVOKE to all members, because
+ * the process may not have forwarded REVOKE. */
 void weft_revoke_on_failed(struct weft_comm *comm, uint64_t proc);
 
 /* ---- failure.c, departed.c ---- */
@@ -353,8 +356,9 @@ void weft_failure_cancel(struct weft_req *req);
 void weft_failure_record(struct weft_comm *comm, uint64_t failed);
 
 /* Called when the program waits for a request. If only a departed process could
- * complete the request, it completes with an error, or this process requests
- * that the departed process refuses the message. */
+ * complete the request, the request completes with an error. If the request is
+ * an announced send, it completes after the departed process has refused the
+ * message. */
 void weft_departed_on_wait(struct weft_req *req);
 
 /* ---- rndv.c ---- */
@@ -371,7 +375,8 @@ static inline uint32_t weft_rndv_now_ms(void)
 struct weft_req *weft_rndv_find(
 	struct weft_peer *peer, uint64_t handle, enum weft_req_kind kind);
 
-/* Sends RTS; the data stays here until the receiver reads it or sends CTS. */
+/* Sends RTS; the data stays here until the receiver reads it or sends CTS. 1: a
+ * completion follows; or WEFT_AGAIN or an error. */
 int weft_rndv_announce(struct weft_req *req);
 
 /* The content of an RTS. */

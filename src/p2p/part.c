@@ -9,8 +9,9 @@
  * the number and the length of the sender's partitions. A partition of the
  * receiver has arrived when all overlapping partitions of the sender have
  * arrived. All these messages use a separate context. Set-up messages match in
- * the order of the init calls, as MPI requires. Each contains the first tag of
- * a range of negative tags, which only this pair of requests uses. */
+ * the order of the init calls, as MPI requires. A set-up message also contains
+ * the first tag of a range of negative tags. Only this pair of requests uses
+ * these tags. */
 #include "p2p/p2p_priv.h"
 
 #include "transport/progress.h"
@@ -31,15 +32,15 @@ struct part;
 struct weft_parts {
 	struct weft_req *req;
 	int32_t n;	    /* partitions of this side */
-	int64_t count;	    /* items in each */
-	struct setup setup; /* the sender's */
-	bool has_setup;	    /* receiver */
-	int setup_err;	    /* receiver: error of the set-up */
+	int64_t count;	    /* items in each partition */
+	struct setup setup; /* the set-up message of the sender */
+	bool has_setup;	    /* receiver: the set-up message has arrived */
+	int setup_err;	    /* receiver: error of the set-up message */
 	bool is_waiting;    /* receiver: started before the set-up arrived */
-	size_t n_left;	    /* messages of this round */
+	size_t n_left;	    /* incomplete messages of this round */
 	int err;	    /* first error of this round */
-	char *staging;	    /* receiver: packed, when the type has gaps */
-	struct part *list;  /* one per message */
+	char *staging;	    /* receiver: packed data, if the type has gaps */
+	struct part *list;  /* one for each partition of the sender */
 };
 
 struct part {
@@ -154,7 +155,7 @@ static int send_start(struct weft_req *req)
 	parts->n_left = (size_t)parts->n + 1;
 	parts->err = 0;
 	weft_req_get(req);
-	part_one_less(parts, 0); /* complete, if there are no partitions */
+	part_one_less(parts, 0); /* completes a round without partitions */
 	return 0;
 }
 
@@ -178,7 +179,7 @@ static int send_setup(struct weft_parts *parts)
 
 	if (err)
 		return err;
-	weft_req_get(parts->req); /* its state contains the data to send */
+	weft_req_get(parts->req); /* keeps parts->setup, the data to send */
 	req->on_done = on_setup_sent;
 	req->on_done_arg = parts;
 	if (req->is_done)
@@ -293,8 +294,8 @@ static void post_part(struct weft_parts *parts, uint32_t k, char *run)
 		part_follow(req, &parts->list[k], on_part_arrived);
 }
 
-/* Allocates the state of each message, once the sender's partitions are known.
- */
+/* Checks the sender's partitions, which are now known, and allocates the state
+ * of each message. */
 static int take_setup(struct weft_parts *parts)
 {
 	uint64_t n = parts->setup.n_parts, len = parts->setup.part_len;

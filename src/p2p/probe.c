@@ -129,7 +129,7 @@ int weft_imrecv_take(struct weft_message *message, void *buf, int64_t count,
 bool weft_p2p_has_arrived_locked(const struct weft_comm *comm,
 	enum weft_ctx_offset ctx_offset, int32_t rank, int32_t tag)
 {
-	/* reads only, and changes nothing */
+	/* the search changes only a counter of match */
 	struct weft_match *match = (struct weft_match *)&comm->match;
 
 	return weft_match_find(match, comm->ctx + ctx_offset, rank, tag) !=

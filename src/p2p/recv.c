@@ -161,7 +161,7 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 			weft_dispatch_drop(vci, "out of memory");
 		return;
 	}
-	/* committed */
+	/* the receive has matched, and completes below in any case */
 	req->peer = peer;
 	err = matched(&req->status, req->len, head->ctx, (int32_t)head->src,
 		head->tag, len);

@@ -52,8 +52,8 @@ static void revoke_end_all(struct weft_comm *comm)
 			revoke_end(req);
 }
 
-/* Marks the communicator and ends its operations. False if it was revoked
- * before. */
+/* Marks the communicator as revoked and ends its operations. False if it was
+ * revoked before. */
 static bool revoke_here(struct weft_comm *comm)
 {
 	if (weft_comm_is_revoked(comm))

@@ -11,8 +11,8 @@
  * REVOKE before one of its calls returns WEFT_ERR_REVOKED. */
 #include "p2p/p2p_priv.h"
 
-/* Numbers the members of both groups. The number of a member is its place. All
- * members use the same numbers. */
+/* Places number the members of both groups, or of the only group. All members
+ * use the same places. */
 struct places {
 	uint32_t n;
 	uint32_t n_low; /* members of the first group */

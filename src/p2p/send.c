@@ -52,7 +52,7 @@ static inline __attribute__((always_inline)) bool eager_ring(
 
 	if (!place)
 		return false;
-	/* committed */
+	/* the space is reserved, so nothing below fails */
 	if (!is_run)
 		weft_pack(msg->type, msg->count, msg->buf, 0, place, len);
 	else if (len) /* the buffer of an empty message may be NULL */
@@ -101,7 +101,8 @@ static void on_eager_sent(struct weft_op *op, int err, size_t len)
 		weft_peer_undelivered(peer, err);
 	req->send.in_fabric = false;
 	if (weft_unlikely(req->send.is_cancelling)) {
-		req->comm->p2p.n_sends--; /* the answer completes it */
+		/* the answer to the CANCEL completes the request */
+		req->comm->p2p.n_sends--;
 		weft_req_put(req);
 	} else {
 		weft_send_finish(req, err);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sendrecv: a send and a receive as one request
  *
- * The request counts its two halves in sendrecv.n_left; each half decrements it
- * at completion. The first error is kept. On a communicator that is spread over
- * several VCIs, each half is on the VCI of its tag. The request is on the
- * communicator's own VCI. The lock of this VCI may be acquired while the lock
- * of another VCI of the communicator is held. */
+ * The request counts its two halves in sendrecv.n_left. Each half decrements
+ * n_left at completion. The status has the first error. On a communicator that
+ * is spread over several VCIs, each half is on the VCI of its tag. The request
+ * is on the communicator's own VCI. The lock of this VCI may be acquired while
+ * the lock of another VCI of the communicator is held. */
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>
@@ -53,7 +53,8 @@ static void sendrecv_follow(struct weft_req *both, struct weft_req *half)
 	half->on_done_arg = both;
 }
 
-/* A packed copy of the data to send, owned by the request. */
+/* Packs the data to send into memory that the request owns, and makes `send`
+ * refer to this copy. */
 static int sendrecv_copy_out(struct weft_req *both, struct weft_msg *send)
 {
 	size_t len = (size_t)(send->count * send->type->size);
@@ -68,8 +69,8 @@ static int sendrecv_copy_out(struct weft_req *both, struct weft_msg *send)
 	return 0;
 }
 
-/* A half that cannot start completes with its error, in the request's status;
- * the other half continues. */
+/* Starts one half. If this half cannot start, it completes with its error in
+ * the request's status, and the other half continues. */
 static void start_half(struct weft_req *both, const struct weft_msg *msg,
 	enum weft_req_kind kind)
 {

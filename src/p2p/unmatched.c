@@ -28,7 +28,7 @@ static void record_unmatched(struct weft_comm *comm,
 
 	if (kind == WEFT_UNMATCHED_COLL_DATA &&
 		(comm->failed || comm->coll_err))
-		return; /* expected after a death */
+		return; /* expected after a death or a failed collective */
 	n = malloc(sizeof(*n));
 	if (!n)
 		return; /* out of memory: not reported */
@@ -298,9 +298,10 @@ static void report_message(const struct weft_message *message,
 	fn(&left, arg);
 }
 
-/* True for a message that is not reported: creation and disconnect remove their
- * own messages; a failed collective leaves messages; a partitioned send that
- * was never started has no data to receive. */
+/* True for a message that is reported. These messages are not reported:
+ * - control messages, which creation and disconnect remove themselves;
+ * - messages that a failed collective leaves;
+ * - the set-up of a partitioned send, which carries no data of the program. */
 static bool unmatched_is_reported(const struct weft_message *message)
 {
 	enum weft_ctx_offset ctx_offset =
