@@ -18,18 +18,21 @@ enum { FIRST_KEYVAL = 1024 };
 struct keyval {
 	int id;
 	int kind;
-	enum weft_attr_lang lang; /* of its functions */
+	enum weft_attr_lang lang; /* language of its functions */
 	weft_attr_copy_fn *copy;
 	weft_attr_delete_fn *del;
 	void *extra;
-	unsigned refs; /* one for the number, one per attribute and per user */
-	bool is_freed; /* by the user; attributes may still use it */
+	unsigned refs; /* one for the number, one for each attribute, and one
+			  for each running call that uses the key */
+	bool is_freed; /* the program freed the number; attributes may still
+			  use the key */
 };
 
 struct attr {
 	struct keyval *key;
-	intptr_t value;	  /* set in C */
-	intptr_t *number; /* set in Fortran: its address, owned; else NULL */
+	intptr_t value;	  /* the value as the program set it */
+	intptr_t *number; /* owned copy of an integer that a Fortran program
+			     set; NULL: set in C */
 };
 
 struct weft_attrs {

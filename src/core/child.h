@@ -3,7 +3,7 @@
  *
  * A communicator, window or file embeds a struct weft_child and registers it
  * with its session. The session closes its children without knowing their kind.
- * The lock of the child's VCI guards them. */
+ * The lock of the child's VCI guards the child. */
 #ifndef WEFT_CHILD_H
 #define WEFT_CHILD_H
 
@@ -38,8 +38,8 @@ struct weft_child {
 	const struct weft_child_ops *ops; /* NULL: not registered */
 	struct weft_session *session;
 	struct weft_vci
-		*vci; /* set before it is added; NULL: the default VCI */
-	struct weft_link link; /* in session's list */
+		*vci; /* set before weft_session_add_child(); NULL: default */
+	struct weft_link link; /* in session->children[] */
 	void *closing;	       /* state of start_close; owned by its room */
 };
 

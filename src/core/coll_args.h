@@ -48,7 +48,8 @@ struct weft_blocks {
 
 struct weft_coll {
 	struct weft_comm *comm;
-	enum weft_ctx_offset ctx_offset; /* COLL for users, CTL for sessions */
+	enum weft_ctx_offset ctx_offset; /* COLL: a call of the program; CTL: a
+					    call of the library */
 	/* A broadcast uses recv only. Reductions and scans use send and recv
 	 * with one count and type. A reduce-scatter sends one block with all
 	 * parts; recv.counts[], or recv.count, are the parts. */
@@ -56,7 +57,7 @@ struct weft_coll {
 	struct weft_blocks recv;
 	bool is_in_place;
 	bool is_irregular;  /* a v or w form */
-	bool is_same_block; /* neighbourhood: all neighbours get block 0 */
+	bool is_same_block; /* neighbourhood: block 0 is sent to all */
 	int32_t root;	    /* a rank; on intercommunicators also WEFT_ROOT,
 			       WEFT_PROC_NULL */
 	struct weft_redop *op;

@@ -35,7 +35,7 @@ struct weft_coll_edges;
 enum weft_comm_state {
 	WEFT_COMM_LIVE,
 	WEFT_COMM_FREED,  /* handle freed; closes in the background */
-	WEFT_COMM_CLOSED, /* nothing more arrives */
+	WEFT_COMM_CLOSED, /* no more messages arrive */
 };
 
 enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
@@ -47,11 +47,12 @@ enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
 struct weft_comm_coll {	 /* src/coll */
 	uint32_t seq;	 /* number of the next collective; part of its tag */
 	bool is_settled; /* nodes and segment are known */
-	struct weft_nodes *nodes;      /* one block, or NULL */
+	struct weft_nodes *nodes;      /* one allocation, or NULL */
 	bool is_edges_settled;	       /* neighbours on other nodes are known */
-	struct weft_coll_edges *edges; /* one block, or NULL */
-	struct weft_coll_shm *shm; /* this node's segment; one block, or NULL */
-	char *map;		   /* where the segment is mapped */
+	struct weft_coll_edges *edges; /* one allocation, or NULL */
+	struct weft_coll_shm *shm; /* this node's segment; one allocation, or
+				      NULL */
+	char *map;		   /* address of the segment here; NULL: none */
 	size_t map_len;
 	const struct weft_coll_algo *algo; /* of the latest collective that was
 					      sent as messages, or NULL */
@@ -89,7 +90,7 @@ struct weft_comm {
 			 the peers; see weft_comm_release() */
 	uint8_t n_spread; /* number of VCIs of the communicator; 0: only vci */
 	enum weft_comm_state state;
-	struct weft_group *group;  /* local */
+	struct weft_group *group;  /* the local group */
 	struct weft_group *remote; /* the group that sends go to; the local
 				      group unless inter */
 	struct weft_peer ***peers; /* [rank / 256][rank % 256], filled on use */
@@ -123,8 +124,8 @@ struct weft_comm {
 	char tag[64];	      /* string tag of its creation, truncated */
 	struct weft_win *win; /* window that owns this communicator, or NULL */
 	struct weft_file *file; /* file that owns this communicator, or NULL */
-	/* attached by the room that defines it: core/attr.c, core/info.c,
-	 * core/errh.c, mpi/mpi_topo.c */
+	/* objects of core/attr.c, core/info.c, core/errh.c and mpi/mpi_topo.c
+	 * that belong to the communicator; NULL: none */
 	struct weft_attrs *attrs;
 	struct weft_info *info;
 	struct weft_errh *errh;
@@ -140,7 +141,7 @@ int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	struct weft_group *group, struct weft_group *remote,
 	struct weft_comm **comm_out);
 
-/* VCI's lock held. */
+/* Adds a reference. VCI's lock held. */
 static inline struct weft_comm *weft_comm_get(struct weft_comm *comm)
 {
 	comm->refs++;
@@ -191,10 +192,11 @@ bool weft_comm_record_failed(struct weft_comm *comm, uint64_t proc);
  * "without a name". Valid while the communicator lives. */
 const char *weft_comm_label(const struct weft_comm *comm);
 
-/* Return WEFT_ERR_PEER and describe it: the rank, the communicator, window or
- * file, and how the process ended. The failed member is comm->failed in the
- * first function, proc in the second, and rank of the remote group in the
- * third. VCI's lock held. */
+/* These functions return WEFT_ERR_PEER and describe it: the rank, the
+ * communicator, window or file, and how the process ended. weft_comm_failed()
+ * describes the failed member comm->failed, weft_comm_failed_proc() the member
+ * proc, and weft_comm_failed_rank() the member `rank` of the remote group.
+ * VCI's lock held. */
 int weft_comm_failed(const struct weft_comm *comm);
 int weft_comm_failed_proc(const struct weft_comm *comm, uint64_t proc);
 int weft_comm_failed_rank(const struct weft_comm *comm, int32_t rank);
@@ -207,7 +209,7 @@ bool weft_comm_is_failed_unreached(const struct weft_comm *comm);
  * communicator, describes err again for this communicator, as
  * weft_comm_failed(). If this communicator knows no failed member, the new
  * description names the process of the old description, if it is a member.
- * Takes the VCI's lock. */
+ * Acquires the VCI's lock. */
 int weft_comm_explain(const struct weft_comm *comm, int err);
 
 /* Removes ctx from the VCI's table, so that no message arrives any more. VCI's

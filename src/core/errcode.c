@@ -15,7 +15,7 @@ enum { MAX_CODES = 1 << 20 };
 struct code {
 	bool is_live;
 	bool is_class;
-	int class_;
+	int class_;	  /* number of its class; of a class, its own number */
 	uint32_t n_codes; /* of a class: its codes that were not removed */
 	char *text;
 };
@@ -23,10 +23,10 @@ struct code {
 /* The table of codes. MPI defines codes per process. */
 static struct {
 	struct weft_spin spin; /* guards these fields */
-	struct code *codes;    /* number - WEFT_ERRCODE_LAST - 1 */
-	int n;
+	struct code *codes;    /* [number - WEFT_ERRCODE_LAST - 1] */
+	int n;		       /* entries up to the last live one */
 	int capacity;
-	int last; /* largest live number */
+	int last; /* largest live number, or WEFT_ERRCODE_LAST */
 } table = { .last = WEFT_ERRCODE_LAST };
 
 /* The live entry of a number, or NULL. */

@@ -29,13 +29,14 @@ int weft_errcode_set_text(int code, const char *text);
  * the code does not exist. */
 bool weft_errcode_text(int code, char *buf, size_t len);
 
-/* Remove a class without codes, or a code. WEFT_ERR_ARG: it does not exist, or
- * it still has codes or a text. */
+/* weft_errcode_remove_class() removes an added class that has no codes and no
+ * text. weft_errcode_remove_code() removes an added code that has no text.
+ * WEFT_ERR_ARG: there is no such class or code. */
 int weft_errcode_remove_class(int class_);
 int weft_errcode_remove_code(int code);
 
-/* Largest code in use, for MPI_LASTUSEDCODE. The address is constant, the value
- * is kept up to date. */
+/* Returns the address of the largest code in use, for MPI_LASTUSEDCODE. The
+ * address is constant; the value changes when codes are added or removed. */
 const int *weft_errcode_last_peek(void);
 
 #endif

@@ -35,7 +35,8 @@ void weft_errh_put(struct weft_errh *errh)
 {
 	if (!errh || errh->action != WEFT_ERRH_CALL)
 		return;
-	/* acq_rel: the last holder sees the writes of all others */
+	/* release: the accesses of this holder happen before the free. acquire:
+	 * the last holder frees after the accesses of all others. */
 	if (atomic_fetch_sub_explicit(&errh->refs, 1, memory_order_acq_rel) ==
 		1)
 		weft_table_free(&weft_errhs, errh);

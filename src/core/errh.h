@@ -20,13 +20,14 @@ enum weft_errh_action {
 
 typedef void weft_errh_fn(void);
 
-/* weft_errh_create() creates it, the last weft_errh_put() destroys it. The
- * user's handle and each object that has the handler hold one reference.
+/* weft_errh_create() creates a handler, the last weft_errh_put() destroys it.
+ * The user's handle and each object that has the handler hold one reference.
  * Predefined handlers are static and never destroyed. */
 struct weft_errh {
 	struct weft_obj obj;
 	enum weft_errh_action action;
-	int kind; /* enum weft_kind of the objects it applies to; 0: any */
+	int kind; /* enum weft_kind of the objects that may have the handler;
+		     0: any */
 	weft_errh_fn *fn;
 	atomic_uint refs;
 };
@@ -40,7 +41,8 @@ extern struct weft_errh weft_errh_builtin[3];
  * reference; NULL when out of memory. */
 struct weft_errh *weft_errh_create(int kind, weft_errh_fn *fn);
 
-/* Both accept NULL. */
+/* weft_errh_get() adds a reference and returns errh. weft_errh_put() drops a
+ * reference. Both accept NULL. */
 struct weft_errh *weft_errh_get(struct weft_errh *errh);
 void weft_errh_put(struct weft_errh *errh);
 

@@ -13,7 +13,7 @@ enum { FAILED_FIRST = 64 };
 
 struct failed {
 	uint64_t proc;
-	bool was_aborted; /* by MPI_Abort */
+	bool was_aborted; /* MPI_Abort ended the process */
 };
 
 /* The list of failed processes. The lock `spin` guards all fields; n may be
@@ -22,9 +22,9 @@ struct failed {
 static struct {
 	struct weft_spin spin;
 	struct failed first[FAILED_FIRST];
-	struct failed *list; /* NULL: first */
-	uint32_t max;	     /* length of list */
-	atomic_uint n;
+	struct failed *list; /* the list; NULL: the array `first` is the list */
+	uint32_t max;	     /* capacity of list, in entries */
+	atomic_uint n;	     /* entries in use */
 } failed;
 
 static uint32_t n_failed(void)
@@ -43,7 +43,7 @@ static uint32_t failed_max(void)
 	return failed.list ? failed.max : FAILED_FIRST;
 }
 
-/* The index of a process in the list, or the length of the list if the process
+/* The index of a process in the list, or the number of entries if the process
  * is not listed. */
 static uint32_t failed_index(uint64_t proc)
 {
@@ -88,8 +88,9 @@ static void failed_put(uint64_t proc, bool was_aborted)
 			*failed_at(n) = (struct failed){ proc, was_aborted };
 			atomic_store_explicit(
 				&failed.n, n + 1, memory_order_relaxed);
-			/* under the lock: the thread that reads the flag reads
-			 * n too */
+			/* weft_pset_watch_notify() clears the flag, then
+			 * acquires this lock to read n. So that call reads the
+			 * new n, or the flag is set after it was cleared. */
 			atomic_store_explicit(&weft_proc.has_notices, true,
 				memory_order_relaxed);
 		}

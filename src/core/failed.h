@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* failed: the processes that are known to have failed
  *
- * One list of the process, in the order of the reports. It only grows. */
+ * A process has one list, in the order of the reports. Entries are never
+ * removed. */
 #ifndef WEFT_FAILED_H
 #define WEFT_FAILED_H
 
@@ -30,17 +31,17 @@ bool weft_failed_in(const struct weft_group *group);
 /* True if the process proc has failed. */
 bool weft_failed_is(uint64_t proc);
 
-/* True if the process proc has failed and called MPI_Abort, or was ended by it.
- */
+/* True if the process proc has failed because it called MPI_Abort, or because
+ * the MPI_Abort of another process ended it. */
 bool weft_failed_was_aborted(uint64_t proc);
 
 /* The rank of the member whose failure was reported first, or WEFT_UNDEFINED.
  */
 int32_t weft_failed_first(const struct weft_group *group);
 
-/* The failed member that was reported first among those that the program has
- * not acknowledged: its process number + 1. 0: all are acknowledged. VCI's lock
- * held. */
+/* Returns the process number + 1 of a failed member: of those that the program
+ * has not acknowledged, the one that was reported first. 0: all are
+ * acknowledged. VCI's lock held. */
 uint64_t weft_failed_unacked(const struct weft_comm *comm);
 
 /* Creates the group of the first n failed members of a communicator, or of all
@@ -51,7 +52,7 @@ int weft_failed_group(const struct weft_comm *comm, uint32_t n,
 	struct weft_group **group_out);
 
 /* Acknowledges the first n failed members of a communicator, or all of them if
- * there are fewer. Returns how many are acknowledged now. Takes the lock of
+ * there are fewer. Returns how many are acknowledged now. Acquires the lock of
  * each VCI of the communicator. */
 uint32_t weft_failed_ack(struct weft_comm *comm, uint32_t n);
 

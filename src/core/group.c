@@ -162,7 +162,8 @@ void weft_group_put(struct weft_group *group)
 {
 	if (!group || group == &weft_group_empty)
 		return;
-	/* acq_rel: the last holder sees the writes of all others */
+	/* release: the accesses of this holder happen before the free. acquire:
+	 * the last holder frees after the accesses of all others. */
 	if (atomic_fetch_sub_explicit(&group->refs, 1, memory_order_acq_rel) !=
 		1)
 		return;
@@ -205,7 +206,8 @@ static struct weft_group_index *group_index_of(const struct weft_group *group)
 	struct weft_group *self = (struct weft_group *)(uintptr_t)group;
 	struct weft_group_index *index, *none = NULL;
 
-	/* pairs with the release of the exchange below */
+	/* acquire: reads the members of the index that the thread with the
+	 * successful exchange below published (release) */
 	index = atomic_load_explicit(&self->index, memory_order_acquire);
 	if (index)
 		return index;

@@ -4,9 +4,9 @@
  * A 64-bit number identifies a process: the upper half is the number of its
  * job, the lower half its rank there. A group stores runs (first, stride,
  * count) in canonical form: each run is as long as possible, from the first
- * member on. So a job of a million processes is one run, translation costs
- * O(log runs), and equal member lists have equal runs. Groups never change
- * after creation and are reference counted. */
+ * member on. So a job of a million processes is one run, the process of a rank
+ * is found in O(log runs), and equal member lists have equal runs. Groups never
+ * change after creation and are reference counted. */
 #ifndef WEFT_GROUP_H
 #define WEFT_GROUP_H
 
@@ -24,8 +24,8 @@ struct weft_run {
 	uint32_t rank; /* group rank of first */
 };
 
-/* The weft_group_ functions below create it; the last weft_group_put() destroys
- * it. */
+/* The weft_group_ functions below create a group. The last weft_group_put()
+ * destroys the group. */
 struct weft_group {
 	struct weft_obj obj;
 	atomic_uint refs;
@@ -81,7 +81,7 @@ int weft_group_create_runs(const struct weft_run *runs, uint32_t n_runs,
 struct weft_group *weft_group_get(struct weft_group *group);
 void weft_group_put(struct weft_group *group); /* NULL is accepted */
 
-/* A new group with the same members in the same order. */
+/* Creates a group with the same members in the same order. */
 int weft_group_dup(
 	const struct weft_group *group, struct weft_group **group_out);
 
@@ -91,12 +91,13 @@ uint64_t weft_group_proc(const struct weft_group *group, uint32_t rank);
 /* The rank of a process, or WEFT_UNDEFINED. */
 int32_t weft_group_rank_of(const struct weft_group *group, uint64_t proc);
 
-/* WEFT_IDENT, WEFT_SIMILAR or WEFT_UNEQUAL. */
+/* Returns WEFT_IDENT, WEFT_SIMILAR or WEFT_UNEQUAL. */
 enum weft_compare weft_group_compare(
 	const struct weft_group *a, const struct weft_group *b);
 
-/* Set operations. Members are ordered as in MPI_Group_union and the like. The
- * result is a new reference; an empty result is a group of size 0. */
+/* Set operations. The members of the result have the order that MPI requires of
+ * MPI_Group_union and the like. The caller owns a reference of the result. The
+ * result without members is weft_group_empty. */
 int weft_group_union(const struct weft_group *a, const struct weft_group *b,
 	struct weft_group **group_out);
 int weft_group_intersection(const struct weft_group *a,

@@ -58,9 +58,9 @@ bool weft_hardware_is_known(int i)
 
 /* A process of the node and its processors. */
 struct proc_cpus {
-	size_t *n_waiting;
+	size_t *n_waiting; /* the caller's number of outstanding answers */
 	uint32_t rank;
-	char cpus[WEFT_BC_CPUS_MAX]; /* "" if unknown */
+	char cpus[WEFT_BC_CPUS_MAX]; /* its processors; "": unknown */
 };
 
 static void hardware_on_bc(void *arg, int err, const void *data, size_t len)

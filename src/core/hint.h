@@ -44,16 +44,18 @@ enum weft_hint_object {
 
 enum weft_hint_when {
 	WEFT_HINT_ANY_TIME,
-	WEFT_HINT_AT_CREATION, /* of the object */
-	WEFT_HINT_RESULT,      /* returned, never read */
+	WEFT_HINT_AT_CREATION, /* read only when the object is created */
+	WEFT_HINT_RESULT,      /* the library returns the key and never reads
+				  it from the program */
 };
 
 /* An entry of the table. Strings are static. */
 struct weft_hint_desc {
 	const char *key;
-	unsigned objects; /* enum weft_hint_object */
+	unsigned objects; /* bits of enum weft_hint_object */
 	enum weft_hint_when when;
-	const char *initial; /* value without the key, or NULL */
+	const char *initial; /* value in effect if the key is not set; NULL:
+				none */
 	bool (*is_valid)(const struct weft_hint_desc *desc, const char *value);
 	const char *values, *effect; /* as printed in the manual pages */
 };

@@ -79,7 +79,8 @@ static char *trim_copy(const char *text)
 	return strndup(text, len);
 }
 
-/* Inserts an entry; the object owns the strings from now on. */
+/* Inserts an entry or replaces its value. 0: the object owns the strings. On
+ * WEFT_ERR_NOMEM the caller still owns them. */
 static int info_insert(struct weft_info *info, char *key, char *value)
 {
 	struct weft_info_entry *entry = info_find(info, key);
@@ -292,7 +293,8 @@ struct weft_info *weft_info_env(void)
 	if (!info)
 		return NULL;
 	fill_env(info);
-	/* pairs with the acquire above; the first thread wins */
+	/* release: publishes the entries to the acquire load above. acquire: if
+	 * another thread was first, reads the entries of its object. */
 	if (atomic_compare_exchange_strong_explicit(&env_info, &none, info,
 		    memory_order_acq_rel, memory_order_acquire))
 		return info;

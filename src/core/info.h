@@ -35,7 +35,7 @@ struct weft_info {
 
 extern struct weft_table weft_infos;
 
-/* NULL when out of memory. */
+/* Creates an object without keys. NULL when out of memory. */
 struct weft_info *weft_info_create(void);
 
 /* Copies an info object. If info is NULL, creates an empty object. */
@@ -45,13 +45,14 @@ int weft_info_dup(const struct weft_info *info, struct weft_info **info_out);
 void weft_info_destroy(struct weft_info *info);
 
 /* Inserts a key or replaces its value. Blanks around the value are removed.
- * WEFT_ERR_INFO_KEY, WEFT_ERR_INFO_VALUE: empty or too long. */
+ * WEFT_ERR_INFO_KEY: the key is empty or too long. WEFT_ERR_INFO_VALUE: the
+ * value is NULL or too long. */
 int weft_info_set(struct weft_info *info, const char *key, const char *value);
 
-/* The same, unless info has the key already. */
+/* Inserts a key, unless info has it already. Errors as weft_info_set(). */
 int weft_info_add(struct weft_info *info, const char *key, const char *value);
 
-/* WEFT_ERR_INFO_NOKEY: the key is not set. */
+/* Removes a key. WEFT_ERR_INFO_NOKEY: the key is not set. */
 int weft_info_delete(struct weft_info *info, const char *key);
 
 uint32_t weft_info_n_keys(const struct weft_info *info);
@@ -70,7 +71,7 @@ long weft_info_value(
 int weft_info_merge(struct weft_info *info, const struct weft_info *from);
 
 /* The process-wide object that describes how the program was started. Created
- * on first use; must not be changed. */
+ * on first use; must not be changed. NULL when out of memory. */
 struct weft_info *weft_info_env(void);
 
 #endif

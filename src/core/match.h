@@ -17,15 +17,16 @@ enum { WEFT_MATCH_BINS = 64 };
 struct weft_message;
 
 struct weft_match {
-	struct weft_link *posted;     /* WEFT_MATCH_BINS heads, or NULL */
-	struct weft_link *unexpected; /* likewise */
-	struct weft_link wild;	      /* posted, with a wildcard, in order */
-	struct weft_link arrived;     /* unexpected, in order */
-	uint64_t next_seq;	      /* of posted receives */
+	struct weft_link *posted;     /* bins of posted receives, or NULL */
+	struct weft_link *unexpected; /* bins of unexpected messages, or NULL */
+	struct weft_link wild; /* posted receives with a wildcard, in order */
+	struct weft_link arrived; /* unexpected messages in order of arrival */
+	uint64_t next_seq;	  /* recv.order of the next posted receive */
 	uint32_t n_posted;
 	uint32_t n_wild;
 	uint32_t n_unexpected;
-	uint32_t most_unexpected; /* since the tool interface reset it */
+	uint32_t most_unexpected; /* maximum of n_unexpected since the tool
+				     interface reset it */
 	uint64_t n_compared;	  /* entries that the slow paths compared */
 };
 

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { SHORT_WAIT = 64 }; /* rounds */
+enum { SHORT_WAIT = 64 }; /* rounds of progress */
 
 struct weft_table weft_reqs = WEFT_TABLE_INIT(struct weft_req, WEFT_KIND_REQ);
 
@@ -21,7 +21,7 @@ struct weft_req *weft_req_make(struct weft_vci *vci)
 
 	if (!req)
 		return NULL;
-	/* constant from now on: the request is recycled only within its VCI */
+	/* vci is constant from now on: only the same VCI reuses the request */
 	__atomic_store_n(&req->vci, vci, __ATOMIC_RELAXED);
 	weft_list_init(&req->link);
 	weft_list_init(&req->out.link);
@@ -41,7 +41,7 @@ struct weft_req *weft_req_next(const struct weft_vci *vci, uint32_t *pos)
 	return NULL;
 }
 
-/* Frees the data of a request that a short message does not have. */
+/* Frees and clears the parts of a request that short messages do not use. */
 static void req_clean(struct weft_req *req)
 {
 	if (req->ops && req->ops->release)

@@ -4,8 +4,9 @@
  * The room of an operation (p2p, coll) creates its request. The last
  * weft_req_put() recycles the request: in wait, test or free, or at completion.
  * `refs` counts the user's handle and the library's own references (the
- * transport, a matched message). A request completes exactly once, through
- * weft_req_complete(). The VCI's lock guards the request. */
+ * transport, a matched message). Only weft_req_complete() completes a request,
+ * once for each start. A cancel makes an eager send incomplete again, until the
+ * receiver has answered (p2p/cancel.c). The VCI's lock guards the request. */
 #ifndef WEFT_REQ_H
 #define WEFT_REQ_H
 
@@ -52,8 +53,8 @@ struct weft_req_ops {
 	void (*release)(struct weft_req *req);
 };
 
-/* One part per kind of request, in a union: check the kind before reading a
- * part. */
+/* The next structs are in unions of struct weft_req. The kind of the request
+ * selects the valid one. */
 
 struct weft_req_send {
 	uint8_t mode;	       /* enum weft_send_mode */
@@ -90,11 +91,11 @@ struct weft_req_rndv {
 };
 
 struct weft_req_sendrecv {
-	size_t n_left; /* unfinished halves */
+	size_t n_left; /* incomplete halves; one more while they start */
 };
 
-struct weft_req_flush { /* a flush of a buffer of buffered sends */
-	size_t n_left;
+struct weft_req_flush {	 /* a flush of a buffer of buffered sends */
+	size_t n_left;	 /* messages that were not sent yet */
 	uint64_t n_sent; /* the flush waits for messages with lower numbers */
 };
 
@@ -114,8 +115,9 @@ struct weft_req {
 	};
 	uint32_t refs;
 	struct weft_link link; /* match queue or pending list */
-	uint64_t ctx;	       /* with its offset */
-	int32_t src;	       /* to match; may be a wildcard */
+	uint64_t ctx;	       /* context id with its offset */
+	int32_t src;	       /* rank of the other process: the source, which
+				  may be a wildcard, or the destination */
 	int32_t tag;
 	union {
 		struct weft_req_send send;
@@ -126,8 +128,8 @@ struct weft_req {
 	/* second cache line: the buffer, the peer and the status */
 	_Alignas(WEFT_CACHE_LINE) void *buf;
 	size_t len;		/* bytes to move */
-	struct weft_type *type; /* referenced */
-	struct weft_comm *comm; /* referenced; NULL for general ones */
+	struct weft_type *type; /* with a reference, or NULL */
+	struct weft_comm *comm; /* with a reference; NULL: none */
 	struct weft_peer *peer;
 	struct weft_status status;
 
@@ -141,14 +143,14 @@ struct weft_req {
 	 * further operations. Set it right after a _locked start, which may
 	 * already have completed the request: check is_done then. */
 	void (*on_done)(void *arg, struct weft_req *req);
-	void *staging; /* packed copy, owned; NULL: none */
+	void *staging; /* owned packed copy of the data; NULL: none */
 	union {	       /* attached by the room that created the request */
 		void *attached;
 		struct weft_sched *sched;     /* a collective */
-		struct weft_parts *parts;     /* partitioned */
+		struct weft_parts *parts;     /* a partitioned request */
 		struct weft_general *general; /* WEFT_REQ_GENERAL */
 		struct weft_bsend_sent
-			*sent; /* buffered; of the user's request */
+			*sent; /* the user's request of a buffered send */
 		struct weft_req
 			*waiter; /* internal request of a buffered send: the
 				    user's request, which is being cancelled */
@@ -173,7 +175,8 @@ static_assert(sizeof(struct weft_req) == 6 * WEFT_CACHE_LINE, "six lines");
 
 extern struct weft_table weft_reqs;
 
-/* weft_req_new() when the VCI has no spare request; NULL when out of memory. */
+/* Slow path of weft_req_new(): allocates a request, because the VCI has no
+ * spare request. NULL when out of memory. */
 struct weft_req *weft_req_make(struct weft_vci *vci);
 
 /* Returns the next request of a VCI, from index *pos of the table on, and
@@ -267,7 +270,7 @@ static inline bool weft_req_is_queued(const struct weft_req *req)
 }
 
 /* Starts an inactive persistent request. WEFT_ERR_REQUEST when it is active or
- * not persistent. Takes the VCI's lock. */
+ * not persistent. Acquires the VCI's lock. */
 int weft_req_start(struct weft_req *req);
 
 /* Makes progress until req is done. Returns earlier if the VCI's on_wait() ends

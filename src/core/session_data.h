@@ -21,15 +21,16 @@ struct weft_info;
 
 enum { WEFT_LEAK_TEXT = 240 };
 
-/* Messages and requests left on the communicators that one call closes. Zero at
- * first. */
+/* Messages and requests left on the communicators that one call closes. The
+ * caller zeroes the struct. */
 struct weft_leak {
-	uint32_t n;
+	uint32_t n;	  /* messages and requests that this process should have
+			     received or completed */
 	uint32_t n_comms; /* communicators with a message or request left */
 	uint32_t n_unreported; /* messages and requests left on communicators
-				  beyond the limit */
-	uint32_t n_done; /* finished requests that the program never completed
-			  */
+				  beyond SHOWN_COMMS (comm/leak.c) */
+	uint32_t n_done; /* complete requests that the program never waited for
+			    or freed */
 	char text[WEFT_LEAK_TEXT]; /* describes the first of n */
 	char done[WEFT_LEAK_TEXT]; /* describes the first of n_done */
 };
@@ -49,8 +50,9 @@ enum weft_abort_scope {
 	WEFT_ABORT_GROUP,
 };
 
-/* Created by weft_session_open(), destroyed by weft_session_close(). The
- * children are guarded by their VCI's lock, the rest never changes. */
+/* Created by weft_session_open(), destroyed by weft_session_close(). The lock
+ * of a VCI guards the children on that VCI. The fields from level to vci do not
+ * change after creation. */
 struct weft_session {
 	struct weft_obj obj;
 	enum weft_thread_level level;
@@ -62,15 +64,16 @@ struct weft_session {
 	struct weft_vci *vcis[WEFT_VCIS]; /* the VCIs of its children: vci, the
 					     default VCI, and VCIs that spread.c
 					     acquired */
-	atomic_uint n_vcis;
-	pthread_mutex_t acquiring; /* held while a VCI is added */
-	struct weft_errh *errh;	   /* see weft_errh_set(); NULL: fatal */
-	struct weft_info *info;	   /* hints in effect */
+	atomic_uint n_vcis;		  /* entries of vcis in use */
+	pthread_mutex_t acquiring;	  /* held while a VCI is added */
+	struct weft_errh *errh;		  /* see weft_errh_set(); NULL: fatal */
+	struct weft_info *info;		  /* hints in effect */
 	struct weft_link children[WEFT_VCIS]; /* by the number of their VCI,
 						 oldest first */
 	atomic_bool is_closing;		      /* no new children */
 	struct weft_leak leak;		      /* faults found while it closes */
-	struct weft_bsend *bsend; /* attached buffer; guarded by the lock */
+	struct weft_bsend *bsend; /* attached buffer; guarded by the lock of the
+				     default VCI */
 	struct weft_psets *psets; /* its process sets; see pset.h */
 };
 
@@ -98,7 +101,7 @@ struct weft_world {
 
 extern struct weft_world weft_world;
 
-/* Registers a child. Its VCI's lock is held. WEFT_ERR_SESSION: the session is
+/* Registers a child. Child's VCI's lock held. WEFT_ERR_SESSION: the session is
  * closing. */
 int weft_session_add_child(struct weft_session *session,
 	struct weft_child *child, const struct weft_child_ops *ops);

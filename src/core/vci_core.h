@@ -12,8 +12,9 @@ struct weft_req;
  */
 struct weft_vci_core {
 	struct weft_req *spare_reqs; /* recycled requests */
-	struct weft_comm *last_comm; /* result of the last lookup */
-	struct weft_map comms;	/* context id without its offset to weft_comm */
+	struct weft_comm *last_comm; /* communicator of the last message */
+	struct weft_map comms;	/* the weft_comm of each context id (without its
+				   offset) */
 	struct weft_map broken; /* context ids of communicators that were closed
 				   without a barrier; see
 				   weft_vci_core_broken() */
@@ -22,8 +23,8 @@ struct weft_vci_core {
 /* Result of weft_vci_core_broken(): the communicator was revoked. */
 #define WEFT_CORE_REVOKED UINT64_MAX
 
-/* Allocates the state, before any request or communicator is created. 0 or
- * WEFT_ERR_NOMEM. */
+/* weft_vci_core_open() allocates the state, before any request or communicator
+ * is created. 0 or WEFT_ERR_NOMEM. weft_vci_core_close() frees the state. */
 int weft_vci_core_open(struct weft_vci *vci);
 void weft_vci_core_close(struct weft_vci *vci);
 
