@@ -186,7 +186,7 @@ static void advance(struct weft_agree *a)
 	while (a->n_waiting == 0) {
 		int step = a->step++;
 
-		a->n_waiting = 1; /* until all messages are posted */
+		a->n_waiting = 1; /* the step lasts until all are posted */
 		if (step == 0 && !a->is_down_only)
 			for_each_child(a, recv_up);
 		else if (step == 1 && !a->is_down_only)

@@ -5,7 +5,7 @@
  * up a binomial tree to rank 0, which adds one word. Rank 0 sends the word and
  * all records down the tree. On an intercommunicator, rank 0 of each group
  * first exchanges word and records with rank 0 of the other group. So every
- * member gets the words and the records of both groups. All collective steps of
+ * member has the words and the records of both groups. All collective steps of
  * communicators are such rounds: creation (the word is a context id), split
  * (the records are colors and keys), disconnect (no records: a barrier).
  *
@@ -35,10 +35,10 @@ typedef uint64_t weft_agree_word_fn(struct weft_agree *agree);
 struct weft_agree {
 	/* set by the caller, which zeroes the other fields */
 	struct weft_comm *comm;
-	const void *mine; /* len bytes, read by weft_agree_start() */
-	size_t len;
+	const void *mine;	  /* own record; read by weft_agree_start() */
+	size_t len;		  /* bytes of a record */
 	bool is_down_only;	  /* the word is only sent down; len is 0 */
-	weft_agree_word_fn *word; /* NULL: the word is 0 */
+	weft_agree_word_fn *word; /* called at rank 0; NULL: the word is 0 */
 	weft_agree_done_fn *done;
 	void *arg; /* the caller's */
 
@@ -49,7 +49,7 @@ struct weft_agree {
 	char *remote_records;
 
 	/* below: only agree.c */
-	struct weft_comm *tree; /* the intracommunicator it runs on */
+	struct weft_comm *tree; /* the intracommunicator of the tree */
 	int32_t tag;
 	int step;
 	uint32_t n_waiting;
@@ -57,9 +57,8 @@ struct weft_agree {
 	size_t buf_len;
 };
 
-/* Starts a round. If it returns an error, done is never called. VCI's lock
- * held.
- */
+/* Starts a round. Returns 0; `done` receives every error, in err. VCI's lock
+ * held. */
 int weft_agree_start(struct weft_agree *agree);
 
 /* Takes part in a round with an error. The members that wait for this member
@@ -67,10 +66,10 @@ int weft_agree_start(struct weft_agree *agree);
  * VCI's lock held. */
 void weft_agree_fail(struct weft_agree *agree, int err);
 
-/* Lists the ranks above this rank in the tree. A round without records waits
- * for these ranks. On an intercommunicator, the list also has rank 0 of the
- * remote group, as `size`. ranks has space for 33. Returns the number of ranks.
- */
+/* Lists the ranks above this rank in the tree. A round with is_down_only waits
+ * only for these ranks. On an intercommunicator, the list also has rank 0 of
+ * the remote group, as `size`. ranks has space for 33. Returns the number of
+ * ranks. */
 uint32_t weft_agree_above(const struct weft_comm *comm, int32_t *ranks);
 
 /* Returns the records of the local group, which the caller frees with free().

@@ -2,9 +2,9 @@
 /* blocked: the waits of finalize, disconnect and creation
  *
  * For the watchdog, this file lists the needs of each wait, and the processes
- * that can meet a need. The watchdog reports the needs and queries the
- * processes. It ends a wait with an error if the wait can never succeed. This
- * file also answers queries of other processes. */
+ * on which each need depends. The watchdog reports the needs and queries these
+ * processes. The watchdog ends a wait with an error if the wait can never
+ * succeed. This file also answers queries of other processes. */
 #ifndef WEFT_BLOCKED_H
 #define WEFT_BLOCKED_H
 
@@ -14,13 +14,13 @@
 struct weft_blocked;
 
 enum weft_blocked_kind {
-	WEFT_BLOCKED_FINALIZE, /* of a session */
+	WEFT_BLOCKED_FINALIZE, /* MPI_Session_finalize */
 	WEFT_BLOCKED_WORLD,    /* MPI_Finalize */
 	WEFT_BLOCKED_DISCONNECT,
-	WEFT_BLOCKED_CREATE, /* from a group */
-	WEFT_BLOCKED_DERIVE, /* from a communicator, or while VCIs are exchanged
-			      */
-	WEFT_BLOCKED_PORT,   /* for another job; queries no process */
+	WEFT_BLOCKED_CREATE, /* a creation from a group */
+	WEFT_BLOCKED_DERIVE, /* a creation from a communicator, or an exchange
+				of VCIs */
+	WEFT_BLOCKED_PORT,   /* a wait for another job; queries no process */
 };
 
 /* A creation that waits for the context id. */
@@ -39,8 +39,8 @@ enum { WEFT_BLOCKED_ABOVE = 33 };
 struct weft_blocked_join {
 	enum weft_wire_need need; /* ROUND, ENDPOINTS, SIDE, INTERCOMM, AGREE */
 	uint32_t round;
-	bool is_all; /* all members must join; otherwise: */
-	uint32_t n;
+	bool is_all; /* all members must join, and n and ranks are not used */
+	uint32_t n;  /* number of ranks that must join */
 	int32_t ranks[WEFT_BLOCKED_ABOVE]; /* a remote rank is size + rank */
 };
 
@@ -48,12 +48,13 @@ struct weft_blocked_join {
  * as marked below. The other fields are zero. */
 struct weft_blocked {
 	enum weft_blocked_kind kind;
-	struct weft_vci *vci; /* NULL: the default one */
-	const void *call;     /* the same for all waits of one call; or NULL */
-	struct weft_session *session; /* FINALIZE, WORLD */
+	struct weft_vci *vci; /* NULL: the default VCI */
+	const void *call;     /* identifies the call: all its waits have this
+				 value; NULL: the call has one wait */
+	struct weft_session *session; /* FINALIZE, WORLD: is closing */
 	bool is_last; /* the call also waits for communicators without a session
 		       */
-	struct weft_comm *comm; /* DISCONNECT, DERIVE */
+	struct weft_comm *comm; /* DISCONNECT: is closing; DERIVE: is old */
 	const char *what;	/* DERIVE, PORT: the MPI procedure */
 	const char *id;		/* PORT: id of the report */
 	const char *awaited;	/* PORT: the awaited event, for the report: "the
@@ -62,7 +63,7 @@ struct weft_blocked {
 	const struct weft_blocked_create *create; /* CREATE */
 	/* CREATE: true while neither the id nor a failure was received */
 	bool (*is_waiting)(const struct weft_blocked *blocked);
-	/* adds a sentence to the report and to the error; or NULL */
+	/* writes a sentence that the report and the error append; NULL: none */
 	void (*explain)(
 		const struct weft_blocked *blocked, char *buf, size_t len);
 	/* below: only blocked.c */
@@ -77,6 +78,7 @@ void weft_blocked_open(struct weft_vci *vci);
 
 /* The VCI's lock is held for all calls below. */
 
+/* Begins the wait and registers it with the watchdog. */
 void weft_blocked_begin(struct weft_blocked *blocked);
 
 /* Makes one round of progress. Returns an error if the watchdog has proven that
@@ -88,17 +90,17 @@ int weft_blocked_round(struct weft_blocked *blocked);
  * the error of the cycle. */
 void weft_blocked_end(struct weft_blocked *blocked);
 
-/* Both functions return the result of the wait. The second also describes an
- * error. */
+/* weft_blocked_err() returns the result of the wait: 0 or an error.
+ * weft_blocked_raise() returns the same result and describes the error. */
 static inline int weft_blocked_err(const struct weft_blocked *blocked)
 {
 	return blocked->wait.err;
 }
 int weft_blocked_raise(const struct weft_blocked *blocked);
 
-/* Count a context id that was sent to a process, or that arrived from a
- * process. If the counts of sender and receiver differ, an id is in flight.
- * Default VCI's lock held. */
+/* weft_blocked_count_out() counts a context id that was sent to proc.
+ * weft_blocked_count_in() counts an id that arrived from proc. If the counts of
+ * sender and receiver differ, an id is in flight. Default VCI's lock held. */
 void weft_blocked_count_out(uint64_t proc);
 void weft_blocked_count_in(uint64_t proc);
 

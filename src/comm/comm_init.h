@@ -21,7 +21,7 @@ struct weft_comm_init {
 	struct weft_group *remote; /* NULL for an intracommunicator */
 	struct weft_errh *errh;
 	const struct weft_info *info;
-	const char *tag; /* NULL: none */
+	const char *tag; /* string tag; NULL: none */
 };
 
 /* Creates the communicator and registers it with the session. Adds references

@@ -27,7 +27,7 @@ int weft_create_from_group(struct weft_group *group, const char *tag,
 	const struct weft_info *info, struct weft_errh *errh,
 	struct weft_comm **comm_out);
 
-/* The same, as a child of a given session. */
+/* As weft_create_from_group(); the communicator is a child of `session`. */
 int weft_create_in_session(struct weft_session *session,
 	struct weft_group *group, const char *tag, const struct weft_info *info,
 	struct weft_errh *errh, struct weft_comm **comm_out);
@@ -57,16 +57,17 @@ int weft_create_start(struct weft_group *group, const char *tag,
 	const struct weft_info *info, struct weft_errh *errh,
 	weft_create_done_fn *made, void *arg);
 
-/* These functions duplicate an intra- or intercommunicator. The first does not
- * block. The new communicator has comm's error handler and a copy of info. */
+/* Both functions duplicate an intra- or intercommunicator. The new communicator
+ * has comm's error handler and a copy of info. weft_create_dup_start() does not
+ * block; made() receives the result. weft_create_dup() blocks. */
 int weft_create_dup_start(struct weft_comm *comm, const struct weft_info *info,
 	weft_create_done_fn *made, void *arg);
 int weft_create_dup(struct weft_comm *comm, const struct weft_info *info,
 	struct weft_comm **comm_out);
 
 /* Splits an intra- or intercommunicator. The members with the same color form a
- * communicator, ordered by key, then by rank. A member with a color below 0
- * gets no communicator. */
+ * communicator, ordered by key, then by rank. For a member with a color below
+ * 0, *comm_out is NULL. */
 int weft_create_split(struct weft_comm *comm, int64_t color, int32_t key,
 	struct weft_comm **comm_out);
 
@@ -75,7 +76,7 @@ int weft_create_split(struct weft_comm *comm, int64_t color, int32_t key,
 int weft_create_subset(struct weft_comm *comm, struct weft_group *group,
 	struct weft_comm **comm_out);
 
-/* The same, but only the members of group call it. */
+/* As weft_create_subset(), but only the members of group call it. */
 int weft_create_group(struct weft_comm *comm, struct weft_group *group, int tag,
 	struct weft_comm **comm_out);
 

@@ -28,8 +28,8 @@ struct round {
 	struct weft_agree agree;
 	/* creates the result of the call; NULL: none */
 	int (*finish)(struct round *r, struct weft_comm **comm_out);
-	int64_t color;		  /* split */
-	struct weft_group *group; /* subset */
+	int64_t color;		  /* split: the color of this process */
+	struct weft_group *group; /* subset: the group of the result */
 };
 
 /* The wait for a round. It exists until the round is over, also if the call was
@@ -75,7 +75,7 @@ static void fill_join(struct weft_blocked *b, bool is_down_only)
 }
 
 /* Runs one round and waits for it. After success, the caller calls
- * weft_agree_fini(). VCI's lock held. */
+ * weft_agree_fini() or weft_agree_take(). VCI's lock held. */
 static int round_wait(struct round *r, const char *what)
 {
 	struct weft_comm *comm = r->agree.comm;
@@ -298,7 +298,7 @@ int weft_create_dup(struct weft_comm *comm, const struct weft_info *info,
 struct split_record {
 	int64_t color;
 	int32_t key;
-	uint32_t rank; /* rank in the table */
+	uint32_t rank; /* set by sort_records(): rank of the member */
 };
 
 static int split_record_order(const void *a_void, const void *b_void)
@@ -321,7 +321,7 @@ static void sort_records(void *records, uint32_t n)
 	qsort(split_records, n, sizeof(*split_records), split_record_order);
 }
 
-/* The number of distinct colours below `end` in sorted records. */
+/* The number of distinct colors from 0 to end - 1 in sorted records. */
 static uint32_t n_colors(
 	const struct split_record *split_records, uint32_t n, int64_t end)
 {
@@ -335,13 +335,13 @@ static uint32_t n_colors(
 	return n_seen;
 }
 
-/* At rank 0: reserves two ids for each possible colour. */
+/* Called at rank 0: reserves two ids for each possible color. */
 static uint64_t reserve_split_ctx(struct weft_agree *agree)
 {
 	return weft_proc_new_ctx(2 * (uint32_t)agree->comm->size);
 }
 
-/* Creates the group of the members with this colour, in the order of the
+/* Creates the group of the members with this color, in the order of the
  * records. */
 static int color_group(const struct weft_group *from,
 	const struct split_record *split_records, uint32_t n, int64_t color,
@@ -362,8 +362,8 @@ static int color_group(const struct weft_group *from,
 	return err;
 }
 
-/* Creates the communicator of the members with this colour. The records are
- * sorted. */
+/* Creates the communicator of the members with this color. The records are
+ * sorted. Color number n, from 0 on, uses the reserved ids 2n and 2n + 1. */
 static int split_comm_init(
 	struct weft_agree *a, int64_t color, struct weft_comm **comm_out)
 {
@@ -437,9 +437,9 @@ static uint64_t reserve_subset_ctx(struct weft_agree *agree)
 	return weft_proc_new_ctx((uint32_t)agree->comm->size);
 }
 
-/* For an intracommunicator. Members may pass different groups, if the groups
- * are disjoint. The rank of a group's first member determines the context id.
- */
+/* Creates a subset of an intracommunicator. Members may pass different groups,
+ * if the groups are disjoint. The rank of a group's first member determines the
+ * context id. */
 static int subset_finish(struct round *r, struct weft_comm **comm_out)
 {
 	struct weft_comm *comm = r->agree.comm;

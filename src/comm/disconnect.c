@@ -11,15 +11,15 @@
  *                          whether the communicator has closed
  *   end of the session     starts to close all communicators, then waits
  * The library tests whether freed communicators have closed whenever a
- * communicator is created or freed. Every round of progress sends and receives
- * their messages.
+ * communicator is created, freed or disconnected, and when a process fails.
+ * Every round of progress sends and receives their messages.
  *
  * A member that waits for a message of a process that has closed would wait
  * forever. So a member that closes without the barrier, because another member
- * failed, notifies all others that it has departed and sends nothing more. A
- * member that waits in the barrier for long queries the other members. A member
- * that receives such a query ends its operations that wait for the sender, as
- * after a notification (comm/blocked.c). */
+ * failed, notifies all others that it has departed and sends nothing more.
+ * After a long time in the barrier, a member queries the other members. A
+ * member that receives such a query ends its operations that wait for the
+ * sender of the query, as after a notification (comm/blocked.c). */
 #include "comm/disconnect.h"
 
 #include "base/clock.h"
@@ -42,20 +42,21 @@
 enum { NOTIFY_MS = 2000 }; /* the longest wait for a notification to be sent */
 
 /* The state of a communicator that closes. The first call that closes or frees
- * the communicator creates it. It is freed with the communicator, unless the
- * barrier still uses it then. */
+ * the communicator creates the state. The state is freed with the communicator.
+ * If the barrier still uses the state then, it is never freed. */
 struct closing {
 	struct weft_comm *comm;
 	struct weft_agree agree;
 	bool is_forced;	 /* does not wait for requests to be freed */
 	bool in_barrier; /* the barrier was started */
 	bool is_done;
-	bool is_departed_sent; /* DEPARTED is being sent; the close
-				  waits for that until due_ns */
+	bool is_departed_sent; /* DEPARTED was queued; the close waits until it
+				  was sent, until due_ns at most */
 	uint64_t due_ns;
-	uint32_t n_tests;
-	uint32_t next_test; /* the test that next calls end_unmatchable() */
-	int err;
+	uint32_t n_tests;      /* calls of test_close() so far */
+	uint32_t next_test;    /* value of n_tests at which test_close() next
+				  calls end_unmatchable() */
+	int err;	       /* result of the close */
 	struct weft_link link; /* in vci->comm->closings, if the close is in the
 				  background without a hook */
 	struct weft_progress_hook hook;
@@ -227,7 +228,7 @@ static int destroy_and_report(struct weft_child *child)
 
 	err = err ? err : report_err;
 	if (err == WEFT_ERR_REVOKED)
-		err = 0; /* the barrier began before the revocation */
+		err = 0; /* a revoked communicator is closed without error */
 	if (err == WEFT_ERR_PEER && comm->failed)
 		err = weft_comm_failed(comm);
 	weft_p2p_purge_locked(comm);
@@ -236,8 +237,7 @@ static int destroy_and_report(struct weft_child *child)
 		if (weft_world.comms[i] == comm)
 			weft_world.comms[i] = NULL;
 	if (comm->state != WEFT_COMM_FREED)
-		weft_obj_renew(comm); /* the handle becomes invalid; requests
-				       * may still refer to comm */
+		weft_obj_renew(comm); /* makes the handle stale */
 	weft_era_comm_forget(comm);
 	weft_comm_close(comm);
 	if (comm->local) {
@@ -270,7 +270,7 @@ static void disconnect_destroy(struct weft_child *child)
 	(void)destroy_and_report(child);
 }
 
-/* The communicators of a VCI that were freed and are still closing. */
+/* The freed or cancelled communicators of a VCI that are still closing. */
 struct weft_vci_comm {
 	struct weft_link closings;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* disconnect: closes communicators
  *
- * Closing is a barrier on the control context. This process enters it after all
- * messages that it sent on the communicator have arrived. */
+ * Closing is a barrier on the control context. This process enters the barrier
+ * after all messages that it sent on the communicator have arrived. */
 #ifndef WEFT_DISCONNECT_H
 #define WEFT_DISCONNECT_H
 
@@ -10,8 +10,9 @@
 #include "core/child.h"
 #include "core/comm.h"
 
-/* Allocate and free the state of a VCI for communicators that close in the
- * background. 0 or WEFT_ERR_NOMEM. */
+/* weft_disconnect_open() allocates the state of a VCI for communicators that
+ * close in the background. 0 or WEFT_ERR_NOMEM. weft_disconnect_close() frees
+ * the state. */
 int weft_disconnect_open(struct weft_vci *vci);
 void weft_disconnect_close(struct weft_vci *vci);
 
@@ -33,7 +34,7 @@ int weft_disconnect_wait(struct weft_comm *comm);
 typedef void weft_disconnect_done_fn(void *arg, int err);
 
 /* Frees the handle and starts to close with all other members; does not block.
- * Matches weft_disconnect_wait() at other members. */
+ * Other members may call weft_disconnect_wait(). */
 int weft_disconnect_start(
 	struct weft_comm *comm, weft_disconnect_done_fn *done, void *arg);
 
@@ -43,7 +44,7 @@ int weft_disconnect_start(
  * NULL if the child is not a communicator. */
 struct weft_comm *weft_disconnect_comm_of(struct weft_link *link);
 
-/* True while a started close waits for other members. */
+/* True while a started close is not complete and no member has failed. */
 bool weft_disconnect_is_open(const struct weft_comm *comm);
 
 /* Returns and describes the result of the close. 0 while the close is pending.
@@ -54,9 +55,9 @@ int weft_disconnect_result(const struct weft_comm *comm);
  * without a further call of the program. */
 bool weft_disconnect_has_begun(const struct weft_comm *comm);
 
-/* True if this process used the number of this round for the barrier of the
- * close. Then this process will never join the round, for which other members
- * wait. */
+/* True if this process has used, or will use, the number of this round for the
+ * barrier of the close. Then this process never joins the round, for which
+ * other members wait. */
 bool weft_disconnect_replaces_round(
 	const struct weft_comm *comm, uint32_t round);
 
@@ -82,9 +83,9 @@ void weft_disconnect_event(const struct weft_boot_event *event);
  * cost of a step does not grow with the number of communicators. */
 enum { WEFT_DISCONNECT_SOME = 32 };
 
-/* Make progress for communicators that close in the background. The first
- * function tests WEFT_DISCONNECT_SOME of them in turn. The second tests all.
- * VCI's lock held. */
+/* Both functions make progress for communicators that close in the background.
+ * weft_disconnect_progress() tests WEFT_DISCONNECT_SOME of them in turn.
+ * weft_disconnect_progress_all() tests all. VCI's lock held. */
 void weft_disconnect_progress(struct weft_vci *vci);
 void weft_disconnect_progress_all(struct weft_vci *vci);
 

@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 
-enum { LIMIT = 1 << 20 }; /* processes of a side, if other jobs take part */
+/* the most processes of a side, if this process has peers in other jobs */
+enum { LIMIT = 1 << 20 };
 
 uint32_t weft_leader_limit(void)
 {

@@ -14,7 +14,7 @@
 /* A leader sends this description of its group, then the runs of the group,
  * then the VCIs of the members. */
 struct weft_leader {
-	uint64_t ctx; /* the first of two ids */
+	uint64_t ctx; /* the first of two context ids that the side provides */
 	uint32_t n_runs;
 	uint32_t has_vcis; /* all members have dedicated VCIs */
 };

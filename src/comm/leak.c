@@ -10,18 +10,19 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {		   /* numbers of reported items */
-	SHOWN = 8, /* of one communicator */
-	SHOWN_COMMS = 8,
-	SHOWN_DONE = 3,
-	ITEM_TEXT = 160,
+enum {
+	SHOWN = 8,	 /* messages and requests reported per communicator */
+	SHOWN_COMMS = 8, /* communicators whose messages are reported */
+	SHOWN_DONE = 3,	 /* complete requests that are described */
+	ITEM_TEXT = 160, /* bytes of a description */
 };
 
+/* The arguments of leak_find(). */
 struct found {
 	struct weft_comm *comm;
-	bool all_closed;
-	bool is_reported;
-	uint32_t n;
+	bool all_closed;  /* see weft_leak_report() */
+	bool is_reported; /* the communicator is within SHOWN_COMMS */
+	uint32_t n;	  /* messages and requests found so far */
 	struct weft_leak *leak;
 };
 
@@ -98,8 +99,8 @@ static void leak_print(const struct weft_unmatched *left, char buf[ITEM_TEXT])
 	}
 }
 
-/* Counts a finished request, and describes the first SHOWN_DONE of them. The
- * length of a request is unknown, because the data has been sent. */
+/* Counts a complete request, and describes the first SHOWN_DONE such requests.
+ * The description has no length, because a short send does not record it. */
 static void note_done(const struct weft_unmatched *left,
 	const struct weft_comm *comm, struct weft_leak *leak)
 {
@@ -141,7 +142,7 @@ static void leak_find(const struct weft_unmatched *left, void *arg)
 			"communicator \"%.40s\" closes with %s", name, item);
 }
 
-/* Reports the number of items beyond the limit. */
+/* Reports the number of messages and requests beyond SHOWN. */
 static void report_rest(const struct found *f)
 {
 	const struct weft_comm *comm = f->comm;

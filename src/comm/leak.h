@@ -3,9 +3,9 @@
  *
  * A correct program receives all messages and completes all requests. This file
  * reports each message and request that is left, up to a limit per communicator
- * and a limit of communicators. Further ones are counted. If this process
- * should have received the message or completed the request, the call that
- * closes the communicator returns an error. */
+ * and a limit of communicators. Messages and requests beyond the limits are
+ * counted. If this process should have received a message or completed a
+ * request, the call that closes the communicator returns an error. */
 #ifndef WEFT_LEAK_H
 #define WEFT_LEAK_H
 
