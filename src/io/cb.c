@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-	/* bytes of a slot, so that it fits into a core's cache */
+	/* default number of bytes of a slot: fits into a core's cache */
 	LEN_DEFAULT = 1 << 20,
 	/* a slot has at least this many blocks of the file system */
 	LEN_BLOCKS = 4,
@@ -28,7 +28,8 @@ static int cb_gather(
 }
 
 /* A thread of the program may read file->cb while a thread of the pool sets it.
- * cb_load() pairs with cb_store(). */
+ * The release in cb_store() publishes the fields of cb to the acquire in
+ * cb_load(). */
 static struct weft_cb *cb_load(const struct weft_file *file)
 {
 	return atomic_load_explicit(&file->cb, memory_order_acquire);
@@ -289,7 +290,8 @@ bool weft_cb_is_possible(const struct weft_file *file, bool is_write)
 	return file->comm->size > 1 && choice != WEFT_FILE_DISABLE &&
 	       !file->needs_conversion &&
 	       (file->has_gaps_in_view || choice == WEFT_FILE_ENABLE) &&
-	       /* pairs with the store of weft_file_set_atomic */
+	       /* acquire: accesses before weft_file_set_atomic() happen before
+		* this access */
 	       !atomic_load_explicit(&file->is_atomic, memory_order_acquire);
 }
 

@@ -7,10 +7,10 @@
  * node map the buffer and copy between it and their memory; members of other
  * nodes send and receive messages.
  *
- * An aggregator writes only bytes that members have filled. If it expects
- * holes, the members send their runs, and it writes around the holes. If it
- * finds unexpected holes in a window, each member writes its own runs of the
- * window. */
+ * An aggregator writes only bytes that members have filled. If holes are
+ * expected, the members send their runs, and the aggregator writes around the
+ * holes. If a window has unexpected holes, each member writes its own runs of
+ * the window. */
 #ifndef WEFT_CB_H
 #define WEFT_CB_H
 
@@ -35,7 +35,8 @@ bool weft_cb_is_possible(const struct weft_file *file, bool is_write);
 /* The number of aggregators, or 0 if it is not known yet. */
 int weft_cb_nodes(const struct weft_file *file);
 
-/* Bytes of an aggregator's buffer. */
+/* Returns the bytes of a slot of an aggregator's buffer, the value of
+ * cb_buffer_size. */
 int64_t weft_cb_len(const struct weft_file *file);
 
 /* Releases the aggregators and buffers of a file. Called between collective

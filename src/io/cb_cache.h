@@ -12,14 +12,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A buffer as one process knows it. Owner and time of creation identify it on a
- * node. */
+/* A buffer as one process knows it. Owner and time of creation identify the
+ * buffer on a node. */
 struct weft_cb_buffer {
 	uint64_t owner; /* process that created it: weft_share_owner() */
 	int64_t created_ns;
-	int64_t len;		 /* as requested */
-	struct weft_share share; /* base NULL: none; fd -1: of another process
-				  */
+	int64_t len;		 /* bytes, as requested */
+	struct weft_share share; /* the memory; base NULL: none; fd -1: another
+				    process created it */
 };
 
 /* Gets a buffer of this process from the cache, or creates it; its contents are
@@ -27,7 +27,7 @@ struct weft_cb_buffer {
 int weft_cb_cache_create(int64_t len, struct weft_cb_buffer *buffer);
 
 /* Gets a mapping of another process's buffer from the cache, or maps its
- * descriptor fd. All fields but share are set. 0 or the error of
+ * descriptor fd. The caller has set all fields but share. 0 or the error of
  * weft_share_map(). */
 int weft_cb_cache_map(struct weft_cb_buffer *buffer, int fd);
 

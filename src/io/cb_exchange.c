@@ -33,7 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS = 256 };
+enum { RUNS = 256 }; /* runs that are computed at once */
 
 enum cb_tag { TO_AGGREGATOR, TO_MEMBER, DONE, N_TAGS };
 
@@ -66,7 +66,8 @@ struct cb_run {
 struct cb_sent {
 	struct cb_sent *next;
 	struct weft_req *req;
-	void *owned; /* freed after the message; NULL: it is in data */
+	void *owned; /* the message, freed after it was sent; NULL: the message
+			is in data */
 	int64_t data[4];
 };
 
@@ -77,9 +78,12 @@ struct exchange {
 	struct weft_comm *comm;
 	int32_t tags[N_TAGS];
 	struct cb_sent *sent;
-	struct cb_part part[WEFT_CB_SLOTS]; /* of this aggregator */
-	int64_t end[WEFT_CB_SLOTS];	    /* outcomes of this aggregator */
-	uint64_t *filled; /* a bit for each byte of the slot; NULL: no runs */
+	struct cb_part part[WEFT_CB_SLOTS]; /* at an aggregator, write: the sum
+					       of the parts in a slot */
+	int64_t end[WEFT_CB_SLOTS]; /* at an aggregator, read: byte offset up to
+				       which a slot was read */
+	uint64_t *filled; /* a bit for each byte of the slot; NULL: the members
+			     send no runs */
 	int msg_err;	  /* error of a message */
 	int err;	  /* error of the file or of memory */
 	char why[WEFT_ERR_TEXT];
@@ -257,8 +261,8 @@ static bool cb_recv(struct exchange *x, int32_t rank, enum cb_tag tag,
 /* A pseudo-random number for each byte offset. If runs fill [a, b) without hole
  * or overlap, each inner boundary is the end of one run and the begin of
  * another. The sum of offset_hash(end) - offset_hash(begin) over all runs is
- * then offset_hash(b) - offset_hash(a). For other runs it differs, except with
- * probability 2^-64. */
+ * then offset_hash(b) - offset_hash(a). For other runs the sum differs, except
+ * with probability 2^-64. */
 static uint64_t offset_hash(int64_t place)
 {
 	uint64_t x = (uint64_t)place * 0x9e3779b97f4a7c15u;

@@ -7,7 +7,7 @@
 #include "io/cb_cache.h"
 #include "io/file_priv.h"
 
-/* Slots of a buffer: the file system moves one while members fill the other. */
+/* Slots of a buffer: the aggregator moves one while members fill the other. */
 enum { WEFT_CB_SLOTS = 2 };
 
 /* The state of an aggregator in a write, as its members know it. */
@@ -15,8 +15,8 @@ struct weft_cb_state {
 	bool needs_runs[WEFT_CB_SLOTS]; /* holes are expected */
 };
 
-/* Collective buffering of a file. Except for the mappings, it is the same at
- * all members. */
+/* Collective buffering of a file. The fields from n_aggs to maps, except mine,
+ * are the same at all members. */
 struct weft_cb {
 	int n_aggs;
 	int32_t *aggs; /* ranks of the aggregators */
@@ -30,7 +30,7 @@ struct weft_cb {
 	struct weft_cb_buffer *buffers; /* by aggregator, if shared */
 	char *private_buf;		/* of this aggregator, if not shared */
 	struct weft_cb_state *states;	/* by aggregator */
-	bool has_failed;		/* an exchange ended with an error */
+	bool has_failed; /* a member may not have completed an exchange */
 };
 
 /* The description of a member's access that all members receive. */
@@ -57,7 +57,7 @@ struct weft_cb_plan {
 struct weft_cb_sums {
 	int64_t first, end; /* range in the file */
 	int64_t len, n_runs;
-	bool is_monotone; /* byte offsets of each member */
+	bool is_monotone; /* the byte offsets of each member rise */
 };
 
 /* The range that an aggregator moves in a round. */
@@ -86,7 +86,7 @@ bool weft_cb_plan_is_used(const struct weft_cb_sums *all,
 void weft_cb_plan_domains(
 	struct weft_cb_plan *plan, const struct weft_cb_sums *all);
 
-/* The window of an aggregator in a round; false if there is none. */
+/* Sets *w to the window of an aggregator in a round. False if there is none. */
 bool weft_cb_plan_window(const struct weft_cb_plan *plan, int agg,
 	int64_t round, struct weft_cb_window *w);
 

@@ -93,7 +93,7 @@ static int rep_element(const struct weft_datarep *rep,
 	return 0;
 }
 
-/* A walk over elements. */
+/* The state of a walk over the elements of a type. */
 struct rep_walk {
 	const struct weft_datarep *rep;
 	int64_t size;	/* bytes in the file of the elements so far */

@@ -52,11 +52,12 @@ int weft_datarep_register(const struct weft_datarep *rep);
 int weft_datarep_layout(const struct weft_datarep *rep, struct weft_type *type,
 	struct weft_type **type_out);
 
-/* Bytes of the data of one item in a file. */
+/* Sets *size_out to the bytes of the data of one item in a file. */
 int weft_datarep_size(const struct weft_datarep *rep,
 	const struct weft_type *type, int64_t *size_out);
 
-/* Bytes in memory of the complete elements in len bytes of a file. */
+/* Sets *len_out to the bytes in memory of the complete elements in len bytes of
+ * a file. */
 int weft_datarep_in_memory(const struct weft_datarep *rep,
 	const struct weft_type *type, int64_t len, int64_t *len_out);
 
@@ -68,12 +69,12 @@ struct weft_datarep_move {
 	int64_t first, count;
 	void *data; /* of item first */
 };
+/* Converts the items to the data. */
 int weft_datarep_write(
 	const struct weft_datarep *rep, const struct weft_datarep_move *move);
 
-/* Only the complete elements in the first data_len bytes of the data are
- * stored.
- */
+/* Converts the data to items. Stores only the complete elements in the first
+ * data_len bytes of the data. */
 int weft_datarep_read(const struct weft_datarep *rep,
 	const struct weft_datarep_move *move, int64_t data_len);
 

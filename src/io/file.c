@@ -482,7 +482,8 @@ int weft_file_set_atomic(struct weft_file *file, bool is_atomic)
 	};
 	int err = 0;
 
-	/* fails here, not in an access, if the file system has no locks */
+	/* tries a lock, so that this call fails, not an access, if the file
+	 * system has no locks */
 	if (is_atomic)
 		err = weft_syscall_lock(file->fd, file->name, false, 0, 1);
 	if (is_atomic && !err)
@@ -490,7 +491,8 @@ int weft_file_set_atomic(struct weft_file *file, bool is_atomic)
 	weft_file_drain(file, false, "MPI_File_set_atomicity");
 	err = weft_file_agree_on(file, err, &on);
 	if (!err)
-		/* pairs with the load of an access */
+		/* release: the accesses before this call happen before an
+		 * access that loads the new mode (acquire) */
 		atomic_store_explicit(
 			&file->is_atomic, is_atomic, memory_order_release);
 	return err;

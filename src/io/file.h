@@ -91,7 +91,7 @@ struct weft_file_config {
 /* The shared file pointer, at rank 0; pointer.c. */
 struct weft_file_pointer {
 	int64_t value;	       /* etypes; guarded by the VCI's lock */
-	int64_t request[2];    /* receive buffer */
+	int64_t request[2];    /* buffer of the receive */
 	struct weft_req *recv; /* receive of the next request, or NULL */
 };
 
@@ -106,19 +106,20 @@ struct weft_file {
 	struct weft_info *info;
 	struct weft_errh *errh;
 	/* ---- private to this room ---- */
-	int fd;	       /* -1: none */
+	int fd;	       /* descriptor of the file; -1: none */
 	int folder_fd; /* rank 0, DELETE_ON_CLOSE: directory of the name; or -1
 			*/
 	_Atomic bool is_atomic;
 	_Atomic bool can_store_runs;	  /* scatter.h can be used */
 	bool is_readable;		  /* fd permits reading */
 	_Atomic(enum weft_syscall_fs) fs; /* kind of the file system */
-	/* range.h */
+	/* range.c: this process locks the ranges that it writes; it has
+	 * announced that */
 	_Atomic bool range_is_locking, range_is_announced;
 	int range_fds[WEFT_FILE_RANGE_FDS]; /* directory, /dev/null; or -1 */
-	int64_t range_place;
-	bool has_pool;		    /* has a pool reference; guarded by spin */
-	bool has_uring;		    /* set by uring.c */
+	int64_t range_place; /* offset of the announcements in range_fds */
+	bool has_pool;	     /* has a pool reference; guarded by spin */
+	bool has_uring;	     /* set by uring.c */
 	pthread_mutex_t range_lock; /* held while a range of the file is locked:
 				       the kernel's lock does not exclude other
 				       threads of this process */
@@ -132,7 +133,7 @@ struct weft_file {
 	struct weft_link colls;	 /* nonblocking collective accesses whose
 				    agreement has not started; VCI's lock */
 	struct weft_file_split *split; /* pending split collective, or NULL */
-	/* collective buffering, the same at all members */
+	/* for collective buffering; same values at all members, except cb */
 	struct weft_cb *_Atomic cb; /* NULL: not yet set up */
 	bool cb_is_unavailable;	    /* a member has no buffer */
 	bool has_gaps_in_view;	    /* a member's view has gaps */
@@ -169,10 +170,11 @@ int weft_file_set_hints(
 
 int weft_file_size(struct weft_file *file, int64_t *size_out);
 
-/* Collective; err as above. config->disp must be WEFT_FILE_CURRENT if and only
- * if the file is sequential. The caller sets *has_hints if it will call
- * weft_file_set_hints(). On return, *has_hints is true if any member has set
- * it; then all members must call weft_file_set_hints(). */
+/* Collective; err as for weft_file_set_hints(). config->disp must be
+ * WEFT_FILE_CURRENT if and only if the file is sequential. The caller sets
+ * *has_hints if it will call weft_file_set_hints(). On return, *has_hints is
+ * true if any member has set it; then all members must call
+ * weft_file_set_hints(). */
 int weft_file_set_view(struct weft_file *file,
 	const struct weft_view_config *config, int err, bool *has_hints);
 
@@ -189,7 +191,7 @@ enum weft_file_whence {
 int weft_file_seek(
 	struct weft_file *file, int64_t offset, enum weft_file_whence whence);
 int weft_file_position(struct weft_file *file, int64_t *offset_out);
-/* Collective; err as above. */
+/* Collective; err as for weft_file_set_hints(). */
 int weft_file_seek_shared(struct weft_file *file, int64_t offset,
 	enum weft_file_whence whence, int err);
 int weft_file_position_shared(struct weft_file *file, int64_t *offset_out);
@@ -208,8 +210,8 @@ enum weft_file_at {
 };
 
 /* A transfer of count items of type between buf and the file. If err is not 0,
- * it is a described error of the program's arguments, and the other fields are
- * not read. The other members of a collective access get the error. */
+ * it is a described error of the program's arguments, and buf, count and type
+ * are not read. The other members of a collective access return the error. */
 struct weft_file_access {
 	int err;
 	bool is_write;
@@ -234,8 +236,9 @@ int weft_file_transfer(struct weft_file *file,
 int weft_file_start(struct weft_file *file,
 	const struct weft_file_access *access, struct weft_req **req_out);
 
-/* The two calls of a split collective. A file has one split collective at a
- * time. WEFT_ERR_OTHER if weft_file_end() has no matching weft_file_begin(). */
+/* weft_file_begin() starts a split collective, and weft_file_end() waits for
+ * it. A file has one split collective at a time. WEFT_ERR_OTHER: one is pending
+ * at weft_file_begin(), or none matches weft_file_end(). */
 int weft_file_begin(
 	struct weft_file *file, const struct weft_file_access *access);
 int weft_file_end(struct weft_file *file, const struct weft_file_access *access,

@@ -148,7 +148,8 @@ int weft_file_agree_on(
 	mine[0] = weft_file_err_encode(file, err);
 	for (int i = 0; i < on->n_same; i++) {
 		mine[1 + i] = on->same[i];
-		/* the minimum of the complements is the maximum */
+		/* the minimum of the complements is the complement of the
+		 * maximum */
 		mine[1 + on->n_same + i] = ~on->same[i];
 	}
 	for (int i = 0; i < on->n_least; i++)

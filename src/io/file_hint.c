@@ -33,7 +33,7 @@ static enum weft_file_choice hint_choice(
 	return WEFT_FILE_AUTOMATIC;
 }
 
-/* The value of info, or the default of the table. */
+/* The value of the hint in info, or the default of core/info_keys.def. */
 static int64_t hint_size(const struct weft_info *info, enum weft_hint hint)
 {
 	return weft_hint_number(
@@ -127,8 +127,8 @@ int weft_file_hint_read(const char *path, struct weft_info *info)
 	return err;
 }
 
-/* The stripes of the file; without any, file domains still begin at the unit of
- * the hint. */
+/* Adds the stripes of the file. If the file has none, adds the unit of the
+ * hint, at whose multiples file domains begin. */
 static int add_stripes(const struct weft_file *file, struct weft_info *info)
 {
 	struct weft_stripe stripe = weft_stripe_of(file->fd);
@@ -145,7 +145,7 @@ static int add_stripes(const struct weft_file *file, struct weft_info *info)
 	return err;
 }
 
-/* Hints whose value the members have agreed on. */
+/* Adds the hints whose values the members have agreed on. */
 static int add_agreed(const struct weft_file *file, struct weft_info *info)
 {
 	const struct weft_file_hints *hints = &file->hints;

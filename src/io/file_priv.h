@@ -39,10 +39,10 @@ int weft_file_numbers(struct weft_file *file, enum weft_coll_kind kind,
 int weft_file_gather(struct weft_file *file, bool is_background, int n,
 	const int64_t *mine, int64_t *all);
 
-/* Encodes an error and the rank of this process as one number. The lowest
- * number of all members is the error of all. The second function decodes this
- * number and describes the error. If err of this process is not 0, it describes
- * err with the text `why` instead. */
+/* weft_file_err_encode() encodes an error and the rank of this process as one
+ * number. The lowest number of all members is the error of all.
+ * weft_file_err_decode() decodes this number and describes the error. If err of
+ * this process is not 0, it returns err with the text `why` instead. */
 int64_t weft_file_err_encode(const struct weft_file *file, int err);
 int weft_file_err_decode(
 	const struct weft_file *file, int err, const char *why, int64_t code);
@@ -55,7 +55,7 @@ int weft_file_err_decode(
  * is the MPI procedure, for messages. */
 void weft_file_drain(struct weft_file *file, bool colls_only, const char *call);
 
-/* Returns the request that the first of these accesses waits for, or NULL. The
+/* Returns the request for which weft_file_drain() waits next, or NULL. The
  * caller owns a reference. VCI's lock held; transfer.c. */
 struct weft_req *weft_file_pending_locked(
 	struct weft_file *file, bool colls_only);
@@ -78,7 +78,7 @@ void weft_file_pointer_close_locked(struct weft_file *file);
 /* Adds `by` to the shared pointer. Sets *old_out to its former value. */
 int weft_file_pointer_fetch_add(
 	struct weft_file *file, int64_t by, int64_t *old_out);
-/* Rank 0 only. */
+/* Sets the shared pointer. Called at rank 0 only. */
 void weft_file_pointer_set(struct weft_file *file, int64_t value);
 
 /* Collective. Advances the shared pointer by the sum of n over all members.

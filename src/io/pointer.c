@@ -197,7 +197,8 @@ int weft_file_pointer_fetch_add(
 	return err;
 }
 
-/* A scan of n gives each member its offset; rank 0 adds the base to its own. */
+/* A scan of n computes the offset of each member. Rank 0 adds the former value
+ * of the pointer to its n. */
 int weft_file_pointer_ordered(
 	struct weft_file *file, int64_t n, int64_t *at_out)
 {
@@ -208,8 +209,8 @@ int weft_file_pointer_ordered(
 	if (!err && file->comm->rank == 0)
 		err = weft_file_pointer_fetch_add(file, total, &base);
 	mine = base + n;
-	/* also after an error, so that no member waits; the access reports the
-	 * error */
+	/* rank 0 scans also after an error, so that no member waits; the access
+	 * reports the error */
 	if (!err || file->comm->rank == 0) {
 		int rc = weft_file_numbers(
 			file, WEFT_COLL_SCAN, WEFT_OP_SUM, 1, &mine, &upto);

@@ -33,8 +33,8 @@ void weft_pool_get(void);
  */
 void weft_pool_put(void);
 
-/* Queues a task. Tasks start in the order of these calls. False if no thread
- * can be started. VCI's lock held. */
+/* Queues a task. Tasks start in the order of these calls. False if there is no
+ * thread for the task and none can be started. VCI's lock held. */
 bool weft_pool_add(struct weft_pool_task *task);
 
 /* Waits for a request of a collective access. With is_background, a long wait

@@ -70,7 +70,8 @@ static void range_set_is_locking(struct weft_file *file, bool locks)
 
 static bool range_is_announced(const struct weft_file *file)
 {
-	/* pairs with the store of range_announce */
+	/* acquire: reads range_is_locking, range_fds and range_place as
+	 * range_announce() wrote them before its store (release) */
 	return atomic_load_explicit(
 		&file->range_is_announced, memory_order_acquire);
 }
@@ -162,11 +163,13 @@ void weft_range_start_locking(struct weft_file *file)
 
 static bool is_atomic(const struct weft_file *file)
 {
-	/* pairs with the store of weft_file_set_atomic */
+	/* acquire: accesses before weft_file_set_atomic() happen before this
+	 * access */
 	return atomic_load_explicit(&file->is_atomic, memory_order_acquire);
 }
 
-/* In atomic mode the access holds range_lock already. */
+/* Announces this writer, unless it is announced. In atomic mode the access
+ * holds range_lock already. */
 static void range_announce_once(struct weft_file *file)
 {
 	bool has_range_lock = is_atomic(file);

@@ -24,8 +24,8 @@ static ssize_t scatter_store(char *map, int64_t begin, const char *buf,
 	return process_vm_readv(getpid(), to, n_runs, &from, 1, 0);
 }
 
-/* MAP_POPULATE is faster, but allocates storage for all pages; it is used only
- * if each page gets a run. */
+/* MAP_POPULATE is faster, but allocates storage for all pages. So it is used
+ * only if no gap between two runs is longer than a page. */
 static int map_flags(const struct iovec *runs, size_t n_runs, int64_t page)
 {
 	for (size_t i = 1; i < n_runs; i++)

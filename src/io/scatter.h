@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-enum { WEFT_SCATTER_MAX = 512 }; /* runs at once */
+enum { WEFT_SCATTER_MAX = 512 }; /* runs of one call, at most */
 
 /* Writes n_runs runs from buf, WEFT_SCATTER_MAX at most. A run is an offset in
  * the file and a length; offsets rise and lie before the end of the file.

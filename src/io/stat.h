@@ -16,6 +16,7 @@ static inline uint64_t weft_stat_now(const struct weft_file *file)
 	return file->reports_stats ? weft_now_ns() : 0;
 }
 
+/* Adds the time since `since` to a counter. */
 static inline void weft_stat_time(
 	const struct weft_file *file, uint64_t *counter, uint64_t since)
 {

@@ -23,7 +23,7 @@ enum {
 	LAYOUT_V1 = 0x0bd10bd0,
 	LAYOUT_V3 = 0x0bd30bd0,
 	LAYOUT_MAX = 1 << 16,	   /* bytes, with a list of 2000 servers */
-	DELAY_CREATE = 0100000000, /* open without a layout; set it later */
+	DELAY_CREATE = 0100000000, /* flag of open(2): create no layout yet */
 	STRIPE_MIN = 1 << 16,
 };
 

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 0: unknown, or the default of the file system */
+/* The layout of a file. A value of 0 is unknown, or the default of the file
+ * system. */
 struct weft_stripe {
 	int64_t unit;	/* bytes of a stripe */
 	int64_t factor; /* number of servers */

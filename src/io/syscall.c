@@ -28,13 +28,13 @@
 enum {
 	MOVE_MAX = 1 << 30, /* bytes of one call; the kernel's limit is higher
 			     */
-	AGAIN_MS = 10,	    /* wait after EAGAIN */
+	AGAIN_MS = 10,	    /* longest wait after EAGAIN, ms */
 	AGAIN_MAX = 6000,   /* consecutive EAGAIN: a minute */
 	NAME_LEN = 90,
-	LOCK_YIELDS = 30,
-	LOCK_EARLY_POLLS = 1000,
-	LOCK_POLL_NS = 30000,
-	LOCK_POLL_MAX_NS = 1000000,
+	LOCK_YIELDS = 30,	 /* polls for a lock before the first sleep */
+	LOCK_EARLY_POLLS = 1000, /* polls before the sleeps become longer */
+	LOCK_POLL_NS = 30000,	 /* a sleep between early polls */
+	LOCK_POLL_MAX_NS = 1000000, /* a sleep between later polls */
 	BLOCK_MIN = 4096,
 	BLOCK_MAX = 1 << 26,
 };

@@ -62,8 +62,8 @@ int weft_syscall_lock(int fd, const char *name, bool is_exclusive,
 	int64_t first, int64_t last);
 int weft_syscall_unlock(int fd, const char *name, int64_t first, int64_t last);
 
-/* The same, but *locked_out is false if a process lock (fcntl(2), lockf(3))
- * overlaps: the function does not wait for it. */
+/* As weft_syscall_lock(), but does not wait for a process lock (fcntl(2),
+ * lockf(3)). *locked_out is false if such a lock overlaps. */
 int weft_syscall_lock_unless_posix(int fd, const char *name, bool is_exclusive,
 	int64_t first, int64_t last, bool *locked_out);
 /* Tries to lock the range without a wait. False if another lock overlaps. */
@@ -82,9 +82,10 @@ enum weft_syscall_fs {
 };
 enum weft_syscall_fs weft_syscall_fs(int fd);
 
-/* Opens the directory of a file for reading. *place_out is the offset of two
- * bytes that no other file of this host has. -1 if the directory cannot be
- * opened, or the file has several names or is a mount point. */
+/* Opens the directory of a file for reading. *place_out is the offset at which
+ * range.c locks two bytes for the file, a hash of device and inode. -1 if the
+ * directory cannot be opened, or the file has several names or is a mount
+ * point. */
 int weft_syscall_folder(int fd, int64_t *place_out);
 
 /* The preferred transfer size of the file system in bytes, a power of two from

@@ -3,8 +3,8 @@
  *
  * An access becomes a job: a part of the view's stream and a buffer. The caller
  * or a thread of the pool moves the data. The members of a collective access
- * then agree on its error; those of nonblocking accesses agree in the order in
- * which the accesses started. */
+ * then agree on its error. The agreements of nonblocking accesses start in the
+ * order in which the accesses started. */
 #include "io/file_priv.h"
 
 #include "base/bits.h"
@@ -29,8 +29,8 @@ struct job {
 	struct weft_link link;	 /* in the file's colls */
 	struct weft_link active; /* in the file's active */
 	struct weft_req *agreed; /* the pending agreement, or NULL */
-	struct weft_move m;	 /* with req, holds a reference to the type */
-	struct weft_req *req;	 /* NULL: a blocking access */
+	struct weft_move m;   /* owns a reference to the type, if req is set */
+	struct weft_req *req; /* of a nonblocking access; NULL: blocking */
 	bool is_collective;
 	bool is_buffered; /* may use aggregators; starts in order */
 	bool is_started;  /* a buffered job is being moved */
@@ -91,7 +91,8 @@ static void job_move(struct job *job)
 
 	if (job->err || !job->m.len)
 		return;
-	/* pairs with the store of weft_file_set_atomic */
+	/* acquire: accesses before weft_file_set_atomic() happen before this
+	 * access */
 	if (atomic_load_explicit(&job->m.file->is_atomic, memory_order_acquire))
 		err = move_atomically(job);
 	else
@@ -160,7 +161,7 @@ static int64_t advance_position(struct weft_file *file, int64_t by)
 }
 
 /* Sets the first stream byte and advances the file pointer. If err is not 0,
- * only takes part in the collective steps. */
+ * only calls the collective functions, with n = 0. */
 static int job_set_range(
 	struct job *job, const struct weft_file_access *access, int err)
 {
@@ -460,7 +461,8 @@ static void job_on_uring_done(struct weft_uring_task *task, int64_t n_moved)
 static bool job_is_for_uring(const struct job *job)
 {
 	return job_can_defer(job) && !job->is_buffered &&
-	       /* pairs with the store of weft_file_set_atomic */
+	       /* acquire: accesses before weft_file_set_atomic() happen before
+		* this access */
 	       !atomic_load_explicit(
 		       &job->m.file->is_atomic, memory_order_acquire) &&
 	       weft_uring_is_suitable(&job->m);

@@ -30,11 +30,11 @@
 enum {
 	DEPTH = 64,	     /* pieces in flight */
 	LEN_MAX = 64 << 10,  /* longest suitable access with one run, bytes */
-	RUN_MAX = 256 << 10, /* longest average of several runs */
+	RUN_MAX = 256 << 10, /* longest average of several runs, bytes */
 	RUNS_MIN = 8,	     /* fewer runs are moved by the caller */
 	PIECE_MAX = 1 << 20, /* bytes of a piece */
-	PROBE_EVERY = 4,     /* one run in so many is probed for the cache */
-	BROKEN_POLL_NS = 1000000,
+	PROBE_EVERY = 4,     /* one run in four is probed for the cache */
+	BROKEN_POLL_NS = 1000000, /* time between polls of a broken ring */
 };
 
 struct piece {
@@ -51,7 +51,7 @@ static struct {
 	bool has_thread, sleeps, is_broken;
 	pthread_mutex_t lock;
 	struct io_uring uring;
-	int event; /* wakes the thread */
+	int event; /* descriptor of an eventfd that wakes the thread */
 	uint64_t event_value;
 	bool is_polling_event; /* a read of the event is submitted */
 	struct piece pieces[DEPTH];
@@ -182,7 +182,7 @@ static void task_complete(struct weft_uring_task *task)
 	task->on_done(task, weft_min64(task->stop, task->m->len));
 }
 
-/* Completes a piece, and its task after the last one. */
+/* Completes a piece, and the task after the last piece of the task. */
 static void piece_complete(struct piece *piece, int64_t moved)
 {
 	struct weft_uring_task *task = piece->task;
@@ -328,7 +328,7 @@ static bool ring_start(void)
 	return ring.has_thread;
 }
 
-/* Lock held. */
+/* Wakes the thread if it may sleep. Lock held. */
 static void ring_wake(void)
 {
 	uint64_t one = 1;

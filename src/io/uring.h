@@ -32,7 +32,7 @@ struct weft_uring_task {
 	int64_t next;	 /* bytes in submitted pieces */
 	int64_t stop;	 /* the first missing byte, or INT64_MAX */
 	int n_in_flight; /* submitted pieces that are not complete */
-	uint64_t since;
+	uint64_t since;	 /* weft_stat_now() when the task was queued */
 };
 
 /* The reason why io_uring is not used, or NULL. Tests io_uring once per

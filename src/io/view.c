@@ -9,7 +9,7 @@
 
 enum { VIEW_RUNS = 64, PAGE = 4096 };
 
-/* Checks what the standard requires of both types. */
+/* Checks an etype or a filetype as the standard requires. */
 static int view_check_type(
 	const struct weft_type *type, const char *name, bool is_writable)
 {
@@ -86,8 +86,8 @@ struct weft_view *weft_view_get(struct weft_view *view)
 
 void weft_view_put(struct weft_view *view)
 {
-	/* the last put must see the writes before earlier puts: acquire pairs
-	 * with release here */
+	/* release: the accesses of this holder happen before the free. acquire:
+	 * the last holder frees after the accesses of all others. */
 	if (!view || atomic_fetch_sub_explicit(
 			     &view->refs, 1, memory_order_acq_rel) > 1)
 		return;

@@ -35,9 +35,10 @@ struct weft_view {
 	bool is_disjoint;	/* runs of a tile rise without overlap */
 };
 
-/* WEFT_ERR_ARG if disp is negative or the size of the filetype is not a
- * multiple of the etype's; WEFT_ERR_IO if displacements of a type decrease or
- * are negative, or if parts overlap in a writable view. */
+/* Creates a view with one reference. WEFT_ERR_ARG if disp is negative or the
+ * size of the filetype is not a multiple of the etype's; WEFT_ERR_IO if
+ * displacements of a type decrease or are negative, or if parts overlap in a
+ * writable view. */
 int weft_view_make(
 	const struct weft_view_config *config, struct weft_view **view_out);
 struct weft_view *weft_view_get(struct weft_view *view);
@@ -75,19 +76,20 @@ size_t weft_view_runs(const struct weft_view *view, int64_t at, int64_t len,
 
 /* The first runs of an access, a sample of all its runs. */
 struct weft_view_sample {
-	int64_t n;	    /* 64 at most; 0 without data */
+	int64_t n;	    /* number of runs, 64 at most; 0 without data */
 	int64_t len;	    /* bytes of the runs */
-	int64_t gaps;	    /* bytes between them, if they are monotone */
+	int64_t gaps;	    /* bytes between the runs, if they are monotone */
 	int64_t begin;	    /* byte offset of the first run */
-	int64_t first_end;  /* after the first run */
-	int64_t last_begin; /* of the last run */
+	int64_t first_end;  /* byte offset after the first run */
+	int64_t last_begin; /* byte offset of the last run */
 	bool fills_pages;   /* runs begin and end at page boundaries */
 };
 
 struct weft_view_sample weft_view_sample(
 	const struct weft_view *view, int64_t at, int64_t len);
 
-/* The byte offsets at which a run begins and ends. */
+/* Both functions return a byte offset in the file: weft_view_run_begin() of the
+ * first byte of a run, weft_view_run_end() of the byte after it. */
 static inline int64_t weft_view_run_begin(const struct iovec *run)
 {
 	return (int64_t)(uintptr_t)run->iov_base;
