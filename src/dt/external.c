@@ -21,7 +21,7 @@ enum {
 /* One number of an element. */
 struct scalar {
 	int64_t disp;
-	int64_t native, ext; /* bytes */
+	int64_t native, ext; /* bytes in memory, bytes in the stream */
 	bool is_unsigned;
 	bool is_long_double;
 };
@@ -65,7 +65,7 @@ static int scalars_of(const struct weft_type *basic, struct scalar s[2])
 	return 1;
 }
 
-/* Passed through weft_type_visit(). */
+/* The argument of external_move(). */
 struct external {
 	uintptr_t buf;
 	char *stream; /* next byte of the stream */

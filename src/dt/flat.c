@@ -34,8 +34,8 @@ void weft_flat_put(struct weft_flat *flat)
 {
 	if (!flat || !atomic_load_explicit(&flat->refs, memory_order_relaxed))
 		return;
-	/* the last put must see the writes before earlier puts: acquire pairs
-	 * with release here */
+	/* release: the accesses of this holder happen before the free. acquire:
+	 * the last holder frees after the accesses of all others. */
 	if (atomic_fetch_sub_explicit(&flat->refs, 1, memory_order_acq_rel) > 1)
 		return;
 	weft_flat_put(flat->child);
@@ -165,8 +165,8 @@ static bool list_is_loop(const struct weft_flat *flat)
 	return true;
 }
 
-/* The span of the list. Called while the `end` of each part is still its size.
- */
+/* Returns the span of the list, see weft_flat_list_finish(). Called while the
+ * `end` of each part is still the part's size. */
 static int64_t list_span(const struct weft_flat *flat)
 {
 	const struct weft_flat_part *p = flat->part;

@@ -26,20 +26,20 @@ struct weft_flat_part {
 struct weft_flat {
 	enum weft_flat_kind kind;
 	_Atomic uint32_t refs;
-	int64_t size;	       /* packed bytes, never 0 */
-	int64_t count, stride; /* loop: count > 1 */
-	struct weft_flat *child;
-	int64_t n_parts; /* list: > 1 */
-	int64_t span;	 /* list: see weft_flat_list_finish() */
+	int64_t size;		 /* packed bytes, never 0 */
+	int64_t count, stride;	 /* loop: count > 1 */
+	struct weft_flat *child; /* loop: the tree that the loop repeats */
+	int64_t n_parts;	 /* list: > 1 */
+	int64_t span;		 /* list: see weft_flat_list_finish() */
 	struct weft_flat_part part[];
 };
 
 struct weft_flat *weft_flat_get(struct weft_flat *flat);
 void weft_flat_put(struct weft_flat *flat); /* NULL is accepted */
 
-/* The simplest tree of `count` >= 1 copies of child, stride bytes apart. Takes
- * over the caller's reference to child, also on failure. NULL if out of memory.
- */
+/* Returns the simplest tree of `count` >= 1 copies of child, stride bytes
+ * apart. Consumes the caller's reference to child, also on failure. NULL if out
+ * of memory. */
 struct weft_flat *weft_flat_loop_take(
 	int64_t count, int64_t stride, struct weft_flat *child);
 
@@ -48,8 +48,8 @@ bool weft_flat_is_monotone(const struct weft_flat *flat, bool *is_disjoint);
 
 /* A list under construction; empty if zeroed. */
 struct weft_flat_list {
-	struct weft_flat *flat; /* the `end` of each part is still its size */
-	int64_t cap;
+	struct weft_flat *flat; /* `end` of a part is still the part's size */
+	int64_t cap;		/* number of parts that flat has space for */
 };
 
 /* Appends a tree at disp. The list holds its own reference to the tree. 0 or

@@ -17,22 +17,22 @@
 size_t weft_pack(const struct weft_type *type, int64_t count, const void *buf,
 	size_t skip, void *dst, size_t len);
 
-/* The reverse: copies bytes [skip, skip + len) of the packed stream from src.
- */
+/* Copies bytes [skip, skip + len) of the packed stream from src to the count
+ * items at buf. Returns the number of bytes copied. */
 size_t weft_unpack(const struct weft_type *type, int64_t count, void *buf,
 	size_t skip, const void *src, size_t len);
 
 /* Writes the stream from byte skip on to iov as at most n_iov runs in memory.
- * Adjacent runs are merged. *n_out is their number, *bytes_out the bytes they
- * cover; the rest of the stream starts at skip + *bytes_out. */
+ * Adjacent runs are merged. *n_out is the number of runs, *bytes_out the sum of
+ * their lengths; the rest of the stream starts at skip + *bytes_out. */
 void weft_type_iov(const struct weft_type *type, int64_t count, const void *buf,
 	size_t skip, struct iovec *iov, size_t n_iov, size_t *n_out,
 	size_t *bytes_out);
 
 /* Runs of the same length at a constant stride. */
 struct weft_series {
-	int64_t at; /* displacement of the first run */
-	int64_t n, len, stride;
+	int64_t at;		/* displacement of the first run */
+	int64_t n, len, stride; /* n runs of len bytes, stride bytes apart */
 };
 
 /* True if the whole stream is one series. Does not examine each run, so the
@@ -51,8 +51,9 @@ int weft_type_copy(const struct weft_type *stype, int64_t scount,
 /* Bytes of count items in the "external32" form. */
 int64_t weft_external_size(const struct weft_type *type, int64_t count);
 
-/* Packs or unpacks count items in "external32" form (big-endian, fixed sizes);
- * dst or src has weft_external_size() bytes. */
+/* weft_external_pack() packs count items into "external32" form (big-endian,
+ * fixed sizes). weft_external_unpack() unpacks them. dst and src have
+ * weft_external_size() bytes. */
 void weft_external_pack(const struct weft_type *type, int64_t count,
 	const void *buf, void *dst);
 void weft_external_unpack(const struct weft_type *type, int64_t count,

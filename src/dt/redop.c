@@ -31,9 +31,10 @@ struct weft_table weft_redops =
 typedef _Float16 weft_half;
 #endif
 
-/* On x86-64, kernels are compiled for AVX2 and for the base architecture; the
- * loader selects one, before a sanitizer is initialized. Fused multiply-add is
- * not used, so that all processors have the same results. */
+/* On x86-64, kernels are compiled for AVX2 and for the base architecture, and
+ * the loader selects one. Builds with a sanitizer have one form, because the
+ * loader selects before the sanitizer is initialized. Fused multiply-add is not
+ * used, so that all processors compute the same results. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && \
 	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define WIDE __attribute__((target_clones("avx2", "default")))
@@ -325,8 +326,8 @@ void weft_redop_put(struct weft_redop *op)
 {
 	if (!op || op->is_builtin)
 		return;
-	/* the last put must see the writes before earlier puts: acquire pairs
-	 * with release here */
+	/* release: the accesses of this holder happen before the free. acquire:
+	 * the last holder frees after the accesses of all others. */
 	if (atomic_fetch_sub_explicit(&op->refs, 1, memory_order_acq_rel) == 1)
 		weft_table_free(&weft_redops, op);
 }
@@ -395,7 +396,7 @@ weft_redop_kernel_fn *weft_redop_kernel(
 	return is_move(op) ? NULL : kernel_for(op, basic);
 }
 
-/* Passed through weft_type_visit(). */
+/* The argument of apply_elements(). */
 struct derived {
 	weft_redop_kernel_fn *kernel;
 	uintptr_t left, right, out;

@@ -64,7 +64,7 @@ struct weft_redop *weft_redop_make(
 struct weft_redop *weft_redop_get(struct weft_redop *op);
 void weft_redop_put(struct weft_redop *op);
 
-/* Makes the handle stale and puts its reference. */
+/* Makes the handle stale and drops its reference. */
 void weft_redop_close_handle(struct weft_redop *op);
 
 /* True if the operation is defined on items of this type. */
@@ -79,8 +79,9 @@ int weft_redop_apply(const struct weft_redop *op, const void *left,
 	const void *right, void *out, int64_t count,
 	const struct weft_type *type);
 
-/* The kernel of a predefined operation for a predefined type. NULL if it is not
- * defined on the type or only moves data (MPI_REPLACE, MPI_NO_OP). */
+/* Returns the kernel of a predefined operation for a predefined type. NULL if
+ * the operation is not defined on the type or only moves data (MPI_REPLACE,
+ * MPI_NO_OP). */
 typedef void weft_redop_kernel_fn(
 	const void *left, const void *right, void *out, int64_t n);
 weft_redop_kernel_fn *weft_redop_kernel(

@@ -52,7 +52,7 @@ const unsigned char weft_type_indices[N_ABI_VALUES] = {
 	}
 #define PAIR_SIZE(vtype, itype) (sizeof(vtype) + sizeof(itype))
 
-/* The only pair with a gap between value and index. */
+/* MPI_SHORT_INT, the only pair with a gap between value and index. */
 static struct weft_flat short_int_flat = {
 	.kind = WEFT_FLAT_LIST,
 	.size = PAIR_SIZE(short, int),
@@ -165,8 +165,8 @@ void weft_type_put(struct weft_type *type)
 {
 	if (!type || !type_is_counted(type))
 		return;
-	/* the last put must see the writes before earlier puts: acquire pairs
-	 * with release here */
+	/* release: the accesses of this holder happen before the free. acquire:
+	 * the last holder frees after the accesses of all others. */
 	if (atomic_fetch_sub_explicit(&type->refs, 1, memory_order_acq_rel) ==
 		1)
 		type_destroy(type);

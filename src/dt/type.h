@@ -57,8 +57,8 @@ enum weft_distribute {
 /* The class of a predefined type, which selects the reductions that the
  * standard defines on the type. */
 enum weft_type_class {
-	WEFT_CLASS_NONE,  /* derived, packed, wide characters */
-	WEFT_CLASS_CHAR,  /* printable characters: no reductions */
+	WEFT_CLASS_NONE,  /* derived types, MPI_PACKED */
+	WEFT_CLASS_CHAR,  /* printable and wide characters: no reductions */
 	WEFT_CLASS_CINT,  /* C integers */
 	WEFT_CLASS_FINT,  /* Fortran integers */
 	WEFT_CLASS_MULTI, /* address, offset, count */
@@ -102,9 +102,9 @@ enum { WEFT_NUM_CHAR = (char)-1 < 0 ? WEFT_NUM_I8 : WEFT_NUM_U8 };
 struct weft_flat;
 
 /* Created by weft_type_make_*() with one reference, which the handle holds.
- * Requests, derived types and callers of weft_type_get() hold further ones. The
- * last weft_type_put() destroys the type, on any thread. Predefined types do
- * not count references. */
+ * Requests, derived types and callers of weft_type_get() hold further
+ * references. The last weft_type_put() destroys the type, on any thread.
+ * Predefined types do not count references. */
 struct weft_type {
 	struct weft_obj obj;
 	int64_t size; /* bytes of data */
@@ -120,8 +120,8 @@ struct weft_type {
 	_Atomic uint32_t refs;
 	void *attrs; /* private to core/attr.c; initially NULL */
 
-	/* Envelope: the arguments of the constructor: n_ints counts, n_aints
-	 * byte values, and the types, with a reference to each. */
+	/* Envelope: the arguments of the constructor. args has n_ints integers,
+	 * then n_aints byte values. types holds a reference to each type. */
 	enum weft_combiner combiner;
 	bool is_large; /* made by a large-count call; set by the caller */
 	int64_t n_ints, n_aints, n_types;
@@ -140,15 +140,16 @@ struct weft_type {
 	_Atomic uint32_t n_handles;
 	bool has_lb_mark, has_ub_mark; /* the program has set the bound */
 	int64_t align;
-	int64_t flat_disp;
+	int64_t flat_disp;	    /* displacement of flat in an item */
 	struct weft_flat *flat;	    /* NULL when size is 0 */
 	struct weft_type *expanded; /* equal type, for sub- and darray */
-	struct weft_type *next_f90; /* guarded by the lock of f90_made */
+	struct weft_type *next_f90; /* next in f90_made, whose lock guards it */
 };
 
 extern struct weft_table weft_types;
 
-/* Predefined types, and for each ABI value its index among them plus one. */
+/* weft_type_builtins has the predefined types. weft_type_indices has, for each
+ * ABI value - WEFT_TYPE_FIRST, the index in weft_type_builtins + 1; 0: none. */
 extern struct weft_type weft_type_builtins[];
 extern const unsigned char weft_type_indices[];
 
@@ -178,7 +179,7 @@ struct weft_type *weft_type_get(struct weft_type *type);
  */
 void weft_type_put(struct weft_type *type);
 
-/* Closes the handle and puts its reference. The handle becomes stale unless
+/* Closes the handle and drops its reference. The handle becomes stale unless
  * weft_type_open_handle() has opened it again. */
 void weft_type_close_handle(struct weft_type *type);
 
@@ -245,8 +246,8 @@ int weft_type_make_darray(const struct weft_type_darray *desc,
 	struct weft_type *old, struct weft_type **type_out);
 
 /* A committed type equal to `old` with the envelope F90_REAL, F90_COMPLEX or
- * F90_INTEGER of precision p and range r. The same arguments give the same
- * object, which is never freed. Any thread. */
+ * F90_INTEGER of precision p and range r. Calls with the same arguments return
+ * the same object, which is never freed. Any thread. */
 int weft_type_make_f90(enum weft_combiner combiner, int64_t p, int64_t r,
 	struct weft_type *old, struct weft_type **type_out);
 
@@ -256,9 +257,9 @@ static inline bool weft_type_is_run(const struct weft_type *type, int64_t count)
 	return type->is_contig | ((count == 1) & type->is_one_run);
 }
 
-/* *first_out is the displacement of the first byte of data of count items,
- * *len_out the number of bytes from there to the end of the data, with gaps.
- * Both are 0 without data. False if a value needs more than 63 bits. */
+/* Sets *first_out to the displacement of the first byte of data of count items,
+ * and *len_out to the number of bytes from there to the end of the data, with
+ * gaps. Both are 0 without data. False if a value needs more than 63 bits. */
 static inline bool weft_type_span(const struct weft_type *type, int64_t count,
 	int64_t *first_out, int64_t *len_out)
 {

@@ -287,7 +287,8 @@ static int check_counts(const char *what, int64_t n, const int64_t *values)
 	return 0;
 }
 
-/* Creates a type of one old type. Consumes the shape, even if err is not 0. */
+/* Creates a type of one old type. split: the numbers of integers and of byte
+ * values in its args. Consumes the shape, even if err is not 0. */
 static int type_wrap_take(int err, struct shape *shape,
 	enum weft_combiner combiner, struct weft_type *old,
 	const int64_t split[2], struct weft_type **type_out)
@@ -606,7 +607,7 @@ static struct {
 	struct weft_type *first;
 } f90_made = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* With the lock of f90_made held. */
+/* Creates a type and adds it to f90_made, whose lock is held. */
 static int f90_new(enum weft_combiner combiner, int64_t p, int64_t r,
 	struct weft_type *old, struct weft_type **type_out)
 {
@@ -856,7 +857,8 @@ static int check_darray(const struct weft_type_darray *desc)
 	return check_order(desc->order);
 }
 
-/* Replaces *type by this process's part of a dimension with that stride. */
+/* Replaces *type by this process's part of a dimension whose elements are
+ * `stride` bytes apart. */
 static int distribute_dim(
 	struct weft_type **type, const struct dist_dim *dim, int64_t stride)
 {
