@@ -81,11 +81,9 @@ static int check_network(
 		theirs, plan->network_id);
 }
 
-/* libfabric determines the length of all addresses in a table from the family
- * of the first one. If the first address is invalid, libfabric refuses all
- * others.
- *
- * True if the name is a socket address with a valid family. */
+/* True if the name is a socket address with a valid family. An invalid name
+ * must not be inserted first: libfabric determines the length of all addresses
+ * in a table from the family of the first address. */
 static bool is_socket_name(uint32_t format, const unsigned char *at, size_t len)
 {
 	sa_family_t family;

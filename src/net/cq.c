@@ -9,8 +9,9 @@
 #include <string.h>
 
 enum {
-	BATCH = 16,
-	BAD_BUFS_MAX = 64, /* failed receives in a row; then posts none */
+	BATCH = 16,	   /* completions that one read returns, at most */
+	BAD_BUFS_MAX = 64, /* consecutive failed receives; after them, receive
+			      buffers are no longer posted */
 };
 
 /* Translates libfabric's errors. All errors of a lost peer become
@@ -159,9 +160,9 @@ static void cq_report(struct weft_inside *in, const struct fi_cq_err_entry *e)
 		e->prov_errno, text);
 }
 
-/* A receive buffer has completed with an error. The function posts the buffer
- * again, unless too many consecutive receives have failed. Otherwise, the
- * repetition would never end. */
+/* Called when a receive buffer has completed with an error. Posts the buffer
+ * again, unless too many consecutive receives have failed, because the next
+ * receive would probably fail, too. */
 static void on_bad_buf(struct weft_inside *in, struct weft_recv_buf *buf,
 	const struct fi_cq_err_entry *e)
 {

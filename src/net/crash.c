@@ -13,7 +13,7 @@
 #include <signal.h>
 #include <string.h>
 
-/* True if a handler belongs to one of those libraries. */
+/* True if a handler belongs to a library of the PSM providers. */
 static bool is_theirs(void (*handler)(int, siginfo_t *, void *))
 {
 	static const char *const libs[] = { "libinfinipath", "libpsm" };

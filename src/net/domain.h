@@ -10,7 +10,8 @@
 #include <rdma/fi_eq.h>
 #include <stdint.h>
 
-/* Part of its owner. Fields are in the order in which they are set up. */
+/* Embedded in a net or an RMA domain, its owner. Fields are in the order in
+ * which they are set up. */
 struct weft_domain {
 	struct fi_info *info;
 	struct fid_fabric *fabric;

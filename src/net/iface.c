@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* The parts of a rank: the interface has a carrier; it is a network device of
+ * this host; it is another interface and has the default route. */
 enum { RUNNING = 8, OWN = 4, DEFAULT_ROUTE = 2 };
 
 /* True for the driver of an interface that exists only within a host. */
@@ -29,7 +31,8 @@ static bool is_joint(const char *driver)
 	return false;
 }
 
-/* "name 00000000 gateway flags refs use metric 00000000 ..." */
+/* True if the interface has the IPv4 default route. A line of the file has
+ * "name destination gateway flags refs use metric mask ...". */
 static bool has_route4(const char *name)
 {
 	FILE *f = fopen("/proc/net/route", "re");
@@ -46,8 +49,9 @@ static bool has_route4(const char *name)
 	return found;
 }
 
-/* "destination prefix ... flags name"; requires a gateway, which excludes the
- * kernel's unreachable routes. */
+/* True if the interface has the IPv6 default route. A line of the file has
+ * "destination prefix ... flags name". Flag 2 is a gateway, which the kernel's
+ * unreachable routes do not have. */
 static bool has_route6(const char *name)
 {
 	FILE *f = fopen("/proc/net/ipv6_route", "re");

@@ -16,12 +16,12 @@
 
 enum {
 	DEFAULT_EAGER = 16384,
-	LEAST_EAGER = 512, /* room for the headers of the rooms above */
+	LEAST_EAGER = 512, /* space for the headers of upper rooms */
 	LEAST_RECV = 65536,
-	SEG_LEN = 1 << 30, /* unless the provider's entry sets it */
+	SEG_LEN = 1 << 30, /* seg_len, unless the provider's entry sets it */
 	LEAST_BUF = 65536,
-	BUF_LEN = 1 << 20, /* unless the provider's entry sets it */
-	IN_ORDER = 4096,   /* for a provider without an entry */
+	BUF_LEN = 1 << 20, /* recv_buf_len, unless the entry sets it */
+	IN_ORDER = 4096,   /* in_order_len, if fi_info promises no order */
 	LEAST_CQ = 1024,
 	ORDER_STRICT = 0x1ff, /* FI_ORDER_STRICT, a name that 2.x deprecates */
 };
@@ -49,7 +49,7 @@ static void init_messages(struct weft_plan *plan, const struct fi_info *info)
 	plan->needs_local_mr = info->domain_attr->mr_mode & FI_MR_LOCAL;
 }
 
-/* mr_key_size 0 sets no limit. */
+/* Returns the bits of a key of key_size bytes; 0: no limit. */
 static uint64_t key_mask(size_t key_size)
 {
 	return key_size && key_size < sizeof(uint64_t)
@@ -89,7 +89,8 @@ void weft_plan_init(struct weft_plan *plan, const struct fi_info *info)
 	init_rma(plan, info);
 }
 
-/* The knobs override lengths, as far as the buffers permit, and the buffers. */
+/* The knobs override the number and the length of the buffers, and the eager
+ * length as far as the buffers permit. */
 void weft_plan_apply_knobs(struct weft_plan *plan)
 {
 	plan->n_recv_bufs = (uint32_t)weft_knobs.net_bufs;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* plan: the properties of a provider as numbers and flags
  *
- * Filled once, when the endpoint opens, from the chosen fi_info and the
- * provider entry's tuning (net/prov.h); constant afterwards. Hot paths read it
- * and never test for a provider. */
+ * The plan is filled once, when the endpoint opens, from the chosen fi_info and
+ * the provider entry's tuning (net/prov.h), and is constant afterwards. Hot
+ * paths read the plan and never test for a provider. */
 #ifndef WEFT_PLAN_H
 #define WEFT_PLAN_H
 
@@ -50,7 +50,7 @@ struct weft_plan {
 	/* buffers and queues */
 	uint32_t n_recv_bufs;
 	size_t recv_buf_len;
-	size_t tx_len; /* pending operations, at most */
+	size_t tx_len; /* most pending operations that the caller posted */
 	size_t rx_len;
 	size_t cq_len;
 
@@ -76,10 +76,13 @@ struct weft_plan {
 	uint64_t fence_flags;	/* flags of an operation that must not overtake
 				 * earlier operations to that peer; 0: the
 				 * provider has none */
-	uint64_t deliver_flags; /* complete when visible at the target */
-	uint64_t batch_flags;	/* more operations follow; 0: no effect */
-	uint64_t rate_flags;	/* puts at a high rate */
-	uint64_t once_flags;	/* atomics that are not repeated when lost */
+	uint64_t deliver_flags; /* flags of an operation that completes when it
+				 * is visible at the target */
+	uint64_t batch_flags;	/* flags of each operation of a series but the
+				 * last; 0: no effect */
+	uint64_t rate_flags;	/* flags of puts at a high rate */
+	uint64_t once_flags;	/* flags of atomics that are not repeated when
+				 * lost */
 
 	/* all processes of a job must have this 16-bit number at this offset of
 	 * their libfabric address; 0: there is no such number */
@@ -89,7 +92,7 @@ struct weft_plan {
 	/* names for log lines */
 	char network[96];  /* the fabric's own identifiers; or "" */
 	char tclass[24];   /* traffic class in effect */
-	const char *name;  /* of the provider's entry: "tcp" */
+	const char *name;  /* name of the provider's entry: "tcp" */
 	char provider[64]; /* as libfabric names it: "tcp;ofi_rxm" */
 	char domain[64];
 	char fabric[64];

@@ -5,9 +5,9 @@
  * it. Peers access that memory through its first endpoint; each endpoint can
  * initiate operations. No order is requested and completions are selective. An
  * operation has its own completion only if it is posted with a struct weft_op.
- * To complete the others, the caller posts an empty write with
- * plan.flush_flags. After its completion, all earlier operations to that peer
- * are visible there.
+ * To complete operations without an op, the caller posts an empty write with
+ * plan.flush_flags. After the completion of this write, all earlier operations
+ * to that peer are visible there.
  *
  * Threads: different endpoints may be used at the same time; the owner of an
  * endpoint guards all its calls, including polls.
@@ -38,23 +38,24 @@ struct weft_rma_ep {
 
 /* The target of an operation. */
 struct weft_rma_ep_target {
-	uint64_t addr;	 /* of the peer */
-	uint64_t remote; /* base of weft_rma_domain_expose plus offset */
-	uint64_t key;
+	uint64_t addr;	 /* of the peer, see weft_rma_domain_peer_add() */
+	uint64_t remote; /* base of weft_rma_ep_key plus the byte offset */
+	uint64_t key;	 /* key of weft_rma_ep_key */
 };
 
+/* Base address and key with which peers access exposed memory. */
 struct weft_rma_ep_key {
 	uint64_t base;
 	uint64_t key;
 };
 
-/* Chooses like weft_net_open() and opens the first endpoint. Same errors.
- * hints->is_rma need not be set. */
+/* Chooses a fabric as weft_net_open() does, with the same errors, and opens the
+ * first endpoint. hints->is_rma need not be set. */
 int weft_rma_domain_open(const struct weft_net_hints *hints,
 	struct weft_rma_domain **domain_out);
 
-/* All endpoints but the first must have been closed. Pending operations are
- * abandoned. NULL is accepted. */
+/* Closes the domain and its first endpoint. All other endpoints must have been
+ * closed. Pending operations are abandoned. NULL is accepted. */
 void weft_rma_domain_close(struct weft_rma_domain *domain);
 
 /* The first endpoint. */
@@ -66,11 +67,11 @@ int weft_rma_ep_open(
 	struct weft_rma_domain *domain, struct weft_rma_ep **ep_out);
 void weft_rma_ep_close(struct weft_rma_ep *ep);
 
-/* Permits peers to read and write the memory until it is withdrawn or the
- * domain closes. If the library chooses keys, it uses the special keys first,
- * and random keys when no special key is free. A special key that is released
- * is reused last. The caller must not make two of these calls at the same time.
- */
+/* weft_rma_domain_expose() permits peers to read and write the memory, until
+ * weft_rma_domain_withdraw() or the close of the domain. If the library chooses
+ * keys, it uses the keys below plan.n_keys first, and random keys when all of
+ * them are in use. A released key is reused last. The caller must not make two
+ * of these calls at the same time. */
 struct weft_rma_mr;
 int weft_rma_domain_expose(struct weft_rma_domain *domain, void *buf,
 	size_t len, struct weft_rma_ep_key *key_out,
@@ -88,9 +89,9 @@ int weft_rma_domain_peer_add(struct weft_rma_domain *domain, const void *name,
  * returns. At most plan.rma_inject_len bytes; not for fetching operations. */
 #define WEFT_RMA_EP_COPY FI_INJECT
 
-/* At most plan.rma_max_len bytes. flags: those of the plan and
- * WEFT_RMA_EP_COPY. op NULL: no completion; else op->done is called when buf
- * may be reused (write) or is filled (read). */
+/* Post a write or a read of at most plan.rma_max_len bytes. flags: those of the
+ * plan and WEFT_RMA_EP_COPY. op NULL: no completion; else op->done is called
+ * when buf may be reused (write) or is filled (read). */
 int weft_rma_ep_write(struct weft_rma_ep *ep,
 	const struct weft_rma_ep_target *to, const void *buf, size_t len,
 	uint64_t flags, struct weft_op *op);
@@ -108,12 +109,12 @@ enum weft_rma_ep_what {
 	WEFT_RMA_EP_CSWAP,
 };
 
-/* Atomics of the hardware (plan.has_fabric_amo) on one word of 4 or 8 bytes.
+/* An atomic of the hardware (plan.has_fabric_amo) on one word of 4 or 8 bytes.
  * Operands and result must stay valid until op->done, except an operand that is
- * copied. */
+ * copied (WEFT_RMA_EP_COPY). */
 struct weft_rma_ep_amo {
 	enum weft_rma_ep_what what;
-	uint32_t width;
+	uint32_t width; /* bytes of the word: 4 or 8 */
 	const void *operand;
 	const void *compare; /* NULL: not a compare-and-swap */
 	void *result;	     /* NULL: not a fetching operation */
