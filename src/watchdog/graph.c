@@ -51,7 +51,8 @@ static bool leads_to_stuck(const struct weft_graph *graph,
 	       (rules.with_soft || !edge->is_soft);
 }
 
-/* The edges of the clauses whose processes are all stuck, as bits. */
+/* Returns the edges whose clauses can never be met, as bits: all processes of
+ * such a clause are stuck. */
 static uint32_t dead_edges(const struct weft_graph *graph,
 	const struct weft_graph_node *node, struct weft_graph_rules rules)
 {
@@ -170,7 +171,7 @@ uint32_t weft_graph_ring(const struct weft_graph *graph, uint32_t node,
 	return n;
 }
 
-/* The action of the other process that meets the need. */
+/* Returns the action by which the other process meets the need. */
 static const char *verb_of(uint16_t need)
 {
 	static const char *const verbs[WEFT_WIRE_NEED_END] = {

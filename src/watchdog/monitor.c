@@ -16,7 +16,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Mapped once and kept until the process ends, like its descriptor. */
+/* The page is mapped once. The mapping and its descriptor are kept until the
+ * process ends. */
 static struct weft_monitor_page *monitor_page;
 
 void weft_monitor_print_build(char build[WEFT_MONITOR_BUILD])
@@ -66,8 +67,8 @@ void weft_monitor_open(void)
 	page->counters_closed = (uintptr_t)counters.closed;
 	page->comms = (uintptr_t)&weft_comms;
 	page->n_sessions = (uintptr_t)&weft_proc.n_sessions;
-	/* release: the page is written before its magic, which weft-top checks
-	 * first */
+	/* release: publishes the page's fields before its magic; weft-top
+	 * checks the magic before it uses them */
 	atomic_store_explicit(
 		&page->magic, WEFT_MONITOR_MAGIC, memory_order_release);
 }

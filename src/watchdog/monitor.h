@@ -26,32 +26,34 @@ enum {
 };
 
 /* Constant once magic is set, except watched_ns: the page is rewritten with the
- * same values when the default VCI opens again. Addresses are of the process
- * that publishes them. */
+ * same values when the default VCI opens again. The addresses are valid in the
+ * process that publishes them. */
 struct weft_monitor_page {
 	_Atomic uint32_t magic;
-	int32_t pid; /* a child of fork() has another pid than this */
+	int32_t pid; /* pid of the process that wrote the page, not of a child
+			of fork() */
 	char build[WEFT_MONITOR_BUILD];
 	char job[WEFT_MONITOR_JOB];
 	uint64_t proc; /* process number; its low half is the rank */
 	uint32_t size;
 	uint32_t local_size;
-	uint64_t opened_ns;	/* of the first session */
-	uint64_t registry;	/* struct weft_wait_registry */
-	uint64_t counters_open; /* struct weft_link */
-	uint64_t counters_closed;
-	uint64_t comms;		     /* struct weft_table */
-	uint64_t n_sessions;	     /* atomic_int */
-	_Atomic uint64_t watched_ns; /* weft-top writes it: time of its last
-					reading; 0: never */
+	uint64_t opened_ns;	  /* time when the first session opened */
+	uint64_t registry;	  /* address of a struct weft_wait_registry */
+	uint64_t counters_open;	  /* address of a struct weft_link: the list of
+				     open counters */
+	uint64_t counters_closed; /* address of the sums of closed counters */
+	uint64_t comms;		  /* address of a struct weft_table */
+	uint64_t n_sessions;	  /* address of an atomic_int */
+	_Atomic uint64_t watched_ns; /* time of the last read by weft-top, which
+					writes it; 0: never */
 };
 
 /* Publishes the page. If the page cannot be created, weft-top does not find
  * this process. Called when the default VCI opens. */
 void weft_monitor_open(void);
 
-/* The time at which weft-top last requested the needs of long waits; 0: never.
- */
+/* Returns the time at which weft-top last requested the needs of long waits, or
+ * 0. */
 uint64_t weft_monitor_watched_ns(void);
 
 /* Prints the version and the sizes of the structs that weft-top reads. */

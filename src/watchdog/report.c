@@ -46,7 +46,7 @@ static void add_missing(struct missing *m, const struct weft_wait_proc *o)
 		o->met == WEFT_WIRE_NEVER ? ", which rules this out" : "");
 }
 
-/* The processes that have not met a need. */
+/* Returns the processes that have not met need i, and their number. */
 static struct missing missing_of(const struct weft_wait_view *view, uint32_t i)
 {
 	struct missing m = { 0 };
@@ -83,8 +83,8 @@ static void report_need(
 		more);
 }
 
-/* Reports many needs. The report has details only of the first need with a
- * missing process. */
+/* Reports many needs. The report lists the missing processes only for the first
+ * need with a missing process. */
 static void report_many(const struct weft_wait *wait, const char *call)
 {
 	const struct weft_wait_view *view = wait->view;
@@ -113,7 +113,7 @@ static void report_many(const struct weft_wait *wait, const char *call)
 		wait->ops->noun, names, view->n_all - SHOWN, label, m.text);
 }
 
-/* Reports that business cards are missing: then the process manager may be the
+/* Reports that business cards are missing: the process manager may then be the
  * cause of the wait. */
 static void report_unresolved(const struct weft_wait *wait)
 {
@@ -191,8 +191,9 @@ void weft_report_ring(
 				graph, steps[i], line, sizeof(line)));
 }
 
-/* Logs each line except the first line. Returns the number of processes with
- * which the first line begins; *brief_out is the rest of that line. */
+/* Logs each line of a verdict's text except the first line. Returns the number
+ * of processes, with which the first line begins. Sets *brief_out to the rest
+ * of the first line. Modifies text. */
 static uint32_t log_steps(char *text, const char *id, char **brief_out)
 {
 	char *rest = NULL, *line = strtok_r(text, "\n", &rest);

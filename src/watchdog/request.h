@@ -14,8 +14,8 @@ struct weft_req;
 void weft_request_wait(
 	struct weft_vci *vci, struct weft_req *req, const char *call);
 
-/* Sets the procedure of another interface that this thread's waits belong to;
- * NULL: none. */
+/* Sets the name of a procedure of another interface (SHMEM). Reports name it as
+ * the call of this thread's waits. NULL: none. */
 void weft_request_set_caller(const char *fn);
 
 /* Registers the function that ends a request with an error, immediately or soon
@@ -27,16 +27,18 @@ void weft_request_on_stuck(void (*fn)(struct weft_req *req, int err));
  * long, a round only increments a counter. */
 struct weft_request_loop {
 	const char *call;
-	/* any of n requests; at() returns request i, or NULL */
+	/* a wait for any of n requests: at() returns request i, or NULL */
 	const struct weft_req *(*at)(const void *arg, int i);
 	const void *arg;
 	int n;
-	/* or a message of this communicator */
+	/* or a wait for a message of this communicator */
 	struct weft_comm *comm;
 	int32_t rank, tag;
-	/* if set: the missing members of the collective with this tag */
+	/* NULL, or a wait for members in the collective with this tag: true for
+	 * a member that is missing */
 	bool (*is_missing)(const void *arg, int32_t rank);
-	/* or another event: "messages in the buffer to be sent" */
+	/* or a wait for another event, in words: "messages in the buffer to be
+	 * sent" */
 	const char *what;
 	/* ---- below: only this room ---- */
 	uint32_t n_rounds;
@@ -70,8 +72,8 @@ static inline void weft_request_poll(
 		weft_request_polled(vci, loop);
 }
 
-/* Sets the error of a loop that ended with one, with its description. Returns
- * the error, or 0. */
+/* If the loop ended with an error, sets that error and its description for this
+ * thread. Returns the error, or 0. */
 int weft_request_raise(const struct weft_request_loop *loop);
 
 #endif

@@ -15,17 +15,19 @@
 #include <stdlib.h>
 
 enum {
-	SILENCE_MS = 1500, /* without an answer: a gatherer stops waiting */
-	HOLD_MS = 2000,	   /* longest delay of an end by open snapshots */
-	OPEN_MAX = 1024,   /* open snapshots of other processes */
-	TEXT_MAX = 2400,   /* length of a verdict */
+	SILENCE_MS = 1500, /* time without an answer after which a gatherer
+			      stops waiting */
+	HOLD_MS = 2000,	 /* longest time for which open snapshots delay the end
+			    of a wait */
+	OPEN_MAX = 1024, /* most open snapshots of other processes */
+	TEXT_MAX = 2400, /* longest text of a verdict */
 };
 
 /* A snapshot of another process that includes a wait of this process. */
 struct snapshot {
 	struct weft_link link;
 	uint64_t proc,
-		number; /* the gatherer and its number for the snapshot */
+		number; /* the gatherer, and its number for the snapshot */
 	uint64_t epoch;
 	bool is_answered;
 };
@@ -36,17 +38,18 @@ static struct {
 	uint32_t n;
 } open_snapshots = { .list = { &open_snapshots.list, &open_snapshots.list } };
 
-/* A snapshot that this process gathers. The wait's thread creates and frees it.
- * Handlers fill in nodes with the registry's lock held. */
+/* A snapshot that this process gathers. The wait's thread creates and frees the
+ * snapshot. Handlers fill in nodes with the registry's lock held. */
 struct weft_gather {
 	uint64_t number;
 	uint64_t answered_ns; /* time of the last answer */
 	uint32_t n_queried;   /* nodes 0 to n_queried - 1 were queried */
 	uint32_t n_pending;
-	bool is_decided; /* verdicts are sent; missing ACKs are pending */
+	bool is_decided; /* the graph was analysed; from then on, only ACKs are
+			    due */
 	atomic_bool is_dropped; /* another process gathers the same graph */
-	bool is_due[WEFT_GRAPH_NODES]; /* an answer or ACK of this node is due
-					*/
+	bool is_due[WEFT_GRAPH_NODES]; /* the process of node i must still send
+					  an answer or an ACK */
 	struct weft_graph graph;
 };
 
@@ -102,7 +105,8 @@ struct node_message {
 		  WEFT_GRAPH_CALL];
 };
 
-/* Adds the edges of all waits of a call. Registry's lock held. */
+/* Adds the edges of all waits of a call to a NODE message. Each wait's clauses
+ * get numbers of their own. Registry's lock held. */
 static void fill_edges(struct node_message *m, uint64_t epoch)
 {
 	const struct weft_wait *w = NULL;
@@ -147,8 +151,8 @@ static size_t fill_node(
 	return sizeof(m->head) + at + m->head.len;
 }
 
-/* True if the edges of all waits of the call are fresh. Registry's lock held.
- */
+/* True if the edges of all waits of the call were published in the last
+ * HOLD_MS. Registry's lock held. */
 static bool has_fresh_edges(uint64_t epoch, uint64_t now)
 {
 	const struct weft_wait *w = NULL;
@@ -242,8 +246,8 @@ static bool has_member_edge(const struct weft_wait *wait)
 }
 
 /* True if a process with a smaller number gathers a snapshot that includes this
- * wait. That snapshot contains all processes that a snapshot of this process
- * would contain. */
+ * wait. The snapshot of that process contains all processes that a snapshot of
+ * this process would contain. */
 static bool is_seen_by_first(uint64_t epoch)
 {
 	bool is = false;
@@ -261,7 +265,8 @@ static bool is_seen_by_first(uint64_t epoch)
 	return is;
 }
 
-/* Adds the processes that the known nodes wait for. Registry's lock held. */
+/* Adds a node for each process of this job to which an edge leads. Registry's
+ * lock held. */
 static void resolve_expand(struct weft_graph *graph)
 {
 	for (uint32_t i = 0; i < graph->n; i++)
@@ -385,7 +390,8 @@ static bool ends_with_errors(void)
 	return !strcmp(weft_knobs.deadlock, "error");
 }
 
-/* Analyses the graph after all answers have arrived, and sends the verdicts. */
+/* Analyses the graph after all answers have arrived or are late. Sends the
+ * verdicts, or reports the wait. */
 static void resolve_decide(struct weft_wait *wait, uint64_t now)
 {
 	struct weft_gather *g = wait->gather;
@@ -449,7 +455,8 @@ static void gather_round(struct weft_wait *wait, uint64_t now)
 		close_gather(wait);
 }
 
-/* Reports a verdict immediately. The wait ends when no snapshot is open. */
+/* Reports a verdict immediately. The wait ends when no snapshot is open at it,
+ * or after HOLD_MS. */
 static void verdict_round(struct weft_wait *wait, uint64_t now)
 {
 	char *text = NULL;
@@ -560,8 +567,9 @@ static void on_graph_query(
 		send(vci, from, WEFT_WIRE_GRAPH_NODE, g->number, 0);
 }
 
-/* Finds the snapshot of this process with this number in which an answer or ACK
- * of `from` is due, and the index of that node. NULL if there is none.
+/* Finds the snapshot with this number that this process gathers, and in it the
+ * node of `from`, if that node's answer or ACK is due. Marks the answer as
+ * received. Sets *at_out to the index of the node. NULL if there is none.
  * Registry's lock held. */
 static struct weft_gather *due_at(
 	uint64_t number, uint64_t from, uint32_t *at_out)

@@ -8,22 +8,24 @@
  * NODE     The answer: the wait of that process and its edges. The snapshot is
  *          open there until CLOSE.
  * VERDICT  The call of a process in a ring ends with an error. Each process
- *          acknowledges the verdict (ACK). All processes of the ring have it
- *          before one of them continues.
- * CLOSE    Closes a snapshot, with or without a verdict. A wait with a verdict
- *          does not end while a snapshot is open at it, so that a second ring
- *          through it is proven as well.
+ *          acknowledges the verdict (ACK). Each process of the ring has
+ *          received the verdict before one of them continues.
+ * CLOSE    Closes a snapshot, with or without a verdict. While a snapshot is
+ *          open at a wait with a verdict, the wait does not end (for two
+ *          seconds at most). So a second ring through this wait is proven as
+ *          well.
  *
- * The room's page proves that only stuck waits end with an error, and that all
- * waits of a ring do. */
+ * README.md proves that only stuck waits end with an error, and that every wait
+ * of a ring ends with an error. */
 #ifndef WEFT_RESOLVE_H
 #define WEFT_RESOLVE_H
 
 #include "transport/dispatch.h"
 #include "watchdog/wait.h"
 
-/* Begins to gather. False if no graph is gathered; then the caller reports the
- * wait. The lock of the wait's VCI is held, here and below. */
+/* Starts to gather the graph for a wait. Returns false if no graph is gathered;
+ * the caller then reports the wait. The lock of the wait's VCI is held, here
+ * and below. */
 bool weft_resolve_start(struct weft_wait *wait);
 
 /* True if a gatherer waits for the edges of this wait. */
