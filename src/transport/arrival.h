@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* arrival: messages that arrive through a ring or over the fabric
  *
- * The receive functions of both transports (shm/seg.h, net/net.h): they
- * determine the sender of a message and whether it is permitted. VCI's lock
- * held; arg is the VCI. */
+ * weft_arrival_ring() receives the messages of shared memory (shm/seg.h),
+ * weft_arrival_net() those of the fabric (net/net.h). Both determine the
+ * sender, drop messages of processes that are not permitted, and dispatch the
+ * others (dispatch.h). VCI's lock held; arg is the VCI. */
 #ifndef WEFT_ARRIVAL_H
 #define WEFT_ARRIVAL_H
 

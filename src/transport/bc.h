@@ -22,14 +22,14 @@ struct weft_bc {
 	uint32_t magic;
 	uint32_t version;
 	uint32_t local_rank;
-	uint32_t name_len; /* of a fabric name; 0: no fabric is open */
-	uint32_t n_rails;  /* further names of length name_len, one for each
-			      rail */
-	int32_t node_fd;   /* of the node's table of cards (node_bc.h),
-			      in its first process; else -1 */
+	uint32_t name_len; /* bytes of one fabric name; 0: no fabric is open */
+	uint32_t n_rails;  /* number of rails; their names follow the first
+			      name, each of name_len bytes */
+	int32_t node_fd;   /* descriptor of the node's table of cards
+			      (node_bc.h), in its first process; else -1 */
 	struct weft_shm_bc shm;		/* pid 0: no shared memory */
-	uint8_t key[WEFT_BOOT_KEY_LEN]; /* of the cookies of messages to this
-					   process */
+	uint8_t key[WEFT_BOOT_KEY_LEN]; /* key of the cookies of messages to
+					   this process */
 	char cpus[WEFT_BC_CPUS_MAX]; /* processors that the process may run on,
 					as a list "0-3,8"; "": unknown */
 	uint8_t name[WEFT_BC_NAMES_MAX];

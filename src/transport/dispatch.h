@@ -14,9 +14,9 @@
 void weft_dispatch_set(
 	struct weft_vci *vci, enum weft_wire_op op, weft_wire_fn *fn);
 
-/* Queues a message whose communicator this process has not created yet. The
- * second function handles all queued messages of a context (without offset), in
- * order of arrival. */
+/* weft_dispatch_queue() queues a message whose communicator this process has
+ * not created yet. weft_dispatch_replay() handles all queued messages of a
+ * context (without offset), in order of arrival. */
 void weft_dispatch_queue(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len);
 void weft_dispatch_replay(struct weft_vci *vci, uint64_t ctx);
@@ -35,7 +35,7 @@ void weft_dispatch_forget(struct weft_vci *vci);
 /* Counts an invalid message and logs the first one. */
 void weft_dispatch_drop(struct weft_vci *vci, const char *why);
 
-/* Calls the handler of a message; len is that of the payload. */
+/* Calls the handler of a message; len is the payload's length. */
 static inline void weft_dispatch(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {

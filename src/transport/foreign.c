@@ -11,8 +11,9 @@
 #include <string.h>
 
 enum {
-	GRACE_S = 2, /* wait for messages in flight when their job ends */
-	CALL_S = 2,  /* wait for the process that has to connect first */
+	GRACE_S = 2, /* seconds for messages in flight after their job has ended
+		      */
+	CALL_S = 2,  /* seconds in which the other process should connect */
 };
 
 /* Jobs that have ended, oldest first. Guarded by the default VCI's lock. */
@@ -20,7 +21,8 @@ static struct {
 	struct weft_progress_hook hook;
 	struct {
 		uint32_t job;
-		uint64_t due_ns; /* 0: its peers have failed */
+		uint64_t due_ns; /* time at which the job's peers fail; 0: they
+				    have failed */
 	} * jobs;
 	uint32_t n;
 } ended;
@@ -42,7 +44,7 @@ bool weft_foreign_has_ended(const char *name)
 	return false;
 }
 
-/* A live peer of the job, or NULL. */
+/* Returns a peer of the job that has not failed, or NULL. */
 static struct weft_peer *member_of(struct weft_vci *vci, uint32_t job)
 {
 	size_t pos = 0;

@@ -7,8 +7,8 @@
  * is created. Messages to it use the fabric. The cookies of its messages use a
  * second key, which is derived from the key of this process. With this key, a
  * process cannot send as a member of the job. Messages of other jobs are
- * dropped until weft_foreign_bc() has made the first card for other jobs. All
- * functions use the default VCI, with its lock held. */
+ * dropped until weft_foreign_expect() is called; weft_foreign_bc() calls it.
+ * Functions without "Any thread." need the default VCI's lock. */
 #ifndef WEFT_FOREIGN_H
 #define WEFT_FOREIGN_H
 
@@ -18,12 +18,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The number of the job with this name, in the upper half of a process number.
- */
+/* Returns the number of the job with this name: the upper half of its process
+ * numbers. */
 uint32_t weft_foreign_job(const char *name);
 
-/* The process manager reports that another job has ended. After a short time,
- * in which its messages arrive, operations that wait for its processes fail. */
+/* weft_foreign_job_ended() is called when the process manager reports that
+ * another job has ended. After two seconds, in which the job's last messages
+ * arrive, operations that wait for its processes fail. weft_foreign_has_ended()
+ * returns whether that report has arrived. */
 void weft_foreign_job_ended(const char *name);
 bool weft_foreign_has_ended(const char *name);
 
@@ -39,8 +41,8 @@ static inline void weft_foreign_expect(void)
 	atomic_store(&weft_proc.has_foreign, true);
 }
 
-/* Makes the business card for other jobs; opens the fabric and accepts their
- * messages. An error is that of the fabric. */
+/* Makes the business card for other jobs. Opens the fabric, and accepts
+ * messages of other jobs from then on. Returns 0 or the error of the fabric. */
 int weft_foreign_bc(struct weft_vci_card *bc_out);
 
 /* Sets the business card of a process of another job. The card is ignored if
@@ -51,8 +53,8 @@ int weft_foreign_set_bc(uint64_t proc, const struct weft_vci_card *bc);
 /* Called when this process and a process of another job have each other's
  * business cards. If connects must not cross (plan.connects_one_way), the
  * caller with is_caller set connects immediately. The other process queues its
- * messages until the first message arrives, for two seconds at most. Does not
- * block. Has no effect for a process of this job. */
+ * messages until the first message of the caller arrives, for two seconds at
+ * most. Does not block. Has no effect for a process of this job. */
 void weft_foreign_connect(uint64_t proc, bool is_caller);
 
 #endif

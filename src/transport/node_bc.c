@@ -13,7 +13,7 @@
 
 /* A card, which is written once. */
 struct weft_node_bc_entry {
-	_Alignas(64) _Atomic uint32_t len; /* 0: not written */
+	_Alignas(64) _Atomic uint32_t len; /* of the card; 0: no card */
 	struct weft_bc bc;
 };
 
@@ -69,10 +69,12 @@ void weft_node_bc_put(
 	struct weft_node_bc_entry *entry;
 
 	if (place >= table->n)
-		return; /* inconsistent process manager: no table */
+		return; /* the process manager is inconsistent; the card is not
+			   stored */
 	entry = &table->entries[place];
 	memcpy(&entry->bc, bc, weft_bc_len(bc));
-	/* pairs with the acquire in weft_node_bc_find */
+	/* release: publishes the card before its length; pairs with the load in
+	 * weft_node_bc_find() */
 	atomic_store_explicit(
 		&entry->len, (uint32_t)weft_bc_len(bc), memory_order_release);
 }
@@ -86,7 +88,8 @@ bool weft_node_bc_find(const struct weft_node_bc *table, uint32_t place,
 	if (place >= table->n)
 		return false;
 	entry = &table->entries[place];
-	/* pairs with the release in weft_node_bc_put */
+	/* acquire: reads the length before the card; pairs with the store in
+	 * weft_node_bc_put() */
 	len = atomic_load_explicit(&entry->len, memory_order_acquire);
 	return len && !weft_bc_read(bc_out, &entry->bc, len);
 }

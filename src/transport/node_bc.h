@@ -11,7 +11,7 @@
  * file, as in shm/share.h.
  *
  * A place is a process's index among those of the node (weft_boot_local_index).
- * The default VCI's lock guards all of it. */
+ * The default VCI's lock guards struct weft_node_bc. */
 #ifndef WEFT_NODE_BC_H
 #define WEFT_NODE_BC_H
 
@@ -24,9 +24,10 @@ struct weft_node_bc_entry;
 
 /* All zero: neither opened nor joined. */
 struct weft_node_bc {
-	struct weft_node_bc_entry *entries; /* n; NULL: no table is mapped */
+	struct weft_node_bc_entry *entries; /* array of n entries; NULL: no
+					       table is mapped */
 	uint32_t n;
-	int fd; /* in the process that created the table; else -1 */
+	int fd; /* descriptor, in the process that created the table; else -1 */
 };
 
 /* Creates the table for n processes. Returns its descriptor, for the business

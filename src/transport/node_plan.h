@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* node_plan: how messages travel between the processes of this node
+/* node_plan: how messages are transferred between the processes of this node
  *
  * The plan is made once, when the process opens. It depends on the number of
  * processes, the processors and caches that they may use, and the knobs.
@@ -18,18 +18,20 @@ struct weft_node_plan {
 	bool is_near_only;  /* all processors of this process share a cache */
 	bool is_one_cache;  /* all processors of the job on this node share a
 			       cache */
-	size_t ring_len;    /* payload bytes of one ring; WEFT_SHM_RING */
-	size_t eager_len;   /* longest message that is copied through the ring;
-			       the ring has space for two; WEFT_SHM_EAGER */
-	char near[WEFT_NODE_PLAN_CPUS]; /* processors that share my cache */
+	size_t ring_len;    /* payload bytes of one ring (knob WEFT_SHM_RING) */
+	size_t eager_len;   /* longest message that is copied through the ring
+			       (knob WEFT_SHM_EAGER); the ring has space for two
+			     */
+	char near[WEFT_NODE_PLAN_CPUS]; /* processors that share a cache with
+					   this process */
 };
 
 /* Makes the plan of a node with this many processes of the job. The knobs have
  * been read. */
 void weft_node_plan_make(struct weft_node_plan *plan, unsigned long n_here);
 
-/* True if a process that may run on these processors, a list as on a business
- * card, shares a cache with this one. */
+/* True if a process shares a cache with this process. cpus lists the processors
+ * that the other process may run on, as on a business card. */
 bool weft_node_plan_is_near(
 	const struct weft_node_plan *plan, const char *cpus);
 

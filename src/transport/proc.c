@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 enum {
-	CTX_RANK_SHIFT = 36, /* of a context id: the rank that allocated it,
-			      above its counter */
+	CTX_RANK_SHIFT = 36, /* in a context id, the rank that allocated the id
+				is above this bit */
 	CTX_SELF = 2,
-	CTX_FOREIGN_SHIFT = 63, /* set in random ids, which differ from the ids
-				 of other jobs */
+	CTX_FOREIGN_SHIFT = 63, /* this bit is set in random ids, so that they
+				   differ from ids of rank and counter */
 };
 
 struct weft_proc weft_proc = { .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -28,7 +28,8 @@ static uint64_t draw_ctx(uint64_t counter)
 	uint64_t what[2] = { weft_proc.proc, counter };
 	uint64_t drawn = weft_hash(weft_proc.facts.own_key, what, sizeof(what));
 
-	/* some bits are 0, so that consecutive ids do not overflow */
+	/* the shift clears the upper bits, so that consecutive ids do not
+	 * overflow; the mask clears the offset */
 	return (uint64_t)1 << CTX_FOREIGN_SHIFT |
 	       (drawn >> 2 & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1));
 }

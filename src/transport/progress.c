@@ -12,12 +12,15 @@
 
 enum {
 	HELP_ROUNDS = 64, /* idle rounds between polls of other VCIs */
-	NET_SKIP = 16,	  /* rounds between empty polls with a system call */
-	ROUNDS_BEFORE_EVENTS = 64, /* at most, while messages arrive */
+	NET_SKIP = 16,	  /* rounds without a poll of the fabric, after an empty
+			     poll that was a system call */
+	ROUNDS_BEFORE_EVENTS = 64, /* most polls for messages before the events
+				      are handled */
 };
 
-/* A push function may remove other peers from the list, or add them: each peer
- * is put back on the list before it is handled. */
+/* Sends the pending messages of all peers. A send may remove other peers from
+ * the list or add them, so each peer is put back on the list before its
+ * messages are sent. */
 static int progress_flush(struct weft_vci *vci)
 {
 	struct weft_link todo, *link;
@@ -33,8 +36,8 @@ static int progress_flush(struct weft_vci *vci)
 	return n;
 }
 
-/* Polls the fabric; not in each round if an empty poll is a system call, which
- * would slow the rings down. */
+/* Polls the fabric. If an empty poll is a system call, the fabric is not polled
+ * in each round, because that would slow the rings down. */
 static int poll_net(struct weft_vci *vci)
 {
 	uint64_t n_lost;
@@ -51,16 +54,17 @@ static int poll_net(struct weft_vci *vci)
 		if (weft_peer_probe_all(vci))
 			vci->n_lost_seen = n_lost;
 	}
-	/* on a shared core, another process may run for a time slice between
-	 * two rounds */
+	/* not on a shared core (max_spin is 0), where another process may run
+	 * for a time slice between two rounds */
 	if (n == 0 && vci->shm && weft_proc.max_spin &&
 		vci->net->plan.poll_ns > WEFT_POLL_CHEAP_NS)
 		vci->net_skip = NET_SKIP;
 	return n;
 }
 
-/* Each hook is put back on the list before the call, as in progress_flush(): a
- * hook that destroys a communicator may remove other hooks. */
+/* Calls all hooks. Each hook is put back on the list before its call, as in
+ * progress_flush(), because a hook that destroys a communicator may remove
+ * other hooks. */
 static void run_hooks(struct weft_vci *vci)
 {
 	struct weft_link todo, *link;
@@ -76,9 +80,10 @@ static void run_hooks(struct weft_vci *vci)
 	}
 }
 
-/* Removes each hook from the list before the call, which may release the lock.
- * Meanwhile other threads may run the next hooks. So may this thread, if the
- * hook calls a function of the program that makes MPI calls. */
+/* Calls the deferred hooks. Each hook is removed from the list before its call,
+ * which may release the lock. Meanwhile other threads may call the next hooks.
+ * This thread may do so too, if the hook calls a function of the program that
+ * makes MPI calls. */
 static __attribute__((noinline)) int run_deferred(struct weft_vci *vci)
 {
 	int n = 0;
@@ -148,7 +153,8 @@ static __attribute__((noinline)) void notify_program(struct weft_vci *vci)
 /* The VCI with this number, or NULL. */
 static struct weft_vci *progress_vci_at(uint32_t number)
 {
-	/* pairs with the release in transport/vci.c */
+	/* acquire: pairs with the store in weft_vci_acquire(), which publishes
+	 * an open VCI */
 	return number ? atomic_load_explicit(&weft_proc.others[number - 1],
 				memory_order_acquire)
 		      : &weft_proc.vci;
@@ -183,8 +189,8 @@ static __attribute__((noinline)) void progress_help(
 	weft_vci_lock(vci);
 }
 
-/* Makes progress on other VCIs, if there are any, every HELP_ROUNDS idle
- * rounds. If idle rounds are long, in each idle round. */
+/* Makes progress on other VCIs, if there are any: every HELP_ROUNDS idle
+ * rounds, or in each idle round if idle rounds are long. */
 static void poll_other_vcis(struct weft_vci *vci)
 {
 	uint32_t n_others =

@@ -7,8 +7,8 @@ struct weft_vci;
 
 /* One round: rings, pending operations, the fabric, the process manager; or the
  * deferred calls (weft_vci_defer), which may release the lock. Returns the
- * number of events. Does not block, except in a deferred call. VCI's lock held.
- */
+ * number of events. Does not block, except in a deferred call. Returns 0 if it
+ * is called from within a round. VCI's lock held. */
 int weft_progress(struct weft_vci *vci);
 
 /* One round of a wait loop. After a round without an event it releases the lock
@@ -17,13 +17,13 @@ int weft_progress(struct weft_vci *vci);
  * notices other events late. VCI's lock held before and after. */
 void weft_progress_wait(struct weft_vci *vci);
 
-/* The same for a caller that waits for a word of memory. A store does not wake
- * the caller, so a sleep lasts a millisecond at most. */
+/* Like weft_progress_wait(), for a caller that waits for a word of memory. A
+ * store does not wake the caller, so a sleep lasts a millisecond at most. */
 void weft_progress_wait_word(struct weft_vci *vci);
 
-/* The same for a caller that returns to the program even without an event. The
- * thread sleeps only where a yield takes longer, and for a short time at most.
- */
+/* Like weft_progress_wait(), for a caller that returns to the program even
+ * without an event. The thread sleeps only where a yield takes longer, and for
+ * a short time at most. */
 void weft_progress_try(struct weft_vci *vci);
 
 #endif

@@ -15,7 +15,8 @@
 
 enum {
 	PAUSE_NS = 1000000,
-	MIN_ROUNDS = 4, /* a store by a peer is not counted as an event */
+	MIN_ROUNDS = 4, /* least rounds for a user, because a store by a peer is
+			   not counted as an event */
 	MAX_ROUNDS = 1000,
 	LINGER = 50, /* pauses without a user before the thread ends */
 };
@@ -26,12 +27,13 @@ static struct {
 	pthread_mutex_t lock;
 	struct weft_link users;
 	pthread_t thread;
-	bool is_there;	/* has been created and not joined */
-	bool is_ending; /* found no user */
+	bool is_there;	/* the thread was created and not joined */
+	bool is_ending; /* the thread ends: it found no user, or is_closing is
+			   set */
 	bool is_closing;
 	uint32_t n_idle; /* pauses without a user */
 	pthread_mutex_t tick_lock;
-	void (*tick)(void); /* or NULL */
+	void (*tick)(void); /* function to call once a millisecond, or NULL */
 } shared_thread = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.tick_lock = PTHREAD_MUTEX_INITIALIZER,
@@ -78,7 +80,8 @@ static void serve_user(struct weft_progress_user *user)
 		atomic_load_explicit(&user->n_rounds, memory_order_relaxed);
 }
 
-/* shared_thread.lock held. */
+/* Counts the lease of a user down. Removes the user when its lease is over and
+ * no operation is queued on the VCI. shared_thread.lock held. */
 static void end_lease(struct weft_progress_user *user)
 {
 	uint32_t lease =

@@ -20,14 +20,18 @@ struct weft_progress_user {
 	/* ---- private to progress_thread.c ---- */
 	struct weft_progress_hook hook; /* counts rounds of progress */
 	struct weft_link link;
-	uint32_t n_adds;	   /* calls of add without remove */
-	_Atomic uint32_t n_rounds; /* of progress by calls, not the thread */
+	uint32_t n_adds;	   /* calls of weft_progress_thread_add(), minus
+				      calls of weft_progress_thread_remove() */
+	_Atomic uint32_t n_rounds; /* rounds of progress by other threads than
+				      the progress thread */
 	uint32_t last; /* n_rounds when the thread last served this user */
 };
 
-/* Adds a user. From now on, locks exclude threads at any thread level. The
- * caller must call remove once for each add, even if add fails. No VCI's lock
- * held. 0, or a described WEFT_ERR_OTHER if the thread cannot be created. */
+/* Adds a user. From then on, locks exclude other threads at every thread level,
+ * because of the progress thread. The caller must call
+ * weft_progress_thread_remove() once for each call, even after an error. No
+ * VCI's lock held. 0, or a described WEFT_ERR_OTHER if the thread cannot be
+ * created. */
 int weft_progress_thread_add(struct weft_progress_user *user);
 
 /* True if the user is added. VCI's lock held. */
@@ -41,8 +45,8 @@ static inline bool weft_progress_thread_has(
  * user was removed, so that several short uses share one thread. */
 void weft_progress_thread_remove(struct weft_progress_user *user);
 
-/* Sets a function that the thread calls once a millisecond while there are
- * users, without any lock. NULL removes it, and waits for a call that is
+/* Sets a function that the thread calls once a millisecond while it runs,
+ * without any lock. NULL removes the function, and waits for a call that is
  * running. No VCI's lock held. */
 void weft_progress_thread_tick(void (*tick)(void));
 

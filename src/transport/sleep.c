@@ -5,7 +5,7 @@
  * VCI signal the wakeup. So do readers of rings in which a message waits for
  * space, the process manager, and other threads of this process. If the fabric
  * has a file descriptor for waiting, it also wakes the thread (with
- * WEFT_WAIT=block). If no process sleeps, the cost is a load of a flag.
+ * WEFT_WAIT=block). If no process sleeps, a writer only loads a flag.
  *
  * These events do not wake the thread, and are polled every millisecond: a
  * fabric without such a descriptor, or with one that reports no events;
@@ -44,12 +44,13 @@
 #include <unistd.h>
 
 enum {
-	VAIN_WAKES = 16, /* wake-ups by the fabric without a message, after
-			  * which its descriptor is not used any more */
+	VAIN_WAKES = 16, /* sleeps in one wait that the fabric prevented or
+			    ended, after which its descriptor is not used */
 	/* limits of one sleep if every event wakes the thread: */
 	WOKEN_NS = 1000000,
-	LONG_NS = 10000000,   /* WEFT_WAIT=block */
-	LONG_MT_NS = 5000000, /* another thread may end the wait */
+	LONG_NS = 10000000,   /* WEFT_WAIT=block, one thread */
+	LONG_MT_NS = 5000000, /* WEFT_WAIT=block; another thread may end the
+				 wait */
 };
 
 static _Atomic(weft_slept_fn *) on_slept;
@@ -87,8 +88,8 @@ static bool sleep_watch(struct weft_vci *vci)
 	return weft_wakeup_fence() && is_all;
 }
 
-/* Requests a wake-up by the fabric. False if the fabric must be polled before a
- * sleep. */
+/* Requests a wake-up by the fabric. Clears *is_all if some of its events wake
+ * no thread. False if the fabric must be polled before a sleep. */
 static bool watch_net(struct weft_vci *vci, int *fd_out, bool *is_all)
 {
 	if (!vci->net)
@@ -142,11 +143,12 @@ static void lead(struct weft_vci *vci, uint64_t ns, int net_fd)
 		weft_wakeup_drain(&vci->wakeup);
 	if (vci->n_asleep)
 		weft_vci_wake_followers(
-			vci, 1); /* this thread might not poll again */
+			vci, 1); /* one of them becomes the leader, because this
+				    thread might not poll again */
 }
 
-/* The length of the n-th sleep of a wait. is_all: every event wakes the thread.
- */
+/* Returns the length of the n-th sleep of a wait. is_all: every event wakes the
+ * thread. */
 static uint64_t sleep_ns(enum weft_sleep_kind kind, uint64_t n, bool is_all)
 {
 	if (kind == WEFT_SLEEP_TRY)
@@ -164,7 +166,8 @@ static void sleep_once(
 	bool has_wakeup = vci->wakeup.wr >= 0, is_all;
 	int net_fd = -1;
 
-	/* without a wakeup, other threads wake this thread through the futex */
+	/* the leader polls the wakeup, or there is no wakeup: other threads
+	 * wake this thread through the futex */
 	if (vci->has_leader || !has_wakeup) {
 		sleep_follow(vci, sleep_ns(kind, n, has_wakeup));
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sleep: a waiting thread gives up its core until a message arrives */
+/* sleep: a waiting thread releases its core until an event arrives */
 #ifndef WEFT_SLEEP_H
 #define WEFT_SLEEP_H
 
@@ -22,7 +22,7 @@ enum weft_sleep_kind {
 	WEFT_SLEEP_ALWAYS,
 };
 
-/* Gives up the core after the n-th empty round of progress of a wait. Every
+/* Releases the core after the n-th empty round of progress of a wait. Every
  * wait that makes progress calls this function after an empty round. The thread
  * yields; it sleeps with WEFT_WAIT=block, where the quota of a cgroup is short
  * (weft_proc.sleeps), and where its yields are costly (base/yield.h). A sleep
@@ -31,8 +31,8 @@ enum weft_sleep_kind {
  * VCI's lock is held before and after, and released during the sleep. */
 void weft_sleep(struct weft_vci *vci, uint64_t n, enum weft_sleep_kind kind);
 
-/* Sets a function that the sleeping thread calls after each weft_sleep(), with
- * its duration, or NULL. The VCI's lock is held. The profile uses it. */
+/* Sets the function that each weft_sleep() calls at its end, with its duration
+ * and with the VCI's lock held; NULL: none. The profile uses it. */
 typedef void weft_slept_fn(uint64_t ns);
 void weft_sleep_on_slept(weft_slept_fn *fn);
 

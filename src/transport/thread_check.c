@@ -25,8 +25,8 @@ struct task {
 	unsigned long long started; /* clock ticks since boot */
 };
 
-/* The helper threads. One thread at a time writes this, while it opens a fabric
- * or the process manager. */
+/* The helper threads. Only a thread that opens a fabric or the process manager
+ * writes this, and one thread at a time does so. */
 static struct {
 	struct task tasks[MAX_TASKS];
 	int n;

@@ -13,8 +13,9 @@
 
 #include <stdbool.h>
 
-/* Called before and after code that may start helper threads; end gets the
- * result of begin. Process lock or VCI's lock held. */
+/* weft_thread_check_begin() is called before code that may start helper
+ * threads. weft_thread_check_end() is called after it, with the result of the
+ * first call. Process lock or VCI's lock held. */
 bool weft_thread_check_begin(void);
 void weft_thread_check_end(bool began);
 

@@ -8,12 +8,13 @@
  * dedicated one. VCIs stay open until the process exits.
  *
  * The default VCI's lock also guards the process manager (weft_proc.boot) and
- * the creation of communicators from groups. It may be taken while a dedicated
- * VCI's lock is held (for buffers that sends of several VCIs use), never the
- * other way round. The lock of a dedicated VCI is not acquired while the lock
- * of another dedicated VCI is held. There is one exception: communicators of a
- * session may be spread over further VCIs (session/spread.h). While the lock of
- * such a VCI is held, the lock of the session's own VCI may be acquired. */
+ * the creation of communicators from groups. This lock may be acquired while a
+ * dedicated VCI's lock is held (for buffers that sends of several VCIs use),
+ * never the other way round. The lock of a dedicated VCI is not acquired while
+ * the lock of another dedicated VCI is held. There is one exception:
+ * communicators of a session may be spread over further VCIs
+ * (session/spread.h). While the lock of such a VCI is held, the lock of the
+ * session's own VCI may be acquired. */
 #ifndef WEFT_VCI_H
 #define WEFT_VCI_H
 
@@ -55,22 +56,24 @@ struct weft_vci_hints {
 /* The address of a VCI, which processes exchange when they create a
  * communicator on it. */
 struct weft_vci_card {
-	uint8_t number; /* 0: this process has no VCI for the communicator */
+	uint8_t number; /* number of the VCI; 0: this process has no VCI for the
+			   communicator */
 	uint8_t name_len;
 	uint8_t reserved[6];
 	uint64_t fabric;	/* hash of the provider's name; without a fabric
 				   weft_pid_access_id(). Two VCIs can reach each
 				   other only if the values are equal */
 	struct weft_shm_bc shm; /* pid 0: no shared memory */
-	uint8_t key[16];	/* of the cookies of messages to this process */
+	uint8_t key[16];	/* key of the cookies of messages to this
+				   process */
 	uint8_t name[64];
 };
 static_assert(sizeof(struct weft_vci_card) == 128, "wire layout");
 static_assert((int)WEFT_VCIS == (int)WEFT_COUNTER_PROCESS, "one owner a VCI");
 
-/* A function for rounds of progress. In the list `hooks` of a VCI, each round
- * calls it, until the owner removes it; run() may do so. In the list
- * `deferred`, the next round removes it and calls it once. */
+/* A function for rounds of progress. A hook in the list `hooks` of a VCI is
+ * called by each round, until the owner removes it; run() may remove it. A hook
+ * in the list `deferred` is removed by the next round, and called once. */
 struct weft_progress_hook {
 	struct weft_link link;
 	void (*run)(struct weft_progress_hook *hook); /* VCI's lock held */
@@ -86,33 +89,37 @@ struct weft_vci {
 	struct weft_vci_p2p *p2p;
 	struct weft_vci_era *era;
 	struct weft_vci_comm *comm;
-	struct weft_tmp *scratch; /* coll: kept for the next collective */
-	struct weft_map peers;	  /* process number + 1 to weft_peer */
+	struct weft_tmp *scratch; /* buffer of coll, kept for its next
+				     collective */
+	struct weft_map peers;	  /* maps a VCI address + 1 to a struct
+				     weft_peer */
 	struct weft_peer *self;
 	struct weft_bc *own_bc; /* of the default VCI, once published; owned */
 	struct weft_link pending_peers; /* peers with pending work */
-	const void *asked; /* the process of this node whose card was requested
-			      and has not arrived: a peer, or the VCI itself
-			      for the node's first process; NULL: none */
+	const void *asked; /* the peer of this node whose card was requested and
+			      has not arrived, or the VCI itself if it is the
+			      card of the node's first process; NULL: none */
 	struct weft_node_bc node_bc; /* of the default VCI only */
 	bool has_requested_first;    /* requested the first process's card */
 	uint64_t asked_ns;	     /* time of the request */
-	struct weft_link hooks; /* struct weft_progress_hook; mostly none */
-	struct weft_boot *boot; /* reports deaths: the process manager, or
-				   the inbox of a dedicated VCI */
-	struct weft_map early;	/* context id to messages of a communicator
-				   not created yet; see dispatch.h */
-	uint32_t idle_polls;	/* since the last event */
+	struct weft_link hooks; /* list of struct weft_progress_hook; mostly
+				   empty */
+	struct weft_boot *boot; /* source of reports of deaths: the process
+				   manager, or the inbox of a dedicated VCI */
+	struct weft_map early;	/* by context id, messages of communicators not
+				   created yet; see dispatch.h */
+	uint32_t idle_polls;	/* empty rounds of waits since the last event */
 	uint32_t net_skip;	/* rounds until the fabric is polled */
 	uint32_t n_net_rounds;	/* rounds of progress with an open fabric */
-	uint32_t vain_wakes;	/* sleeps of a wait that ended without an event
-				 */
+	uint32_t vain_wakes;	/* sleeps of one wait that the fabric prevented
+				   or ended, without an event in between */
 	union {
 		struct {
 			bool is_polling; /* inside weft_progress */
 			bool has_deferred;
 		};
-		uint16_t round_flags; /* both; mostly 0 when a round begins */
+		uint16_t round_flags; /* both flags, to read them together;
+					 mostly 0 when a round begins */
 	};
 	bool is_signalled;	   /* wakeup was signalled since the leader
 				      began to sleep */
@@ -121,12 +128,13 @@ struct weft_vci {
 	uint32_t n_asleep;	   /* threads that sleep in weft_sleep */
 	atomic_uint n_wakes;	   /* futex of the other sleeping threads */
 	struct weft_wakeup wakeup; /* wakes the leader */
-	uint8_t number;		   /* 0: the default one */
-	uint64_t addr;		   /* weft_vci_addr() of itself */
+	uint8_t number;		   /* number of this VCI; 0: the default VCI */
+	uint64_t addr;		   /* address of this VCI */
 	uint64_t job_mask;	   /* bits of an address that name the job */
 	atomic_uint n_idle;	   /* rounds without an event; counted while
 				      there are several VCIs */
-	uint32_t seen_idle[WEFT_VCIS]; /* n_idle of the others, last read */
+	uint32_t seen_idle[WEFT_VCIS]; /* n_idle of each VCI when this VCI last
+					  read it */
 	struct weft_link deferred;     /* struct weft_progress_hook; see
 					  weft_vci_defer() */
 	uint32_t n_failed;	       /* peers that died, and members that
@@ -137,10 +145,10 @@ struct weft_vci {
 				 before the first peer is created */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
 	void (*on_failed)(struct weft_peer *peer);     /* p2p: a peer died */
-	void (*on_win_failed)(struct weft_peer *peer); /* win: likewise */
-	void (*on_era_failed)(struct weft_peer *peer); /* era: likewise */
-	/* p2p: ends a request that is waited for if only a departed process
-	 * could complete it; called while n_failed is not 0. True: the wait
+	void (*on_win_failed)(struct weft_peer *peer); /* win: a peer died */
+	void (*on_era_failed)(struct weft_peer *peer); /* era: a peer died */
+	/* p2p: called in a wait for a request while n_failed is not 0. Ends the
+	 * request if only a departed process could complete it. True: the wait
 	 * must end, because a member has failed, but the request remains active
 	 */
 	bool (*on_wait)(struct weft_req *req);
@@ -150,15 +158,15 @@ struct weft_vci {
 	bool is_served; /* the progress thread runs the current round */
 };
 
-/* The address of a VCI of a process; for the default VCI, the process number.
- */
+/* Returns the address of a VCI of a process. The address of its default VCI is
+ * the process number. */
 static inline uint64_t weft_vci_addr(uint64_t proc, uint8_t number)
 {
 	return proc ^ (uint64_t)number << WEFT_VCI_SHIFT;
 }
 
-/* The peer at an address, created if new; NULL if out of memory. VCI's lock
- * held. */
+/* Returns the peer at an address, which is created if new; NULL if out of
+ * memory. VCI's lock held. */
 struct weft_peer *weft_peer_of(struct weft_vci *vci, uint64_t addr);
 
 /* Initialises a zeroed VCI with this number; opens no transport. */
