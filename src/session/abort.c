@@ -29,7 +29,8 @@ bool weft_abort_scope_of(const char *name, enum weft_abort_scope *scope_out)
 	return false;
 }
 
-/* Marks the members of a group by their rank in the job. */
+/* Sets marks[rank in the job] for each member of a group that belongs to this
+ * job. */
 static void abort_mark(bool *marks, const struct weft_group *group)
 {
 	uint64_t job = weft_proc.proc >> 32;
@@ -61,7 +62,8 @@ static void mark_session(
 	weft_vci_unlock(vci);
 }
 
-/* The marked ranks, ascending; NULL when out of memory. */
+/* Returns the marked ranks, ascending, in an array that the caller frees; NULL
+ * when out of memory. */
 static uint32_t *abort_ranks_of(const bool *marks, size_t *n_out)
 {
 	uint32_t *ranks = calloc(weft_proc.facts.size, sizeof(*ranks));

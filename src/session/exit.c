@@ -53,7 +53,8 @@ static int exit_fence(struct weft_vci *vci)
 	return err ? err : state;
 }
 
-/* Default VCI's lock held. */
+/* Notifies process 0, or on process 0 all other processes. Then waits for the
+ * fence, and exits. Default VCI's lock held. */
 static void exit_with_all(struct weft_vci *vci)
 {
 	int err;

@@ -6,12 +6,12 @@
 struct weft_vci;
 
 /* Ends all processes of the job with this code, which may be 0. If the process
- * manager cannot end a job with status 0, the processes exit by message. If one
- * of them makes no progress for 30 s, the status is 1. No VCI's lock held. */
+ * manager cannot end a job with status 0, the processes notify each other by
+ * messages, and exit. If a process makes no progress for 30 s, the status is 1.
+ * No VCI's lock held. */
 void weft_exit_all(int code, const char *text) __attribute__((noreturn));
 
-/* Installs the handler of the notification; called when the default VCI opens.
- */
+/* Installs the handler of such messages; called when the default VCI opens. */
 void weft_exit_setup(struct weft_vci *vci);
 
 #endif

@@ -5,9 +5,10 @@
 
 #include "session/session.h"
 
-/* Checks whether the session may close now. WEFT_ERR_PENDING, described with a
- * list: it is strict (weft_finalize=strict) and has open objects. Sends
- * nothing, but progresses communicators that close in the background. */
+/* Checks whether the session may close now. WEFT_ERR_PENDING: the session is
+ * strict (weft_finalize=strict) and has open objects, which the text of the
+ * error lists. Sends no message, but makes progress on communicators that close
+ * in the background. */
 int weft_open_handles_check(struct weft_session *session);
 
 /* Writes the list of open objects. Objects that do not fit are left out.

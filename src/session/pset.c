@@ -19,7 +19,8 @@
 /* A set that the application defined in a session. */
 struct app_set {
 	struct weft_link link;
-	struct weft_group *group; /* has no session */
+	struct weft_group *group; /* the members; this group belongs to no
+				     session */
 	char name[];
 };
 
@@ -28,7 +29,8 @@ struct app_set {
 struct weft_psets {
 	uint32_t n;
 	char **names;
-	uint64_t listed; /* weft_proc.pset_version of the list */
+	uint64_t listed; /* weft_proc.pset_version when the manager's sets were
+			    last listed */
 	struct weft_link app_sets;
 	uint64_t n_app_changes;	 /* definitions and deletions by the application
 				  */
@@ -54,13 +56,15 @@ void weft_psets_destroy(struct weft_psets *psets)
 	free(psets);
 }
 
-/* The number of the process manager's changes and of failures. */
+/* Returns the number of changes by the process manager, plus the number of
+ * failed processes. */
 static uint64_t pset_n_events(void)
 {
 	return weft_proc.n_pset_events + weft_failed_count();
 }
 
-/* The session's sets, created on first use; NULL when out of memory. */
+/* Returns the sets of the session, which are created on first use; NULL when
+ * out of memory. */
 static struct weft_psets *psets_of(struct weft_session *session)
 {
 	if (!session->psets) {
@@ -157,8 +161,8 @@ static void poll_manager(void)
 	weft_boot_poll(weft_proc.boot, weft_proc_on_event, &weft_proc.vci);
 }
 
-/* Appends the manager's sets that this process is in. Queries the manager only
- * after an event about sets. */
+/* Appends the manager's sets that this process is in. Queries the manager at
+ * the first call, and later only after a change of its sets. */
 static int record_manager_sets(struct weft_psets *psets)
 {
 	char **names = NULL;
@@ -262,7 +266,7 @@ enum kind {
 	KIND_ALIVE,
 	KIND_HARDWARE, /* *level_out is the hardware level */
 	KIND_APPLICATION,
-	KIND_MANAGER, /* of the process manager, or unknown */
+	KIND_MANAGER, /* a set of the process manager, or an unknown name */
 };
 
 static enum kind pset_kind_of(
@@ -570,7 +574,8 @@ int weft_pset_delete(struct weft_session *session, const char *name)
 	return err;
 }
 
-/* The ranks of a group's members in the job. The caller frees the array. */
+/* Sets *ranks_out to an array with the rank in the job of each member of the
+ * group. The caller frees the array. */
 static int pset_ranks_of(const struct weft_group *group, uint32_t **ranks_out)
 {
 	uint32_t *ranks = malloc(group->size * sizeof(*ranks) + 1);

@@ -29,7 +29,7 @@ struct watch {
 	struct weft_link notices;
 	uint32_t n_failed; /* failed processes that the function was called for
 			    */
-	bool is_running;   /* the thread runner is in the function */
+	bool is_running;   /* thread `runner` is in the function */
 	bool is_orphan;	   /* removed by the function itself */
 	pthread_t runner;
 };
@@ -145,9 +145,9 @@ void weft_pset_watch_defined(
 	pthread_mutex_unlock(&watches.lock);
 }
 
-/* The first watch whose function must be called and is not running: the watch
- * has notices, or its function was not called for all n_failed processes. NULL:
- * none. The lock is held. */
+/* Returns the first watch whose function must be called and is not running, or
+ * NULL. The function must be called if the watch has notices, or if it was not
+ * called for all n_failed processes. The lock is held. */
 static struct watch *first_pending(uint32_t n_failed)
 {
 	weft_list_for_each(link, next, &watches.list)
@@ -189,7 +189,8 @@ void weft_pset_watch_notify(void)
 	struct watch *watch;
 	uint32_t n_failed;
 
-	/* before n_failed is read, so that no failure is lost */
+	/* the flag is cleared before the count is read, so that a later failure
+	 * sets the flag again */
 	atomic_store_explicit(
 		&weft_proc.has_notices, false, memory_order_relaxed);
 	n_failed = weft_failed_count();

@@ -4,9 +4,9 @@
  * A change is recorded when its event arrives, also under a VCI's lock. The
  * program's function is called later, without any lock. Any thread.
  *
- * The function is also called after the failure of a process of the job, as a
- * definition of WEFT_PSET_ALIVE; once for several failures if they were found
- * together. */
+ * The function is also called after the failure of a process of the job, with
+ * the arguments of a definition of WEFT_PSET_ALIVE. Failures that were found
+ * together may cause one call. */
 #ifndef WEFT_PSET_WATCH_H
 #define WEFT_PSET_WATCH_H
 

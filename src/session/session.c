@@ -39,7 +39,7 @@ struct weft_errh *weft_session_initial_errh(void)
 {
 	const char *name;
 
-	weft_proc_read_knobs(); /* no session may exist yet */
+	weft_proc_read_knobs(); /* perhaps no session has read them */
 	name = weft_knobs.initial_errhandler;
 	if (!strcmp(name, "mpi_errors_return"))
 		return &weft_errh_builtin[WEFT_ERRH_RETURN];
@@ -103,7 +103,9 @@ static int on_open(struct weft_vci *vci)
 	weft_exit_setup(vci);
 	weft_proc.on_event = session_on_event;
 	weft_proc.notify = weft_pset_watch_notify;
-	/* release: pairs with the load on the process manager's thread */
+	/* release: publishes the state that on_where() reads before its
+	 * address; pairs with the load on the thread of the process manager's
+	 * library (pmix_event.c) */
 	atomic_store_explicit(
 		&weft_proc.boot->on_where, on_where, memory_order_release);
 	return 0;
@@ -180,7 +182,7 @@ static struct weft_child *child_at(struct weft_link *link)
 /* A session's children on one VCI, while the session closes. */
 struct vci_children {
 	struct weft_vci *vci;
-	struct weft_link *list;	 /* in the session */
+	struct weft_link *list;	 /* the session's children on this VCI */
 	struct weft_link closed; /* children that can be destroyed */
 	struct weft_blocked blocked;
 	bool is_drained;
@@ -219,12 +221,12 @@ static bool children_test(struct vci_children *c)
 	return weft_list_is_empty(c->list);
 }
 
-/* One round of the wait until every child is closed. The last session also
+/* Runs one round of the wait until every child is closed. The last session also
  * waits for the communicators that earlier sessions could not close. A child
  * waits for messages of this process that are not received yet, and for members
  * that have not started to close, except failed members. The wait ends with an
- * error if the watchdog proves that it cannot succeed. Returns true at the end.
- */
+ * error if the watchdog proves that it cannot succeed. Returns true when the
+ * wait has ended. */
 static bool children_drain(struct vci_children *c)
 {
 	if (c->is_drained)
@@ -242,10 +244,9 @@ static bool children_drain(struct vci_children *c)
 	return true;
 }
 
-/* Destroys the children, newest first. A child that is not closed continues to
- * close without a session. A failed member is no error, because finalize does
- * not need that member. A member that this process could never reach is an
- * error. */
+/* Destroys the children. A child that is not closed continues to close without
+ * a session. A failed member is no error, because finalize does not need that
+ * member. A member that this process could never reach is an error. */
 static int children_end(struct vci_children *c)
 {
 	struct weft_link *closed;
@@ -319,8 +320,8 @@ static int children_round(struct vci_children *c)
 	return children_drain(c) ? 0 : WEFT_AGAIN;
 }
 
-/* Waits for the communicators that a session could not close on a VCI that it
- * released. */
+/* Waits for the communicators that earlier sessions could not close on a VCI
+ * that they released. */
 static void vci_drain(struct weft_vci *vci)
 {
 	struct weft_comm *comm;
@@ -337,7 +338,7 @@ static void vci_drain(struct weft_vci *vci)
 		};
 
 		weft_comm_get(
-			comm); /* another thread may progress it concurrently */
+			comm); /* another thread may close and free this comm */
 		weft_blocked_begin(&blocked);
 		while (!weft_blocked_err(&blocked) &&
 			weft_disconnect_is_open(comm)) {

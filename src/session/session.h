@@ -28,14 +28,15 @@ int weft_session_close(struct weft_session *session);
  * for weft_vci_acquire(). */
 int weft_session_open_vci(struct weft_vci *vci);
 
-/* Open and close the World: a session, MPI_COMM_WORLD and MPI_COMM_SELF. A
- * second call of either returns WEFT_ERR_OTHER. */
+/* weft_world_open() opens the World: a session, MPI_COMM_WORLD and
+ * MPI_COMM_SELF. weft_world_close() closes it. A second call of either function
+ * returns WEFT_ERR_OTHER. */
 int weft_world_open(
 	const struct weft_info *info, enum weft_thread_level required);
 int weft_world_close(void);
 
-/* The error handler that the user chose at start-up, for the World's
- * communicators and for errors without an object. It is static. */
+/* Returns the error handler that the user chose at start-up, for the World's
+ * communicators and for errors without an object. The handler is static. */
 struct weft_errh *weft_session_initial_errh(void);
 
 #endif

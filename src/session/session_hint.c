@@ -51,7 +51,8 @@ static void add_kind(char *list, size_t len, const char *kind)
 		snprintf(list + n, len - n, "%s%s", n ? "," : "", kind);
 }
 
-/* Lists the requested kinds that are supported, and "mpi" and "system". */
+/* Lists the requested kinds of memory that are supported, and "mpi" and
+ * "system". */
 static void read_kinds(
 	const struct weft_info *requested, char *list, size_t list_len)
 {
@@ -117,8 +118,8 @@ static bool has_default_fabric(const struct weft_vci_hints *vci_hints)
 
 	if (!strcmp(vci_hints->provider, first->provider) &&
 		!strcmp(vci_hints->iface, first->iface))
-		return true; /* if not met, opening the fabric caused a warning
-			      */
+		return true; /* a hint that is not met caused a warning when the
+				fabric opened */
 	weft_vci_lock(&weft_proc.vci);
 	weft_vci_names(&weft_proc.vci, &names);
 	weft_vci_unlock(&weft_proc.vci);

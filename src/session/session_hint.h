@@ -7,21 +7,22 @@
 #include "session/session.h"
 
 /* Records the fabric hints of the process's first session, with which the
- * fabric opens. No effect once it is open. Called before weft_proc_get(). */
+ * fabric opens. Has no effect once the fabric is open. Called before
+ * weft_proc_get(). */
 void weft_session_hint_requested(const struct weft_info *requested);
 
 /* Chooses the VCI of a session with these hints: the default one, or a
  * dedicated one. A session gets a dedicated VCI if it requests one, or requests
  * a fabric that the default VCI does not use. A request that cannot be met
  * causes a warning. WEFT_ERR_INFO_VALUE: a key of a session has an invalid
- * value. The process-wide object must be open. */
+ * value. Called after weft_proc_get(). */
 int weft_session_hint_vci(const struct weft_info *requested,
 	weft_vci_open_fn *on_open, struct weft_vci **vci_out);
 
 /* Sets the fields of the session by the keys of `requested` (NULL: none), and
  * writes the hints in effect into its info object. Unknown keys are ignored,
- * with a warning if they begin with weft_. The process-wide object must be
- * open, because the launcher also provides hints. */
+ * with a warning if they begin with weft_. Called after weft_proc_get(),
+ * because the launcher also provides hints. */
 int weft_session_hint_apply(
 	struct weft_session *session, const struct weft_info *requested);
 
@@ -29,7 +30,7 @@ int weft_session_hint_apply(
 int weft_session_hint_used(
 	struct weft_session *session, struct weft_info **info_out);
 
-/* "MPI_THREAD_SINGLE" and so on. */
+/* Returns the name of a thread level: "MPI_THREAD_SINGLE" and so on. */
 const char *weft_session_hint_level_name(enum weft_thread_level level);
 
 #endif

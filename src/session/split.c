@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A colour that both sides of an intercommunicator compute alike: the lowest
- * process number of the group's members on either side, or -1. */
+/* Returns a colour that both sides of an intercommunicator compute alike: the
+ * lowest process number of the group's members on either side, or -1. */
 static int64_t inter_color(
 	const struct weft_comm *comm, const struct weft_group *group)
 {
@@ -39,7 +39,7 @@ static int64_t inter_color(
 	return color;
 }
 
-/* The lowest rank in comm of the group's members, or -1. */
+/* Returns the lowest rank in comm of the group's members, or -1. */
 static int64_t color_of(
 	const struct weft_comm *comm, const struct weft_group *group)
 {
@@ -77,8 +77,8 @@ static int64_t host_color(struct weft_comm *comm)
 	return color;
 }
 
-/* The colour of the processes of this node that may open each other's memory.
- */
+/* Returns the colour of the processes of this node that may open each other's
+ * memory. */
 static int64_t shared_color(struct weft_comm *comm)
 {
 	static const uint8_t no_key[16];
@@ -96,8 +96,8 @@ int weft_split_host(
 	return weft_create_split(comm, shared_color(comm), key, comm_out);
 }
 
-/* The colour of the processes on the same object of a level; -1 if this process
- * is not bound to one object. */
+/* Returns the colour of the processes on the same object of a level; -1 if this
+ * process is not bound to one object. */
 static int64_t object_color(struct weft_comm *comm, int level)
 {
 	struct weft_group *group = NULL;
@@ -179,7 +179,8 @@ static int split_by_first(struct weft_comm *comm, int32_t key,
 	return err;
 }
 
-/* Members with MPI_UNDEFINED take part only in the first split. */
+/* The first split excludes the members that call weft_split_none(). They do not
+ * participate in the second split. */
 int weft_split_finer(struct weft_comm *comm, int32_t key,
 	struct weft_info *info, struct weft_comm **comm_out)
 {
@@ -210,7 +211,8 @@ int weft_split_resource(struct weft_comm *comm, int32_t key,
 	if (weft_hint_value(info, WEFT_HINT_PSET_NAME, name, sizeof(name)) < 0)
 		return weft_split_guided(comm, key, info, comm_out);
 	if (weft_hint_value(info, WEFT_HINT_HW_RESOURCE, NULL, 0) >= 0) {
-		err = weft_split_none(comm, comm_out); /* other members wait */
+		err = weft_split_none(comm, comm_out); /* the other members wait
+							  in their split */
 		return err ? err
 			   : weft_err_set(WEFT_ERR_INFO,
 				     "info has both mpi_pset_name and "

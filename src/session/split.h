@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* split: communicators of processes that share a resource
  *
- * Collective; the calls block and take the VCI's lock. *comm_out is NULL where
- * there is nothing to share. An intercommunicator yields an intercommunicator,
- * or NULL if one side would be empty. */
+ * The functions are collective, block, and acquire the VCI's lock. *comm_out is
+ * NULL for a process that shares no resource. An intercommunicator yields an
+ * intercommunicator, or NULL if one side would be empty. */
 #ifndef WEFT_SPLIT_H
 #define WEFT_SPLIT_H
 
@@ -11,16 +11,18 @@
 
 struct weft_info;
 
-/* Takes part in a split and gets no communicator. */
+/* Participates in a split that other members make by another function. Sets
+ * *comm_out to NULL. */
 int weft_split_none(struct weft_comm *comm, struct weft_comm **comm_out);
 
-/* The processes of this node. */
+/* Creates a communicator of the members on this node that may open each other's
+ * memory (weft_pid_access_id). */
 int weft_split_host(
 	struct weft_comm *comm, int32_t key, struct weft_comm **comm_out);
 
-/* The processes on the same object of the hardware type that the info key
- * mpi_hw_resource_type names ("mpi_shared_memory" or a name of
- * core/hardware.h). */
+/* Creates a communicator of the members on the same object of the hardware type
+ * that the info key mpi_hw_resource_type names ("mpi_shared_memory" or a name
+ * of core/hardware.h). */
 int weft_split_guided(struct weft_comm *comm, int32_t key,
 	const struct weft_info *info, struct weft_comm **comm_out);
 
@@ -31,9 +33,9 @@ int weft_split_guided(struct weft_comm *comm, int32_t key,
 int weft_split_finer(struct weft_comm *comm, int32_t key,
 	struct weft_info *info, struct weft_comm **comm_out);
 
-/* Splits by mpi_hw_resource_type as above, or groups the members of the process
- * set that the key mpi_pset_name names. WEFT_ERR_INFO: info has both keys. The
- * calls of the other members still return. */
+/* Splits as weft_split_guided(), or creates a communicator of the members of
+ * the process set that the key mpi_pset_name names. WEFT_ERR_INFO: info has
+ * both keys. The calls of the other members still return. */
 int weft_split_resource(struct weft_comm *comm, int32_t key,
 	const struct weft_info *info, struct weft_comm **comm_out);
 

@@ -28,11 +28,13 @@
  * provide; in the second gather, the communicators that it created. */
 struct spread_offer {
 	uint64_t ctx; /* at rank 0: context id of the first communicator */
-	uint32_t n;   /* number, the communicator's own VCI included */
+	uint32_t n;   /* number of VCIs or communicators, the communicator's own
+			 included */
 	uint32_t reserved;
 };
 
-/* The index in the session's list of the first VCI that spread.c acquired. */
+/* Returns the index in the session's list of the first VCI that spread.c
+ * acquired. */
 static uint32_t first_vci(const struct weft_session *session)
 {
 	return session->vci == &weft_proc.vci ? 1 : 2;
@@ -176,7 +178,7 @@ int weft_spread_open(struct weft_comm *comm, const struct weft_info *info)
 
 	if (n < 2 || !comm || comm->is_inter)
 		return 0;
-	if (has_no_any_tag(info)) { /* without memory, the member offers 1 */
+	if (has_no_any_tag(info)) { /* out of memory: the member offers 1 VCI */
 		row = calloc((size_t)comm->size, sizeof(*row));
 		comm->spread = calloc(WEFT_VCIS, sizeof(struct weft_comm *));
 	}

@@ -17,11 +17,10 @@ struct weft_info;
  * blocks. An error leaves the communicator unchanged. No lock held. */
 int weft_spread_open(struct weft_comm *comm, const struct weft_info *info);
 
-/* Close the communicators that weft_spread_open() created, before the
- * communicator itself is closed. The first function waits until all members
- * have closed them; the second, for MPI_Comm_free, lets them close in the
- * background.
- */
+/* weft_spread_disconnect() closes the communicators that weft_spread_open()
+ * created, and waits until all members have closed them. weft_spread_free(),
+ * for MPI_Comm_free, lets them close in the background. Both are called before
+ * the communicator itself is closed. */
 int weft_spread_disconnect(struct weft_comm *comm);
 void weft_spread_free(struct weft_comm *comm);
 
