@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # counter.sed: the list of counters that weft(7) contains, from counter.def
 #
-# sed -n -f counter.sed counter.def. Fails at a line of another form.
+# Usage: sed -n -f counter.sed counter.def
+# The script fails at a line of another form.
 /^COUNTER(/!{
 	/^OBJECT_COUNTER(/!d
 }

@@ -27,7 +27,8 @@ const struct weft_event_desc *weft_event_desc(size_t i)
 void weft_event_install(weft_event_fn *deliver, uint32_t wanted)
 {
 	atomic_store_explicit(&event_deliver, deliver, memory_order_relaxed);
-	/* pairs with the acquire in weft_event_deliver */
+	/* release: publishes the function before the bits; pairs with the fence
+	 * in weft_event_deliver() */
 	atomic_store_explicit(&weft_event_wanted, wanted, memory_order_release);
 }
 
@@ -35,7 +36,8 @@ void weft_event_deliver(const struct weft_event_raised *raised)
 {
 	weft_event_fn *deliver;
 
-	/* pairs with the release in weft_event_install */
+	/* acquire: after the bits were read in weft_event_is_wanted(), reads
+	 * the function; pairs with the store in weft_event_install() */
 	atomic_thread_fence(memory_order_acquire);
 	deliver = atomic_load_explicit(&event_deliver, memory_order_relaxed);
 	deliver(raised);

@@ -27,7 +27,7 @@ enum { WEFT_EVENT_ELEMENTS = 4 }; /* most elements of one event */
 struct weft_event_desc {
 	const char *name;
 	const char *room;
-	const char *elements; /* "context|source" */
+	const char *elements; /* names of the elements: "context|source" */
 	const char *sentence;
 	enum weft_counter_verbosity verbosity;
 };
@@ -56,7 +56,8 @@ static inline bool weft_event_is_wanted(enum weft_event event)
 			     1);
 }
 
-/* NULL if i is not less than the number of events. */
+/* Returns the description of event i; NULL if i is not less than the number of
+ * events. */
 const struct weft_event_desc *weft_event_desc(size_t i);
 
 /* Installs the function that delivers events. Bit e of wanted: the function

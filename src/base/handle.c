@@ -37,7 +37,8 @@ static struct weft_obj *handle_grow(struct weft_table *table)
 		for (size_t i = 0; i < WEFT_TABLE_CHUNK; i++)
 			memset(chunk + i * table->size, 0,
 				sizeof(struct weft_obj));
-		/* pairs with the acquire in weft_table_slot_ */
+		/* release: publishes the initialised chunk before its address;
+		 * pairs with the load in weft_table_slot_() */
 		atomic_store_explicit(&table->chunk[index / WEFT_TABLE_CHUNK],
 			chunk, memory_order_release);
 	}

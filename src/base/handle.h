@@ -39,7 +39,8 @@ enum {
 	WEFT_HANDLE_PREDEFINED_END = 0x1000,
 	WEFT_HANDLE_INDEX_BITS = 27,
 	WEFT_TABLE_CHUNK = 256,	   /* objects per chunk */
-	WEFT_TABLE_CHUNKS = 16384, /* so at most 4 M live objects a kind */
+	WEFT_TABLE_CHUNKS = 16384, /* chunks; so a kind has at most 4 M live
+				      objects */
 };
 
 /* The first member of every object in a table. */
@@ -73,7 +74,7 @@ void *weft_table_new(struct weft_table *table);
 void weft_table_free(struct weft_table *table, void *obj);
 
 /* Makes every handle to a live object stale while the object stays live. For
- * owners with a list of spare objects. */
+ * owners that keep a list of spare objects. */
 static inline void weft_obj_renew(void *obj)
 {
 	uint64_t handle;
@@ -85,9 +86,9 @@ static inline void weft_obj_renew(void *obj)
 	memcpy(obj, &handle, sizeof(handle));
 }
 
-/* Hides a live object, so that no handle names it, or gives a hidden one a new
- * handle. For owners whose spare objects other threads may look up. Call it
- * again before the object is freed. */
+/* Hides a live object, so that no handle names it, or makes a hidden object
+ * live with a new handle. For owners whose spare objects other threads may look
+ * up. A hidden object must be made live before it is freed. */
 static inline void weft_obj_toggle(void *obj)
 {
 	struct weft_obj *o = (struct weft_obj *)obj;
@@ -124,7 +125,8 @@ static inline struct weft_obj *weft_table_slot_(
 	if (low >> WEFT_HANDLE_INDEX_BITS != (uint32_t)table->kind ||
 		index / WEFT_TABLE_CHUNK >= WEFT_TABLE_CHUNKS)
 		return NULL;
-	/* pairs with the release in handle_grow */
+	/* acquire: pairs with the store in handle_grow(), which publishes an
+	 * initialised chunk */
 	chunk = atomic_load_explicit(
 		&table->chunk[index / WEFT_TABLE_CHUNK], memory_order_acquire);
 	if (!chunk)
@@ -133,8 +135,8 @@ static inline struct weft_obj *weft_table_slot_(
 							   table->size);
 }
 
-/* The live object of this table that a handle names; NULL if the handle is
- * stale or invalid. */
+/* Returns the live object of this table that a handle names; NULL if the handle
+ * is stale or invalid. */
 static inline void *weft_table_get(
 	const struct weft_table *table, uint64_t handle)
 {
@@ -144,7 +146,8 @@ static inline void *weft_table_get(
 								       : NULL;
 }
 
-/* The same for the low 32 bits of a handle. */
+/* Returns the live object whose handle has these low 32 bits; NULL if there is
+ * none. */
 static inline void *weft_table_from_int(
 	const struct weft_table *table, uint32_t low)
 {

@@ -158,7 +158,8 @@ static const char *keep_text(const char *text)
 	return kept->text;
 }
 
-/* Sets a knob. WEFT_ERR_ARG if the value is not in its list or range. */
+/* Sets a knob. WEFT_ERR_ARG: the value is not in its list or range.
+ * WEFT_ERR_NOMEM. */
 static int knob_assign(size_t i, const char *text)
 {
 	const struct knob_range *range = &ranges[i];
@@ -276,7 +277,8 @@ const char *weft_knob_value(size_t i, char *buf, size_t len)
 {
 	if (i >= N_KNOBS)
 		return "";
-	if (!descs[i].unit) /* pairs with the release in weft_knob_set */
+	if (!descs[i].unit) /* acquire: pairs with the store in knob_assign(),
+			       which publishes a stored text */
 		return __atomic_load_n(
 			(const char **)ranges[i].where, __ATOMIC_ACQUIRE);
 	snprintf(buf, len, "%lld", (long long)weft_knob_number(i));

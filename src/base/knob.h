@@ -34,7 +34,7 @@ struct weft_knob_desc {
 	const char *def; /* default, as text */
 	bool is_debug;	 /* for tests and debugging, or set by the launcher */
 	enum weft_knob_source source;
-	bool is_written; /* weft_knob_set() changed it later */
+	bool is_written; /* weft_knob_set() has changed the value */
 };
 
 /* Reads the environment; later calls do nothing. An invalid value is refused
@@ -46,12 +46,13 @@ void weft_knob_load(void);
 size_t weft_knob_count(void);
 const struct weft_knob_desc *weft_knob_desc(size_t i);
 
-/* Sets knob i to a value in text form. WEFT_ERR_ARG, without description, if
- * the value is not in the list or range of the knob. Only one thread may call
- * at a time. Other threads may read the knob meanwhile. */
+/* Sets knob i to a value in text form. WEFT_ERR_ARG, without description: the
+ * value is not in the list or range of the knob. WEFT_ERR_NOMEM. Only one
+ * thread may call at a time. Other threads may read the knob meanwhile. */
 int weft_knob_set(size_t i, const char *text);
 
-/* The limits and the current value of a number. */
+/* weft_knob_range() returns the limits of a number, and weft_knob_number() its
+ * current value. */
 void weft_knob_range(size_t i, int64_t *min_out, int64_t *max_out);
 int64_t weft_knob_number(size_t i);
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # knobs.sed: the list of variables that weft(7) contains, from knobs.def
 #
-# sed -n -f knobs.sed knobs.def; the marked ones are left out. For these alone:
-# sed -n '/^KNOB_DEBUG_[NS]/,/")$/{s/_DEBUG//;p;}' knobs.def | sed -n -f
-# knobs.sed The build runs no program that it has built, because that may be for
-# another machine. Fails at a line of another form.
+# Usage: sed -n -f knobs.sed knobs.def
+# Entries of KNOB_DEBUG_* are left out. This command lists these entries alone:
+#   sed -n '/^KNOB_DEBUG_[NS]/,/")$/{s/_DEBUG//;p;}' knobs.def |
+#     sed -n -f knobs.sed
+# sed makes the list, not a program that the build compiles: such a program
+# may be for another machine. The script fails at a line of another form.
 /^KNOB_DEBUG_/,/")$/d
 /^KNOB_/!d
 :join

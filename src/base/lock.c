@@ -28,7 +28,8 @@ void weft_lock_enable_mt(void)
 		usleep(20000); /* no membarrier: let store buffers drain */
 }
 
-/* pairs with the release in weft_lock_release_mt */
+/* Acquires the lock if no thread holds it through is_held. Pairs with the
+ * releases of is_held in weft_lock_release_mt() and weft_lock_try_mt(). */
 static inline bool lock_try_acquire(struct weft_lock *lock)
 {
 	return !atomic_load_explicit(&lock->is_held, memory_order_relaxed) &&

@@ -27,7 +27,7 @@ extern enum weft_log_level weft_log_level;
  * nothing. */
 int weft_log_set_level(const char *name);
 
-/* The rank shown in each line; -1 (the start value) shows none. */
+/* Sets the rank that each line shows; -1 (the start value): no rank. */
 void weft_log_set_rank(int rank);
 
 void weft_log_write(enum weft_log_level level, const char *id, const char *fmt,

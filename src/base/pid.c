@@ -25,7 +25,7 @@ bool weft_pid_has_ended(pid_t pid, int wait_ms)
 	if (pid <= 0)
 		return false;
 	end.fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (end.fd < 0) /* not known before Linux 5.3 */
+	if (end.fd < 0) /* Linux before 5.3 has no pidfd_open() */
 		return kill(pid, 0) && errno == ESRCH;
 	has_ended = poll(&end, 1, wait_ms) > 0;
 	close(end.fd);

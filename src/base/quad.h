@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* quad: the 16-byte IEEE floating-point type
  *
- * Fortran's real(16). On x86-64 and ppc64le, the type differs from long double.
- * On arm64, riscv64 and loongarch64, long double is this type. */
+ * This is the type of Fortran's real(16). On x86-64 and ppc64le, it differs
+ * from long double. On arm64, riscv64 and loongarch64, long double is this
+ * type. */
 #ifndef WEFT_QUAD_H
 #define WEFT_QUAD_H
 

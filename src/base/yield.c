@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* yield: gives up the core, and detects when yields are costly */
+/* yield: yields the core, and detects when yields are costly */
 #include "base/yield.h"
 
 #include "base/bits.h"
@@ -10,10 +10,10 @@
 
 enum {
 	YIELDS_PER_TIMING = 8, /* yields per timed one if none is costly */
-	COSTLY_NS = 1000000,
-	COSTLY_YIELDS = 3, /* costly yields before weft_yield() refuses */
-	CHEAP_YIELDS = 16, /* so many without a costly one reset n_costly */
-	REFUSE_NS = 100000000,
+	COSTLY_NS = 1000000,   /* a yield of this length is costly */
+	COSTLY_YIELDS = 3,     /* costly yields before weft_yield() refuses */
+	CHEAP_YIELDS = 16, /* consecutive cheap yields that reset n_costly */
+	REFUSE_NS = 100000000, /* first time for which weft_yield() refuses */
 	REFUSE_DOUBLINGS = 4,
 	SLEEP_MIN_NS = 31250, /* five doublings make a millisecond */
 	SLEEP_DOUBLINGS = 5,
@@ -23,9 +23,11 @@ enum {
 
 static _Thread_local struct {
 	uint32_t n_untimed; /* how many of the next yields are not timed */
-	uint32_t n_costly;  /* costly yields, see CHEAP_YIELDS */
+	uint32_t n_costly;  /* costly yields, until CHEAP_YIELDS cheap ones
+			       reset it */
 	uint32_t n_cheap;   /* cheap yields since the last costly one */
-	uint64_t until_ns; /* weft_yield() refuses until this time; 0: yields */
+	uint64_t until_ns; /* weft_yield() refuses until this time; 0: it yields
+			    */
 } yields;
 
 static void yield_count_costly(uint64_t now)

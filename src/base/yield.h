@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* yield: gives up the core in a wait loop, and measures what that costs
+/* yield: yields the core in a wait loop, and measures what that costs
  *
- * Since Linux 6.18 (and 6.12.63) a thread that yields gives up the rest of its
+ * Since Linux 6.18 (and 6.12.63) a thread that yields loses the rest of its
  * time slice. If another thread computes on the core, each yield then lasts a
  * time slice of that thread, some milliseconds. A short sleep lasts a tenth of
  * a slice, because the scheduler soon runs a thread that wakes up.
