@@ -12,15 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A PMIx server's launcher sets both variables. Without one of them, PMIx would
- * search for servers. */
+/* True if a PMIx server's launcher started this process: it sets both
+ * variables. With only one of them, PMIx would search for servers. */
 static bool has_manager(void)
 {
 	return weft_knob_getenv("PMIX_NAMESPACE") &&
 	       weft_knob_getenv("PMIX_RANK");
 }
 
-/* Variables in which other launchers publish the number of processes. */
+/* Variables in which other launchers publish the rank and the number of
+ * processes. */
 static const struct {
 	const char *rank, *size, *name;
 } launchers[] = {

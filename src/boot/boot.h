@@ -7,9 +7,9 @@
  * other process, so its cost does not depend on the size of the job.
  *
  * Threads: the caller holds the lock that guards the boot object (the default
- * VCI's lock). Callbacks run only inside weft_boot_poll(), on its caller's
- * thread; they may call put, get, fence and the pset calls, but not poll and
- * not close. */
+ * VCI's lock), unless the contract of the function differs. Callbacks run only
+ * inside weft_boot_poll(), on its caller's thread; they may call put, get,
+ * fence and the pset calls, but not poll and not close. */
 #ifndef WEFT_BOOT_H
 #define WEFT_BOOT_H
 
@@ -44,49 +44,52 @@ struct weft_boot_facts {
 	char host[WEFT_BOOT_HOST_MAX]; /* name of this node, from the manager */
 	char job[WEFT_BOOT_JOB_MAX];   /* name of this job, from the manager */
 	char manager[32]; /* "singleton", "mpiexec", "slurm", "prrte", "pmix" */
-	uint32_t rank;	  /* in the job */
+	uint32_t rank;	  /* rank of this process in the job */
 	uint32_t size;	  /* processes in the job */
 	uint32_t univ_size;  /* processes that the job could have; 0: unknown */
-	uint32_t local_rank; /* among the job's processes on this node */
-	uint32_t local_size; /* the job's processes on this node */
-	uint32_t n_nodes;    /* of the job; 1 is exact, more is an estimate */
+	uint32_t local_rank; /* index among the job's processes on this node */
+	uint32_t local_size; /* number of the job's processes on this node */
+	uint32_t n_nodes;    /* nodes of the job; 1: exact, more: an estimate */
 	uint32_t appnum;     /* index of its app context; 0 if unknown */
 	uint8_t own_key[WEFT_BOOT_KEY_LEN];
-	char alloc_kinds[WEFT_BOOT_KINDS_MAX]; /* from the launch; "" if none */
+	char alloc_kinds[WEFT_BOOT_KINDS_MAX]; /* memory kinds that the launch
+						  requested; "": none */
 };
 
 enum weft_boot_event_kind {
-	WEFT_BOOT_PSET_DEFINED, /* name */
-	WEFT_BOOT_PSET_DELETED, /* name */
-	WEFT_BOOT_PEER_DIED,	/* rank, code, end */
-	WEFT_BOOT_OTHER_DIED,	/* name of another job, its rank, code, end */
-	WEFT_BOOT_JOB_ENDED, /* name: another job that this one started, or that
-				started this one, has ended */
-	WEFT_BOOT_CALLED,    /* rank, data, len: see weft_boot_call */
+	WEFT_BOOT_PSET_DEFINED, /* fields: name */
+	WEFT_BOOT_PSET_DELETED, /* fields: name */
+	WEFT_BOOT_PEER_DIED,	/* fields: rank, code, end */
+	WEFT_BOOT_OTHER_DIED,	/* fields: name of another job, rank in that
+				   job, code, end */
+	WEFT_BOOT_JOB_ENDED, /* fields: name of the job that has ended. This job
+				started that job, or that job started this one
+			      */
+	WEFT_BOOT_CALLED, /* fields: rank, data, len; see weft_boot_ops.call */
 };
 
 /* How a process ended, as far as the manager reports it. */
 enum weft_boot_end {
 	WEFT_BOOT_END_UNKNOWN,
-	WEFT_BOOT_END_CRASHED, /* by a signal */
-	WEFT_BOOT_END_EXITED,  /* without finalizing */
-	WEFT_BOOT_END_ABORTED, /* requested its end, or was aborted */
+	WEFT_BOOT_END_CRASHED, /* ended by a signal */
+	WEFT_BOOT_END_EXITED,  /* exited without finalizing */
+	WEFT_BOOT_END_ABORTED, /* requested its own end, or was aborted */
 	WEFT_BOOT_END_NORMAL,  /* exited normally; reported only after
 				weft_boot_query_exit() */
 	WEFT_BOOT_END_FOUND,   /* detected by this process, not by the manager;
 				  name is a clause that describes how */
-	WEFT_BOOT_END_SILENT,  /* as END_FOUND, but the process may live */
+	WEFT_BOOT_END_SILENT,  /* as END_FOUND, but the process may still run */
 };
 
 struct weft_boot_event {
 	enum weft_boot_event_kind kind;
-	char name[WEFT_BOOT_NAME_MAX]; /* of a process set or job, or a clause
-					  for END_FOUND and END_SILENT; else ""
-					*/
+	char name[WEFT_BOOT_NAME_MAX]; /* name of a process set or job, or a
+					  clause for END_FOUND and END_SILENT;
+					  else "" */
 	uint32_t rank; /* the rank that died or called; 0 otherwise */
 	int code;      /* exit code, or 128 + signal; -1 if unknown */
 	enum weft_boot_end end;
-	const void *data; /* valid during the call; NULL: none */
+	const void *data; /* data of CALLED, valid during the call; else NULL */
 	size_t len;
 };
 
@@ -106,15 +109,16 @@ struct weft_boot_app {
 
 struct weft_boot;
 
-/* Answer to a get: err 0 and the bytes, valid until the function returns; or
- * err < 0, data NULL, len 0. Called exactly once for each get that returned 0.
- */
+/* Receives the answer to a get: err 0 and the bytes, which are valid until the
+ * function returns; or err < 0, data NULL, len 0. Called exactly once for each
+ * get that returned 0. */
 typedef void weft_boot_get_fn(void *arg, int err, const void *data, size_t len);
 
-/* Answer to a fence; called exactly once for each fence that returned 0. */
+/* Receives the result of a fence. Called exactly once for each fence that
+ * returned 0. */
 typedef void weft_boot_done_fn(void *arg, int err);
 
-/* An event; valid until the function returns. */
+/* Receives an event, which is valid until the function returns. */
 typedef void weft_boot_event_fn(void *arg, const struct weft_boot_event *event);
 
 /* The functions of an implementation. They return 0 or a negative enum
@@ -163,51 +167,54 @@ struct weft_boot_ops {
 	int (*fence)(struct weft_boot *boot, const uint32_t *ranks, size_t n,
 		weft_boot_done_fn *fn, void *arg);
 
-	/* Name of the node of rank, at most len - 1 bytes. Two ranks share a
-	 * node exactly if the names are equal. */
+	/* Writes the name of the node of rank, at most len - 1 bytes. Two ranks
+	 * share a node exactly if the names are equal. */
 	int (*host_of)(
 		struct weft_boot *boot, uint32_t rank, char *buf, size_t len);
 
-	/* The ranks on this node, ascending, with the rank of this process.
-	 * Valid for the life of boot. O(processes on the node). */
+	/* Returns the ranks on this node, ascending, this process included. The
+	 * array is valid until close. O(processes on the node). */
 	int (*local)(struct weft_boot *boot, const uint32_t **ranks_out,
 		size_t *n_out);
 
-	/* Names of the process sets that the manager knows now, in the
-	 * manager's order, without duplicates. The caller frees the array with
-	 * one free(); it contains the strings. Without sets: 0, n == 0 and
+	/* Returns the names of the process sets that the manager knows now, in
+	 * the manager's order, without duplicates. The caller frees the array
+	 * with one free(); it contains the strings. Without sets: 0, n == 0 and
 	 * *names_out NULL. May wait for the manager, not for other ranks. */
 	int (*pset_list)(
 		struct weft_boot *boot, char ***names_out, size_t *n_out);
 
-	/*
-	 * Ranks in set name, in the set's order; the caller frees the array.
-	 * WEFT_ERR_NOTFOUND: there is no such set, or it has members outside
-	 * this job. May wait for the manager, not for other ranks. */
+	/* Returns the ranks in the set `name`, in the set's order; the caller
+	 * frees the array. WEFT_ERR_NOTFOUND: there is no such set, or it has
+	 * members outside this job. May wait for the manager, not for other
+	 * ranks. */
 	int (*pset_members)(struct weft_boot *boot, const char *name,
 		uint32_t **ranks_out, size_t *n_out);
 
-	/* Defines a set of n > 0 ranks for the whole job, or deletes a set that
-	 * a process of the job defined. The change is visible to the caller on
-	 * return. The other processes receive an event. May wait for the
-	 * manager, not for other ranks. WEFT_ERR_NAME: the set to define
-	 * exists, or the set to delete does not. WEFT_ERR_UNSUPPORTED: the
-	 * manager has no such operation. */
+	/* pset_define() defines a set of n > 0 ranks for the whole job.
+	 * pset_delete() deletes a set that a process of the job defined. The
+	 * change is visible to the caller on return. The other processes
+	 * receive an event. Both may wait for the manager, not for other ranks.
+	 * WEFT_ERR_NAME: the set to define exists, or the set to delete does
+	 * not. WEFT_ERR_UNSUPPORTED: the manager has no such operation. */
 	int (*pset_define)(struct weft_boot *boot, const char *name,
 		const uint32_t *ranks, size_t n);
 	int (*pset_delete)(struct weft_boot *boot, const char *name);
 
 	/* Starts a job of n apps. Writes the job's name to job_out, of
 	 * WEFT_BOOT_JOB_MAX bytes. The facts of the new processes have the same
-	 * name. Waits for the manager. WEFT_ERR_SPAWN. This call and the three
-	 * name calls below: any thread, without a lock. */
+	 * name. Waits for the manager. WEFT_ERR_SPAWN: the job could not be
+	 * started. This function and the next three: any thread, without a
+	 * lock. */
 	int (*spawn)(struct weft_boot *boot, const struct weft_boot_app *apps,
 		size_t n, char *job_out);
 
-	/* Names with values that all processes of this manager can look up. All
-	 * three wait for the manager. WEFT_ERR_SERVICE: the name is taken, or
-	 * was published by another process; WEFT_ERR_NAME: there is no such
-	 * name. */
+	/* publish() publishes a value under a name, which all processes of this
+	 * manager can look up. unpublish() removes a name that this process
+	 * published. lookup() writes the value of a name to buf. All three wait
+	 * for the manager. WEFT_ERR_SERVICE: publish() of a name that is taken,
+	 * or unpublish() of a name that this process has not published.
+	 * WEFT_ERR_NAME: lookup() of a name that is not published. */
 	int (*publish)(
 		struct weft_boot *boot, const char *name, const char *value);
 	int (*unpublish)(struct weft_boot *boot, const char *name);
@@ -235,9 +242,10 @@ struct weft_boot_ops {
  * weft_boot_close. An implementation embeds this as its first member. */
 struct weft_boot {
 	const struct weft_boot_ops *ops;
-	atomic_uint pending; /* items the manager's thread queued for poll */
-	atomic_int wakeup;   /* written to when pending rises; 0 or less: no
-				 thread sleeps */
+	atomic_uint pending; /* number of items that the manager's thread has
+				queued for poll */
+	atomic_int wakeup;   /* descriptor to which a byte is written when
+				pending rises; 0 or less: no thread sleeps */
 	/* Called on the manager's thread when the launcher requests the state
 	 * of this process. Set after open, or NULL. */
 	void (*_Atomic on_where)(void);
@@ -322,8 +330,9 @@ static inline int weft_boot_pset_delete(
 	return boot->ops->pset_delete(boot, name);
 }
 
-/* A singleton starts jobs with a launcher of its own. It does not implement the
- * three calls after this one. */
+/* weft_boot_spawn() starts jobs also for a singleton, with a launcher of its
+ * own. A singleton implements none of the next five functions, which then
+ * return WEFT_ERR_UNSUPPORTED or do nothing. */
 static inline int weft_boot_spawn(struct weft_boot *boot,
 	const struct weft_boot_app *apps, size_t n, char *job_out)
 {
@@ -386,11 +395,12 @@ static inline void weft_boot_wake(struct weft_boot *boot)
 	int fd = atomic_load_explicit(&boot->wakeup, memory_order_relaxed);
 
 	if (fd > 0 && write(fd, "", 1) < 0)
-		return; /* a full pipe also wakes the reader */
+		return; /* the pipe is full, so its reader wakes as well */
 }
 
-/* Index of rank among those on this node, as `local` lists them; -1 if it is on
- * another node. O(log processes on the node), no call to the manager. */
+/* Returns the index of rank among those on this node, as `local` lists them; -1
+ * if it is on another node. O(log processes on the node), no call to the
+ * manager. */
 int weft_boot_local_index(struct weft_boot *boot, uint32_t rank);
 
 static inline bool weft_boot_is_local(struct weft_boot *boot, uint32_t rank)

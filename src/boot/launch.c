@@ -23,13 +23,13 @@
 extern char **environ;
 
 /* One launcher. Created by weft_launch_start(). The list and the waiting thread
- * refer to it, and the last of the two frees it. */
+ * refer to the struct, and the last of the two frees it. */
 struct weft_launched {
 	struct weft_launched *next;
 	pthread_mutex_t lock;	    /* guards the fields below */
 	struct weft_launch *launch; /* NULL: the list has been freed */
 	bool has_ended;
-	/* set before the thread starts */
+	/* set before the waiting thread starts, then constant */
 	pid_t pid;
 	char name[WEFT_BOOT_JOB_MAX];
 };
@@ -90,7 +90,7 @@ static int find_mpiexec(char *buf, size_t len)
 		info.dli_fname);
 }
 
-/* The value of a variable in the environment of the app, or NULL. */
+/* Returns the value of a variable in the environment of the app, or NULL. */
 static const char *launch_env_peek(
 	const struct weft_boot_app *app, const char *name)
 {
@@ -293,7 +293,8 @@ int weft_launch_start(struct weft_launch *launch,
 	return 0;
 }
 
-/* Removes a launcher that has ended from the list; NULL if none has. */
+/* Removes a launcher that has ended from the list, and returns that launcher;
+ * NULL if none has ended. */
 static struct weft_launched *pop_ended(struct weft_launch *launch)
 {
 	struct weft_launched **at, *l = NULL;
@@ -342,7 +343,7 @@ void weft_launch_fini(struct weft_launch *launch)
 		l->launch = NULL;
 		has_ended = l->has_ended;
 		pthread_mutex_unlock(&l->lock);
-		if (has_ended) /* otherwise the thread frees it */
+		if (has_ended) /* otherwise the thread frees l */
 			launched_free(l);
 	}
 	pthread_mutex_destroy(&launch->lock);

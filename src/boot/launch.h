@@ -19,9 +19,9 @@ struct weft_launch {
 void weft_launch_init(struct weft_launch *launch, struct weft_boot *boot);
 
 /* Starts mpiexec, which starts the apps. Writes the name of their job to
- * job_out (WEFT_BOOT_JOB_MAX bytes). Does not wait for the job. WEFT_ERR_SPAWN
- * if this library has no mpiexec. When the mpiexec ends, boot->pending is
- * incremented. */
+ * job_out (WEFT_BOOT_JOB_MAX bytes). Does not wait for the job. WEFT_ERR_SPAWN:
+ * this library has no mpiexec, or mpiexec cannot be started. When the mpiexec
+ * ends, boot->pending is incremented. */
 int weft_launch_start(struct weft_launch *launch,
 	const struct weft_boot_app *apps, size_t n, char *job_out);
 

@@ -21,7 +21,8 @@ int weft_liveness_create(
 	uint32_t n, int *fd_out, struct weft_liveness **lives_out)
 {
 	size_t len = n * sizeof(**lives_out);
-	int fd = weft_memfd_open("weft-life", 0, len); /* inherited */
+	int fd = weft_memfd_open("weft-life", 0, len); /* the processes inherit
+							  it */
 	void *bytes = MAP_FAILED;
 
 	if (fd < 0)
@@ -88,7 +89,8 @@ static bool liveness_is_of_build(const char *text)
 bool weft_liveness_read(
 	struct weft_liveness *liveness, char text_out[WEFT_LIVENESS_TEXT])
 {
-	/* pairs with the release in weft_liveness_answer */
+	/* acquire: reads `answered` before `text`; pairs with the store in
+	 * weft_liveness_answer() */
 	if (atomic_load_explicit(&liveness->answered, memory_order_acquire) !=
 		atomic_load_explicit(&liveness->asked, memory_order_relaxed))
 		return false;
@@ -97,8 +99,8 @@ bool weft_liveness_read(
 	return true;
 }
 
-/* The descriptor may have been closed or reused. Only an unnamed file that is
- * long enough is mapped. */
+/* The program may have closed the descriptor or reused its number. Only an
+ * unnamed file that is long enough is mapped. */
 struct weft_liveness *weft_liveness_map(uint32_t rank)
 {
 	const char *text = weft_knob_getenv(WEFT_LIVENESS_ENV);

@@ -26,7 +26,8 @@ enum weft_liveness_state {
 	WEFT_LIVENESS_IDLE, /* all sessions are closed */
 };
 
-/* One per process. The launcher checks all values that it reads from it. */
+/* One struct for each process. The launcher checks all values that it reads
+ * from the struct. */
 struct weft_liveness {
 	atomic_uchar state;
 	atomic_uint asked;    /* number of the launcher's last request */
@@ -59,7 +60,7 @@ struct weft_liveness *weft_liveness_map(uint32_t rank);
 void weft_liveness_answer(struct weft_liveness *liveness,
 	void (*describe)(char *buf, size_t len));
 
-/* liveness may be NULL. */
+/* Process: publishes whether it has open sessions. liveness may be NULL. */
 static inline void weft_liveness_set(
 	struct weft_liveness *liveness, enum weft_liveness_state state)
 {

@@ -365,7 +365,7 @@ static int singleton_poll(
 			 *it = singleton->answers.next;
 	int n = weft_launch_poll(&singleton->launch, fn, arg);
 
-	/* items that a callback adds are delivered by the next poll */
+	/* the next poll delivers the items that a callback adds */
 	while (it != &singleton->answers) {
 		struct answer *answer =
 			weft_container_of(it, struct answer, link);
