@@ -2,12 +2,13 @@
 /* port: connect requests, accepted or refused
  *
  * The process that opened the port answers a connect request. It sends REFUSED
- * if the port does not exist, or is closed before an accept processes the
- * request. Otherwise the accept creates the communicator of the two processes,
- * and sends ACCEPTED. The connect request contains the context id of that
- * communicator. The connecting process may have withdrawn the request in the
- * meantime. So it answers ACCEPTED with CONFIRMED or REFUSED. After REFUSED,
- * the accept processes the next request. */
+ * if the port does not exist or has too many requests, or if it is closed
+ * before an accept processes the request. Otherwise the accept creates the
+ * communicator of the two processes, and sends ACCEPTED. The connect request
+ * contains the context id of that communicator. The connecting process may have
+ * withdrawn the request in the meantime. So the connecting process answers
+ * ACCEPTED with CONFIRMED, or with REFUSED. After such a REFUSED, the accept
+ * processes the next request. */
 #include "spawn/port.h"
 
 #include "base/clock.h"
@@ -32,17 +33,19 @@
 
 enum {
 	SERVICE_MAX = 400,
-	CONNECT_REQUESTS_MAX = 4096, /* pending at one port */
-	NAME_FIXED = 8 + 8,	     /* process, port */
+	CONNECT_REQUESTS_MAX = 4096, /* most pending requests at one port */
+	NAME_FIXED = 8 + 8,	     /* bytes of the process number and the port
+					id */
 };
 
-/* A connect request of another process. It is on the list of its port, and
- * after ACCEPTED was sent on the list `accepted`. */
+/* A connect request of another process. It is on the list of its port, or,
+ * after ACCEPTED was sent, on the list `accepted`. */
 struct connect_request {
 	struct weft_link link;
 	uint64_t proc;
 	uint64_t ctx;
-	uint32_t answer; /* to ACCEPTED: enum weft_wire_connect_kind, or 0 */
+	uint32_t answer; /* answer to ACCEPTED: enum weft_wire_connect_kind, or
+			    0 */
 };
 
 /* Created by weft_port_open(), destroyed by weft_port_close(). */
@@ -53,8 +56,8 @@ struct port {
 	uint32_t n_connect_requests;
 };
 
-/* A connect request of this process; on the stack of the call that waits for
- * its answer. */
+/* A connect request of this process. The struct is on the stack of the call
+ * that waits for the answer. */
 struct pending_connect {
 	struct weft_link link;
 	uint64_t proc;
@@ -143,7 +146,7 @@ static struct port *port_find(uint64_t id)
 	return NULL;
 }
 
-/* The open port of this process with that name. */
+/* Sets *port_out to the open port of this process with that name. */
 static int port_named(const char *text, struct port **port_out)
 {
 	struct name name;
@@ -226,8 +229,8 @@ int weft_port_close(const char *name)
 
 /* ---- published ---- */
 
-/* These functions hold no VCI's lock while they call the process manager, which
- * may be slow. */
+/* The functions of this section hold no VCI's lock while they call the process
+ * manager, which may be slow. */
 
 static int port_check_service(const char *service)
 {
@@ -475,8 +478,8 @@ static bool has_failed_port(uint64_t proc)
 	return peer && peer->state == WEFT_PEER_FAILED;
 }
 
-/* Accepts a connect request. False if the connecting process has cancelled the
- * request, or has failed. */
+/* Sends ACCEPTED for a connect request and waits for the answer. False if the
+ * connecting process has cancelled the request, or has failed. */
 static bool is_confirmed(struct connect_request *k, const char *what)
 {
 	struct weft_blocked blocked = {
@@ -633,7 +636,8 @@ static int intercomm(struct weft_create_inter *how, struct weft_comm **comm_out)
 {
 	int err = weft_create_inter(how, comm_out);
 
-	/* not in the background: the two processes would stay connected */
+	/* waits, because the two processes would stay connected during a close
+	 * in the background */
 	if (how->intercomm)
 		weft_disconnect_wait(how->intercomm);
 	return err;

@@ -20,8 +20,8 @@ enum {
 		       * last */
 };
 
-/* The variable with the port precedes each app's own variables. No VCI's lock
- * is held, because the manager may be slow. */
+/* Starts the apps. The variable with the port's name precedes each app's own
+ * variables. No VCI's lock is held, because the manager may be slow. */
 static int spawn_start(const struct weft_boot_app *apps, size_t n,
 	const char *port, char *job_out)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spawn: a job starts another one and connects to it
  *
- * The process manager starts the new job. An environment variable holds the
- * name of a port of the root; the new job connects there when its World is
- * initialized. */
+ * The process manager starts the new job. An environment variable contains the
+ * name of a port of the root. The new job connects to this port when its World
+ * is initialized. */
 #ifndef WEFT_SPAWN_H
 #define WEFT_SPAWN_H
 
@@ -12,11 +12,13 @@
 
 #include <stddef.h>
 
-/* Collective over comm. apps, n and err matter at root only; err is a fault of
+/* Starts n apps as a new job, and creates the intercommunicator to it.
+ * Collective over comm. Only the root uses apps, n and err. err is a fault of
  * the root's arguments, which all members return. Blocks until the new job's
- * World has connected. WEFT_ERR_SPAWN when the job could not be started, or
- * ended before that. With soft (spawn_soft.h) fewer processes of the first app
- * are tried when the manager refuses; its n is the number started. */
+ * World has connected. WEFT_ERR_SPAWN: the job could not be started, or ended
+ * before it connected. soft (spawn_soft.h) permits fewer processes of the first
+ * app if the manager refuses more; apps[0].n is then the number that was
+ * started. */
 int weft_spawn(struct weft_comm *comm, int32_t root, int err,
 	struct weft_boot_app *apps, size_t n, const char *soft,
 	struct weft_comm **comm_out);
@@ -25,7 +27,7 @@ int weft_spawn(struct weft_comm *comm, int32_t root, int err,
  * jobs. */
 int weft_spawn_join(void);
 
-/* The communicator to the job that spawned this one, or NULL. */
+/* Returns the communicator to the job that spawned this one, or NULL. */
 struct weft_comm *weft_spawn_parent(void);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* from, from + step, ... to */
+/* The numbers from, from + step, ... up to `to`. */
 struct range {
 	int64_t from, to, step;
 };
@@ -41,7 +41,7 @@ static bool read_range(const char **at, struct range *r)
 	return r->step && (**at == ',' || !**at);
 }
 
-/* The largest number of a range that is at most limit; 0: none. */
+/* Returns the largest number of a range that is at most limit; 0: none. */
 static int64_t most_of(const struct range *r, int64_t limit)
 {
 	int64_t most;
