@@ -15,11 +15,11 @@ enum { NO_RANK = UINT32_MAX, ROUNDS = 2 };
 
 /* One agreement. A zeroed round has not begun. */
 struct era_round {
-	uint32_t seq;	  /* 0: none */
-	uint32_t sent_to; /* rank + 1 of the last parent that an UP was sent to
-			   */
-	bool is_called;
-	bool is_decided; /* the value is final */
+	uint32_t seq;	  /* number of the agreement; 0: none */
+	uint32_t sent_to; /* rank + 1 of the last parent to which an UP was
+			     sent; 0: none */
+	bool is_called;	  /* this member has called the agreement */
+	bool is_decided;  /* the value is final */
 	uint64_t flag;
 	uint64_t word;
 };
@@ -29,8 +29,10 @@ struct weft_era {
 	uint32_t root; /* the lowest rank that is not in dead */
 	uint32_t seq;
 	bool is_expelled;
-	struct era_round rounds[ROUNDS]; /* agreement seq: [seq % ROUNDS] */
-	/* dead, then for each round: sent, failed, acked */
+	struct era_round rounds[ROUNDS]; /* agreement seq is in rounds[seq %
+					    ROUNDS] */
+	/* the set of dead members, then for each round the sets sent, failed,
+	 * acked */
 	uint64_t sets[];
 };
 
@@ -54,7 +56,7 @@ static uint64_t *set_of(
 	return (uint64_t *)era->sets + at * weft_era_words(era->n);
 }
 
-/* The members whose UP has arrived. */
+/* Returns the set of members whose UP has arrived. */
 static uint64_t *sent_of(const struct weft_era *era, const struct era_round *r)
 {
 	return set_of(era, r, 0);
@@ -101,8 +103,8 @@ static uint32_t tree_parent(uint32_t rank)
 	return rank & (rank - 1);
 }
 
-/* The next child of a rank after `child`, or the first one if child is 0.
- * Returns 0 if there is none. */
+/* Returns the next child of a rank after `child`, or the first child if child
+ * is 0. Returns 0 if there is none. */
 static uint32_t next_child(
 	const struct weft_era *era, uint32_t rank, uint32_t child)
 {
@@ -113,8 +115,8 @@ static uint32_t next_child(
 	return (uint32_t)(rank + bit);
 }
 
-/* The top of the subtree that contains this member's children. For the root,
- * this is the whole tree, because the root is also the parent of members
+/* Returns the top of the subtree that contains this member's children. For the
+ * root, this is the whole tree, because the root is also the parent of members
  * without a living ancestor. */
 static uint32_t tree_top(const struct weft_era *era)
 {
@@ -161,8 +163,8 @@ static void for_each_living(
 	}
 }
 
-/* True if all values from below `top` have arrived. If a child died before it
- * sent an UP, the UPs of its children count instead. */
+/* True if the value of each living child below `top` has arrived. If a child
+ * died before it sent an UP, its children count instead. */
 static bool has_all_below(
 	const struct weft_era *era, const struct era_round *r, uint32_t top)
 {
@@ -215,7 +217,7 @@ static void send_ask(struct era_run *run, struct era_round *r, uint32_t child)
 /* ---- a round ---- */
 
 /* Returns the round of agreement seq, and begins this round if it is the next
- * one. NULL: the agreement is over, or cannot have begun.
+ * one. NULL: its round was reused, or it cannot have begun.
  *
  * A member begins an agreement after it has the result of the previous one. So
  * when agreement seq begins, all members have the result of agreement seq - 2,
@@ -290,7 +292,7 @@ static void on_deaths(struct era_run *run)
 	}
 }
 
-/* Adds deaths to the known ones; true if one of them was not known. */
+/* Adds deaths to the known ones. Returns true if one of them was not known. */
 static bool merge_dead(struct weft_era *era, const uint64_t *dead)
 {
 	uint64_t *known = dead_of(era), news = 0;
@@ -378,7 +380,7 @@ static void on_up(struct era_run *run, struct era_round *r, uint32_t from,
 	use_decision(run, r, msg);
 }
 
-/* False if no member that follows the protocol sends such a message. */
+/* True if a member that follows the protocol may send such a message. */
 static bool is_valid(const struct weft_era *era, uint32_t from,
 	const struct weft_era_msg *msg)
 {
@@ -410,7 +412,8 @@ bool weft_era_arrive(struct weft_era *era, uint32_t from,
 		return true;
 	}
 	if (era->rounds[msg->seq % ROUNDS].seq > msg->seq)
-		return true; /* all living members have the result */
+		return true; /* the agreement has ended: all living members have
+				its result */
 	r = begin_round(era, msg->seq);
 	if (!r)
 		return false;
@@ -457,7 +460,8 @@ bool weft_era_is_expelled(const struct weft_era *era)
 	return era->is_expelled;
 }
 
-/* Adds the members below `top` whose UP is missing. */
+/* Writes the living children below `top` whose UP is missing to ranks, at most
+ * max. Returns their number. */
 static uint32_t add_awaited(const struct weft_era *era,
 	const struct era_round *r, uint32_t top, uint32_t *ranks, uint32_t max)
 {

@@ -29,26 +29,27 @@ struct weft_era_msg {
 	uint32_t seq;	 /* number of the agreement, from 1 */
 	uint64_t flag;
 	uint64_t word;
-	const uint64_t *dead;	/* members whose death the sender knows */
-	const uint64_t *failed; /* dead members of a decision; a subset of dead
-				 */
-	const uint64_t *acked;	/* failures that the members of the value have
-				   all acknowledged; a bit counts only if the
+	const uint64_t *dead;	/* set of the members whose death the sender
+				   knows */
+	const uint64_t *failed; /* set of the failed members that a decision
+				   names; a subset of dead */
+	const uint64_t *acked;	/* set of failures that all members of the value
+				   have acknowledged; a bit counts only if the
 				   rank is dead */
 };
 
 /* The value that the members agree on. The set is valid until the next event.
  */
 struct weft_era_value {
-	uint64_t flag;		/* AND of the flags of the members */
+	uint64_t flag;		/* bitwise AND of the flags of the members */
 	uint64_t word;		/* chosen by the root that decided */
-	const uint64_t *failed; /* dead members */
+	const uint64_t *failed; /* set of the failed members */
 	bool is_acked; /* all members have acknowledged all of failed */
 };
 
 /* The caller's functions. send() sends a message to another member, and must
- * not call the machine. word() returns the word for a decision of this member.
- */
+ * not call the machine. word() returns the word of the decision when this
+ * member decides as the root. */
 struct weft_era_ops {
 	void (*send)(void *arg, uint32_t to, const struct weft_era_msg *msg);
 	uint64_t (*word)(void *arg);
@@ -94,16 +95,17 @@ bool weft_era_arrive(struct weft_era *era, uint32_t from,
 void weft_era_died(struct weft_era *era, uint32_t rank,
 	const struct weft_era_ops *ops, void *arg);
 
-/* True if this member has the decision of agreement seq. The decision is kept
- * until agreement seq + 2 begins. */
+/* Sets *value_out to the result of agreement seq. False if this member has no
+ * decision of that agreement. The decision is kept until agreement seq + 2
+ * begins. */
 bool weft_era_result(const struct weft_era *era, uint32_t seq,
 	struct weft_era_value *value_out);
 
 /* The number of the last agreement that this member has called; 0: none. */
 uint32_t weft_era_seq(const struct weft_era *era);
 
-/* True if another member has declared this member dead. This member then gets
- * no results any more. */
+/* True if another member has declared this member dead. This member then
+ * receives no further results. */
 bool weft_era_is_expelled(const struct weft_era *era);
 
 /* Writes the ranks that this member waits for, at most max, to ranks. Returns

@@ -22,7 +22,7 @@ typedef void weft_era_done_fn(struct weft_era_call *call);
 /* One call of an agreement. The caller owns the struct, and keeps it until
  * `done` is called. */
 struct weft_era_call {
-	/* set by the caller; the rest is zero */
+	/* the caller sets these fields, and zeroes the rest */
 	struct weft_comm *comm;
 	uint64_t flag;
 	weft_era_done_fn *done; /* must not start a call, nor free
@@ -35,7 +35,8 @@ struct weft_era_call {
 
 	/* below: only era_comm.c */
 	struct weft_link link;
-	uint32_t seq; /* 0: not started; the previous agreement has not ended */
+	uint32_t seq; /* number of the agreement; 0: the call waits until the
+			 previous agreement has ended */
 };
 
 /* Installs the handlers; called when a VCI opens. 0 or WEFT_ERR_NOMEM. */
@@ -50,9 +51,9 @@ void weft_era_comm_close(struct weft_vci *vci);
  * WEFT_ERR_NOMEM: `done` is never called. */
 int weft_era_comm_start(struct weft_era_call *call);
 
-/* Called before a communicator is closed. If it is revoked or has failed
- * members, other members may still need the results of its agreements. The VCI
- * keeps these results until it closes. */
+/* Called before a communicator is closed. If the communicator is revoked or has
+ * failed members, other members may still need the results of its agreements.
+ * The VCI keeps these results until it closes. */
 void weft_era_comm_forget(struct weft_comm *comm);
 
 /* The number of agreements that this process has begun on a communicator. */
