@@ -23,8 +23,8 @@ static bool read_numbers(const char *path, const char *format, long long *quota,
 	return n > 0;
 }
 
-/* The quota of one group. Cgroups of version 2 have both numbers in one file,
- * those of version 1 in two files. */
+/* Returns the quota of one group in processors, or 0. Cgroups of version 2 have
+ * quota and period in one file, those of version 1 in two files. */
 static unsigned quota_of_group(const char *dir)
 {
 	long long quota = -1, period = 0, unused;
@@ -47,7 +47,7 @@ static unsigned min_quota(unsigned a, unsigned b)
 	return !a || (b && b < a) ? b : a;
 }
 
-/* The smallest quota of a group and its ancestors below root. */
+/* Returns the smallest quota of a group and its ancestors below root, or 0. */
 static unsigned quota_of_ancestors(const char *root, const char *group)
 {
 	char dir[PATH_LEN];
@@ -79,7 +79,7 @@ unsigned weft_allowance_quota(const char *groups, const char *root)
 	char line[PATH_LEN], top[PATH_LEN];
 	unsigned quota = 0;
 
-	/* "0::/a/b" or "4:cpu,cpuacct:/a/b" */
+	/* a line is like "0::/a/b" or "4:cpu,cpuacct:/a/b" */
 	while (file && fgets(line, sizeof(line), file)) {
 		char *controllers = strchr(line, ':');
 		char *group = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -100,8 +100,9 @@ unsigned weft_allowance_quota(const char *groups, const char *root)
 	return quota;
 }
 
-/* A set of CPUS_MAX processors, which the caller frees with CPU_FREE; NULL when
- * out of memory. */
+/* Returns the set of the processors that weft_allowance_cpus() counts, for
+ * CPUS_MAX processors. The caller frees it with CPU_FREE. NULL when out of
+ * memory. */
 static cpu_set_t *allowed_cpus(void)
 {
 	size_t len = CPU_ALLOC_SIZE(CPUS_MAX);
@@ -185,8 +186,8 @@ static bool read_cpu_list(
 	return list[0] != '\0';
 }
 
-/* True if `all` contains every processor of `part`. Removes the others from
- * `all`. */
+/* True if `all` contains every processor of `part`. Removes the processors that
+ * are not in `part` from `all`. */
 static bool has_all_cpus(cpu_set_t *all, const cpu_set_t *part)
 {
 	const size_t len = CPU_ALLOC_SIZE(CPUS_MAX);

@@ -12,21 +12,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The number of processors that this process or its parent may run on, at least
- * 1. The launcher is bound to the job's processors; each of its processes may
- * be bound to fewer. */
+/* Returns the number of processors that this process or its parent may run on,
+ * at least 1. The parent counts because the launcher is bound to the job's
+ * processors, and each of its processes may be bound to fewer. */
 unsigned weft_allowance_cpus(void);
 
-/* The number of second-level caches of those processors. The function assumes
- * that each cache is shared by as many processors as the first cache. Returns
- * the number of processors if the machine does not report its caches. `root` is
- * /sys/devices/system/cpu. */
+/* Returns the number of second-level caches of the processors that
+ * weft_allowance_cpus() counts. The function assumes that as many processors
+ * share each cache as share the first cache. Returns the number of processors
+ * if the machine does not report its caches. `root` is /sys/devices/system/cpu.
+ */
 unsigned weft_allowance_caches(const char *root);
 
 /* Lists the processors ("0-3,8") that share the third-level cache with the
- * first processor of this process. Without such a cache, lists those of the
- * same package. "" if the machine reports neither, or the list does not fit in
- * len bytes. Returns false if this process may also run on other processors. */
+ * first processor of this process. Without such a cache, lists the processors
+ * of the same package. "" if the machine reports neither, or the list does not
+ * fit in len bytes. Returns false if this process may also run on other
+ * processors. */
 bool weft_allowance_near(const char *root, char *list_out, size_t len);
 
 /* True if the list `near` contains every processor of the list `cpus`. If cpus
@@ -34,8 +36,8 @@ bool weft_allowance_near(const char *root, char *list_out, size_t len);
  * either list is "". */
 bool weft_allowance_is_near(const char *near, const char *cpus);
 
-/* The cgroup quota in whole processors, rounded down, at least 1; 0: no quota.
- * `groups` is a file like /proc/self/cgroup, `root` the directory of the
+/* Returns the cgroup quota in whole processors, rounded down, at least 1; 0: no
+ * quota. `groups` is a file like /proc/self/cgroup, `root` the directory of the
  * hierarchies (/sys/fs/cgroup). */
 unsigned weft_allowance_quota(const char *groups, const char *root);
 

@@ -10,13 +10,15 @@
 #include <stddef.h>
 
 struct weft_nic {
-	const char *name;   /* of the interface or the RDMA device */
-	const char *kind;   /* "network", "rdma" */
-	const char *pci;    /* "0000:3b:00.0"; "" if it is no PCI device */
-	const char *vendor; /* "", or the PCI vendor's name */
-	const char *near; /* the object it is attached to, such as "NUMANode:1"
-			     or "Machine:0" */
-	bool is_local; /* all processors of this process are in that object */
+	const char *name;   /* name of the interface or the RDMA device */
+	const char *kind;   /* "network" or "rdma" */
+	const char *pci;    /* PCI address "0000:3b:00.0"; "" if it is no PCI
+			       device */
+	const char *vendor; /* the PCI vendor's name, or "" */
+	const char *near;   /* object to which it is attached, such as
+			       "NUMANode:1" or "Machine:0" */
+	bool is_local;	    /* all processors of this process are in the object
+			       `near` */
 };
 
 typedef void weft_nic_fn(void *arg, const struct weft_nic *nic);

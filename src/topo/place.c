@@ -73,7 +73,7 @@ static hwloc_obj_t object_at(hwloc_topology_t machine, hwloc_const_cpuset_t set,
 		machine, set, type, k % (uint32_t)n);
 }
 
-/* The object of process i; NULL if the machine has no such objects. */
+/* Returns the object of process i; NULL if the machine has no such objects. */
 static hwloc_obj_t place_one(hwloc_topology_t machine, hwloc_obj_type_t bind,
 	hwloc_obj_type_t map, uint32_t i)
 {
@@ -96,8 +96,8 @@ static hwloc_obj_t place_one(hwloc_topology_t machine, hwloc_obj_type_t bind,
 	}
 }
 
-/* The object type that counts as a core. A virtual machine may have no core
- * objects. */
+/* Returns the object type that counts as a core: a virtual machine may have no
+ * core objects. */
 static hwloc_obj_type_t core_type(hwloc_topology_t machine)
 {
 	return hwloc_get_nbobjs_by_type(machine, HWLOC_OBJ_CORE) > 0
@@ -199,10 +199,10 @@ int weft_place_assign(
 /* Jobs of at most this many processes are bound to cores, as in Open MPI. */
 enum { BOUND_TO_CORES = 2 };
 
-/* Returns core k, and in *around_out the object that its process is bound to.
- * With n_nodes 0, that object is the core. Otherwise cores are taken from
- * n_nodes NUMA nodes in turn, and the object is the node of the core. NULL if
- * that node has too few cores. */
+/* Returns core k, and in *around_out the object to which its process is bound.
+ * With n_nodes 0, that object is the core. Otherwise cores are selected from
+ * n_nodes NUMA nodes in turn, and the object is the NUMA node of the core. NULL
+ * if that node has too few cores. */
 static hwloc_obj_t nth_core(hwloc_topology_t machine, uint32_t n_nodes,
 	uint32_t k, hwloc_obj_t *around_out)
 {

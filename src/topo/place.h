@@ -13,17 +13,18 @@ struct weft_place {
 	const char *map;     /* core, socket, numa or hwthread */
 	const char *machine; /* a synthetic machine in hwloc's notation; for
 				tests */
-	uint32_t n_cores; /* cores for each process, then bind is core or NULL;
-			     or 0 */
+	uint32_t n_cores; /* number of cores for each process; bind is then core
+			     or NULL. 0: not set */
 };
 
-/* Assigns each of n processes the processors that it may run on. Process i gets
- * the next object of type map, and in it the next object of type bind; each
- * defaults to the other. If there are more processes than objects, assignment
- * continues with the first object. With n_cores, each process is bound to that
- * many consecutive cores in its object of type map, and the machine must have
- * enough. Only processors that the caller may use are assigned. WEFT_ERR_ARG:
- * an unknown word. WEFT_ERR_NOTFOUND: this machine has no such hardware. */
+/* Assigns each of n processes the processors that it may run on. Process i is
+ * assigned the next object of type map, and in it the next object of type bind.
+ * If one of the two types is NULL, it is that of the other. If there are more
+ * processes than objects, assignment continues with the first object. With
+ * n_cores, each process is bound to that many consecutive cores in its object
+ * of type map, and the machine must have enough. Only processors that the
+ * caller may use are assigned. WEFT_ERR_ARG: an unknown word.
+ * WEFT_ERR_NOTFOUND: this machine has no such hardware. */
 int weft_place_assign(
 	const struct weft_place *place, uint32_t n, cpu_set_t *sets_out);
 
@@ -33,8 +34,8 @@ typedef bool weft_place_claim_fn(void *arg, unsigned cpu);
 
 /* The binding of a job without placement options. */
 enum weft_place_choice {
-	WEFT_PLACE_CORES, /* bound, each process to a core */
-	WEFT_PLACE_NUMA,  /* bound, each process to the NUMA node of a core */
+	WEFT_PLACE_CORES, /* each process is bound to a core */
+	WEFT_PLACE_NUMA,  /* each process is bound to the NUMA node of a core */
 	WEFT_PLACE_ONE_PROCESS,	  /* not bound: the job has one process */
 	WEFT_PLACE_ONE_NUMA,	  /* not bound: the machine has one NUMA node */
 	WEFT_PLACE_TOO_FEW_CORES, /* not bound: fewer cores than processes */
@@ -50,7 +51,8 @@ int weft_place_choose(const char *machine, uint32_t n, bool is_threaded,
 	weft_place_claim_fn *claim, void *arg, cpu_set_t *sets_out,
 	enum weft_place_choice *choice_out);
 
-/* Claims the free cores of n sets that weft_place_assign() assigned. */
+/* Claims those cores that are free, of n sets that weft_place_assign()
+ * assigned. */
 int weft_place_claim(const char *machine, const cpu_set_t *sets, uint32_t n,
 	weft_place_claim_fn *claim, void *arg);
 

@@ -22,13 +22,14 @@ struct weft_topo_type {
 	char name[32];
 };
 
-/* Opened on first use, closed when the process-wide object closes. */
+/* Opened on first use; closed with the process-wide object
+ * (transport/proc.h). */
 struct weft_topo {
 	hwloc_topology_t hw;
 	hwloc_bitmap_t mine;
 	char *cpuset; /* processors of this process, as text */
 	bool is_loaded;
-	bool has_failed; /* reading failed; reported once */
+	bool has_failed; /* the machine could not be read, which was reported */
 	size_t n_types;
 	struct weft_topo_type types[WEFT_TOPO_TYPES_MAX];
 };
@@ -132,7 +133,7 @@ unsigned weft_topo_n_cpus(const struct weft_topo *topo)
 	return n > 0 ? (unsigned)n : 1;
 }
 
-/* Adds hwloc's long name of a level; names of caches contain their level. */
+/* Adds a level with hwloc's long name, which contains the level of a cache. */
 static void add_type(struct weft_topo *topo, int depth)
 {
 	hwloc_obj_t obj = hwloc_get_obj_by_depth(topo->hw, depth, 0);
@@ -233,8 +234,8 @@ unsigned weft_topo_n_objs(struct weft_topo *topo, const char *type)
 	return t ? (unsigned)hwloc_get_nbobjs_by_depth(topo->hw, t->depth) : 0;
 }
 
-/* The smallest object of the type that contains cpus. Of several with equal
- * size, the first. NULL if there is none. */
+/* Returns the smallest object of the type that contains cpus; of several with
+ * equal size, the first. NULL if there is none. */
 static hwloc_obj_t find_obj(struct weft_topo *topo,
 	const struct weft_topo_type *t, hwloc_const_bitmap_t cpus)
 {
@@ -249,8 +250,8 @@ static hwloc_obj_t find_obj(struct weft_topo *topo,
 	return best;
 }
 
-/* Parses a cpuset (NULL: that of this process) and removes processors that this
- * machine does not have. NULL if none are left. */
+/* Parses a cpuset (NULL: the cpuset of this process), and removes processors
+ * that this machine does not have. NULL if no processor remains. */
 static hwloc_bitmap_t parse(struct weft_topo *topo, const char *cpuset)
 {
 	hwloc_bitmap_t cpus = hwloc_bitmap_alloc();

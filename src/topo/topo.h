@@ -19,8 +19,8 @@ enum {
 	WEFT_TOPO_ID_MAX = 32,	  /* longest object id, with its NUL */
 };
 
-/* Opens this machine. Reads only the binding of this process, which is cheap.
- * WEFT_ERR_NOMEM. */
+/* Opens this machine. Reads only the binding of this process, which is cheap. 0
+ * or WEFT_ERR_NOMEM. */
 int weft_topo_open(struct weft_topo **topo_out);
 
 /* Opens a synthetic machine in hwloc's notation ("Package:2 Core:4 PU:2"), with
@@ -29,15 +29,15 @@ int weft_topo_open(struct weft_topo **topo_out);
 int weft_topo_open_synthetic(
 	const char *machine, const char *cpuset, struct weft_topo **topo_out);
 
-/* NULL is accepted. */
+/* Closes a topo; NULL is accepted. */
 void weft_topo_close(struct weft_topo *topo);
 
-/* The processors that this process was bound to when the topo was opened, in
- * hwloc's list form ("0-3,8"). Valid until close. */
+/* Returns the processors that this process was bound to when the topo was
+ * opened, in hwloc's list form ("0-3,8"). Valid until close. */
 const char *weft_topo_cpuset(const struct weft_topo *topo);
 
-/* The number of processors (hardware threads) that this process may use; at
- * least 1. */
+/* Returns the number of processors (hardware threads) that this process may
+ * use; at least 1. */
 unsigned weft_topo_n_cpus(const struct weft_topo *topo);
 
 /* Lists the object types of this machine, largest first: "Machine", "Package",
@@ -47,16 +47,17 @@ size_t weft_topo_types(
 	struct weft_topo *topo, const char **names_out, size_t max);
 
 /* Writes the id of the smallest object of a type that contains a whole cpuset
- * (NULL: that of this process). The id, such as "Package:1", is the same for
- * every process of the host. The type may have the prefix "hwloc://"; case does
- * not matter, and hwloc's short forms ("L3") are accepted. WEFT_ERR_NOTFOUND:
- * the cpuset is spread over several objects. WEFT_ERR_NAME: this machine has no
- * such type. WEFT_ERR_ARG: malformed cpuset or id_len too small.
- * WEFT_ERR_OTHER: the machine cannot be read. */
+ * (NULL: the cpuset of this process). The id, such as "Package:1", is the same
+ * for every process of the host. The type may have the prefix "hwloc://"; case
+ * does not matter, and hwloc's short forms ("L3") are accepted.
+ * WEFT_ERR_NOTFOUND: the cpuset is spread over several objects. WEFT_ERR_NAME:
+ * this machine has no such type. WEFT_ERR_ARG: malformed cpuset or id_len too
+ * small. WEFT_ERR_OTHER: the machine cannot be read. */
 int weft_topo_obj_of(struct weft_topo *topo, const char *cpuset,
 	const char *type, char *id_out, size_t id_len);
 
-/* The number of objects of a type that the machine has. */
+/* Returns the number of objects of a type that the machine has; 0 if it cannot
+ * be read. */
 unsigned weft_topo_n_objs(struct weft_topo *topo, const char *type);
 
 #endif
