@@ -11,8 +11,9 @@
 #include <string.h>
 
 /* A get waits until the value is published. Servers may answer "not found", or
- * "timeout" after two seconds, so the get is repeated. After this time, the get
- * fails with "not found", which is not reported as a failure of the peer. */
+ * "timeout" after two seconds, so the get is repeated. After GET_LIMIT_NS, the
+ * get fails with "not found", which is not reported as a failure of the peer.
+ */
 #define GET_LIMIT_NS (30 * WEFT_NS_PER_S)
 
 int weft_pmix_put(
@@ -59,7 +60,7 @@ static int copy_bytes(struct pmix_item *item, const pmix_value_t *value)
 	return 0;
 }
 
-/* On PMIx's thread. */
+/* Runs on PMIx's thread. */
 static void on_value(pmix_status_t status, pmix_value_t *value, void *arg)
 {
 	struct pmix_item *item = arg;

@@ -156,8 +156,8 @@ static int local_load(struct pmix_boot *boot)
 	return local_by_host(boot);
 }
 
-/* The virtual node to which WEFT_NODES assigns a rank. All ranks are on one
- * real node. */
+/* Returns the virtual node to which WEFT_NODES assigns a rank. All ranks are on
+ * one real node. */
 static uint32_t virtual_node_of(const struct pmix_boot *boot, uint32_t rank)
 {
 	return (uint32_t)((uint64_t)rank * boot->n_virtual_nodes / boot->size);
@@ -290,8 +290,9 @@ static void boot_free(struct pmix_boot *boot)
 }
 
 /* Waits until PMIx has sent and answered all queries and registrations, at most
- * LAST_ANSWER_S. PMIx_Finalize hangs if one of them is not sent yet. After all
- * are sent, PMIx_Finalize returns even if the server never answers. */
+ * LAST_ANSWER_S. PMIx_Finalize hangs if a query or registration is not sent
+ * yet. After all of them are sent, PMIx_Finalize returns even if the server
+ * never answers. */
 static void await_answers(struct pmix_boot *boot)
 {
 	const struct timespec pause = { .tv_nsec = 200000 };
@@ -340,7 +341,7 @@ static const struct weft_boot_ops pmix_ops = {
 	.poll = weft_pmix_poll,
 };
 
-/* The secret that first messages to this process must carry. Our launcher
+/* Loads the secret that first messages to this process must carry. Our launcher
  * provides the secret. Under other managers, this process draws a random
  * number. The business card contains the secret. */
 static int load_key(struct pmix_boot *boot, struct weft_boot_facts *facts)
@@ -368,9 +369,9 @@ static int load_key(struct pmix_boot *boot, struct weft_boot_facts *facts)
 	return 0;
 }
 
-/* The number of nodes. PRRTE 3.0 returns different numbers to processes of
- * different nodes, so the number is limited. It is 1 exactly if all ranks are
- * local. Each remote rank adds at most one node. */
+/* Returns the number of nodes. PRRTE 3.0 returns different numbers to processes
+ * of different nodes, so the number is limited. It is 1 exactly if all ranks
+ * are local. Each remote rank adds at most one node. */
 static uint32_t count_nodes(
 	struct pmix_boot *boot, const struct weft_boot_facts *facts)
 {

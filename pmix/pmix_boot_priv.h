@@ -15,10 +15,10 @@
 
 enum pmix_item_kind { PMIX_ITEM_GET, PMIX_ITEM_FENCE, PMIX_ITEM_EVENT };
 
-/* An answer or event that poll delivers. The function that starts a get or
- * fence creates its item. PMIx's thread creates the item of an event. The item
- * is on boot.outstanding until PMIx answers and on boot.queue afterwards. poll
- * frees it. */
+/* An answer or event that poll delivers. The function that starts a get, a
+ * fence or a query of an exit creates its item. PMIx's thread creates the item
+ * of any other event. The item is on boot.outstanding until PMIx answers and on
+ * boot.queue afterwards. poll frees it. */
 struct pmix_item {
 	struct weft_link link;
 	struct pmix_boot *owner;
@@ -26,9 +26,9 @@ struct pmix_item {
 	weft_boot_get_fn *get_fn; /* NULL: already called, because rank died */
 	weft_boot_done_fn *done_fn;
 	void *arg;
-	uint32_t rank; /* a get fetches the value of this rank */
-	char key[PMIX_MAX_KEYLEN + 1]; /* a get fetches the value of this key */
-	uint64_t until_ns;	       /* a get is repeated until this time */
+	uint32_t rank;		       /* rank whose value a get fetches */
+	char key[PMIX_MAX_KEYLEN + 1]; /* key whose value a get fetches */
+	uint64_t until_ns;	       /* time until which a get is repeated */
 	int err;
 	void *data; /* data of a get or a call, or ranks of a set; owned */
 	size_t len;
@@ -43,16 +43,18 @@ struct pmix_boot {
 	pmix_proc_t me;
 	char host[WEFT_BOOT_HOST_MAX];
 	uint32_t size;
-	uint32_t *local; /* ascending; NULL: not loaded yet */
+	uint32_t *local; /* local ranks, ascending; NULL: not loaded */
 	size_t n_local;
-	uint32_t n_virtual_nodes; /* WEFT_NODES; 1: not split */
+	uint32_t n_virtual_nodes; /* parts into which WEFT_NODES splits this
+				     node; 1: not split */
 	uint32_t *failed;	  /* ranks known to have died */
 	size_t n_failed;
-	char *ended_keys[2]; /* keys of the query */
+	char *ended_keys[2]; /* keys of the query `ended` */
 	pmix_query_t ended;  /* the query for ended processes; PMIx uses it
 				until it answers */
 	sem_t started; /* posted when weft_pmix_fence_start's fence ends */
-	struct weft_link sets;	      /* process sets known from notices */
+	struct weft_link sets;	      /* process sets of notices, and sets that
+					 this process has defined */
 	pthread_mutex_t lock;	      /* innermost in the lock order */
 	pthread_mutex_t name_lock;    /* held from the lookup of a name to its
 				      publication */
@@ -69,11 +71,13 @@ static inline struct pmix_boot *pmix_boot_of(struct weft_boot *boot)
 	return weft_container_of(boot, struct pmix_boot, boot);
 }
 
-/* Ranks as PMIx names them. The caller frees the array. NULL: out of memory. */
+/* Returns the ranks as PMIx names them. The caller frees the array. NULL: out
+ * of memory. */
 pmix_proc_t *weft_pmix_procs(
 	const struct pmix_boot *boot, const uint32_t *ranks, size_t n);
 
-/* "slurm", "prrte" or "pmix": the manager, by the name of the job. */
+/* Returns the manager, by the name of the job: "slurm", "prrte", or "pmix" for
+ * any other manager. */
 const char *weft_pmix_manager(const struct pmix_boot *boot);
 
 /* pmix_bc.c */
@@ -110,8 +114,8 @@ int weft_pmix_unpublish(struct weft_boot *boot, const char *name);
 int weft_pmix_lookup(
 	struct weft_boot *boot, const char *name, char *buf, size_t len);
 
-/* Records a set that was announced with its members, or removes a deleted one
- * (name NULL: all sets). */
+/* weft_pmix_pset_record() records a set with its members.
+ * weft_pmix_pset_remove() removes a deleted set; if name is NULL, all sets. */
 int weft_pmix_pset_record(struct pmix_boot *boot, const char *name,
 	const uint32_t *ranks, size_t n);
 void weft_pmix_pset_remove(struct pmix_boot *boot, const char *name);

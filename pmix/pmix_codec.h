@@ -25,12 +25,13 @@
 #define WEFT_PMIX_WHERE (PMIX_EXTERNAL_ERR_BASE - 5)
 
 /* Event: a process calls another one on its node (weft_boot_call). The bytes
- * are under the key WEFT_PMIX_CALL_DATA. libpmix's server half delivers it
- * within the node. */
+ * are under the key WEFT_PMIX_CALL_DATA. libpmix's server half delivers the
+ * event within the node. */
 #define WEFT_PMIX_CALL (PMIX_EXTERNAL_ERR_BASE - 6)
 #define WEFT_PMIX_CALL_DATA "weft.call"
 
-/* Query: the processes that have ended. Only our own server answers it. */
+/* Query: the processes that have ended. Only our own server answers this
+ * query. */
 #define WEFT_PMIX_ENDED "weft.procs.ended"
 
 /* Job fact: the whole name of the host, if the name in PMIx is cut. */
@@ -75,15 +76,16 @@ void weft_infovec_set_vec(struct weft_infovec *vec, const char *key,
 
 /* Each function reads a value. WEFT_ERR_TYPE: the value has another type, or
  * its number does not fit. Managers use different integer types for the same
- * key, so every integer type is accepted. The outputs of _peek point into
- * value. */
+ * key, so every integer type is accepted. The outputs of the _peek functions
+ * point into value. */
 int weft_value_get_u32(const pmix_value_t *value, uint32_t *v_out);
 int weft_value_get_int(const pmix_value_t *value, int *v_out);
 int weft_value_peek_str(const pmix_value_t *value, const char **s_out);
 int weft_value_peek_bytes(
 	const pmix_value_t *value, const void **data_out, size_t *len_out);
 
-/* A pmix_status_t as a negative enum weft_err. Both kinds of success are 0. */
+/* Converts a pmix_status_t to a negative enum weft_err. PMIX_SUCCESS and
+ * PMIX_OPERATION_SUCCEEDED become 0. */
 int weft_pmix_err(pmix_status_t status);
 
 /* Parses a list such as "0,3-5,9" to distinct ranks in ascending order. The

@@ -54,7 +54,8 @@ void weft_pmix_item_post(struct pmix_item *item)
 	pthread_mutex_lock(&boot->lock);
 	weft_list_remove(&item->link);
 	weft_list_push_back(&boot->queue, &item->link);
-	/* relaxed: the lock orders the item's data before poll reads it */
+	/* relaxed: the lock publishes the item's data; poll reads the item
+	 * under the lock */
 	atomic_fetch_add_explicit(&boot->boot.pending, 1, memory_order_relaxed);
 	pthread_mutex_unlock(&boot->lock);
 	weft_boot_wake(&boot->boot);
@@ -143,8 +144,8 @@ static void post_job_end(
 	weft_pmix_item_post(item);
 }
 
-/* The ranks of the members in a notice, which the caller frees. NULL if the
- * notice has no members, or has a member of another job. */
+/* Returns the ranks of the members in a notice, in an array that the caller
+ * frees. NULL if the notice has no members, or has a member of another job. */
 static uint32_t *members_of(
 	const struct pmix_boot *boot, const pmix_info_t *info, size_t *n_out)
 {
@@ -227,8 +228,8 @@ static void post_call(struct pmix_boot *boot, const pmix_proc_t *source,
 
 static void answer_where(struct pmix_boot *boot)
 {
-	/* acquire: pairs with the store after open, which follows the setup of
-	 * the data that fn uses */
+	/* acquire: pairs with the store in session.c, which publishes the
+	 * function after the data that it uses */
 	void (*fn)(void) = atomic_load_explicit(
 		&boot->boot.on_where, memory_order_acquire);
 
@@ -318,8 +319,8 @@ static bool has_rank(
 	return false;
 }
 
-/* The answer to weft_pmix_query_exit(): queues the event if the rank has ended.
- */
+/* Handles the answer to weft_pmix_query_exit(): queues the event if the rank
+ * has ended. */
 static void on_ended(pmix_status_t status, pmix_info_t *info, size_t n,
 	void *arg, pmix_release_cbfunc_t release, void *release_arg)
 {
@@ -445,7 +446,7 @@ static void fail_gets(struct pmix_boot *boot, uint32_t rank)
 		if (item->kind != PMIX_ITEM_GET || item->rank != rank ||
 			!item->get_fn)
 			continue;
-		/* PMIx still refers to item: deliver from a copy */
+		/* PMIx still refers to item, so a copy is delivered */
 		struct pmix_item *copy = malloc(sizeof(*copy));
 
 		if (!copy)

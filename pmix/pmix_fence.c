@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmix_fence: a barrier of some or all ranks of the job
  *
- * A fence of the library sets PMIX_COLLECT_DATA. Without this attribute,
- * Slurm's fence is not a barrier if a step has fewer nodes than the width of
- * Slurm's tree. */
+ * weft_pmix_fence() sets PMIX_COLLECT_DATA. Without this attribute, Slurm's
+ * fence is not a barrier if a step has fewer nodes than the width of Slurm's
+ * tree. The fence of weft_pmix_fence_start() runs only under PRRTE, and does
+ * not set it. */
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
 
@@ -14,11 +15,12 @@
 #include <string.h>
 #include <time.h>
 
-/* PRRTE checks every two seconds whether a business card that was requested too
- * early has been published. */
+/* The longest wait for the commits of all ranks, in seconds. PRRTE checks every
+ * two seconds whether a business card that was requested too early has been
+ * published. */
 enum { START_S = 2 };
 
-/* On PMIx's thread. */
+/* Runs on PMIx's thread. */
 static void on_fenced(pmix_status_t status, void *arg)
 {
 	struct pmix_item *item = arg;
@@ -27,8 +29,8 @@ static void on_fenced(pmix_status_t status, void *arg)
 	weft_pmix_item_post(item);
 }
 
-/* The members as PMIx names them, or the wildcard for the whole job. The caller
- * frees the array. */
+/* Returns the members as PMIx names them, or the wildcard for the whole job.
+ * The caller frees the array. */
 static pmix_proc_t *members(
 	const struct pmix_boot *boot, const uint32_t *ranks, size_t n)
 {
@@ -55,7 +57,7 @@ static pmix_status_t pmix_fence_fence(struct pmix_boot *boot,
 	if (procs && !vec.err)
 		status = PMIx_Fence_nb(
 			procs, ranks ? n : 1, vec.info, vec.n, on_fenced, item);
-	weft_infovec_fini(&vec); /* PMIx packed it before it returned */
+	weft_infovec_fini(&vec); /* PMIx has packed vec */
 	free(procs);
 	return status;
 }
@@ -86,7 +88,7 @@ int weft_pmix_fence(struct weft_boot *base, const uint32_t *ranks, size_t n,
 		PMIx_Error_string(status));
 }
 
-/* On PMIx's thread. */
+/* Runs on PMIx's thread. */
 static void on_started(pmix_status_t status, void *arg)
 {
 	struct pmix_boot *boot = arg;

@@ -5,8 +5,8 @@
  * wrong values for PMIX_PSET_NAME. Managers without process sets refuse the
  * queries with four different codes. Then the library uses the sets in the
  * variable WEFT_PSETS, which mpiexec sets when another launcher starts the job.
- * The library also records the sets of notices, because PRRTE's queries do not
- * return sets that a program defines. */
+ * The library also records the sets that notices announce, because PRRTE's
+ * queries do not return sets that a program defines. */
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
 
@@ -43,7 +43,7 @@ static void pmix_pset_query(
 	}
 	status = PMIx_Query_info(query, 1, &reply_out->info, &reply_out->n);
 	PMIX_QUERY_FREE(query, 1);
-	/* a failed query may leave a value that is no answer */
+	/* a failed query may leave a value in the reply that is no answer */
 	if (status != PMIX_SUCCESS) {
 		weft_log_debug("PMIX-QUERY", "query %s: %s", key,
 			PMIx_Error_string(status));
@@ -159,7 +159,8 @@ static int recorded_members(
 	return 0;
 }
 
-/* The names in text, followed by the sets known from notices. */
+/* Sets *names_out to the names in text, followed by the sets known from
+ * notices. */
 static int merge_names(const struct pmix_boot *boot, const char *text,
 	char ***names_out, size_t *n_out)
 {

@@ -19,7 +19,7 @@
 
 enum { HOST_MAX = 48, FINALIZE_S = 8 };
 
-/* Waits for one answer of PMIx's thread. */
+/* The wait for one answer of PMIx's thread. */
 struct waiter {
 	pthread_mutex_t lock;
 	pthread_cond_t done_cond;
@@ -44,8 +44,8 @@ static void pmix_serve_on_answer(pmix_status_t status, void *arg)
 	pthread_mutex_unlock(&waiter->lock);
 }
 
-/* The result of a call that returned `status`; if it is PMIX_SUCCESS, waits for
- * the callback, which delivers the result. */
+/* Returns the result of a PMIx call that returned `status`. If status is
+ * PMIX_SUCCESS, waits for the callback, which delivers the result. */
 static int waiter_join(struct waiter *waiter, pmix_status_t status)
 {
 	if (status != PMIX_SUCCESS)
@@ -66,7 +66,7 @@ static uint32_t job_size(const struct weft_serve_job *job)
 	return n;
 }
 
-/* The text "0,1,...,n-1". The caller frees it. */
+/* Returns the text "0,1,...,n-1". The caller frees it. */
 static char *peers_text(uint32_t n)
 {
 	char *text = malloc((size_t)n * 11 + 1), *p = text;
@@ -119,7 +119,8 @@ static void describe_proc(struct weft_serve *serve, struct weft_infovec *vec,
 {
 	struct weft_infovec proc = { 0 };
 
-	weft_infovec_set_rank(&proc, PMIX_RANK, rank); /* must be first */
+	weft_infovec_set_rank(&proc, PMIX_RANK, rank); /* PMIX_RANK must be the
+							  first entry */
 	weft_infovec_set_u32(&proc, PMIX_APPNUM, app);
 	weft_infovec_set_rank(&proc, PMIX_APP_RANK, app_rank);
 	weft_infovec_set_rank(&proc, PMIX_GLOBAL_RANK, rank);
@@ -263,8 +264,8 @@ static void notice_free(struct serve_notice *notice)
 	free(notice);
 }
 
-/* Queues a notice that the launcher's thread sends. Owns members if it returns
- * true. members NULL: the set was deleted. */
+/* Queues a notice that the launcher's thread sends. The notice owns members if
+ * the function returns true. members NULL: the set was deleted. */
 static bool post_notice(struct weft_serve *serve, const char *name,
 	pmix_proc_t *members, size_t n)
 {
@@ -390,7 +391,7 @@ static int set_gds_hash(void)
 	return setenv("PMIX_MCA_gds", "hash", 0) ? WEFT_ERR_NOMEM : 0;
 }
 
-/* Number of threads of this process; 0: unknown. */
+/* Returns the number of threads of this process; 0: unknown. */
 static unsigned count_threads(void)
 {
 	DIR *dir = opendir("/proc/self/task");
@@ -546,7 +547,7 @@ static bool server_stop(void)
 	is_done = waiter->is_done;
 	pthread_mutex_unlock(&waiter->lock);
 	if (!is_done) {
-		pthread_detach(thread); /* it may still end */
+		pthread_detach(thread); /* the thread may still end */
 		return false;
 	}
 	pthread_join(thread, NULL);

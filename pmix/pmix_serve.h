@@ -7,8 +7,8 @@
  * not start processes.
  *
  * Threads: one thread makes all calls; the same thread reaps the processes.
- * PMIx's own thread only appends events to the queue that weft_serve_next()
- * reads. */
+ * PMIx's own thread answers the processes, and appends events to the queue that
+ * weft_serve_next() reads. */
 #ifndef WEFT_PMIX_SERVE_H
 #define WEFT_PMIX_SERVE_H
 
@@ -25,9 +25,11 @@ struct weft_serve_app {
 };
 
 struct weft_serve_job {
-	const char *name; /* of the job; unique among the user's running jobs */
-	const char *host; /* name of the node, as the processes read it */
-	const char *tmpdir; /* for PMIx's files: exists, private to the user */
+	const char *name;   /* name of the job; unique among the user's running
+			       jobs */
+	const char *host;   /* name of the node, as the processes read it */
+	const char *tmpdir; /* directory for PMIx's files: exists, private to
+			       the user */
 	const struct weft_serve_app *apps;
 	uint32_t n_apps;
 	uint8_t key[16]; /* the secret that all processes of the job share */
@@ -47,12 +49,12 @@ struct weft_serve_event {
 	uint32_t rank;
 	int code;
 	char text[256];
-	uint32_t *ranks; /* NULL: all ranks */
+	uint32_t *ranks; /* ranks that an ABORT names; NULL: all ranks */
 	size_t n_ranks;
 	char **argv;  /* arguments of mpiexec, NULL-ended */
 	char *parent; /* the port that the new processes connect to, or NULL; a
 			 secret */
-	void *spawn_request; /* for weft_serve_spawned */
+	void *spawn_request; /* argument of weft_serve_spawned() */
 };
 
 /* How a process ended, for weft_serve_died. */
@@ -101,7 +103,8 @@ void weft_serve_other_died(struct weft_serve *serve, const char *job,
  * process is notified, because a normal end needs no reaction. */
 void weft_serve_ended(struct weft_serve *serve, uint32_t rank);
 
-/* Answers a SPAWN event with the name of the job, or with an error. */
+/* weft_serve_spawned() answers a SPAWN event with the name of the job, or with
+ * an error. weft_serve_argv_free() frees the argv of an event. */
 void weft_serve_spawned(struct weft_serve *serve, void *spawn_request, int err,
 	const char *name);
 void weft_serve_argv_free(char **argv);

@@ -54,14 +54,14 @@ struct weft_serve {
 	struct weft_link notices; /* struct serve_notice */
 	struct weft_link psets;	  /* struct serve_pset */
 	struct weft_link pubs;	  /* struct serve_pub */
-	size_t next_context;	  /* for group construction */
+	size_t next_context;	  /* context id of the next PMIx group */
 	pmix_proc_t *ended;	  /* processes that have ended; space for all */
 	size_t n_ended;
 };
 
 /* The functions that PMIx calls on its thread. PMIx does not pass the server to
- * most of them. They use the server that weft_serve_upcall_owner() set, from
- * open to close. */
+ * most of them. Those functions use the server that weft_serve_upcall_owner()
+ * has set. */
 extern pmix_server_module_t weft_serve_module;
 void weft_serve_upcall_owner(struct weft_serve *serve);
 
@@ -70,8 +70,9 @@ void weft_serve_upcall_owner(struct weft_serve *serve);
 void weft_serve_post(struct weft_serve *serve, struct weft_link *list,
 	struct weft_link *link);
 
-/* Defines or deletes a set for a process, and queues the notice. Returns
- * PMIX_SUCCESS, or the reason. Called on libpmix's thread. */
+/* weft_serve_pset_define() defines a set for a process, and
+ * weft_serve_pset_delete() deletes it. Both queue the notice, and return
+ * PMIX_SUCCESS or the reason of a refusal. Called on libpmix's thread. */
 pmix_status_t weft_serve_pset_define(struct weft_serve *serve, const char *name,
 	const uint32_t *ranks, size_t n);
 pmix_status_t weft_serve_pset_delete(

@@ -19,7 +19,8 @@ static size_t pmix_spawn_count(char *const *list)
 	return n;
 }
 
-/* Copies first (unless NULL) and then list. libpmix frees the copy. */
+/* Returns a list of copies of `first` (unless NULL) and of the words of `list`.
+ * libpmix frees the list. */
 static char **pmix_spawn_copy_list(const char *first, char *const *list)
 {
 	size_t n = pmix_spawn_count(list), at = 0;
@@ -46,7 +47,7 @@ static void pmix_spawn_fill_app(
 		weft_infovec_set_str(&vec, PMIX_HOST, from->host);
 	if (from->pset)
 		weft_infovec_set_str(&vec, PMIX_PSET_NAME, from->pset);
-	app->info = vec.info; /* PMIX_APP_DESTRUCT frees it */
+	app->info = vec.info; /* PMIX_APP_DESTRUCT frees the entries */
 	app->ninfo = vec.n;
 }
 
@@ -79,7 +80,8 @@ int weft_pmix_spawn(struct weft_boot *base, const struct weft_boot_app *apps,
 	return 0;
 }
 
-/* The key of a name. The prefix distinguishes the key from PMIx's own keys. */
+/* Writes the key of a name. The prefix distinguishes the key from PMIx's own
+ * keys. */
 static void name_key(const char *name, char *key)
 {
 	snprintf(key, PMIX_MAX_KEYLEN + 1, "weft.name.%s", name);

@@ -65,8 +65,8 @@ static pmix_status_t on_finalized(
 	return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* The ranks of procs, which the caller frees. NULL if n is 0, or if a proc is
- * the wildcard or not a rank of this job. */
+/* Returns the ranks of procs, in an array that the caller frees. NULL if n is
+ * 0, or if a proc is the wildcard or not a rank of this job. */
 static uint32_t *pmix_upcall_ranks_of(const pmix_proc_t *procs, size_t n)
 {
 	uint32_t *ranks = n ? calloc(n, sizeof(*ranks)) : NULL;
@@ -102,7 +102,8 @@ static pmix_status_t pmix_upcall_on_abort(const pmix_proc_t *proc, void *object,
 	return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* The data is complete, because all processes are on this host. */
+/* Completes a fence: the data is complete, because all processes are on this
+ * host. */
 static pmix_status_t on_fence(const pmix_proc_t procs[], size_t n_procs,
 	const pmix_info_t info[], size_t n_info, char *data, size_t len,
 	pmix_modex_cbfunc_t done, void *arg)
@@ -132,7 +133,7 @@ void weft_serve_pubs_free(struct weft_serve *serve)
 		pub_free(weft_container_of(it, struct serve_pub, link));
 }
 
-/* The published entry with this key, or NULL. owner->lock is held. */
+/* Returns the published entry with this key, or NULL. owner->lock is held. */
 static struct serve_pub *pub_find(const char *key)
 {
 	weft_list_for_each(it, next, &owner->pubs)
@@ -169,7 +170,8 @@ static pmix_status_t on_publish(const pmix_proc_t *proc,
 	(void)done, (void)arg;
 	pthread_mutex_lock(&owner->lock);
 	for (size_t i = 0; i < n && status == PMIX_OPERATION_SUCCEEDED; i++)
-		if (strncmp(info[i].key, "pmix.", 5)) /* not a directive */
+		if (strncmp(info[i].key, "pmix.", 5)) /* PMIx's own keys are
+							 directives */
 			status = pub_add(proc, &info[i]);
 	pthread_mutex_unlock(&owner->lock);
 	return status;
@@ -266,8 +268,8 @@ static pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source,
 	return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* The names of all sets as "a,b,c". The caller frees the text. owner->lock is
- * held. */
+/* Returns the names of all sets as "a,b,c". The caller frees the text.
+ * owner->lock is held. */
 static char *pset_names(void)
 {
 	size_t len = 1;
@@ -346,7 +348,7 @@ static void pmix_upcall_answer(
 		weft_infovec_set_procs(vec, key, owner->ended, owner->n_ended);
 }
 
-/* libpmix has copied the answer. */
+/* Called when libpmix has copied the answer. */
 static void pmix_upcall_on_answered(void *arg)
 {
 	struct weft_infovec *vec = arg;
@@ -377,8 +379,8 @@ static pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries,
 	return PMIX_SUCCESS;
 }
 
-/* The name of the set that a job-control directive defines or deletes; NULL for
- * other directives. */
+/* Returns the name of the set that a job-control directive defines or deletes;
+ * NULL for other directives. */
 static const char *pset_of_directive(
 	const pmix_info_t *directive, bool *is_delete_out)
 {
@@ -462,7 +464,7 @@ static pmix_status_t on_group(pmix_group_operation_t op, char *group,
 
 /* ---- new jobs ---- */
 
-/* The callback for the answer. */
+/* The callback for the answer to a request for a job. */
 struct spawn_request {
 	pmix_spawn_cbfunc_t done;
 	void *arg;
@@ -509,7 +511,7 @@ static void args_add(struct mpiexec_args *args, const char *arg_text)
 	args->is_bad |= !list;
 }
 
-/* The value of a key in the app's info, or NULL. */
+/* Returns the value of a key in the app's info, or NULL. */
 static const char *app_peek(const pmix_app_t *app, const char *key)
 {
 	const char *value = NULL;
@@ -520,7 +522,7 @@ static const char *app_peek(const pmix_app_t *app, const char *key)
 	return value;
 }
 
-/* The value of an environment variable of the app, or NULL. */
+/* Returns the value of an environment variable of the app, or NULL. */
 static const char *env_peek(const pmix_app_t *app, const char *name)
 {
 	size_t n = strlen(name);
@@ -556,13 +558,15 @@ static void add_app(struct mpiexec_args *args, const pmix_app_t *app)
 	args_add(args, "--");
 	args_add(args, app->cmd);
 	for (char **arg = app->argv; arg && *arg; arg++) {
-		args->is_bad |= !strcmp(*arg, ":"); /* begins another app */
+		args->is_bad |= !strcmp(*arg, ":"); /* ":" would begin another
+						       app */
 		if (arg != app->argv)
 			args_add(args, *arg);
 	}
 }
 
-/* The port in the environment, or NULL. The caller frees it. */
+/* Returns a copy of the port in the app's environment, or NULL. The caller
+ * frees it. */
 static char *parent_of(const pmix_app_t *app)
 {
 	const char *port = env_peek(app, "WEFT_PARENT");
@@ -570,8 +574,8 @@ static char *parent_of(const pmix_app_t *app)
 	return port ? strdup(port) : NULL;
 }
 
-/* Appends an option. Its value is that of a variable of the app. The variables
- * of the first app apply to all apps. */
+/* Appends an option, whose value is that of the environment variable `name` of
+ * the app. The variables of the first app apply to all apps. */
 static void add_option(struct mpiexec_args *args, const pmix_app_t *app,
 	const char *name, const char *option)
 {
