@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cxi_ext: extensions of the cxi provider, as numbers
  *
- * The provider declares them in an extension header that only a libfabric built
- * with it installs. They are part of its binary interface, so this file has the
- * values; the build compares them if the header exists. */
+ * The provider declares them in an extension header, which only a libfabric
+ * with this provider installs. They are part of its binary interface, so this
+ * file has the values; the build compares them if the header exists. */
 #ifndef WEFT_CXI_EXT_H
 #define WEFT_CXI_EXT_H
 
@@ -21,8 +21,9 @@
 #endif
 #endif
 
-/* Flags of operations. For puts: high rate. For atomics: transmitted once, and
- * executed over PCIe by the target's host. */
+/* Flags of operations. HRP: a put at a high rate. UNRELIABLE: an atomic that is
+ * transmitted once. PCIE_AMO: an atomic that the target's host executes over
+ * PCIe. */
 #define WEFT_CXI_HRP (1ull << 60)
 #define WEFT_CXI_UNRELIABLE (1ull << 61)
 #define WEFT_CXI_WEAK_FENCE (1ull << 63)
@@ -45,16 +46,18 @@ enum {
 enum {
 	WEFT_CXI_PROTO = 24,
 	WEFT_CXI_PROTO_RNR = 29,
-	WEFT_CXI_OPTIMIZED_KEYS = 100, /* client keys below are the fast ones */
+	WEFT_CXI_OPTIMIZED_KEYS = 100, /* registration keys below this number
+					  are the fast ones */
 	WEFT_CXI_INJECT_LEN = 192,
 	WEFT_CXI_TAG_BITS = 48,
-	WEFT_CXI_PROFILES = 16, /* of the hardware: one for each network
-				 * identifier, traffic class and packet type */
+	WEFT_CXI_PROFILES = 16, /* profiles of the hardware: one for each
+				   network identifier, traffic class and packet
+				   type */
 	WEFT_CXI_ADDR_LEN = 8,
-	WEFT_CXI_ADDR_VNI_AT = 4, /* offset of its uint16_t VNI */
+	WEFT_CXI_ADDR_VNI_AT = 4, /* offset of the uint16_t VNI in an address */
 };
 
-/* domain_attr.auth_key and ep_attr.auth_key */
+/* The value of domain_attr.auth_key and ep_attr.auth_key. */
 struct weft_cxi_auth_key {
 	uint32_t svc_id;
 	uint16_t vni;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prov_cxi: Slingshot
  *
- * The fast put format needs three conditions, and the provider falls back
- * without a report: no write-after-write order on the endpoint, no remote
- * events, and a registration key below 100. So the request has message order
- * only, and the library chooses keys, the first hundred of which are for heaps.
- */
+ * The fast put format has three conditions: no write-after-write order on the
+ * endpoint, no remote events, and a registration key below 100. If a condition
+ * is not met, the provider falls back without a report. So the library requests
+ * message order only. It chooses the keys itself, and uses the first hundred
+ * for heaps. */
 #include "prov/prov_all.h"
 #include "prov/cxi_ext.h"
 #include "prov/slingshot.h"
@@ -40,8 +40,8 @@ static const char *prov_cxi_refuse(const struct fi_info *info)
 	return NULL;
 }
 
-/* Sets the key in the fi_info, although the provider could read the same
- * variables. So a wrong key fails here and not at the first message. */
+/* Sets the key in the fi_info, so that a wrong key fails here and not at the
+ * first message. The provider could also read the variables itself. */
 static int put_key(struct fi_info *info, const struct weft_cxi_auth_key *key)
 {
 	struct fi_domain_attr *attr = info->domain_attr;

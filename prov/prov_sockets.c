@@ -9,13 +9,14 @@
 
 enum { EAGER_LEN = 65536 + 512 };
 
-/* As for tcp: the round trip of a rendezvous takes longer than a copy. */
+/* The eager length is that of tcp: the round trip of a rendezvous takes longer
+ * than a copy. */
 static void prov_sockets_tune(
 	struct weft_plan *plan, const struct fi_info *info)
 {
 	(void)info;
 	plan->eager_len = EAGER_LEN;
-	plan->in_order_len = SIZE_MAX; /* one stream */
+	plan->in_order_len = SIZE_MAX; /* one stream keeps the order */
 	plan->counts_injects = true;
 	plan->has_costly_posts = true;
 }

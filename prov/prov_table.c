@@ -11,7 +11,8 @@ const struct weft_prov *const weft_prov_table[] = {
 	NULL,
 };
 
-/* Any other provider that the user names: libfabric's own values are used. */
+/* The entry of any other provider that the user names. libfabric's own values
+ * are used. */
 const struct weft_prov weft_prov_other = {
 	.name = "other",
 	.note = "the user named it",

@@ -45,8 +45,9 @@ static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 		 * one. It closes that connection and loses its messages (1.17
 		 * to 2.6, xnet_alloc_conn). */
 		plan->connects_one_way = true;
-		/* space is assigned when the first bytes of a message arrive; a
-		 * later message of another connection may be complete before */
+		/* the space of a message is assigned when its first bytes
+		 * arrive; a later message of another connection may be complete
+		 * before */
 		plan->releases_early = true;
 		/* If all buffers are full, connections wait for space. Before
 		 * 1.19, a new buffer wakes only one of them, even if it has

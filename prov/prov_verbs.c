@@ -65,7 +65,8 @@ static void prov_verbs_tune(struct weft_plan *plan, const struct fi_info *info)
 	plan->drops_unread = true; /* contrib/notes/008-closing-verbs.md */
 	plan->has_rdma = true;
 	plan->has_put_order = true; /* one reliable connection per peer */
-	/* an empty put must not be registered: the layer would crash */
+	/* FI_INJECT, because the layer would crash if it registered an empty
+	 * put */
 	plan->flush_flags |= FI_INJECT;
 	if (is_iwarp(info))
 		weft_plan_add_lost(plan, "errors of one-sided access");

@@ -23,7 +23,8 @@ static const struct {
 
 enum { N_CLASSES = sizeof(classes) / sizeof(classes[0]) };
 
-/* The index of a word in a list with commas; -1: it is not in the list. */
+/* Returns the index of a word in a list with commas; -1: it is not in the
+ * list. */
 static int slingshot_index_of(const char *list, const char *word)
 {
 	size_t len = strlen(word);
@@ -38,8 +39,8 @@ static int slingshot_index_of(const char *list, const char *word)
 	return -1;
 }
 
-/* The number at an index of a list with commas. False if there is no number, or
- * it is above max. */
+/* Sets *out to the number at an index of a list with commas. False if there is
+ * no number, or it is above max. */
 static bool number_at(
 	const char *list, int at, unsigned long max, unsigned long *out)
 {

@@ -18,18 +18,19 @@
 /* True if the launcher has named devices, but not this device. */
 bool weft_slingshot_is_foreign(const char *device);
 
-/* The key of a device: the job's own network and the device's service. False if
- * the variables have none; a value that cannot be parsed causes a warning.
- * *key_out is written on success. */
+/* Writes the key of a device to *key_out: the job's own network and the
+ * device's service. False if the variables have no key. A value that cannot be
+ * parsed causes a warning. */
 bool weft_slingshot_key(const char *device, struct weft_cxi_auth_key *key_out);
 
-/* The class (FI_TC_...) for a value of the knob TCLASS: the named one if
- * SLINGSHOT_TCS permits it, else best effort, else any permitted one. *why_out
- * is NULL, or a static phrase with the reason for another class. "default"
- * gives FI_TC_UNSPEC if that is permitted. */
+/* Returns the class (FI_TC_...) for a value of the knob TCLASS: the named class
+ * if SLINGSHOT_TCS permits it, else best effort, else any permitted class. For
+ * "default", returns FI_TC_UNSPEC if that is permitted. *why_out is NULL, or a
+ * static phrase with the reason for another class. */
 uint32_t weft_slingshot_tclass(const char *wish, const char **why_out);
 
-/* The knob's value for a class: "low_latency" and so on, or "default". */
+/* Returns the knob's value for a class: "low_latency" and so on, or
+ * "default". */
 const char *weft_slingshot_tclass_name(uint32_t tclass);
 
 #endif
