@@ -29,7 +29,8 @@ static int shmem_coll_run(const char *fn, enum weft_coll_kind kind,
 
 	args->comm = team->comm;
 	args->ctx_offset = WEFT_CTX_OFFSET_COLL;
-	weft_rma_release(); /* other PEs may wait for these accesses first */
+	weft_rma_release(); /* sends the accesses of this PE first, because
+			       other PEs may wait for them */
 	weft_shmem_set_caller(fn);
 	err = weft_coll_run(kind, args);
 	weft_shmem_set_caller(NULL);
@@ -57,8 +58,9 @@ static struct weft_shmem_team *get_team(const char *fn, shmem_team_t team)
 	return weft_shmem_team_ready(fn, team);
 }
 
-/* Teams of active sets, newest first. Entries are removed by finalize only. The
- * release of an insertion pairs with the acquire of a search. */
+/* Teams of active sets, newest first. Only finalize removes entries. The
+ * release in shmem_coll_make_set() publishes a team before its address; it
+ * pairs with the acquire in find_set(). */
 static _Atomic(struct weft_shmem_team *) sets;
 
 static struct weft_shmem_team *find_set(uint64_t triplet)
@@ -212,7 +214,8 @@ static void check_pair(const char *fn, const void *dest, size_t dest_len,
 	weft_shmem_check_sym(fn, "source", source, source_len);
 }
 
-/* Broadcasts without a change of the root's dest, as active sets require. */
+/* Broadcasts without a change of the root's dest, as active sets require.
+ * team_broadcast() also copies the data there. */
 static int broadcast(const char *fn, struct weft_shmem_team *team, void *dest,
 	const void *source, size_t len, int root)
 {

@@ -37,8 +37,8 @@ bool weft_shmem_env_has(const char *name)
 	return shmem_env_find(name, found) != NULL;
 }
 
-/* The power of 1024 that a letter stands for: k is 1, t is 4. 0 without a
- * letter, -1 for another letter. */
+/* Returns the power of 1024 that a letter stands for: 1 for k, 4 for t. 0
+ * without a letter, -1 for another letter. */
 static int power_of(char letter)
 {
 	static const char letters[] = "kmgt";

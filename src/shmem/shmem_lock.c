@@ -2,10 +2,10 @@
 /* shmem_lock: a lock as a queue of PEs
  *
  * The lock has two words:
- * - `last` is used at one PE, which the address selects. It is the PE that
- *   joined last, plus 1; 0: the lock is free.
+ * - `last` is used at one PE, which the lock's address selects. Its value is
+ *   the PE that joined the queue last, plus 1; 0: the lock is free.
  * - `node` is used at each PE. Bit 0 is set while this PE waits. The other bits
- *   are the PE's successor plus 1.
+ *   are the PE's successor in the queue, plus 1.
  *
  * A PE that joins writes its number to the node of the PE before it, and waits
  * on its own node. So a waiting PE sends no messages. All updates are atomic
@@ -26,7 +26,7 @@ _Static_assert(
 
 enum { WAITS = 1 };
 
-/* The PE whose `last` is used. Locks are distributed over the PEs. */
+/* Returns the PE whose `last` is used. Locks are distributed over the PEs. */
 static uint32_t shmem_lock_owner_of(const long *lock)
 {
 	size_t at = (size_t)((const char *)lock - weft_rma.heap.base);

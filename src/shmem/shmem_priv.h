@@ -30,9 +30,9 @@ struct weft_shmem_team {
 	uint32_t n_pes;
 	uint32_t my_pe;
 	bool is_world;	  /* ranks are the PE numbers of the world */
-	bool is_mine;	  /* the program created it, and may destroy it */
-	int num_contexts; /* as configured */
-	/* of an active set; see shmem_coll.c */
+	bool is_mine;	  /* the program created the team, and may destroy it */
+	int num_contexts; /* number of contexts in the team's configuration */
+	/* fields of the team of an active set; see shmem_coll.c */
 	uint64_t triplet;
 	struct weft_shmem_team *next;
 };
@@ -44,12 +44,12 @@ struct weft_shmem_ctx {
 	struct weft_shmem_team *team;
 	shmem_team_t team_handle;
 	long options; /* options of its creation */
-	long session; /* hints of the session, 0: none */
+	long session; /* hints of the session (SHMEM_SESSION_...); 0: none */
 	bool has_session;
 	size_t total_ops;
 };
 
-/* The state of OpenSHMEM in this process. Written by init and finalize only. */
+/* The state of OpenSHMEM in this process. Only init and finalize write it. */
 struct weft_shmem {
 	int n_inits; /* number of inits without a finalize */
 	int level;   /* SHMEM_THREAD_... */
@@ -57,7 +57,7 @@ struct weft_shmem {
 	struct weft_session *session;
 	struct weft_shmem_team world;
 	struct weft_shmem_team shared;
-	struct weft_shmem_ctx ctx; /* the default one */
+	struct weft_shmem_ctx ctx; /* the default context */
 };
 
 extern struct weft_shmem weft_shmem;
@@ -116,8 +116,9 @@ static inline struct weft_rma_ctx *weft_shmem_rma(
  * there is none. */
 struct weft_shmem_team *weft_shmem_team_find(const char *fn, shmem_team_t team);
 
-/* The same for a collective: the team has a communicator afterwards, and
- * SHMEM_TEAM_INVALID ends the job, too. */
+/* Returns the team of a handle for a collective: the team has a communicator
+ * afterwards. Ends the job if there is no such team, also for
+ * SHMEM_TEAM_INVALID. */
 struct weft_shmem_team *weft_shmem_team_ready(
 	const char *fn, shmem_team_t team);
 
@@ -140,8 +141,9 @@ static inline uint32_t weft_shmem_pe(const char *fn, shmem_ctx_t ctx, int pe)
 	return (uint32_t)pe;
 }
 
-/* The address of a PE's [sym, sym + len) in this process. NULL if the PE is on
- * another node, or the range is not symmetric. pe is a PE of the world. */
+/* Returns the address of a PE's [sym, sym + len) in this process. NULL if the
+ * PE is on another node, or the range is not symmetric. pe is a PE of the
+ * world. */
 static inline void *weft_shmem_local(const void *sym, size_t len, uint32_t pe)
 {
 	void *at = weft_rma_local(sym, pe);
@@ -158,22 +160,28 @@ static inline void *weft_shmem_local(const void *sym, size_t len, uint32_t pe)
 
 /* --- between files ------------------------------------------------------- */
 
-/* Reads the size of the symmetric heap from the environment; 0, or an error
- * that weft_err_set() describes. */
+/* weft_shmem_env_heap() reads the size of the symmetric heap from the
+ * environment; 0, or an error that weft_err_set() describes.
+ * weft_shmem_env_has() returns whether a variable is set.
+ * weft_shmem_env_print() prints the text of SHMEM_INFO. */
 int weft_shmem_env_heap(size_t *len_out);
 bool weft_shmem_env_has(const char *name);
 void weft_shmem_env_print(void);
 
-/* Opens and closes the predefined teams, while one-sided access is open.
- * Closing frees the teams that the program has not destroyed. */
+/* weft_shmem_teams_open() opens the predefined teams, after weft_rma_open().
+ * weft_shmem_sets_close() empties the list of teams of active sets.
+ * weft_shmem_teams_close() closes the predefined teams, and frees the teams
+ * that the program has not destroyed. Both closing functions are called after
+ * weft_rma_close(). */
 int weft_shmem_teams_open(struct weft_comm *comm);
 void weft_shmem_teams_close(void);
 void weft_shmem_sets_close(void);
 
-/* Destroys the contexts of a team, or all. */
+/* Destroys the contexts of a team; NULL: all contexts. */
 void weft_shmem_ctxs_close(const struct weft_shmem_team *team);
 
-/* A barrier of all PEs, which completes the puts of the default context. */
+/* Runs a barrier of all PEs, which completes the puts of the default
+ * context. */
 void weft_shmem_barrier(const char *fn);
 
 /* Sets the procedure whose name appears in reports of this thread's long waits.
@@ -183,9 +191,8 @@ static inline void weft_shmem_set_caller(const char *fn)
 	weft_request_set_caller(fn);
 }
 
-/* Creates a team for a new communicator, which it owns; NULL when out of
- * memory.
- */
+/* Creates a team for a new communicator, which the team owns; NULL when out of
+ * memory. */
 struct weft_shmem_team *weft_shmem_team_make(struct weft_comm *comm);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { INLINE_MAX = 256 }; /* bytes that are copied inline */
+enum { INLINE_MAX = 256 }; /* bytes of the longest inline copy */
 
 /* Copies data of the length of a basic type with one store, because other PEs
  * poll it with plain loads. */
@@ -32,8 +32,8 @@ static inline void shmem_rma_copy(void *to, const void *from, size_t len)
 	}
 }
 
-/* Stores one item of a program's type. A word needs a single store, because
- * other PEs may poll it. */
+/* WORD_STORE stores one item of a program's type, and WORD_LOAD loads one. A
+ * word needs a single store or load, because other PEs may poll or store it. */
 #define WORD_STORE(at, from)                                             \
 	(sizeof(*(at)) <= 8 ? __atomic_store(at, from, __ATOMIC_RELAXED) \
 			    : (void)(*(at) = *(from)))
@@ -41,8 +41,8 @@ static inline void shmem_rma_copy(void *to, const void *from, size_t len)
 	(sizeof(*(at)) <= 8 ? __atomic_load(at, to, __ATOMIC_RELAXED) \
 			    : (void)(*(to) = *(at)))
 
-/* The address of a PE's memory in this process. NULL if this process cannot
- * access the memory directly. */
+/* Returns the address of a PE's memory in this process. NULL if this process
+ * cannot access the memory directly. */
 static inline void *local_address(
 	const char *fn, shmem_ctx_t ctx, const void *sym, size_t len, int pe)
 {
@@ -121,7 +121,8 @@ static void get_nbi(const char *fn, shmem_ctx_t ctx, void *dest,
 				  source, len, from));
 }
 
-/* Bytes from the start of the first block to the end of the last block. */
+/* Returns the bytes from the start of the first block to the end of the last
+ * block. */
 static size_t spread(const struct weft_rma_stride *how, ptrdiff_t step)
 {
 	return how->len + (how->n - 1) * (size_t)(step < 0 ? 0 : step);

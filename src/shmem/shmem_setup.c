@@ -152,7 +152,7 @@ void pshmem_finalize(void)
 	stop("shmem_finalize");
 }
 
-/* After start_pes() the library is closed when the program exits. */
+/* Closes the library when the program exits, after start_pes(). */
 static void stop_at_exit(void)
 {
 	while (weft_shmem.n_inits)

@@ -54,7 +54,8 @@ struct weft_shmem_team *weft_shmem_team_ready(const char *fn, shmem_team_t team)
 	return t;
 }
 
-/* The lower half of a process number is the PE. */
+/* Returns the PE of the world at a PE of the team. The lower half of a process
+ * number is its PE. */
 static uint32_t shmem_team_pe_at(
 	const struct weft_shmem_team *team, uint32_t pe)
 {
@@ -120,7 +121,8 @@ int weft_shmem_teams_open(struct weft_comm *comm)
 	return 0;
 }
 
-/* The communicators are children of the session, which closes them. */
+/* Frees all teams. Their communicators are children of the session, which
+ * closes them. */
 void weft_shmem_teams_close(void)
 {
 	struct weft_shmem_team *team;

@@ -13,7 +13,8 @@
 struct wait_set {
 	const void *ivars;
 	size_t n;
-	const int *status; /* [i] not 0: variable i is ignored; or NULL */
+	const int *status; /* status[i] not 0: variable i is ignored; NULL: no
+			      variable is ignored */
 	int cmp;
 	const void *values;
 	size_t step; /* bytes from value to value; 0: one value for all */
@@ -99,7 +100,8 @@ static bool is_empty(const struct wait_set *s)
 	return true;
 }
 
-/* Makes visible the stores that preceded the value that satisfied the test. */
+/* Makes the stores visible that preceded the value that satisfied the test: the
+ * fence follows the loads in shmem_wait_load(). */
 static void acquire_stores(void)
 {
 	n_empty = 0;
@@ -126,7 +128,7 @@ static bool all_hold(const struct wait_set *s, size_t *from)
 	return true;
 }
 
-/* The index of a variable that satisfies the test, or SIZE_MAX. */
+/* Returns the index of a variable that satisfies the test, or SIZE_MAX. */
 static size_t shmem_wait_find(const struct wait_set *s)
 {
 	size_t first = next_search;
