@@ -17,26 +17,28 @@ extern "C" {
 
 /* clang-format off */
 
-/* As MPI_Comm_create_from_group, without blocking: *newcomm is set when the
- * request completes.  Members may also use the blocking call. */
+/* Like MPI_Comm_create_from_group, without blocking: *newcomm is set when the
+ * request completes. Other members may use the blocking call. */
 int MPIX_Comm_icreate_from_group(MPI_Group group, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newcomm, MPI_Request *request);
 int PMPIX_Comm_icreate_from_group(MPI_Group group, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newcomm, MPI_Request *request);
 
-/* As MPI_Comm_disconnect, without blocking: *comm is MPI_COMM_NULL on return,
+/* Like MPI_Comm_disconnect, without blocking: *comm is MPI_COMM_NULL on return,
  * and the disconnect is complete when the request completes. */
 int MPIX_Comm_idisconnect(MPI_Comm *comm, MPI_Request *request);
 int PMPIX_Comm_idisconnect(MPI_Comm *comm, MPI_Request *request);
 
-/* Defines a process set by its members, or deletes one. Local: the name is
- * known in this session of this process. */
+/* MPIX_Session_create_pset defines a process set by its members.
+ * MPIX_Session_delete_pset deletes a set. Both are local: the name is known in
+ * this session of this process. */
 int MPIX_Session_create_pset(MPI_Session session, const char *pset_name, MPI_Group group);
 int PMPIX_Session_create_pset(MPI_Session session, const char *pset_name, MPI_Group group);
 int MPIX_Session_delete_pset(MPI_Session session, const char *pset_name);
 int PMPIX_Session_delete_pset(MPI_Session session, const char *pset_name);
 
-/* The same for the whole job: every process sees the set, if the process
- * manager supports that (else MPI_ERR_UNSUPPORTED_OPERATION). Called by one
- * process. */
+/* MPIX_Session_publish_pset defines a process set for the whole job, and
+ * MPIX_Session_unpublish_pset deletes one. One process calls them. The process
+ * manager notifies every process; if it cannot, the error is
+ * MPI_ERR_UNSUPPORTED_OPERATION. */
 int MPIX_Session_publish_pset(MPI_Session session, const char *pset_name, MPI_Group group);
 int PMPIX_Session_publish_pset(MPI_Session session, const char *pset_name, MPI_Group group);
 int MPIX_Session_unpublish_pset(MPI_Session session, const char *pset_name);
@@ -56,8 +58,10 @@ int PMPIX_Session_pset_difference(MPI_Session session, const char *pset1, const 
 int MPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes);
 int PMPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes);
 
-/* Registers a function that is called for each of these changes, from within
- * MPI calls that wait and calls about process sets; NULL removes it. */
+/* Registers a function that is called for each definition or deletion of a
+ * process set, and after failures as a definition of weft://alive. MPI calls
+ * that wait, and calls about process sets, call the function. NULL removes the
+ * function. */
 enum { MPIX_PSET_DEFINED = 1, MPIX_PSET_DELETED = 2 };
 typedef void MPIX_Session_pset_function(MPI_Session session, const char *pset_name, int change, void *extra_state);
 int MPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_function *pset_fn, void *extra_state);
@@ -75,8 +79,9 @@ int PMPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_funct
 /* The communicator is revoked. */
 #define MPIX_ERR_REVOKED 103
 
-/* Attribute of communicators: an address of an int, 1 if the launcher lets the
- * other processes continue when one fails (mpiexec --continue, --with-ft mpi). */
+/* Attribute of communicators. Its value is the address of an int, which is 1 if
+ * the other processes continue when a process fails (mpiexec --continue,
+ * --with-ft mpi). */
 #define MPIX_FT 599
 
 /* Names of the next version of the standard. */
@@ -93,9 +98,9 @@ int PMPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_funct
 #define MPI_Comm_is_revoked MPIX_Comm_is_revoked
 #define PMPI_Comm_is_revoked PMPIX_Comm_is_revoked
 
-/* MPIX_Comm_get_failed returns the failed members that this process knows. Their
- * order does not change. MPIX_Comm_ack_failed acknowledges the first num_to_ack
- * of them. */
+/* MPIX_Comm_get_failed returns the failed members that this process knows.
+ * Their order does not change. MPIX_Comm_ack_failed acknowledges the first
+ * num_to_ack members of that group. */
 int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
 int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
 int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
@@ -109,8 +114,9 @@ int PMPIX_Comm_revoke(MPI_Comm comm);
 int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
 int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
 
-/* Older calls that acknowledge and return failed members. MPIX_Comm_get_failed
- * and MPIX_Comm_ack_failed replace them. */
+/* MPIX_Comm_failure_ack acknowledges all failed members that this process
+ * knows, and MPIX_Comm_failure_get_acked returns the acknowledged ones.
+ * MPIX_Comm_get_failed and MPIX_Comm_ack_failed replace these older calls. */
 int MPIX_Comm_failure_ack(MPI_Comm comm);
 int PMPIX_Comm_failure_ack(MPI_Comm comm);
 int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
@@ -118,7 +124,8 @@ int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
 
 /* MPIX_Comm_agree returns the bitwise AND of the flags of all members.
  * MPIX_Comm_shrink creates a communicator of the live members. All live members
- * get the same result, also if members fail during the call. */
+ * get the same result, also if members fail during the call. MPIX_Comm_iagree
+ * and MPIX_Comm_ishrink do the same without blocking. */
 int MPIX_Comm_agree(MPI_Comm comm, int *flag);
 int PMPIX_Comm_agree(MPI_Comm comm, int *flag);
 int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);

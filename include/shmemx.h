@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Combined with bitwise or; 0 for none. */
+/* Options of a session, combined with bitwise or; 0: none. */
 #define SHMEM_SESSION_BUNDLE (1L << 0)
 #define SHMEM_SESSION_HRP (1L << 1)
 #define SHMEM_SESSION_STAMO (1L << 2)
@@ -24,13 +24,14 @@ extern "C" {
 #define SHMEM_SESSION_DC (1L << 8)
 #define SHMEM_SESSION_UNIFORM_AMO (1L << 9)
 
-/* Starts a session on ctx, or adds options to the active one. */
+/* Starts a session on ctx. If ctx has an active session, adds the options to
+ * it. */
 WEFT_SHMEM_API void shmemx_session_start(shmem_ctx_t ctx, long options);
 
-/* Ends the session; without one, does nothing. */
+/* Ends the session of ctx; does nothing if there is none. */
 WEFT_SHMEM_API void shmemx_session_stop(shmem_ctx_t ctx);
 
-/* Other names of the same functions. */
+/* Other names of the two functions above. */
 WEFT_SHMEM_API void shmemx_ctx_session_start(shmem_ctx_t ctx, long options);
 WEFT_SHMEM_API void shmemx_ctx_session_stop(shmem_ctx_t ctx);
 
