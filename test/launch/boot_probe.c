@@ -3,24 +3,26 @@
  * boot_probe: uses the process manager through boot.h, in a real job
  *
  * Usage: boot_probe WORD...   each word is one step, in order:
- *   facts        print the facts of the manager
+ *   facts        print the fields of struct weft_boot_facts
  *   card         publish a value, fetch the values of all, check them
- *   ring         fetch only the value of the next rank
+ *   ring         publish a value, fetch only that of the next rank
  *   fence        a barrier of all
  *   halves       a barrier of the lower and one of the upper half
- *   near         print the ranks on my node, checked against their hosts
+ *   near         print the ranks on this node, compare them with their hosts
  *   psets        print the process sets and their members
- *   pset=NAME    wait until a set of that name is announced
+ *   pset=NAME    wait for the notification that the set NAME is defined
+ *   pset=-NAME   wait for the notification that the set NAME is deleted
  *   death=R[,CODE]  rank R kills itself, or exits unfinalized; the others
  *                wait for the notification
  *   deadget=R    rank R kills itself, the others fetch from it
  *   die=R,CODE   rank R exits with CODE, unfinalized
- *   abort=R,CODE rank R aborts the job, the others wait
- *   part=N,CODE  rank 0 aborts ranks 0 to N-1, the others wait for it
- *   define=NAME  rank 0 defines a set of all but the last rank
- *   delete=NAME  rank 0 deletes it
- *   hang         wait for a minute
- *   sleep=MS     wait that long
+ *   abort=R,CODE rank R aborts the job; the others continue with the next step
+ *   part=N,CODE  rank 0 aborts ranks 0 to N-1; the others wait for the
+ *                notifications
+ *   define=NAME  rank 0 defines the set NAME of all ranks but the last
+ *   delete=NAME  rank 0 deletes the set NAME
+ *   hang         sleep for a minute
+ *   sleep=MS     sleep for MS milliseconds
  *   unclean      exit with 0 without finalizing
  *   exit=CODE    finalize, then exit with CODE
  */
@@ -304,7 +306,7 @@ static void dead_get(uint32_t rank)
 		fail("a get from the known dead", WEFT_ERR_INTERN);
 }
 
-/* The first rank ends the lower half of the job; the others are notified. */
+/* Rank 0 aborts ranks 0 to n - 1. The other ranks wait for n notifications. */
 static void abort_part(uint32_t n, int code)
 {
 	uint32_t ranks[64];
@@ -322,8 +324,8 @@ static void abort_part(uint32_t n, int code)
 	wait_deaths(n);
 }
 
-/* Rank 0 defines or deletes a set of all ranks but the last; all are notified.
- */
+/* Rank 0 defines (is_new) the set of all ranks but the last, or deletes it.
+ * Prints the error if that fails. */
 static void change_set(const char *name, bool is_new)
 {
 	uint32_t ranks[64], n = probe.facts.size > 1 ? probe.facts.size - 1 : 1;

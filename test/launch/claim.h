@@ -12,7 +12,8 @@
 
 static int rank, size, n_claims, n_bad;
 
-/* All processes of a job make the same claims. */
+/* Prints "ok" if is_true is set in all processes. Collective: all processes of
+ * a job make the same claims. */
 static void claim(int is_true, const char *what)
 {
 	int all = is_true;

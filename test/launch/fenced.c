@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fenced: a job whose processes are not permitted to open each other's memory
  *
- * Short and long messages, a collective, a window; a session with a VCI of its
- * own before the first contact; memory that some of the processes share. Prints
- * one line per process with the result. */
+ * The processes exchange short and long messages, and use a collective, a
+ * window, and memory that they share if they can. A session with a VCI of its
+ * own sends before all others. Each process prints its number of errors. */
 #include <mpi.h>
 
 #include <stdio.h>
@@ -45,7 +45,8 @@ static void put_to_next(int rank, int size)
 	MPI_Win_free(&win);
 }
 
-/* A message over a communicator of a session that has a VCI of its own. */
+/* Exchanges a message over a communicator of a session with a VCI of its own.
+ */
 static void talk_apart(void)
 {
 	int rank, size, in = -1;
@@ -71,7 +72,7 @@ static void talk_apart(void)
 	MPI_Session_finalize(&session);
 }
 
-/* Each member writes to the memory of the next one. */
+/* Each member of a node writes to the shared memory of the next member. */
 static void share(void)
 {
 	int rank, size, disp;

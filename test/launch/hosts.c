@@ -38,9 +38,9 @@ struct host {
 	int fd; /* socket to the other host */
 	struct weft_net *net;
 	uint64_t peer;
-	unsigned n_came;
-	unsigned n_bad;
-	unsigned char name[WEFT_NET_NAME_MAX]; /* process id of the other
+	unsigned n_came;		       /* messages received */
+	unsigned n_bad;			       /* false claims */
+	unsigned char name[WEFT_NET_NAME_MAX]; /* fabric name of the other
 						* host */
 	size_t name_len;
 };
@@ -182,7 +182,8 @@ static void with_bridge(struct host *h)
 	talk(h);
 }
 
-/* An interface without a carrier, although its name sorts first. */
+/* An interface without a carrier is not chosen, although its name sorts first.
+ */
 static void with_dead(struct host *h)
 {
 	must(h,
@@ -285,7 +286,8 @@ static void with_many(struct host *h)
 	before = count_sockets();
 	memcpy(name, h->name, sizeof(name));
 	for (unsigned i = 0; i < STRANGERS; i++) {
-		/* 8 bytes of ours, then a sockaddr_in */
+		/* a name is 8 bytes of Weft and a sockaddr_in: these are the
+		 * last three bytes of its IPv4 address */
 		name[13] = (unsigned char)(100 + i / 65536);
 		name[14] = (unsigned char)(i / 256);
 		name[15] = (unsigned char)i;
@@ -333,7 +335,8 @@ static void child(const struct test *test, int rank, int fd, int go)
 	_exit(h.n_bad ? 1 : 0);
 }
 
-/* Two cables from the switch to a host. */
+/* Waits until the host has its namespace, then connects it to the switch by two
+ * virtual cables. */
 static bool plug(int place, pid_t pid, int go)
 {
 	char c = 0;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpit_tool: a tool that LD_PRELOAD loads into an unmodified program. It prints
- * performance variables when the program finalizes
+/* mpit_tool: a tool that LD_PRELOAD loads into an unmodified program
  *
- * It starts in its constructor, before MPI, and reads once more in its
- * destructor, after MPI. */
+ * The tool prints performance variables three times: in its constructor, before
+ * MPI is initialized; in MPI_Finalize; and in its destructor, after MPI. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

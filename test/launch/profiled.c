@@ -17,8 +17,8 @@ enum { ROUNDS = 10, N_THREADS = 4, MANY = 6000 };
 
 static int rank, size;
 
-/* Sends ROUNDS messages of 8 bytes around the ring, and ROUNDS / 2 reductions.
- */
+/* Passes a message of 8 bytes around the ring of ranks ROUNDS times, and makes
+ * ROUNDS / 2 reductions. */
 static void make_calls(MPI_Comm comm)
 {
 	double in = 1, out = 0;
@@ -148,7 +148,8 @@ static void add_slowly(void *in, void *inout, int *len, MPI_Datatype *type)
 static void change_calls(void)
 {
 	double in[3] = { 1, 1, 1 }, out[3], until;
-	volatile int many = MANY; /* so that the compiler keeps one call */
+	/* volatile: the compiler must not split the loop into several sites */
+	volatile int many = MANY;
 	MPI_Op op;
 
 	MPI_Op_create(add_slowly, 0, &op);
@@ -168,8 +169,9 @@ static void change_calls(void)
 	MPI_Op_free(&op);
 }
 
-/* To the next rank, 3 times: 8 bytes of a persistent send, and 4 partitions of
- * 16 bytes; and a persistent reduction of 24 bytes. */
+/* Starts three persistent operations 3 times each: a send of 8 bytes and a
+ * partitioned send of 4 times 16 bytes to the next rank, and a reduction of 24
+ * bytes. */
 static void start_requests(void)
 {
 	int next = (rank + 1) % size, last = (rank + size - 1) % size;
@@ -200,7 +202,8 @@ static void start_requests(void)
 		MPI_Request_free(&r[i]);
 }
 
-/* Collectives with arrays of counts, and with neighbours: 4 bytes to each. */
+/* Calls collectives with arrays of counts, and neighborhood collectives. Each
+ * rank sends 4 bytes to each receiver. */
 static void pass_arrays(void)
 {
 	int *ints = calloc(6 * (size_t)size, sizeof(int)), dim = size;
@@ -236,7 +239,7 @@ static void pass_arrays(void)
 	free(ints);
 }
 
-/* A job of one process makes 3 sends to itself. */
+/* Spawns a job of one process, which sends 3 messages to itself. */
 static void spawn_one(char *program, MPI_Comm parent)
 {
 	char *argv[] = { (char[]){ "spawn" }, NULL };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spawner: a job that spawns jobs, and the spawned program
  *
- * spawner HOW: the parent. The children are the same program. Prints TAP, one
- * line per claim, from rank 0 of the job that claims. */
+ * usage: spawner HOW [ARGUMENT]
+ * HOW selects the test case. The spawned processes run this program, too, with
+ * a HOW that begins with "child-". Rank 0 of each job prints TAP, one line per
+ * claim. */
 #include "claim.h"
 
 #include <arpa/inet.h>
@@ -20,6 +22,7 @@
 
 static char **arguments;
 
+/* Spawns n processes with the arguments how and second. */
 static MPI_Comm start(const char *how, int n, const char *second)
 {
 	char *argv[] = { (char *)(size_t)how, (char *)(size_t)second, NULL };
@@ -65,8 +68,8 @@ static void parent_talk(void)
 	MPI_Comm_disconnect(&inter);
 }
 
-/* True if the launcher's command line, which every user may read, contains the
- * port. */
+/* True if the launcher's command line contains the port name, or cannot be
+ * read. Every user may read that command line. */
 static int is_told(void)
 {
 	const char *port = getenv("WEFT_PARENT");
@@ -106,7 +109,8 @@ static int own_sum(MPI_Comm comm, int value)
 	return value;
 }
 
-/* Both sides of the new intercommunicator have processes of both jobs. */
+/* Creates an intercommunicator whose two groups both have processes of both
+ * jobs, and sends messages over it. */
 static void cross(MPI_Comm parent_or_child, int is_high)
 {
 	MPI_Comm all, half, inter;
@@ -250,8 +254,8 @@ static void child_many(MPI_Comm parent)
 	MPI_Comm_disconnect(&parent);
 }
 
-/* Two jobs that have disconnected have no connection. A file of the root exists
- * until all processes of the surviving side have continued. */
+/* The path of a file that the parent creates. The surviving job removes it when
+ * all its processes have disconnected. The other job aborts only after that. */
 static char sign[] = "/tmp/weft-spawner-XXXXXX";
 
 static MPI_Comm start_with_sign(const char *how)
@@ -276,7 +280,7 @@ static void wait_disconnect(const char *file)
 		nap(10);
 }
 
-/* A side exits without finalizing after both have disconnected. */
+/* The child aborts after both jobs have disconnected. */
 static void parent_part(void)
 {
 	MPI_Comm inter = start_with_sign("child-abort");
@@ -299,6 +303,7 @@ static void child_abort(MPI_Comm parent)
 	MPI_Abort(MPI_COMM_WORLD, 9);
 }
 
+/* The parent aborts after both jobs have disconnected. */
 static void parent_abort(void)
 {
 	MPI_Comm inter = start_with_sign("child-stay");
@@ -319,7 +324,7 @@ static void child_stay(MPI_Comm parent)
 	claim(1, "child: continues without the parent");
 }
 
-/* A child that dies while the parent waits for it. */
+/* The child is killed while the parent waits for a message from it. */
 static void parent_crash(void)
 {
 	MPI_Comm inter = start("child-crash", 1, "");
@@ -343,7 +348,7 @@ static void child_crash(MPI_Comm parent)
 	raise(SIGKILL);
 }
 
-/* Both call MPI_Finalize without a disconnect. */
+/* Parent and child call MPI_Finalize without a disconnect. */
 static void parent_finalize(void)
 {
 	start("child-finalize", 2, "");
@@ -355,7 +360,7 @@ static void child_finalize(MPI_Comm parent)
 	nap(500);
 }
 
-/* A published name is found, an unknown name is not. */
+/* Publishes, looks up and unpublishes the name of a service. */
 static void parent_names(void)
 {
 	char port[MPI_MAX_PORT_NAME] = "", found[MPI_MAX_PORT_NAME] = "";
@@ -399,6 +404,8 @@ static int class_of(int code)
 	return class;
 }
 
+/* Spawns up to n processes, with the info key soft and further info keys.
+ * Returns the error of MPI_Comm_spawn. */
 static int spawn_softly(const char *soft, int n, MPI_Comm *inter, int codes[8])
 {
 	char *argv[] = { "child-keys", NULL };
@@ -407,8 +414,8 @@ static int spawn_softly(const char *soft, int n, MPI_Comm *inter, int codes[8])
 	int code;
 
 	memset(codes, -1, (size_t)n * sizeof(*codes));
-	/* names relative to the current directory of this process, which is not
-	 * the launcher's */
+	/* the values of path and wdir are relative to the current directory of
+	 * this process, which differs from the launcher's */
 	if (chdir("/"))
 		claim(0, "parent: a folder is entered");
 	snprintf(dir, sizeof(dir), "/nowhere:%.*s",
@@ -427,8 +434,8 @@ static int spawn_softly(const char *soft, int n, MPI_Comm *inter, int codes[8])
 	return code;
 }
 
-/* The info keys have their effect, and the warning names the unsupported key.
- */
+/* The info keys have their effect. spawn.test checks the warning about the
+ * unsupported key. */
 static void parent_keys(void)
 {
 	MPI_Comm inter = MPI_COMM_NULL;
@@ -450,8 +457,8 @@ static void parent_keys(void)
 	claim(class_of(code) == MPI_ERR_INFO_VALUE, "soft: an invalid set");
 }
 
-/* Starts as many processes as slots are free, which are fewer than requested.
- */
+/* Requests more processes than there are free slots. Argument: the number of
+ * slots. */
 static void parent_fewer(void)
 {
 	MPI_Comm inter = MPI_COMM_NULL;
@@ -513,7 +520,8 @@ static void child_keys(MPI_Comm parent)
 	MPI_Comm_disconnect(&parent);
 }
 
-/* A socket between ranks 0 and 1, over the loopback interface. */
+/* Connects ranks 0 and 1 over the loopback interface. Returns the socket, or -1
+ * after a failure. */
 static int connect_two(void)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET,
@@ -569,8 +577,8 @@ static void parent_join(void)
 	close(fd);
 }
 
-/* The number of free slots of the launcher, which its caller sets; 0 if it is
- * unknown. */
+/* Argument: the expected MPI_UNIVERSE_SIZE; 0: the attribute must not be set.
+ */
 static void parent_universe(void)
 {
 	int *universe = NULL, has = 0;
@@ -583,10 +591,10 @@ static void parent_universe(void)
 			"MPI_UNIVERSE_SIZE is set");
 }
 
-/* ---- while the launcher sleeps ---- */
+/* ---- while the launcher is stopped ---- */
 
-static atomic_int is_back;
-static int slow_code;
+static atomic_int is_back; /* the call of the second thread has returned */
+static int slow_code;	   /* its error code */
 
 static void *look_up(void *arg)
 {
@@ -614,7 +622,8 @@ static void *spawn_one(void *arg)
 	return NULL;
 }
 
-/* Continues the launcher after 30 s, or when this process has ended. */
+/* Forks a process that continues the launcher after 30 s, or when its parent
+ * has ended. Returns its pid. */
 static pid_t set_alarm(pid_t launcher)
 {
 	pid_t pid = fork();
@@ -674,7 +683,8 @@ static int is_stopped(pid_t pid)
 	return is;
 }
 
-/* A process stops only when one of its threads has received the signal. */
+/* Stops the launcher. Waits until all its threads are stopped, because kill()
+ * returns earlier. */
 static void stop_launcher(pid_t launcher)
 {
 	kill(launcher, SIGSTOP);
@@ -682,8 +692,8 @@ static void stop_launcher(pid_t launcher)
 		nap(10);
 }
 
-/* Runs `wait` in one thread of rank 0, which waits for the stopped launcher.
- * The other thread exchanges messages meanwhile. */
+/* Runs `wait` in a second thread of rank 0 while the launcher is stopped, so
+ * that the call in it blocks. Ranks 0 and 1 exchange messages meanwhile. */
 static void meanwhile(void *(*wait)(void *), const char *what)
 {
 	pid_t launcher = getppid(), alarm = -1;

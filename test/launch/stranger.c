@@ -5,10 +5,11 @@
  *
  * Rank 0 and rank 1 exchange messages during the whole test. Rank 2 opens a
  * second endpoint and sends messages to rank 0 as a process outside the job
- * could: noise, fragments, wrong versions, names of other jobs and members
- * without the key, repeated messages. It also connects to the port: in silence,
- * with noise, and with the greeting of libfabric, whole, truncated or altered.
- * The library drops and counts all messages, and the exchange continues. */
+ * could: noise, truncated and repeated messages, wrong versions, and the names
+ * of other processes without their keys. Rank 2 also connects to the TCP port
+ * of rank 0's endpoint. It sends nothing there, or noise, or libfabric's first
+ * bytes of a connection (the greeting), complete, truncated or altered. The
+ * library drops and counts all messages, and the exchange continues. */
 #include "base/clock.h"
 #include "transport/bc.h"
 #include "transport/proc.h"
@@ -33,7 +34,7 @@ enum {
 	N_OPEN = 32,   /* connections that stay open */
 	GREETING_MAX = 512,
 	DEADLINE_S = 60,
-	PREFIX_LEN = 8, /* of a fabric name */
+	PREFIX_LEN = 8, /* bytes before the sockaddr_in in a fabric name */
 };
 
 static int n_failed;
@@ -50,8 +51,8 @@ static void claim(bool ok, const char *sentence)
 static struct weft_bc bc; /* business card of rank 0 */
 static bool has_bc;
 static struct weft_net *net;
-static uint64_t victim;
-static uint64_t n_evil;
+static uint64_t victim; /* address of rank 0's endpoint */
+static uint64_t n_evil; /* messages sent to it */
 
 static void on_bc(void *arg, int err, const void *data, size_t len)
 {
@@ -96,8 +97,8 @@ static void send_wire(const struct weft_wire_net *wire)
 	send_bytes(wire, sizeof(*wire));
 }
 
-/* One message of each kind; `good` is one that this process is permitted to
- * send. */
+/* Sends an invalid message of each kind. good: a message of this process that
+ * rank 0 accepts from its first endpoint. */
 static void send_each_kind(const struct weft_wire_net *good)
 {
 	struct weft_wire_net wire;
@@ -146,7 +147,7 @@ static void fill_random(void *to, size_t len)
 		bytes[i] = (unsigned char)(next_random() >> 24);
 }
 
-/* An invalid message of a random kind. */
+/* Sends an invalid message of a random kind. */
 static void send_one(const struct weft_wire_net *good)
 {
 	struct weft_wire_net wire = *good;
@@ -176,7 +177,7 @@ static void send_one(const struct weft_wire_net *good)
 	send_bytes(&wire, len);
 }
 
-/* ---- at the port, below libfabric ---- */
+/* ---- connections to the TCP port, without libfabric ---- */
 
 static struct sockaddr_in port_of(const unsigned char *name)
 {
@@ -186,8 +187,8 @@ static struct sockaddr_in port_of(const unsigned char *name)
 	return at;
 }
 
-/* The first bytes that libfabric sends over a new connection; 0 if there are
- * none. */
+/* Writes the first bytes that libfabric sends over a new connection to
+ * greeting. Returns their number; 0 if none arrived. */
 static size_t learn_greeting(unsigned char *greeting)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET,
@@ -222,8 +223,8 @@ static bool is_reset(void)
 	return next_random() % 16 != 0;
 }
 
-/* A connection that ends is mostly reset, because each of the others holds a
- * port number for a minute. */
+/* Closes a connection. Most are reset, because a connection that is closed
+ * without a reset keeps its port number in use for a minute. */
 static void hang_up(int fd)
 {
 	struct linger linger = { .l_onoff = is_reset() };
@@ -258,7 +259,8 @@ static size_t choose_bytes(
 	}
 }
 
-/* The number of connections that were accepted. */
+/* Opens n_connections connections and sends bytes over them. Returns the number
+ * of connections that were accepted. */
 static long knock(struct sockaddr_in to, long n_connections)
 {
 	unsigned char greeting[GREETING_MAX], bytes[GREETING_MAX + 700];
@@ -277,7 +279,7 @@ static long knock(struct sockaddr_in to, long n_connections)
 			break;
 		}
 		n_bytes = choose_bytes(bytes, greeting, len);
-		/* an error: the other side has closed the connection */
+		/* send() fails if the other side has closed the connection */
 		if (n_bytes)
 			(void)!send(fd, bytes, n_bytes, MSG_NOSIGNAL);
 		slot = &open[next_random() % N_OPEN];
@@ -324,7 +326,7 @@ static void be_stranger(MPI_Comm comm, long n_messages, long n_connections)
 	n = (long)n_evil;
 	MPI_Send(&n, 1, MPI_LONG, 1, TAG_END, comm);
 	MPI_Send(&n, 1, MPI_LONG, 0, TAG_END, comm);
-	/* its endpoint lives until all messages have arrived */
+	/* the second endpoint stays open until all its messages have arrived */
 	MPI_Ibarrier(comm, &end);
 	while (!flag) {
 		MPI_Test(&end, &flag, MPI_STATUS_IGNORE);
@@ -337,8 +339,8 @@ static void be_stranger(MPI_Comm comm, long n_messages, long n_connections)
 
 /* ---- ranks 0 and 1 ---- */
 
-/* Exchanges messages until rank 2 has sent all of its own; returns their
- * number. */
+/* Ranks 0 and 1 exchange messages until rank 2 has sent all its messages.
+ * Returns the number of messages that rank 2 has sent to rank 0. */
 static long work(MPI_Comm comm, int rank)
 {
 	long n = -1, mine[100], other[100];
@@ -365,8 +367,9 @@ static long work(MPI_Comm comm, int rank)
 	return n;
 }
 
-/* A greeting that is repeated may replace the foreign process's connection, so
- * that messages are lost. */
+/* Checks that rank 0 has dropped the n messages of rank 2. is_lossy: fewer may
+ * have arrived, because a repeated greeting may replace the connection of rank
+ * 2, and messages on the old connection are lost. */
 static void judge(MPI_Comm comm, long n, bool is_lossy)
 {
 	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * topped: a job for weft-top and gdb that never ends. hung: each rank receives
- * from the next one before it sends. slow: the last rank sleeps between
- * barriers. asleep: the first rank finalizes and the others sleep. apart: each
- * rank receives from a spawned process that sleeps. healthy: ranks exchange
- * 64 KiB with their neighbours
+ * topped: a job for weft-top and gdb that never ends
+ *
+ * usage: topped HOW
+ *   hung     each rank receives from the next one before it sends
+ *   slow     the last rank sleeps between barriers
+ *   asleep   the first rank finalizes and the others sleep
+ *   apart    each rank receives from a spawned process that sleeps
+ *   healthy  ranks exchange 64 KiB with their neighbours (default)
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -17,7 +20,7 @@ static void hang(int rank, int size)
 	MPI_Request sent;
 	int word = rank;
 
-	/* neither is ever received */
+	/* no rank posts a receive for these two messages */
 	MPI_Send(&word, 1, MPI_INT, (rank + 1) % size, 9, MPI_COMM_WORLD);
 	MPI_Isend(bulk, sizeof(bulk), MPI_CHAR, (rank + 1) % size, 11,
 		MPI_COMM_WORLD, &sent);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* twin: twin COMMAND: each process runs COMMAND in a shell between MPI_Init and
- * a collective; the inherited environment identifies it as this rank */
+/* twin: a process that starts a second process of its own rank
+ *
+ * usage: twin [COMMAND]
+ * Each process runs COMMAND in a shell between MPI_Init and a collective.
+ * COMMAND inherits the environment, which has the rank of the process. */
 #include <mpi.h>
 
 #include <stdio.h>

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * waiter: ranks that wait in a barrier, except rank 1 and the last rank. Rank 1
- * receives from the last rank, which is outside MPI until it gets USR1 (with an
- * argument, without end)
+ * waiter: ranks that wait in a barrier or for a message
+ *
+ * usage: waiter [ANY]
+ * Rank 1 receives from the last rank, and the other ranks wait in a barrier.
+ * The last rank is outside MPI until it receives SIGUSR1. With an argument, it
+ * has no handler for SIGUSR1, and never calls MPI again.
  */
 #include <mpi.h>
 #include <signal.h>
