@@ -24,7 +24,7 @@ static void find_holder(
 		close(fd);
 }
 
-/* True if a child of this launcher is bound to the core: a launcher binds its
+/* True if a child of the process pid is bound to the core. A launcher binds its
  * processes to the cores that it has claimed. */
 static bool has_bound_child(pid_t pid, unsigned cpu)
 {

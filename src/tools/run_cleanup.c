@@ -84,7 +84,8 @@ static void clean_up(
 	weft_run_dir_remove(dir);
 }
 
-/* Reads process groups until the launcher ends the pipe or sends BYE. Does not
+/* Reads process groups until the launcher sends BYE, or until the pipe ends
+ * because the launcher was killed. Cleans up in the second case. Does not
  * return. */
 static void run_cleanup_watch(int fd, const char *dir, const char *mark)
 {

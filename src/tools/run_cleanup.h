@@ -14,18 +14,18 @@
 
 struct weft_run_cleanup {
 	pid_t pid; /* 0: none */
-	int fd;	   /* write end */
+	int fd;	   /* write end of the pipe to it */
 };
 
 /*
  * Starts the process; called before the launcher has threads. dir is removed
  * when the launcher dies. mark is a "NAME=VALUE" in the environment of every
- * process of the job.
+ * process of the job. 0 or WEFT_ERR_OTHER, described.
  */
 int weft_run_cleanup_start(
 	struct weft_run_cleanup *cleanup, const char *dir, const char *mark);
 
-/* Adds a process group of the job. May be called after fork. */
+/* Adds a process group of the job. */
 void weft_run_cleanup_add(struct weft_run_cleanup *cleanup, pid_t pgid);
 
 /* Ends the process without a cleanup, and waits for its end. */

@@ -70,7 +70,8 @@ static void push_all(struct weft_run_cmd *cmd, char **argv)
 		run_delegate_push(cmd, "%s", *argv);
 }
 
-/* Neither launcher has a timeout with an exit status of its own. */
+/* Adds timeout(1), whose exit status is 124, in front of srun or prterun: their
+ * own timeouts have no such status. */
 static void push_timeout(
 	struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 {
@@ -277,7 +278,8 @@ void weft_run_delegate_slurm(
 	slurm_program(cmd, opt);
 }
 
-/* The number of processes of a context. */
+/* The number of processes of a context; from Slurm if the command line has
+ * none. */
 static uint32_t slurm_app_size(
 	const struct weft_run_opt *opt, const struct weft_run_app *app)
 {
@@ -468,7 +470,7 @@ int weft_run_delegate_choose(
 	return 0;
 }
 
-/* Sets variables in this process, from which srun passes them on. */
+/* Sets the variables in this process: srun passes its environment on. */
 static void put_env(const struct weft_run_env *env)
 {
 	for (size_t i = 0; i < env->n_set; i++) {

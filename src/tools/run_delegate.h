@@ -24,8 +24,9 @@ struct weft_run_cmd {
 int weft_run_delegate_choose(
 	const struct weft_run_opt *opt, enum weft_run_by *by_out);
 
-/* Translates the options to the command line of srun, or of prun or prterun.
- * The caller calls weft_run_cmd_fini(). */
+/* weft_run_delegate_slurm() translates the options to the command line of srun,
+ * and weft_run_delegate_prrte() to that of prun (with a DVM) or prterun. The
+ * caller calls weft_run_cmd_fini(). */
 void weft_run_delegate_slurm(
 	struct weft_run_cmd *cmd, const struct weft_run_opt *opt);
 void weft_run_delegate_prrte(

@@ -13,8 +13,8 @@
 
 enum {
 	SCRIPTS_MAX = 3
-}; /* nested scripts, of which the last starts the
-      program */
+}; /* levels of descendants that are searched: nested
+      scripts, and the program */
 
 /* A file that is mapped to memory. */
 struct image {
@@ -42,7 +42,8 @@ static const Elf64_Phdr *header(const struct image *image, unsigned i)
 		sizeof(Elf64_Phdr));
 }
 
-/* The offset in the file of an address of the running program. */
+/* Returns the offset in the file of the data that the running program has at
+ * this address; UINT64_MAX if the file does not contain it. */
 static uint64_t offset_of(const struct image *image, uint64_t address)
 {
 	const Elf64_Phdr *h;
@@ -84,7 +85,8 @@ static const Elf64_Dyn *entry(
 	return dyn && dyn->d_tag != DT_NULL ? dyn : NULL;
 }
 
-/* Copies the string at offset, which lies in the file, as far as it fits. */
+/* Copies the string at offset, cut off at len - 1 bytes. offset is within the
+ * file. */
 static void run_elf_copy_name(
 	const struct image *image, uint64_t offset, char *name, size_t len)
 {

@@ -12,8 +12,10 @@
  * or is not an ELF file. */
 bool weft_run_elf_other_mpi(const char *file, char *name_out, size_t len);
 
-/* The same for the libraries that a running process or its children have
- * loaded, for interpreters and scripts. */
+/* True if a running process or a descendant of it has loaded the library of
+ * another MPI and not this one; writes the library's name to name_out. For
+ * interpreters, which load a library later, and for programs that a script
+ * starts. */
 bool weft_run_elf_has_loaded(pid_t pid, char *name_out, size_t len);
 
 #endif

@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 enum {
-	BUF_LEN = 65536,     /* at first; doubled for a longer line */
-	LINE_MAX_KIB = 1024, /* longest line kept whole */
+	BUF_LEN = 65536,     /* first size of a buffer; doubled as needed */
+	LINE_MAX_KIB = 1024, /* longest line that is not printed in parts */
 	SINK_MAX = 1 << 20,  /* bytes queued for a slow reader, at most */
 	CHUNK = 4096,	     /* bytes that a writable pipe accepts */
-	PARTIAL_MS = 100,    /* until a line without its end is printed */
+	PARTIAL_MS = 100,    /* age at which an incomplete line is printed */
 	NO_STREAM = -1,
 };
 
@@ -40,15 +40,16 @@ struct sink {
 	int fd;
 	bool is_pipe;
 	bool is_broken;	 /* a write failed */
-	int error;	 /* errno of the write; 0: the reader closed the pipe */
+	int error;	 /* its errno; 0 if the reader closed the pipe */
 	int64_t partial; /* the stream whose incomplete line was added last, or
 			    NO_STREAM */
 	char *queue;
 	size_t len, pos, cap;
 };
 
+/* The terminal's input on its way to rank 0. */
 struct tty {
-	int from, to; /* -1: none */
+	int from, to; /* terminal and write end of a pipe; -1: not used */
 	char buf[CHUNK];
 	size_t len;
 };
@@ -176,8 +177,9 @@ static void add_tag(struct weft_run_io *io, struct sink *sink, size_t index)
 }
 
 /* Called before data of one stream is added after an incomplete line of
- * another. Output of programs is not changed, unless lines have tags: then a
- * newline ends the incomplete line. */
+ * another. If lines have tags, a newline ends the incomplete line. Otherwise
+ * the output is not changed, and the first time that a long line is interrupted
+ * causes a warning. */
 static void end_partial_line(struct weft_run_io *io, struct sink *sink)
 {
 	size_t other = (size_t)sink->partial;
@@ -489,7 +491,7 @@ void weft_run_io_print(struct weft_run_io *io, const char *fmt, ...)
 	sink->partial = NO_STREAM;
 	sink_add(sink, "mpiexec: ", 9);
 	sink_add(sink, text, len);
-	sink_flush(sink); /* this sink may be missing in the next poll */
+	sink_flush(sink); /* the next poll() may not wait for this sink */
 }
 
 void weft_run_io_destroy(struct weft_run_io *io)

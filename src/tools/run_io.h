@@ -31,13 +31,15 @@ void weft_run_io_destroy(struct weft_run_io *io);
 
 /*
  * Creates the pipes of a rank. The write ends are for the process: fds_out[0]
- * is standard output, fds_out[1] standard error. The caller closes them.
+ * is standard output, fds_out[1] standard error. The caller closes them. 0 or
+ * WEFT_ERR_OTHER, described.
  */
 int weft_run_io_open(struct weft_run_io *io, uint32_t rank, int fds_out[2]);
 
 /*
- * Copies the terminal's input to a process. *fd_out is the read end for the
- * process; the caller closes it.
+ * Creates a pipe, over which weft_run_io_step() copies the terminal's input to
+ * a process. *fd_out is the read end for the process; the caller closes it. 0
+ * or WEFT_ERR_OTHER, described.
  */
 int weft_run_io_open_tty(struct weft_run_io *io, int *fd_out);
 

@@ -29,8 +29,8 @@ enum {
 	FDS_SPARE = 64, /* descriptors for the launcher itself */
 };
 
-/* Raises the limit of open files: each process needs two pipes, and a claim of
- * its core. */
+/* Raises the limit of open files. The launcher needs three for each process:
+ * two pipes and the socket that claims its core. */
 static int raise_limit(uint32_t n)
 {
 	rlim_t need = 3 * (rlim_t)n + FDS_SPARE;
@@ -54,8 +54,8 @@ static int make_dir(struct weft_run_job *run)
 	const char *tmp = weft_knob_getenv("TMPDIR");
 	char *absolute = realpath(tmp ? tmp : "/tmp", NULL);
 
-	/* the processes and the cleanup process have other current directories
-	 */
+	/* absolute, because the processes and the cleanup process may have
+	 * other current directories */
 	snprintf(run->dir, sizeof(run->dir), "%s/weft-run-%u-XXXXXX",
 		absolute ? absolute
 		: tmp	 ? tmp
@@ -254,8 +254,8 @@ static int place_by_choice(struct weft_run_job *run, bool is_wanted)
 	return 0;
 }
 
-/* Chooses the cores of the processes. Claims them with every option, so that
- * later jobs are not bound to them. */
+/* Chooses the cores of the processes. Claims cores even if the processes are
+ * not bound, so that later jobs are not bound to these cores. */
 static int place_procs(struct weft_run_job *run)
 {
 	struct weft_place place = { .bind = run->opt.bind,
@@ -377,8 +377,8 @@ static void tool_run_find_program(
 	*file = '\0';
 }
 
-/* Warns of programs that are linked to another MPI: these would start as many
- * jobs of one process, or fail. */
+/* Warns of programs that are linked to another MPI. Each of their processes
+ * would be a job of one process, or fail. */
 static void warn_of_other_mpi(struct weft_run_job *run)
 {
 	char file[4096], name[64];
@@ -414,8 +414,9 @@ void weft_run_job_check_loaded(struct weft_run_job *run, uint32_t rank)
 		rank, proc->app->argv[0], name);
 }
 
-/* Opens standard input: that of the launcher for rank 0, /dev/null for other
- * ranks. */
+/* Opens the standard input of a process. For rank 0, this is the launcher's
+ * standard input, or a pipe to which a terminal's input is copied. Otherwise,
+ * and if the launcher's is closed, it is /dev/null. */
 static int open_input(struct weft_run_job *run, uint32_t rank, int *fd_out)
 {
 	if (rank == 0 && isatty(STDIN_FILENO))

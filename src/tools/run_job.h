@@ -23,13 +23,13 @@ struct weft_run_proc;
 struct weft_serve;
 
 enum {
-	/* in fds: signals, server, parent launcher, child launchers */
+	/* first entries of fds: signals, server, parent and child launchers */
 	WEFT_RUN_JOB_FDS = 4,
 };
 
 enum weft_run_job_state {
 	WEFT_RUN_JOB_GOING,
-	WEFT_RUN_JOB_FAILED, /* the states of the others are queried */
+	WEFT_RUN_JOB_FAILED, /* a process failed; states are queried */
 	WEFT_RUN_JOB_ENDING, /* SIGTERM sent; SIGKILL at kill_ns */
 	WEFT_RUN_JOB_KILLED,
 };
@@ -37,9 +37,9 @@ enum weft_run_job_state {
 /* One job. A variable of main(); fields in the order of their setup. */
 struct weft_run_job {
 	struct weft_run_opt opt;
-	uint32_t n;
+	uint32_t n; /* number of processes */
 	char host[256];
-	char name[WEFT_RUN_NAME_MAX];	  /* of the job */
+	char name[WEFT_RUN_NAME_MAX];	  /* name of the job */
 	char parent[WEFT_RUN_PARENT_MAX]; /* port of the parent job, or "" */
 	char dir[4096]; /* session directory; "" before it exists */
 	char mark[96];	/* variable in the environment of all processes */
@@ -59,19 +59,19 @@ struct weft_run_job {
 	struct pollfd *fds;
 	uint32_t n_running;
 	enum weft_run_job_state state;
-	bool is_all_ending; /* spawned jobs end, too */
-	bool has_failed;    /* status is final */
-	int status;
-	uint64_t timeout_ns; /* 0: none */
-	uint64_t kill_ns;    /* while ENDING */
+	bool is_all_ending;  /* the jobs that this job spawned end, too */
+	bool has_failed;     /* status is set and does not change any more */
+	int status;	     /* exit status of mpiexec */
+	uint64_t timeout_ns; /* end of --timeout; 0: none */
+	uint64_t kill_ns;    /* time of the SIGKILL in the state ENDING */
 	uint64_t abort_ns;   /* time to kill aborted processes; 0: never */
 	uint64_t output_ns;  /* end of the wait for output; 0: not yet set */
 	uint64_t warn_ns;    /* time to report the final wait; 0: not yet set */
-	bool has_warned;
-	int n_ends_asked;   /* number of INT, TERM, HUP and QUIT */
-	uint64_t repeat_ns; /* until then, another signal is a repetition */
+	bool has_warned;     /* the final wait was reported */
+	int n_ends_asked;    /* number of INT, TERM, HUP and QUIT */
+	uint64_t repeat_ns;  /* until then, another signal is a repetition */
 	struct weft_run_state inquiry;
-	const struct weft_run_proc *failed; /* in the state FAILED */
+	const struct weft_run_proc *failed; /* set in the state FAILED */
 	uint64_t check_ns;  /* time of the next check of loaded libraries */
 	uint64_t pause_ns;  /* interval to the check after that */
 	bool has_other_mpi; /* another MPI was reported */

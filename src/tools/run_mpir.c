@@ -11,9 +11,10 @@
 enum { MPIR_DEBUG_SPAWNED = 1, MPIR_DEBUG_ABORTING = 2 };
 
 /* The names and types are those of the MPIR interface. A debugger writes
- * MPIR_being_debugged. A debugger only tests whether the last three exist. They
- * mean: mpiexec is no process of the job, the debugger need not attach to all
- * processes, and it acquires the processes before main(). */
+ * MPIR_being_debugged. Of the last three, a debugger only tests whether they
+ * exist. MPIR_i_am_starter: mpiexec is no process of the job.
+ * MPIR_partial_attach_ok: the debugger need not attach to all processes.
+ * MPIR_acquired_pre_main: the processes are stopped before main(). */
 MPIR_PROCDESC *MPIR_proctable;
 int MPIR_proctable_size;
 volatile int MPIR_being_debugged;
@@ -38,14 +39,15 @@ bool weft_run_mpir_is_debugged(void)
 
 void weft_run_mpir_trace(void)
 {
-	/* the launcher may be traced with its children, or the kernel forbids
-	 * tracing: the process then stops before exec() */
+	/* ptrace() fails if a debugger traces the children of the launcher, or
+	 * if the kernel forbids tracing: this process then stops before exec()
+	 */
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 		raise(SIGSTOP);
 }
 
-/* If the process could not execute its program, it has ended; the launcher's
- * loop reaps it. */
+/* A process that has ended, for example because exec() failed, is not reaped
+ * here: the launcher's loop does that. */
 void weft_run_mpir_hold(pid_t pid)
 {
 	siginfo_t info = { 0 };

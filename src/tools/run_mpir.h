@@ -23,16 +23,18 @@ typedef struct {
  * first instruction. */
 bool weft_run_mpir_is_debugged(void);
 
-/* Stops a process that has called weft_run_mpir_trace() at its exec(), or
- * before it. Returns when it has stopped. */
+/* Called in the launcher. Waits until a process that calls
+ * weft_run_mpir_trace() has stopped at its exec(), or before that call. The
+ * process stays stopped, without a tracer. Also returns if it has ended. */
 void weft_run_mpir_hold(pid_t pid);
 
-/* The process: lets the launcher stop it at its next exec(). */
+/* Called in the process before exec(): lets the launcher stop it there. */
 void weft_run_mpir_trace(void);
 
-/* Publishes the processes, notifies the debugger, and continues the processes
- * when it returns. name_of writes the file of a process's program. The table
- * exists until mpiexec ends. */
+/* Fills the table, and calls MPIR_Breakpoint(), at which a debugger stops
+ * mpiexec. If there is a debugger, then continues the stopped processes.
+ * name_of writes the path of the program of an app context. The table exists
+ * until mpiexec ends. */
 void weft_run_mpir_publish(const struct weft_run_proc *procs, uint32_t n,
 	const char *host,
 	void (*name_of)(

@@ -118,7 +118,7 @@ static const struct opt_name opt_names[] = {
 	{ "universe-size", OPT_UNIVERSE, true },
 	{ "usize", OPT_UNIVERSE, true },
 	{ "report-bindings", OPT_REPORT, false },
-	{ "profile", OPT_PROFILE, false }, /* or with =FILE */
+	{ "profile", OPT_PROFILE, false }, /* a value only as =FILE */
 	{ "debug", OPT_DEBUG, false },
 	{ "debugger", OPT_DEBUG, false },
 	{ "allow-run-as-root", OPT_IGNORE, false },
@@ -233,7 +233,8 @@ static int get_seconds(const char *name, const char *text, double *v_out)
 	return 0;
 }
 
-/* Appends "NAME=VALUE" and takes ownership of it. NULL: out of memory. */
+/* Appends pair, a "NAME=VALUE", and takes ownership of it. WEFT_ERR_NOMEM if
+ * pair is NULL, or when out of memory. */
 static int env_push_take(struct weft_run_env *env, char *pair)
 {
 	char **set;
@@ -250,8 +251,9 @@ static int env_push_take(struct weft_run_env *env, char *pair)
 	return 0;
 }
 
-/* Adds -env NAME VALUE, or NAME=VALUE in one word. *used is 1 if VALUE was
- * read. */
+/* Adds the variable of -env NAME VALUE, or of NAME=VALUE in one word. *used is
+ * the number of words read after the first: 1 in the form with VALUE, else 0.
+ */
 static int env_add(struct weft_run_env *env, const char *name,
 	const char *value, int *used)
 {
@@ -281,8 +283,8 @@ static int env_mode(
 	return 0;
 }
 
-/* Parses an option of the current app context; more is the word after its
- * value. */
+/* Parses an option of the current app context. more is the word after its
+ * value, or NULL. *used is set to 1 if that word belongs to the option, too. */
 static int app_option(struct weft_run_app *app, const struct opt_name *name,
 	const char *value, const char *more, int *used)
 {
@@ -336,8 +338,9 @@ static int job_env_option(struct weft_run_opt *opt, enum opt_id id,
 	}
 }
 
-/* Returns the value up to a colon if it is a kind of place, else NULL.
- * *more_out is the text after the colon, or NULL. */
+/* Returns the word before the colon of a value of --bind-to or --map-by if it
+ * is one of `words`, else NULL. *more_out is the text after the colon, or NULL.
+ */
 static const char *place_word(const char *value, const char **more_out)
 {
 	static const char *const words[] = { "core", "socket", "package",
@@ -351,7 +354,8 @@ static const char *place_word(const char *value, const char **more_out)
 	return NULL;
 }
 
-/* Accepts MPICH's core:2, too. */
+/* Parses the value of --bind-to. MPICH's core:2 means 2 cores for each process.
+ */
 static int bind_option(struct weft_run_opt *opt, const char *value)
 {
 	const char *more, *word = place_word(value, &more);
@@ -363,8 +367,9 @@ static int bind_option(struct weft_run_opt *opt, const char *value)
 	return get_count("bind-to", more, &opt->n_cores);
 }
 
-/* Accepts Open MPI's slot and node, which are the default; ppr:N:node, which is
- * -ppn N; and socket:PE=2. */
+/* Parses the value of --map-by. Open MPI's slot and node mean the default here,
+ * ppr:N:node means -ppn N, and PE=2 after a colon means 2 cores for each
+ * process. */
 static int map_option(struct weft_run_opt *opt, const char *value)
 {
 	const char *more, *word = place_word(value, &more);
@@ -392,7 +397,8 @@ static int map_option(struct weft_run_opt *opt, const char *value)
 		value);
 }
 
-/* If a process fails, the others continue; the attribute MPIX_FT is 1 there. */
+/* --continue: if a process fails, the others continue. The library reads
+ * WEFT_FT for the attribute MPIX_FT. */
 static int keep_going(struct weft_run_opt *opt)
 {
 	opt->keep_going = true;

@@ -9,11 +9,12 @@
 
 enum weft_run_env_mode {
 	WEFT_RUN_ENV_ALL,  /* pass on the launcher's environment */
-	WEFT_RUN_ENV_NONE, /* pass on only variables of `set` */
-	WEFT_RUN_ENV_LIST, /* and the variables of `list` */
+	WEFT_RUN_ENV_NONE, /* pass on none of its variables */
+	WEFT_RUN_ENV_LIST, /* pass on only those that `list` names */
 };
 
-/* The environment of the processes of an app context, or of all. */
+/* The environment of the processes of an app context, or of all processes. In
+ * every mode, the variables of `set` are added. */
 struct weft_run_env {
 	enum weft_run_env_mode mode;
 	bool has_mode;	  /* an option sets the mode */
@@ -24,10 +25,10 @@ struct weft_run_env {
 
 /* One app context, between two ":". */
 struct weft_run_app {
-	uint32_t n;
-	bool has_n;
-	const char *pset; /* or NULL */
-	const char *wdir; /* or NULL */
+	uint32_t n;	  /* number of processes */
+	bool has_n;	  /* -n was given */
+	const char *pset; /* name of the process set, or NULL */
+	const char *wdir; /* directory to start in, or NULL */
 	const char *path; /* directories to search for the program, or NULL */
 	struct weft_run_env env;
 	char **argv;	 /* NULL-terminated; argv[0] is the program */
@@ -40,27 +41,27 @@ enum weft_run_task { WEFT_RUN_LAUNCH, WEFT_RUN_HELP, WEFT_RUN_VERSION };
 
 /*
  * The command line. weft_run_opt_parse() fills it, weft_run_opt_fini() frees
- * it. Strings point into argv.
+ * it. Strings without an owner point into argv, or into file_text.
  */
 struct weft_run_opt {
 	enum weft_run_task task;
 	struct weft_run_app *apps;
 	size_t n_apps;
 	struct weft_run_env env; /* for all apps */
-	const char *alloc_kinds; /* or NULL */
-	const char *bind;	 /* or NULL */
-	const char *map;	 /* or NULL */
-	uint32_t n_cores;	 /* of each process; 0: not given */
+	const char *alloc_kinds; /* of -memory-alloc-kinds, or NULL */
+	const char *bind;	 /* of --bind-to, or NULL */
+	const char *map;	 /* of --map-by, or NULL */
+	uint32_t n_cores;	 /* cores of each process; 0: not given */
 	const char *dvm_uri;	 /* or NULL */
 	const char *hosts;	 /* "a,b:2" or NULL */
 	const char *hostfile;	 /* or NULL */
-	uint32_t n_nodes;	 /* 0: not given; for srun and prterun */
-	uint32_t per_node;	 /* 0: not given; for srun and prterun */
+	uint32_t n_nodes;	 /* number of nodes; 0: not given */
+	uint32_t per_node;	 /* processes per node; 0: not given */
 	enum weft_run_tag tag;
-	double timeout_s;  /* 0: none */
-	double grace_s;	   /* between SIGTERM and SIGKILL */
-	uint32_t universe; /* value of MPI_UNIVERSE_SIZE; 0: unknown */
-	bool keep_going;
+	double timeout_s;	/* 0: none */
+	double grace_s;		/* between SIGTERM and SIGKILL */
+	uint32_t universe;	/* value of MPI_UNIVERSE_SIZE; 0: unknown */
+	bool keep_going;	/* --continue */
 	bool needs_no_finalize; /* exit with 0 without finalizing is success */
 	bool oversubscribe;	/* for srun and prterun */
 	bool report_bindings;
@@ -69,7 +70,7 @@ struct weft_run_opt {
 	bool is_verbose;
 	char *prefix;	  /* of weft_run_opt_prefix(), or NULL */
 	char **file_argv; /* of -configfile, or NULL */
-	char *file_text;
+	char *file_text;  /* the text of that file, or NULL */
 };
 
 /*

@@ -84,7 +84,7 @@ static void exec_process(
 	for (int fd = 0; fd < 3; fd++)
 		if (start->fds[fd] != fd && dup2(start->fds[fd], fd) < 0)
 			run_proc_exit(proc->fault, WEFT_RUN_STAGE_EXEC);
-	/* connections of libpmix's server, which lack the flag */
+	/* libpmix's server accepts connections without close-on-exec */
 	close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
 	for (int i = 0; i < 2; i++)
 		if (start->kept[i])
@@ -143,7 +143,8 @@ struct weft_run_proc *weft_run_proc_reap(struct weft_run_proc *procs,
 		siginfo_t info = { 0 };
 		int status = 0;
 
-		/* the process is still a zombie: its group cannot be reused */
+		/* WNOWAIT leaves the process a zombie, so that the number of
+		 * its group is not reused before the group is killed */
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) ||
 			!info.si_pid)
 			return NULL;

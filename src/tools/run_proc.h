@@ -37,7 +37,7 @@ struct weft_run_proc {
 	bool is_connected;	      /* has connected to the PMIx server */
 	bool is_finalized;	      /* has finalized PMIx after that */
 	bool is_aborted;	      /* another process aborted it */
-	int status;		      /* of waitpid() */
+	int status;		      /* result of waitpid() */
 	struct weft_run_fault *fault; /* in memory shared with the child */
 };
 
@@ -51,20 +51,22 @@ struct weft_run_start {
 	bool is_held; /* stopped before its first instruction, for a debugger */
 };
 
-/* Maps memory for the faults of n processes, which they inherit; NULL when out
- * of memory. The caller calls _unmap. */
+/* weft_run_fault_map() maps memory for the faults of n processes, which the
+ * processes inherit; NULL when out of memory. weft_run_fault_unmap() unmaps it;
+ * faults may be NULL. */
 struct weft_run_fault *weft_run_fault_map(uint32_t n);
 void weft_run_fault_unmap(struct weft_run_fault *faults, uint32_t n);
 
-/* Starts a process. 0, or an error of fork(), described. If the program cannot
- * be executed, the process writes proc->fault and exits. */
+/* Starts a process. 0, or WEFT_ERR_OTHER if fork() fails, described. If the
+ * program cannot be executed, the process writes proc->fault and exits. */
 int weft_run_proc_start(
 	struct weft_run_proc *proc, const struct weft_run_start *start);
 
 /* Sends sig to the process group of proc, if proc runs. */
 void weft_run_proc_kill(const struct weft_run_proc *proc, int sig);
 
-/* Called for a child that is no process of the job; status of waitpid(). */
+/* Called after a child has ended that is no process of the job. status is the
+ * result of waitpid(). */
 typedef void weft_run_other_fn(void *arg, pid_t pid, int status);
 
 /*

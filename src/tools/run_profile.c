@@ -17,7 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The value must ask for the page alone, or name a file. */
+/* WEFT_ERR_ARG, described, if the value of --profile names a file whose name
+ * does not end in .json. */
 static int check_file(const char *profile)
 {
 	size_t len = strlen(profile);

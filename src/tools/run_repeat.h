@@ -21,9 +21,9 @@ enum {
 /* Zeroed by its owner, the launcher's one thread. */
 struct weft_run_repeat {
 	struct {
-		uint64_t hash;	  /* of the cause; 0: unused */
-		uint64_t seen_ns; /* the last time */
-		uint32_t n_more;  /* dropped, and not yet printed */
+		uint64_t hash;	  /* hash of the cause; 0: unused entry */
+		uint64_t seen_ns; /* time of the last warning */
+		uint32_t n_more;  /* dropped warnings, not yet reported */
 		char text[WEFT_RUN_REPEAT_TEXT]; /* the cause, shortened */
 	} causes[WEFT_RUN_REPEAT_MAX];
 };

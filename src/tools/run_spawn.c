@@ -67,8 +67,8 @@ static bool is_found(const char *program, const char *dir)
 	return false;
 }
 
-/* Checks that the programs exist. Each follows a "--", and the option -wdir
- * precedes that. */
+/* Checks that the programs exist. In argv, each program follows a "--", and its
+ * option -wdir, if any, precedes the "--". */
 static int check_programs(char *const *argv)
 {
 	const char *dir = ".";
@@ -139,7 +139,7 @@ static int run_spawn_make_env(const struct weft_run_spawn *s, int from_above,
 		s->parent);
 	if (!err)
 		err = weft_run_env_set(env, pair);
-	if (!err) /* inside an allocation, too */
+	if (!err) /* no srun or prterun, also within an allocation */
 		err = weft_run_env_set(env, "WEFT_MPIEXEC=self");
 	return err;
 }
@@ -150,7 +150,7 @@ static int run_spawn_launch(
 	struct weft_run_start start = { .launcher = getpid(),
 		.fds = { -1, STDOUT_FILENO, STDERR_FILENO } };
 	int fds[2] = { -1, -1 };
-	int up = dup(pipes->below[1]); /* inherited */
+	int up = dup(pipes->below[1]); /* the child launcher inherits it */
 	int err = 0;
 
 	start.fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -233,7 +233,8 @@ void weft_run_spawn_kill(const struct weft_run_spawn *list, int sig)
 		weft_run_proc_kill(&list->proc, sig);
 }
 
-/* A pipe whose reader has ended needs no notice. */
+/* Writes a notice to a pipe. Warns if the pipe is full. Other errors are
+ * ignored, because the reader has ended then. */
 static void send_notice(int pipe, const struct weft_run_notice *notice)
 {
 	if (write(pipe, notice, sizeof(*notice)) < 0 && errno == EAGAIN)

@@ -32,7 +32,7 @@ enum {
 /* A record in a pipe from one launcher to another. */
 struct weft_run_notice {
 	char job[WEFT_RUN_NAME_MAX];
-	bool is_death; /* of one process of the job; false: the job has ended */
+	bool is_death; /* a process of the job died; false: the job has ended */
 	uint32_t rank;
 	enum weft_serve_end how;
 	int code; /* exit code, or 128 + signal */
@@ -47,19 +47,20 @@ struct weft_run_pipes {
 /* One child launcher. Created by _start, destroyed by _free. */
 struct weft_run_spawn {
 	struct weft_run_spawn *next;
-	char name[WEFT_RUN_NAME_MAX]; /* of its job */
+	char name[WEFT_RUN_NAME_MAX]; /* name of its job */
 	char parent[WEFT_RUN_PARENT_MAX];
 	struct weft_run_proc proc;
 	struct weft_run_app app;
-	int pipe; /* to it */
+	int pipe; /* write end of the pipe to it */
 };
 
 /*
- * Starts a launcher with these arguments (NULL-terminated; the first is
- * replaced), and inserts it at the head of *list. It writes its notices to
- * pipes->below, which the first call creates. parent is the port that its
- * processes connect to, or NULL. keep_going: the new job has --continue, too.
- * WEFT_ERR_SPAWN if one of the programs does not exist.
+ * Starts a child launcher with these arguments (NULL-terminated; the first is
+ * replaced), and inserts it at the head of *list. The child launcher writes its
+ * notices to pipes->below, which the first call creates. parent is the port
+ * that the processes of the new job connect to, or NULL. keep_going: the new
+ * job has --continue, too. WEFT_ERR_SPAWN if one of the programs does not
+ * exist.
  */
 int weft_run_spawn_start(struct weft_run_spawn **list,
 	struct weft_run_pipes *pipes, char *const *argv, const char *parent,
@@ -75,7 +76,8 @@ size_t weft_run_spawn_running(const struct weft_run_spawn *list);
 
 void weft_run_spawn_kill(const struct weft_run_spawn *list, int sig);
 
-/* Sends a notice to the launchers of the list, except that of the same job. */
+/* Sends a notice to the child launchers of the list, except to the launcher of
+ * the job that the notice is about. */
 void weft_run_spawn_notify(const struct weft_run_spawn *list,
 	const struct weft_run_notice *notice);
 
@@ -86,14 +88,17 @@ void weft_run_spawn_report(const struct weft_run_pipes *pipes,
 void weft_run_spawn_free(struct weft_run_spawn *list);
 
 /*
- * Called by the child launcher. Writes its pipes, and the name of its job and
- * the parent's port, or "". Removes all three from the environment.
+ * Called by every launcher at its start. Reads from the environment what its
+ * parent launcher has set: the pipes (-1 without a parent launcher), the name
+ * of the job and the port of the parent job ("" without a parent launcher).
+ * Removes all three from the environment.
  */
 void weft_run_spawn_above(
 	struct weft_run_pipes *pipes_out, char *name_out, char *parent_out);
 
-/* Receives the next notice from a pipe. False if there is none at present.
- * Closes *fd and sets it to -1 if the launcher above has ended. */
+/* Receives the next notice from a pipe without blocking. False if there is none
+ * at present, or if *fd is -1. If the pipe has no writer any more, closes *fd
+ * and sets it to -1. */
 bool weft_run_spawn_receive(int *fd, struct weft_run_notice *notice_out);
 
 #endif

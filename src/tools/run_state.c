@@ -11,10 +11,10 @@
 #include <string.h>
 
 enum {
-	QUERY_MS = 2000,
-	FAILED_QUERY_MS = 500, /* the job ends only afterwards */
+	QUERY_MS = 2000,       /* wait for the answers */
+	FAILED_QUERY_MS = 500, /* the same, before a failed job is ended */
 	LINES_MAX = 16, /* with more lines, ranks within texts become "*" */
-	FAILED_LINES_MAX = 4,
+	FAILED_LINES_MAX = 4, /* as LINES_MAX; further lines are dropped */
 };
 
 /* The state of one process. */

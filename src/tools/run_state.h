@@ -16,13 +16,14 @@
 /* One query. All zero: none is open. */
 struct weft_run_state {
 	unsigned number;
-	uint64_t until_ns; /* end of the wait for answers; 0: none open */
+	uint64_t until_ns; /* end of the wait for answers; 0: no query open */
 	int sig; /* its cause: SIGUSR1, SIGQUIT, SIGALRM (timeout), or SIGCHLD
 		    (a process has failed) */
 };
 
-/* Opens a query of n processes. The caller then sends it. A query with the
- * cause SIGCHLD waits for half a second, any other for two. */
+/* Writes a new query to the memory of n processes. The caller then notifies the
+ * processes (weft_serve_ask_states). A query with the cause SIGCHLD waits for
+ * half a second, any other for two. */
 void weft_run_state_open(struct weft_run_state *inquiry, int sig,
 	struct weft_liveness *lives, uint32_t n);
 

@@ -12,8 +12,8 @@
 
 /* The job and message size of the command line. */
 struct job {
-	int64_t n, per_node, bytes;
-	const char *fabric; /* between nodes */
+	int64_t n, per_node, bytes; /* n: number of processes */
+	const char *fabric;	    /* provider between nodes */
 };
 
 static int tool_coll_refuse(const char *format, ...)

@@ -11,7 +11,9 @@ struct weft_tool_coll {
 	const char *operation, *size, *procs, *per_node, *fabric;
 };
 
-/* Prints a fault of an argument on standard error; returns the exit code. */
+/* Adds an object of this name to the report: the algorithm that the collective
+ * uses, the rule that selects it, and the other candidates. Returns 0, or the
+ * exit status 2 after a message about an invalid argument. */
 int weft_tool_coll_show(struct weft_tool_report *report, const char *name,
 	const struct weft_tool_coll *asked);
 

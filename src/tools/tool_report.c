@@ -22,10 +22,10 @@ enum report_kind {
 
 enum {
 	COLUMNS_MAX = 16,
-	WIDTH_MAX = 40, /* of a padded column */
-	VALUE_MAX = 64,
-	LINE_LEN = 100, /* if the output is no terminal */
-	CELL_MIN = 20,
+	WIDTH_MAX = 40, /* largest width to which cells are padded */
+	VALUE_MAX = 64, /* size of the buffer for a number and its unit */
+	LINE_LEN = 100, /* columns of a line if the output is no terminal */
+	CELL_MIN = 20,	/* least width of the last column */
 };
 
 struct weft_tool_report {
@@ -211,8 +211,8 @@ static void measure_columns(
 			weft_min(layout->widths[i], (size_t)WIDTH_MAX);
 }
 
-/* The length of the next line of a text that is longer than `space`: it ends at
- * a blank or after "|", if possible. */
+/* Returns the length of the first line of a text that is longer than `space`.
+ * The line ends at a blank or after "|", if possible. */
 static size_t line_part(const char *text, size_t space)
 {
 	size_t len = space;

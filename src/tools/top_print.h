@@ -5,8 +5,8 @@
 
 #include "tools/top_verdict.h"
 
-/* Prints the sentence and a table. rows: lines of the terminal; 0: all ranks.
- */
+/* Prints the sentence of the verdict and a table of the ranks. rows is the
+ * number of lines of the terminal, which limits the table; 0: no limit. */
 void weft_top_print(const struct weft_top_job *job,
 	const struct weft_top_verdict *verdict, unsigned rows, FILE *to);
 
