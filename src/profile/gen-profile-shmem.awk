@@ -46,8 +46,8 @@ function shmem_waits(name)
 		name !~ /_nbi$|sync_size/
 }
 
-# The wrapper. Calls with the same number of elements and PE as the last one are
-# counted only, as in gen-profile.awk.
+# Writes the wrapper. Its fast path is for calls with the same number of
+# elements and the same PE as the last call of the site.
 function shmem_wrapper(result, name, args,    is_void, n_bytes, pe, n, call, number)
 {
 	is_void = result == "void "
@@ -96,7 +96,8 @@ BEGIN {
 	print "/* made by gen-profile */\nstatic struct {" > shmem_next
 }
 
-# Names that begin with shmem_, have no "...", return, and are worth a call.
+# Procedures get a wrapper if they are not variadic, and not queries, which take
+# less time than a record of them.
 /^WEFT_SHMEM_API .*pshmem_[a-z0-9_]*\(.*\);$/ && !/\.\.\./ &&
 !/pshmem_(my_pe|n_pes|pe_accessible|addr_accessible|ptr|query_[a-z]*|info_[a-z_]*|team_my_pe|team_n_pes)\(/ {
 	line = substr($0, length("WEFT_SHMEM_API ") + 1)

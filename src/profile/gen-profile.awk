@@ -29,10 +29,10 @@ function passed(    n, i, word, list)
 	return list
 }
 
-# An expression for the bytes that the call passes, "" if unknown: those that
-# the process sends. The root scatters what the others receive, so there the
-# receiver's numbers count. Sets keys, the arguments that decide it; "" if these
-# are arrays.
+# Returns a C expression for the bytes that the process sends in the call; "" if
+# the procedure passes no data. For scatters, these are the bytes that the
+# process receives, because only the root sends. Sets keys, the arguments in the
+# expression; "" if these include arrays.
 function bytes(    sides, n, i, side, word, text, place, times)
 {
 	keys = ""
@@ -104,7 +104,7 @@ function sum(blocks)
 	return "weft_profile_sum(" is_large() ", weft_profile_members(comm), " blocks ")"
 }
 
-# True if another process must do its part before the call ends.
+# True if the procedure may wait for a call of another process.
 function waits()
 {
 	return ($4 == "coll" && $3 ~ /^run/) ||
@@ -114,7 +114,7 @@ function waits()
 		$1 ~ /^Win_(fence|start|complete|wait|lock|lock_all|unlock|unlock_all|flush|flush_all)$/
 }
 
-# True if it waits for a message of one rank.
+# True if the procedure waits for a message of one rank.
 function receives()
 {
 	return waits() && "source" in has && "comm" in has
@@ -126,7 +126,7 @@ function next_call()
 	return sprintf("next.%s(%s)", $1, passed())
 }
 
-# The call that is not like the last one.
+# Writes slow_X, the slow path: it measures the call and adds it to the record.
 function slow(n_bytes,    init)
 {
 	init = $3 ~ /^init/ || $1 ~ /^P(send|recv)_init$/
@@ -181,9 +181,10 @@ function key_list(    i, list)
 	return list
 }
 
-# The MPI_X: a call like the last one of its site is counted, and goes on to the
-# next MPI_X. Calls without such a form are those with arrays of counts, and
-# those that start persistent requests.
+# Writes MPI_X. Its fast path counts a call with the same keys as the last call
+# of its site, and calls the next MPI_X. There is no fast path for procedures
+# with arrays of counts, for Startall, and for procedures that create or free
+# persistent requests.
 function wrapper(    n_bytes, i)
 {
 	n_bytes = bytes()
@@ -219,7 +220,7 @@ function wrapper(    n_bytes, i)
 		receives() ? "true" : "false" > names
 }
 
-# The pointer to the next MPI_X.
+# Writes the pointer to the next MPI_X.
 function pointer()
 {
 	printf "\tint (*%s)(%s);\n", $1, $9 > next_h

@@ -25,7 +25,7 @@ enum {
 	WEFT_PROFILE_KEYS = 4,
 };
 
-/* Index of a site or a peer: none. */
+/* The value of key_peer if a call has no peer. */
 #define WEFT_PROFILE_NONE UINT32_MAX
 
 /* Process number of the entry for all further peers, if the table of peers is
@@ -52,12 +52,12 @@ struct weft_profile_site {
 	uint32_t procedure;
 	uint32_t object; /* index in the head */
 	uint64_t offset; /* offset of the call in the object's file */
-	uint64_t calls;
-	uint64_t ticks; /* time of all calls; estimated for calls that are not
-			 * timed */
+	uint64_t calls;	 /* without the pending ones */
+	uint64_t ticks;	 /* time of all calls; estimated for calls that are not
+			  * timed */
 	uint64_t shortest, longest;
 	uint64_t bytes;
-	uint32_t period;  /* left after the last timed call */
+	uint32_t period;  /* value of `left` after the last timed call */
 	uint32_t n_short; /* timed calls since the last long call */
 	uint32_t n_timed;
 	char algorithm[24]; /* last algorithm of a collective; "" if unknown */
@@ -76,7 +76,7 @@ struct weft_profile_peer {
  * those of the communicator. */
 struct weft_profile_event {
 	uint64_t start, end; /* ticks */
-	uint64_t context;    /* of the communicator */
+	uint64_t context;    /* id of the communicator */
 	uint64_t bytes;
 	uint32_t procedure;
 	int32_t me, to, to_tag, from, from_tag;
@@ -86,8 +86,9 @@ struct weft_profile_event {
 /* The table of a thread. The file has holes, so an unused part uses no storage.
  */
 struct weft_profile_table {
-	struct weft_profile_site none; /* zeroed, offset 0 */
-	/* by procedure: offset in the table of the last site */
+	/* always zeroed: the site at offset 0 of procedures without a call */
+	struct weft_profile_site none;
+	/* by procedure: offset of its last site in the table */
 	uint32_t latest[WEFT_PROFILE_PROCEDURES];
 	uint64_t first, last; /* ticks at the begin and end of its calls */
 	uint32_t n_sites, n_peers;

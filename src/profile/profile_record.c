@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 enum {
-	SITE_OTHERS = 1,
+	SITE_OTHERS = 1, /* address of the site for calls beyond the table */
 	CALIBRATE_NS = 1000000,
 	FRAME_MAX = 16384,
 	/* Only short calls are sampled, because the times of long calls vary
@@ -47,15 +47,15 @@ enum {
 static struct {
 	pthread_mutex_t lock;
 	atomic_bool is_off; /* nothing is recorded (any more) */
-	bool is_traced;	    /* with a timeline */
+	bool is_traced;	    /* a timeline is requested */
 	bool is_temporary;  /* dir was created for this job */
-	char dir[4096];	    /* of the records */
+	char dir[4096];	    /* directory of the records */
 	int fd;
 	struct weft_profile_head *head; /* NULL: not opened yet */
 	struct weft_profile_table *free[WEFT_PROFILE_THREADS];
 	uint32_t n_free;
-	pthread_key_t key;    /* its destructor frees the table of a thread */
-	uint64_t short_ticks; /* SHORT_NS */
+	pthread_key_t key;    /* its destructor moves a table to free[] */
+	uint64_t short_ticks; /* SHORT_NS in ticks */
 	/* code of libweft_fortran and of this library; call sites are outside
 	 * both */
 	struct {
@@ -66,7 +66,7 @@ static struct {
 
 __thread struct weft_profile_thread weft_profile_thread;
 
-/* The last entry for a peer that this thread used. */
+/* The entry of the peer that this thread used last. */
 static __thread struct {
 	MPI_Comm comm;
 	int rank;
@@ -146,7 +146,7 @@ static void head_fill(struct weft_profile_head *head)
 	head->pid = (uint32_t)getpid();
 	head->program[len > 0 ? len : 0] = '\0';
 	snprintf(head->host, sizeof(head->host), "%s", weft_proc.facts.host);
-	if (weft_knobs.nodes > 1) { /* as the process manager splits the node */
+	if (weft_knobs.nodes > 1) { /* WEFT_NODES: simulated nodes */
 		uint64_t node = (uint64_t)weft_proc.facts.rank *
 				weft_min((uint64_t)weft_knobs.nodes,
 					weft_proc.facts.size) /
@@ -178,8 +178,9 @@ static const char *spawned_name(char buf[WEFT_BOOT_JOB_MAX])
 		       : "";
 }
 
-/* The directory of the records. Without one, a directory of this job in the
- * current directory is created. */
+/* Sets the directory of the records: WEFT_PROFILE_DIR, with a subdirectory for
+ * a spawned job. Without that variable, creates a directory with the job's name
+ * in weft_knob_folder() or the current directory. */
 static void find_dir(void)
 {
 	char job[WEFT_BOOT_JOB_MAX];
@@ -250,7 +251,8 @@ __attribute__((destructor)) static void recorder_close(void)
 		weft_proc.facts.size, recorder.is_temporary);
 }
 
-/* Lock held. NULL: no space. */
+/* Maps a new table. NULL if there are WEFT_PROFILE_THREADS, or if it cannot be
+ * mapped. Lock held. */
 static struct weft_profile_table *table_map(void)
 {
 	size_t len = sizeof(struct weft_profile_table);
@@ -317,7 +319,8 @@ void weft_profile_find_next(const struct weft_profile_slot *slots, size_t n)
 
 /* ---- sites ---- */
 
-/* The index of an object's path in the head. */
+/* The index of an object's path in the head, where it is added if needed.
+ * WEFT_PROFILE_OBJECTS if the head has no space for it. */
 static uint32_t object_index(const char *path)
 {
 	struct weft_profile_head *head = recorder.head;
@@ -395,8 +398,8 @@ static bool is_skipped(void *address)
 	return false;
 }
 
-/* The return address beyond the frames of the Fortran library and of this one.
- * The search ends at a frame that is not closely above the previous frame. */
+/* The first return address outside the Fortran library and this library. The
+ * search ends at a frame that is not closely above the previous frame. */
 static uint64_t call_address(void *const *frame)
 {
 	while (weft_unlikely(is_skipped(frame[1]))) {
@@ -412,7 +415,8 @@ static uint64_t call_address(void *const *frame)
 
 /* ---- calls ---- */
 
-/* NULL: no space. */
+/* Appends a call to the timeline. If the table has no space, counts the call as
+ * dropped and returns NULL. */
 static struct weft_profile_event *event_append(struct weft_profile_table *table,
 	uint32_t procedure, uint64_t start, uint64_t end)
 {
@@ -461,7 +465,8 @@ void weft_profile_begin(struct weft_profile_call *call, uint32_t procedure,
 	call->start = call->is_timed ? weft_profile_now() : 0;
 }
 
-/* The ticks of this thread's call without its sleeps, whose sum is rounded. */
+/* Subtracts this call's sleeps from its duration. 0 if the sum of the sleeps,
+ * which is rounded, is larger. */
 static uint64_t ticks_awake(uint64_t ticks)
 {
 	uint64_t slept = weft_profile_thread.slept;
@@ -536,8 +541,8 @@ void weft_profile_bytes(struct weft_profile_call *call, uint64_t bytes)
 	site->key_peer = WEFT_PROFILE_NONE;
 }
 
-/* The entry of a process. If the table is full, the entry for all further
- * processes. */
+/* Finds or creates the entry of a process. key: process number + 1. If the
+ * table is full, returns the entry for all further processes. */
 static struct weft_profile_peer *peer_find(
 	struct weft_profile_table *table, uint64_t key)
 {
@@ -572,8 +577,8 @@ static struct weft_profile_peer *peer_of(const struct weft_comm *comm, int rank)
 		weft_group_proc(comm->remote, (uint32_t)rank) + 1);
 }
 
-/* As peer_of(), for a handle. The last result is cached, because a handle is
- * never reused for another communicator. */
+/* As peer_of(), for a handle. The last result is cached. It stays valid,
+ * because a handle is never reused for another communicator. */
 static struct weft_profile_peer *peer_at(MPI_Comm comm, int rank)
 {
 	if (weft_likely(my_peer.entry && my_peer.comm == comm &&
@@ -689,7 +694,7 @@ void weft_profile_received(struct weft_profile_call *call, MPI_Comm comm,
 	const struct weft_comm *object;
 
 	if (status != MPI_STATUS_IGNORE) {
-		if (rank < 0) /* sleeps were not added to a rank */
+		if (rank < 0) /* add_sleep() did not know the sender */
 			call->waits += call->slept;
 		rank = status->MPI_SOURCE;
 		tag = status->MPI_TAG;

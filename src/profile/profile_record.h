@@ -39,7 +39,7 @@ static inline uint64_t weft_profile_now(void)
 struct weft_profile_thread {
 	struct weft_profile_table *table; /* NULL: none yet, or nothing is
 					     recorded */
-	struct weft_profile_site *site;	  /* of the call in progress */
+	struct weft_profile_site *site;	  /* site of the call in progress */
 	uint64_t slept;			  /* ticks that this call slept */
 	/* set in a call that waits for a message of one rank */
 	MPI_Comm comm;
@@ -49,17 +49,19 @@ struct weft_profile_thread {
 extern __thread struct weft_profile_thread weft_profile_thread
 	__attribute__((tls_model("initial-exec")));
 
-/* A call between _begin and _end; only for profile_record.c, except site. */
+/* A call on the slow path. A wrapper passes it to the functions below, and does
+ * not access the fields. */
 struct weft_profile_call {
 	struct weft_profile_site *site;	  /* after _end: NULL if nothing is
 					     recorded */
-	struct weft_profile_site *outer;  /* call that contains this one */
+	struct weft_profile_site *outer;  /* site of the call that contains
+					     this one */
 	struct weft_profile_event *event; /* NULL: no timeline */
 	void *const *frame;
 	uint64_t start;
 	uint64_t waits;	      /* ticks that are not added to a peer yet */
 	uint64_t slept;	      /* after _end: ticks that this call slept */
-	uint64_t outer_slept; /* the outer call, until _begin */
+	uint64_t outer_slept; /* ticks that the outer call slept before */
 	uint32_t procedure;
 	bool is_timed;
 };
@@ -99,8 +101,9 @@ void weft_profile_end(struct weft_profile_call *call);
 /* Adds the bytes that the call passed. */
 void weft_profile_bytes(struct weft_profile_call *call, uint64_t bytes);
 
-/* Adds a message to a rank of the communicator, or an access to a rank of the
- * window's group. */
+/* weft_profile_sent() adds a message to a rank of the communicator.
+ * weft_profile_put() adds a one-sided access to a rank of the window's group.
+ */
 void weft_profile_sent(struct weft_profile_call *call, MPI_Comm comm, int rank,
 	int tag, uint64_t bytes);
 void weft_profile_put(
@@ -118,8 +121,9 @@ void weft_profile_collective(struct weft_profile_call *call, MPI_Comm comm);
 void weft_profile_waited(
 	struct weft_profile_call *call, MPI_Comm comm, int rank);
 
-/* Adds a receive to the timeline, and if it waits, its time to the waits.
- * status: the source and tag if they were wildcards, or MPI_STATUS_IGNORE. */
+/* Adds a receive to the timeline. waits: also adds the call's time to the waits
+ * for the sender. status has the sender and the tag; if it is
+ * MPI_STATUS_IGNORE, rank and tag are used, and wildcards are ignored. */
 void weft_profile_received(struct weft_profile_call *call, MPI_Comm comm,
 	int rank, int tag, const MPI_Status *status, bool waits);
 
@@ -154,8 +158,9 @@ struct weft_profile_slot {
 };
 
 /* Sets each pointer to the next function of that name in the loader's order:
- * that of another tool, or of libmpi_abi. Before this call, the pointer is
- * PMPI_X. */
+ * that of another tool, or of the library. Does nothing if there is no next
+ * function for the first name. The pointers to MPI procedures are PMPI_X before
+ * this call. */
 void weft_profile_find_next(const struct weft_profile_slot *slots, size_t n);
 
 /* Bytes of one item; 0 for an invalid type. */
@@ -166,10 +171,10 @@ static inline uint64_t weft_profile_size(MPI_Datatype datatype)
 	return type ? (uint64_t)type->size : 0;
 }
 
-/* The first function returns the number of members of the communicator to which
- * messages are sent. The second returns the number of neighbours to which this
- * process sends in its topology, without MPI_PROC_NULL. 0 for an invalid
- * communicator. */
+/* weft_profile_members() returns the size of the group to which messages on the
+ * communicator are sent. weft_profile_neighbors() returns the number of
+ * neighbours to which this process sends in its topology, without
+ * MPI_PROC_NULL. Both return 0 for an invalid communicator. */
 uint64_t weft_profile_members(MPI_Comm comm);
 uint64_t weft_profile_neighbors(MPI_Comm comm);
 
@@ -185,15 +190,15 @@ uint64_t weft_profile_neighbor_sum(bool is_large, MPI_Comm comm,
 
 /* ---- profile_clock.c ---- */
 
-/* Compares the clocks of the nodes: after MPI_Init and before MPI_Finalize,
- * with a timeline only. Collective. */
+/* These two compare the clocks of the nodes for a timeline, else do nothing:
+ * _begin after MPI_Init, _end before MPI_Finalize. Collective. */
 void weft_profile_clock_begin(void);
 void weft_profile_clock_end(void);
 
 /* ---- profile_request.c ---- */
 
 /* Adds a persistent or partitioned request, which sends this number of bytes at
- * each start: to a rank of the communicator, or rank < 0. */
+ * each start. rank: the receiver in the communicator; < 0: a collective. */
 void weft_profile_init(
 	MPI_Request request, MPI_Comm comm, int rank, uint64_t bytes);
 

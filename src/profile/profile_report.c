@@ -117,7 +117,8 @@ static void entry_add(
 		to->longest = entry->longest;
 }
 
-/* True unless the record is damaged. */
+/* True if the site can be settled. Its indexes are invalid if the record is
+ * damaged. */
 static bool can_settle(const struct weft_profile_site *site)
 {
 	return site->mark >= site->left &&
@@ -305,8 +306,8 @@ static bool is_on_node(
 		       report->ranks[b].head->host);
 }
 
-/* Appends two pairs: the messages of rank to the peer, and the waits of rank
- * for the peer. */
+/* Appends a pair for the messages of rank to the peer, and another pair for the
+ * waits of rank for the peer, if there are any. */
 static void pairs_append(struct weft_profile_report *report, uint32_t rank,
 	const struct weft_profile_peer *peer)
 {

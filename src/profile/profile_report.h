@@ -10,7 +10,7 @@
 /* The calls of one rank at one site. */
 struct weft_profile_entry {
 	uint32_t rank;
-	const struct weft_profile_site *site; /* its first thread's */
+	const struct weft_profile_site *site; /* of one of its threads */
 	uint64_t calls, bytes;
 	uint64_t sizes[WEFT_PROFILE_SIZES];
 	double seconds, shortest, longest;
@@ -29,7 +29,7 @@ struct weft_profile_sum {
 	uint64_t calls, bytes;
 	uint64_t sizes[WEFT_PROFILE_SIZES];
 	double seconds, waiting, shortest, longest;
-	double least, most; /* seconds of a rank */
+	double least, most; /* seconds of the fastest and the slowest rank */
 	uint32_t slowest, fastest;
 };
 
@@ -46,11 +46,11 @@ struct weft_profile_rank {
 	const struct weft_profile_head *head; /* NULL: no record */
 	size_t len;
 	uint32_t n_threads;
-	double seconds;		/* of all threads, first call to last */
-	double in_mpi, waiting; /* of these */
+	double seconds;		/* first call to last, sum of the threads */
+	double in_mpi, waiting; /* parts of `seconds` */
 };
 
-/* Filled by weft_profile_report_make, freed by _fini. */
+/* Filled by weft_profile_report_make(), freed by weft_profile_report_fini(). */
 struct weft_profile_report {
 	struct weft_profile_rank *ranks;
 	uint32_t n_ranks, n_recorded, n_nodes;
@@ -61,11 +61,13 @@ struct weft_profile_report {
 	struct weft_profile_pair *pairs; /* sorted by bytes, most first */
 	size_t n_pairs;
 	double seconds, in_mpi, waiting; /* of all ranks */
-	double longest;			 /* of a rank: first call to last */
+	double longest; /* first call to last, of the rank with the most */
 };
 
-/* Maps the records profile.0 to profile.(n - 1) of a directory. A file that is
- * missing, or not of this build, is left out. 0, or WEFT_ERR_NOMEM. */
+/* weft_profile_report_make() maps the records profile.0 to profile.(n - 1) of a
+ * directory, and computes the sums. A file that is missing, or not of this
+ * build, is left out. 0, or WEFT_ERR_NOMEM. weft_profile_report_fini() unmaps
+ * the records and frees the sums. */
 int weft_profile_report_make(
 	struct weft_profile_report *report, const char *dir, uint32_t n);
 void weft_profile_report_fini(struct weft_profile_report *report);
@@ -84,10 +86,10 @@ void weft_profile_library(char *path, size_t len);
 /* True if the value of WEFT_PROFILE names a file: it is neither on nor 1. */
 bool weft_profile_is_file(const char *profile);
 
-/* The value of WEFT_PROFILE for a spawned job: the name of a file contains the
- * job's name, so that it is another file than that of the first job. A name
- * that does not end in .json ends in the job's name. job "": the value itself.
- */
+/* Writes the value of WEFT_PROFILE for one job to buf. If `profile` names a
+ * file, the name of a spawned job is inserted before "trace.json" or ".json",
+ * or else appended, so that each job writes its own file. job is "" for the
+ * first job, whose value is `profile` itself. */
 void weft_profile_job_file(
 	char *buf, size_t len, const char *profile, const char *job);
 

@@ -85,8 +85,8 @@ static void trace_slice(struct trace *trace, uint32_t rank, uint32_t thread,
 
 /* ---- arrows ---- */
 
-/* The call that completes a nonblocking receive: the next call that waits or
- * tests. */
+/* The call that completes a nonblocking receive. The record does not have it,
+ * so the next call of the thread that waits or tests is used. */
 static const struct weft_profile_event *trace_completion(
 	const struct weft_profile_table *table, uint32_t i)
 {
@@ -119,8 +119,8 @@ static void trace_collect(struct trace *trace, uint32_t rank, uint32_t thread,
 			end.from = table->events[i].from;
 			end.to = table->events[i].me;
 			end.tag = table->events[i].from_tag;
-			/* within the slice, whose begin and length are rounded
-			 * to a nanosecond */
+			/* 2 ns before the end, so that the arrow ends within
+			 * the slice, whose begin and length are rounded */
 			end.us = us_at(trace, rank, event->end) - 0.002;
 			trace->receives[trace->n_receives++] = end;
 		}
@@ -219,7 +219,7 @@ static void trace_write(struct trace *trace, uint64_t n_dropped)
 	fputs("\n]}\n", trace->out);
 }
 
-/* The clock of each rank, and the time of the first call. */
+/* Sets the clock of each rank, base_s, and the time of the first call. */
 static void trace_clocks(struct trace *trace)
 {
 	const struct weft_profile_report *report = trace->report;
