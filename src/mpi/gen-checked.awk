@@ -30,7 +30,7 @@ function check(text, where)
 		(where == "" ? "" : " && " where) ")\n\t\tfailed = " text ";\n"
 }
 
-# An input object, by value or by address.
+# Adds the check of an input object, by value or by address.
 function check_object(x, mode, type,    how)
 {
 	if (mode == "=")
@@ -45,7 +45,8 @@ function check_object(x, mode, type,    how)
 	check("weft_check_" how "(" x "&" objects[n_objects] ")")
 }
 
-# The body gets the object itself.
+# Adds a local variable for an object, which the body gets instead of the
+# handle.
 function add_object(x, mode, type,    of)
 {
 	of = x (mode == ">" ? "_made" : "_of")
@@ -90,7 +91,8 @@ function check_number(x, type)
 		check("weft_check_target(" owner "_of, \"" x "\", " x ")")
 }
 
-# An address. That of an array is checked if its length is not 0.
+# Adds the check of an address. That of an array is checked if its length is not
+# 0.
 function check_address(x, mode, type, len,    name)
 {
 	name = x == "indx" ? "index" : x
@@ -165,7 +167,8 @@ function check_argument(i,    x)
 		check_address(x, a_mode[i], a_type[i], a_len[i])
 }
 
-# head is "int PMPI_X(...)" or, for a flag "widen", the function that both forms call.
+# Writes a procedure. head is "int PMPI_X(...)" or, with the flag "widen", the
+# function that both forms call.
 function checked(file, head, func_text,    i, call, inner)
 {
 	locals = nulls = checks = results = ""

@@ -82,7 +82,7 @@ function further_errors()
 		"The epoch does not permit this call.")
 }
 
-# A line of roff; a line longer than a screen is broken at a comma.
+# Prints a line of roff. A line longer than a screen is broken at a comma.
 function put_code(text, indent,    at)
 {
 	while (length(text) > 76) {
@@ -132,7 +132,8 @@ function synopsis_f08(    i, text)
 	print ".fi" > page
 }
 
-# mpif.h declares no procedures: the declarations that a caller needs.
+# Prints the declarations that a caller needs, because mpif.h declares no
+# procedures.
 function synopsis_f77(    i, t, text)
 {
 	if ($1 ~ /_c$/)
@@ -165,7 +166,7 @@ function synopsis_f77(    i, t, text)
 	print ".fi" > page
 }
 
-# "in: a communicator" for an argument of the table.
+# Returns a text such as "in: a communicator" for an argument of the table.
 function meaning(mode, type, len, name,    text)
 {
 	sub(/\*$/, "", type)
@@ -252,7 +253,7 @@ function handler(    n, i, word)
 	return "error handler of\n.B MPI_COMM_SELF"
 }
 
-# One code of the tool interface, once a page.
+# Prints an error code of the tool interface, unless the page has it already.
 function tool_error(code, text)
 {
 	if (code in tool_done)

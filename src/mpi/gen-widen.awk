@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # gen-widen: writes PMPI_X and PMPI_X_c, which call the same function
 
-# The int and the large-count form of one procedure, which differ only in the
-# width of numbers: narrow and wide are the C arguments of the two.
+# Writes the int and the large-count form of one procedure, which differ only in
+# the width of numbers. narrow and wide are their C arguments.
 function widen_one(file, name, narrow, wide, rows,    n, i, x, part, broad, word,
 	call, before, after, inner)
 {
@@ -36,7 +36,7 @@ function widen_one(file, name, narrow, wide, rows,    n, i, x, part, broad, word
 		name, narrow, call > file
 }
 
-# "int *size" becomes a wide variable with the input value.
+# The definition of a wide variable for "int *size", with the input value.
 function out_before(x, broad, argument)
 {
 	sub(/ \*.*/, "", broad)

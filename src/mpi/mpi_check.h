@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_check: argument checks
  *
- * Each returns 0 or an internal error whose description names the argument and
- * its value. Handles are always checked, because each must be translated to an
- * object; WEFT_CHECK=off omits the other checks. The slow paths are in
- * mpi_check.c, so that a check costs a compare and a branch. */
+ * Each check returns 0 or an internal error whose description names the
+ * argument and its value. Handles are always checked, because each must be
+ * translated to an object; WEFT_CHECK=off omits the other checks. The slow
+ * paths are in mpi_check.c, so that a check costs a compare and a branch. */
 #ifndef WEFT_MPI_CHECK_H
 #define WEFT_MPI_CHECK_H
 
@@ -36,10 +36,10 @@ static inline int weft_check_failed(int err)
 
 static inline bool weft_check_is_on(void)
 {
-	return weft_knobs.check[1] != 'f'; /* on, strict */
+	return weft_knobs.check[1] != 'f'; /* "off", not "on" or "strict" */
 }
 
-/* True if a session is open, the World included. */
+/* 0 if a session or the World Model is open, else an error. */
 static inline int weft_check_up(void)
 {
 	if (weft_unlikely(!atomic_load_explicit(
@@ -60,13 +60,14 @@ static inline int weft_check_comm(MPI_Comm handle, struct weft_comm **comm_out)
 	return 0;
 }
 
-/* An error for an intercommunicator. */
+/* Returns an error for an intercommunicator. */
 int weft_check_is_intra(const struct weft_comm *comm);
 
-/* Both checks; on an intercommunicator, *comm_out is set as well. */
+/* weft_check_comm() and weft_check_is_intra(). *comm_out is also set for an
+ * intercommunicator, so that the error can be raised on it. */
 int weft_check_intra(MPI_Comm handle, struct weft_comm **comm_out);
 
-/* A type that exists, committed or not. */
+/* Checks a type, which need not be committed. */
 static inline int weft_check_type(
 	MPI_Datatype handle, struct weft_type **type_out)
 {
@@ -78,13 +79,13 @@ static inline int weft_check_type(
 	return 0;
 }
 
-/* Checks a type that weft_check_type_ready() refused. A message without data
- * may have MPI_DATATYPE_NULL: then *type_out is the type of bytes. Otherwise as
- * weft_check_type_ready(). */
+/* Checks a type that does not exist or is not committed. MPI_DATATYPE_NULL is
+ * valid if count is 0: then *type_out is the type of bytes. All other types are
+ * errors. */
 int weft_check_no_type(MPI_Datatype handle, MPI_Count count,
 	struct weft_type **type_out) __attribute__((cold));
 
-/* A committed type. */
+/* Checks a type, which must be committed. */
 static inline int weft_check_type_ready(
 	MPI_Datatype handle, struct weft_type **type_out)
 {
@@ -188,7 +189,7 @@ static inline int weft_check_info_or_null(
 	return weft_check_info(handle, info_out);
 }
 
-/* A handler for objects of this kind. */
+/* Checks that the handler exists and may be used for objects of this kind. */
 static inline int weft_check_errh(
 	MPI_Errhandler handle, enum weft_kind kind, struct weft_errh **errh_out)
 {
@@ -211,7 +212,7 @@ static inline int weft_check_count(MPI_Count count)
 	return 0;
 }
 
-/* Any argument that must lie in first..last. */
+/* Checks an argument that must lie in first..last. */
 static inline int weft_check_range(
 	int err, const char *name, int64_t value, int64_t first, int64_t last)
 {
@@ -221,7 +222,9 @@ static inline int weft_check_range(
 	return 0;
 }
 
-/* A rank of the group that sends go to, or MPI_PROC_NULL. */
+/* Checks a rank of the group to which messages are sent. MPI_PROC_NULL is
+ * valid.
+ */
 static inline int weft_check_remote(
 	const struct weft_comm *comm, const char *what, int rank)
 {
@@ -310,7 +313,8 @@ static inline void weft_mpi_null(void *handle, const void *null)
 		memcpy(handle, &null, sizeof(null));
 }
 
-/* The string tag of a creation from a group: not NULL and not too long. */
+/* Checks the string tag of a creation from a group: it must not be NULL or too
+ * long. */
 int weft_check_stringtag(const char *tag);
 
 /* ---- combined ---- */
@@ -328,7 +332,8 @@ static inline int weft_check_data(const void *buf, MPI_Count count,
 	return err;
 }
 
-/* Checks buffer, count and type of a message. */
+/* Checks buffer, count and type of a message. Unlike in weft_check_data(), the
+ * type may be MPI_DATATYPE_NULL if count is 0. */
 static inline int weft_check_message(const void *buf, MPI_Count count,
 	MPI_Datatype handle, struct weft_type **type_out)
 {

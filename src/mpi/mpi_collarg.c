@@ -74,8 +74,8 @@ static int mpi_collarg_start(
 	return err;
 }
 
-/* Ends every procedure: runs the operation if err is 0, frees the frame, and
- * raises an error. */
+/* Ends every procedure: runs, starts or initialises the operation if err is 0,
+ * frees the frame, and raises an error. */
 static int frame_close(struct frame *f, const struct weft_collarg *a,
 	enum weft_coll_kind kind, int err)
 {
@@ -250,8 +250,8 @@ static bool is_root(const struct weft_coll *coll)
 				    : coll->root == coll->comm->rank;
 }
 
-/* True if this process takes part in a rooted operation other than as its root.
- */
+/* True if this process has one block in a rooted operation: all members of an
+ * intracommunicator, with the root, or the group opposite the root. */
 static bool is_leaf(const struct weft_coll *coll)
 {
 	return coll->comm->is_inter ? coll->root >= 0 : true;
@@ -291,7 +291,8 @@ int weft_collarg_bcast(const struct weft_collarg *a)
 	return frame_close(&f, a, WEFT_COLL_BCAST, err);
 }
 
-/* A gather or a scatter: one block of each leaf, and all blocks of the root. */
+/* Checks and runs a gather or a scatter. A leaf has one block, and the root has
+ * an array of all blocks, too. */
 static int one_to_all(const struct weft_collarg *a, enum weft_coll_kind kind)
 {
 	const bool is_gather = kind == WEFT_COLL_GATHER;
@@ -437,7 +438,8 @@ out:
 	return frame_close(&f, a, WEFT_COLL_REDUCE, err);
 }
 
-/* Operations in which every process has input and output of the same shape. */
+/* Checks and runs an operation in which input and output of every process have
+ * the same count and type. */
 static int reduce_all(const struct weft_collarg *a, enum weft_coll_kind kind)
 {
 	struct frame f;
@@ -473,8 +475,8 @@ int weft_collarg_exscan(const struct weft_collarg *a)
 	return reduce_all(a, WEFT_COLL_EXSCAN);
 }
 
-/* The parts of a reduce-scatter. A process with an empty part may have no
- * receive buffer. */
+/* Checks the parts of a reduce-scatter, and writes them to f. The receive
+ * buffer of a process with an empty part may be NULL. */
 static int reduce_parts(struct frame *f, const struct weft_collarg *a)
 {
 	struct weft_coll *c = &f->coll;

@@ -19,8 +19,8 @@ enum weft_collarg_mode {
 	WEFT_COLLARG_INIT,  /* persistent */
 };
 
-/* The buffer of one side: count and type, or arrays of them. At most one width
- * of each array is set. */
+/* The buffer of one side: count and type, or arrays of them. counts and
+ * counts_c are not both set, nor are displs and displs_c. */
 struct weft_collside {
 	const void *buf;
 	MPI_Count count;
@@ -29,7 +29,7 @@ struct weft_collside {
 	const MPI_Count *counts_c;
 	const int *displs;
 	const MPI_Aint *displs_c;
-	const MPI_Datatype *types; /* then displs are in bytes */
+	const MPI_Datatype *types; /* if set, displacements are in bytes */
 };
 
 struct weft_collarg {
@@ -39,7 +39,7 @@ struct weft_collarg {
 	bool is_irregular; /* a v or w variant */
 	int root;
 	MPI_Op op;
-	/* Bcast uses recv only. Reductions have count and type in recv. */
+	/* Bcast uses recv only. Reductions use count and type of recv. */
 	struct weft_collside send, recv;
 	MPI_Info info; /* INIT only */
 	MPI_Request *request;

@@ -188,7 +188,8 @@ static void mpi_comm_on_made(void *arg, struct weft_comm *comm, int err)
 	weft_req_put(req);
 }
 
-/* Frees the duplicate, which the other members created. */
+/* Frees a duplicate that this process created only because the other members
+ * did. */
 static void free_unwanted_dup(void *arg, struct weft_comm *comm, int err)
 {
 	(void)arg;
@@ -479,7 +480,7 @@ static int mpi_comm_set_info(
 	struct weft_info *made = NULL;
 	int err = weft_hint_comm(info, &made);
 
-	if (!err && comm->n_spread) /* a spread communicator relies on it */
+	if (!err && comm->n_spread) /* spreading needs this assertion */
 		(void)weft_info_delete(
 			made, weft_hint_desc(WEFT_HINT_NO_ANY_TAG)->key);
 	if (!err && comm->info) {

@@ -35,7 +35,8 @@ static int mpi_close_port(const char *port_name)
 }
 
 /* Checks the common arguments of accept and connect. The port name is
- * significant at the root only. A fault in it (bad_out) reaches all members. */
+ * significant at the root only. *bad_out is its error, which all members
+ * return, so the caller passes it on. */
 static int check_meeting(const char *port_name, MPI_Info info, int root,
 	MPI_Comm comm, MPI_Comm *newcomm, struct weft_comm **comm_out,
 	struct weft_info **info_out, int *bad_out)
@@ -141,7 +142,7 @@ static int mpi_lookup_name(
 /* The first data that both ends of the socket exchange. */
 struct greeting {
 	uint64_t proc;
-	char port[WEFT_PORT_NAME_MAX]; /* "": this end has failed before */
+	char port[WEFT_PORT_NAME_MAX]; /* "": the sender has an error */
 };
 
 static int fail_socket(int fd, const char *what)
@@ -245,7 +246,7 @@ int PMPI_Comm_join(int fd, MPI_Comm *intercomm)
 struct order {
 	struct weft_boot_app *apps;
 	int n;
-	char *soft; /* of the only app */
+	char *soft; /* value of the key soft of the only app, or NULL */
 };
 
 static void order_free(struct order *order)

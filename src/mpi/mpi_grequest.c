@@ -70,7 +70,7 @@ static struct weft_req *new_general(struct weft_general *general)
 	if (req) {
 		req->ops = &general_ops;
 		req->general = general;
-		weft_req_get(req); /* until it completes */
+		weft_req_get(req); /* released by MPI_Grequest_complete */
 	}
 	weft_vci_unlock(&weft_proc.vci);
 	return req;

@@ -9,7 +9,7 @@ static int mpi_info_end(const char *func, int err)
 	return weft_likely(!err) ? MPI_SUCCESS : weft_mpi_raise_none(func, err);
 }
 
-/* An error for MPI_INFO_ENV, which is read-only. */
+/* Returns an error for MPI_INFO_ENV, which is read-only. */
 static int check_own(const struct weft_info *info)
 {
 	return info == weft_info_env()

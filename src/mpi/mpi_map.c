@@ -224,11 +224,11 @@ struct raised {
 	struct weft_comm
 		*comm; /* the communicator whose members it concerns, or NULL */
 	struct weft_errh *errh;
-	const char *name; /* of the object, may be NULL */
+	const char *name; /* name of the object, may be NULL */
 	const char *func;
-	int rank; /* in the object, or -1 */
+	int rank; /* this process's rank in the object, or -1 */
 	int err;
-	int as; /* class to return instead of err's; 0: err's */
+	int as; /* class to return instead of that of err; 0: that of err */
 	int code;
 };
 

@@ -71,7 +71,8 @@ static inline struct weft_message *weft_mpi_message(MPI_Message handle)
 		&weft_messages, (uintptr_t)handle);
 }
 
-/* MPI_INFO_NULL yields NULL, too; weft_check_info() tells them apart. */
+/* MPI_INFO_NULL yields NULL, like an invalid handle. For optional info
+ * arguments, see weft_check_info_or_null(). */
 static inline struct weft_info *weft_mpi_info(MPI_Info handle)
 {
 	return handle == MPI_INFO_ENV ? weft_info_env()
@@ -186,9 +187,10 @@ int weft_mpi_code(int err);
 /* Error class of any error code, predefined or added. */
 int weft_mpi_class(int code);
 
-/* The text of an error code. If that code was the last one raised in this
- * thread, the text has the particulars; otherwise it is that of
- * weft_mpi_class_string(). */
+/* The text of an error code; buf has MPI_MAX_ERROR_STRING bytes. If that code
+ * was the last one raised in this thread, the text has the particulars;
+ * otherwise it is that of weft_mpi_class_string(). False if the code does not
+ * exist. */
 bool weft_mpi_string(int code, char *buf);
 
 /* The fixed text of an error code; buf has MPI_MAX_ERROR_STRING bytes. False
@@ -219,12 +221,13 @@ int weft_mpi_raise_win(struct weft_win *win, const char *func, int err);
 int weft_mpi_raise_file(struct weft_file *file, const char *func, int err);
 int weft_mpi_raise_none(const char *func, int err);
 
-/* The handler that weft_mpi_raise_none() uses; the caller takes no reference.
- */
+/* Returns the handler that weft_mpi_raise_none() uses. The reference count does
+ * not change. */
 struct weft_errh *weft_mpi_errh_without_object(void);
 
-/* For windows and files: kind selects which, handle is passed to the user's
- * function, errh is the object's handler (NULL: fatal). name may be NULL. */
+/* Raises an error on an object that does not exist yet or any more. kind is its
+ * kind, handle is passed to the user's function, and errh is the handler to use
+ * (NULL: fatal). name is the object's name, or NULL. */
 int weft_mpi_raise_obj(enum weft_kind kind, void *handle,
 	struct weft_errh *errh, const char *name, const char *func, int err);
 
@@ -284,7 +287,8 @@ static inline void weft_status_to_mpi(
 	mpi->MPI_internal[2] = status->is_cancelled;
 }
 
-/* The same, with MPI_ERROR: for calls that complete several requests. */
+/* As weft_status_to_mpi(), and writes MPI_ERROR: for calls that complete
+ * several requests. */
 static inline void weft_status_to_mpi_err(
 	const struct weft_status *status, MPI_Status *mpi)
 {

@@ -2,10 +2,11 @@
 /* mpi_mix: objects of different sessions in one call
  *
  * The standard forbids this for every procedure, also for objects of the World
- * (MPI-4.1, 11.3). Calls that create an object from both, or communicate over
- * both, always return an error. Calls that compare groups, translate ranks or
- * complete requests have a defined result nevertheless. Libraries use them on
- * arbitrary objects, so they return an error with WEFT_CHECK=strict only. */
+ * (MPI-4.1, 11.3). Calls that create an object from objects of two sessions, or
+ * communicate over them, always return an error. Calls that compare groups,
+ * translate ranks or complete requests have a defined result nevertheless.
+ * Libraries make such calls with arbitrary objects, so these calls return an
+ * error with WEFT_CHECK=strict only. */
 #ifndef WEFT_MPI_MIX_H
 #define WEFT_MPI_MIX_H
 

@@ -18,7 +18,7 @@
 /* A started operation. Destroyed when it completes. */
 struct nonblocking {
 	struct weft_req *req;
-	MPI_Comm *newcomm; /* of a creation */
+	MPI_Comm *newcomm; /* where a creation stores its communicator */
 };
 
 static void nonblocking_end(struct nonblocking *nonblocking, int err)

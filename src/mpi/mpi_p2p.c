@@ -475,7 +475,7 @@ static inline int mpi_sendrecv(const char *func, const void *sendbuf,
 	return sendrecv(func, &s, &r, status);
 }
 
-/* A packed copy of the data to send; NULL when out of memory. */
+/* Returns a packed copy of the data to send; NULL when out of memory. */
 static void *mpi_p2p_copy_out(
 	const struct args *s, const struct weft_type *type)
 {

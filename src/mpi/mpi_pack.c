@@ -10,7 +10,7 @@
 
 /* ---- native ---- */
 
-/* Checks that so many bytes fit into the packed buffer. */
+/* Checks that len bytes fit into the packed buffer from position on. */
 static int check_room(int64_t len, int64_t position, int64_t room)
 {
 	if (position < 0 || position > room || len > room - position)

@@ -49,8 +49,8 @@ static inline int mpi_request_look_up(
 	return weft_check_req(handle, req_out);
 }
 
-/* The result of a completed request. If there is an error to raise, the
- * communicator is referenced. */
+/* The first error of the requests that a call has completed, or 0, and the
+ * communicator to raise it on, referenced. comm may be NULL. */
 struct outcome {
 	int err;
 	struct weft_comm *comm;
@@ -120,7 +120,8 @@ static __attribute__((cold, noinline)) void take_pending(
 	weft_status_to_mpi_err(&of, status);
 }
 
-/* Waits for a request. False if it remains active: take_pending(). */
+/* Waits for a request. If this returns false, the request remains active, and
+ * the caller calls take_pending(). */
 static inline bool wait_for(
 	struct weft_vci *vci, struct weft_req *req, const char *call)
 {
@@ -164,8 +165,7 @@ static int mpi_request_finish(
 }
 
 /* Raises an error of the arguments, on the communicator of the first request
- * that has one. count is 1, or was checked if err does not concern the array
- * itself. */
+ * that has one. count and requests may be the invalid arguments. */
 static __attribute__((cold, noinline)) int fail(
 	const char *func, int err, int count, const MPI_Request *requests)
 {
@@ -192,7 +192,8 @@ static const struct weft_req *active_at(const void *arg, int i)
 	return is_idle(req) ? NULL : req;
 }
 
-/* The loop of a wait for any of these, or of a call that tests them. */
+/* Describes a call that waits for one of these requests, or tests them, for the
+ * watchdog. */
 static struct weft_request_loop loop_over(
 	const char *func, int count, const MPI_Request *requests)
 {
@@ -277,10 +278,11 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 /* The objects of an array's first handles, from the check. */
 struct found {
 	struct weft_req *reqs[FOUND_MAX];
-	bool has_other_vcis; /* perhaps not all on the default VCI */
+	bool has_other_vcis; /* false: all use the default VCI */
 };
 
-/* Checks the arguments of an array procedure; found may be NULL. */
+/* Checks the arguments of an array procedure. Fills found, which may be NULL.
+ */
 static inline int check_found(
 	int count, const MPI_Request *requests, struct found *found)
 {
@@ -355,7 +357,7 @@ static __attribute__((noinline)) struct weft_vci *change(
 	return to;
 }
 
-/* The same, to the VCI of a request. */
+/* Exchanges the lock of *vci for that of the request's VCI, and sets *vci. */
 static inline void mpi_request_hold(
 	struct weft_vci **vci, const struct weft_req *req)
 {
@@ -445,8 +447,8 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[],
 	return mpi_request_finish("MPI_Waitall", &outcome, true);
 }
 
-/* True if the array has no active request but, if with_pending, those for which
- * is_returnable() holds. */
+/* True if all active requests are done. with_pending: a request for which
+ * is_returnable() holds counts as done. */
 static bool are_all_done(struct weft_vci **vci, bool with_pending, int count,
 	const MPI_Request *requests)
 {
@@ -527,9 +529,10 @@ static int first_receive_pending(
 	return -1;
 }
 
-/* The same after one round of progress, or as many as needed if it blocks. The
- * request is done, or take_pending() ends the call. The lock of *vci is held.
- */
+/* As first_done(), after one round of progress, or after as many rounds as
+ * needed if is_blocking. If no request is done, returns the index from
+ * first_receive_pending(): the caller then calls take_pending(). The lock of
+ * *vci is held. */
 static int find_done(struct weft_vci **vci, const char *func, bool is_blocking,
 	int count, const MPI_Request *requests)
 {
@@ -815,7 +818,7 @@ int PMPI_Request_free(MPI_Request *request)
 		return fail("MPI_Request_free", err, 1, request);
 	vci = req->vci;
 	weft_vci_lock(vci);
-	/* an active one is freed by MPI_Grequest_complete */
+	/* for an active request, MPI_Grequest_complete calls the function */
 	if (req->is_done && req->ops && req->ops->free) {
 		weft_vci_unlock(vci);
 		err = req->ops->free(req);

@@ -83,7 +83,7 @@ static int rma_too_much(const char *from, const char *to, int64_t n, int64_t m)
 		(long long)n, to, (long long)m);
 }
 
-/* Bytes of data, or the number of items if that is larger. */
+/* Bytes of data; INT64_MAX if the number is larger. */
 static int64_t rma_bytes(const struct weft_type *type, int64_t count)
 {
 	int64_t n;
@@ -132,7 +132,7 @@ static inline __attribute__((always_inline)) int rma_move(
 	return weft_mpi_end_win(win, func, err);
 }
 
-/* A completed request, for MPI_PROC_NULL. */
+/* Creates a completed request, for MPI_PROC_NULL. */
 static int rma_proc_null(struct weft_win *win, struct weft_req **req_out)
 {
 	const struct weft_msg msg = { .type = weft_mpi_type(MPI_BYTE),
@@ -443,7 +443,8 @@ __attribute__((flatten)) int PMPI_Fetch_and_op(const void *origin_addr,
 	return weft_mpi_end_win(of, "MPI_Fetch_and_op", err);
 }
 
-/* C and Fortran integers, logicals, multi-language types and bytes. */
+/* Checks the type of a compare-and-swap: C and Fortran integers, logicals,
+ * multi-language types and bytes are valid. */
 static int check_swap_type(const struct weft_type *type)
 {
 	enum {

@@ -93,7 +93,7 @@ static int mpi_topo_test(const struct weft_comm *comm, int *status)
  * The factors of the best product differ least. Among equal products, the best
  * one has the largest smallest factor, then the largest next one, and so on. */
 struct factors {
-	int64_t *divisors; /* of the whole number, ascending */
+	int64_t *divisors; /* all divisors of n, ascending */
 	int n_divisors, k;
 	int *tried, *best;
 	int64_t best_spread;
@@ -142,8 +142,8 @@ static void store_best(struct factors *f)
 	memcpy(f->best, f->tried, (size_t)f->k * sizeof(*f->best));
 }
 
-/* Tries factor number `at` and the following ones, in descending order, of n.
- */
+/* Tries all values of factor `at`, none above the factor before, with all
+ * values of the following factors. The product of these factors must be n. */
 static void factor(struct factors *f, int at, int64_t n)
 {
 	int64_t limit = at ? f->tried[at - 1] : n;
@@ -585,7 +585,8 @@ static int mpi_graph_neighbors(const struct weft_comm *comm, int rank,
 
 /* ---- distributed graph ---- */
 
-/* These functions return the start of the four lists. */
+/* These four functions return the start of a list in t->data: sources, their
+ * weights, destinations, their weights. */
 static int *dist_sources(struct weft_topo_attached *t)
 {
 	return t->data;

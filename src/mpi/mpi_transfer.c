@@ -52,8 +52,9 @@ static int transfer_end(struct weft_file *fh,
 	(&(struct weft_file_access){ \
 		.is_write = (write_), .at = WEFT_FILE_AT_##at_ })
 
-/* Blocking and non-blocking, at a pointer or an offset, begin and end, by name;
- * void_ is the type that buf points to. */
+/* These macros define mpi_file_<name>(): blocking and non-blocking, at a file
+ * pointer or an offset, and the begin and end of split collectives. void_ is
+ * the type that buf points to. */
 /* clang-format off */
 #define RUN(name, void_, write, coll, at)                                     \
 	static int mpi_file_##name(int failed, struct weft_file *fh,          \

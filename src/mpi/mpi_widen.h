@@ -18,27 +18,28 @@ static inline bool weft_widen_is_there(const void *ptr)
 	return (uintptr_t)ptr >= 4096;
 }
 
-/* An input. */
+/* Reads an input argument; 0 if the address is invalid. */
 static inline int64_t weft_widen_get(const int *from)
 {
 	return weft_widen_is_there(from) ? *from : 0;
 }
 
-/* The wide variable that the body writes to. */
+/* The address that is passed to the body for an output: that of the wide
+ * variable, or the invalid address of the program. */
 static inline int64_t *weft_widen_at(int *to, int64_t *wide)
 {
 	return weft_widen_is_there(to) ? wide : (int64_t *)(void *)to;
 }
 
-/* An output; MPI_UNDEFINED if it is too large. */
+/* Writes an output of a successful call; MPI_UNDEFINED if it is too large. */
 static inline void weft_widen_put(int rc, int *to, int64_t wide)
 {
 	if (rc == MPI_SUCCESS)
 		*to = wide > INT_MAX ? MPI_UNDEFINED : (int)wide;
 }
 
-/* A wide copy of n numbers, to be freed with weft_widen_free();
- * weft_widen_no_memory when out of memory. */
+/* weft_widen_array() returns a wide copy of n numbers, or weft_widen_no_memory
+ * when out of memory. weft_widen_free() frees the copy. */
 const int64_t *weft_widen_array(int n, const int *from);
 void weft_widen_free(const int *from, const int64_t *wide);
 
