@@ -321,7 +321,8 @@ int PMPI_T_cvar_write(MPI_T_cvar_handle handle, const void *buf)
 		return weft_mpit_leave(MPI_T_ERR_INVALID);
 	}
 	weft_mpit_leave(MPI_SUCCESS);
-	/* the process lock may be held outside a callback */
+	/* weft_proc_set_knob() acquires the process's lock, which the function
+	 * that raised the event may hold */
 	if (weft_registration_is_inside())
 		return MPI_T_ERR_NOT_ACCESSIBLE;
 	return cvar_code(

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* event_type: sources of events, and the types of events of base/event.def
  *
- * Type indices: first each event. Then "comm_" and the name, bound to a
- * communicator, for the events of messages.
+ * The first types are all events of the table. Then the events of messages
+ * follow once more, as types that are bound to a communicator. Their names
+ * begin with "comm_".
  *
  * Sources 0 to 15 are the VCIs. A VCI's events are delivered under its lock, so
  * they are in order of time. The last source is the process, whose events
@@ -131,7 +132,7 @@ int PMPI_T_event_get_num(int *num_events)
 	return weft_mpit_leave(MPI_SUCCESS);
 }
 
-/* All elements are 64-bit integers, one after the other. */
+/* Describes the elements of an event: 64-bit integers, one after the other. */
 static void put_elements(const struct weft_event_desc *event,
 	MPI_Datatype types[], MPI_Aint displacements[], int *num_elements)
 {

@@ -116,7 +116,8 @@ int PMPI_T_init_thread(int required, int *provided)
 		return MPI_T_ERR_INVALID;
 	if (!provided)
 		return MPI_T_ERR_INVALID;
-	if (!weft_registration_is_inside()) /* else they were read */
+	/* in a callback, the library has read them already */
+	if (!weft_registration_is_inside())
 		weft_proc_read_knobs();
 	pthread_mutex_lock(&weft_mpit.lock);
 	weft_mpit.n_inits++;

@@ -20,7 +20,7 @@
 
 struct weft_mpit {
 	pthread_mutex_t lock; /* guards what follows, and all tool handles */
-	uint32_t n_inits;     /* of MPI_T_init_thread without MPI_T_finalize */
+	uint32_t n_inits;     /* MPI_T_init_thread minus MPI_T_finalize calls */
 };
 
 extern struct weft_mpit weft_mpit;
@@ -40,29 +40,31 @@ void weft_mpit_string(const char *text, char *buf, int *len_inout);
 #define weft_mpit_put(where, value) \
 	((where) ? (void)(*(where) = (value)) : (void)0)
 
-/* The enumeration of a control variable, which has a list of values, and that
- * of the elements of an event. */
+/* weft_mpit_knob_enum() returns the enumeration of the values of a control
+ * variable that has a list of values. weft_mpit_event_enum() returns that of
+ * the elements of an event. */
 MPI_T_enum weft_mpit_knob_enum(size_t knob);
 MPI_T_enum weft_mpit_event_enum(size_t event);
 
 int weft_mpit_verbosity(enum weft_counter_verbosity verbosity);
 
-/* The number of items in a list such as "on|off", and item i of it: its start
- * and its length. */
+/* weft_mpit_list_count() returns the number of items in a list such as
+ * "on|off". weft_mpit_list_item() returns the start of item i, which must
+ * exist, and its length; the item does not end with NUL. */
 int weft_mpit_list_count(const char *list);
 const char *weft_mpit_list_item(const char *list, int i, size_t *len_out);
 
-/* Frees all handles of control variables. Lock held, as below. */
+/* Frees all handles of control variables. Lock held. */
 void weft_cvar_free_all(void);
 
 /* The room of a performance variable; NULL: none. */
 const char *weft_pvar_room(int index);
 
-/* Frees all sessions of performance variables and their handles. */
+/* Frees all sessions of performance variables and their handles. Lock held. */
 void weft_pvar_free_all(void);
 
-/* The event of a type index, -1: none. *is_bound_out: the type is bound to a
- * communicator. */
+/* The event of a type index; -1: there is no such type. *is_bound_out is true
+ * if the type is bound to a communicator. */
 int weft_event_type(int index, bool *is_bound_out);
 
 /* The room of an event type; NULL: none. */
@@ -71,7 +73,7 @@ const char *weft_event_type_room(int index);
 /* True inside a callback in which parts of the library must not be called. */
 bool weft_registration_is_inside(void);
 
-/* Frees all registrations. Callbacks on other threads continue. */
+/* Frees all registrations. Callbacks that run continue. Lock held. */
 void weft_registration_free_all(void);
 
 #endif

@@ -39,13 +39,13 @@ struct callback {
 struct weft_registration {
 	struct weft_obj obj;
 	enum weft_event event;
-	bool is_bound;	  /* to a communicator: */
-	uint64_t context; /* its context */
+	bool is_bound;	  /* only for events of one communicator */
+	uint64_t context; /* context of that communicator */
 	struct callback callbacks[N_LEVELS];
 	struct weft_info *info; /* owned; NULL: no hints */
 	MPI_T_event_dropped_cb_function *dropped;
 	MPI_Count n_dropped[WEFT_COUNTER_OWNERS]; /* by source */
-	uint32_t n_active;			  /* calls under way */
+	uint32_t n_active; /* calls that have been added, not yet returned */
 	bool is_freed;
 	MPI_T_event_free_cb_function *on_freed;
 	void *freed_data;
@@ -55,7 +55,7 @@ struct weft_registration {
 struct instance {
 	const struct weft_event_raised *raised;
 	MPI_Count timestamp;
-	int level; /* that the callbacks need; an index of levels */
+	int level; /* safety level that callbacks need; index of levels */
 	struct instance *outer;
 };
 
@@ -63,7 +63,7 @@ struct instance {
 struct call {
 	struct weft_registration *registration;
 	MPI_T_event_registration handle;
-	MPI_T_event_cb_function *fn; /* or dropped: */
+	MPI_T_event_cb_function *fn; /* NULL: call `dropped` */
 	MPI_T_event_dropped_cb_function *dropped;
 	MPI_Count n_dropped;
 	void *user_data;
@@ -88,7 +88,7 @@ static int level_of(MPI_T_cb_safety safety)
 	return -1;
 }
 
-/* The level that a callback needs now. */
+/* The least level (an index of levels) that a callback must have now. */
 static int level_needed(bool is_locked)
 {
 	return weft_lock_is_mt() ? 2 : is_locked ? 1 : 0;
@@ -124,8 +124,8 @@ static void add_call(struct call *call, struct weft_registration *registration,
 		.user_data = callback->user_data };
 }
 
-/* Adds the calls of dropped handlers that are due before an event of this
- * source. */
+/* Adds the calls of handlers that report dropped events of this source. They
+ * are called before the next event of the source is delivered. */
 static int add_dropped(struct call *calls, int source, int level)
 {
 	struct weft_registration *registration;
@@ -158,7 +158,8 @@ static bool is_for(const struct weft_registration *registration,
 			       WEFT_CTX_OFFSET_END);
 }
 
-/* Adds the calls of an event's callbacks; counts it where it is dropped. */
+/* Adds the calls of an event's callbacks. For a registration without a
+ * sufficient callback, counts the event as dropped. */
 static int add_callbacks(
 	struct call *calls, const struct weft_event_raised *raised, int level)
 {
@@ -492,7 +493,7 @@ int PMPI_T_event_handle_free(MPI_T_event_registration event_registration,
 	registration->is_freed = true;
 	registration->on_freed = free_cb_function;
 	registration->freed_data = user_data;
-	registration->n_active++; /* this call is one */
+	registration->n_active++; /* until end_call() below */
 	call.registration = registration;
 	update_wanted();
 	weft_mpit_leave(MPI_SUCCESS);
@@ -519,7 +520,7 @@ int PMPI_T_event_set_dropped_handler(
 
 /* ---- event instances ---- */
 
-/* An instance exists while this thread delivers it. NULL: it does not. */
+/* The instance of a handle; NULL if this thread does not deliver it now. */
 static const struct instance *instance_of(MPI_T_event_instance handle)
 {
 	const struct instance *instance = instances;
