@@ -34,7 +34,7 @@ struct bench {
 	char *send_buf;		     /* BENCH_MAX_LEN bytes per peer */
 	char *recv_buf;
 	double *t_call;		     /* scratch of the session workload */
-	struct bench_window *window; /* of the window workloads */
+	struct bench_window *window; /* the window under test, or NULL */
 };
 
 /* Runs n_iters of a workload on every rank; returns the seconds of rank 0. */
@@ -66,7 +66,7 @@ double bench_measure(struct bench *b, bench_run_fn run, size_t len);
 void bench_report(const struct bench *b, const char *name, double value,
 	const char *unit);
 
-/* The same with the name "name_len". */
+/* As bench_report(), with the name "name_len". */
 void bench_report_len(const struct bench *b, const char *name, size_t len,
 	double value, const char *unit);
 

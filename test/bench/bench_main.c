@@ -92,8 +92,8 @@ static void usage(FILE *f)
 		fprintf(f, "  %-15s %s\n", cmds[i].name, cmds[i].what);
 }
 
-/* A whole number between low and high; for others the program exits with a
- * message. */
+/* Parses a whole number from low to high. Ends the program with a message if
+ * the text has no such number. */
 static long parse_number(
 	const char *text, const char *what, long low, long high, char **end_out)
 {

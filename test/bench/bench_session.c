@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_session: the cost of a session. "first": the first of the process;
- * "cold": no other session is open; "kept": another one stays open. Every rank
- * times its own calls; rank 0's are reported. With an MPI older than 4.0 the
- * workload is skipped with a message.
+ * bench_session: the cost of a session. "first": the first session of the
+ * process; "cold": no other session is open; "kept": another session stays
+ * open. Every rank times its own calls, and rank 0's times are reported. With
+ * an MPI older than 4.0 the workload is skipped with a message.
  */
 #include "bench.h"
 
@@ -17,7 +17,7 @@ enum {
 	N_KEPT = 2001,
 };
 
-/* Seconds of each step of one cycle, in the order they are taken. */
+/* The steps of a cycle, in order. */
 enum step {
 	STEP_INIT,
 	STEP_GROUP,
@@ -96,7 +96,7 @@ static void report_cycles(
 	bench_report(b, name, whole * 1e6, "us");
 }
 
-/* A barrier in the same communicator, to compare creation with. */
+/* Seconds of a barrier, to compare with those of a creation. */
 static double barrier_seconds(MPI_Comm comm)
 {
 	const int n = 1000;
@@ -109,7 +109,8 @@ static double barrier_seconds(MPI_Comm comm)
 	return (bench_now() - start) / n;
 }
 
-/* Session_init and Session_finalize alone, nothing else in between. */
+/* Seconds of MPI_Session_init and MPI_Session_finalize without calls between
+ * them. */
 static double pair_seconds(void)
 {
 	const int n = 1000;

@@ -21,8 +21,8 @@
 
 enum { MAX_THREADS = 2, WARM_ROUNDS = 200 };
 
-/* All threads start on one core. In shorter runs they would share it for much
- * of the time. */
+/* Least duration of a run in seconds. The kernel starts all threads on one
+ * core, which they would share for much of a shorter run. */
 static const double LEAST_S = 0.1;
 
 struct vci {
@@ -30,10 +30,10 @@ struct vci {
 	pthread_barrier_t *gate;
 	const char *kind;
 	MPI_Comm spread; /* the communicator of all threads, or MPI_COMM_NULL */
-	int number;	 /* of the thread, and its tag */
+	int number;	 /* number of the thread, also its tag */
 	double seconds;	 /* duration of a run */
 	double rate;	 /* messages per second */
-	double waits;	 /* per message; < 0: unknown */
+	double waits;	 /* waits for locks per message; < 0: unknown */
 };
 
 static MPI_Session open_session(const char *kind)
@@ -50,7 +50,7 @@ static MPI_Session open_session(const char *kind)
 	return session;
 }
 
-/* One window of messages to the next process. */
+/* Sends one window of messages to the next process, and receives one. */
 static void window(MPI_Comm comm, int tag, int rank, int size)
 {
 	char out[8] = { 0 }, in[BENCH_WINDOW][8];
@@ -65,7 +65,8 @@ static void window(MPI_Comm comm, int tag, int rank, int size)
 	MPI_Waitall(2 * BENCH_WINDOW, reqs, MPI_STATUSES_IGNORE);
 }
 
-/* -1: the MPI does not report it. */
+/* Returns how often threads have waited for locks; -1 if the MPI does not
+ * report it. */
 static double waits_of(MPI_Session session)
 {
 	char text[32] = "";
@@ -115,7 +116,7 @@ static MPI_Comm vcis_comm(MPI_Session session, int number, MPI_Info info)
 	return comm;
 }
 
-/* A communicator whose messages are spread over several VCIs by tag. */
+/* Creates a communicator whose messages use several VCIs, by their tags. */
 static MPI_Comm spread_comm(MPI_Session session)
 {
 	MPI_Comm comm;
@@ -203,7 +204,9 @@ static void measure(struct bench *b, MPI_Comm spread, int n, const char *kind)
 
 int bench_vcis(struct bench *b)
 {
-	MPI_Session session = open_session("shared"); /* keeps all open */
+	/* open during all runs, so that they do not measure the first opening
+	 */
+	MPI_Session session = open_session("shared");
 	MPI_Comm spread = spread_comm(session);
 
 	MPI_Comm_rank(spread, &b->rank);

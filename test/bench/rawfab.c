@@ -8,8 +8,8 @@
  *
  * 	-t, -u	tagged (default) or untagged messages
  * 	-p	pin the processes to cores 0 and 1
- * 	-a	source address asked for (127.0.0.1; "" for providers
- * 		without addresses, such as shm)
+ * 	-a	source address to request (default: 127.0.0.1; "" for
+ * 		providers without addresses, such as shm)
  *
  * It measures messages and, if the provider has them, one-sided accesses, with
  * the names of the window workloads. An access is complete when it is visible
@@ -62,8 +62,8 @@ struct side {
 	void *desc;
 	fi_addr_t peer;
 	char *buf;
-	long n_sent; /* completions seen */
-	long n_received;
+	long n_sent;	 /* sends whose completion was read */
+	long n_received; /* the same for receives */
 	/* one-sided: the peer's address and key, and the parameters of
 	 * measure() */
 	uint64_t remote, key;
@@ -87,7 +87,8 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* False: the provider has no one-sided accesses. */
+/* Finds the provider. False if s->rma is set and the provider has no one-sided
+ * accesses. */
 static bool open_info(struct side *s, const char *provider, const char *source)
 {
 	struct fi_info *hints = fi_allocinfo();
@@ -269,7 +270,7 @@ static void wait_for(struct side *s, long n_sent, long n_received)
 	s->n_received -= n_received;
 }
 
-/* Seconds of n half round trips. */
+/* Returns half of the seconds of n round trips. */
 static double bounce(struct side *s, size_t len, long n)
 {
 	struct fi_context contexts[2];
@@ -314,7 +315,8 @@ static double stream(struct side *s, size_t len, long n)
 	return now() - start;
 }
 
-/* Set for each write: some providers ignore the default of the endpoint. */
+/* Posts a write. Requests delivery-complete in the call, because some providers
+ * ignore the endpoint's default. */
 static ssize_t start_write(struct side *s, size_t len, void *context)
 {
 	struct iovec iov = { s->buf, len };
@@ -505,7 +507,8 @@ static int usage(void)
 	return 2;
 }
 
-/* The first process's exit status, worsened by that of the second. */
+/* Waits for the second process. Returns its exit status, or 1 if it was killed.
+ */
 static int reap(pid_t child)
 {
 	int status;

@@ -99,7 +99,7 @@ static void hold_on(volatile long *word, long value)
 			sched_yield();
 }
 
-/* The part of PE 1 in these workloads. */
+/* PE 1 in these workloads: waits for PE 0's word, and writes its own. */
 static void answer(long n)
 {
 	volatile long *line = b.line;
@@ -187,7 +187,7 @@ static void get_nbi(const struct load *load, long n)
 	}
 }
 
-/* The same puts in a session with the hint that many will follow. */
+/* As put_nbi(), in a session with the hint that many puts will follow. */
 static void put_batch(const struct load *load, long n)
 {
 #ifdef SHMEM_CTX_SESSION_BATCH
@@ -389,7 +389,8 @@ static void pin(void)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Every PE must agree that PE 1 can be reached by plain access. */
+/* Finds the addresses of PE 1's words for plain access. If PE 0 cannot access
+ * them, no PE measures plain access. */
 static void reach(void)
 {
 	b.peer = shmem_ptr(b.word, 1);
