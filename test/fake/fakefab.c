@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fakefab: see fakefab.h
+/* fakefab: a fabric made of op tables
  *
- * libfabric's calls are inline dispatches through op tables, so filling the
- * tables is enough. */
+ * libfabric's calls are inline functions that call through op tables, so this
+ * file only fills the tables. */
 #include "test/fake/fakefab.h"
 
 #include <rdma/fi_atomic.h>
@@ -78,8 +78,8 @@ static void drop_front(struct fakefab_post *list, size_t *n, size_t at)
 	(*n)--;
 }
 
-/* Delivers to the first posted buffer. A long buffer is reused while enough
- * space is left.
+/* Copies a message to the first posted buffer. The buffer stays posted while at
+ * least min_multi bytes are left.
  */
 static ssize_t deliver(struct fakefab *fab, const void *buf, size_t len)
 {

@@ -20,16 +20,16 @@ enum {
 	FAKEFAB_SIDE = 256, /* recorded one-sided operations */
 };
 
-/* A one-sided operation as it was posted. Those with FI_MORE wait until one
- * without is posted; then all are done at their remote addresses, which are
- * pointers, in order. */
+/* A one-sided operation as it was posted. Operations with FI_MORE are queued
+ * until an operation without FI_MORE is posted. Then all are carried out in
+ * order. Remote addresses are pointers in this process. */
 struct fakefab_side {
 	const char *call; /* "write", "read", "atomic", "fetch", "compare" */
 	uint64_t flags;
 	uint64_t remote;
 	size_t len;
 	int op;
-	void *local; /* of a read or a result */
+	void *local; /* where a read or an atomic stores its result */
 	void *context;
 	char data[64];
 	char cond[8];
@@ -70,7 +70,7 @@ struct fakefab {
 	void *canceled;
 	struct fakefab_side side[FAKEFAB_SIDE];
 	size_t n_side; /* one-sided operations posted */
-	size_t n_rung; /* of these, executed */
+	size_t n_rung; /* operations of `side` that were carried out */
 
 	/* below: only fakefab.c */
 	struct fid_fabric fabric;
@@ -83,8 +83,8 @@ struct fakefab {
 	struct fakefab_post trecvs[FAKEFAB_QUEUE];
 	size_t n_trecvs;
 	struct fi_cq_tagged_entry done[FAKEFAB_QUEUE];
-	size_t entry_len; /* in the requested format, a prefix of these
-			   * entries */
+	size_t entry_len; /* bytes of an entry in the requested format, which
+			   * is a prefix of the entries above */
 	size_t n_done;
 	struct fi_cq_err_entry errs[FAKEFAB_QUEUE];
 	size_t n_errs;
@@ -98,7 +98,7 @@ void fakefab_init(struct fakefab *fab);
 /* Creates a description of the fabric, which weft_ep_open_take() owns. */
 struct fi_info *fakefab_info(void);
 
-/* Sets the next error entry of the completion queue. */
+/* Appends an error entry to the completion queue. */
 void fakefab_break(struct fakefab *fab, void *context, int err, uint64_t flags);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pages64k: what a kernel with pages of 64 KiB refuses, on one with smaller
- * ones
+/* pages64k: refuses what a kernel with pages of 64 KiB refuses
  *
- * For LD_PRELOAD. arm64 and ppc64le often have such pages. mmap refuses a file
- * offset and a fixed address that do not begin a page of 64 KiB, and sysconf
- * reports that page size. The rest of the last page of a mapping is not there,
- * as it would be on such a kernel, so that OpenSHMEM cannot move the variables
- * of a program that runs with this. */
+ * For LD_PRELOAD, on a kernel with smaller pages. arm64 and ppc64le often have
+ * pages of 64 KiB. mmap refuses a file offset and a fixed address that do not
+ * begin such a page, and sysconf reports that page size. One difference
+ * remains: a mapping does not extend to the end of its last page of 64 KiB.
+ * Therefore OpenSHMEM cannot move the variables of a program that runs with
+ * this. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stand: a libfabric provider that answers to the name "cxi"
  *
- * Outside it is the Slingshot provider: its attributes, refusals and extension
- * points. Inside, every endpoint is a network card of its own: a socket on the
- * loopback and a thread, which serves remote access to memory whether or not
- * the process polls. Where the hardware leaves a result open, it chooses at
- * random, from a seed: when a write becomes visible, in which order, which
- * calls are refused.
+ * Its interface is that of the Slingshot provider: attributes, refusals and
+ * extension points. In the implementation, every endpoint is a network card of
+ * its own: a socket on the loopback interface, and a thread that serves remote
+ * access to memory even if the process does not poll. Where the hardware leaves
+ * a result open, the stand-in chooses at random, from a seed: when and in which
+ * order writes become visible, and which calls are refused.
  *
  * Locks, in this order: stand_cq.bind_lock, stand_nic.lock, then one of
- * stand_dom.lock, stand_av.lock, stand_cq.lock and the one in alu.c. */
+ * stand_dom.lock, stand_av.lock, stand_cq.lock and the lock in stand_alu.c. */
 #ifndef STAND_H
 #define STAND_H
 
@@ -71,17 +71,18 @@ _Static_assert(sizeof(struct stand_addr) == WEFT_CXI_ADDR_LEN, "address");
 /* Settings from the environment: CXISTAND_ and the name in capitals. */
 struct stand_env {
 	unsigned seed;
-	unsigned delay_us; /* writes become visible up to so much later */
-	unsigned reorder;  /* unordered writes, in any order */
-	unsigned eagain;   /* one post in so many is refused; 0: none */
-	unsigned cqerr;	   /* one remote access in so many fails */
-	unsigned cqerr_msg;
-	unsigned lose;	   /* one unreliable atomic in so many is lost */
-	unsigned lose_msg; /* one rendezvous in so many is lost */
-	unsigned devices;
-	unsigned pcie_amo;   /* fetch-and-add over PCIe is switched on */
-	unsigned no_service; /* the site has switched the open service off */
-	unsigned profiles;
+	unsigned delay_us; /* longest delay until a write is visible */
+	unsigned reorder;  /* 1: unordered writes become visible in any order */
+	/* N: one of N operations has this fault; 0: none */
+	unsigned eagain;     /* a post is refused with -FI_EAGAIN */
+	unsigned cqerr;	     /* a remote access completes with an error */
+	unsigned cqerr_msg;  /* a message completes with an error */
+	unsigned lose;	     /* an unreliable atomic is lost */
+	unsigned lose_msg;   /* a rendezvous is lost */
+	unsigned devices;    /* number of devices */
+	unsigned pcie_amo;   /* 1: fetch-and-add over PCIe is enabled */
+	unsigned no_service; /* 1: the site has disabled the open service */
+	unsigned profiles;   /* number of profiles of the hardware */
 };
 extern struct stand_env stand_env;
 extern struct fi_provider stand_prov;
@@ -191,7 +192,7 @@ struct stand_frame {
 	uint64_t addr; /* offset in the registration, or tag */
 	uint64_t key;
 	uint64_t data;
-	uint32_t len;  /* of the payload */
+	uint32_t len;  /* bytes of the payload */
 	uint32_t want; /* bytes of the answer */
 	int32_t status;
 	uint32_t unused;
@@ -207,8 +208,8 @@ struct stand_op {
 	void *result;
 	void *context;
 	fi_addr_t peer;
-	uint64_t flags;	   /* as posted */
-	uint64_t cq_flags; /* as completed */
+	uint64_t flags;	   /* of the call */
+	uint64_t cq_flags; /* of the completion */
 	bool is_signalled; /* a completion reports success */
 	bool is_lost;
 };
@@ -218,7 +219,7 @@ struct stand_out {
 	struct stand_out *next;
 	struct stand_frame frame;
 	const void *data;
-	void *copy; /* to free */
+	void *copy; /* memory to free when it is sent, or NULL */
 	size_t n_done;
 };
 
@@ -231,7 +232,7 @@ struct stand_conn {
 	struct stand_conn *next;
 	struct stand_nic *nic;
 	int fd;
-	bool is_out; /* we opened it: our requests leave here */
+	bool is_out; /* opened by this endpoint, for its requests */
 	bool is_dead;
 	bool is_paused;
 	bool is_foreign; /* the other side has another network identifier */
@@ -242,12 +243,12 @@ struct stand_conn {
 	size_t n_sent;
 	struct stand_out *out, **out_tail;
 	size_t n_out;
-	struct stand_frame in; /* being read, then its payload */
-	char *in_data;
-	size_t n_in;
-	char *buf; /* read and ignored */
+	struct stand_frame in; /* the frame that is being read */
+	char *in_data;	       /* its payload */
+	size_t n_in;	       /* bytes of frame and payload read so far */
+	char *buf;	       /* bytes read from the socket in advance */
 	size_t buf_at, buf_end;
-	uint64_t last_due; /* of its ordered writes */
+	uint64_t last_due; /* `due` of its last ordered write */
 };
 
 /* A message that has arrived and has no receive yet. */
@@ -271,7 +272,7 @@ struct stand_recv {
 	bool is_signalled;
 };
 
-/* A matched rendezvous, under way. */
+/* A rendezvous that has matched a receive and completes later. */
 struct stand_pull {
 	struct stand_pull *next;
 	struct stand_recv *recv;
@@ -369,7 +370,9 @@ uint64_t stand_now_us(void);
 bool stand_chance(struct stand_nic *nic, unsigned n);
 unsigned stand_random(struct stand_nic *nic);
 
-/* auth.c: the key that a domain uses. 0 or a negative libfabric code. */
+/* auth.c: determines the key that a domain uses. 0 or a negative libfabric
+ * code.
+ */
 int stand_auth(const char *device, const void *key, size_t len,
 	struct weft_cxi_auth_key *auth_out);
 bool stand_has_device(const char *device);
@@ -423,7 +426,7 @@ struct stand_mr *stand_mr_find(struct stand_nic *nic,
 int stand_ep_open(struct fid_domain *dom, struct fi_info *info,
 	struct fid_ep **out, void *context);
 
-/* tx.c: posting. The functions own the op from now on, also after a failure. */
+/* tx.c: posting. stand_post() owns the op, also after a failure. */
 struct stand_op *stand_op_new(struct stand_ep *ep, fi_addr_t peer,
 	uint64_t flags, void *context, enum stand_type type);
 /* Sets the payload of an op. Copies it if the flags contain FI_INJECT. */
@@ -444,7 +447,7 @@ void stand_wire_pump(struct stand_nic *nic);
 struct stand_conn *stand_wire_peer(struct stand_nic *nic, fi_addr_t peer);
 /* Starts all operations that the connection permits. */
 void stand_wire_push(struct stand_conn *conn);
-/* Answers a request. Owns data from now on. */
+/* Answers a request. Takes ownership of data. */
 void stand_wire_ack(struct stand_conn *conn, const struct stand_frame *request,
 	int status, void *data, size_t len);
 void stand_wire_resume(struct stand_nic *nic);
@@ -452,12 +455,13 @@ void stand_wire_resume(struct stand_nic *nic);
 /* target.c: accesses of other processes to this process's memory; nic.lock is
  * held. */
 void stand_target(struct stand_conn *conn, char *data);
-/* Make writes visible: the first function those whose time has come, the second
- * all writes of a connection or to a registration (NULL: any). */
+/* stand_target_settle() makes the writes visible whose delay is over.
+ * stand_target_flush() makes all writes visible that arrived over a connection,
+ * or that go to a registration (NULL: any). */
 void stand_target_settle(struct stand_nic *nic);
 void stand_target_flush(
 	struct stand_nic *nic, struct stand_conn *conn, struct stand_mr *mr);
-/* A connection closes; messages that arrived over it stay. */
+/* A connection closes. Its writes that are not visible yet stay pending. */
 void stand_target_forget(struct stand_nic *nic, struct stand_conn *conn);
 
 /* rx.c: receiving; nic.lock is held unless a comment states otherwise. */
@@ -468,7 +472,7 @@ void stand_rx_fini(struct stand_nic *nic);
 ssize_t stand_rx_cancel(struct stand_nic *nic, void *context);
 extern struct fi_ops_msg stand_msg_ops;
 extern struct fi_ops_tagged stand_tagged_ops;
-/* Takes the lock itself. */
+/* Posts a receive. Called without nic.lock. */
 ssize_t stand_rx_post(struct stand_ep *ep, int kind, struct stand_recv *want);
 
 /* rma.c, amo.c */

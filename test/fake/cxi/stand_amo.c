@@ -54,7 +54,7 @@ static const char *path_of(const struct stand_ep *ep, const struct amo *a)
 	return "restricted";
 }
 
-/* The checks of small commands only. */
+/* Checks the flags that are significant with an optimized key only. */
 static int check_small(const struct stand_ep *ep, const struct amo *a)
 {
 	bool is_unreliable = a->flags & WEFT_CXI_UNRELIABLE;

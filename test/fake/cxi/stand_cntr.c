@@ -59,8 +59,8 @@ void stand_cntr_unbind(struct stand_cntr *cntr, struct stand_nic *nic)
 	pthread_mutex_unlock(&cntr->bind_lock);
 }
 
-/* The hardware updates counters of remote access. Here, reading a counter makes
- * progress on the socket, which the hardware does not need. */
+/* Makes progress on the sockets when a counter is read. The hardware updates
+ * counters without that. */
 static void progress(struct stand_cntr *cntr)
 {
 	pthread_mutex_lock(&cntr->bind_lock);

@@ -33,8 +33,8 @@ int stand_no_open(struct fid *fid, const char *name, uint64_t flags, void **ops,
 	return -FI_ENOSYS;
 }
 
-/* The hardware has sixteen profiles; a class and packet type takes one for
- * each identifier. */
+/* The hardware has sixteen profiles. Each combination of traffic class and
+ * packet type takes one for each network identifier (VNI). */
 int stand_profile(struct stand_dom *dom, uint32_t tclass, char type)
 {
 	struct stand_profile want = { 0,

@@ -13,7 +13,7 @@
 		FI_SOURCE_ERR | FI_RMA_EVENT | FI_MULTI_RECV | FI_FENCE | \
 		FI_TRIGGER | FI_LOCAL_COMM | FI_REMOTE_COMM)
 
-/* Capabilities of a request that names none. */
+/* Capabilities that are added to those of a request. */
 #define SECONDARY (FI_LOCAL_COMM | FI_REMOTE_COMM)
 
 /* The variable part of one answer. */

@@ -142,7 +142,7 @@ static ssize_t msg_inject(
 	return post(ep_of(ep), &m);
 }
 
-/* Without the capability, the source is ignored. */
+/* Posts a receive. The source is ignored without FI_DIRECTED_RECV. */
 static ssize_t receive(
 	struct stand_ep *ep, int kind, struct stand_recv *r, size_t n)
 {

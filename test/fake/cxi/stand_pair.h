@@ -58,15 +58,16 @@ struct pair_wish {
 /* Hints for a side. */
 struct fi_info *pair_hints(const struct pair_wish *wish, int which);
 
-/* Both end the process with a message if they fail. */
+/* pair_open() opens both sides, and pair_close() closes them. They end the
+ * process with a message if they fail. */
 void pair_open(struct pair *pair, const struct pair_wish *wish);
 void pair_close(struct pair *pair);
 
 /* Waits until the counter, errors included, is n. False after a deadline. */
 bool pair_wait(struct fid_cntr *cntr, uint64_t n);
 
-/* The next completion, of either kind, within a deadline: 0 and its context,
- * or the error. */
+/* Waits for the next completion. Returns 0, or the error of the completion or
+ * of a passed deadline. *context_out is the context of the operation. */
 int pair_next(struct side *side, void **context_out);
 
 /* Writes one value at an index of uint64_t. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stand_rma: puts and gets, and their path through the hardware
  *
- * There are three paths. The ordinary one ("unrestricted") keeps order and
- * raises events at the target. The fast one ("restricted") does neither. The
- * nearest switch answers high-rate puts ("hrp"). A request for the last two
- * without their conditions is no error and has no effect, so the record has the
- * path that was used. */
+ * There are three paths. The ordinary path ("unrestricted") keeps order and
+ * raises events at the target. The fast path ("restricted") does neither. The
+ * nearest switch answers high-rate puts ("hrp"). A request for the fast path or
+ * for hrp without its conditions is no error and has no effect. Therefore the
+ * record has the path that was used. */
 #include "stand.h"
 
 #include <string.h>
@@ -210,7 +210,7 @@ static ssize_t rma_readmsg(
 	return get(ep, &p);
 }
 
-/* Needs an option of the real provider that is never set. */
+/* Always refused: the real provider needs an option that Weft never sets. */
 static ssize_t rma_writedata(struct fid_ep *ep, const void *buf, size_t len,
 	void *desc, uint64_t data, fi_addr_t peer, uint64_t addr, uint64_t key,
 	void *context)

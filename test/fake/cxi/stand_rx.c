@@ -99,7 +99,8 @@ static void complete(struct stand_nic *nic, const struct stand_recv *r,
 	}
 }
 
-/* Copies and completes. True when the receive is used up. */
+/* Copies a message and completes its receive. True if the receive is not posted
+ * any more. */
 static bool finish(
 	struct stand_nic *nic, struct stand_recv *r, struct stand_arrival *a)
 {
@@ -116,7 +117,8 @@ static bool finish(
 	return is_last;
 }
 
-/* A match. True when the receive is no longer posted. */
+/* Handles a match. A short message completes immediately, a rendezvous later.
+ * True if the receive is not posted any more. */
 static bool deliver(
 	struct stand_nic *nic, struct stand_recv *r, struct stand_arrival *a)
 {

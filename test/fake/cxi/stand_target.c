@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stand_target: accesses of other processes to the memory of this one
  *
- * An ordinary write is answered when it has arrived and becomes visible some
- * time later, in any order. One with delivery-complete is visible when it is
- * answered; if it is fenced too, so is everything from that peer before it.
- * Atomics see each other immediately, whatever writes are not visible yet. */
+ * An ordinary write is answered when it has arrived. It becomes visible some
+ * time later, in any order. A write with delivery-complete is visible when it
+ * is answered. If such a write has a fence, all earlier writes of that peer are
+ * visible, too. Atomics are carried out when they arrive, even if earlier
+ * writes are not visible yet. */
 #include "stand.h"
 
 #include <stdlib.h>

@@ -340,7 +340,7 @@ static void case_late(void)
 	pair_close(&p);
 }
 
-/* How often a later write was seen before an earlier one. */
+/* Counts how often a write is visible while an earlier write is not. */
 static int overtakes(uint64_t order)
 {
 	struct pair_wish w = { .order = order };
@@ -611,7 +611,7 @@ static const char golden[] =
 	"fi_inject peer=0 len=2 flags=INJECT tclass=BEST_EFFORT on=cxi0\n"
 	"close ops=6 doorbells=5 lost=0\n";
 
-/* Opening, and the target side, which makes no calls. */
+/* True for lines of opening, and of the target, which posts no operation. */
 static bool is_aside(const char *line)
 {
 	return !strncmp(line, "domain ", 7) || !strncmp(line, "endpoint ", 9) ||

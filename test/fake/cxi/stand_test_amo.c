@@ -81,7 +81,7 @@ void case_atomic_tables(void)
 	pair_close(&p);
 }
 
-/* One operation: what was there, what is there afterwards. */
+/* One operation: its operands, and the memory before and after it. */
 struct trial {
 	enum fi_datatype type;
 	enum fi_op op;
@@ -154,7 +154,7 @@ static void both(struct pair *p, struct trial *t)
 	check(p, t, true);
 }
 
-/* T: the C type; the values reach over its ends. */
+/* T: the C type. The values exceed its range. */
 #define TRIAL(code, T, what, expr)                                       \
 	do {                                                             \
 		T want_ = (T)(expr);                                     \
