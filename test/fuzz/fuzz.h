@@ -11,11 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The function that libFuzzer, AFL++'s driver and replay.c call. */
+/* libFuzzer, AFL++'s driver and replay.c call the first function once at the
+ * start, and the second function for each input. */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-/* A condition that every input must keep; active in every build. */
+/* Aborts, in every build, if the condition is false. */
 #define FUZZ_CHECK(cond)                                                   \
 	((cond) ? (void)0                                                  \
 		: (fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, \
@@ -70,7 +71,8 @@ static inline uint64_t fuzz_u64(struct fuzz_in *in)
 	return v;
 }
 
-/* Bytes in memory of exactly that length, for the sanitizer; to be freed. */
+/* Copies the next len bytes to memory of exactly that length, so that a
+ * sanitizer detects an access beyond it. The caller frees the memory. */
 static inline void *fuzz_exact(struct fuzz_in *in, size_t len)
 {
 	void *buf = malloc(len ? len : 1);

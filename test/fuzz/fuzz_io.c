@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_io: output of processes through the launcher
  *
- * The first byte selects the labels of lines. Writes, steps, readers that read
- * or do not, and closes follow. Condition: no output of a process is lost,
- * changed or attributed to another process. Only line ends are added. */
+ * The first byte of an input selects the prefix of lines. The other bytes
+ * select writes and closes of processes, steps of the launcher, and reads of
+ * its output. Condition: no output of a process is lost, changed or attributed
+ * to another process. Only line ends are added. */
 #include "tools/run_io.c" /* for its sinks */
 
 #include "test/fuzz/fuzz.h"
@@ -12,7 +13,7 @@ enum {
 	N_PROCS = 2,
 	N_STREAMS = 2 * N_PROCS,
 	BURST = 512,
-	MOST = 1 << 19, /* bytes of one story */
+	MOST = 1 << 19, /* bytes that all processes write in one input */
 };
 
 /* A text that grows; line ends are not kept. */
@@ -23,9 +24,9 @@ struct text {
 
 struct story {
 	struct weft_run_io *io;
-	int ends[N_STREAMS]; /* for writing; -1: closed */
-	int outs[2];	     /* output of the launcher's readers */
-	struct text said[N_STREAMS], heard[2];
+	int ends[N_STREAMS]; /* write ends of the processes; -1: closed */
+	int outs[2];	     /* read ends of the launcher's output */
+	struct text said[N_STREAMS], heard[2]; /* written and read there */
 	size_t n_said;
 };
 

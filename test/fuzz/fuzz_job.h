@@ -2,7 +2,8 @@
 /* fuzz_job: a job whose other processes exist only as rings
  *
  * Process 0 is this one. Its messages to the other processes lie in their
- * rings. When one of them sends a message, its ring counts as read. */
+ * rings. Before another process sends a message, all messages in its ring are
+ * marked as read. */
 #ifndef FUZZ_JOB_H
 #define FUZZ_JOB_H
 
@@ -90,7 +91,7 @@ static void job_begin(void)
 		make_peer(k);
 }
 
-/* All other processes have ended. */
+/* Reports to the library that all other processes have failed. */
 static void job_fail(void)
 {
 	for (uint32_t k = 1; k < JOB; k++)
@@ -119,7 +120,7 @@ static void job_end(void)
 	weft_create_drop();
 }
 
-/* Process k sends the message, in a context. */
+/* Delivers a message of process k in the context ctx. */
 static void job_send(
 	uint32_t k, uint8_t op, uint64_t ctx, const void *payload, size_t len)
 {

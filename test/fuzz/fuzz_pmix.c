@@ -22,7 +22,8 @@ static void *owner; /* the argument of notices */
 
 /* ---- values ---- */
 
-/* Often a text that the library gives a meaning; otherwise random bytes. */
+/* Returns a text: often one of the words that have a meaning for the library,
+ * otherwise random bytes. */
 static char *some_text(void)
 {
 	static const char *const words[] = { "", "host", "other", "0-3", "0,1",

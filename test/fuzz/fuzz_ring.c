@@ -17,7 +17,7 @@ enum { WRITERS = 3, RING_LEN = 8192, STEPS = 64, LEN_MAX = 6000 };
 static struct {
 	struct weft_shm *shm;
 	struct weft_ring_tx tx[WRITERS];
-	/* prints the messages received from each writer */
+	/* n_back of each: number of messages received from that writer */
 	struct weft_ring_rx back[WRITERS];
 	uint8_t *map; /* the segment, as another process sees it */
 	size_t map_len;
@@ -116,7 +116,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* is_large: large buffers, which long payloads use from start to end. */
+/* Creates the segment. is_large: with large buffers, which long payloads fill.
+ */
 static void begin(bool is_large)
 {
 	const size_t ring_len = is_large ? WEFT_RING_LARGE : RING_LEN;

@@ -115,7 +115,7 @@ static size_t write_rec(struct fuzz_in *in, uint8_t *to)
 	size_t room = rec.kind == WEFT_WIRE_AM_AMO ? 16 : 0;
 	size_t head = WEFT_AM_HEAD;
 
-	/* in statements: initializers have no order */
+	/* in statements, because initializers are evaluated in no order */
 	rec.op = fuzz_u8(in) % 10;
 	rec.disp = fuzz_u16(in) % (HEAP + 64);
 	rec.id = fuzz_u8(in) % 4;

@@ -20,7 +20,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* Numbers with a meaning are drawn more often than others. */
+/* Reads a run of processes. Valid numbers are more frequent than by chance. */
 static struct weft_run read_run(struct fuzz_in *in)
 {
 	uint8_t how = fuzz_u8(in);
@@ -40,7 +40,7 @@ static struct weft_run read_run(struct fuzz_in *in)
 	return run;
 }
 
-/* Members of the job, each once. */
+/* Checks that a group has members of the job only, each once. */
 static void look(const struct weft_group *group)
 {
 	FUZZ_CHECK(group->size <= JOB);

@@ -89,7 +89,7 @@ struct rec {
 	uint32_t len;
 };
 
-/* Valid values are more frequent than by chance. */
+/* Reads a record. Valid values are more frequent than by chance. */
 static struct rec read_rec(struct fuzz_in *in)
 {
 	static const uint16_t types[] = { 0x247, 0x20a, 0x209, 0x20c, 0x208,
@@ -98,7 +98,7 @@ static struct rec read_rec(struct fuzz_in *in)
 	struct weft_wire_am rec = { .n_runs = 1 };
 	uint32_t len;
 
-	/* in statements: initializers have no order */
+	/* in statements, because initializers are evaluated in no order */
 	rec.kind = fuzz_u8(in) % (WEFT_WIRE_AM_KIND_END + 1);
 	rec.op = 0x20 + fuzz_u8(in) % 0x20;
 	rec.type = types[fuzz_u8(in) % 7];

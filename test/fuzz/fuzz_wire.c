@@ -386,8 +386,8 @@ static void end(struct weft_vci *vci)
 
 /* ---- messages of other processes ---- */
 
-/* The number of a port, which is opened at its first use. The name of the port
- * contains it. */
+/* Returns the number of this process's port, which is a part of the port's
+ * name. Opens the port in the first call. */
 static uint64_t port_number(struct weft_vci *vci)
 {
 	const char *at = w.port + strlen("weft-port-1:") + 16;
@@ -494,7 +494,8 @@ static struct weft_wire_head read_head(struct fuzz_in *in)
 	return head;
 }
 
-/* Messages that arrive together: as many as fit, of any length. */
+/* Fills the payload of a batch with messages that arrive together: as many as
+ * fit, of any length. */
 static void put_batch(struct fuzz_in *in, uint8_t *payload, size_t len)
 {
 	struct weft_wire_record record = { .len = 0 };
@@ -566,7 +567,7 @@ static void step_message(struct fuzz_in *in)
 	free(payload);
 }
 
-/* Bytes of a foreign process: they must have no effect. */
+/* Delivers bytes of a foreign process. They must be dropped. */
 static void step_noise(struct fuzz_in *in)
 {
 	struct weft_vci *vci = &weft_proc.vci;
@@ -807,8 +808,8 @@ static void made(void *arg, struct weft_comm *comm, int err)
 		w.made = comm;
 }
 
-/* A creation that waits for its id, or a duplicate that waits for all members.
- */
+/* Starts a creation, which waits for its id, or a duplicate, which waits for
+ * all members. */
 static void step_create(struct fuzz_in *in)
 {
 	int err;
