@@ -122,7 +122,8 @@ static int want_swapped_reversed(int i)
 
 /* ---- the forms ---- */
 
-/* A call with its result: n_items of `got`, 0 where nothing is received. */
+/* Checks the result of a call. n_items: number of items of `got` to compare; 0
+ * if this process receives nothing. */
 static void expect(const char *name, int rc, MPI_Request *req, const int *got,
 	int n_items, int (*want)(int))
 {

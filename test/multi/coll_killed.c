@@ -12,12 +12,12 @@
  * the first survivor detects the failure and leaves, and all others wait for it
  * in calls that only it could complete.
  *
- * seed= selects the rounds (0: by the clock). rounds= limits their number.
+ * seed= selects random rounds (0: by the clock). rounds= limits their number.
  * kind= selects one kind of operation.
- * sweep=N: rounds in order instead. They have each operation in each form,
- * short and long; the victim dies at its first, second, third or fourth call.
- * Victims take turns. N = 0, 1, ... with 18 processes covers all rounds; a
- * number without rounds is skipped.
+ * sweep=N selects part N of a fixed list of rounds instead. The list has each
+ * operation in each form, short and long. The victim dies at its first, second,
+ * third or fourth call, and the ranks are victims in turn. With 18 processes,
+ * N = 0, 1, ... covers the whole list. A part without rounds is skipped.
  *
  * The long form, by hand: for s in $(seq 1 200); do mpiexec -n 8 --continue
  * coll_killed seed=$s; done, and the same with WEFT_SHM=off and WEFT_NODES=2.
@@ -208,7 +208,7 @@ static int persist(int rc, MPI_Request *request)
 			       : persist(MPI_##name##_init(__VA_ARGS__,       \
 						 MPI_INFO_NULL, &request),    \
 					 &request))
-/* the same, if the nonblocking name is spelled differently */
+/* As FORM(), for a nonblocking name that is not I and the name */
 #define FORM2(name, iname, ...)                                                \
 	(r->form == 0	       ? MPI_##name(__VA_ARGS__)                       \
 		: r->form == 1 ? complete(MPI_I##iname(__VA_ARGS__, &request), \
@@ -683,7 +683,8 @@ static struct round draw_round(int number, int only)
 	return r;
 }
 
-/* Round `number` of a sweep; false at the end. */
+/* Writes round `number` of part `sweep` of the list. False at the end of the
+ * list. */
 static int sweep_round(int sweep, int number, struct round *r_out)
 {
 	enum { ROUNDS = 15 };
@@ -722,7 +723,7 @@ static void alloc(const struct round *r)
 	}
 }
 
-/* The surviving processes without the victim. */
+/* Removes the victim from the group of the surviving processes. */
 static void bury(const struct round *r)
 {
 	MPI_Group rest;

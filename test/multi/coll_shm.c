@@ -133,7 +133,7 @@ static int wrong(const struct map *buf, int size, int n, int step)
 	return bad;
 }
 
-/* A value that fill() never writes. */
+/* Counts the items that differ from those that fill() writes at `rank`. */
 static int differ_from(const struct map *buf, int rank, int n, int step)
 {
 	int bad = 0;
@@ -147,7 +147,7 @@ static int differ_from(const struct map *buf, int rank, int n, int step)
 	return bad;
 }
 
-/* n maps, of a type with or without gaps. */
+/* Tests reductions of n maps. step 2: of a type with gaps. */
 static void reductions(MPI_Comm comm, int me, int size, int n, int step)
 {
 	MPI_Datatype type = step == 2 ? gap_type : map_type;
@@ -273,7 +273,7 @@ static void moves(MPI_Comm comm, int me, int size, int n, int step)
 	free(all);
 }
 
-/* Allgather and alltoall. */
+/* Tests allgather and alltoall. */
 static void exchanges(MPI_Comm comm, int me, int size, int n, int step)
 {
 	MPI_Datatype type = step == 2 ? gap_type : map_type;
@@ -502,7 +502,7 @@ static void says(int rc, const char *a, const char *b)
 }
 
 /* The last member calls another collective than the others, which all wait for
- * it. late: 1: the last member is late, 0: the others are. */
+ * that member. late: 1: the last member is late, 0: the others are late. */
 static void differ(MPI_Comm comm, int me, int size, int late)
 {
 	static int z[12000];

@@ -2,12 +2,13 @@
 /*
  * comm_half: one process has a communicator, another one never gets it
  *
- * Rank 0 has it immediately, because it distributes the id.
- * how=0  rank 1 dies then; rank 2 detects that first and creates no
- *        communicator; a message of len= bytes that rank 0 sends in a
- *        collective on it ends with an error
- * how=1  rank 1 exits normally instead; a wait of rank 0 on it ends
- * how=2  so does the finalize of rank 0
+ * Rank 0 has the communicator immediately, because rank 0 distributes its id.
+ * how=0  Then rank 1 dies. Rank 2 detects that first, and creates no
+ *        communicator. A message of len= bytes that rank 0 sends in a
+ *        collective on the communicator ends with an error
+ * how=1  Rank 1 exits normally instead. A wait of rank 0 on the communicator
+ *        ends
+ * how=2  As how=1, with a finalize of rank 0 in place of the wait
  */
 #include "session.h"
 

@@ -8,7 +8,8 @@
 
 static MPI_File file;
 
-/* A filetype: monotone, and of one byte at least. */
+/* True if the type can be a filetype: its displacements increase, and it has at
+ * least one byte. */
 static bool is_filetype(const struct map *m)
 {
 	if (!m->n || m->e[0].at < 0)

@@ -140,7 +140,7 @@ static void op_persistent(void)
 	expect_sent(&from, &now.from->map, now.n_from);
 }
 
-/* An item is a partition. */
+/* A partitioned message. Each item is a partition. */
 static void op_partitioned(void)
 {
 	struct area from, to;

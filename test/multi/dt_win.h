@@ -217,7 +217,8 @@ static char *combined(MPI_Op op, char *was, const char *in, int size)
 	return was;
 }
 
-/* Types of one predefined type with arithmetic. */
+/* True if the target type has one predefined type, on which accumulates are
+ * defined. Draws *op. */
 static bool may_accumulate(MPI_Op *op)
 {
 	const MPI_Op ops[4] = { MPI_REPLACE, MPI_NO_OP, MPI_SUM, MPI_BXOR };

@@ -17,7 +17,7 @@
 
 enum {
 	LIVING = 3,
-	DEAD = 1,     /* rank in each crew */
+	DEAD = 1,     /* rank of the victim in each crew */
 	SHORT = 4,    /* ints */
 	LONG = 400000 /* ints, for a message that needs a rendezvous */
 };
@@ -835,7 +835,8 @@ static void crew_make(struct crew *c, int n, int part, int id)
 	OK(MPI_Barrier(c->comm));
 }
 
-/* The call may have started before the victim dies, or start after it. */
+/* Kills the victim 40 ms later. The call of this process may start before or
+ * after that. */
 static void *kill_later(void *arg)
 {
 	mtest_linger(40);

@@ -22,7 +22,7 @@ enum { LEN = 100003 };
 static struct {
 	atomic_int short_by;  /* move len / short_by bytes; 0: all */
 	atomic_int interrupt; /* fail every n-th call with EINTR; 0: none */
-	atomic_int again;     /* likewise with EAGAIN */
+	atomic_int again;     /* fail every n-th call with EAGAIN; 0: none */
 	atomic_long full_at;  /* first offset that cannot be written; 0: none */
 	atomic_int write_err, read_err, sync_err, close_err;
 	atomic_int n_calls;
@@ -44,7 +44,7 @@ static bool is_file(int fd)
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* The errno to set, if not 0. */
+/* Returns the errno of the next fault of a call on this descriptor, or 0. */
 static int fault_of(int fd, int err)
 {
 	int n;
@@ -97,7 +97,8 @@ ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
 typedef ssize_t vm_fn(pid_t pid, const struct iovec *to, unsigned long n_to,
 	const struct iovec *from, unsigned long n_from, unsigned long flags);
 
-/* With the pid of this process: scatter of the library. */
+/* A call with the pid of this process is the library's scatter of short runs.
+ */
 ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n_to,
 	const struct iovec *from, unsigned long n_from, unsigned long flags)
 {

@@ -53,8 +53,8 @@ static int alone(void)
 	return 0;
 }
 
-/* The child that holds the mount ends when its pipe is closed. Returns an
- * errno. */
+/* Mounts the file system in a child, which ends when its pipe is closed.
+ * Returns 0 or an errno. */
 static int mounted(void)
 {
 	int said[2], end[2], err = 0;

@@ -10,7 +10,7 @@
 
 #define MIB ((size_t)1 << 20)
 
-enum { PIECES = 2200 }; /* of a MiB */
+enum { PIECES = 2200 }; /* pieces of 1 MiB */
 
 static char *at_places[5]; /* offsets of bytes that are checked */
 static char *area;

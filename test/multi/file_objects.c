@@ -69,7 +69,7 @@ static void modes(void)
 	}
 }
 
-/* An error of one process fails the call at all. */
+/* An error of one process fails the call at all members. */
 static void one_only(void)
 {
 	const char *name = file_named("one_only");

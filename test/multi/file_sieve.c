@@ -45,7 +45,8 @@ ssize_t pread(int fd, void *buf, size_t len, off_t at)
 	return n;
 }
 
-/* preadv2 with RWF_NOWAIT: is a byte cached? */
+/* The library calls preadv2 with RWF_NOWAIT to find out whether a byte is
+ * cached. */
 ssize_t preadv2(int fd, const struct iovec *to, int n, off_t at, int flags)
 {
 	typedef ssize_t preadv2_fn(

@@ -291,7 +291,7 @@ static void by_a_thread(void)
 	OK(MPI_File_close(&thread_file));
 }
 
-/* As after seccomp(2). */
+/* All requests are refused, as after seccomp(2). */
 static void refused(void)
 {
 	MPI_File fh = file_scratch("refused");

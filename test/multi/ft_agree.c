@@ -9,8 +9,9 @@
  * compare their results on the new communicator, which replaces the old one for
  * the next round.
  *
- * seed= which victims and moments; 0: nobody is killed here. With WEFT_ERA_DIE
- * the library kills processes at a message of the protocol.   rounds= at most
+ * seed= selects victims and moments; 0: this program kills no process. With
+ * WEFT_ERA_DIE, the library kills processes at a message of the protocol.
+ * rounds= limits the number of rounds.
  *
  * By hand: for s in $(seq 1 200); do mpiexec -n 8 --continue ft_agree seed=$s;
  * done, and the same with WEFT_SHM=off and WEFT_NODES=2.
@@ -202,8 +203,9 @@ static int shrink(MPI_Comm *newcomm, int is_nonblocking)
 	return rc ? rc : MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* The members of the new communicator have the same results, in the order of
- * the old ranks, and the flags of all of them are in it. */
+/* Checks that all members of the new communicator have the same result, that
+ * the result contains the flag of each of them, and that they keep the order of
+ * their old ranks. */
 static void compare(MPI_Comm newcomm)
 {
 	int size, others = (int)(~0U << mtest.size);

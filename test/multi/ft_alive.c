@@ -10,12 +10,13 @@
  * with a communicator or an error, and in the end all survivors must be in one
  * communicator.
  *
- * A process that leaves the loop does so together with all survivors, because
- * the size of the communicator is then the number of survivors, which the seed
- * decides.
+ * The seed decides the number of survivors. A process leaves the loop when its
+ * communicator has that many members. All survivors are then in the same
+ * communicator, so that they leave the loop together.
  *
- * seed= which victims and moments   victims= their number, 3 by default
- * dedicated= of four sessions, those with a VCI of their own, 2 by default
+ * seed= selects victims and moments   victims= their number, 3 by default
+ * dedicated= of four sessions, the average number with a VCI of their own, 2 by
+ * default
  *
  * By hand: for s in $(seq 1 200); do mpiexec -n 8 --continue ft_alive seed=$s;
  * done, and the same with WEFT_SHM=off and WEFT_NODES=2.
@@ -40,11 +41,11 @@ enum moment {
 	MOMENTS,
 };
 
-/* when this process dies, if it does */
+/* The moment at which this process dies; my_round is -1 if it survives. */
 static int my_round = -1, my_moment, my_us;
 static int n_survivors, is_survivor[PROCS];
 static int n_dedicated;
-static double longest; /* of the creations, in seconds */
+static double longest; /* duration of the longest creation, in seconds */
 static unsigned long state;
 
 static unsigned draw(unsigned below)
@@ -75,7 +76,8 @@ static void choose_victims(unsigned long seed, int n)
 		my_moment = moment;
 		my_us = us;
 	}
-	state = seed * PROCS + (unsigned long)mtest.rank; /* of its own */
+	/* from here on, each process draws other numbers */
+	state = seed * PROCS + (unsigned long)mtest.rank;
 }
 
 static void *die_later(void *arg)
@@ -139,8 +141,8 @@ static int create_any(MPI_Group group, MPI_Comm *comm)
 	return rc;
 }
 
-/* The communicator has all survivors, by their rank in the world, and they are
- * in the same round of the loop's end. */
+/* Checks that the communicator has all survivors, in the order of their ranks
+ * in the world. */
 static void all_are_here(MPI_Comm comm)
 {
 	int ranks[PROCS], n = 0;

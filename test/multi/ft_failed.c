@@ -115,7 +115,7 @@ static void first_failure(void)
 	CHECK(acked(copy, 1) == 1, "one failure is acknowledged");
 	check_acked(copy, ranks, 1, "acknowledged");
 	check_acked(MPI_COMM_WORLD, NULL, 0, "another communicator");
-	/* the second failure is after the first at all */
+	/* rank 1 dies when all survivors know the first failure */
 	if (mtest.rank == 1) {
 		OK(MPI_Recv(&x, 1, MPI_INT, 0, TAG, copy, MPI_STATUS_IGNORE));
 		OK(MPI_Recv(&x, 1, MPI_INT, 2, TAG, copy, MPI_STATUS_IGNORE));

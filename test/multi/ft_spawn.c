@@ -3,10 +3,10 @@
  * ft_spawn: a process is killed after its job has spawned other jobs; all
  * processes of all jobs notice that and continue
  *
- * Each spawned job has two processes. They follow the others in a merged
- * communicator, which spawns the next job.
+ * Each spawned job has two processes. Their ranks follow those of the parents
+ * in a merged communicator, which spawns the next job.
  *
- * victim= the rank of the killed process   jobs= spawned ones
+ * victim= the rank of the killed process   jobs= number of spawned jobs
  * root= the rank that spawns the second job
  * lost= processes of the victim's job that end with it: 2 without --continue
  */

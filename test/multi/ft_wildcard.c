@@ -143,7 +143,7 @@ static void rank1(void)
 	OK(MPI_Send(&y, 0, MPI_INT, 2, TAG, MPI_COMM_WORLD));
 	wait_failed(MPI_COMM_WORLD);
 	for (int i = 0; i < 2;
-		i++) /* of the array, and of the acknowledgement */
+		i++) /* sent in arrays(), and after the acknowledgement */
 		OK(MPI_Recv(&y, 1, MPI_INT, 0, OTHER_TAG, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
 	OK(MPI_Send(&x[0], 1, MPI_INT, 0, TAG, MPI_COMM_WORLD));

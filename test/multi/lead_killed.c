@@ -8,7 +8,8 @@
  * allocates in each of its steps. Programs that replace malloc themselves (a
  * sanitizer) die some microseconds into the call instead.
  *
- * seed= which rounds (0: by the clock)   rounds= at most   call= only this one
+ * seed= selects the rounds (0: by the clock). rounds= limits their number.
+ * call= selects one call.
  *
  * The long form, by hand: for s in $(seq 1 100); do mpiexec -n 7 --continue
  * lead_killed seed=$s; done, and the same with WEFT_NODES=2.
@@ -214,7 +215,7 @@ static void play(const struct round *r, const char *port)
 
 /* ---- a round ---- */
 
-/* Set up while all members live: the halves, and a port of the high one. */
+/* Creates the halves, and a port of the high half, while all members live. */
 static void prepare(const struct round *r, char *port)
 {
 	int root = k.size / 2;

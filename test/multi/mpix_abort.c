@@ -2,10 +2,10 @@
 /*
  * mpix_abort: an abort that ends a part of the job (info key weft_abort)
  *
- * Four processes. Ranks 0 and 1 end, by an abort in a session that limits it;
- * ranks 2 and 3 see it as a failure and continue. These two must not be ended:
- * they report that they live. If rank 1 does not end, the deadline fails the
- * run.
+ * Four processes. Ranks 0 and 1 end, by an abort in a session that limits the
+ * abort to them. For ranks 2 and 3 this is a failure of two processes, and they
+ * continue. If the abort ends them, too, they print that. If rank 1 does not
+ * end, the deadline fails the run.
  */
 #include "session.h"
 

@@ -2,9 +2,10 @@
 /*
  * mpix_alive: weft://alive follows the failure of a process
  *
- * The last process is killed. The set loses it at all others, which are
- * notified of a change. The survivors create a communicator of the set, in a
- * session that was opened before the failure and in one that was opened after.
+ * The last process is killed. The other processes are notified of a change, and
+ * their set does not contain the process any more. The survivors create a
+ * communicator of the set, in a session that was opened before the failure and
+ * in a session that was opened after it.
  */
 #include "session.h"
 

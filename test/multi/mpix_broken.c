@@ -2,9 +2,9 @@
 /*
  * mpix_broken: a process set loses a member
  *
- * The last process exits without finalizing. Its set of the command line (set=)
- * cannot be used from then on, and its use has an error class of its own. Sets
- * without the process work, and so do the predefined ones.
+ * The last process exits without finalizing. From then on, the use of its set
+ * of the command line (set=) fails with MPIX_ERR_PROC_FAILED. Sets without the
+ * process work, and so do the predefined ones.
  */
 #include "session.h"
 

@@ -21,7 +21,7 @@ static void istart(MPI_Session session, const char *pset, const char *tag,
 	OK(MPI_Group_free(&group)); /* may be sent immediately */
 }
 
-/* two at the same time, which every other process starts in another order */
+/* Two creations at the same time. Odd ranks start them in reverse order. */
 static void crossed(MPI_Session a, MPI_Session b)
 {
 	MPI_Comm comms[2];

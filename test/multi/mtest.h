@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The class of calls that need a process which has failed. */
+/* The classes of mpix.h. With another MPI, they are a class of the standard. */
 #if __has_include(<mpix.h>)
 #include <mpix.h>
 #endif
@@ -231,7 +231,7 @@ static inline void mtest_need(int n)
 		mtest_skip("needs more processes");
 }
 
-/* the library does not implement the function yet: skip with its name */
+/* skip, with the function's name, if the library does not implement it */
 static inline void mtest_offered(int rc, const char *function)
 {
 	if (mtest_class(rc) == MPI_ERR_UNSUPPORTED_OPERATION)

@@ -4,8 +4,8 @@
  * error at both, and later messages succeed
  *
  * The fabric loses some of the data: the Slingshot stand-in with
- * CXISTAND_LOSE_MSG. memory=1: the receiver's memory is not writable; only
- * where the receiver itself reads the sender's memory.
+ * CXISTAND_LOSE_MSG. memory=1: the receiver's memory is not writable. That case
+ * needs a receiver that reads the sender's memory itself.
  */
 #define _GNU_SOURCE
 #include "session.h"

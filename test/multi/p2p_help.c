@@ -2,8 +2,8 @@
 /*
  * p2p_help: the sender of a long message on a node copies a part of it
  *
- * The program defines the system call: it counts the sender's writes and makes
- * them fail.
+ * The program defines process_vm_writev(), counts the sender's writes, and
+ * makes them fail.
  *
  * how=0 the sender helps; all data is right
  * how=1 the sender has no permission to write into the receiver's memory

@@ -16,8 +16,8 @@
 
 enum { TAG = 7, TAG_SELF, TAG_WARM, ROUNDS = 1000, LONGEST = 32768 };
 
-/* In memory that both ranks share: a page fault waits; the page may be
- * provided. */
+/* In memory that both ranks share. is_waiting: a page fault has occurred.
+ * may_come: the page may be provided. */
 static struct shared {
 	_Atomic int is_waiting, may_come;
 } * shared;

@@ -2,8 +2,8 @@
 /*
  * p2p_storm: all processes send to all, with any size, tag, mode and order
  *
- * The message k from a to b is known to both from seed=, so that each is
- * checked. n= messages per pair.
+ * The sender and the receiver compute message k of their pair from seed=, so
+ * that every message is checked. n= is the number of messages per pair.
  */
 #include "mtest.h"
 

@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 	n = mtest_arg(argc, argv, "n", 5000);
 	limit = mtest_arg(argc, argv, "kib", 4096);
 #ifdef __SANITIZE_ADDRESS__
-	limit += 1024; /* it keeps books of its own, and freed memory */
+	limit += 1024; /* the sanitizer's own data, and freed memory */
 #endif
 	session = session_open();
 	session_set_rank(session);

@@ -3,8 +3,11 @@
  * ses_died: the other processes distinguish a process that crashes from one
  * that exits without finalizing, and wait for neither
  *
- * how=0 killed    how=1 exit code 0    how=2 another exit code    how=3
- * abort(): a crash, although libraries below libfabric turn it into an exit
+ * how=0  killed
+ * how=1  exit code 0
+ * how=2  another exit code
+ * how=3  abort(): a crash, although libraries below libfabric turn it into an
+ *        exit
  */
 #include "session.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_examples: the printed programs on finalizing sessions, each order
+ * ses_examples: the standard's example programs of finalizing sessions, in each
+ * order
  *
  * ex=8   one session against two; order=0 (a, b), order=1 (b, a)
  * ex=9   crossed sessions, equal tags; order=0: (a,b | b,a), order=1:

@@ -13,7 +13,8 @@ enum { LEN = 3 << 20 };
 
 static char *buf;
 
-/* a sign between processes of one launcher that does not need MPI */
+/* The path of a file that is a signal between processes of one launcher,
+ * without MPI. */
 static void sign_name(char *path, size_t len, const char *what)
 {
 	snprintf(path, len, "/tmp/weft-mtest-%s-%d", what, (int)getppid());
@@ -131,7 +132,8 @@ static void other_session(void)
 	session_close(&second);
 }
 
-/* ranks 0 and 1 leave theirs; the others keep working and close later */
+/* Ranks 0 and 1 open and finalize a session of their own. The other processes
+ * make no call for that. */
 static void subset(void)
 {
 	MPI_Session all = session_open(), mine = MPI_SESSION_NULL;

@@ -50,7 +50,7 @@ static void begin(void)
 	}
 }
 
-/* rank 1, 400 ms later */
+/* Rank 1 makes its calls 400 ms later. */
 static void answer(void)
 {
 	mtest_linger(400);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ses_lonely: rank 0 uses MPI on mpi://SELF and then with rank 1; no other
- * process ever calls it
+ * process ever calls MPI
  */
 #include "session.h"
 

@@ -2,15 +2,17 @@
 /*
  * ses_mix: objects of different sessions are not mixed in one call
  *
- * A call that would create an object from both is refused, for the World Model
- * and a session too, and all objects stay usable. Calls that only query or
- * complete succeed; with WEFT_CHECK=strict (strict=1) they are refused.
+ * A call that would create an object from objects of two sessions, or of the
+ * World Model and a session, is refused, and all objects stay usable. Calls
+ * that only query or complete succeed; with WEFT_CHECK=strict (strict=1) they
+ * are refused.
  */
 #include "session.h"
 
 static int is_strict;
 
-/* refused: the class; served where it does no harm, unless strict */
+/* Checks a call that only queries or completes: it succeeds, or with strict=1
+ * it returns this class. */
 static void looks(int rc, int class, const char *what)
 {
 	CHECK(mtest_class(rc) == (is_strict ? class : MPI_SUCCESS), "%s: %s",
@@ -111,7 +113,7 @@ static void mix_inter(MPI_Group a, MPI_Group b)
 	OK(MPI_Group_free(&far));
 }
 
-/* error string: which two */
+/* The text of the error names both sessions. */
 static void both_are_named(MPI_Group a, MPI_Group world)
 {
 	MPI_Group made = MPI_GROUP_NULL;

@@ -15,7 +15,7 @@
 static long unanswered;
 static int n_unanswered;
 
-/* PMIx's, with the types that a caller here needs not know */
+/* PMIx_Get_nb() of PMIx, with types that need no header of PMIx */
 typedef int get_nb_fn(const void *proc, const char *key, const void *info,
 	size_t n, void *fn, void *arg);
 get_nb_fn PMIx_Get_nb;
@@ -48,13 +48,14 @@ int main(int argc, char **argv)
 	mtest_start(argv[0]);
 	unanswered = mtest_arg(argc, argv, "unanswered", 0);
 	if (my_rank() != unanswered)
-		usleep(200000); /* it is to ask before we are there */
+		/* the other process requests the card before it is published */
+		usleep(200000);
 	session = session_open();
 	session_set_rank(session);
 	CHECK(mtest.size == 2, "needs two processes");
 	comm = session_comm(session, "mpi://WORLD", "unheard");
 	session_works(comm, "a communicator all the same");
-	/* the other one may introduce itself before anything is asked */
+	/* the other process may send its address before it is requested */
 	CHECK(n_unanswered <= (mtest.rank == unanswered),
 		"one request was unanswered at most, got %d", n_unanswered);
 	OK(MPI_Comm_disconnect(&comm));

@@ -53,7 +53,7 @@ static void session(void)
 		group, "apart", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
 
 	MPI_Group_free(&group);
-	if (mtest.rank == 1) /* rank 0 waits for no message in it */
+	if (mtest.rank == 1) /* in this call, rank 0 waits for no message */
 		judge(rc, began, "MPI_Comm_create_from_group");
 	began = MPI_Wtime();
 	rc = MPI_Session_finalize(&session);

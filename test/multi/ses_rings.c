@@ -11,11 +11,11 @@
  * ex=1  two splits in opposite orders
  * ex=2  a split against the end of a session
  * ex=3  a cycle of splits through all processes, each of a pair
- * ex=4  an intercommunicator whose leaders wait elsewhere
- * ex=5  a receive from a process that has left: S63
- * ex=6  two cycles that share process 0, one of two processes, one of all
- *       others; n= times
- * VCI=1  all on VCIs of their own
+ * ex=4  an intercommunicator whose leaders wait in other calls
+ * ex=5  a receive from a process that has left the communicator (S63)
+ * ex=6  two cycles that share process 0: a cycle with process 1, and one with
+ *       all others; n= times
+ * vci=1  all sessions have VCIs of their own
  */
 #include "session.h"
 
@@ -90,8 +90,8 @@ static void split_and_finalize(void)
 		OK(MPI_Session_finalize(&b));
 }
 
-/* communicator i joins processes i and i + 1; each process first splits the one
- * whose other member first splits another */
+/* Communicator i has the members i and i + 1. Each process first splits a
+ * communicator whose other member first splits another communicator. */
 static void ring(void)
 {
 	MPI_Comm pairs[2] = { MPI_COMM_NULL, MPI_COMM_NULL };
@@ -169,7 +169,7 @@ static MPI_Comm pair(MPI_Session session, int i, int j, const char *tag)
 	return session_comm_take(two, tag);
 }
 
-/* Leaves both; returns whether the first call ended with an error. */
+/* Disconnects both communicators. True if the first call returned an error. */
 static int leave(MPI_Comm *first, MPI_Comm *second)
 {
 	double began = MPI_Wtime();
@@ -182,8 +182,9 @@ static int leave(MPI_Comm *first, MPI_Comm *second)
 	return rc != MPI_SUCCESS;
 }
 
-/* A ring is proven for all that are in it or for none: the error of process 0
- * may have freed the others before. */
+/* Checks each cycle: all its processes have an error, or none. The error of
+ * process 0 in one cycle may end the waits of the other cycle before it is
+ * proven. */
 static void compare(int has_error)
 {
 	MPI_Session c = open_one();
@@ -202,9 +203,11 @@ static void compare(int has_error)
 	OK(MPI_Session_finalize(&c));
 }
 
-/* Process 0 ends a session with "a" (with 1) and "b" (with 2), then one with
- * "c" (with 1) and "d" (with the last); 1 leaves "c" before "a", the others
- * leave first what joins them to the one before, the last of all "d". */
+/* Pairs of processes have communicators: "a" and "c" 0 and 1, "b" 0 and 2, "d"
+ * 0 and the last process, and "chain" i and i + 1, from 2 on. Process 0
+ * finalizes the session of "a" and "b" before that of "c" and "d". Each other
+ * process first disconnects the communicator that its peer disconnects second:
+ * 1 "c", 2 and the following ones the pair with i + 1, the last one "d". */
 static void shared_rings(void)
 {
 	int last = mtest.size - 1;

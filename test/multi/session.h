@@ -5,8 +5,9 @@
 
 #include "mtest.h"
 
-/* A process opens the pipe that wakes a peer when it first has to, which may
- * be late. A leak in each round of a test is hundreds. */
+/* Number of descriptors that may be opened late in a test: a process opens the
+ * pipe that wakes a peer when it first wakes that peer. A leak in each round of
+ * a test would be hundreds of descriptors. */
 enum { LATE_FILES = 4 };
 
 /* a session whose errors are returned */
@@ -51,8 +52,8 @@ static inline MPI_Comm session_comm(
 	return session_comm_take(session_group(session, pset), tag);
 }
 
-/* the last rank is to end: it has all others' word that they need nothing more
- * of it */
+/* The last rank ends next. It waits until all other ranks need nothing more of
+ * it. */
 static inline void session_let_go(MPI_Comm comm)
 {
 	int last = mtest.size - 1;

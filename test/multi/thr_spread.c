@@ -3,8 +3,9 @@
  * thr_spread: a communicator whose messages use several VCIs
  *
  * With WEFT_COMM_VCIS and mpi_assert_no_any_tag, messages of different tags use
- * different VCIs. All forms of messages, with threads and without; errors name
- * the communicator; every way to free it; a member without memory for it.
+ * different VCIs. The program tests all forms of messages, with and without
+ * threads, and every way to free the communicator. Errors must name the
+ * communicator. One member may lack memory for the further VCIs.
  * vcis=: expected number of VCIs; own=1: the session has a VCI of its own, too.
  */
 #define _GNU_SOURCE

@@ -34,7 +34,8 @@ static void *compute(void *arg)
 	return NULL;
 }
 
-/* The first processor that this process may use, for all of them. */
+/* Binds this process to the first processor that it may use, which is the same
+ * for all processes. */
 static void share_one_core(void)
 {
 	cpu_set_t all, one;

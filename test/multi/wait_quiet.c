@@ -4,14 +4,14 @@
  *
  * Needs WEFT_STALL_WARN=1. Three processes.
  *
- * chain  rank 2 makes no call, rank 1 waits for it, rank 0 waits for rank 1:
- *        only rank 1 reports. Over a fabric the progress thread of rank 2
- * answers. In shared memory rank 2 does not answer. moves  rank 0 waits for
- * ranks that access a window all the time: it reports that, and not before four
- * times WEFT_STALL_WARN.
+ * chain()  Rank 2 makes no call, rank 1 waits for rank 2, and rank 0 waits for
+ *          rank 1. Only rank 1 reports its wait. Over a fabric, the progress
+ *          thread of rank 2 answers. In shared memory, rank 2 does not answer.
+ * moves()  Rank 0 waits for ranks that access a window all the time. It reports
+ *          that wait, but not before four times WEFT_STALL_WARN.
  *
- * A process that the machine does not run for half a second does not answer,
- * and its peers report that; such a round is repeated.
+ * If the machine does not run a process for half a second, the process does not
+ * answer, and its peers report that. Such a round is repeated.
  */
 #include "output.h"
 

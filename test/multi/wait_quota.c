@@ -2,8 +2,8 @@
 /* wait_quota: if the quota of a cgroup is smaller than the number of spinning
  * processes, a waiting process sleeps, for a message and for a collective
  *
- * Each process puts itself into a cgroup of its own first, with a quota of one
- * processor: two such processes are more than that. */
+ * Each process first enters a cgroup of its own with a quota of one processor.
+ * The job has more processes than that. */
 #define _GNU_SOURCE
 #include "mtest.h"
 
@@ -36,8 +36,8 @@ static int put(const char *dir, const char *file, const char *text)
 	return n == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-/* Finds the path of the cgroup of this process. Version 1 if that hierarchy
- * controls processors. */
+/* Finds the path of the cgroup of this process. *version_out is 1 if a
+ * hierarchy of version 1 controls processors. */
 static int find_parent(int *version_out)
 {
 	FILE *file = fopen("/proc/self/cgroup", "re");

@@ -3,14 +3,14 @@
  * wait_rings: calls that wait for each other in a cycle are reported and end
  *
  * Needs WEFT_STALL_WARN=1 and WEFT_DEADLOCK=error. Two processes. In each form
- * both wait for the other one, on a communicator of the form. Both calls report
- * the wait and end with an error within seconds.
+ * (a call of the table below), both processes wait for each other, on a
+ * communicator for this form. Both calls report the wait and end with an error
+ * within seconds.
  *
- * from=, to=  these forms only
- * dup=1       a duplicate that the other one's finalize rules out, as wanted by
- *             the words it ends the job with
- * late=1      also waits where the other one is only late: they are said, too,
- *             and succeed
+ * from=, to=  selects forms by their number
+ * dup=1       only this case: rank 1 duplicates MPI_COMM_WORLD while rank 0 is
+ * in MPI_Finalize. The error is fatal late=1      also tests waits for a
+ * process that is only late. These waits are reported, too, and succeed
  */
 #include "mtest.h"
 
@@ -91,7 +91,8 @@ static int recv_and_bcast(void)
 	return mtest.rank ? MPI_Bcast(&one, 1, MPI_INT, 0, comm) : face_recv();
 }
 
-/* The agreement before it is still in progress. */
+/* Rank 0 waits in its second agreement while its first one is in progress. Rank
+ * 1 waits for a message. */
 static int recv_and_agree(void)
 {
 	static int flags[2];
