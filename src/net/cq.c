@@ -171,8 +171,8 @@ static void on_bad_buf(struct weft_inside *in, struct weft_recv_buf *buf,
 	if (++in->n_bad_bufs == BAD_BUFS_MAX)
 		weft_log_error("NET-RECV",
 			"%s on %s: %u receive buffers in a row failed (%s); "
-			"this endpoint is deaf now (WEFT_PROVIDER chooses "
-			"another provider)",
+			"this endpoint receives no more messages "
+			"(WEFT_PROVIDER chooses another provider)",
 			in->net.plan.provider, in->net.plan.domain,
 			in->n_bad_bufs, fi_strerror(e->err));
 	if (in->n_bad_bufs >= BAD_BUFS_MAX)
