@@ -175,7 +175,7 @@ static void with_bridge(struct host *h)
 		    "ip link set c0 master docker0 up && ip link set c1 up &&"
 		    "ip addr add 172.17.0.1/16 dev docker0 &&"
 		    "ip link set docker0 up"),
-		"an intercommunicator is set up");
+		"a bridge is set up");
 	address(h, "eth0", 77);
 	open_net(h, NULL);
 	is_on(h, "eth0");
@@ -310,9 +310,9 @@ struct test {
 };
 
 static const struct test tests[] = {
-	{ with_bridge, "an intercommunicator with the same address everywhere "
-		       "is left" },
-	{ with_dead, "an interface without a carrier is left" },
+	{ with_bridge, "a bridge with the same address everywhere is not "
+		       "used" },
+	{ with_dead, "an interface without a carrier is not used" },
 	{ with_two, "two networks: WEFT_IFACE's, else the same one on both" },
 	{ with_ipv6, "IPv6 alone" },
 	{ with_break, "a link that goes and comes loses nothing" },
