@@ -21,7 +21,6 @@
 struct weft_comm;
 struct weft_type;
 struct weft_req;
-struct weft_claim;
 struct weft_bsend_sent;
 struct weft_general;
 struct weft_parts;
@@ -154,8 +153,6 @@ struct weft_req {
 		struct weft_req
 			*waiter; /* internal request of a buffered send: the
 				    user's request, which is being cancelled */
-		struct weft_claim *claim; /* receive of a message that a probe
-					     took from the network card */
 	};
 	union {
 		struct weft_req_rndv rndv; /* send, receive */

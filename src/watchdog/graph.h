@@ -27,7 +27,6 @@ struct weft_graph_node {
 	uint64_t epoch; /* number of the process's wait; 0: it does not wait, or
 			   has not answered */
 	bool is_sure;	/* see weft_wire_graph */
-	bool has_answered; /* used by resolve.c */
 	bool is_stuck, is_in_ring;
 	uint32_t n_edges;
 	uint32_t dead; /* bit i is set if the clause of edge i can never be met

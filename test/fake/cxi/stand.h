@@ -40,7 +40,6 @@ enum {
 	STAND_CQS_MAX = 32,
 	STAND_CNTRS_MAX = 16,
 	STAND_EAGER_LEN = 16384, /* longer messages are a rendezvous */
-	STAND_IDC_LEN = 224,	 /* restricted and not injected */
 	STAND_TX_LEN = 1024,
 	STAND_TX_LEN_MAX = 16384,
 	STAND_RX_LEN_MAX = 15360,
