@@ -35,12 +35,14 @@ weft_coll_fn weft_inter_barrier, weft_inter_bcast, weft_inter_gather,
 	weft_inter_scatter, weft_inter_allgather, weft_inter_alltoall,
 	weft_inter_reduce, weft_inter_allreduce, weft_inter_reduce_scatter;
 
-/* A bit in the tags of the agreement in coll_settle.c. If the bit is set, the
- * sender waits for an answer. */
+/* This bit marks the tags of the agreements in coll_settle.c and
+ * edges_settle.c. A member that receives such a message in another collective
+ * sends an error in place of its own message of the agreement. The sender's
+ * receive then completes with the error. */
 enum { WEFT_COLL_TAG_SETTLE = 1 << (WEFT_TAG_COLL_SHIFT + 4) };
 
-/* As weft_coll_tag_mismatch(). Also answers the message with an error if its
- * sender waits for an answer. VCI's lock held. */
+/* As weft_coll_tag_mismatch(). Also sends the error if the tag has the bit
+ * WEFT_COLL_TAG_SETTLE. VCI's lock held. */
 int weft_coll_tag_refuse(struct weft_comm *comm, int32_t tag, int32_t met,
 	int32_t rank) __attribute__((cold));
 

@@ -8,9 +8,10 @@
  * broadcast inform all members whether every mapping succeeded.
  *
  * All messages of the agreement have one sequence number, and a mark in their
- * tags. A member that receives such a message in another collective answers
- * with an error, because the sender waits for an answer. After an error, the
- * next collective settles again. */
+ * tags (WEFT_COLL_TAG_SETTLE). A member in another collective that receives
+ * such a message sends an error in place of its own message of the agreement.
+ * Otherwise the sender would wait forever. After an error, the next collective
+ * settles again. */
 #include "coll/coll_settle.h"
 
 #include "coll/coll_algo.h"
@@ -121,8 +122,9 @@ static void set_lens(const struct weft_comm *comm, enum weft_coll_kind kind,
 
 	for (int i = 0; i < WEFT_COLL_LENS; i++)
 		lens[i].to = -1;
-	/* computed for the largest node, so that all nodes have equal ranges:
-	 * each piece uses a sequence number of the communicator */
+	/* Each piece of data that passes through the segment uses a sequence
+	 * number of the communicator. So all members must use the segment for
+	 * the same lengths, and these are computed for the largest node. */
 	weft_coll_case_in_segment(&c, kind, nodes->most, nodes->shares_cores);
 	c.is_commutative = is_commutative;
 	if (weft_knobs.coll_reproducible && shm->is_whole &&

@@ -20,21 +20,26 @@
 enum {
 	WEFT_EAGER_OVERHEAD =
 		64, /* bytes of credit that a message uses in addition to its
-		       payload; the maximum of WEFT_EAGER_WINDOW divided by it
-		       is below 2^16, the range of a head's number */
+		       payload. So a peer has fewer than 2^16 messages without
+		       credit, and the 16 bits of weft_wire_head.number
+		       identify each of them */
 };
 
-/* This room's part of a VCI: created when it opens, freed when it closes. */
+/* This room's part of a VCI: created when it opens, freed when it closes. "Only
+ * X.c" names the one file that uses a field. */
 struct weft_vci_p2p {
 	struct weft_link rndv_segs;    /* segments posted to the fabric; only
 					  rndv_seg.c */
 	struct weft_link rndv_waiting; /* sends that wait for a segment; only
 					  rndv_seg.c */
-	struct weft_progress_hook give_up; /* while segments of failed peers are
-					      left; only rndv_seg.c */
+	struct weft_progress_hook give_up; /* runs while segments to failed
+					      peers are not complete, and
+					      completes them after give_up_ns;
+					      only rndv_seg.c */
 	uint64_t give_up_ns;	 /* deadline of give_up; only rndv_seg.c */
-	struct weft_link copies; /* copies of which senders may write pieces;
-				    only rndv_copy.c */
+	struct weft_link copies; /* receives that copy data, of which the
+				    sender may write pieces (HELP); only
+				    rndv_copy.c */
 	struct weft_batch_thread *batch_thread; /* only batch.c */
 	struct weft_early early;		/* only message.c */
 	struct weft_message *spare_messages;	/* only message.c */
@@ -42,19 +47,22 @@ struct weft_vci_p2p {
 
 /* A peer with this room's part. */
 struct weft_p2p_peer {
-	struct weft_peer peer; /* first: transport makes and frees both */
+	struct weft_peer peer; /* first, because transport allocates and
+				  frees the whole struct */
 	uint64_t n_net_sent;   /* user messages over the fabric so far */
 	uint64_t n_net_asked;  /* n_net_sent at the last PING */
 	uint64_t n_net_known;  /* messages that the last PONG has confirmed */
 	uint16_t n_eager_sent; /* number of the next eager message */
-	uint32_t last_round;   /* last round in which a short send was posted */
+	uint32_t last_round;   /* vci->n_net_rounds when the last short send was
+				  posted */
 	uint32_t n_at_once; /* short sends posted immediately in that round */
 	uint32_t n_held;    /* messages queued so far; see batch.c */
-	uint32_t n_offered; /* unanswered RTS to this peer on this node */
+	uint32_t n_offered; /* sends to this peer that were announced by RTS and
+			       are not complete; 0 on another node */
 	uint32_t n_segs;    /* segments in flight, if their number is limited;
 			       rndv_seg.c */
-	uint32_t n_copies;  /* copies that this peer could help; rndv_copy.c
-			     */
+	uint32_t n_copies;  /* HELP messages sent to this peer so far; numbers
+			       the copies; rndv_copy.c */
 	bool has_open_copy; /* a copy has pieces that the peer may claim */
 	bool cannot_write;  /* a write to the peer's memory has failed */
 };
@@ -127,8 +135,7 @@ void *weft_send_run(struct weft_req *req);
 
 /* ---- send.c ---- */
 
-/* Returns the head of the eager message that is posted next to the request's
- * peer. */
+/* Returns the header of the next eager message to the request's peer. */
 struct weft_wire_head weft_send_head(const struct weft_req *req);
 
 /* Sends a request that was queued at the peer; the push function of weft_out.
@@ -197,8 +204,8 @@ bool weft_failure_is_known(const struct weft_vci *vci, uint64_t failed);
  */
 int weft_failure_source(struct weft_comm *comm, int32_t rank);
 
-/* Completes a receive just posted with an error if only a failed process could
- * send its message. */
+/* Called after a receive was posted. If only a failed process could send its
+ * message, the receive completes with an error. */
 void weft_failure_check(struct weft_req *req);
 
 /* Completes a receive for which weft_failure_is_pending() is true. For a call
@@ -216,7 +223,7 @@ int weft_departed_receiver(const struct weft_comm *comm, int32_t rank);
 
 /* True if no receive will be posted for such a message: the communicator has a
  * failed member, and the message belongs to a collective or to the control
- * context. Messages between two leaders (WEFT_TAG_PAIR) are still received. */
+ * context. Messages between two members (WEFT_TAG_PAIR) are still received. */
 static inline bool weft_failure_prevents(
 	const struct weft_comm *comm, uint64_t ctx, int32_t tag)
 {
@@ -261,11 +268,12 @@ typedef void weft_rndv_copied_fn(struct weft_req *req, uint64_t sreq, int err);
 int weft_rndv_copy(struct weft_req *req, enum weft_rndv_from from,
 	uint64_t addr, size_t len, uint64_t sreq, weft_rndv_copied_fn *copied);
 
-/* Called when the receiver has all data of a send of which this process writes
- * pieces (is_copying). Cancels the deferred writing of pieces. */
+/* Called at the sender when the receiver has all data, and this process still
+ * has pieces to write for HELP (is_copying). Cancels the writing. */
 void weft_rndv_drop_help(struct weft_req *req);
 
-/* Completes the copies that wait for pieces of a peer that died. */
+/* Completes the copies that wait for pieces which a peer has claimed that died.
+ */
 void weft_rndv_copy_fail(struct weft_peer *peer);
 
 /* ---- rndv_seg.c ---- */
@@ -274,9 +282,9 @@ void weft_rndv_copy_fail(struct weft_peer *peer);
  * uses. */
 uint8_t weft_rndv_seg_rails(const struct weft_req *req, size_t len);
 
-/* Called when the receiver has answered a send. err is not 0 if the receiver
- * could not receive the data. Returns false if the send expects no answer,
- * because it used one rail. */
+/* Called when the FIN of a send arrives, or its receiver has failed. err is not
+ * 0 if the receiver could not receive the data. Returns false if the send
+ * expects no FIN, because it used one rail. */
 bool weft_rndv_seg_answer(struct weft_req *req, int err);
 
 /* Called when the sender could not send the data. Cancels the segments that

@@ -2,9 +2,10 @@
 /* win: creates and frees windows; both are collective
  *
  * The context id of a window's communicator identifies the window in messages.
- * A member creates the window before the members exchange their records, so no
- * access arrives earlier. A member frees the window after all members have
- * disconnected the communicator, so no access arrives later. */
+ * A member creates the window before the members exchange the descriptions of
+ * their memory (struct weft_win_record), so no access arrives earlier. A member
+ * frees the window after all members have disconnected the communicator, so no
+ * access arrives later. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -29,7 +30,7 @@ static struct weft_progress_user win_progress[WEFT_VCIS];
 
 /* --- ending -------------------------------------------------------- */
 
-/* Frees a window whose communicator is gone, or was never published. */
+/* Frees a window after its communicator was disconnected. */
 static void win_destroy(struct weft_win *win)
 {
 	weft_win_detach_all(win);
@@ -299,8 +300,8 @@ int weft_win_create(struct weft_comm *comm,
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
 	}
 	err = weft_win_fill(win, own, config);
-	/* errors of this call name the caller's communicator, even if another
-	 * member has sent the text */
+	/* errors of this call name the communicator that the caller passed,
+	 * because the window has no name yet; also errors of other members */
 	snprintf(own->name, sizeof(own->name), "of communicator \"%.100s\"",
 		weft_comm_label(comm));
 	weft_vci_lock(own->vci);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_shore: the remote group of an intercommunicator describes its members
+/* fuzz_shore: the messages in which the leader of the remote group of an
+ * intercommunicator describes that group
  *
- * The first byte is the length of the received description. The description and
- * runs of processes follow. */
+ * The first byte is the length of the received struct weft_leader. The fields
+ * of the struct and the runs of processes follow. */
 #include "base/err.h"
 #include "transport/proc.h"
 #include "comm/leader.h"

@@ -8,7 +8,9 @@ enum { N = 40, WIDE = 64 };
 static long double area[N];
 static void *heap;
 
-/* Checks that dest[i] is mine + i where a value was put, and 99 elsewhere. */
+/* Defines the functions of a type. put_TYPE puts values to the next PE.
+ * see_TYPE checks the elements that were put to this PE, and that the others
+ * are still 99. get_TYPE reads the values back. */
 #define MOVES(name, type)                                                      \
 	static void put_##name(shmem_ctx_t ctx, type *dest, const type *src)   \
 	{                                                                      \
@@ -189,7 +191,7 @@ static void fences(void)
 	shmem_barrier_all();
 }
 
-/* The different kinds of put, before and after a fence. */
+/* One put of the kind `way`. */
 static void put_by(int way, long *dest, const long *src, size_t n, int to)
 {
 	switch (way) {
@@ -251,7 +253,8 @@ static void read_behind(void)
 	shmem_free(to);
 }
 
-/* No PE waits, and all operations arrive, those of bursts too. */
+/* No PE calls quiet or fence after its operations. All operations arrive, those
+ * of bursts too. */
 static void unattended(void)
 {
 	enum { BURST = 8 };
@@ -283,11 +286,11 @@ static void unattended(void)
 		"the burst and its flag arrived");
 }
 
-/* Operations to one PE are visible after a quiet for that PE, operations to the
- * others after the quiet for all. */
+/* shmem_pe_quiet completes the operations to the PEs in its list.
+ * shmem_barrier_all completes the operations to all PEs. */
 static void quiet_one(void)
 {
-	static long here, from[64]; /* each put needs its own source */
+	static long here, from[64]; /* from[pe] is written by PE pe only */
 	int to = stest_next(), all[2] = { to, stest.me };
 	long got;
 

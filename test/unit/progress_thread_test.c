@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* progress_thread_test: users that add themselves several times, for a limited
- * time, or end without a remove */
+/* progress_thread_test: users of the progress thread that are added several
+ * times, that are added for a limited time, or that are still added when the
+ * thread is joined */
 #include "transport/progress_thread.h"
 
 #include "boot/boot.h"
@@ -111,8 +112,8 @@ static void watch(void)
 	weft_vci_unlock(&vci);
 }
 
-/* Rounds of the progress thread are not counted, because the count shows that
- * the process is in a call. */
+/* Rounds of the progress thread do not increment user.n_rounds. An increase of
+ * n_rounds shows that another thread of the process is in a call. */
 static void makes_progress_uncounted(void **state)
 {
 	(void)state;
@@ -150,7 +151,8 @@ static void goes_by_itself(void **state)
 	assert_true(is_off());
 }
 
-/* The process closes, and opens again. */
+/* The progress thread is joined while the user is still added. The user can be
+ * added again after that. */
 static void left_behind(void **state)
 {
 	(void)state;
