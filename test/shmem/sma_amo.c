@@ -9,7 +9,7 @@ static int to;
 /* Checks the returned value of a call. */
 #define SAW(call, want) CHECK((call) == (want), #call " was " #want)
 
-/* Each PE works on its neighbour's word alone, so every value is known. */
+/* Only one PE updates each word, its neighbour's, so every value is known. */
 #define ALONE(name, type)                                                     \
 	static void alone_##name(shmem_ctx_t ctx, type *at)                   \
 	{                                                                     \
@@ -151,8 +151,8 @@ static void together(void)
 	shmem_free(all);
 }
 
-/* A put waits for atomics before a fence, while a fetch from a third PE is
- * still queued. */
+/* A put after a fence waits for the atomics before the fence, while a
+ * fetch-and-add at a third PE is still queued. */
 static void beside_a_queue(void)
 {
 	static long added, fetched, put;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sma_beside: waits for words next to threads that compute on the same core
  *
- * All PEs share one core with a busy thread of each, as OpenMP threads that
- * spin are. A word is passed around all PEs, which wait for it with
- * shmem_wait_until(). Where the kernel makes a yield as long as a slice of the
- * busy threads, the waits must sleep: the kernel counts a sleep as a voluntary
+ * All PEs run on one core. Each PE has a busy thread, like an OpenMP thread
+ * that spins. A word is passed around all PEs, which wait for it with
+ * shmem_wait_until(). Where a yield takes as long as a time slice of the busy
+ * threads, the waits must sleep. The kernel counts a sleep as a voluntary
  * context switch, and a yield as an involuntary one. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -30,7 +30,8 @@ static void *compute(void *arg)
 	return NULL;
 }
 
-/* The first processor that this process may use, for all of them. */
+/* Binds this process to the first core that it may use, which is the same core
+ * at all PEs. */
 static void share_one_core(void)
 {
 	cpu_set_t all, one;

@@ -15,7 +15,7 @@ enum { N = 5, MANY = 20000 };
 static long double in[MANY], out[MANY];
 static long sync_array[SHMEM_REDUCE_SYNC_SIZE];
 
-/* PE i of n contributes i % 3 + 1 + (element). */
+/* Element i of the vector that PE `me` of the team contributes. */
 #define MINE(me, i) ((me) % 3 + 1 + (i))
 
 #define FILL(type)                                                   \
@@ -160,7 +160,7 @@ static void in_team(shmem_team_t team)
 	STEST_ORDERED(CALL_MOVES)
 }
 
-/* Long vectors, and bytes. */
+/* Reduces a long vector, and broadcasts it as bytes. */
 static void large(void)
 {
 	long *a = shmem_malloc(MANY * sizeof(long));
@@ -182,8 +182,8 @@ static void large(void)
 	shmem_free(b);
 }
 
-/* The set of all, and that of the odd PEs; with work arrays that are not used.
- */
+/* Calls the collectives of the active set that start, log_stride and size
+ * describe. The library does not use the work arrays. */
 static void active(int start, int log_stride, int size)
 {
 	static int src[N], dst[64 * N], work[N];

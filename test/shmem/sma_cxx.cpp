@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sma_cxx: the overloads of C++
+// sma_cxx: the overloads of C++ call the procedures of the right type
 #include <shmem.h>
 #include <shmemx.h>
 

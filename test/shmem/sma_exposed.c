@@ -4,8 +4,8 @@
  *
  *   WEFT_SHM=off oshrun -n 2 sma_exposed
  *
- * Over a fabric that needs the target's processor. A process logs its
- * registrations at level debug. */
+ * That holds for a fabric whose accesses need the target's processor. A process
+ * logs a registration at level debug as RMA-EXPOSE. */
 #include "stest.h"
 
 static char variable[4096], other[4096];
@@ -20,7 +20,7 @@ int main(int argc, char **argv)
 {
 	const char *provider = getenv("FI_PROVIDER");
 	/* on a fabric with atomics, variables are registered at the start,
-	 * because the target's processor takes no part in an access */
+	 * because the target's processor does not carry out the accesses */
 	bool is_at_open = provider && !strcmp(provider, "cxi");
 	char *heap;
 	int kept;

@@ -2,9 +2,10 @@
 /*
  * sma_gone: the other PEs do not wait for a PE that died
  *
- * how=OP: PE 1 is killed while PE 0 repeats OP; the manifest has the text that
- * PE 0 must print. stopped=1: PE 1 is stopped until PE 0 has reported that OP
- * waits, and that report is passed on.
+ * how=OP: PE 1 is killed while the other PEs repeat OP; the manifest has the
+ * text that they must print. stopped=1: PE 1 is stopped first. When PE 0 has
+ * reported a long wait in OP, a child of PE 1 prints that report and kills
+ * PE 1.
  */
 #include "stest.h"
 
@@ -123,7 +124,8 @@ static const struct {
 	{ "finalize", shmem_finalize },
 };
 
-/* Waits until the process has reported a long wait, and prints that report. */
+/* Waits until process `from` has reported a long wait, and prints the report.
+ */
 static void read_stall(pid_t from)
 {
 	char path[64], text[4096] = "";
@@ -134,7 +136,7 @@ static void read_stall(pid_t from)
 	snprintf(path, sizeof(path), "/proc/%d/fd/2", (int)from);
 	do {
 		usleep(20000);
-		/* until stderr is the file of stest_listen() */
+		/* stderr is not yet the file of stest_listen() */
 		if (stat(path, &st) || !S_ISREG(st.st_mode))
 			continue;
 		fd = open(path, O_RDONLY);
@@ -145,7 +147,8 @@ static void read_stall(pid_t from)
 	fputs(text, stderr);
 }
 
-/* A child that kills this process when the waiting PE has reported the wait. */
+/* Starts a child that kills the victim when PE 0 has reported a long wait.
+ * Returns the pipe on which the child expects the process id of PE 0. */
 static int start_killer(pid_t victim)
 {
 	int ends[2], from;

@@ -5,8 +5,8 @@
 
 enum { SLOTS = 32, ROUNDS = 400 };
 
-/* Checks that all PEs have the block at the same offset: my neighbour's block
- * is at my address of it. */
+/* Checks that all PEs have the block at the same offset of their heaps: a get
+ * with this PE's address returns what the next PE stored in its block. */
 static void agree(void *ptr, size_t len)
 {
 	unsigned char mark = (unsigned char)(len * 7 + 1);
@@ -21,8 +21,7 @@ static void agree(void *ptr, size_t len)
 	shmem_barrier_all();
 }
 
-/* Blocks of all sizes are allocated and freed in an order that all PEs share.
- */
+/* Allocates and frees blocks of 1 to 5000 bytes, in one order at all PEs. */
 static void churn(void)
 {
 	unsigned char *slot[SLOTS] = { NULL };

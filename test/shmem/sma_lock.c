@@ -6,8 +6,8 @@ enum { ROUNDS = 200, LOCKS = 3 };
 
 static long locks[LOCKS], count[LOCKS];
 
-/* Increments a counter by a load and a store. The sum is right only if no other
- * PE does so at the same time. */
+/* Increments a counter by a get and a put, and releases the lock. The sum is
+ * right only if no other PE updates the counter at the same time. */
 static void visit(long *lock, long *at)
 {
 	long v = shmem_g(at, 0);

@@ -18,7 +18,7 @@ static long n_reads; /* calls of the clock by the PE that waits */
 static struct timespec frozen;
 static _Thread_local bool is_waiting;
 
-/* The library calls this function. */
+/* Replaces the function of the C library. Weft calls it, too. */
 int clock_gettime(clockid_t id, struct timespec *ts)
 {
 	long n = __atomic_load_n(&n_reads, __ATOMIC_RELAXED);

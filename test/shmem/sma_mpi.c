@@ -2,7 +2,9 @@
 /* sma_mpi: both APIs in one program, in any order of initialization and
  * finalization
  *
- * first=mpi (the default) or first=shmem */
+ * first=shmem: SHMEM is initialized first, and MPI is finalized first.
+ * Otherwise MPI is initialized first, and SHMEM is finalized first and then
+ * initialized again. */
 #include "stest.h"
 
 #include <mpi.h>

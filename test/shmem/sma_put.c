@@ -4,7 +4,8 @@
 
 enum { N = 40, WIDE = 64 };
 
-/* Targets in static memory and in the heap. */
+/* area is the target in static memory, and heap the target in the symmetric
+ * heap. */
 static long double area[N];
 static void *heap;
 
@@ -86,7 +87,7 @@ static void *heap;
 	}
 STEST_ORDERED(MOVES)
 
-/* The procedures without a type, for items of 8 to 128 bits. */
+/* Tests the procedures without a type, for items of 8 to 128 bits. */
 #define SIZED(bits)                                                           \
 	static void sized_##bits(unsigned char *dest)                         \
 	{                                                                     \
@@ -173,7 +174,8 @@ static void lengths(void)
 	free(back);
 }
 
-/* Operations after a fence are visible after the operations before it. */
+/* An operation after a fence does not become visible before an operation that
+ * precedes the fence. */
 static void fences(void)
 {
 	static long data, flag;
@@ -191,7 +193,8 @@ static void fences(void)
 	shmem_barrier_all();
 }
 
-/* One put of the kind `way`. */
+/* Writes src to dest at PE `to` in one of four ways. The callers pass n = 1:
+ * way 3 is then an atomic set and an empty put. */
 static void put_by(int way, long *dest, const long *src, size_t n, int to)
 {
 	switch (way) {
@@ -201,7 +204,7 @@ static void put_by(int way, long *dest, const long *src, size_t n, int to)
 	case 1:
 		shmem_put(dest, src, n, to);
 		break;
-	case 2: /* too long to be gathered with other puts */
+	case 2: /* too long to be aggregated with other puts */
 		shmem_put_nbi(dest, src, WIDE, to);
 		break;
 	default:
@@ -234,7 +237,7 @@ static void ways_in_order(void)
 	shmem_free(to);
 }
 
-/* A get after a fence gets what was put before it. */
+/* A get after a fence returns the value that was put before the fence. */
 static void read_behind(void)
 {
 	enum { ROUNDS = 40, WAYS = 4 };
@@ -271,7 +274,7 @@ static void unattended(void)
 		shmem_atomic_inc(&sum, to);
 	for (int i = 0; i < BURST; i++)
 		shmem_put_signal(&data, &one, 1, &sig, 1, SHMEM_SIGNAL_ADD, to);
-	if (stest.me == 0) /* makes no call until the answer is in memory */
+	if (stest.me == 0) /* makes no call until PE 1 has put heard */
 		while (!__atomic_load_n(&heard, __ATOMIC_ACQUIRE))
 			usleep(100);
 	shmem_wait_until(&word, SHMEM_CMP_EQ, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_session: hints start, accumulate and stop; hints are reported and change
- * no result */
+/* sma_session: a session starts, accumulates options and stops; the library
+ * reports its options, and they change no result. S146 and the like are rules
+ * of test/conformance/rules.tsv */
 #include "stest.h"
 
 #include <pshmem.h>
@@ -79,7 +80,7 @@ static void values(void)
 		"names of atomics are apart");
 }
 
-/* One option at a time, alone. */
+/* Starts one session for each option, with this option only. */
 static void each(void)
 {
 	static const char *const claims[] = { "S156: BUNDLE", "S157: HRP",
@@ -120,7 +121,8 @@ static void contexts(void)
 	}
 }
 
-/* The report of a start with SHMEM_DEBUG. */
+/* Starts a session. Returns the report of the library, which SHMEM_DEBUG
+ * enables. */
 static const char *report_of(shmem_ctx_t ctx, long opts, char *buf, size_t len)
 {
 	int kept = stest_listen();
@@ -129,7 +131,7 @@ static const char *report_of(shmem_ctx_t ctx, long opts, char *buf, size_t len)
 	return stest_output(kept, buf, len);
 }
 
-/* Lines that report the effect of an option. */
+/* Returns the number of lines that report the effect of an option. */
 static int n_lines(const char *text, const char *name)
 {
 	char word[64];
@@ -200,11 +202,11 @@ static void odd(void)
 	shmem_ctx_session_stop(SHMEM_CTX_DEFAULT);
 }
 
-/* A PE that enters a collective call delays no operation that other PEs wait
- * for before they enter it. */
+/* A PE that enters a collective call first posts its bundled operations,
+ * because other PEs may wait for them before they enter the call. */
 static void meets(void)
 {
-	static long words[51]; /* one each: puts have no order among them */
+	static long words[51]; /* one a round, because puts are not ordered */
 	shmem_ctx_t ctx;
 
 	CHECK(!shmem_ctx_create(0, &ctx), "a context is created");

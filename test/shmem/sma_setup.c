@@ -2,9 +2,13 @@
 /* sma_setup: initialization and finalization, twice; environment variables; a
  * global exit
  *
- * how=twice (the default), size=TEXT and wants=BYTES, fault=KIND, exit=CODE:
- * the last PE ends the job, with of=all every PE, and with of=busy while PE 0
- * makes no call */
+ * Without arguments, SHMEM is initialized and finalized twice at each level of
+ * threads. Arguments:
+ * size=TEXT wants=BYTES: TEXT is the size of the heap, BYTES in bytes; 0: TEXT
+ * is not valid.
+ * fault=KIND: one wrong argument ends the program.
+ * exit=CODE: the last PE ends the job with CODE; with of=all every PE does, and
+ * with of=busy PE 0 makes no call meanwhile. */
 #include "stest.h"
 
 #include <mpp/shmem.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_sweep: every combination of options gives the same sums and no hang */
+/* sma_sweep: with every combination of session options, the data that arrives
+ * is the same, and no call hangs */
 #include "stest.h"
 
 enum { CELLS = 32, COMBINATIONS = 1 << 9, EXTRA = 1 << 9 };
 
-/* Sums and toggles use different words, because atomics arrive in any order. */
+/* sums and bits are different words, because an addition and a xor of one word
+ * could arrive in any order. */
 static uint64_t cells[CELLS], sums[CELLS], bits[CELLS], box[CELLS], sig;
 
 /* Runs one round of mixed traffic. Returns a sum over all data that arrived. */
@@ -35,7 +37,7 @@ static uint64_t round_of(shmem_ctx_t ctx)
 	for (int i = 0; i < CELLS; i++)
 		sum = sum * 31 + box[i];
 	shmem_ctx_quiet(ctx);
-	/* 0, 1, 2 and 3 more than the value before the fence */
+	/* the four results are 0, 1, 2 and 3 above the sum at the fence */
 	sum += was[0] + was[1] + was[2] + was[3] - 4 * src[0] - 6;
 	CHECK(was[0] + was[1] + was[2] + was[3] == 4 * src[0] + 6,
 		"atomics after a fence fetch the values before it");

@@ -39,7 +39,8 @@ static void predefined(void)
 		"SHMEM_TEAM_INVALID has no PEs");
 }
 
-/* A team of every second PE: numbers, configuration, access by its numbers. */
+/* Creates a team of every second PE. Checks its numbers, its configuration, and
+ * accesses by numbers in the team. */
 static void strided(void)
 {
 	shmem_team_config_t config = { .num_contexts = 2 };
@@ -157,7 +158,7 @@ int main(int argc, char **argv)
 	predefined();
 	strided();
 	for (int i = 0; i < 3; i++)
-		grid(); /* some teams are left to finalize */
+		grid(); /* shmem_finalize() destroys the teams x and y */
 	refusals();
 	for (int i = 0; i < 8; i++) {
 		CHECK(shmem_ctx_create(i, &ctxs[i]) == 0,

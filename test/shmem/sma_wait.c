@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_wait: waits and tests see stores of other PEs; signals arrive after their
- * data */
+/* sma_wait: waits and tests return when other PEs have stored the values;
+ * signals arrive after their data */
 #include "stest.h"
 
 enum { N = 8 };
@@ -31,8 +31,8 @@ static long long area[N];
 	}
 STEST_WAIT(COMPARES)
 
-/* My neighbour stores into all my variables except the one that status
- * excludes. */
+/* The PE before this one stores into all variables of this PE except the one
+ * that status excludes. */
 #define SETS(name, type)                                                       \
 	static void sets_##name(type *ivars)                                   \
 	{                                                                      \
@@ -117,7 +117,8 @@ static void empty_sets(void)
 		"tests of no element return their defaults");
 }
 
-/* A PE that sees the signal sees the data, for short and long data. */
+/* When a wait for a signal returns, the data of the signal has arrived. The
+ * data may be short or long. */
 static void signals(size_t len, bool is_nbi)
 {
 	static uint64_t sig;
@@ -164,8 +165,8 @@ static void signals(size_t len, bool is_nbi)
 	free(src);
 }
 
-/* Every pair of PEs in turn: each PE waits for the value that the other one
- * stores. */
+/* PEs 2i and 2i + 1 store into each other's word, alternately. The odd PE waits
+ * in shmem_wait_until(); the even PE polls shmem_test(). */
 static void pingpong(void)
 {
 	static int ball;

@@ -3,9 +3,9 @@
  * stest: checks, results and deadlines of the OpenSHMEM tests
  *
  * A failed check is printed with file, line, PE and sentence, and the program
- * continues; stest_done() turns the count into the exit status. When
- * WEFT_TEST_DEADLINE seconds have passed, each PE prints the line of its last
- * check and exits with 124.
+ * continues. Each PE prints its first 20 failed checks. stest_done() returns 1
+ * if a check has failed. When WEFT_TEST_DEADLINE seconds have passed, each PE
+ * prints the line of its last check and exits with 124.
  */
 #ifndef STEST_H
 #define STEST_H
@@ -24,8 +24,9 @@
 enum { STEST_LATE = 124, STEST_SHOW = 20 };
 
 /*
- * The types, each X(its name in procedures, its name in C): for bitwise
- * atomics, all atomics, waits, bitwise reductions, and types with an order.
+ * The types, each X(its name in procedures, its name in C). STEST_BITS has
+ * those of bitwise atomics, STEST_AMO of all integer atomics, STEST_WAIT of
+ * waits, STEST_INTS of bitwise reductions, and STEST_ORDERED all real types.
  */
 #define STEST_BITS(X)                    \
 	X(uint, unsigned)                \
@@ -77,7 +78,7 @@ struct stest {
 
 static struct stest stest;
 
-/* one claim: CHECK(condition, "sentence" [, printf arguments]) */
+/* Checks one condition: CHECK(condition, "sentence" [, printf arguments]). */
 #define CHECK(ok, ...) stest_check((ok), __FILE__, __LINE__, #ok, __VA_ARGS__)
 
 __attribute__((format(printf, 5, 6))) static inline bool stest_check(bool ok,
@@ -126,7 +127,7 @@ static inline void stest_start(const char *path)
 		alarm((unsigned)atoi(late));
 }
 
-/* Called after an init. */
+/* Stores the number of this PE and that of all PEs. Call it after an init. */
 static inline void stest_set_pe(void)
 {
 	stest.me = shmem_my_pe();
@@ -147,12 +148,13 @@ static inline int stest_done(void)
 	return stest.n_failed != 0;
 }
 
-/* Neighbours in the ring of all PEs. */
+/* The PE after this one, in the ring of all PEs. */
 static inline int stest_next(void)
 {
 	return (stest.me + 1) % stest.n;
 }
 
+/* The PE before this one, in the ring of all PEs. */
 static inline int stest_before(void)
 {
 	return (stest.me + stest.n - 1) % stest.n;
@@ -172,7 +174,7 @@ static inline int stest_listen(void)
 	return kept;
 }
 
-/* Returns the captured output in buf. */
+/* Returns the captured output in buf, and restores standard error. */
 static inline const char *stest_output(int kept, char *buf, size_t len)
 {
 	ssize_t n;
