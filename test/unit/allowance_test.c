@@ -93,7 +93,8 @@ static void no_cgroups(void **state)
 	assert_true(weft_allowance_cpus() >= 1);
 }
 
-/* Both bound to one processor: the child's allowance is one. */
+/* If this process and its child are bound to one processor, the child's
+ * allowance is one. */
 static void a_binding(void **state)
 {
 	cpu_set_t all, one;

@@ -32,7 +32,7 @@ static int on_delete(void *handle, int keyval, void *value, void *extra)
 	return 0;
 }
 
-/* Copies even values, doubled. */
+/* Copies even values only, and doubles them. */
 static int on_copy(void *handle, int keyval, void *extra, void *value,
 	void *value_out, int *flag_out)
 {

@@ -204,7 +204,8 @@ static void test_psets(void **state)
 	assert_null(ranks);
 }
 
-/* a process sees a set that it creates immediately, and the set is announced */
+/* A set that a process creates is immediately visible to it. An event announces
+ * the set. */
 struct news {
 	int n;
 	struct weft_boot_event last;

@@ -317,8 +317,8 @@ static void test_rules(void **state)
 					sizes[i / 5], layouts[i % 5]);
 }
 
-/* Data that is cut into pieces, and more members than an algorithm serves at a
- * time. */
+/* Runs an algorithm with data that it cuts into pieces, and with more members
+ * than it sends to at a time. */
 static void run_long(
 	const struct weft_coll_algo *algo, enum weft_coll_kind kind, int layout)
 {

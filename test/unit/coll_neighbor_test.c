@@ -48,7 +48,7 @@ static void draw_grid(
 	}
 }
 
-/* The block of its source that place p receives as block k. */
+/* Returns which block of its source place p receives as block k. */
 static int32_t source_block(
 	const struct edges *edges, int32_t p, int32_t k, bool is_grid)
 {
@@ -85,7 +85,8 @@ static void set_neighbors(struct run *r, struct edges *edges, bool is_grid)
 	}
 }
 
-/* Facts that the members have after they have agreed. */
+/* Creates the edges that the members of a node have after they have exchanged
+ * their neighbours. */
 static void agree_on_edges(struct run *r, struct edges *edges, bool is_grid)
 {
 	const struct weft_nodes *nodes = &r->nodes;
@@ -116,7 +117,8 @@ static void agree_on_edges(struct run *r, struct edges *edges, bool is_grid)
 	}
 }
 
-/* Block i of a place is (place, i), or (place, 0) when all get the same. */
+/* Runs one case. Block i that a place sends has the items (place, i), or
+ * (place, 0) if all its neighbours receive one block. */
 static void run_neighbors(struct setup *s, struct edges *edges, bool is_grid)
 {
 	bool is_same = s->kind == WEFT_COLL_NEIGHBOR_ALLGATHER;

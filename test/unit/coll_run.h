@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_run: one collective among simulated members (coll_sim.h): its arguments,
- * buffers, expected result, and the comparison with it
+ * buffers and expected result, with which the result is compared
  *
  * The comparison includes the bytes between and around the data. */
 #ifndef WEFT_TEST_COLL_RUN_H
@@ -129,7 +129,7 @@ static void double_pair_min(const void *in, void *inout)
 		memcpy(inout, in, 12);
 }
 
-/* x -> v[0] * x + v[1]: first in, then inout. */
+/* Composes two maps x -> v[0] * x + v[1]: `in` first, then inout. */
 static void map_after(const void *in, void *inout)
 {
 	uint64_t r0, r1;
@@ -290,7 +290,8 @@ struct setup {
 	int layout;
 	enum form form;
 	bool is_in_place, is_permuted, has_aliases;
-	bool is_rough; /* sums that are rounded: only compared with others */
+	bool is_rough; /* sums are rounded, so results are compared only with
+			* results of other runs */
 };
 
 /* Description of the blocks of one side. */
@@ -299,8 +300,8 @@ struct arrays {
 	struct weft_type *types[SIM_MAX];
 };
 
-/* The data of one place; in pairs, the second member belongs to the receiving
- * side. */
+/* The data of one place. of: the blocks of the sending [0] and of the receiving
+ * [1] side; lent: a copy that the algorithm gets. */
 struct place {
 	struct items send, recv;
 	struct arrays of[2], lent[2];
@@ -310,12 +311,12 @@ struct run {
 	struct setup s;
 	struct sim sim;
 	struct place *places;
-	int32_t rank_of[SIM_MAX];   /* by place */
-	int32_t ranks[2 * SIM_MAX]; /* as the view has them */
+	int32_t rank_of[SIM_MAX];   /* the rank of each place */
+	int32_t ranks[2 * SIM_MAX]; /* list of ranks of the view */
 	int32_t arrays[4 * SIM_MAX + 1];
 	struct weft_nodes nodes;
 	uint64_t salt;
-	char *sums; /* over all places, packed */
+	char *sums; /* reductions over all places, packed */
 	char what[SIM_WHAT];
 };
 
@@ -362,8 +363,8 @@ enum {
 static const char *const layout_names[] = { "unknown", "one node", "alone",
 	"twos", "threes", "halves", "cyclic over 2", "cyclic over 3", "dealt" };
 
-/* The node of member i. Node numbers are arbitrary; they are replaced by the
- * lowest member below. */
+/* The node of member i. Node numbers are arbitrary: the caller replaces them by
+ * the lowest member of the node. */
 static int32_t node_of(int layout, int32_t i, int32_t n)
 {
 	uint64_t seed = (uint64_t)i * 77 + 5;
@@ -430,7 +431,8 @@ static void lay_out(struct run *r)
 	count_nodes(&r->nodes, first, n);
 }
 
-/* Places are ranks, or others: a list with a stride and one exception. */
+/* Sets the rank of each place: its number, or (is_permuted) an entry of a list
+ * with a stride and one exception. */
 static void set_views(struct run *r)
 {
 	const int32_t n = r->s.n, other = n / 2;
@@ -481,7 +483,8 @@ static struct weft_type *place_type(const struct run *r, int32_t p)
 	return r->s.has_aliases && p % 2 ? r->s.items->alias : r->s.items->type;
 }
 
-/* n blocks, last first and one item apart where the form allows. */
+/* Sets the n blocks of a side. In irregular forms, the last block is first, and
+ * blocks are one item apart. */
 static void set_blocks(struct run *r, int32_t p, bool is_recv,
 	int64_t (*count)(const struct run *, int32_t, int32_t), int32_t n)
 {
@@ -640,8 +643,9 @@ static void set_all_args(struct run *r)
 
 /* ---- input and expected result ---- */
 
-/* Stores items `from` to `to` in a block: as input, which must not change, or
- * as the expected result. */
+/* Stores the n items that place `from` sends to place `to` in a block: as
+ * input, which must not change, or as the expected result. block < 0: the side
+ * has only one block. */
 static void put_block(struct run *r, int32_t p, bool is_recv, int32_t block,
 	int32_t from, int32_t to, int64_t n, bool is_input)
 {

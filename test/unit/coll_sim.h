@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_sim: all members of a communicator in one process
  *
- * Each member's steps are kept as the algorithms write them (coll/sched.h) and
- * done one by one, with the messages between the members, in an order that is
- * drawn from a seed. The data of a send may be read immediately, or only when
- * its receive is written. A receive may be written as late as possible, when no
- * member can continue without it. A step that changes data that a message still
- * needs therefore gives a wrong result in one of the orders. */
+ * The simulation records the steps that the algorithms write (coll/sched.h). It
+ * executes them individually, with the messages between the members, in an
+ * order that a seed selects. The data of a send may be read immediately, or
+ * only when its receive is written. A receive may be written as late as
+ * possible: when no member can continue without it. A step that changes data
+ * that a message still needs therefore gives a wrong result in one of the
+ * orders. */
 #ifndef WEFT_TEST_COLL_SIM_H
 #define WEFT_TEST_COLL_SIM_H
 
@@ -43,7 +44,7 @@ struct sim_member {
 	struct weft_step *steps;
 	size_t n_steps, n_room, at;
 	size_t n_pending;
-	bool is_held; /* the member does not continue for now */
+	bool is_held; /* the test has stopped the member */
 };
 
 struct sim {
@@ -235,7 +236,7 @@ static inline void sim_deliver(struct sim *sim, size_t i)
 	free(msg);
 }
 
-/* ---- done ---- */
+/* ---- execution ---- */
 
 static inline bool sim_can_go_on(const struct sim_member *m)
 {

@@ -5,8 +5,8 @@
  * members that live. The events are: a member calls its next agreement, the
  * oldest message from one member to another arrives, a member dies, a member
  * notices a death. The test explores every state that any order of events
- * reaches. A member that dies after some of the messages of an event is the
- * case in which the others notice its death before they receive the rest.
+ * reaches. A member may also die after it has sent only some messages of an
+ * event: then the other members notice its death before they receive the rest.
  *
  * In each state:
  *   - members that live and have a result of an agreement have the same one
@@ -223,7 +223,7 @@ static void end_event(struct state *s, uint32_t p)
 	check_results(s, p);
 }
 
-/* The known deaths are acknowledged by each call. */
+/* A member that calls acknowledges all deaths that it knows. */
 static bool try_call(struct state *s, uint32_t p)
 {
 	uint64_t acked = s->m[p].known;
@@ -298,8 +298,9 @@ static uint32_t n_dead(const struct state *s)
 	return (uint32_t)__builtin_popcount(deaths(s));
 }
 
-/* Events have numbers: below n^2, member e / n receives from e % n, or calls;
- * then it notices the death of e % n; then deaths. */
+/* Events have numbers. e < n^2: member e / n receives from member e % n, or
+ * calls if the two are equal. e < 2n^2: member e / n - n notices the death of
+ * member e % n. Higher numbers: member e % n dies. */
 static uint32_t n_events(void)
 {
 	return 2 * job.n * job.n + job.n;
@@ -350,7 +351,7 @@ static void check_end(const struct state *s)
 /* ---- all states ---- */
 
 struct seen {
-	uint64_t key[2]; /* 0: empty */
+	uint64_t key[2]; /* hash of the state; 0: the entry is empty */
 	uint8_t is_on_path;
 };
 

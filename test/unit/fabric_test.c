@@ -25,9 +25,9 @@ struct offer {
 	const char *provider;
 	const char *domain;
 	const char *address; /* IPv4 or IPv6 text, or NULL */
-	const char *fabric;  /* NULL: its own name */
-	uint64_t lacks;	     /* capabilities */
-	int mr_mode;	     /* required of the caller */
+	const char *fabric;  /* NULL: the name of the domain */
+	uint64_t lacks;	     /* capabilities that the device lacks */
+	int mr_mode;	     /* modes that the device requires of the caller */
 	size_t mr_key_size;
 	bool is_broken; /* fi_fabric fails */
 };
@@ -207,7 +207,8 @@ static void one_host_takes_the_loopback(void **state)
 	expect_choice(&one_host, COUNT(laptop), laptop, "net@lo", "127.0.0.1");
 }
 
-/* a node with several devices, two of them on another fabric */
+/* A node with three devices of one fabric, one device of another fabric, and
+ * two for sockets. The first device is listed twice. */
 static const struct offer many_nics[] = {
 	{ .provider = "verbs;ofi_rxm", .domain = "mlx5_0", .fabric = "ib" },
 	{ .provider = "verbs;ofi_rxm", .domain = "mlx5_0", .fabric = "ib" },
@@ -279,7 +280,7 @@ static void near_devices_are_determined(void **state)
 	assert_int_equal(n_found, 1);
 }
 
-/* hardware in its order, before sockets */
+/* The library prefers hardware to sockets, and has an order of hardware. */
 static void hardware_has_an_order(void **state)
 {
 	static const struct offer all[] = {

@@ -7,12 +7,13 @@
  * their members, and so every order of finalizing. A step with one communicator
  * also represents a disconnect.
  *
- * The model is the definition (S63): a call starts on all communicators of its
- * session, then waits until every member has started on each. A collective
- * creation from a communicator is a step, too. If in the creation all members
- * wait for all, it is like a disconnect. If the creation only passes an id down
- * a tree, a process waits for the processes above it (is_down). The test tries
- * both for each communicator.
+ * S63 and the like are rules of test/conformance/rules.tsv. The model is the
+ * definition (S63): a call starts on all communicators of its session, then
+ * waits until every member has started on each. A collective creation from a
+ * communicator is a step, too. If in the creation all members wait for all, it
+ * is like a disconnect. If the creation only passes an id down a tree, a
+ * process waits for the processes above it (is_down). The test tries both for
+ * each communicator.
  *
  * The protocol is that of resolve.c: snapshots are gathered node by node while
  * processes continue, and verdicts are decided before any snapshot is closed.
@@ -260,7 +261,7 @@ static void set_job(
 	reset();
 }
 
-/* Next multiset; false after the last. */
+/* Selects the next multiset of candidates. False after the last one. */
 static bool next_pick(int pick[COMMS], int n)
 {
 	int i = n - 1;
@@ -277,7 +278,7 @@ static bool next_pick(int pick[COMMS], int n)
 
 static int n_cases, n_deadlocks, n_wrong;
 
-/* A snapshot of all processes when none can continue. */
+/* Gathers a snapshot of all processes when none can continue. */
 static void snapshot_all(struct weft_graph *graph)
 {
 	for (int p = 0; p < job.n_procs; p++)

@@ -56,7 +56,8 @@ static struct weft_group *make(const struct model *m)
 	return group;
 }
 
-/* A run is of one job: the receiver checks its ends (comm/leader.c). */
+/* Checks that each run has processes of one job only: a process that receives a
+ * run checks only its ends (comm/leader.c). */
 static void assert_runs(const struct weft_group *group)
 {
 	for (uint32_t i = 0; i < group->n_runs; i++) {
@@ -243,7 +244,7 @@ static void test_canonical(void **state)
 	weft_group_put(again);
 }
 
-/* A group of every second process of two jobs. */
+/* A group of processes of five jobs. No run has processes of two jobs. */
 static void test_jobs(void **state)
 {
 	const uint64_t procs[] = {

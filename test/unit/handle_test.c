@@ -208,7 +208,7 @@ static void threads_share_a_table(void **state)
 	assert_int_equal(weft_table_n_live(&other), 0);
 }
 
-/* More than one chunk, so that the table grows. */
+/* Allocates more objects than a chunk has, so that the table grows. */
 static void *grow(void *arg)
 {
 	enum { N = 1000 };

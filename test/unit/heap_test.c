@@ -12,7 +12,7 @@
 
 enum { HEAP_LEN = 1 << 20, N_SLOTS = 200, N_STEPS = 20000, GRAIN = 64 };
 
-/* Owner of each grain: slot + 1, or 0. */
+/* grains: the owner of each grain, which is a slot + 1; 0: none. */
 struct account {
 	struct weft_heap heap;
 	uint16_t grains[HEAP_LEN / GRAIN];
@@ -103,7 +103,7 @@ static void blocks_do_not_overlap_and_are_all_freed(void **state)
 		if (a->at[i] != SIZE_MAX)
 			give(a, i);
 	assert_int_equal(a->heap.n_taken, 0);
-	/* merged again: the whole fits in one piece */
+	/* the free ranges are merged, so a block of the whole heap fits */
 	assert_int_equal(weft_heap_take(&a->heap, HEAP_LEN, 0), 0);
 	assert_true(weft_heap_take(&a->heap, 1, 0) == SIZE_MAX);
 	account_free(a);

@@ -177,7 +177,7 @@ static void every_knob_is_described(void **state)
 	assert_string_equal(weft_knob_value(weft_knob_count(), NULL, 0), "");
 }
 
-/* Some are for users, some for debugging. */
+/* Some knobs are for users, and some for debugging. */
 static void knobs_are_of_two_kinds(void **state)
 {
 	size_t n = weft_knob_count(), n_debug = 0;

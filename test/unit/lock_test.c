@@ -88,7 +88,7 @@ static void the_change_keeps_holders_apart(void **state)
 	assert_true(counter > (long)N_THREADS * N_ROUNDS);
 	assert_int_equal(atomic_load(&lock.is_held), 0);
 	assert_int_equal(atomic_load(&lock.is_biased), 0);
-	weft_lock_enable_mt(); /* again: nothing happens */
+	weft_lock_enable_mt(); /* a second call has no effect */
 }
 
 static void no_increment_is_lost(void **state)
@@ -130,8 +130,8 @@ static void pause_lets_a_waiter_in(void **state)
 	pthread_join(thread, NULL);
 }
 
-/* A thread that found the process single-threaded before the change, and now
- * marks the lock before it checks again. */
+/* A thread that found the process single-threaded before the change may set
+ * is_biased before it checks again. The holder still releases the lock. */
 static void a_late_mark_does_not_mislead_the_holder(void **state)
 {
 	(void)state;

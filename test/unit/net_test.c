@@ -56,8 +56,8 @@ static struct wait_op new_op(void)
 	return (struct wait_op){ .op.done = op_done };
 }
 
-/* Creates a plan with short lengths for the fake fabric. Tests change it before
- * they open. */
+/* Creates a plan with short lengths for the fake fabric. A test may change the
+ * plan before it opens the net. */
 static struct fixture *new_fixture(struct fi_info **info_out)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
@@ -331,7 +331,7 @@ static void a_refused_bulk_post_keeps_nothing(void **state)
 	(void)state;
 	f->plan.needs_local_mr = true;
 	assert_int_equal(try_open(f, info), 0);
-	/* no receive is posted: the fake pushes back */
+	/* no receive is posted, so the fake returns EAGAIN */
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(weft_net_tsend(f->net, 0, out, 8, 9, &w.op),
 			WEFT_AGAIN);
@@ -634,7 +634,8 @@ static void names_carry_the_kind_of_fabric(void **state)
 	finish(f);
 }
 
-/* All bytes of the fake's address are 0x5a; the number is at byte 4. */
+/* All bytes of the fake's address are 0x5a. The number of its network is at
+ * byte 4. */
 static void peers_of_another_network_are_named(void **state)
 {
 	struct fi_info *info;
@@ -693,7 +694,7 @@ static void the_plan_fits_the_buffers(void **state)
 	weft_plan_apply_knobs(&plan);
 	assert_int_equal(plan.eager_len, 2000);
 	assert_int_equal(plan.recv_len, 2000);
-	plan.has_multi_recv = false; /* one message each, in as much memory */
+	plan.has_multi_recv = false; /* each buffer receives one message */
 	plan.in_order_len = SIZE_MAX;
 	weft_plan_apply_knobs(&plan);
 	assert_int_equal(plan.recv_len, 32768);

@@ -153,7 +153,7 @@ static void test_iov(void **state)
 	}
 }
 
-/* A series describes the whole stream. */
+/* If a type has a series, the series describes the whole stream. */
 static void test_series(void **state)
 {
 	int n_series = 0;

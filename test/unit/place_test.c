@@ -89,7 +89,8 @@ static void test_cores(void **state)
 	check_cores("numa", 2, 1, pairs);
 }
 
-/* Bit p: the core whose first processor is p. */
+/* Claims the core whose first processor is cpu: bit cpu of *arg. False if the
+ * core is claimed already. */
 static bool claim(void *arg, unsigned cpu)
 {
 	uint8_t *claimed = arg, bit = (uint8_t)(1 << cpu);

@@ -10,7 +10,7 @@
 
 enum { BF16 = 0x24c };
 
-/* The standard's groups, by ABI value, 0 at the end. */
+/* The standard's groups of predefined types: their ABI values, then 0. */
 static const unsigned c_integers[] = {
 	0x243 /* MPI_CHAR, as in other implementations */, 0x208, 0x209, 0x20a,
 	0x20b, 0x20c, 0x20d, 0x20e, 0x20f, 0x240, 0x241, 0x244, 0x245, 0x248,
@@ -127,7 +127,8 @@ static void store_bf16(void *at, float x)
 		2);
 }
 
-/* One number, loaded by size and kind; floats that are small integers. */
+/* Loads a floating-point number of type v and `size` bytes. The numbers of the
+ * test are small integers. */
 static long double load_float(const void *at, int64_t size, unsigned v)
 {
 	float f;

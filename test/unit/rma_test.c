@@ -163,7 +163,8 @@ static void assert_posted(size_t i, const char *call, uint64_t flags)
 	assert_int_equal(fab.side[i].flags, flags);
 }
 
-/* One operation of each class and a quiet; hints without BUNDLE. */
+/* The expected flags of one operation of each class, for hints without BUNDLE.
+ */
 struct golden {
 	unsigned hints;
 	uint64_t put, amo, fetch, data, signal;
@@ -324,7 +325,7 @@ static void release_by_large_put(struct weft_rma_ctx *ctx)
 		weft_rma_put_nbi(ctx, mine + 512, data, 200, FAR_PE), 0);
 }
 
-/* By a blocking and by a non-blocking put. */
+/* The data is put by a blocking and by a non-blocking put. */
 static void read_only_data_is_put_as_a_copy(void **state)
 {
 	struct weft_rma_ctx *ctx = open_on(&cxi);
@@ -352,7 +353,7 @@ static void release_by_quiet_pe(struct weft_rma_ctx *ctx)
 	assert_int_equal(weft_rma_quiet_pe(ctx, FAR_PE), 0);
 }
 
-/* An operation of a class that the session does not include. */
+/* Posts an operation of a class that the session does not include. */
 static void release_by_other_class(struct weft_rma_ctx *ctx)
 {
 	add8(ctx, 512);
@@ -383,7 +384,7 @@ static void everything_that_waits_releases(void **state)
 	}
 }
 
-/* In this test, the other PE is far, too. */
+/* In this test, PE OTHER is on another node, too. */
 static void quiet_pe_flushes_that_pe_only(void **state)
 {
 	struct weft_rma_ctx *ctx = open_on(&cxi);
@@ -403,7 +404,7 @@ static void quiet_pe_flushes_that_pe_only(void **state)
 	assert_int_equal(weft_rma_quiet(ctx), 0);
 	assert_posted(3, "write", FI_COMPLETION | FI_FENCE | DC);
 	assert_int_equal(fab.n_side, 4);
-	put8(ctx, 0, 6); /* it is asked again */
+	put8(ctx, 0, 6); /* FAR_PE must be flushed again */
 	assert_int_equal(weft_rma_quiet_pe(ctx, FAR_PE), 0);
 	assert_int_equal(fab.n_side, 6);
 	close_it(ctx);
@@ -443,8 +444,8 @@ static void pairs_stay_pairs_in_a_batch(void **state)
 	close_it(ctx);
 }
 
-/* The first operation to a PE after a fence has the fence flag. An operation
- * before it makes the earlier ones visible. */
+/* The first operation to a PE after a fence has the fence flag. The library
+ * posts a flush before it, which makes the earlier operations visible. */
 static void a_fence_marks_the_next_operation(void **state)
 {
 	struct weft_rma_ctx *ctx = open_on(&cxi);

@@ -294,7 +294,7 @@ static void test_f90(void **state)
 enum { F90_PAIRS = 100, F90_THREADS = 4 };
 static struct weft_type *f90_made[F90_THREADS][F90_PAIRS];
 
-/* Meanwhile, other threads create and free types. */
+/* Creates Fortran types, while other threads create and free types. */
 static void *make_f90(void *arg)
 {
 	struct weft_type **made = arg, *other;

@@ -153,7 +153,8 @@ static inline struct weft_type *random_basic(uint64_t *seed, struct ref *r)
 static inline struct weft_type *random_type(
 	uint64_t *seed, struct ref *r, int depth);
 
-/* Lengths and displacements of up to 4 blocks. */
+/* Draws the lengths and displacements of up to 4 blocks. Returns their number.
+ */
 static inline int random_blocks(
 	uint64_t *seed, int64_t lens[4], int64_t displs[4], int spread)
 {
@@ -341,7 +342,8 @@ static inline struct weft_type *random_resized(
 	return type;
 }
 
-/* A type of at most REF_MAX elements, with one reference, and its map. */
+/* Creates a type of at most REF_MAX elements and its map r. The caller owns one
+ * reference to the type. */
 static inline struct weft_type *random_type(
 	uint64_t *seed, struct ref *r, int depth)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vci_test: a dedicated VCI learns of each process that has ended */
+/* vci_test: a dedicated VCI is notified of each process that has ended */
 #include "transport/proc.h"
 #include "transport/progress.h"
 #include "transport/vci.h"
@@ -80,7 +80,9 @@ static void a_death_is_reported_to_each_vci(void **state)
 	}
 }
 
-/* The default VCI has exchanged messages with the process. */
+/* The default VCI has a peer for the process. The dedicated VCI has none, and
+ * no memory for one when the process ends. It is notified when there is memory.
+ */
 static void no_death_is_lost_without_memory(void **state)
 {
 	struct weft_vci *vci = acquired();

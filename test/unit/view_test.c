@@ -47,7 +47,8 @@ static void sample_make(
 	assert_int_equal(weft_view_make(&config, &s->view), 0);
 }
 
-/* Pieces of 3, 1 and 5 bytes with gaps between them and at the end. */
+/* A type with blocks of 3, 1 and 5 bytes, and gaps between them and at the end.
+ */
 static struct weft_type *irregular(void)
 {
 	const int64_t lens[] = { 3, 1, 5 }, displs[] = { 0, 5, 8 };
@@ -90,7 +91,8 @@ static void check_offsets(const struct sample *s)
 			weft_view_byte_offset(s->view, i), s->offsets[i]);
 }
 
-/* Checks the runs of all stretches: their begins, ends and lengths. */
+/* Checks the begins, ends and lengths of the runs in many ranges of the view.
+ */
 static void check_runs(const struct sample *s)
 {
 	struct iovec runs[4];

@@ -4,8 +4,8 @@
  * Two processes answer each other's messages over two rings. Before each
  * message its receiver sleeps without a time limit, in the order that
  * transport/sleep.c keeps: watch, fence, poll, sleep. A wake-up that is lost
- * leaves both asleep until the alarm. The same for a writer that sleeps until a
- * full ring has space. */
+ * leaves both asleep until the alarm. A second case is a writer that sleeps
+ * until a full ring has space. */
 #include "shm/seg.h"
 #include "shm/wakeup.h"
 
