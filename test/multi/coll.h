@@ -14,7 +14,7 @@ enum coll_how { BLOCKING, NONBLOCKING, PERSISTENT };
 
 static enum coll_how how;
 
-/* complete the operation of a form */
+/* Completes an operation. rc is the result of the call that created it. */
 static inline int coll_end(int rc, MPI_Request *req)
 {
 	MPI_Status st;
@@ -191,7 +191,8 @@ static inline int coll_exscan(
 		MPI_Exscan_init(s, r, n, t, op, c, MPI_INFO_NULL, &req));
 }
 
-/* take how= from the arguments; skip where the form is not offered */
+/* Reads how= from the arguments. Skips the test if the library does not have
+ * that form. */
 static inline void coll_form(int argc, char **argv)
 {
 	MPI_Request req = MPI_REQUEST_NULL;
@@ -242,7 +243,7 @@ static inline void coll_each_comm(void (*body)(MPI_Comm, int, int))
 	body(MPI_COMM_SELF, 0, 1);
 }
 
-/* the i-th number of a rank, meant for one destination */
+/* Returns number i of the data that a rank sends to rank `to`. */
 static inline int coll_value(int rank, int to, int i)
 {
 	return rank * 1000003 + to * 10007 + i * 17 + 1;

@@ -10,7 +10,8 @@ enum { MOST = 16, LEN = 2, ROOT = 1 };
 
 static int in[LEN * MOST], out[LEN * MOST], rank, n;
 
-/* arguments of the v and w forms */
+/* Arguments of the v and w forms. reversed: displacements of the blocks in
+ * reverse order; bytes: displacements in bytes. */
 static int counts[MOST], displs[MOST], reversed[MOST], bytes[MOST],
 	reversed_bytes[MOST];
 static MPI_Count counts_c[MOST];
@@ -237,8 +238,8 @@ static void vectors(MPI_Comm comm)
 		types, comm);
 }
 
-/* On a ring. For two neighbours, the last two entries of reversed[] are the
- * reversed displacements. */
+/* Tests neighborhood collectives on a ring. A process has two neighbours there,
+ * so the last two entries of reversed[] are its reversed displacements. */
 static void neighbors(MPI_Comm ring)
 {
 	const int *back = reversed + n - 2;

@@ -13,7 +13,7 @@
  * in calls that only it could complete.
  *
  * seed= selects random rounds (0: by the clock). rounds= limits their number.
- * kind= selects one kind of operation.
+ * kind= selects one kind of operation. say=1 prints each round.
  * sweep=N selects part N of a fixed list of rounds instead. The list has each
  * operation in each form, short and long. The victim dies at its first, second,
  * third or fourth call, and the ranks are victims in turn. With 18 processes,
@@ -107,10 +107,11 @@ struct round {
 	int count;
 	int root;
 	int victim; /* rank in comm */
-	int moment; /* 0 before the operation, 1 after us, 2 in the reduction
-		     * function, 3 after the start, 4 before call number us */
-	int us;
-	int leave; /* 0 disconnect, 1 free */
+	int moment; /* of the death: 0 before the operation, 1 after us, 2 in
+		     * the reduction function, 3 after the start, 4 before call
+		     * us % CALLS */
+	int us;	    /* microseconds; moment 4: number of a call */
+	int leave;  /* 0 disconnect, 1 free */
 };
 
 static struct {
@@ -121,7 +122,7 @@ static struct {
 	int rank, size;
 	int is_victim, n_ops;
 	unsigned *out, *in;
-	int *counts, *displs, *bytes; /* bytes: displacements */
+	int *counts, *displs, *bytes; /* bytes: displacements in bytes */
 	MPI_Datatype *types;
 	MPI_Op op;
 	unsigned long random;
@@ -208,7 +209,7 @@ static int persist(int rc, MPI_Request *request)
 			       : persist(MPI_##name##_init(__VA_ARGS__,       \
 						 MPI_INFO_NULL, &request),    \
 					 &request))
-/* As FORM(), for a nonblocking name that is not I and the name */
+/* As FORM(). The nonblocking procedure is MPI_I and iname. */
 #define FORM2(name, iname, ...)                                                \
 	(r->form == 0	       ? MPI_##name(__VA_ARGS__)                       \
 		: r->form == 1 ? complete(MPI_I##iname(__VA_ARGS__, &request), \
@@ -388,8 +389,8 @@ static unsigned expected_more(
 	}
 }
 
-/* The value that must be at block b, item i of the result; *has_out: whether
- * there is one. */
+/* Returns the value that item i of block b of the result must have. *has_out:
+ * the result of this process has the item. */
 static unsigned expected(
 	const struct round *r, int b, int i, int call, int *has_out)
 {
@@ -439,7 +440,7 @@ static unsigned expected(
 	case EXSCAN:
 		*has_out = b == 0 && k.rank > 0;
 		return sum(k.rank, i, call);
-	case NEIGHBOR: /* a ring: from below, from above */
+	case NEIGHBOR: /* on a ring: from the rank below, the rank above */
 		*has_out = b < 2;
 		return value((k.rank + (b ? 1 : n - 1)) % n, i, call);
 	default:
@@ -499,7 +500,7 @@ static int create(const struct round *r)
 	return rc;
 }
 
-/* The communicator of the operation, created while all processes live. */
+/* Creates the communicator of the operation while all processes live. */
 static void prepare(const struct round *r)
 {
 	int half = k.size / 2, one = 1;
@@ -598,8 +599,8 @@ static void arm(const struct round *r)
 		OK(pthread_create(&thread, NULL, die_later, &us));
 }
 
-/* True if the death explains an error of this class. A send is PENDING if its
- * receiver left first. */
+/* True if the death explains an error of this class. A send fails with
+ * MPI_ERR_PENDING if its receiver has left the communicator before. */
 static int is_of_death(const struct round *r, int rc)
 {
 	int class = mtest_class(rc);
@@ -738,8 +739,8 @@ static void play_round(const struct round *r)
 {
 	alloc(r);
 	prepare(r);
-	/* a late process may be notified of the failure there; after a few
-	 * calls a communicator may use another path */
+	/* these barriers may notify a process of the failure of the round
+	 * before; after some calls, a communicator may use a segment */
 	for (int i = 0; i < (r->number % 2 ? 6 : 1); i++)
 		check_error(r, MPI_Barrier(k.comm), mtest_now());
 	arm(r);

@@ -6,7 +6,8 @@
 
 enum { ROUNDS = 200 };
 
-/* different collectives with changing roots and no barrier between them */
+/* Calls different collectives with changing roots, without a barrier between
+ * them. */
 static void back_to_back(MPI_Comm comm)
 {
 	int rank, size, word, sum;
@@ -40,7 +41,8 @@ static void back_to_back(MPI_Comm comm)
 	free(all);
 }
 
-/* wildcards never see the traffic of a collective on the same communicator */
+/* A receive with wildcards matches no message of a collective on its
+ * communicator. */
 static void beside_messages(MPI_Comm comm)
 {
 	int rank, size, got = -1, word, sum = 0;

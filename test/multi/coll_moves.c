@@ -122,13 +122,14 @@ static void alltoall(MPI_Comm comm, int me, int size, bool in_place)
 	free(in);
 }
 
-/* uneven blocks: rank r has (r * 7 + 3) % 5 * n / 4, some are empty */
+/* Returns the number of ints in the block of rank r. Some blocks are empty. */
 static int uneven(int r)
 {
 	return (r * 7 + 3) % 5 * n / 4;
 }
 
-/* places with a gap of one between blocks, the last block first */
+/* Sets the lengths and displacements of uneven blocks: the last block is first,
+ * and there is a gap of one int between blocks. Returns the total length. */
 static size_t places(int size, int *len, int *at)
 {
 	int next = 1;
@@ -213,7 +214,8 @@ static void allgatherv(MPI_Comm comm, int me, int size, bool in_place)
 	free(mine);
 }
 
-/* rank a sends uneven(a + b) ints to rank b; in place that is symmetric */
+/* Rank a sends uneven(a + b) ints to rank b. MPI_IN_PLACE permits these
+ * lengths, because they are symmetric. */
 static void alltoallv(MPI_Comm comm, int me, int size, bool in_place)
 {
 	int len[64], at[64], next = 0, bad = 0;
@@ -238,7 +240,8 @@ static void alltoallv(MPI_Comm comm, int me, int size, bool in_place)
 	free(in);
 }
 
-/* On a ring. The displacements are absolute addresses, the types predefined. */
+/* Exchanges ints on a ring. The displacements are absolute addresses, and the
+ * types are predefined. */
 static void neighbors_from_bottom(MPI_Comm comm, int me, int size)
 {
 	const MPI_Datatype types[2] = { MPI_INT, MPI_INT };
@@ -261,7 +264,8 @@ static void neighbors_from_bottom(MPI_Comm comm, int me, int size)
 	OK(MPI_Comm_free(&ring));
 }
 
-/* odd ranks describe data as pairs of ints, even ranks as single ints */
+/* The data between two ranks is one pair of ints if the sum of the ranks is
+ * odd, and two single ints otherwise. */
 static void alltoallw(MPI_Comm comm, int me, int size)
 {
 	int one[64], at[64], bad = 0;
@@ -286,7 +290,8 @@ static void alltoallw(MPI_Comm comm, int me, int size)
 	free(in);
 }
 
-/* strided at the root, packed elsewhere */
+/* The columns are strided in grid, at one side of each call, and contiguous in
+ * line, at the other side. */
 static void derived(MPI_Comm comm, int me, int size)
 {
 	int *grid = coll_ints(size * 12), line[4] = { -1, -1, -1, -1 }, bad = 0;

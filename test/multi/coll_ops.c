@@ -155,7 +155,8 @@ static void bfloats(void)
 	CHECK(bad == 0, "bfloat16: %d results are wrong", bad);
 }
 
-/* long double has undefined padding bytes: compare the values */
+/* A long double has undefined padding bytes, so the test compares the values.
+ */
 static void long_doubles(void)
 {
 	static const MPI_Op ops[2] = { MPI_SUM, MPI_MAX };

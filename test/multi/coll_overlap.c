@@ -94,7 +94,7 @@ static void tested(void)
 }
 
 #if HAVE_PERSISTENT
-/* one request started again and again with new data */
+/* Starts persistent requests repeatedly, with new data. */
 static void restarted(void)
 {
 	int in = 0, out = 0, word = 0;

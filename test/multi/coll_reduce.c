@@ -46,7 +46,8 @@ static struct map element(int rank, int i)
 	return (struct map){ 2u * (rank + i) + 3, 7u * rank + i + 1 };
 }
 
-/* the composition of ranks first..last for element i */
+/* Returns the composition of the maps that ranks first to last have as element
+ * i. */
 static struct map folded(int first, int last, int i)
 {
 	struct map all = element(first, i);
@@ -152,7 +153,8 @@ static void ordered_scatter(MPI_Comm comm, int me, int size, bool in_place)
 	free(out);
 }
 
-/* integers with MPI_SUM and with a commutative user-defined operation */
+/* Reduces integers with op, which is MPI_SUM or a commutative operation of the
+ * program. */
 static void commuting(MPI_Comm comm, int me, int size, MPI_Op op)
 {
 	int *in = coll_ints(n * size), *out = coll_ints(n * size + 1), bad = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * coll_shm: collectives on communicators after the first calls, when they may
- * use the shared segment; every size of group
+ * coll_shm: collectives on communicators of every size after the first calls,
+ * when a communicator may use the shared segment
  *
  * Results are compared with a plain computation: all lengths around a cache
  * line, the longest length in one piece and longer ones, all roots, in place,
@@ -41,7 +41,7 @@ static struct map element(int rank, int i)
 	return (struct map){ 2u * (rank + i) + 3, 7u * rank + i + 1 };
 }
 
-/* The composition of all ranks for element i. */
+/* Returns the composition of the maps that all ranks have as element i. */
 static struct map folded(int size, int i)
 {
 	struct map all = element(0, i);
@@ -147,7 +147,7 @@ static int differ_from(const struct map *buf, int rank, int n, int step)
 	return bad;
 }
 
-/* Tests reductions of n maps. step 2: of a type with gaps. */
+/* Tests reductions of n maps; with step 2, of a type with gaps. */
 static void reductions(MPI_Comm comm, int me, int size, int n, int step)
 {
 	MPI_Datatype type = step == 2 ? gap_type : map_type;
@@ -344,7 +344,8 @@ static void predefined(MPI_Comm comm, int me, int size)
 		bad);
 }
 
-/* Items with gaps; in the last piece, some members have no item to combine. */
+/* Tests items with gaps. In the last piece, some members have no item to
+ * combine. */
 static void pairs(MPI_Comm comm, int me, int size)
 {
 	static struct {
@@ -378,7 +379,8 @@ static void add_wide(void *in, void *inout, int *len, MPI_Datatype *type)
 		b[i] += a[i];
 }
 
-/* Items of which only a few fit into a piece, or none does. */
+/* Tests items of 2800 bytes: a piece has space for a few of them, or for none.
+ */
 static void wide_items(MPI_Comm comm, int me, int size)
 {
 	enum { N = 30 };
@@ -404,8 +406,8 @@ static void wide_items(MPI_Comm comm, int me, int size)
 	OK(MPI_Type_free(&type));
 }
 
-/* Roots do not wait: results arrive in order, long or short, whichever member
- * is late. */
+/* Some members are late, in turn. A root does not wait for late members, and
+ * the results of long and short calls arrive in the order of the calls. */
 static void run_ahead(MPI_Comm comm, int me, int size)
 {
 	static const int lens[] = { 1, 40, 15, 256, 1, 300, 1800, 14, 2048,

@@ -16,7 +16,8 @@ static const struct {
 	{ 735134400, 6, { 34, 33, 30, 30, 28, 26 } },
 };
 
-/* The smallest spread of all products of k factors up to limit. */
+/* Returns the smallest difference between the largest and the smallest of k
+ * factors of n. first: the largest factor, or 0; limit: of the next one. */
 static int least(int n, int k, int first, int limit)
 {
 	int best = INT32_MAX;

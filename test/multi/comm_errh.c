@@ -94,7 +94,7 @@ static void strings(void)
 		"an error code of the program calls the handler");
 }
 
-/* the last message has its full text */
+/* MPI_Error_string() returns the full text of the last error. */
 static void particulars(void)
 {
 	char text[MPI_MAX_ERROR_STRING], plain[MPI_MAX_ERROR_STRING];

@@ -40,7 +40,7 @@ static void make(void)
 	OK(MPI_Comm_free(&dup));
 }
 
-/* everyone sends to every process of the other side */
+/* Each process sends to every process of the other side. */
 static void talk(void)
 {
 	int *got = mtest_alloc(remote_size * sizeof(int));

@@ -35,7 +35,7 @@ static void empty_groups(void)
 	OK(MPI_Group_free(&world));
 }
 
-/* only the leader gives a wrong rank, tag, communicator or group */
+/* Only the leader passes a wrong rank, tag, communicator or group. */
 static void wrong_at_leader(void)
 {
 	MPI_Comm comm = MPI_COMM_WORLD;
@@ -89,7 +89,8 @@ static void error_reaches_both_sides(void)
 	session_close(&session);
 }
 
-/* only the root's arguments are used, and all members get their error */
+/* Only the root's arguments are used. If they are wrong, all members get the
+ * error. */
 static void wrong_at_root(void)
 {
 	MPI_Comm comm = MPI_COMM_WORLD;

@@ -55,7 +55,7 @@ static void duplicates(void)
 	OK(MPI_Comm_free(&idup));
 }
 
-/* messages of one communicator are not seen on the other */
+/* A receive on one communicator does not match a message on the other. */
 static void separate(void)
 {
 	int right = (mtest.rank + 1) % mtest.size, a = -1, b = -1;
@@ -110,7 +110,8 @@ static void splits(void)
 	}
 }
 
-/* create is called by all, create_group by the members only */
+/* All processes call MPI_Comm_create. Only the members call
+ * MPI_Comm_create_group. */
 static void from_groups(void)
 {
 	int n = (mtest.size + 1) / 2, member = mtest.rank % 2 == 0;
@@ -137,7 +138,8 @@ static void from_groups(void)
 	OK(MPI_Group_free(&world));
 }
 
-/* create with disjoint groups on different processes, then a tree of splits */
+/* Processes pass disjoint groups to one MPI_Comm_create. Then each communicator
+ * is split until it has one member. */
 static void nested(void)
 {
 	int color = mtest.rank < mtest.size / 2, size = 0;

@@ -80,7 +80,8 @@ static void duplicate(int with_info)
 		"rank 0 has no memory: the dup fails at all members");
 }
 
-/* The next operation belongs to the same round at all members. */
+/* Refuses an allocation in MPI_Comm_idup at one rank. Only that rank fails, and
+ * the next operation still belongs to the same round at all members. */
 static void duplicate_later(int scarce)
 {
 	MPI_Request req = MPI_REQUEST_NULL;

@@ -183,7 +183,8 @@ static void guided(void)
 	OK(MPI_Info_free(&info));
 }
 
-/* an intercommunicator of the halves: the members of both that share memory */
+/* Splits an intercommunicator of two halves: a new one has the members of both
+ * halves that share memory. */
 static void both_sides(void)
 {
 	int half = mtest.rank >= mtest.size / 2, local = 0, remote = 0;

@@ -23,7 +23,7 @@ static struct {
 	long seed;
 	struct node *from, *to;
 	int n_from, n_to;
-	size_t len; /* limit for the stream */
+	size_t len; /* bytes of the stream of n_from or of n_to items */
 	const char *op;
 } now;
 
@@ -68,7 +68,7 @@ static void compare(const char *got, const char *want, size_t len)
 /* Received data: n_to items from each rank, beginning at item `at`. */
 struct arrival {
 	int at;
-	char *stream; /* owned */
+	char *stream; /* the data; expect() frees it */
 };
 
 /* Checks that the area has the received data and is unchanged otherwise. Frees

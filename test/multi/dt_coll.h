@@ -20,7 +20,7 @@ static void coll_finish(enum how how, MPI_Request *req)
 		OK(MPI_Request_free(req));
 }
 
-/* MPI_Name, MPI_Iname or MPI_Name_init of these arguments */
+/* Calls MPI_Name, MPI_Iname or MPI_Name_init with these arguments. */
 #define COLL(Name, Iname, ...)                                               \
 	do {                                                                 \
 		enum how how_ = (enum how)draw(N_HOW);                       \
@@ -62,7 +62,8 @@ static bool has_space(void)
 	return high - low <= SPAN_MAX && map_is_disjoint(&now.to->map, n);
 }
 
-/* Positions of the ranks' data: in the order of ranks, or in another one. */
+/* Draws the positions of the ranks' data: in the order of ranks, or shuffled.
+ */
 static void draw_places(bool is_shuffled, int counts[], int places[], int n)
 {
 	for (int i = 0; i < mtest.size; i++) {
@@ -175,7 +176,8 @@ static void op_scatter(void)
 	expect_sent(&from, &now.from->map, n);
 }
 
-/* Displacements of alltoallw, in bytes. */
+/* Converts places to displacements in bytes, and sets the types, for alltoallw.
+ */
 static void in_bytes(
 	const struct node *node, int places[], MPI_Datatype types[PROCS_MAX])
 {
@@ -242,8 +244,8 @@ static void xor_items(void *in, void *inout, int *len, MPI_Datatype *type)
 	free(b);
 }
 
-/* The combined streams of ranks 0 to n - 1. If they have several parts, those
- * of this part. */
+/* Returns the combined data of ranks 0 to n - 1. The data of a rank has `parts`
+ * parts; only number `part` of them is combined. */
 static char *xor_of(int n, int parts, int part)
 {
 	char *sum = mtest_alloc(now.len);

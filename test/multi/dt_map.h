@@ -35,13 +35,14 @@ static inline bool one_of(int n)
 
 /* ---- predefined types ---- */
 
-/* A predefined type: one or two pieces of data, alignment of the C type. */
+/* A predefined type. Its item has one value, or two (MPI_DOUBLE_INT). at, len:
+ * displacement and length of each value; align: alignment of the C type. */
 struct basic {
 	MPI_Datatype type;
 	const char *name;
 	int extent, align;
 	int at[2], len[2];
-	int external[2]; /* bytes in external32 */
+	int external[2]; /* bytes of each value in external32 */
 	bool is_integer;
 };
 
@@ -110,7 +111,8 @@ static inline MPI_Aint map_size(const struct map *m)
 	return size;
 }
 
-/* The lowest byte of count items, and the end of the highest. */
+/* Sets the displacement of the lowest byte of count items, and the displacement
+ * after the highest byte. */
 static inline void map_span(
 	const struct map *m, int count, MPI_Aint *low, MPI_Aint *high)
 {
@@ -132,7 +134,8 @@ static inline void map_span(
 	*high += rest > 0 ? rest : 0;
 }
 
-/* Appends the map of old, shifted. False without space. */
+/* Appends the map of old, shifted by disp bytes. False if `to` would have more
+ * than ENTRIES_MAX entries. */
 static inline bool map_place(
 	struct map *to, const struct map *old, MPI_Aint disp)
 {
@@ -164,7 +167,8 @@ static inline bool map_block(
 	return true;
 }
 
-/* The basic type of all entries, or -1. */
+/* The predefined type of all entries, as an index into basics[]; -1: there are
+ * several types, or no entries. */
 static inline int map_basic(const struct map *m)
 {
 	for (int i = 1; i < m->n; i++)
@@ -247,14 +251,15 @@ static inline void node_free(struct node *node)
 	free(node);
 }
 
-/* Types from which further ones are built. */
+/* Rules for the random types. */
 static struct dt_rules {
 	int basic;    /* only this predefined type; -1: any */
 	int unit;     /* displacements in bytes are multiples of this */
 	bool is_tame; /* displacements rise without overlap */
 } dt_rules;
 
-/* Lengths, and displacements in some unit. */
+/* Draws the lengths and displacements of blocks. Returns their number. reach:
+ * the span of one element in units of displs. */
 static inline int draw_blocks(
 	int lens[BLOCKS_MAX], int displs[BLOCKS_MAX], int spread, int reach)
 {
@@ -496,7 +501,8 @@ static inline bool make_resized(
 	return true;
 }
 
-/* Bounds before, within or after the data; negative and zero extents. */
+/* Sets bounds before, within or after the data. The extent may be negative or
+ * zero. */
 static inline bool make_bounds(struct node *to, const struct node *old)
 {
 	MPI_Aint low, high, lb, extent;
@@ -515,8 +521,9 @@ static inline bool make_bounds(struct node *to, const struct node *old)
 	return make_resized(to, old, lb, extent);
 }
 
-/* The standard leaves the padding of an extent to the library, so the extent is
- * set where it matters. */
+/* The standard permits the library to pad an extent to the alignment. If the
+ * extent of old could be padded, returns a type with that extent set, and frees
+ * old. Otherwise returns old. */
 static inline struct node *node_unpadded(struct node *old)
 {
 	struct node *to;
@@ -562,7 +569,7 @@ static inline bool node_wrap(struct node *to, const struct node *old)
 	}
 }
 
-/* A random type of at most that depth, not committed. */
+/* Creates a random type of at most `depth` levels. It is not committed. */
 static struct node *node_make(int depth)
 {
 	struct node *to, *old;
@@ -585,7 +592,7 @@ static struct node *node_make(int depth)
 	return old;
 }
 
-/* A type with the signature of n items whose entries do not overlap. */
+/* Creates a type with the signature of m whose entries do not overlap. */
 static inline struct node *node_spread(const struct map *m)
 {
 	struct node *to = mtest_alloc(sizeof(*to)), *sized;
@@ -653,7 +660,8 @@ static inline struct area area_new(const struct map *m, int count, uint64_t tag)
 	return area;
 }
 
-/* Copies the stream of count items out of a buffer, or into it. */
+/* Copies the data of count items from the buffer `at` to a contiguous stream
+ * (is_out), or from the stream to the buffer. */
 static inline void map_move(
 	const struct map *m, int count, char *at, char *stream, bool is_out)
 {

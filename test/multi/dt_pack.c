@@ -33,7 +33,7 @@ static void pack_and_unpack(MPI_Datatype column, const int *grid)
 	free(box);
 }
 
-/* one side packs, the other uses the type */
+/* One side of a message uses packed data, and the other side uses the type. */
 static void through_messages(MPI_Datatype column, const int *grid)
 {
 	int right = (mtest.rank + 1) % mtest.size, at = 0, n = 0, line[4];

@@ -3,9 +3,9 @@
  *
  * Each seed gives two types of one signature (dt_map.h), the second without
  * overlapping entries, and some operations with them. All bytes of all buffers,
- * gaps included, are compared with the type maps. Arguments: seed=N (the
- * first), n=N (number of seeds), ops=N (operations of each), op=N (only this
- * one). A failure prints its seed and both types. */
+ * gaps included, are compared with the type maps. Arguments: seed=N (the first
+ * seed), n=N (number of seeds), ops=N (operations of each seed), op=N (only
+ * operation N). A failure prints its seed and both types. */
 #include "dt_case.h"
 #include "dt_coll.h"
 #include "dt_file.h"
@@ -287,7 +287,9 @@ static int gcd(int a, int b)
 	return b ? gcd(b, a % b) : a;
 }
 
-/* Another random type of the same predefined one, with counts that fit. */
+/* Draws another random type of the predefined type `basic`, and sets both
+ * counts so that the signatures are equal. NULL: the types have no such counts.
+ */
 static struct node *draw_other(int basic)
 {
 	struct node *other = node_make(DEPTH_MAX);

@@ -21,7 +21,7 @@ static MPI_Group left_group, right_group;
  */
 static struct {
 	struct window *w;
-	MPI_Aint at; /* of the buffer, from mem on */
+	MPI_Aint at; /* offset of the buffer in mem */
 	size_t len;  /* bytes of mem that it uses, with guards */
 	int epoch;
 } win_now;
@@ -61,12 +61,13 @@ static void windows_close(void)
 	free(windows[2].mem);
 }
 
-/* Memory for count items of a type as all ranks have it now. */
+/* Writes to mem the contents of a rank's memory before the access. */
 static void memory_fill(char *mem, int rank)
 {
 	fill(mem, win_now.len, tag_of(rank, WINDOW));
 }
 
+/* Selects a window, an epoch, and memory for count items. Begins the epoch. */
 static void win_begin(const struct map *m, int count, int align)
 {
 	MPI_Aint low, high;
@@ -135,7 +136,8 @@ static void win_expect(char *stream)
 	free(stream);
 }
 
-/* The contents of a rank's memory before the access, as count items. */
+/* Returns the data of the count items that a rank's memory has before the
+ * access. */
 static char *memory_stream(const struct map *m, int count, int rank)
 {
 	char *mem = mtest_alloc(win_now.len);

@@ -89,7 +89,8 @@ static void collectives(MPI_Comm c)
 	FAILS(MPI_Op_free(&op), MPI_ERR_OP);
 }
 
-/* The same memory to send from and to receive into. */
+/* Passes one array as send and as receive buffer. That is an error unless the
+ * data of the two is disjoint. */
 static void aliases(MPI_Comm c)
 {
 	enum { MAX = 8 };

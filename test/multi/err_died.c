@@ -5,9 +5,10 @@
  * failed process in the communicator, window or file of that call
  *
  * The first three processes survive. Each round has a communicator of them and
- * a victim, which is rank 1 there: neither its rank in the job nor that of a
- * survivor. The victim sleeps, and is killed once all survivors are in their
- * calls. Then the survivors repeat the same calls when the failure is known.
+ * a victim. The victim has rank 1 there, which is neither its rank in the job
+ * nor the rank of a survivor. It sleeps, and is killed about 40 ms after the
+ * survivors begin their calls. When the failure is known, each survivor makes
+ * all calls of the round again.
  *
  * part= 0: messages, 1: collectives, 2: windows, 3: files, 4: communicators
  */
@@ -22,7 +23,8 @@ enum {
 	LONG = 400000 /* ints, for a message that needs a rendezvous */
 };
 
-/* The object of the call, which the text names; or the one to be created. */
+/* The object that the text of the error names, by its entry in crew.name.
+ * ON_MADE: an object of unknown name, such as the one to be created. */
 enum object { ON_COMM, ON_WIN, ON_FILE, ON_MADE };
 
 /* The survivors and one victim. */
@@ -32,7 +34,7 @@ struct crew {
 	MPI_File file;
 	MPI_Group dead, alive;
 	int rank;
-	int victim; /* its process id */
+	int victim; /* process id of the victim */
 	int n;	    /* number of the round */
 	char name[3][80];
 	char text[MPI_MAX_ERROR_STRING]; /* text of the last error, or "" */
@@ -42,13 +44,13 @@ struct call {
 	const char *name;  /* name of the procedure in the text of the error */
 	const char *other; /* another name that the text may have; or NULL */
 	int (*fn)(struct crew *c);
-	/* false: it may succeed at a process that does not need the failed
-	 * one */
+	/* the call must fail; false: it may succeed at a process that does
+	 * not need the failed process */
 	bool is_needed;
 	enum object on;
 };
 
-/* Survivor i is in calls[i] at the death, or in calls[0] if that is NULL. */
+/* Survivor i is in calls[i] at the death; in calls[0] if calls[i] is NULL. */
 struct round {
 	const struct call *calls[LIVING];
 };
@@ -195,7 +197,8 @@ static int waitany(struct crew *c)
 	return MPI_Waitany(2, requests, &which, MPI_STATUS_IGNORE);
 }
 
-/* The error of one request is in its status, with its own text. */
+/* Returns the error of a request from its status, if the call failed with rc.
+ */
 static int in_status(int rc, const MPI_Status *status)
 {
 	if (!rc)

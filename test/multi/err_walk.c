@@ -18,7 +18,7 @@ enum { ARGS_MAX = 16, ROOM = 512 };
 enum kind {
 	A_OUT, /* place for a result */
 	A_INOUT,
-	A_ARRAY, /* input */
+	A_ARRAY, /* array that the procedure reads */
 	A_BUF,
 	A_STRING,
 	A_STRINGS,
@@ -386,7 +386,8 @@ static int64_t number(const struct procedure *p, const struct argument *a)
 	return strncmp(a->name, "error", 5) == 0 ? MPI_ERR_OTHER : 1;
 }
 
-/* Lengths and sizes are 1, ranks and places 0. */
+/* Fills an array argument. Counts, sizes, dimensions and degrees are 1, the
+ * length of a place for a text is 16, and all other numbers are 0. */
 static void fill_numbers(const struct argument *a, int64_t *area)
 {
 	static const char *const ones[] = { "counts", "dims", "sizes",
@@ -458,7 +459,7 @@ static union value right(const struct procedure *p, const struct argument *a,
 	return v;
 }
 
-/* ---- and those that are wrong ---- */
+/* ---- arguments that are wrong ---- */
 
 static void *null_of(enum kind base)
 {
@@ -630,8 +631,8 @@ static void on_late(int signal_number)
 	mtest_late(signal_number);
 }
 
-/* On an intercommunicator, the root of one side is MPI_ROOT. A buffer that only
- * the root or only the others use is wrong at these processes only. */
+/* Makes this process the root on the intercommunicator (MPI_ROOT) if only the
+ * root uses the wrong argument: other processes do not check it. */
 static void choose_root(const struct procedure *p, int bad,
 	const struct place *at, union value *v)
 {
@@ -681,7 +682,8 @@ static void check_null(const struct procedure *p, int bad, const char *how,
 	}
 }
 
-/* Makes one call. True if the error class is that of the argument. */
+/* Makes one call. True if the error class is that of the argument, or if a
+ * failed check was reported. */
 static bool walk_call(const struct procedure *p, int bad, const char *how,
 	const struct place *at, const union value *v)
 {
@@ -758,7 +760,7 @@ static int walk(const char *only)
 	return n;
 }
 
-/* ---- nothing has happened to anything ---- */
+/* ---- the objects are unchanged ---- */
 
 static void use(struct place *at)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* file_access: data written by one kind of access is read by another
  *
- * Views of vectors and subarrays, types with gaps in memory, file pointers,
- * representations, collective, nonblocking and split accesses. */
+ * Cases: views of vectors and subarrays, types with gaps in memory, file
+ * pointers, representations, collective, nonblocking and split accesses. */
 #include "file.h"
 
 enum { N = 1000, BIG = 3 << 20 };
@@ -49,8 +49,8 @@ static void offsets(void)
 
 /* ---- views ---- */
 
-/* n blocks at equal distances, also from one tile to the next; frees only its
- * own types. */
+/* Creates a filetype of n blocks at equal distances, also from one tile to the
+ * next. */
 static MPI_Datatype dealt(int n, int block, MPI_Datatype type, int bytes)
 {
 	MPI_Datatype vector, resized;
@@ -63,7 +63,8 @@ static MPI_Datatype dealt(int n, int block, MPI_Datatype type, int bytes)
 	return resized;
 }
 
-/* Each process has every size-th block of three; memory has gaps, too. */
+/* Each process has every size-th block of three ints. The buffer in memory has
+ * gaps, too. */
 static void strided(bool together, const char *ds)
 {
 	MPI_File fh = file_scratch("strided");
@@ -268,7 +269,8 @@ static void external(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* Converts each int to two, the second one negated. */
+/* A representation of the program, which writes each int as two ints, the
+ * second one negated. n_extra counts the calls that pass its extra state. */
 static int n_extra;
 
 static int twice_extent(MPI_Datatype type, MPI_Aint *extent, void *extra)
@@ -539,7 +541,8 @@ static void begun(void)
 
 /* ---- atomic ---- */
 
-/* All write the same bytes; each reads the data of one process. */
+/* All processes write to the same bytes of the file. Each read returns the data
+ * of one process. */
 static void atomic(void)
 {
 	enum { LEN = 100000 };

@@ -37,8 +37,8 @@ static MPI_File open_going(const char *name)
 	return fh;
 }
 
-/* Changes to a directory that has a file of the same name, and to one without.
- */
+/* The close deletes the file although the process has changed to a directory,
+ * which has no file of that name, or has one. */
 static void delete_elsewhere(const char *folder, const char *name)
 {
 	for (int has = 0; has < 2; has++) {

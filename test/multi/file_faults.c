@@ -175,8 +175,9 @@ static bool is_last(void)
 	return mtest.rank == mtest.size - 1;
 }
 
-/* Processes without an error get the whole text of the last rank's error; from
- * a nonblocking access, its rank and class. */
+/* Checks the text of the last rank's error. At the other members, the text of a
+ * blocking access is whole; that of a nonblocking access has only the file and
+ * the rank. */
 static void check_words(int rc, const char *name, bool is_begun)
 {
 	char text[MPI_MAX_ERROR_STRING], whose[32];
@@ -193,7 +194,7 @@ static void check_words(int rc, const char *name, bool is_begun)
 		text);
 }
 
-/* The last process has no space; a collective access fails at all. */
+/* The last process has no space. A collective access fails at all processes. */
 static void full(void)
 {
 	MPI_File fh = file_scratch("full");
@@ -358,7 +359,8 @@ static void write_records(MPI_File fh, int n_bytes)
 		"all bytes are moved: %d", file_count(&status, MPI_BYTE));
 }
 
-/* Another handle writes without locks, so gaps must not be written back. */
+/* Opens another handle, which writes without locks. Because of it, the library
+ * must not write gaps back. */
 static MPI_File open_beside(const char *name)
 {
 	MPI_File fh = MPI_FILE_NULL;

@@ -140,7 +140,8 @@ static MPI_File fresh(const char *name)
 	return fh;
 }
 
-/* The space of the file before is free again. */
+/* Closes the file. Checks before that its space is free again when its size is
+ * 0. */
 static void closed(MPI_File *fh)
 {
 	MPI_Status status;
@@ -195,8 +196,9 @@ static void whole(void)
 	closed(&fh);
 }
 
-/* Interleaved records of all processes. Each needs space that is not there,
- * whichever process is first. */
+/* Writes interleaved records of all processes. Each process writes as many
+ * bytes as are free, so the space is exhausted in any order of the processes.
+ */
 static void records(const char *aggregators, bool is_long)
 {
 	MPI_File fh = fresh("records");

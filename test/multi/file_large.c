@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* file_large: accesses of more than 2 GiB, the limit of a system call
  *
- * To /dev/null, and to a tmpfs file if there is enough memory. */
+ * The accesses use /dev/null, and a tmpfs file if there is enough memory. */
 #define _GNU_SOURCE
 #include "file.h"
 
@@ -23,7 +23,7 @@ static MPI_Count count_of(const MPI_Status *status)
 	return n;
 }
 
-/* Untouched, so that it needs no memory. */
+/* Writes an area that was never written before, so it needs no memory. */
 static void nowhere(void)
 {
 	const MPI_Count all = (MPI_Count)(PIECES * MIB);

@@ -210,8 +210,8 @@ static bool is_one_node(void)
 	return n == mtest.size;
 }
 
-/* The value of cb_nodes. On several nodes it is unknown until aggregators are
- * necessary. */
+/* True if cb_nodes is n. On several nodes, cb_nodes must be absent, because the
+ * library selects the aggregators there when it needs them. */
 static bool has_aggregators(MPI_File fh, int n)
 {
 	return is_one_node() ? atoi(hint(fh, "cb_nodes")) == n
@@ -254,8 +254,8 @@ static void aggregators(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* ROMIO_HINTS: the first line of a key counts, and replaces the program's
- * value. */
+/* The file that ROMIO_HINTS names: the library uses its first line for a key,
+ * also in place of the program's value. */
 static void system_hints(void)
 {
 	char path[64];

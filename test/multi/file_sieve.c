@@ -18,8 +18,8 @@
 #include <sys/vfs.h>
 
 enum {
-	RECORD = 24, /* written through the first handle */
-	GAP = 8,     /* written through the second handle */
+	RECORD = 24, /* bytes that are written through the first handle */
+	GAP = 8,     /* bytes that are written through the second handle */
 	SLOT = RECORD + GAP,
 	N = 2000,
 	ROUNDS = 8,
@@ -28,7 +28,7 @@ enum {
 };
 
 static atomic_int n_reads, n_writes, n_made;
-static _Atomic size_t longest; /* of the writes */
+static _Atomic size_t longest; /* bytes of the longest write */
 static bool is_cold;	       /* no page of the file is cached */
 static uint32_t
 	magic; /* statfs type to report to the library; 0: the real one */
@@ -75,7 +75,8 @@ int fstatfs(int fd, struct statfs *fs)
 	return rc;
 }
 
-/* Counts mappings with the length of two slots of kept(). */
+/* Counts the aggregators' buffers that the library creates in kept(): they have
+ * BUFFERS bytes. */
 int ftruncate(int fd, off_t len)
 {
 	n_made += len == BUFFERS;
@@ -172,7 +173,7 @@ static void write_records(MPI_File fh, int round)
 		"all bytes are moved: %d", file_count(&status, MPI_BYTE));
 }
 
-/* How the other handle writes. */
+/* How write_gaps() writes through the second handle. */
 enum way { ONE_BY_ONE, SIEVED, TOGETHER };
 
 static void write_gaps(MPI_File fh, enum way way, int round)
@@ -193,7 +194,8 @@ static void write_gaps(MPI_File fh, enum way way, int round)
 				mine + i * GAP, GAP, MPI_BYTE, &status));
 }
 
-/* The same process writes between the records of a nonblocking access. */
+/* Writes records with a nonblocking access, and meanwhile the gaps between them
+ * through the other handle. */
 static void both(MPI_File records, MPI_File gaps, enum way way, int round)
 {
 	static unsigned char mine[N * RECORD];
@@ -208,7 +210,8 @@ static void both(MPI_File records, MPI_File gaps, enum way way, int round)
 	OK(MPI_Wait(&request, &status));
 }
 
-/* All records in one access, and one access beyond the end of the file. */
+/* Reads all records in one access, and makes one access beyond the end of the
+ * file. */
 static void read_records(MPI_File fh, int round)
 {
 	static unsigned char mine[N * RECORD], wanted[N * RECORD];
@@ -229,7 +232,8 @@ static void read_records(MPI_File fh, int round)
 		"%d bytes up to the end", file_count(&status, MPI_BYTE));
 }
 
-/* Many records by a few calls, without loss for other writers. */
+/* Many records are written by a few system calls, and no byte of another writer
+ * is lost. */
 static void alone(void)
 {
 	const char *name = file_named("sieve");
@@ -250,7 +254,8 @@ static void alone(void)
 		OK(MPI_File_delete(name, MPI_INFO_NULL));
 }
 
-/* Runs with gaps of the same length. */
+/* Sets a view of runs of len bytes with gaps of the same length, which begins
+ * at byte `from` of the file. */
 static void set_turns(MPI_File fh, int from, int len)
 {
 	MPI_Datatype run, turn;
@@ -264,9 +269,9 @@ static void set_turns(MPI_File fh, int from, int len)
 	MPI_Type_free(&turn);
 }
 
-/* Gaps as long as the runs, and longer than a block: sieved on a disk, unless
- * the gaps are not cached and runs fill pages; written individually in tmpfs.
- */
+/* Writes runs with gaps of the same length, longer than a block. On a disk, the
+ * runs are sieved, unless the gaps are not cached and the runs fill whole pages
+ * (from = 0). In tmpfs, they are written individually. */
 static void on_disk(bool is_disk, int from)
 {
 	enum { RUN = 8192, RUNS = 64 };
@@ -296,7 +301,8 @@ static void on_disk(bool is_disk, int from)
 	magic = 0;
 }
 
-/* Pages are cached, and each run fills some of them. */
+/* As on_disk(), if the pages of the file are cached and each run fills whole
+ * pages. On a disk, runs of up to 8192 bytes are sieved. */
 static void on_pages(bool is_disk, int run_len)
 {
 	enum { RUNS = 64 };
@@ -337,8 +343,9 @@ static const char *moved_to(const char *name, const char *folder)
 	return path;
 }
 
-/* The other handle writes before the first one sieves, or is opened later; with
- * a directory, the file is moved there in between. */
+/* Two handles of one file. is_first: the handle of the gaps writes before the
+ * handle of the records sieves; otherwise it is opened afterwards. folder: the
+ * file is moved there between the two; NULL: it is not moved. */
 static void with_another(enum way way, bool is_first, const char *folder)
 {
 	const char *name = file_named("another");
@@ -395,8 +402,8 @@ static void locked(void)
 		OK(MPI_File_delete(name, MPI_INFO_NULL));
 }
 
-/* Another process holds a lock for long; the access that waits prints
- * FILE-LOCK. */
+/* Another open file description holds a lock of the file for long. The access
+ * that waits for the lock prints FILE-LOCK. */
 static void stopped(bool is_atomic)
 {
 	static unsigned char mine[N * RECORD];
@@ -460,8 +467,7 @@ static void kept(void)
 		OK(MPI_File_delete(name, MPI_INFO_NULL));
 }
 
-/* Runs of some blocks are written by aggregators, of which process 1 is none.
- */
+/* Aggregators write runs of several blocks. Process 1 is not an aggregator. */
 static void gathered(void)
 {
 	enum { RUN = 16384, RUNS = 64 };

@@ -39,7 +39,7 @@ static struct {
 	bool is_on, refuses;
 	int n_made, n_set, n_got;
 	struct layout layout;	/* len 0: not set */
-	MPI_Offset least, most; /* range of all writes */
+	MPI_Offset least, most; /* range of the bytes that were written */
 } disk;
 
 int statfs(const char *path, struct statfs *fs)
@@ -152,7 +152,8 @@ static MPI_File opened(
 	return fh;
 }
 
-/* Interleaved records, and which process wrote which part. */
+/* Writes and reads interleaved records. Checks that the range that each process
+ * writes begins at a stripe. */
 static void write_records(MPI_File fh)
 {
 	static char records[EACH * RECORD], back[EACH * RECORD];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* file_together: collective buffering
  *
- * Interleaved records, blocks of a cube, holes, ends of files and members
- * without data; with one aggregator or several, in many rounds; the values of
- * MPI_File_get_info. */
+ * Cases: interleaved records, blocks of a cube, holes, ends of files and
+ * members without data, with one aggregator or several, in many rounds. The
+ * values of MPI_File_get_info are checked, too. */
 #include "file.h"
 
 #include <fcntl.h>
@@ -157,8 +157,8 @@ static void wait_moved(const char *name, const unsigned char *want, int n)
 	close(fd);
 }
 
-/* Three concurrent accesses. Another process starts the first one late, and
- * only a blocking call waits for the three. */
+/* Each process starts three concurrent accesses after the rank before it. The
+ * accesses complete while the processes make no call. */
 static void begun(const struct way *way)
 {
 	enum { N = 3, LEN = RECORD * EACH, PART = LEN / N };
@@ -207,8 +207,8 @@ static void begun(const struct way *way)
 	OK(MPI_File_close(&fh));
 }
 
-/* Each process has a slice of a cube, across the longest runs; memory has a
- * halo. */
+/* Each process has a slice of a cube, which cuts the longest runs of the file.
+ * The array in memory has a border. */
 static void cube(const struct way *way)
 {
 	MPI_File fh = opened("cube", way);
@@ -292,7 +292,8 @@ static void holes(const struct way *way, int gap)
 	OK(MPI_File_close(&fh));
 }
 
-/* Tiles that interleave, and runs that overlap. */
+/* The tiles of the view interleave: between the two runs of a tile are runs of
+ * other tiles. */
 static void odd(const struct way *way)
 {
 	MPI_File fh = opened("odd", way);

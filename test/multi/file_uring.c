@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* file_uring: nonblocking accesses by io_uring, complete and with errors
  *
- * The program replaces io_uring_submit_and_wait: it counts requests, shortens
- * them, makes them fail and finally refuses all. Without io_uring (no liburing,
- * the kernel, WEFT_IO_ENGINE=threads) results are the same and the counts are
- * 0. */
+ * The program replaces io_uring_submit_and_wait(). The replacement counts
+ * requests, shortens them, makes them fail and finally refuses all. Without
+ * io_uring (no liburing, no support by the kernel, WEFT_IO_ENGINE=threads)
+ * results are the same and the counts are 0. */
 #define _GNU_SOURCE
 #include "file.h"
 
@@ -138,7 +138,8 @@ static void moved(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* Long runs with longer gaps, nonblocking and blocking. */
+/* Reads long runs with gaps between them, by nonblocking and by blocking calls.
+ */
 static void in_runs(void)
 {
 	enum { RUN = 8192, RUNS = 300 };
@@ -174,8 +175,8 @@ static void in_runs(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* More pieces than fit into the ring, in the order of the collective accesses.
- */
+/* Starts more accesses than the ring has entries: individual ones, and
+ * collective ones, which all processes start in the same order. */
 static void many(void)
 {
 	MPI_File fh = file_scratch("many");
@@ -242,7 +243,8 @@ static void without_calls(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* Above the file size limit: the same error and count as without the ring. */
+/* A write above the file size limit has the same error and count as without
+ * io_uring. */
 static void limited(void)
 {
 	MPI_File fh = file_scratch("limited");
@@ -277,7 +279,7 @@ static void *begin_and_end(void *arg)
 	return NULL;
 }
 
-/* The thread that started the access has ended. */
+/* Waits for an access whose thread has ended. */
 static void by_a_thread(void)
 {
 	MPI_Status status;

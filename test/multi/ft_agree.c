@@ -89,7 +89,8 @@ static int n_mappings(void)
 	return n;
 }
 
-/* Results that are kept for other members need no shared memory. */
+/* The library keeps results of agreements for other members, but frees the
+ * shared memory of the communicators. */
 static void revoke_and_free(void)
 {
 	int n = n_mappings(), flag = 0;

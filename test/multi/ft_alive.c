@@ -10,13 +10,14 @@
  * with a communicator or an error, and in the end all survivors must be in one
  * communicator.
  *
- * The seed decides the number of survivors. A process leaves the loop when its
- * communicator has that many members. All survivors are then in the same
+ * All processes know the number of survivors. A process leaves the loop when
+ * its communicator has that many members. All survivors are then in the same
  * communicator, so that they leave the loop together.
  *
- * seed= selects victims and moments   victims= their number, 3 by default
- * dedicated= of four sessions, the average number with a VCI of their own, 2 by
- * default
+ * seed=       selects victims and moments
+ * victims=    the number of victims, 3 by default
+ * dedicated=  of four sessions, the average number with a VCI of their own, 2
+ *             by default
  *
  * By hand: for s in $(seq 1 200); do mpiexec -n 8 --continue ft_alive seed=$s;
  * done, and the same with WEFT_SHM=off and WEFT_NODES=2.

@@ -4,8 +4,8 @@
  *
  * Of four processes, rank 3 is killed, and then rank 1. The others list the
  * failures in an order that does not change, on intracommunicators and on an
- * intercommunicator, and acknowledge them on each communicator apart. Errors
- * name a failure that is not acknowledged.
+ * intercommunicator, and acknowledge them on each communicator separately.
+ * Errors name a failure that is not acknowledged.
  */
 #include "mtest.h"
 

@@ -8,10 +8,11 @@
  * ranks 3 and 5, which depend on them. A process that gets a communicator gets
  * an error from a barrier on it. The processes without the two ranks go on.
  *
- * form=0 MPI_Comm_create_from_group   form=1 its non-blocking form
- * form=2 MPI_Intercomm_create_from_groups, of the even and the odd ranks
- * dedicated=1: in sessions with dedicated VCIs
- * late= the rank that calls the creation after all others
+ * form=0       MPI_Comm_create_from_group
+ * form=1       its non-blocking form
+ * form=2       MPI_Intercomm_create_from_groups, of the even and the odd ranks
+ * dedicated=1  in sessions with dedicated VCIs
+ * late=        the rank that calls the creation after all others
  */
 #include "session.h"
 

@@ -11,8 +11,8 @@
  * on them. After that, short messages between the two are still eager, because
  * their credit was returned.
  *
- * kill=1: in the last round the last rank is killed right after the call. Then
- * the others repeat a call on another communicator until it is revoked.
+ * kill=1: in the last round the last rank is killed right after the revocation.
+ * Then the others repeat a call on another communicator until it is revoked.
  */
 #include "mtest.h"
 
@@ -310,9 +310,9 @@ static void wait_failed(MPI_Comm comm)
 	CHECK(size >= 1, "the failure is reported soon");
 }
 
-/* A member that repeats a call which a failed member makes fail receives the
- * revocation. Rank 0 sends it when all others have repeated
- * the call often. */
+/* Repeats a barrier, which fails because a member has failed, until the
+ * revocation arrives. Rank 0 revokes the communicator when each other member
+ * has repeated the barrier REPEATED times. */
 static void repeat_until_revoked(MPI_Comm comm)
 {
 	double began = mtest_now();
@@ -403,7 +403,7 @@ static void send_to_closed(void)
 		OK(MPIX_Comm_revoke(comm));
 	began = mtest_now();
 	while (mtest.rank == 0 && mtest_now() - began < UNREAD_S)
-		; /* without progress, so the revocation arrives unread */
+		; /* makes no progress, so it does not read the revocation */
 	while (mtest.rank == 0 && n < SENDS &&
 		!MPI_Isend(buf, SHORT, MPI_INT, 1, TAG, comm, &requests[n]))
 		n++;

@@ -20,7 +20,7 @@
 #include <pthread.h>
 
 enum {
-	LEAVE = 3, /* survivors of the last round */
+	LEAVE = 3, /* number of survivors after the last round */
 	STEPS = 90,
 	TAG = 3,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpit_args: wrong arguments for each procedure of the tool interface; its life
- * before, between and after sessions
+/* mpit_args: wrong arguments for each procedure of the tool interface, which is
+ * used before, between and after sessions
  *
  * The error handlers are fatal throughout: a procedure that called one would
  * end the process. */
@@ -191,7 +191,7 @@ static void call_indices(void)
 	IS(MPI_T_category_get_index("no category", &n), MPI_T_ERR_INVALID_NAME);
 }
 
-/* NULL for output arguments. */
+/* Passes NULL for arguments that may not be NULL. */
 static void call_null(void)
 {
 	MPI_T_pvar_session session;
@@ -240,7 +240,7 @@ static void call_null(void)
 	OK(MPI_T_pvar_session_free(&session));
 }
 
-/* Invalid handles with these bits; bits 0: freed handles. */
+/* Passes invalid handles, which have the value bits; 0: freed handles. */
 static void call_handles(uintptr_t bits)
 {
 	MPI_T_cvar_handle cvar = bits ? (MPI_T_cvar_handle)bits : stale_cvar;
@@ -299,7 +299,7 @@ static void call_handles(uintptr_t bits)
 	OK(MPI_T_pvar_session_free(&good));
 }
 
-/* Arguments of valid handles. */
+/* Passes wrong arguments with valid handles. */
 static void call_registration(void)
 {
 	MPI_T_event_registration reg, more[64];

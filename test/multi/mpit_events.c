@@ -6,7 +6,7 @@
 
 enum { LONG = 1 << 20, TAG = 77, ELEMENTS = 4 };
 
-/* Recorded by the callbacks of one registration. */
+/* The data that the callbacks of one registration record. */
 struct seen {
 	int n;
 	MPI_Count last[ELEMENTS];
@@ -98,8 +98,8 @@ static void stop(MPI_T_event_registration reg, struct seen *seen)
 		"a registration is freed once");
 }
 
-/* Sessions. The level THREAD_SAFE is needed, because a session permits threads
- * unless its info asks for less. */
+/* Watches sessions. The callbacks need the level THREAD_SAFE, because a session
+ * permits threads unless its info requests less. */
 static void watch_sessions(void)
 {
 	struct seen opened, closed;
@@ -247,8 +247,9 @@ static void watch_collectives(void)
 	stop(reg, &seen);
 }
 
-/* Events under a lock are dropped where only a callback for level NONE exists,
- * and reported before the next event of the source. */
+/* An event that is raised under a lock is dropped if its registration has only
+ * a callback of level NONE. The drop is reported before the next event of the
+ * source. */
 static void drop(void)
 {
 	struct seen seen;
@@ -303,7 +304,7 @@ static void free_inside(void)
 		"an event exists inside its callback only");
 }
 
-/* Hints are stored, by registration and callback. */
+/* A registration and its callback store their hints separately. */
 static void hint(void)
 {
 	struct seen seen;

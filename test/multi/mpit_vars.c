@@ -46,8 +46,8 @@ static MPI_T_cvar_handle cvar_open(const char *name, int *count)
 	return handle;
 }
 
-/* Before the first session, all numeric control variables can be set;
- * afterwards, a few. */
+/* Before the first session, all numeric control variables can be set.
+ * Afterwards, only some of them can be set. */
 static void set_cvars(bool is_before)
 {
 	MPI_T_cvar_handle handle;
@@ -98,7 +98,8 @@ static void set_cvars(bool is_before)
 	OK(MPI_T_cvar_handle_free(&handle));
 }
 
-/* The environment's value, its enumeration, and texts that are cut. */
+/* Checks the description of WEFT_WAIT: texts that are cut, their whole lengths,
+ * and the enumeration of its values. */
 static void describe_cvar(void)
 {
 	int index, verbosity, bind, scope, n, value;
@@ -178,8 +179,8 @@ static void count_sessions(void)
 		OK(MPI_T_pvar_session_free(&sessions[i]));
 }
 
-/* Receives posted and messages unexpected on one communicator, which is freed
- * under the handles. */
+/* Reads the number of posted receives and of unexpected messages of one
+ * communicator, and frees it while handles are bound to it. */
 static void watch_queues(void)
 {
 	MPI_T_pvar_handle posted, unexpected;
@@ -251,8 +252,8 @@ static value_t use_comm(MPI_T_pvar_session session, MPI_T_pvar_handle comms)
 	return value;
 }
 
-/* The memory of a room grows and shrinks with its objects. A freed communicator
- * may close with the next one. */
+/* The memory of a room grows and shrinks with its objects. The library may
+ * destroy a freed communicator only when the next one is freed. */
 static void watch_memory(void)
 {
 	enum { LEN = 100000 };
@@ -288,8 +289,8 @@ static void watch_memory(void)
 	OK(MPI_T_pvar_session_free(&session));
 }
 
-/* Data of a message that comes early is in memory of the library. Rank 0 sends
- * it; rank 1 reads its variables. */
+/* The data of an unexpected message is in memory of the library. Rank 0 sends
+ * the message, and rank 1 reads its own variables. */
 static void watch_transport(void)
 {
 	enum { LEN = 2000 };
@@ -451,7 +452,7 @@ static void *run_thread(void *arg)
 	return (void *)(intptr_t)errs;
 }
 
-/* Threads read variables of a communicator that this one frees meanwhile. */
+/* Threads read variables of a communicator that this thread frees meanwhile. */
 static void use_threads(void)
 {
 	pthread_t threads[THREADS];

@@ -38,7 +38,8 @@ static MPI_Session open_with(const char *scope, MPI_Errhandler errh)
 	return session;
 }
 
-/* this process's half of the job */
+/* Creates the communicator of the half of the job to which this process
+ * belongs. */
 static MPI_Comm half_comm(MPI_Session session)
 {
 	int low = mtest.rank < 2 ? 0 : 2;

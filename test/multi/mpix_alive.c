@@ -13,7 +13,7 @@
 
 #define ALIVE "weft://alive"
 
-/* the calls of the function for changes of process sets */
+/* Counts the calls of on_change(). */
 struct calls {
 	MPI_Session session;
 	int n_alive;
@@ -137,6 +137,6 @@ int main(int argc, char **argv)
 	session_close(&session);
 	CHECK(calls.n_alive == 1, "the function is called once");
 	MPI_Comm_free(&last_words);
-	MPI_Session_finalize(&other); /* names the failed process */
+	MPI_Session_finalize(&other); /* the error names the failed process */
 	return mtest_done();
 }

@@ -92,6 +92,6 @@ int main(int argc, char **argv)
 	OK(MPI_Comm_disconnect(&comm));
 	session_close(&session);
 	MPI_Comm_free(&last_words);
-	MPI_Session_finalize(&other); /* names the failed process */
+	MPI_Session_finalize(&other); /* the error names the failed process */
 	return mtest_done();
 }

@@ -18,7 +18,7 @@ static void istart(MPI_Session session, const char *pset, const char *tag,
 	OK(MPIX_Comm_icreate_from_group(
 		group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, comm, req));
 	CHECK(*req != MPI_REQUEST_NULL, "%s: a request is created", tag);
-	OK(MPI_Group_free(&group)); /* may be sent immediately */
+	OK(MPI_Group_free(&group)); /* permitted before the completion */
 }
 
 /* Two creations at the same time. Odd ranks start them in reverse order. */
@@ -49,7 +49,7 @@ static void crossed(MPI_Session a, MPI_Session b)
 	OK(MPI_Waitall(2, reqs, MPI_STATUSES_IGNORE));
 }
 
-/* some members block, others do not */
+/* Some members call the blocking form, and others the nonblocking one. */
 static void mixed(MPI_Session session, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -135,7 +135,7 @@ static void session_first(void)
 	MPI_Request left, made = MPI_REQUEST_NULL;
 
 	OK(MPIX_Comm_idisconnect(&comm, &left));
-	if (mtest.rank > 0) /* rank 0 never calls it */
+	if (mtest.rank > 0) /* rank 0 does not start the creation */
 		istart(session, "mpi://WORLD", "never", &never, &made);
 	session_close(&session);
 	OK(MPI_Wait(&left, MPI_STATUS_IGNORE));

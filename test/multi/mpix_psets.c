@@ -58,7 +58,7 @@ static void define(MPI_Session session, const char *name, unsigned bits)
 			ranks[n++] = i;
 	OK(MPI_Group_incl(world, n, ranks, &group));
 	OK(MPIX_Session_create_pset(session, name, group));
-	OK(MPI_Group_free(&group)); /* the set keeps its own */
+	OK(MPI_Group_free(&group)); /* the set has a group of its own */
 	OK(MPI_Group_free(&world));
 }
 
@@ -144,7 +144,8 @@ static void members_talk(MPI_Session session, unsigned bits, const char *name)
 	OK(MPI_Comm_disconnect(&comm));
 }
 
-/* numbers do not change; a deleted set is an error */
+/* The deletion of a set changes the number of no set. A deleted set cannot be
+ * used. */
 static void deleted(MPI_Session session, unsigned a)
 {
 	int is_in = a >> mtest.rank & 1, before = -1, after = -1, n[2] = { 0 };

@@ -2,7 +2,7 @@
 /*
  * mpix_publish: process sets of the whole job that one process defines
  *
- * MPIX_Session_publish_pset, MPIX_Session_set_pset_callback (mpix.h). With
+ * Tests MPIX_Session_publish_pset and MPIX_Session_set_pset_callback. With
  * how=1 the process manager cannot delete a set, and with how=2 it cannot
  * define one. The calls must then return that error.
  */
@@ -12,7 +12,7 @@
 
 enum { N_NEWS = 16 };
 
-/* the last notification of the callback */
+/* The notifications of the callback, in order. */
 struct notified {
 	MPI_Session session;
 	int n;

@@ -4,9 +4,9 @@
  *
  * Standard MPI only, so that every program here also builds against another
  * MPI. A failed check is printed with file, line, rank and sentence, and the
- * program continues; mtest_done() turns the count into the exit status. When
- * WEFT_TEST_DEADLINE seconds have passed, each rank prints the line of its last
- * check and exits with 124.
+ * program continues. Each rank prints its first 20 failed checks. mtest_done()
+ * returns 1 if a check has failed. When WEFT_TEST_DEADLINE seconds have passed,
+ * each rank prints the line of its last check and exits with 124.
  */
 #ifndef MTEST_H
 #define MTEST_H
@@ -23,7 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The classes of mpix.h. With another MPI, they are a class of the standard. */
+/* The classes of mpix.h. With another MPI, a class of the standard replaces
+ * them. */
 #if __has_include(<mpix.h>)
 #include <mpix.h>
 #endif
@@ -53,7 +54,7 @@ struct mtest {
 
 static struct mtest mtest;
 
-/* one claim: CHECK(condition, "sentence" [, printf arguments]) */
+/* Checks one condition: CHECK(condition, "sentence" [, printf arguments]). */
 #define CHECK(ok, ...) mtest_check((ok), __FILE__, __LINE__, #ok, __VA_ARGS__)
 
 /* the call must return MPI_SUCCESS */
@@ -161,7 +162,8 @@ static inline void mtest_start(const char *path)
 		alarm(atoi(late));
 }
 
-/* mtest_start, MPI_Init, errors returned on MPI_COMM_WORLD and SELF */
+/* Calls mtest_start() and MPI_Init(), and sets MPI_ERRORS_RETURN on
+ * MPI_COMM_WORLD and MPI_COMM_SELF. */
 static inline void mtest_init(int *argc, char ***argv)
 {
 	mtest_start((*argv)[0]);
@@ -190,7 +192,7 @@ static inline void mtest_connect_all(MPI_Comm comm)
 			MPI_STATUS_IGNORE));
 }
 
-/* returns the exit status; rank 0 fails if it has checked nothing */
+/* Returns the exit status. Rank 0 fails if it has checked nothing. */
 static inline int mtest_done(void)
 {
 	if (mtest.rank == 0 && mtest.n_checks == 0)
@@ -202,14 +204,14 @@ static inline int mtest_done(void)
 	return mtest.n_failed ? 1 : 0;
 }
 
-/* MPI_Finalize and the exit status */
+/* Calls MPI_Finalize() and returns the exit status. */
 static inline int mtest_finish(void)
 {
 	OK(MPI_Finalize());
 	return mtest_done();
 }
 
-/* leave with "skipped" and the reason; every rank must take this path */
+/* Ends the program as skipped, with the reason. Every rank must call it. */
 static inline void mtest_skip(const char *reason)
 {
 	int up = 0, down = 0;

@@ -34,7 +34,7 @@ static inline void output_read(void)
 	output_text[n > 0 ? n : 0] = 0;
 }
 
-/* prints the captured text to stderr */
+/* Ends the capture: restores stderr, and prints the captured text to it. */
 static inline void output_restore(void)
 {
 	output_read();

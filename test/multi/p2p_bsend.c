@@ -9,7 +9,7 @@
 
 enum { ROOM = 1000000, LAST = 900000 };
 
-/* received: nothing is left to cancel */
+/* The message is received before the cancel, which therefore has no effect. */
 static void cancel_received(char *data, int len)
 {
 	int cancelled = 1;

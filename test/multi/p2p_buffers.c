@@ -100,7 +100,8 @@ static void automatic(void)
 		"an automatic buffer has no address");
 }
 
-/* never detached: leaving the communicator has to empty it */
+/* The buffer is never detached. MPI_Comm_disconnect() has to send its contents.
+ */
 static void left_behind(void)
 {
 	OK(MPI_Comm_attach_buffer(comm, room, ROOM));

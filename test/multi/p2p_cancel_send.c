@@ -28,8 +28,8 @@ static void send_it(int how, const char *buf, int len, MPI_Request *req)
 	}
 }
 
-/* this call returns only if the cancelled message was removed from the buffer
- */
+/* Ends a buffered send. MPI_Buffer_detach() returns only if the cancelled
+ * message was removed from the buffer. */
 static void end_send(int how, MPI_Request *req)
 {
 	void *buffer;

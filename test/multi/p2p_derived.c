@@ -3,7 +3,7 @@
  * p2p_derived: messages of derived datatypes, the same or different at both
  * ends
  *
- * Each layout lists the ints it touches, in order. Sender and receiver take
+ * Each layout lists the ints it touches, in order. Sender and receiver use
  * any two layouts with the same number of ints; the receiver's gaps must not
  * change.
  */
@@ -134,7 +134,8 @@ static void exchange(const struct layout *to, const struct layout *from)
 		from->name, to->name);
 }
 
-/* half an element: the count is undefined, the elements are not */
+/* The last item is received in part: the count is undefined, and the number of
+ * elements is not. */
 static void partial(void)
 {
 	int right = (mtest.rank + 1) % mtest.size, n = 0, elements = 0;
@@ -173,7 +174,7 @@ static void columns(int rows)
 		bad += in[i] !=
 		       (i % 3 == 2 ? left + (i / 3 * 4 + 1) * 0.5 : 0.0);
 	CHECK(bad == 0, "%d rows: %d are wrong", rows, bad);
-	/* strided to packed and back to strided */
+	/* strided to contiguous */
 	memset(in, 0, rows * sizeof(double));
 	OK(MPI_Sendrecv(out + 3, 1, wide, right, 2, in, rows, MPI_DOUBLE, left,
 		2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
@@ -188,7 +189,7 @@ static void columns(int rows)
 	free(in);
 }
 
-/* absolute addresses with MPI_BOTTOM, and a type freed while in use */
+/* Uses types with absolute addresses, and frees them while they are in use. */
 static void bottom(void)
 {
 	int right = (mtest.rank + 1) % mtest.size, a = mtest.rank,

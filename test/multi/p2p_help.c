@@ -9,7 +9,7 @@
  * how=1 the sender has no permission to write into the receiver's memory
  * how=2 the sender is in no call
  * how=3 the sender dies while it copies a piece
- * how=4 the receiver dies meanwhile
+ * how=4 the receiver dies while the sender copies a piece
  * how=5 several threads send and receive
  */
 #define _GNU_SOURCE /* process_vm_writev */
@@ -96,9 +96,8 @@ static void cut_short(char *buf)
 		"nothing is written beyond the buffer");
 }
 
-/* Starts the same request again. The last request for help may not have been
- * received yet.
- */
+/* Starts one request repeatedly. The HELP message of the transfer before may
+ * not have been received yet. */
 static void again(char *buf)
 {
 	MPI_Request req;

@@ -50,7 +50,7 @@ static void nonblocking(MPI_Count n)
 	free(in);
 }
 
-/* sizes beyond int, without the memory: only arithmetic */
+/* Queries sizes that do not fit into an int. No such memory is used. */
 static void beyond_int(void)
 {
 	const MPI_Count huge = (MPI_Count)3 << 30;

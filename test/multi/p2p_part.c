@@ -3,9 +3,9 @@
  * p2p_part: partitioned communication
  *
  * Rank 0 marks partitions ready in arbitrary order; rank 1 divides the data
- * differently. rounds=N starts, with and without gaps in the type. Then
- * requests without partitions, and calls that no partitioned request in that
- * state permits.
+ * differently. Each request is started rounds=N times, with and without gaps in
+ * the type. Other cases: requests without partitions, and calls that are
+ * invalid for a partitioned request in its state.
  */
 #include "mtest.h"
 
@@ -165,7 +165,7 @@ static void bad_arguments(void)
 		mtest_error(rc));
 }
 
-/* The call is refused, and the request stays active. */
+/* Each of these calls is refused, and the request stays active. */
 static void refuse_active(MPI_Request *req)
 {
 	int flag;
@@ -180,7 +180,8 @@ static void refuse_active(MPI_Request *req)
 		FAILS(MPI_Pready(0, *req), MPI_ERR_REQUEST);
 }
 
-/* MPI-5.0 4.2.1: neither cancelled nor freed while it is active. */
+/* An active partitioned request can be neither cancelled nor freed (MPI-5.0,
+ * 4.2.1). */
 static void wrong_states(void)
 {
 	int data[4] = { 0 };

@@ -67,7 +67,7 @@ static void receives(MPI_Comm comm)
 	check_status(&st, "imrecv");
 }
 
-/* the ends of a chain: null neighbours in sendrecv */
+/* The processes are a chain. At its ends, a neighbour is MPI_PROC_NULL. */
 static void chain(void)
 {
 	int left = mtest.rank ? mtest.rank - 1 : MPI_PROC_NULL;

@@ -71,7 +71,8 @@ static void compare(int block)
 	OK(MPI_Type_free(&type));
 }
 
-/* Blocks of one byte, then a long one, then of 24 bytes, some items. */
+/* Receives items that have blocks of one byte, one long block, and blocks of 24
+ * bytes. */
 static void check_mixed(void)
 {
 	enum { ITEMS = 7, SPREAD = 3 * LEN };

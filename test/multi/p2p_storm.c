@@ -60,7 +60,8 @@ static int post(char *buf, int to, int k, MPI_Request *req)
 	return MPI_Isend(buf, len, MPI_BYTE, to, tag, MPI_COMM_WORLD, req);
 }
 
-/* the next not yet received message of a sender with this tag */
+/* Returns the number of the first message of a sender with this tag that was
+ * not received yet; -1: there is none. */
 static int next_of(const char *done, int from, int tag, int n)
 {
 	for (int k = 0; k < n; k++)

@@ -14,9 +14,10 @@ enum { SHORT = 100000, LONG = 3000017, MANY = 12, DEVICES = 8 };
 static char record[64];
 
 static MPI_Comm comm;
-static int right, left; /* of me in the ring */
+static int right, left; /* neighbours of this process in the ring */
 
-/* Bytes of the tagged sends of at least `least` bytes, by device. */
+/* Adds the bytes of the tagged sends of at least `least` bytes to the sum of
+ * their device. */
 static void carried(long least, long long *sums)
 {
 	FILE *f = fopen(record, "r");

@@ -87,7 +87,8 @@ static int count_kinds(struct kind *out)
 	return sizeof(kinds) / sizeof(kinds[0]);
 }
 
-/* equal in every byte of data; the padding of a pair is undefined */
+/* True if the items are equal in every byte of data. The padding of a pair is
+ * undefined. */
 static bool same_data(
 	const struct kind *kind, const char *a, const char *b, int n)
 {

@@ -281,7 +281,7 @@ static void check_information(void)
 	OK(MPI_Remove_error_class(class));
 }
 
-/* Adds; called with MPI_Count. */
+/* A reduction function with MPI_Count: adds ints. */
 static void add(void *in, void *inout, MPI_Count *n, MPI_Datatype *type)
 {
 	CHECK(*type == MPI_INT, "the type is passed");

@@ -201,7 +201,7 @@ $(multi_programs): %: %.c test/multi/mtest.h \
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
 	$(MULTI_COMPILE) -I. -o $@ $(filter %.c,$^) libmpi_abi.la $(multi_libs)
 
-# It intercepts calls between the library and liburing.
+# The program intercepts calls between the library and liburing.
 test/multi/file_uring: multi_flags = $(URING_CFLAGS)
 test/multi/file_uring: multi_libs = $(URING_LIBS)
 

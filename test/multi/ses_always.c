@@ -29,7 +29,7 @@ static void infos(const char *when)
 	OK(MPI_Info_free(&info));
 }
 
-/* MPI_Abi_get_version and its neighbours may be called at any time. */
+/* Calls the queries of MPI_Abi, which may be called at any time. */
 static void abi(const char *when)
 {
 	char text[16] = "";
@@ -59,7 +59,8 @@ static void abi(const char *when)
 	OK(MPI_Info_free(&info));
 }
 
-/* Fortran's types are known, so they may be asked for and not be set. */
+/* The library knows Fortran's types, so a program may query their values and
+ * sizes, but not set them. */
 static void fortran(const char *when)
 {
 	char yes[32], no[32], all[32];

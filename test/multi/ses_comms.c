@@ -72,7 +72,8 @@ static void partial(void)
 	OK(MPI_Group_free(&world));
 }
 
-/* overlapping groups in the same order everywhere: a chain of pairs */
+/* Creates communicators of overlapping pairs of processes. All processes have
+ * the same order. */
 static void chain(void)
 {
 	MPI_Group world = session_group(session, "mpi://WORLD"), pair;
@@ -93,7 +94,8 @@ static void chain(void)
 	OK(MPI_Group_free(&world));
 }
 
-/* the derived ones: dup, split, create, all bound to the session */
+/* Communicators that dup and split derive belong to the session. They outlive
+ * the communicator that they are derived from. */
 static void derived(void)
 {
 	MPI_Comm world, dup, half;

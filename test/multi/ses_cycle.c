@@ -30,7 +30,8 @@ static MPI_Comm make(MPI_Session session, const char *tag)
 	return comm;
 }
 
-/* an error within seconds, with a text */
+/* Returns false without an error. Otherwise checks that the error was returned
+ * within seconds and has a text. */
 static bool is_deadlock(int rc, double began)
 {
 	char text[MPI_MAX_ERROR_STRING] = "";

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 	y = session_comm(second, "mpi://WORLD", "y");
 	session_works(x, "x");
 	session_works(y, "y");
-	if (mtest.rank > 0) { /* the other way round */
+	if (mtest.rank > 0) { /* in the reverse order */
 		session_close(&second);
 		session_close(&first);
 		return mtest_done();

@@ -3,7 +3,7 @@
  * ses_duties: operations that must be complete before a session ends, and
  * others
  *
- * No communicator is freed here: ending the session has to do it.
+ * Some cases leave their communicators to MPI_Session_finalize().
  */
 #include "session.h"
 
@@ -59,7 +59,8 @@ static void persistent(void)
 		"S37: inactive persistent requests are no error");
 }
 
-/* one side frees, the other has it freed by the end of its session */
+/* All processes free the communicator, rank 0 later than the others. The last
+ * process ends its session late. */
 static void freed_only(void)
 {
 	open_one("freed only");
@@ -74,7 +75,7 @@ static void freed_only(void)
 		"processes");
 }
 
-/* requests freed and known to be matched */
+/* The requests are freed, and their messages are matched. */
 static void freed_requests(void)
 {
 	static int in[4];

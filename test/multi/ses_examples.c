@@ -7,7 +7,8 @@
  * ex=9   crossed sessions, equal tags; order=0: (a,b | b,a), order=1:
  *        (b,a | a,b), the two orders that complete
  * ex=10  as ex=9, all communicators disconnected first; order=0..3
- * ex=3   X, Y, Z; order=0: A then B on Y and Z, order=1: B then A
+ * ex=3   processes X, Y and Z; order=0: Y and Z finalize session A before B,
+ *        order=1: B before A
  */
 #include "session.h"
 

@@ -172,7 +172,8 @@ static void inactive(MPI_Comm comm)
 			in, 2, 1, MPI_INT, 0, 7, comm, MPI_INFO_NULL, &part));
 }
 
-/* sent before the receiver leaves, received by a receive that was freed */
+/* The message is sent before the receiver leaves, and matches a receive whose
+ * request was freed. */
 static void freed_receive(MPI_Comm comm)
 {
 	if (mtest.rank == 0) {
@@ -205,9 +206,9 @@ static void cancelled(MPI_Comm comm)
 static const struct fault {
 	const char *claim;
 	void (*make)(MPI_Comm comm);
-	int n[2];	     /* texts printed by rank 0, rank 1 */
-	int is_fault[2];     /* ends with an error */
-	const char *said[2]; /* texts that the first process must print */
+	int n[2];	     /* number of texts that rank 0 and rank 1 print */
+	int is_fault[2];     /* rank 0 and rank 1 end with an error */
+	const char *said[2]; /* the text that rank 0 and rank 1 must print */
 } faults[] = {
 	{ "S33: a pending receive", pending_receive, { 1, 0 }, { 1, 0 },
 		{ "a receive from rank 1, tag 7 (4 bytes) never matched",

@@ -2,7 +2,7 @@
 /*
  * ses_finalize: operations that finalize waits for, and others
  *
- * S55  all communicators disconnected: local, the late peer is not waited for
+ * S55  if all communicators are disconnected, finalize waits for no process
  * S36  a freed, matched send is delivered
  * S32  pending traffic of another session does not matter
  * S52  processes that share nothing with the session are not needed
@@ -31,7 +31,7 @@ static void sign_set(const char *what)
 		fclose(file);
 }
 
-/* false if the signal does not arrive in time */
+/* Waits for a signal. False if it does not arrive in time. */
 static bool sign_wait(const char *what)
 {
 	double end = mtest_now() + MTEST_SOON_S;
@@ -74,7 +74,8 @@ static void local_after_disconnect(void)
 		sign_set("closed");
 }
 
-/* a communicator is left: rank 0 returns only when the last one closes, too */
+/* A communicator is not disconnected: finalize returns at rank 0 only when the
+ * last process calls finalize, too. */
 static void waits_for_others(void)
 {
 	MPI_Session session = session_open();

@@ -139,7 +139,8 @@ static void strict(void)
 	session_close(&session);
 }
 
-/* a freed communicator is closed with the other members later */
+/* The finalize of a strict session fails until all members have closed the
+ * freed communicator. */
 static void strict_freed(void)
 {
 	MPI_Session session = open_with("weft_finalize", "strict");

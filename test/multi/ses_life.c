@@ -38,7 +38,8 @@ static void level_is_legal(MPI_Session session, const char *wanted)
 	OK(MPI_Info_free(&info));
 }
 
-/* neither nonsense nor the numbers of MPI_Init_thread are a level */
+/* Values of thread_level that are no level, such as the numbers of
+ * MPI_Init_thread, are refused or ignored. */
 static void nonsense(void)
 {
 	static const char *const values[] = { "bogus", "3", "",
@@ -195,7 +196,7 @@ static void memory_kinds(void)
 	session_close(&session);
 }
 
-/* kinds=1: the launcher got the kinds, no other option */
+/* kinds=1: only the launcher's option requests kinds of memory. */
 static void kinds_of_launcher(void)
 {
 	int len = 128, flag = 0;

@@ -68,7 +68,7 @@ static void mix_requests(MPI_Comm a, MPI_Comm b)
 	OK(MPI_Irecv(&in[1], 1, MPI_INT, other, 0, b, &reqs[1]));
 	OK(MPI_Isend(&out[0], 1, MPI_INT, other, 0, a, &reqs[2]));
 	OK(MPI_Isend(&out[1], 1, MPI_INT, other, 0, b, &reqs[3]));
-	without_object(MPI_ERRORS_ARE_FATAL); /* the error is a's */
+	without_object(MPI_ERRORS_ARE_FATAL); /* the error is raised on a */
 	looks(MPI_Waitall(4, reqs, MPI_STATUSES_IGNORE), MPI_ERR_REQUEST,
 		"waitall");
 	without_object(MPI_ERRORS_RETURN);
@@ -78,7 +78,7 @@ static void mix_requests(MPI_Comm a, MPI_Comm b)
 		in[1]);
 }
 
-/* self is of the session of a, or of that of b */
+/* self and bridge are of one session, or (is_mixed) of two. */
 static void mix_leaders(MPI_Comm self, MPI_Comm bridge, int is_mixed)
 {
 	MPI_Comm inter = MPI_COMM_NULL;

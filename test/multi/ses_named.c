@@ -17,7 +17,7 @@ static const char *word(int argc, char **argv, const char *key)
 	return "";
 }
 
-/* the name of the launcher, alone or after a scheme (S82) */
+/* True if name is the launcher's name `want`, alone or after a scheme (S82). */
 static bool is_set(const char *name, const char *want)
 {
 	const char *tail = strstr(name, "://");

@@ -18,7 +18,8 @@ static int find(MPI_Session session, int n, const char *want)
 	return found;
 }
 
-/* every listed set: a URI, a group that contains the caller, and its size */
+/* Checks that each listed set has a URI as its name, a group that contains the
+ * caller, and the right size. */
 static void each(MPI_Session session, int n)
 {
 	for (int i = 0; i < n; i++) {

@@ -12,9 +12,10 @@
  * ex=2  a split against the end of a session
  * ex=3  a cycle of splits through all processes, each of a pair
  * ex=4  an intercommunicator whose leaders wait in other calls
- * ex=5  a receive from a process that has left the communicator (S63)
+ * ex=5  a receive from a process that has left the communicator (rule S63 of
+ *       test/conformance/rules.tsv)
  * ex=6  two cycles that share process 0: a cycle with process 1, and one with
- *       all others; n= times
+ *       all others; the case is repeated n= times
  * vci=1  all sessions have VCIs of their own
  */
 #include "session.h"
@@ -34,7 +35,7 @@ static MPI_Session open_one(void)
 	return session;
 }
 
-/* an error within seconds */
+/* Checks that rc is an error, and that the call has ended within seconds. */
 static bool is_error(int rc, double began, const char *what)
 {
 	bool is = CHECK(mtest_class(rc) == MPI_ERR_OTHER,
@@ -115,7 +116,7 @@ static void ring(void)
 	OK(MPI_Comm_disconnect(&pairs[!(mtest.rank % 2)]));
 }
 
-/* the leaders 0 and 1 meet on x, but 1 splits y first */
+/* Leader 0 calls MPI_Intercomm_create on x. Leader 1 does not, but splits y. */
 static void bridge(void)
 {
 	MPI_Comm x = session_comm(a, "mpi://WORLD", "x");

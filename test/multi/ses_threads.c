@@ -27,7 +27,8 @@ static void *life(void *arg)
 	return NULL;
 }
 
-/* each thread makes a communicator with its twin on every process */
+/* Each thread creates a communicator with the thread of its number in every
+ * process. */
 static void *across(void *arg)
 {
 	int me = (int)(intptr_t)arg;
@@ -49,7 +50,8 @@ static void *across(void *arg)
 	return NULL;
 }
 
-/* all threads use one group of one session, each its own string tag */
+/* All threads use one group of one session. Each thread has a string tag of its
+ * own. */
 static void *one_group(void *arg)
 {
 	int me = (int)(intptr_t)arg, word;

@@ -34,7 +34,7 @@ static bool is_dedicated(MPI_Comm comm)
 	return flag && !strcmp(value, "dedicated");
 }
 
-/* messages of all lengths both ways, an exchange under way on the other */
+/* Exchanges short and long messages on both communicators at the same time. */
 static void both(MPI_Comm a, MPI_Comm b)
 {
 	static const int lens[] = { 0, 8, 3000, LONG };
@@ -68,7 +68,8 @@ static void both(MPI_Comm a, MPI_Comm b)
 	free(in2);
 }
 
-/* a long send on one waits while this process waits on the other */
+/* A process that waits for a message on b makes progress on its long send on a.
+ */
 static void owes_progress(MPI_Comm a, MPI_Comm b)
 {
 	char *buf = mtest_alloc(LONG);
@@ -184,7 +185,7 @@ int main(int argc, char **argv)
 	mixed(own, shared, 0);
 	mixed(own, shared, 1);
 	OK(MPI_Comm_disconnect(&a));
-	/* b is left by finalize */
+	/* MPI_Session_finalize() disconnects b */
 	session_close(&own);
 	for (int i = 0; i < ROUNDS; i++) {
 		own = open_dedicated(provider);

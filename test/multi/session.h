@@ -34,7 +34,8 @@ static inline MPI_Group session_group(MPI_Session session, const char *pset)
 	return group;
 }
 
-/* the communicator of a group, errors returned; the group is freed */
+/* Creates the communicator of a group, with MPI_ERRORS_RETURN. Frees the group.
+ */
 static inline MPI_Comm session_comm_take(MPI_Group group, const char *tag)
 {
 	MPI_Comm comm = MPI_COMM_NULL;
@@ -52,8 +53,8 @@ static inline MPI_Comm session_comm(
 	return session_comm_take(session_group(session, pset), tag);
 }
 
-/* The last rank ends next. It waits until all other ranks need nothing more of
- * it. */
+/* Call it before the last rank ends: the last rank waits until the other ranks
+ * no longer need it. */
 static inline void session_let_go(MPI_Comm comm)
 {
 	int last = mtest.size - 1;
@@ -74,8 +75,8 @@ static inline void session_set_rank(MPI_Session session)
 	MPI_Group_free(&group);
 }
 
-/* the sum of the ranks is right, and each member receives from its left
- * neighbour */
+/* Checks that a communicator works: the sum of the ranks is right, and each
+ * member receives from its left neighbour. */
 static inline void session_works(MPI_Comm comm, const char *what)
 {
 	int rank = -1, size = 0, sum = -1, got = -1;

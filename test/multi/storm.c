@@ -112,7 +112,7 @@ static uint64_t choose(uint64_t n, uint64_t a, uint64_t b, uint64_t c)
 	       n;
 }
 
-/* Lengths of every magnitude. */
+/* A length that every rank computes alike. All magnitudes are likely. */
 static size_t choose_len(uint64_t a, uint64_t b, uint64_t c)
 {
 	uint64_t bits = choose(20, a, b, c + 1);
@@ -150,7 +150,8 @@ static void check(const void *from, size_t len, uint64_t key, const char *what)
 
 /* ---- the operations ---- */
 
-/* The attached buffer has space for the short messages of several rounds. */
+/* Sends in synchronous, buffered or standard mode. The attached buffer has
+ * space for the short messages of several rounds. */
 static int send_in_mode(uint64_t mode, const void *from, int len, int to,
 	int tag, MPI_Request *req)
 {
@@ -163,7 +164,7 @@ static int send_in_mode(uint64_t mode, const void *from, int len, int to,
 	return MPI_Isend(from, len, MPI_BYTE, to, tag, storm.comm, req);
 }
 
-/* Batches around a ring, received in the reverse order. */
+/* Sends batches around a ring. The receives are posted in the reverse order. */
 static void do_ring(void)
 {
 	int shift = 1 + (int)choose((uint64_t)storm.size, 1, 0, 0);
@@ -301,7 +302,8 @@ static void do_coll(void)
 	check(whole, len, key_of(root, root, 1), "bcast");
 }
 
-/* Puts into a place of its own at each target; a counter that all add to. */
+/* Each rank puts data into a place of its own at each target. Then each rank
+ * adds to the counters of several targets. */
 static void do_window(void)
 {
 	size_t slot = 8 + choose_len(12, 0, 0) / 8;

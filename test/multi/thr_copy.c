@@ -37,7 +37,7 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
 	(void)context;
 	if ((char *)info->si_addr < page ||
 		(char *)info->si_addr >= page + PAGE)
-		signal(signal_number, SIG_DFL); /* a fault of its own */
+		signal(signal_number, SIG_DFL); /* a fault of another address */
 	atomic_store(&is_putting, 1);
 	while (!atomic_load(&may_go) && mtest_now() < end)
 		nanosleep(&pause, NULL);

@@ -339,7 +339,8 @@ static void attributes(MPI_Comm comm)
 	OK(MPI_Type_free(&copy));
 	CHECK(n_deleted == 5, "the delete callback ran for each attribute, %d",
 		n_deleted);
-	OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, &n_at_end)); /* MPI_Finalize */
+	/* MPI_Finalize deletes this attribute */
+	OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, &n_at_end));
 	OK(MPI_Comm_free_keyval(&key));
 	OK(MPI_Type_free_keyval(&type_key));
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* wait_beside: waits next to threads that compute on the same core
  *
- * All processes share one core with a busy thread of each, like OpenMP threads
- * that spin. Each kind of wait is repeated and must have the right result. On a
- * kernel whose yields last a time slice of the busy threads, a message must not
- * take as long as a yield. */
+ * All processes run on one core. Each process has a busy thread, like an OpenMP
+ * thread that spins. Each kind of wait is repeated and must have the right
+ * result. On a kernel whose yields last a time slice of the busy threads, a
+ * message must not take as long as a yield. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -9,8 +9,9 @@
  *
  * from=, to=  selects forms by their number
  * dup=1       only this case: rank 1 duplicates MPI_COMM_WORLD while rank 0 is
- * in MPI_Finalize. The error is fatal late=1      also tests waits for a
- * process that is only late. These waits are reported, too, and succeed
+ *             in MPI_Finalize. The error is fatal
+ * late=1      also tests waits for a process that is only late. These waits are
+ *             reported, too, and succeed
  */
 #include "mtest.h"
 

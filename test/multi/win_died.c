@@ -16,7 +16,7 @@ struct window {
 	MPI_Comm comm;
 	MPI_Win win;
 	MPI_Group last; /* the process that dies */
-	int victim;	/* its rank */
+	int victim;	/* rank of that process */
 	bool is_mapped; /* the victim's memory is mapped here */
 	char name[40];
 };
@@ -295,7 +295,8 @@ static void died_run(const struct died_case *c, MPI_Comm comm)
 		"%s: the window is freed, got %s", c->name, mtest_error(rc));
 }
 
-/* The case of this process, and the first rank of its group; NULL: no case. */
+/* Returns the case of this process, and the first rank of its group. NULL: the
+ * process has no case. */
 static const struct died_case *my_case(int *first_out)
 {
 	int first = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_misuse: invalid uses of windows
  *
- * Each returns its error class and changes nothing, and the window works
- * afterwards. If only the target detects the error, the flush returns it at the
- * latest. */
+ * Each invalid call returns its error class and changes nothing, and the window
+ * works afterwards. If only the target detects the error, the next flush
+ * returns the error at the latest. */
 #include "mtest.h"
 
 enum { N = 16, LONG = 4096 };

@@ -436,7 +436,7 @@ static MPI_Datatype make_backwards(void)
 	return type;
 }
 
-/* Gets three items of that type, the first one at byte 128. */
+/* Gets three items of the type of make_backwards(), the first at byte 128. */
 static void get_backwards(
 	MPI_Win win, int rank, MPI_Aint disp, const char *what)
 {

@@ -18,7 +18,7 @@ static struct {
 	MPI_Win win;
 } w = { .fd = -1 };
 
-/* Called before the provider is loaded. */
+/* Requests the stand-in's log. Call it before the provider is loaded. */
 static void record_begin(void)
 {
 	const char *provider = getenv("FI_PROVIDER");
@@ -191,8 +191,9 @@ static void outside(void)
 	expect("accesses outside of the window", "");
 }
 
-/* Epochs without accesses send no message. In an early one this process may
- * acknowledge former messages of the other process, so the minimum counts. */
+/* Epochs without accesses send no message. In an early epoch this process may
+ * acknowledge former messages of the other process, so the test uses the lowest
+ * number of all epochs. */
 static void idle_epochs(void)
 {
 	int one = 1, least = INT_MAX, n;

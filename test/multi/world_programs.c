@@ -4,9 +4,9 @@
  *
  * Arguments: len=N (bytes of a message), late=N (the receiver sleeps N ms).
  * ex=118  send; receive; finalize
- * ex=119  the same without the receive: erroneous, must not hang
+ * ex=119  as 118 without the receive: erroneous, must not hang
  * ex=126  rank 0: send, free the request, barrier; rank 1: receive, barrier
- * ex=127  the same without barriers: erroneous, must not hang
+ * ex=127  as 126 without barriers: erroneous, must not hang
  * ex=129  attach a buffer, send buffered, finalize, free
  * ex=128  as 129, by Ibsend with wait and by a persistent request
  * ex=145  rank 0 writes a file after MPI_Finalize
@@ -41,8 +41,8 @@ static void plain(bool received)
 	}
 }
 
-/* Rank 0 learns from the barrier, or from a message of rank 1, that the freed
- * send is complete. */
+/* Rank 0 frees the request of a send. A barrier after the receive proves that
+ * the send is complete; without it, rank 0 calls MPI_Finalize. */
 static void freed(bool barrier)
 {
 	MPI_Request req;
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
 	else
 		CHECK(MPI_Finalize() == MPI_SUCCESS,
 			"S140: all processes finalize");
-	/* The library does not access these after MPI_Finalize. */
+	/* the library does not access the buffers after MPI_Finalize */
 	memset(buffer, 0xee, ROOM);
 	free(buffer);
 	memset(data, 0xee, len);
