@@ -28,7 +28,8 @@ static bool is_remote(const struct weft_vci *vci, uint64_t addr)
 		       &weft_proc.has_foreign, memory_order_relaxed);
 }
 
-/* Checks the writer of a ring at its first message. */
+/* Checks the writer of a ring that has no owner yet. Returns the writer's peer,
+ * or NULL if the writer is not a member of the job or is excluded. */
 static struct weft_peer *ring_owner(
 	struct weft_vci *vci, struct weft_ring_rx *rx)
 {

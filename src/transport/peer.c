@@ -24,8 +24,10 @@
 
 enum {
 	BC_RETRY_NS = 2000000,
-	BC_TURN_NS = 5000000,	/* wait for an answer before the next request */
-	NOTICE_NS = 1000000000, /* wait for the connection to a failed peer */
+	BC_TURN_NS = 5000000,	/* longest wait for an answer before the next
+				   request */
+	NOTICE_NS = 1000000000, /* longest wait until a connection accepts the
+				   notice to a failed peer */
 };
 
 /* A queued control message; owns its payload. */
@@ -36,7 +38,8 @@ struct out_control {
 	uint8_t payload[];
 };
 
-/* A message in the fabric that is too long to inject. */
+/* A message that is posted to the fabric with a completion, because it is too
+ * long to inject, or is a probe. */
 struct out_net {
 	struct weft_op op;
 	struct weft_peer *peer;
@@ -210,8 +213,10 @@ static int peer_call(struct weft_peer *peer)
 	return err ? err : WEFT_AGAIN;
 }
 
-/* Decides how to reach the peer. 0, an error, or WEFT_AGAIN: the peer will send
- * its business card. */
+/* Attaches to the peer's ring, or adds the peer's address to the fabric.
+ * is_called: uses the fabric only, because the peer cannot use shared memory.
+ * 0, an error, or WEFT_AGAIN: this process has sent its business card through
+ * the process manager, and the peer will answer with its own card. */
 static int connect_to(
 	struct weft_peer *peer, const struct weft_bc *bc, bool is_called)
 {
@@ -579,7 +584,8 @@ static void request_first_bc(struct weft_peer *peer)
 	vci->asked_ns = weft_now_ns();
 }
 
-/* True while the peer has to connect first and has not connected. */
+/* True while this process waits for the peer to connect first. The wait ends
+ * at retry_ns. */
 static bool is_to_call(const struct weft_peer *peer)
 {
 	return peer->retry_ns && !peer->wire_in &&
@@ -878,8 +884,8 @@ void weft_peer_exclude(struct weft_peer *peer)
 		peer->rx->owner = NULL; /* weft_arrival_ring() checks again */
 }
 
-/* Posts EXCLUDED. The transport may accept no message before the connection is
- * established. */
+/* Posts EXCLUDED. Retries until retry_ns, because the transport may accept no
+ * message before the connection is established. */
 static int push_notice(struct weft_peer *peer, struct weft_out *out)
 {
 	struct out_control *notice =
@@ -892,8 +898,8 @@ static int push_notice(struct weft_peer *peer, struct weft_out *out)
 	return 0;
 }
 
-/* The business card of a failed peer to which this process has never sent a
- * message. Connects to the peer, only to notify it. */
+/* Called with the business card of a failed peer to which this process has
+ * never sent a message. Connects to the peer, only to notify it. */
 static void use_failed_bc(void *arg, int err, const void *data, size_t len)
 {
 	const struct weft_wire_head head = { .op = WEFT_WIRE_EXCLUDED };

@@ -27,7 +27,8 @@ struct weft_peer;
  * the default VCI, and constant once it is in the list weft_proc.first_death.
  */
 struct weft_peer_death {
-	struct weft_peer_death *_Atomic next; /* reported later */
+	struct weft_peer_death *_Atomic next; /* the next death that was
+						 reported, or NULL */
 	uint32_t rank;
 	int code; /* code and end: see weft_boot_event */
 	enum weft_boot_end end;
@@ -53,7 +54,8 @@ struct weft_peer {
 	uint64_t proc; /* process number */
 	enum weft_peer_state state;
 	bool is_self;
-	bool is_shm;	   /* READY: messages use the ring, else the fabric */
+	bool is_shm;	   /* READY: messages use the ring; if false, they use
+			      the fabric */
 	bool can_read;	   /* cross-memory attach works */
 	bool is_queued;	   /* on the VCI's list of peers with pending work */
 	bool is_next;	   /* RESOLVING: the request for its card waits for
@@ -89,15 +91,16 @@ struct weft_peer {
 	uint64_t retry_ns; /* RESOLVING: time of the next request for its
 			      business card; 0 while an answer is pending. Peer
 			      of another job: time until which this process
-			      waits for the peer to connect */
+			      waits for the peer to connect. FAILED: time
+			      until which EXCLUDED is posted again */
 	uint64_t notified_ns; /* time of weft_peer_notify_failed(); 0: never */
 	struct weft_vci_card *bc; /* peer of a dedicated VCI or of another job:
 				     its card, once known; owned */
 	struct weft_link pending; /* struct weft_out, oldest first */
 	struct weft_link link;	  /* in VCI->pending_peers when is_queued */
 	struct weft_vci *vci;
-	struct weft_peer_death death; /* peer of the default VCI, once it has
-					 ended */
+	struct weft_peer_death death; /* peer of the default VCI: the end of its
+					 process, once reported */
 };
 
 /* Returns the peer at the address `addr` of a received message with this
@@ -114,7 +117,8 @@ static inline bool weft_peer_is_clear(const struct weft_peer *peer)
 	       weft_list_is_empty(&peer->pending);
 }
 
-/* Adds the credit owed to the peer to a head that leaves now. */
+/* Moves the credit owed to the peer into the head of a message that is posted
+ * next. */
 static inline void weft_peer_stamp(
 	struct weft_peer *peer, struct weft_wire_head *head)
 {
@@ -148,7 +152,8 @@ int weft_peer_control(struct weft_peer *peer, struct weft_wire_head *head,
  * posted. Called when the VCI closes and has removed the peer from its map. */
 void weft_peer_free(struct weft_peer *peer);
 
-/* Fills the header of a message over the fabric, which includes the head. */
+/* Fills the header of a message over the fabric with a copy of the head and the
+ * next message number. */
 void weft_peer_wire_net(struct weft_peer *peer, struct weft_wire_net *wire,
 	const struct weft_wire_head *head);
 

@@ -21,7 +21,7 @@ struct weft_topo;
 /* Called with each event of the process manager, for the session room. */
 typedef void weft_proc_event_fn(const struct weft_boot_event *event);
 
-/* Context ids that need no agreement. */
+/* Context id of the World. Its members need no agreement about it. */
 #define WEFT_CTX_WORLD ((uint64_t)WEFT_CTX_OFFSET_END)
 
 struct weft_proc {
@@ -33,7 +33,8 @@ struct weft_proc {
 	char near[512]; /* fabric devices near this process, once determined */
 	bool is_open;
 	bool was_open_failed;
-	atomic_int n_sessions;	/* live, the World included; set under lock */
+	atomic_int n_sessions;	/* open sessions, the World included; set under
+				   lock */
 	uint64_t proc;		/* number of this process */
 	struct weft_boot *boot; /* guarded by VCI.lock */
 	struct weft_boot_facts facts;
@@ -48,14 +49,17 @@ struct weft_proc {
 	struct weft_peer_death *_Atomic first_death;
 	struct weft_peer_death *last_death; /* guarded by VCI.lock */
 	atomic_ulong next_ctx;
-	atomic_uint n_coll_segs; /* segments of communicators, mapped */
+	atomic_uint n_coll_segs; /* mapped segments of communicators */
 	atomic_bool has_foreign; /* messages of other jobs are accepted */
 	atomic_bool lacks_shm;	 /* a process of this node shares no memory with
 				    this one */
 	atomic_bool is_excluded; /* a process treats this one as failed */
 	struct weft_bsend *bsend;   /* attached buffer; guarded by VCI.lock */
-	uint64_t n_pset_events;	    /* sets defined and deleted; VCI.lock */
-	uint64_t pset_version;	    /* of the manager's sets; VCI.lock */
+	uint64_t n_pset_events;	    /* events that defined or deleted a process
+				       set; guarded by VCI.lock */
+	uint64_t pset_version;	    /* incremented with each change of the
+				       process manager's sets; guarded by
+				       VCI.lock */
 	struct weft_node_plan node; /* made once, when the process opens */
 	int64_t max_spin; /* empty polls before yielding or sleeping */
 	bool is_blocking; /* WEFT_WAIT=block */
@@ -93,7 +97,8 @@ int weft_proc_get(weft_vci_open_fn *on_open);
 void weft_proc_put(void);
 
 /* True if all processes of the job are on this host, and the knob `scope` is
- * not "network". Then no other host must reach this process. */
+ * not "network". Then processes of other hosts do not connect to this process.
+ */
 bool weft_proc_is_one_host(void);
 
 /* Sets the hints for a fabric of this process. Their strings are lent from

@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 enum {
-	CTX_FIRST = 16, /* counters below are for fixed contexts */
+	CTX_FIRST = 16, /* first value of next_ctx; lower values belong to
+			   communicators with a fixed context */
 	LAST_POLLS = 64,
 	CALL_POLLS = 16, /* polls of memory in the time of a system call */
 };
@@ -124,9 +125,9 @@ static void confirm_end(
 	peer->is_unreached = false; /* it ended before it was reached */
 }
 
-/* True for the first report of the end of a process. The process manager may
- * report an end again that this process has found itself. vci is the default
- * VCI. */
+/* True for the first report of the end of a process. If this process has found
+ * the end itself, the process manager may report it a second time. vci is the
+ * default VCI. */
 static bool is_first_end(struct weft_vci *vci, uint64_t proc)
 {
 	struct weft_peer *peer = weft_peer_of(vci, proc);
@@ -272,8 +273,9 @@ bool weft_proc_find_end(
 	return true;
 }
 
-/* Opens the transports: shared memory for this node, and a fabric if the job
- * has processes elsewhere. */
+/* Opens the default VCI with its transports: shared memory for this node, and a
+ * fabric if the job has processes on other nodes or there is no shared memory.
+ */
 static int open_vci(struct weft_vci *vci, weft_vci_open_fn *on_open)
 {
 	const struct weft_boot_facts *facts = &weft_proc.facts;
@@ -346,7 +348,8 @@ static void close_proc(void)
 	weft_vci_close(&weft_proc.vci);
 	weft_boot_close(weft_proc.boot, weft_proc.n_sessions == 0);
 	weft_proc.boot = NULL;
-	weft_wakeup_close(&weft_proc.vci.wakeup); /* signalled by boot */
+	/* after weft_boot_close(), because boot signals the wakeup */
+	weft_wakeup_close(&weft_proc.vci.wakeup);
 	weft_topo_close(weft_proc.topo);
 	weft_proc.topo = NULL;
 	weft_counters_close(&weft_proc.counters);

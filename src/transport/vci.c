@@ -33,7 +33,8 @@ struct dedicated {
 	struct weft_vci vci;
 	struct weft_vci_hints vci_hints;
 	struct weft_vci_card bc;
-	bool is_used;		/* guarded by weft_proc.lock */
+	bool is_used;		/* acquired by a session; guarded by
+				   weft_proc.lock */
 	struct weft_boot inbox; /* pending: not all deaths were handled */
 	struct weft_peer_death *last_death; /* the last one that was handled;
 					       NULL: none */
@@ -223,7 +224,8 @@ static uint64_t proc_of_rank(uint32_t rank)
 /* The first death that the VCI has not handled, or NULL. */
 static struct weft_peer_death *next_death(const struct dedicated *r)
 {
-	/* both pair with the stores in weft_vci_record_failure */
+	/* Both loads pair with the stores in append_death(), which publish the
+	 * fields of a death. */
 	return r->last_death ? atomic_load(&r->last_death->next)
 			     : atomic_load(&weft_proc.first_death);
 }
@@ -236,8 +238,9 @@ static int inbox_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg)
 	struct weft_peer_death *death;
 	int n = 0;
 
-	/* pairs with the store in weft_vci_record_failure: the next report sets
-	 * `pending` again, or its death is in the list by now */
+	/* Pairs with the store of `pending` in weft_vci_record_failure(). A
+	 * death whose store precedes this exchange is in the list now. A later
+	 * store sets `pending` again. */
 	atomic_exchange(&boot->pending, 0);
 	while ((death = next_death(r)) != NULL) {
 		struct weft_boot_event event = {
@@ -265,7 +268,7 @@ static const struct weft_boot_ops inbox_ops = {
 
 static struct dedicated *dedicated_at(uint32_t i)
 {
-	/* pairs with the release in open_another */
+	/* pairs with the release in open_another(), which publishes the VCI */
 	struct weft_vci *vci = atomic_load_explicit(
 		&weft_proc.others[i], memory_order_acquire);
 
@@ -286,15 +289,18 @@ static void append_death(const struct weft_boot_event *event)
 	peer->death.code = event->code;
 	peer->death.end = event->end;
 	weft_proc.last_death = &peer->death;
-	/* pairs with the loads in next_death */
+	/* publishes the fields of `death`; pairs with the loads in next_death()
+	 */
 	if (last)
 		atomic_store(&last->next, &peer->death);
 	else
 		atomic_store(&weft_proc.first_death, &peer->death);
 }
 
-/* A VCI that opens meanwhile is in the list of VCIs here, or its first poll
- * finds the death. The order of all atomic operations ensures this. */
+/* Appends the death before it loads n_others. open_another() stores n_others
+ * before the first poll of the new VCI loads the list of deaths. All these
+ * operations are sequentially consistent. So this function finds a VCI that
+ * opens meanwhile, or the first poll of that VCI finds the death. */
 void weft_vci_record_failure(const struct weft_boot_event *event)
 {
 	uint32_t n;
@@ -357,7 +363,7 @@ static int dedicated_open(struct dedicated *r)
 
 	weft_counters_open(&vci->counters, vci->number);
 	r->inbox.ops = &inbox_ops;
-	atomic_store(&r->inbox.pending, 1); /* processes may have ended */
+	atomic_store(&r->inbox.pending, 1); /* deaths may be in the list */
 	vci->boot = &r->inbox;
 	weft_vci_open_wakeup(vci, &r->inbox);
 	if (!vci_is_named(&r->vci_hints))
@@ -401,7 +407,8 @@ static int open_another(const struct weft_vci_hints *vci_hints,
 		dedicated_free(r);
 		return err;
 	}
-	/* pairs with the acquires of the readers of the list */
+	/* publishes the opened VCI; pairs with the acquires of all readers of
+	 * the array `others` */
 	atomic_store_explicit(
 		&weft_proc.others[n], &r->vci, memory_order_release);
 	/* pairs with the load in weft_vci_record_failure, too */

@@ -100,8 +100,9 @@ struct weft_vci {
 			      has not arrived, or the VCI itself if it is the
 			      card of the node's first process; NULL: none */
 	struct weft_node_bc node_bc; /* of the default VCI only */
-	bool has_requested_first;    /* requested the first process's card */
-	uint64_t asked_ns;	     /* time of the request */
+	bool has_requested_first;    /* the card of the node's first process was
+					requested */
+	uint64_t asked_ns;	     /* time of the request in `asked` */
 	struct weft_link hooks; /* list of struct weft_progress_hook; mostly
 				   empty */
 	struct weft_boot *boot; /* source of reports of deaths: the process
@@ -206,6 +207,9 @@ typedef int weft_vci_open_fn(struct weft_vci *vci);
  */
 int weft_vci_acquire(const struct weft_vci_hints *vci_hints,
 	weft_vci_open_fn *on_open, struct weft_vci **vci_out);
+
+/* Releases an acquired VCI, so that another session can acquire it. The VCI
+ * stays open. Any thread, no VCI's lock held. */
 void weft_vci_release(struct weft_vci *vci);
 
 /* The hints of a dedicated VCI. */

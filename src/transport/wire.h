@@ -31,8 +31,9 @@ enum weft_wire_op {
 	WEFT_WIRE_FIN,	      /* weft_wire_fin: all data received, or the
 				 message is lost */
 	WEFT_WIRE_CREDIT,     /* only the head's credit */
-	WEFT_WIRE_CANCEL,     /* weft_wire_fin: cancels a send; with
-				 WEFT_WIRE_IS_EAGER, head.number names it */
+	WEFT_WIRE_CANCEL,     /* weft_wire_fin: cancels a send; if the flag
+				 WEFT_WIRE_IS_EAGER is set, head.number
+				 identifies the message */
 	WEFT_WIRE_CANCEL_ACK, /* weft_wire_fin: its status is the result */
 	WEFT_WIRE_PING,	      /* weft_wire_fin: asks for a PONG */
 	WEFT_WIRE_PONG,	      /* weft_wire_fin: all messages before the PING
@@ -66,12 +67,12 @@ enum weft_wire_op {
 	WEFT_WIRE_REVOKE, /* the communicator of this context is revoked */
 	WEFT_WIRE_ERA,	  /* weft_wire_era, then the dead ranks: a message of an
 			     agreement among the members of the context */
-	WEFT_WIRE_EXCLUDED, /* the receiver counts as failed at the sender */
+	WEFT_WIRE_EXCLUDED, /* the sender treats the receiver as failed */
 	WEFT_WIRE_OP_END,
 };
 
 enum weft_wire_flag {
-	WEFT_WIRE_IS_EAGER = 1,
+	WEFT_WIRE_IS_EAGER = 1, /* CANCEL: the message to cancel is eager */
 	/* RTS: the sender will not cancel the send. CANCEL: the message does
 	 * not cancel the send. It states that the sender will not cancel it,
 	 * because the sender is in disconnect. */
@@ -129,8 +130,9 @@ enum {
 struct weft_wire_head {
 	uint8_t op;
 	uint8_t flags;
-	uint16_t number; /* EAGER: counts eager messages to the receiver; CANCEL
-			    names a message by it */
+	uint16_t number; /* EAGER: number of this message among the eager
+			    messages to the receiver; CANCEL: number of the
+			    message to cancel */
 	uint32_t src;	 /* sender's rank in the communicator */
 	uint64_t ctx;	 /* communicator's context id + offset */
 	int32_t tag;
@@ -158,7 +160,7 @@ static_assert(sizeof(struct weft_wire_net) == 48, "wire layout");
  * padded to 8 bytes. */
 struct weft_wire_record {
 	struct weft_wire_head head;
-	uint32_t len; /* of the data */
+	uint32_t len; /* length of the data in bytes */
 	uint32_t reserved;
 };
 static_assert(sizeof(struct weft_wire_record) == 32, "wire layout");
@@ -166,7 +168,8 @@ static_assert(sizeof(struct weft_wire_record) == 32, "wire layout");
 struct weft_wire_rts {
 	uint64_t sreq; /* sender's request */
 	uint64_t len;
-	uint64_t addr; /* of the data in the sender; 0: not readable */
+	uint64_t addr; /* address of the data in the sender; 0: the receiver
+			  cannot read the data */
 };
 static_assert(sizeof(struct weft_wire_rts) == 24, "wire layout");
 
@@ -200,7 +203,7 @@ struct weft_wire_help {
 };
 static_assert(sizeof(struct weft_wire_help) == 32, "wire layout");
 
-/* The matching receive completes with this error. */
+/* Payload of COLL_ERROR: the matching receive completes with this error. */
 struct weft_wire_failed {
 	int32_t err;  /* enum weft_err */
 	uint32_t len; /* of the text that follows: the error and its process */
@@ -227,11 +230,12 @@ enum {
 /* Names a communicator to create from a group; see comm/create.c. */
 struct weft_wire_create {
 	uint64_t key[2]; /* hash of the member list and the string tag */
-	uint64_t ctx;	 /* + WEFT_WIRE_HAS_VCIS or WEFT_WIRE_NO_COMM */
+	uint64_t ctx;	 /* context id, plus WEFT_WIRE_HAS_VCIS or
+			    WEFT_WIRE_NO_COMM */
 	uint64_t failed; /* NO_COMM: process number + 1 of a failed member; 0:
 			    the sender has no memory */
-	uint32_t size;	 /* members */
-	uint32_t len;	 /* of the string tag that follows */
+	uint32_t size;	 /* number of members */
+	uint32_t len;	 /* length of the string tag that follows */
 };
 static_assert(sizeof(struct weft_wire_create) == 40, "wire layout");
 
@@ -265,9 +269,9 @@ enum weft_wire_need {
 };
 
 struct weft_wire_query {
-	uint64_t epoch; /* of the wait; the answer returns it */
-	uint64_t what;
-	uint16_t need;	     /* enum weft_wire_need */
+	uint64_t epoch; /* number of the sender's wait; the answer returns it */
+	uint64_t what;	/* context id or number; see enum weft_wire_need */
+	uint16_t need;	/* enum weft_wire_need */
 	uint16_t is_flushed; /* LEAVE: the sender sends nothing more in the
 				context, and all its messages have arrived
 				before this one */
@@ -357,8 +361,8 @@ struct weft_wire_connect {
 };
 static_assert(sizeof(struct weft_wire_connect) == 24, "wire layout");
 
-/* Active messages: the target's CPU carries them out, in this order. Windows
- * and symmetric memory use one layout, see am/README.md. */
+/* Active messages. The target's CPU carries them out in order of arrival.
+ * Windows and symmetric memory use one layout; see am/README.md. */
 enum weft_wire_am_kind {
 	WEFT_WIRE_AM_PUT = 1, /* data: bytes to store */
 	WEFT_WIRE_AM_GET,     /* answered with the bytes of the target */
@@ -372,9 +376,10 @@ enum weft_wire_am_kind {
 	WEFT_WIRE_AM_LONG_PUT, /* the origin sends the bytes */
 	WEFT_WIRE_AM_LONG_GET, /* the target sends the bytes */
 	WEFT_WIRE_AM_LONG_ACC, /* the origin sends the elements */
-	WEFT_WIRE_AM_LOCK,     /* answered when acquired; op: exclusive */
+	WEFT_WIRE_AM_LOCK,     /* answered when the lock is acquired; op: 1 if
+				  the lock is exclusive, else 0 */
 	WEFT_WIRE_AM_UNLOCK,   /* answered when all earlier records are done and
-				  the lock is released; op: exclusive */
+				  the lock is released; op: as for LOCK */
 	WEFT_WIRE_AM_POST,     /* MPI_Win_post */
 	WEFT_WIRE_AM_COMPLETE, /* MPI_Win_complete, after all earlier records */
 	/* symmetric memory */
@@ -429,9 +434,10 @@ static_assert(sizeof(struct weft_wire_am_reply) == 16, "wire layout");
 struct weft_wire_win_region {
 	uint64_t size;
 	int64_t disp_unit;
-	uint64_t remote, key; /* base and key for the fabric */
-	uint32_t name_len;    /* of the member's fabric address in name; 0: the
-				 memory is accessed by active messages only */
+	uint64_t remote, key; /* base and key of the memory in the fabric */
+	uint32_t name_len;    /* length of the member's fabric address in name;
+				 0: the memory is accessed by active messages
+				 only */
 	uint32_t reserved;
 	uint8_t name[512];
 };
@@ -468,7 +474,8 @@ enum {
 	WEFT_WIRE_ERA_SHIFT = 2,
 };
 
-/* Copies a fixed struct out of a payload; false when it is too short. */
+/* Copies a struct of fixed length from the beginning of a payload. False if the
+ * payload is shorter than the struct. */
 #define WEFT_WIRE_GETTER(name)                                              \
 	static inline bool weft_wire_get_##name(                            \
 		struct weft_wire_##name *out, const void *data, size_t len) \
