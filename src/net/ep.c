@@ -3,9 +3,9 @@
  * functions
  *
  * Most posts pass the caller's op to libfabric as the context. A carrier
- * replaces the op if the provider cannot use the caller's memory directly: the
- * message has more pieces than the provider gathers, or the memory must be
- * registered first. */
+ * replaces the op in three cases: the message has more parts than the provider
+ * gathers, its memory must be registered first, or it is a counted injection
+ * and the provider stores data in each op. */
 #include "net/net_priv.h"
 #include "base/clock.h"
 #include "base/knob.h"
@@ -237,10 +237,9 @@ static void recv_nothing(void *arg, const void *data, size_t len)
 	(void)len;
 }
 
-/* Polls until all counted injections are complete, for WEFT_NET_LINGER ms at
- * most. Other operations need no wait, because their owners have abandoned
- * them. An injection to a dead peer completes with an error, so the peer does
- * not delay the close. */
+/* Polls until n_unsent is 0, for WEFT_NET_LINGER ms at most. Other operations
+ * are not awaited, because their owners have abandoned them. A message to a
+ * dead peer completes with an error, so the peer does not delay the close. */
 static void linger(struct weft_inside *in)
 {
 	uint64_t end = weft_now_ns() +

@@ -209,8 +209,9 @@ static struct fi_info *request(const struct criteria *w,
 
 enum { N_LEVELS = 3 };
 
-/* Requests all features, then fewer: local memory registered by this library,
- * plain receive buffers. */
+/* Requests all features first. The second request permits providers for which
+ * this library must register local memory. The third request also permits
+ * providers without FI_MULTI_RECV. */
 static int query(const struct criteria *w, const struct weft_prov *prov,
 	const char *form, struct fi_info **list_out)
 {
@@ -273,8 +274,8 @@ static const char *iface_wanted(
 	return foreign ? foreign : "";
 }
 
-/* Rails over interfaces use the entries of the list round-robin. A device may
- * be any entry of the list. */
+/* True if the user's list permits this name. For interfaces, the entries of the
+ * list are assigned to the rails round-robin. A device may be any entry. */
 static bool is_wanted(const struct criteria *w, const struct weft_prov *prov,
 	const char *list, const char *name)
 {
@@ -397,8 +398,9 @@ static struct fi_info *best_of(const struct criteria *w,
 	return best;
 }
 
-/* Only devices of one fabric are equal. Interfaces are never equal, because
- * they may belong to different networks. */
+/* If several devices are equal to `best`, returns the one that belongs to this
+ * process's place on the node. Only devices of one fabric are equal. Interfaces
+ * are never equal, because they may belong to different networks. */
 static struct fi_info *assign_device(const struct criteria *w,
 	const struct weft_prov *prov, struct fi_info *list,
 	struct fi_info *best)
@@ -487,7 +489,7 @@ static struct fi_info *fabric_evaluate(const struct criteria *w,
 	return best;
 }
 
-/* The walk stops when visit returns true. */
+/* Called for each candidate. True: the walk stops. */
 typedef bool visit_fn(void *arg, const struct criteria *w,
 	const struct weft_prov *prov, const char *form);
 
@@ -507,7 +509,7 @@ static bool fabric_is_known(const char *name, size_t len)
 	return false;
 }
 
-/* Names in the user's lists that no entry has. */
+/* Visits the names in the user's list that no entry of the table has. */
 static bool walk_others(
 	const struct criteria *w, const char *list, visit_fn *visit, void *arg)
 {
@@ -588,7 +590,7 @@ struct opening {
 	void *arg;
 	struct weft_net *net;
 	struct weft_rma_domain
-		*domain; /* for one-sided access; otherwise net is set */
+		*domain; /* set for one-sided access; otherwise net is set */
 	int err;
 };
 
@@ -713,7 +715,7 @@ static bool try_open(void *arg, const struct criteria *criteria,
 	return true;
 }
 
-/* Prints the report on one line, for a log. */
+/* Replaces the newlines of the report by commas, for a log. */
 static void flatten(char *text)
 {
 	for (char *p = text; *p; p++)

@@ -38,7 +38,7 @@
 #include <sys/uio.h>
 
 enum {
-	WEFT_NET_NAME_MAX = 512, /* longest weft_net_name() */
+	WEFT_NET_NAME_MAX = 512, /* longest name of an endpoint, in bytes */
 };
 
 /* Called for an untagged message. data is valid until the function returns and
@@ -56,8 +56,8 @@ struct weft_net_hints {
 	const char *tclass;   /* NULL or "": WEFT_TCLASS */
 	const char *near;     /* "a,b": devices near this process, by name or
 			       * bus address; NULL: unknown */
-	/* returns such a list; called if several devices are equal; NULL: no
-	 * list */
+	/* returns a list like `near`; called only if several devices are equal;
+	 * NULL: `near` is used */
 	const char *(*find_near)(void);
 	const char *fabric; /* NULL: any */
 	const char *used;   /* "a,b": devices to exclude; NULL: none */
@@ -129,7 +129,7 @@ bool weft_net_may_sleep(struct weft_net *net, int *fd_out);
  * with weft_err_set(). */
 int weft_net_fault(struct weft_net *net, const char *call, ssize_t rc);
 
-/* weft_net_inject() if net->is_counting is true. */
+/* Implements weft_net_inject() if net->is_counting is true. */
 int weft_net_inject_counted(
 	struct weft_net *net, uint64_t addr, const void *buf, size_t len);
 
@@ -151,14 +151,15 @@ static inline int weft_net_inject(
 	return weft_net_fault(net, "fi_inject", rc);
 }
 
-/* Sends one untagged message of n_iov (1 or 2) pieces, at most plan.recv_len
- * bytes in all. The pieces must not change until op->done(op, err, len); the
- * iov array may. 0; or WEFT_AGAIN or an error, after which done is not called.
- */
+/* Sends one untagged message of n_iov (1 or 2) parts, at most plan.recv_len
+ * bytes in all. The parts must not change until op->done(op, err, len) is
+ * called; the iov array may. 0; or WEFT_AGAIN or an error, after which done is
+ * not called. */
 int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
 	size_t n_iov, struct weft_op *op);
 
-/* Tagged send and receive of at most plan.max_msg_len bytes. Only the bits of
+/* weft_net_tsend() sends, and weft_net_trecv() receives, a tagged message of at
+ * most plan.max_msg_len bytes. Only the bits of
  * plan.tag_mask are compared; the receiver chooses a tag that is unique in
  * these bits. addr of the receive is only a hint. A send posted before its
  * receive waits in the fabric. Otherwise like weft_net_send(); the len of a
@@ -180,7 +181,7 @@ int weft_net_cancel(struct weft_net *net, struct weft_op *op);
 
 /* Memory registered for local sends and receives. */
 struct weft_mr {
-	void *desc; /* for local posts */
+	void *desc; /* descriptor to pass to posts that use this memory */
 	/* private to mr.c */
 	uint64_t key;
 	struct fid_mr *fid;

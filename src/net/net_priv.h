@@ -10,15 +10,17 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 
-/* A receive buffer: long and shared by many messages if the provider can, else
- * for one message. Belongs to the provider between post and release. */
+/* A receive buffer. It receives many messages if the provider supports
+ * FI_MULTI_RECV, and otherwise one. The provider owns the buffer from its post
+ * until its release. */
 struct weft_recv_buf {
 	struct weft_op op;
 	struct weft_recv_buf *next; /* in the list of unposted buffers */
 	char *mem;
-	size_t n_arrived; /* bytes of its messages received so far */
-	size_t n_full;	  /* bytes of all its messages; 0: not full. Both fields
-			   * are used only with plan.releases_early */
+	size_t n_arrived; /* bytes of the messages reported so far */
+	size_t n_full;	  /* bytes of all messages in the buffer, once it is
+			   * full; 0: not full. Both fields are used only with
+			   * plan.releases_early */
 };
 
 /* Replaces a user's operation that needs a copy (data) or a registration (mr).
@@ -40,12 +42,12 @@ struct weft_carrier {
  * completion; after a failed post the caller frees it. */
 struct weft_copied {
 	struct weft_op op;
-	struct weft_op *user; /* or NULL: *err is set to the first error */
-	int *err;
+	struct weft_op *user; /* the replaced operation; NULL: it has no op */
+	int *err; /* without user: receives an error, unless *err has one */
 	_Alignas(16) char data[];
 };
 
-/* NULL with a description if out of memory. */
+/* Copies len bytes at buf. NULL with a description if out of memory. */
 struct weft_copied *weft_copied_create(
 	struct weft_op *user, int *err, const void *buf, size_t len);
 
@@ -59,7 +61,8 @@ struct weft_inside {
 	const struct weft_prov *prov;
 	struct weft_domain dom;
 	struct fid_cq *cq;
-	int wait_fd;	     /* of cq, for WEFT_WAIT=block; -1: none */
+	int wait_fd;	     /* descriptor on which a thread sleeps until cq has
+				an event (WEFT_WAIT=block); -1: none */
 	struct weft_mr *mrs; /* all open registrations */
 	char *buf_mem;
 	size_t buf_mem_len;
@@ -77,7 +80,7 @@ struct weft_inside {
 	struct weft_carrier *free_carriers;
 	size_t n_carriers;
 	bool is_polling;
-	bool did_warn; /* about the first error completion */
+	bool did_warn; /* the first error completion was reported */
 };
 
 static inline struct weft_inside *weft_net_inside(struct weft_net *net)
@@ -99,10 +102,11 @@ int weft_ep_open_take(struct fi_info *info, struct fid_fabric *fabric,
 /* ep.c: posts buffers that could not be posted before; 0 or WEFT_AGAIN. */
 int weft_ep_repost(struct weft_inside *in);
 
-/* ep.c: the provider has released a receive buffer. */
+/* ep.c: posts a receive buffer again, which the provider has released. */
 void weft_ep_buf_released(struct weft_inside *in, struct weft_recv_buf *buf);
 
-/* ep.c: the done of receive buffers, to recognise them; never called. */
+/* ep.c: op->done of each receive buffer. cq.c recognises a receive buffer by
+ * this pointer; nothing calls the function. */
 void weft_ep_buf_done(struct weft_op *op, int err, size_t len);
 
 /* rma_ep.c: as weft_ep_open_take(), for one-sided access. */
@@ -110,7 +114,8 @@ struct weft_rma_domain;
 int weft_rma_domain_open_take(struct fi_info *info, struct fid_fabric *fabric,
 	const struct weft_plan *plan, struct weft_rma_domain **domain_out);
 
-/* av.c: weft_net_name() and weft_net_peer_add(), for any endpoint. */
+/* av.c: as weft_net_name() and weft_net_peer_add(), but for any endpoint, also
+ * for one-sided access. */
 int weft_av_name(
 	struct fid *ep, const struct fi_info *info, void *buf, size_t *len);
 int weft_av_add(struct fid_av *av, const struct fi_info *info,

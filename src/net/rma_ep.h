@@ -38,7 +38,7 @@ struct weft_rma_ep {
 
 /* The target of an operation. */
 struct weft_rma_ep_target {
-	uint64_t addr;	 /* of the peer, see weft_rma_domain_peer_add() */
+	uint64_t addr;	 /* address from weft_rma_domain_peer_add() */
 	uint64_t remote; /* base of weft_rma_ep_key plus the byte offset */
 	uint64_t key;	 /* key of weft_rma_ep_key */
 };
@@ -65,6 +65,9 @@ struct weft_rma_ep *weft_rma_domain_ep(struct weft_rma_domain *domain);
  * fabric has none left. */
 int weft_rma_ep_open(
 	struct weft_rma_domain *domain, struct weft_rma_ep **ep_out);
+
+/* Closes an endpoint of weft_rma_ep_open(). Pending operations are abandoned.
+ * NULL is accepted. */
 void weft_rma_ep_close(struct weft_rma_ep *ep);
 
 /* weft_rma_domain_expose() permits peers to read and write the memory, until
@@ -89,9 +92,10 @@ int weft_rma_domain_peer_add(struct weft_rma_domain *domain, const void *name,
  * returns. At most plan.rma_inject_len bytes; not for fetching operations. */
 #define WEFT_RMA_EP_COPY FI_INJECT
 
-/* Post a write or a read of at most plan.rma_max_len bytes. flags: those of the
- * plan and WEFT_RMA_EP_COPY. op NULL: no completion; else op->done is called
- * when buf may be reused (write) or is filled (read). */
+/* weft_rma_ep_write() posts a write, and weft_rma_ep_read() a read, of at most
+ * plan.rma_max_len bytes. flags: those of the plan and WEFT_RMA_EP_COPY. If op
+ * is NULL, there is no completion. Otherwise op->done is called when buf may be
+ * reused (write) or is filled (read). */
 int weft_rma_ep_write(struct weft_rma_ep *ep,
 	const struct weft_rma_ep_target *to, const void *buf, size_t len,
 	uint64_t flags, struct weft_op *op);
@@ -109,7 +113,7 @@ enum weft_rma_ep_what {
 	WEFT_RMA_EP_CSWAP,
 };
 
-/* An atomic of the hardware (plan.has_fabric_amo) on one word of 4 or 8 bytes.
+/* An atomic operation of the fabric (plan.has_fabric_amo) on one word.
  * Operands and result must stay valid until op->done, except an operand that is
  * copied (WEFT_RMA_EP_COPY). */
 struct weft_rma_ep_amo {
