@@ -10,12 +10,14 @@
 #include <string.h>
 
 enum {
-	MEMBERS_MAX = 512,   /* members of a segment */
-	SEGMENTS_MAX = 4096, /* segments of a process */
-	LARGE_MAX = 8,	     /* segments of a process with a large area */
-	ALL_LONG = 8 << 20,  /* areas for long data of all members together */
-	LARGE = 512 << 10,   /* exceeds the private cache of a core */
-	FEW_SLOTS = 64,	     /* of processes that do not share cores */
+	MEMBERS_MAX = 512,   /* most members of a segment */
+	SEGMENTS_MAX = 4096, /* most segments that a process maps */
+	LARGE_MAX = 8,	     /* a process with as many segments gets no further
+				segment with a large area */
+	ALL_LONG = 8 << 20,  /* bytes of all members' areas for long data */
+	LARGE = 512 << 10,   /* an area of this length exceeds the private cache
+				of a core */
+	FEW_SLOTS = 64,	     /* slots of a member if no processes share cores */
 };
 
 static size_t shm_areas_at(int32_t n)

@@ -51,11 +51,10 @@ enum {
 	WEFT_RING_LARGE = 512 << 10, /* bytes of a buffer that exceeds caches */
 };
 
-/* The word of a slot is written last. Its low 8 bits are the number of the
- * message
- * + 1, which differs from that of the former message in the slot. Above are a
- * flag that the payload is at the start of the buffer, and the length of the
- * payload. */
+/* The word of a slot is written last. Its low 8 bits count messages, from 1,
+ * and differ from those of the former message in the slot. The next bit is set
+ * if the payload is at the start of the buffer. The bits above it are the
+ * length of the payload. */
 enum { WEFT_RING_REWOUND = 1 << 8, WEFT_RING_LEN_SHIFT = 9 };
 
 struct weft_ring_slot {
@@ -74,10 +73,11 @@ struct weft_ring {
 	uint64_t writer_cookie;
 	/* seldom written: the flags of a reader or a writer that sleeps */
 	_Atomic uint32_t is_reader_asleep;
-	_Atomic uint32_t is_writer_asleep; /* until the ring has space */
+	_Atomic uint32_t is_writer_asleep; /* the writer sleeps until the ring
+					      has space */
 	struct weft_wakeup_at writer_wakeup;
-	/* not 0: the writer treats the reader as failed. The reader may have
-	 * been stopped meanwhile */
+	/* not 0: the writer treats the reader as failed, for example because
+	 * the reader was stopped. The reader checks this when it continues */
 	_Atomic uint32_t is_given_up;
 	/* the state of a long copy of which both processes copy pieces. Upper
 	 * half: the number of the copy. Lower half: how many pieces are
@@ -93,18 +93,18 @@ struct weft_ring {
 
 /* The writer's side, private. */
 struct weft_ring_tx {
-	struct weft_ring *ring;		 /* NULL: not attached */
-	uint64_t n;			 /* slots written */
-	uint64_t n_read;		 /* as last seen */
-	uint64_t pos;			 /* payload bytes written or skipped */
-	uint64_t n_read_bytes;		 /* as last seen */
-	uint64_t buf_len;		 /* a power of two */
+	struct weft_ring *ring; /* NULL: not attached */
+	uint64_t n;		/* slots written */
+	uint64_t n_read;	/* ring->n_read when last loaded */
+	uint64_t pos;		/* payload bytes written or skipped */
+	uint64_t n_read_bytes;	/* bytes of the buffer known as freed */
+	uint64_t buf_len;	/* a power of two */
 	const struct weft_ring_rx *back; /* the ring back; NULL: none yet */
 	uint32_t rewound;  /* REWOUND flag of the reserved message */
 	uint32_t n_back;   /* n_back of the last message */
 	bool knows_wakeup; /* the writer has tried to open the wakeup */
 	int wakeup;	   /* descriptor of the reader's wakeup; -1: none */
-	struct weft_wakeup_at wakeup_at; /* of the reader */
+	struct weft_wakeup_at wakeup_at; /* address of the reader's wakeup */
 	bool stores_past; /* payloads are stored past the caches */
 	void *map;	  /* mapping to unmap */
 	size_t map_len;
@@ -113,9 +113,9 @@ struct weft_ring_tx {
 /* The reader's side, private. */
 struct weft_ring_rx {
 	struct weft_ring *ring;
-	uint64_t n; /* slots read */
-	uint64_t n_published;
-	uint64_t pos;
+	uint64_t n;	      /* slots read */
+	uint64_t n_published; /* n when it was last stored in ring->n_read */
+	uint64_t pos;	      /* payload bytes read or skipped */
 	uint64_t buf_len;
 	uint32_t n_back; /* n_back of the last slot read */
 	bool is_broken;	 /* invalid content was reported */
@@ -142,7 +142,8 @@ static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 	uint64_t at;
 
 	if (weft_unlikely(tx->n - tx->n_read >= WEFT_RING_SLOTS)) {
-		/* pairs with the release in weft_ring_publish */
+		/* pairs with the release in weft_ring_publish: the reader has
+		 * finished with the slots before n_read */
 		tx->n_read = atomic_load_explicit(
 			&tx->ring->n_read, memory_order_acquire);
 		if (tx->n - tx->n_read >= WEFT_RING_SLOTS)
@@ -159,11 +160,13 @@ static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 	}
 	at = weft_ring_place(tx->pos, len, tx->buf_len);
 	if (weft_unlikely(at + len - tx->n_read_bytes > tx->buf_len)) {
-		/* pairs with the release in weft_ring_publish */
+		/* pairs with the release in weft_ring_publish: the reader has
+		 * finished with the bytes before n_read_bytes */
 		uint64_t n_read_bytes = atomic_load_explicit(
 			&tx->ring->n_read_bytes, memory_order_acquire);
 
-		/* after a rewind, tx->n_read_bytes may be ahead of it */
+		/* after a rewind, tx->n_read_bytes may exceed the published
+		 * value */
 		if (n_read_bytes > tx->n_read_bytes)
 			tx->n_read_bytes = n_read_bytes;
 		if (at + len - tx->n_read_bytes > tx->buf_len)
@@ -226,11 +229,14 @@ static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
 		word |= tx->rewound;
 	}
 	tx->n++;
-	/* pairs with the acquire in weft_ring_peek */
+	/* publishes the slot and its payload; pairs with the acquire in
+	 * weft_ring_peek */
 	atomic_store_explicit(
 		&slot->word, word | (uint8_t)tx->n, memory_order_release);
-	/* the sleeper's weft_wakeup_fence(), between weft_shm_watch() and its
-	 * poll, orders this store and load; here a compiler fence suffices */
+	/* The store of the word precedes the load of the flag below. Here a
+	 * compiler fence suffices, because a reader that is about to sleep sets
+	 * the flag (weft_shm_watch()), calls weft_wakeup_fence(), which is a
+	 * barrier in all processes, and then polls once more. */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (weft_unlikely(atomic_load_explicit(
 		    &tx->ring->is_reader_asleep, memory_order_relaxed)))
@@ -277,7 +283,8 @@ static inline const void *weft_ring_peek(
 /* Frees the space of all messages read so far. */
 static inline void weft_ring_publish(struct weft_ring_rx *rx)
 {
-	/* both pair with the acquires in weft_ring_reserve */
+	/* Both stores follow all reads of the freed slots and bytes. They pair
+	 * with the acquires in weft_ring_reserve. */
 	atomic_store_explicit(
 		&rx->ring->n_read_bytes, rx->pos, memory_order_release);
 	atomic_store_explicit(&rx->ring->n_read, rx->n, memory_order_release);
@@ -340,8 +347,8 @@ static inline bool weft_ring_claim(struct weft_ring *ring, uint32_t number,
 static inline void weft_ring_give_up(struct weft_ring_tx *tx)
 {
 	atomic_store_explicit(&tx->ring->is_given_up, 1, memory_order_relaxed);
-	/* before later changes of that memory; pairs with the fence in
-	 * weft_ring_is_given_up */
+	/* orders the store before later changes of that memory; pairs with the
+	 * fence in weft_ring_is_given_up */
 	atomic_thread_fence(memory_order_release);
 }
 
@@ -349,7 +356,8 @@ static inline void weft_ring_give_up(struct weft_ring_tx *tx)
  * has read from the memory of the writer before the call may be wrong. */
 static inline bool weft_ring_is_given_up(const struct weft_ring_rx *rx)
 {
-	/* pairs with the fence in weft_ring_give_up */
+	/* orders earlier reads of that memory before the load of the flag;
+	 * pairs with the fence in weft_ring_give_up */
 	atomic_thread_fence(memory_order_acquire);
 	return atomic_load_explicit(
 		&rx->ring->is_given_up, memory_order_relaxed);

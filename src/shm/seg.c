@@ -36,11 +36,11 @@ enum {
 struct seg_header {
 	uint32_t magic;
 	uint32_t n_writers;
-	uint64_t buf_len;	      /* payload buffer of each ring */
-	uint64_t ring_len;	      /* bytes from one ring to the next */
-	uint64_t identity;	      /* probe_value of the business card */
-	struct weft_wakeup_at wakeup; /* the owner's */
-	uint32_t sleeps_long;	      /* the owner: see weft_shm_set_wakeup */
+	uint64_t buf_len;  /* bytes of the payload buffer of a ring */
+	uint64_t ring_len; /* bytes from one ring to the next */
+	uint64_t identity; /* probe_value of the business card */
+	struct weft_wakeup_at wakeup; /* address of the owner's wakeup */
+	uint32_t sleeps_long;	      /* see weft_shm_set_wakeup */
 	/* each writer stores a different value each time it attaches; the owner
 	 * searches for new writers when the value changes */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t last_writer;
@@ -60,9 +60,10 @@ struct weft_shm {
 	uint32_t n_writers;
 	uint64_t buf_len;
 	uint64_t ring_len;
-	uint64_t seen; /* of header->last_writer */
-	uint32_t n_active;
-	struct weft_ring_rx *active; /* n_active, space for n_writers */
+	uint64_t seen;	   /* header->last_writer at the last search for writers
+			    */
+	uint32_t n_active; /* number of rings with a writer */
+	struct weft_ring_rx *active; /* these rings; space for n_writers */
 };
 
 static size_t ring_bytes(uint64_t buf_len)
@@ -230,7 +231,8 @@ static bool announce(int fd, uint32_t index)
 	const uint8_t yes = 1;
 	const uint64_t last = weft_now_ns() << 16 | index;
 
-	/* pairs with the acquire in weft_shm_poll */
+	/* orders the writer's fields of the ring before the announcement; pairs
+	 * with the acquire in weft_shm_poll */
 	atomic_thread_fence(memory_order_release);
 	return write_at(fd, &yes, sizeof(yes),
 		       offsetof(struct seg_header, has_writer) + index) &&
@@ -316,7 +318,8 @@ void weft_ring_set_wakeup(
 
 void weft_ring_watch(struct weft_ring_tx *tx)
 {
-	/* the wakeup was set before; pairs with the acquire in wake_writer */
+	/* publishes the writer's wakeup; pairs with the acquire in wake_writer
+	 */
 	atomic_store_explicit(
 		&tx->ring->is_writer_asleep, 1, memory_order_release);
 }
@@ -401,11 +404,13 @@ static int poll_ring(struct weft_shm *shm, struct weft_ring_rx *rx)
 		weft_ring_next(rx, len);
 		n++;
 	}
-	has_room = n || rx->n != rx->n_published; /* or read before */
+	/* messages of earlier calls, too, may have freed space */
+	has_room = n || rx->n != rx->n_published;
 	if (n < POLL_BATCH && rx->n != rx->n_published)
 		weft_ring_publish(rx);
-	/* a compiler fence suffices, as in weft_ring_commit; weft_ring_watch
-	 * sets the flag */
+	/* orders the published position before the load of the flag, which
+	 * weft_ring_watch() sets; a compiler fence suffices, as in
+	 * weft_ring_commit */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (has_room &&
 		weft_unlikely(atomic_load_explicit(

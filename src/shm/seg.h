@@ -23,8 +23,8 @@ struct weft_shm_bc {
 	int32_t fd;
 	uint32_t domain; /* weft_share_domain() */
 	uint32_t reserved;
-	uint64_t probe_addr;  /* of a word with probe_value; peers read it to
-				 test cross-memory attach */
+	uint64_t probe_addr;  /* address of a word with probe_value, which peers
+				 read to test cross-memory attach */
 	uint64_t probe_value; /* random; also in the segment's header */
 };
 
@@ -38,9 +38,13 @@ typedef void weft_shm_recv_fn(void *arg, struct weft_ring_rx *rx,
 	const void *head, const void *payload, size_t len);
 
 /* Creates the segment of this process, with a ring for each of n_writers.
- * weft_shm_poll() calls recv. */
+ * weft_shm_poll() calls recv. 0, WEFT_ERR_NOMEM, or a described WEFT_ERR_OTHER.
+ */
 int weft_shm_open(uint32_t n_writers, size_t ring_len, weft_shm_recv_fn *recv,
 	void *arg, struct weft_shm **shm_out);
+
+/* Unmaps and frees the segment. Writers may still have mapped their rings. NULL
+ * is accepted. */
 void weft_shm_close(struct weft_shm *shm);
 
 /* The length of the segment, which is address space. */
@@ -66,6 +70,7 @@ void weft_shm_watch(struct weft_shm *shm);
  * domain, or the kernel refuses. */
 int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 	uint32_t index, uint64_t my_proc, uint64_t cookie);
+
 /* Sets the writer's wakeup, which the reader signals after weft_ring_watch().
  */
 void weft_ring_set_wakeup(
@@ -76,6 +81,7 @@ void weft_ring_set_wakeup(
  * sleeps. */
 void weft_ring_watch(struct weft_ring_tx *tx);
 
+/* Unmaps an attached ring. A ring that is not attached is accepted. */
 void weft_ring_detach(struct weft_ring_tx *tx);
 
 /* Reads a bounded number of messages from each ring that has a writer. Returns
