@@ -299,8 +299,8 @@ static void blocked_explain(const struct weft_wait *wait, char *buf, size_t len)
 
 /* ---- answers to queries ---- */
 
-/* True if a round of a communicator is later than another; rounds have 30 bits.
- */
+/* True if `round` precedes `next`, the number of this process's next round.
+ * Numbers of rounds have 30 bits and wrap. */
 static bool blocked_is_beyond(uint32_t next, uint32_t round)
 {
 	return ((next - round - 1) & 0x3fffffff) < 0x20000000;

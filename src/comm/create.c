@@ -342,7 +342,7 @@ struct creation {
 	struct weft_group *group;
 	const char *tag;
 	bool has_vcis;	  /* a round exchanges the members' VCIs */
-	bool has_arrived; /* the message of the parent */
+	bool has_arrived; /* the message of the parent has arrived */
 	struct weft_wire_create wire;
 };
 
@@ -580,9 +580,9 @@ static int refuse_group(struct weft_vci *vci, struct creation *c)
 		vci, c, weft_group_proc(c->group, (uint32_t)rank));
 }
 
-/* Receives the context id from the parent. WEFT_AGAIN: it has not arrived. An
- * error: the creation is refused. If the members exchange their VCIs, that
- * round fails at all members. */
+/* Receives the context id from the parent. WEFT_AGAIN: the id has not arrived.
+ * An error: the creation is refused. If a member has failed, but the members
+ * will exchange their VCIs, returns 0: that exchange fails at all members. */
 static int recv_ctx(struct weft_vci *vci, struct creation *c)
 {
 	struct arrival *a = find_arrival(c);
@@ -638,8 +638,8 @@ static int choose_ctx(struct weft_vci *vci, struct creation *c, bool has_vcis)
 	return 0;
 }
 
-/* Starts the exchange of the members' VCIs. A member that knows of a failed
- * member, or has no memory, takes part with this error. */
+/* Starts the exchange of the members' VCIs. If this process knows of a failed
+ * member, or has no memory, it contributes that error to the exchange. */
 static int start_exchange(struct weft_session *session,
 	const struct creation *c, struct weft_ep_exchange **exchange_out)
 {
@@ -787,7 +787,8 @@ struct started {
 	struct creation c;
 	struct weft_errh *errh;
 	struct weft_info *info;
-	struct weft_ep_exchange *exchange; /* NULL: none, or not started */
+	struct weft_ep_exchange *exchange; /* the exchange of VCIs; NULL: it is
+					      not needed or not started */
 	weft_create_done_fn *made;
 	void *arg;
 	char tag[];
@@ -818,8 +819,8 @@ static int started_ctx(struct started *s)
 	if (err)
 		return err;
 	send_children(vci, &s->c);
-	/* this member offers no VCI, but the other members wait for its record
-	 */
+	/* this process offers no dedicated VCI, but the other members wait for
+	 * its record */
 	if (s->c.has_vcis)
 		err = start_exchange(NULL, &s->c, &s->exchange);
 	return err;

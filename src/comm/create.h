@@ -16,8 +16,9 @@ struct weft_req;
 /* Installs the handler of WEFT_WIRE_CREATE; called when the VCI opens. */
 void weft_create_open(struct weft_vci *vci);
 
-/* Frees messages of creations that this process never called. Called when no
- * more messages can arrive. VCI's lock held. */
+/* Frees the messages of creations that this process never called, and the
+ * records of creations that it refused. Called when no more messages can
+ * arrive. VCI's lock held. */
 void weft_create_drop(void);
 
 /* Creates a communicator over a group. Only the member list and the string tag
@@ -93,6 +94,9 @@ struct weft_create_inter {
 	int32_t remote_leader;
 	int tag;
 };
+
+/* Creates an intercommunicator of the groups of two communicators. All members
+ * of both groups call it. */
 int weft_create_inter(
 	const struct weft_create_inter *how, struct weft_comm **comm_out);
 
@@ -109,6 +113,9 @@ struct weft_create_inter_groups {
 	const struct weft_info *info;
 	struct weft_errh *errh;
 };
+
+/* Creates an intercommunicator of two groups, without a communicator of either
+ * group. All members of both groups call it. */
 int weft_create_inter_from_groups(const struct weft_create_inter_groups *how,
 	struct weft_comm **comm_out);
 

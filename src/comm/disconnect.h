@@ -23,7 +23,8 @@ extern const struct weft_child_ops weft_disconnect_ops;
  * refers to it. Does not block. */
 void weft_disconnect_free(struct weft_comm *comm);
 
-void weft_disconnect_free_locked(struct weft_comm *comm); /* VCI's lock held */
+/* As weft_disconnect_free(). VCI's lock held. */
+void weft_disconnect_free_locked(struct weft_comm *comm);
 
 /* Closes the communicator with all other members and destroys it, also after an
  * error. Blocks. */

@@ -21,8 +21,8 @@ struct weft_ep_exchange {
 	struct weft_agree agree;
 	struct weft_vci *vci; /* the VCI that this process offers */
 	struct weft_vci_card mine;
-	struct weft_comm *comm; /* only for this round */
-	bool is_abandoned;
+	struct weft_comm *comm; /* temporary communicator of this round */
+	bool is_abandoned;	/* the end of the round frees the struct */
 };
 
 /* Starts the round, on a temporary communicator with this context id. If
@@ -32,8 +32,9 @@ int weft_ep_exchange_start(struct weft_session *session,
 	struct weft_group *group, uint64_t ctx, const char *tag,
 	struct weft_ep_exchange **exchange_out);
 
-/* Takes part in the round with an error, so that it fails at all members. For
- * WEFT_ERR_PEER, the members learn of the failed member. Returns the error. */
+/* Called instead of weft_ep_exchange_start(). Contributes an error to the
+ * round, so that the round fails at all members. With WEFT_ERR_PEER, the
+ * message names the failed member. Returns the error. */
 int weft_ep_exchange_refuse(struct weft_group *group, uint64_t ctx, int err);
 
 /* The communicator of the round, for reports. */

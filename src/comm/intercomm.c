@@ -79,14 +79,16 @@ static int error_record_raise(struct error_record *v)
 struct side_info {
 	uint64_t my_ctx;
 	uint64_t their_ctx;
-	uint32_t n_runs;	   /* of the other side */
-	uint32_t n_bcs;		   /* size of the other side; 0: default VCIs */
+	uint32_t n_runs;	   /* number of runs of the other side */
+	uint32_t n_bcs;		   /* number of cards of the other side; 0: the
+				      result uses default VCIs */
 	int32_t is_spanning;	   /* processes of several jobs take part */
 	struct error_record error; /* the last field of the first broadcast; if
 				      an error, nothing follows */
 	struct weft_run *runs;
-	struct weft_vci_card *bcs;  /* of the other side */
-	struct weft_vci_card *mine; /* of the own side, if on dedicated VCIs */
+	struct weft_vci_card *bcs;  /* cards of the other side */
+	struct weft_vci_card *mine; /* cards of the own side; NULL: it uses
+				       default VCIs */
 };
 
 /* The state of the creation of an intercommunicator. If the call is aborted
@@ -125,7 +127,8 @@ static struct inter_creation *inter_creation_new(struct weft_group *group)
 
 static void inter_creation_put(struct inter_creation *x)
 {
-	/* acq_rel: the last holder sees the writes of all others */
+	/* The release publishes this holder's writes. The acquire of the last
+	 * holder pairs with it, before that holder frees the state. */
 	if (atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	weft_group_put(x->group);
@@ -144,9 +147,11 @@ struct channel {
 	struct weft_comm *comm;
 	int32_t rank;
 	int32_t tag;
-	int err; /* within a side: the data for the children is missing */
+	int err; /* within a side: error to send to the children instead of the
+		    data; 0: none */
 	struct weft_blocked_join
-		join; /* ranks that must have joined this step, too */
+		join; /* further ranks that the next message depends on; n is 0
+			 if there are none */
 };
 
 /* The channel for messages between the leaders. */
@@ -848,8 +853,9 @@ static int inter_refuse(
 	return how->err;
 }
 
-/* Waits until all members of a side have its communicator. Otherwise a member
- * that refused it would miss in the intercommunicator. */
+/* Waits until all members of a side have its communicator. Without this wait,
+ * the intercommunicator might include a member that refused the communicator.
+ */
 static int confirm_side(struct weft_comm *local)
 {
 	char none = 0;

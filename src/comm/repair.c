@@ -29,8 +29,8 @@ struct repair {
 	struct weft_era_call call;
 	enum repair_kind kind;
 	uint32_t flag;		       /* of the program */
-	weft_repair_agreed_fn *agreed; /* AGREE */
-	weft_create_done_fn *made;     /* SHRINK */
+	weft_repair_agreed_fn *agreed; /* REPAIR_AGREE: receives the result */
+	weft_create_done_fn *made;     /* REPAIR_SHRINK: receives the result */
 	void *arg;
 };
 
@@ -92,8 +92,8 @@ static void on_agreed(struct weft_era_call *call)
 
 /* ---- shrink ---- */
 
-/* Creates the group of the living members of a group. first is the rank of its
- * first member in the agreement. */
+/* Creates the group of the living members of `group`. first is the rank, in the
+ * agreement, of the first member of `group`. */
 static int living_group(const struct repair *r, const struct weft_group *group,
 	uint32_t first, struct weft_group **group_out)
 {
@@ -157,7 +157,7 @@ static void on_shrunk(struct weft_era_call *call)
 
 /* ---- starting ---- */
 
-/* The agreement holds a reference on the communicator. */
+/* Starts an agreement, which holds a reference on the communicator. */
 static int repair_start(struct weft_comm *comm, const struct repair *how,
 	struct repair **repair_out)
 {
@@ -173,7 +173,8 @@ static int repair_start(struct weft_comm *comm, const struct repair *how,
 		.flag = flag_in(comm, r),
 		.done = r->kind == REPAIR_AGREE ? on_agreed : on_shrunk,
 	};
-	*repair_out = r; /* first: the agreement may end in the start */
+	/* set before the start, because done() may be called there */
+	*repair_out = r;
 	err = weft_era_comm_start(&r->call);
 	if (err) {
 		free(r);
@@ -267,7 +268,8 @@ static void update_awaited(struct weft_blocked *b, const struct repair *r)
 {
 	uint32_t ranks[WEFT_BLOCKED_ABOVE];
 
-	/* the number of an earlier agreement, if it is still in progress */
+	/* the number of the agreement in progress, which may be an earlier
+	 * agreement than that of this call */
 	b->join.round = weft_era_comm_begun(r->call.comm);
 	b->join.n = weft_era_comm_awaited(&r->call, ranks, WEFT_BLOCKED_ABOVE);
 	for (uint32_t i = 0; i < b->join.n; i++)

@@ -13,11 +13,12 @@
 
 /* Called when a started agreement is complete, with the VCI's lock held. flag
  * is valid if err is 0 or WEFT_ERR_PEER. If another member has reported this
- * process as failed, flag is the flag of this process. */
+ * process as failed, flag is the flag with which this process called. */
 typedef void weft_repair_agreed_fn(void *arg, uint32_t flag, int err);
 
-/* Sets *flag to the AND of the members' flags. On an intercommunicator, this is
- * the AND of the flags of the remote group. The second function does not block.
+/* weft_repair_agree() sets *flag to the AND of the members' flags. On an
+ * intercommunicator, this is the AND of the flags of the remote group.
+ * weft_repair_agree_start() does not block; agreed() receives the result.
  *
  * WEFT_ERR_PEER at all members, with a valid *flag: a member knows of a failed
  * member that not all members have acknowledged. WEFT_ERR_PEER with an
@@ -26,11 +27,12 @@ int weft_repair_agree(struct weft_comm *comm, uint32_t *flag);
 int weft_repair_agree_start(struct weft_comm *comm, uint32_t flag,
 	weft_repair_agreed_fn *agreed, void *arg);
 
-/* Creates a communicator of the living members, in the order of their ranks,
+/* weft_repair_shrink() creates a communicator of the living members, in the
+ * order of their ranks,
  * with comm's error handler. The communicator may include a member that dies
  * during the call. Of an intercommunicator, the result is an intercommunicator,
- * or NULL at all members if no member of one group lives. The second function
- * does not block. */
+ * or NULL at all members if no member of one group lives.
+ * weft_repair_shrink_start() does not block; made() receives the result. */
 int weft_repair_shrink(struct weft_comm *comm, struct weft_comm **comm_out);
 int weft_repair_shrink_start(
 	struct weft_comm *comm, weft_create_done_fn *made, void *arg);
