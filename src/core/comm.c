@@ -42,7 +42,7 @@ const char *weft_comm_label(const struct weft_comm *comm)
 		return comm->name;
 	if (comm->tag[0] > 0 && comm->tag[0] < ' ')
 		return comm->tag +
-		       1; /* internal; without its first character */
+		       1; /* a tag of the library, without its mark */
 	return comm->tag[0] ? comm->tag : "without a name";
 }
 

@@ -47,9 +47,11 @@ enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
 struct weft_comm_coll {	 /* src/coll */
 	uint32_t seq;	 /* number of the next collective; part of its tag */
 	bool is_settled; /* nodes and segment are known */
-	struct weft_nodes *nodes;      /* one allocation, or NULL */
-	bool is_edges_settled;	       /* neighbours on other nodes are known */
-	struct weft_coll_edges *edges; /* one allocation, or NULL */
+	struct weft_nodes *nodes; /* the members of each node; one allocation,
+				     or NULL */
+	bool is_edges_settled;	  /* `edges` is known */
+	struct weft_coll_edges *edges; /* neighbours on other nodes; one
+					  allocation, or NULL */
 	struct weft_coll_shm *shm; /* this node's segment; one allocation, or
 				      NULL */
 	char *map;		   /* address of the segment here; NULL: none */
@@ -72,15 +74,16 @@ struct weft_comm_p2p {	   /* src/p2p */
 	uint32_t part_seq; /* next tag of partitions; only part.c */
 	int *departed;	   /* by rank: 1 if the rank has departed, or the error
 			      of its last collective; only departed.c */
-	struct weft_unmatched_record *unmatched; /* only unmatched.c */
-	struct weft_progress_hook revoke_hook;	 /* only revoke.c */
+	/* record for the report of unmatched messages; only unmatched.c */
+	struct weft_unmatched_record *unmatched;
+	struct weft_progress_hook revoke_hook; /* only revoke.c */
 };
 
 struct weft_comm {
 	struct weft_obj obj;
 	uint64_t ctx; /* a multiple of WEFT_CTX_OFFSET_END, unique in the job */
 	int32_t rank; /* own rank in the local group */
-	int32_t size; /* of the local group */
+	int32_t size; /* size of the local group */
 	int32_t remote_size; /* size of the group that sends go to */
 	bool is_inter;
 	bool is_disconnected; /* the communicator is being closed, or its
@@ -117,7 +120,7 @@ struct weft_comm {
 	int coll_err; /* error of a collective at this process, or 0; messages
 			 of other members for this and later collectives may be
 			 unmatched */
-	struct weft_child child;  /* in the session's list */
+	struct weft_child child;  /* link in the session's list of children */
 	struct weft_comm *local;  /* inter: the local intracommunicator */
 	struct weft_bsend *bsend; /* attached buffer; see p2p.h */
 	char name[WEFT_COMM_NAME_MAX];
@@ -166,8 +169,8 @@ static inline struct weft_comm *weft_comm_whole(struct weft_comm *comm)
 		       : weft_table_get(&weft_comms, comm->spread_of);
 }
 
-/* Frees a communicator whose last reference was dropped; for weft_comm_put().
- */
+/* Frees a communicator whose last reference was dropped, except the parts that
+ * is_kept preserves. Called by weft_comm_put(). */
 void weft_comm_destroy(struct weft_comm *comm);
 
 /* Clears is_kept. If the communicator was destroyed, frees the struct, the

@@ -15,7 +15,7 @@
 
 enum {
 	DEAD_MAX = 4000, /* dead members that a message can name */
-	DEAD_SHORT = 32, /* a message with more of them is allocated */
+	DEAD_SHORT = 32, /* dead members of a message that fits on the stack */
 };
 
 /* The agreements of one communicator, in one block of memory. It is created by
@@ -24,10 +24,11 @@ enum {
 struct era_state {
 	struct weft_comm *comm;
 	struct weft_group *group; /* the local one of comm; referenced */
-	bool is_kept;		  /* the communicator is closed, and kept */
+	bool is_kept;		  /* the communicator is closed, but this state
+				     still answers other members */
 	bool is_running;	  /* the machine handles an event */
-	bool has_missed; /* the machine does not know a reported death */
-	bool is_too_large;
+	bool has_missed;	/* the machine does not know a reported death */
+	bool is_too_large;	/* more than DEAD_MAX members are dead */
 	struct weft_link calls; /* struct weft_era_call, in order */
 	struct weft_era *era;
 	uint64_t *sets[3]; /* of a message that arrives: dead, failed, acked */
@@ -43,9 +44,9 @@ struct weft_vci_era {
 
 /* ---- members ---- */
 
-/* A member of an intercommunicator. The machine ranks number the members of the
- * first group (weft_comm_is_first()), and then those of the other group. Both
- * sides compute the same numbers. */
+/* The member with a machine rank. On an intercommunicator, the members of the
+ * first group (weft_comm_is_first()) have the lowest machine ranks, and those
+ * of the other group follow. Both sides compute the same machine ranks. */
 struct era_member {
 	bool is_local;
 	uint32_t rank; /* in its group */
