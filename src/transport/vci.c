@@ -36,8 +36,8 @@ struct dedicated {
 	bool is_used;		/* acquired by a session; guarded by
 				   weft_proc.lock */
 	struct weft_boot inbox; /* pending: not all deaths were handled */
-	struct weft_peer_death *last_death; /* the last one that was handled;
-					       NULL: none */
+	struct weft_peer_death *last_death; /* last death that this VCI has
+					       handled; NULL: none */
 };
 
 void weft_vci_init(struct weft_vci *vci, uint8_t number)
