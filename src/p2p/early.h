@@ -12,9 +12,9 @@
 #include <stddef.h>
 
 enum {
-	WEFT_EARLY_LEN_MAX = 1 << 17, /* longer blocks are freed */
+	WEFT_EARLY_LEN_MAX = 1 << 17, /* longer blocks are in no list */
 	WEFT_EARLY_LISTS = 18,
-	WEFT_EARLY_KEPT = 4 << 20,
+	WEFT_EARLY_KEPT = 4 << 20, /* most bytes in all lists */
 };
 
 struct weft_early_block;
@@ -22,12 +22,12 @@ struct weft_early_block;
 /* The lists of a VCI, whose lock guards them; all 0 at first. */
 struct weft_early {
 	struct weft_early_block *kept[WEFT_EARLY_LISTS];
-	size_t n_kept; /* bytes */
-	size_t n_held; /* bytes, those in use included */
+	size_t n_kept; /* bytes of the blocks in the lists */
+	size_t n_held; /* n_kept and the bytes of the blocks in use */
 };
 
-/* Allocates len bytes; len is not 0. NULL if out of memory. weft_early_give()
- * frees the block; its len must be the same. */
+/* weft_early_take() allocates len bytes; len is not 0. NULL if out of memory.
+ * weft_early_give() frees a block of weft_early_take() with the same len. */
 void *weft_early_take(struct weft_early *early, size_t len);
 void weft_early_give(struct weft_early *early, void *data, size_t len);
 

@@ -32,7 +32,8 @@ struct weft_message {
 	uint16_t number; /* eager: number that a CANCEL names */
 	size_t len;	 /* bytes of the whole message */
 	uint64_t sreq;	 /* is_rts: handle of the sender's request */
-	uint64_t addr;	 /* is_rts: of the data at the sender; 0: unknown */
+	uint64_t addr;	 /* is_rts: address of the data at the sender; 0: this
+			    process cannot read the data */
 	struct weft_message *spare; /* next spare message; only message.c */
 	uint8_t *data; /* eager: the data, in inl or allocated memory */
 	uint8_t inl[WEFT_MESSAGE_INLINE];

@@ -37,7 +37,7 @@ struct weft_msg {
 	enum weft_send_mode mode;
 };
 
-/* Block until the send or the receive is complete. */
+/* weft_send() and weft_recv() block until the operation is complete. */
 int weft_send(const struct weft_msg *msg);
 int weft_recv(const struct weft_msg *msg, struct weft_status *status_out);
 
@@ -156,7 +156,9 @@ int weft_part_check_over(const struct weft_req *req, const char *what);
 /* Tries to cancel a send or receive. The request completes in either case;
  * status.is_cancelled is the result. Acquires the VCI's lock. */
 int weft_req_cancel(struct weft_req *req);
-void weft_req_cancel_locked(struct weft_req *req); /* VCI's lock held */
+
+/* As weft_req_cancel(), with the VCI's lock held. */
+void weft_req_cancel_locked(struct weft_req *req);
 
 /* A message that weft_mprobe() has removed from matching. weft_imrecv_take()
  * receives it. Its handle is in table weft_messages. */

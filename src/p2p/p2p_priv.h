@@ -272,8 +272,8 @@ int weft_rndv_copy(struct weft_req *req, enum weft_rndv_from from,
  * has pieces to write for HELP (is_copying). Cancels the writing. */
 void weft_rndv_drop_help(struct weft_req *req);
 
-/* Completes the copies that wait for pieces which a peer has claimed that died.
- */
+/* Called when a peer has died. Completes the copies that wait for pieces that
+ * this peer has claimed. */
 void weft_rndv_copy_fail(struct weft_peer *peer);
 
 /* ---- rndv_seg.c ---- */

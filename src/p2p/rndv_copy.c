@@ -112,7 +112,7 @@ static int copy_piece(const struct weft_req *req, enum weft_rndv_from from,
 /* A deferred copy. If is_helped, the sender may write some of its pieces. */
 struct copying {
 	struct weft_progress_hook hook;
-	struct weft_link link; /* is_helped: in the VCI's list */
+	struct weft_link link; /* is_helped: link in the VCI's list `copies` */
 	struct weft_req *req;
 	enum weft_rndv_from from;
 	uint64_t addr;
@@ -122,8 +122,9 @@ struct copying {
 	size_t piece_len;
 	uint32_t n_pieces;
 	uint32_t n_mine; /* pieces that this process has claimed */
-	uint32_t number; /* of the copy, if is_helped */
-	uint32_t redo;	 /* piece + 1 that the sender could not write */
+	uint32_t number; /* is_helped: number of the copy */
+	uint32_t redo;	 /* index + 1 of a piece that the sender could not
+			    write; 0: none */
 	bool is_helped;
 	bool is_open;	     /* pieces can be claimed */
 	bool is_with_sender; /* HELPED has not arrived */

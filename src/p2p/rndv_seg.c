@@ -52,7 +52,8 @@ static struct weft_net *net_of(const struct weft_vci *vci, uint8_t rail)
 	return rail ? vci->rails.nets[rail - 1] : vci->net;
 }
 
-/* The segment at this offset: its rail and its length. */
+/* Returns the length of the segment that begins at this offset, and sets *rail
+ * to its rail. */
 static size_t rndv_seg_cut(
 	const struct weft_req *req, size_t offset, uint8_t *rail)
 {
@@ -309,7 +310,8 @@ static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 	if (err && req->kind == WEFT_REQ_RECV)
 		rndv_seg_take_back(req);
 	if (!err && req->kind == WEFT_REQ_SEND && req->rndv.n_rails) {
-		req->rndv.is_unanswered = true; /* counted in n_segs */
+		/* n_segs still counts the FIN of the receiver */
+		req->rndv.is_unanswered = true;
 		notify_loss(req);
 		return 0;
 	}
