@@ -17,6 +17,8 @@
 typedef enum weft_wire_met weft_query_fn(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out);
+
+/* Registers the function that answers queries about this kind of need. */
 void weft_query_set(enum weft_wire_need need, weft_query_fn *fn);
 
 /* Queries all processes that a wait needs. With is_again, queries only
@@ -24,7 +26,8 @@ void weft_query_set(enum weft_wire_need need, weft_query_fn *fn);
  * lock of the wait's VCI is held, here and below. */
 bool weft_query_ask(struct weft_wait *wait, bool is_again);
 
-/* Checks whether the processes that have not answered have ended. */
+/* Checks whether the processes that have not answered have ended. If a process
+ * has ended, handles its end like an event of the process manager. */
 void weft_query_check_silent(struct weft_wait *wait);
 
 /* Adds passed_ns to the silence of all queried processes that have not

@@ -29,8 +29,8 @@ struct weft_request_waiting {
 	const char *caller; /* the OpenSHMEM procedure, or NULL */
 	const struct weft_request_loop *loop;
 	struct weft_vci *vci; /* VCI of a poll */
-	uint32_t idle_polls;  /* of the VCI, at the last poll */
-	bool was_asking;      /* at the last poll: answers may arrive */
+	uint32_t idle_polls;  /* vci->idle_polls at the last poll */
+	bool was_asking;      /* at the last poll, answers were pending */
 };
 
 static void (*on_stuck)(struct weft_req *req, int err);
@@ -349,7 +349,7 @@ static void need_other(const struct asking *a, const char *what)
 	need->kind = WEFT_WIRE_NEED_NONE;
 	need->is_soft = true;
 	need->any = a->any;
-	need->n_all = 1; /* not queried: it may be met at any time */
+	need->n_all = 1; /* one process, which is not queried */
 	snprintf(need->phrase, sizeof(need->phrase), "%s", what);
 	need->if_met = NULL;
 }
@@ -416,7 +416,8 @@ static void need_parts(const struct asking *a, const struct weft_req *whole)
 		need_other(a, describe_other(whole));
 }
 
-/* Adds the needs of a request. False if no process can be queried about it. */
+/* Adds the needs of a request. False if the request is a message whose data is
+ * being transferred, and no process can be queried about the transfer. */
 static bool need_req(const struct asking *a, const struct weft_req *req)
 {
 	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {

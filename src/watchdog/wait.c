@@ -23,7 +23,8 @@ enum {
 	ROUNDS_PER_CHECK = 64, /* rounds between readings of the clock */
 	FRESH_MS = 200,	       /* edges are valid for this time */
 	PULSE_NS = 250000000,  /* time between readings of the pulse */
-	QUERIES = 4,	       /* least number in WEFT_FAIL_TIMEOUT seconds */
+	QUERIES = 4,	       /* queries in WEFT_FAIL_TIMEOUT seconds, at
+				  least */
 };
 
 static struct weft_wait_registry registry = { .waits = { &registry.waits,

@@ -50,7 +50,7 @@ enum { WEFT_WAIT_ANY = -1, WEFT_WAIT_NONE = -2 };
 struct weft_wait_facts {
 	char call[64];		      /* "MPI_Recv" */
 	char object[WEFT_WIRE_LABEL]; /* communicator or window, or "" */
-	int32_t peer;		      /* rank in it */
+	int32_t peer;		      /* rank in `object` */
 	int32_t tag;
 	/* At the time edges_ns: the number of processes that had not met their
 	 * need and did not wait, and the first such process. */
@@ -59,7 +59,7 @@ struct weft_wait_facts {
 };
 
 struct weft_wait_ops {
-	const char *id;	  /* of the report */
+	const char *id;	  /* id of the report: "MPI-WAIT" */
 	const char *noun; /* plural of the objects of needs: "communicators" */
 	bool is_message;  /* waits for messages of the program: selects the ids
 			     of reports */
@@ -92,7 +92,8 @@ struct weft_wait {
 	const struct weft_wait_ops *ops;
 	struct weft_vci *vci; /* makes progress for the wait */
 	const void *call;     /* equal for all waits of one call; or NULL */
-	uint64_t begun_ns;    /* 0: now */
+	uint64_t begun_ns;    /* start of the wait; 0: weft_wait_begin() sets
+				 it */
 	int fault;	      /* error of the wait if it can never end */
 	bool is_poll;	      /* a series of calls that do not wait */
 	/* ---- below: only this room ---- */
@@ -105,7 +106,7 @@ struct weft_wait {
 					 WEFT_WIRE_EDGES; or NULL */
 	uint32_t n_edges;	      /* marked */
 	uint64_t edges_ns;	      /* marked: time of the edges; 0: never */
-	bool is_sure;		      /* marked */
+	bool is_sure;		      /* marked; see weft_wire_graph */
 	char *verdict;		      /* marked: owned; NULL: none */
 	struct weft_gather *gather;   /* marked */
 	uint16_t n_gathers;
@@ -121,7 +122,8 @@ struct weft_wait {
 				       WEFT_FAIL_TIMEOUT needs */
 	bool has_asked_again;	    /* processes that answers named were
 				       queried, too */
-	bool has_come_due;	    /* report and gather after the answers */
+	bool has_come_due;	    /* the wait must be reported, or its graph
+				       gathered, after the answers */
 	bool has_reported, has_reported_ring;
 	bool has_unasked;    /* a need about which no process was queried */
 	uint64_t verdict_ns; /* time of the verdict's report */
@@ -148,17 +150,17 @@ void weft_wait_end(struct weft_wait *wait);
 /* Returns the error of the wait, described by weft_err_set(), or 0. */
 int weft_wait_raise(const struct weft_wait *wait);
 
-/* Called by ops->needs. The first function adds a zeroed need, and returns NULL
- * if the wait has too many needs. The second adds a process to the need (NULL:
- * ignored), with its VCI address and its rank, or -1. */
+/* Called by ops->needs. weft_wait_add_need() adds a zeroed need, and returns
+ * NULL if the wait has too many needs. weft_wait_add_proc() adds a process to
+ * the need (NULL: ignored), with its VCI address and its rank, or -1. */
 struct weft_need *weft_wait_add_need(struct weft_wait *wait);
 void weft_wait_add_proc(struct weft_wait *wait, struct weft_need *need,
 	uint64_t proc, uint64_t addr, int32_t rank);
 
-/* Called by ops->needs. Of n members of a communicator, it lists `max` members,
- * from the returned one on; the first member follows the last one. With
- * WEFT_FAIL_TIMEOUT, later queries concern the next members. So a silent member
- * is found in any communicator. */
+/* Called by ops->needs, which adds at most `max` of the n members of a
+ * communicator. Returns the first member to add. Member 0 follows the last
+ * member. With WEFT_FAIL_TIMEOUT, later queries begin at later members, so that
+ * a silent member is found in any communicator. */
 uint32_t weft_wait_first_member(
 	const struct weft_wait *wait, uint32_t n, uint32_t max);
 
@@ -183,13 +185,14 @@ enum { WEFT_VIEW_NEEDS = 64, WEFT_VIEW_PROCS = 512 };
 
 /* A process that a need concerns. */
 struct weft_wait_proc {
-	uint16_t need; /* index */
+	uint16_t need; /* index of the need in the view */
 	bool is_asked, has_answered;
 	bool moves; /* it makes calls, of which none waits */
 	enum weft_wire_met met;
 	uint64_t proc, addr;
 	int32_t rank;
-	uint64_t epoch; /* of its wait, by its answer; 0: it does not wait */
+	uint64_t epoch; /* number of the process's wait, from its answer; 0: it
+			   does not wait */
 	uint64_t silent_ns; /* silence since the first unanswered query */
 	uint32_t wire_in;   /* the peer's wire_in when the silence began */
 	uint32_t owner;
@@ -215,9 +218,10 @@ struct weft_wait_registry {
 };
 const struct weft_wait_registry *weft_wait_registry(void);
 
-/* The registry's lock may be acquired with any VCI's lock held, and is held
- * briefly. The last two functions need it. weft_wait_next() returns the wait
- * that began after `after`; NULL is the begin and the end of the list.
+/* weft_wait_lock() acquires the registry's lock, also while a VCI's lock is
+ * held. The registry's lock is held briefly. It is held in the calls of
+ * weft_wait_next() and weft_wait_first(). weft_wait_next() returns the wait
+ * after `after` in the list (NULL: the first wait), or NULL at the end.
  * weft_wait_first() returns the first wait without is_poll, or NULL. */
 void weft_wait_lock(void);
 void weft_wait_unlock(void);
