@@ -54,7 +54,8 @@ struct weft_blocked {
 	struct weft_session *session; /* FINALIZE, WORLD: is closing */
 	bool is_last; /* the call also waits for communicators without a session
 		       */
-	struct weft_comm *comm; /* DISCONNECT: is closing; DERIVE: is old */
+	struct weft_comm *comm; /* DISCONNECT: the communicator that closes;
+				   DERIVE: the communicator of the members */
 	const char *what;	/* DERIVE, PORT: the MPI procedure */
 	const char *id;		/* PORT: id of the report */
 	const char *awaited;	/* PORT: the awaited event, for the report: "the
