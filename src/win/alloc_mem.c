@@ -17,12 +17,13 @@
 #include <stdlib.h>
 
 enum {
-	LONG = 1 << 20,
-	CHUNK = 64 << 20, /* a file of shorter memory; sparse */
+	LONG = 1 << 20,	  /* memory of this length has its own file */
+	CHUNK = 64 << 20, /* length of a file that shorter memory shares; the
+			     file is sparse */
 };
 
 struct chunk {
-	struct weft_link link; /* is_kept */
+	struct weft_link link; /* is_kept: link in mem.kept */
 	struct weft_interval range;
 	struct weft_share share;
 	struct weft_heap heap;

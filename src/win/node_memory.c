@@ -29,7 +29,8 @@ struct states {
 static struct {
 	pthread_mutex_t lock;
 	struct weft_share share;
-	struct states *states; /* share's, or private without shared memory */
+	struct states *states; /* in `share`; private memory if there is no
+				  shared memory */
 	uint8_t *is_used;      /* by slot */
 	uint32_t n_used, next;
 	pid_t pid; /* of this process */
@@ -39,7 +40,7 @@ struct weft_win_memory {
 	uint32_t slot;
 	bool has_slot;
 	struct weft_share
-		share; /* of this process; or that of all members (SHARED)
+		share; /* memory of this process; or that of all (SHARED)
 			*/
 	void *pooled;  /* data in a shared file; or NULL */
 	struct weft_win_mapped **kept; /* mapped states and data of others */
@@ -120,7 +121,7 @@ static void slot_drop(uint32_t slot)
 
 /* --- memory of this process ---------------------------------------- */
 
-/* Creates memory of the window's own. */
+/* Creates memory that only this window uses. */
 static int memory_create(struct weft_win *win, size_t len)
 {
 	struct weft_share *share = &win->memory->share;
@@ -170,7 +171,8 @@ static int data_open(struct weft_win *win, const struct weft_win_config *config,
 	if (config->flavor != WEFT_WIN_ALLOCATE ||
 		(is_shared && pooled_open(win, config, record)))
 		return 0;
-	if (config->align > weft_share_align(len)) /* longer memory has it */
+	/* longer memory has a larger alignment */
+	if (config->align > weft_share_align(len))
 		len = weft_max(len, config->align);
 	err = memory_create(win, len);
 	if (err)

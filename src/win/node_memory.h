@@ -17,7 +17,7 @@ struct weft_win_record {
 	int32_t pid;
 	int32_t state_fd; /* -1: no shared memory */
 	int32_t data_fd;  /* -1: not shared */
-	uint64_t owner;	  /* of both files: weft_share_owner() */
+	uint64_t owner;	  /* weft_share_owner() of the member, for both files */
 	uint64_t data_at; /* offset of the data in data_fd */
 	/* length of data_fd, if this member keeps the file open until it exits;
 	 * else 0 */
@@ -26,7 +26,7 @@ struct weft_win_record {
 	uint64_t base;
 	uint64_t size;
 	int64_t disp_unit;
-	uint32_t slot; /* of the window's state */
+	uint32_t slot; /* slot of the window's state in state_fd */
 };
 
 /* Reserves a slot for the window's state, and allocates its memory if config
@@ -40,9 +40,9 @@ int weft_win_memory_open(struct weft_win *win,
 int weft_win_memory_reach(
 	struct weft_win *win, const struct weft_win_record *records);
 
-/* For a SHARED window. At rank 0, _make allocates one contiguous file with the
- * memory of all members. Rank 0 publishes *fd_out. All members map the file by
- * _map. */
+/* Both functions are for a SHARED window. At rank 0, weft_win_memory_make()
+ * allocates one contiguous file with the memory of all members, and rank 0
+ * publishes *fd_out. All members map the file by weft_win_memory_map(). */
 int weft_win_memory_make(struct weft_win *win,
 	const struct weft_win_config *config,
 	const struct weft_win_record *records, int *fd_out);
@@ -57,6 +57,8 @@ void weft_win_memory_settle(struct weft_win *win);
  * The memory of this window is never reused for another window. */
 void weft_win_memory_abandon(struct weft_win *win);
 
+/* Unmaps the memory of the window. Releases its slot and its data in a shared
+ * file, unless the window is abandoned. */
 void weft_win_memory_close(struct weft_win *win);
 
 /* alloc_mem.c. If base is memory of weft_win_mem_alloc(), sets data_fd, data_at
