@@ -55,7 +55,8 @@ struct weft_blocked {
 	bool is_last; /* the call also waits for communicators without a session
 		       */
 	struct weft_comm *comm; /* DISCONNECT: the communicator that closes;
-				   DERIVE: the communicator of the members */
+				   DERIVE: the communicator whose members must
+				   join */
 	const char *what;	/* DERIVE, PORT: the MPI procedure */
 	const char *id;		/* PORT: id of the report */
 	const char *awaited;	/* PORT: the awaited event, for the report: "the
