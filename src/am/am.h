@@ -88,8 +88,9 @@ struct weft_am {
 	/* There may be several channels to one target. An answer names the
 	 * target but not the channel, so `due` has all operations. */
 	bool has_many_channels;
-	/* Pending operations by id. Without has_many_channels, an operation is
-	 * missing if its channel had no other one when it began. */
+	/* Pending operations by id. Without has_many_channels, the map lacks an
+	 * operation that began while no other operation of its channel was
+	 * pending. */
 	struct weft_map due;
 	uint32_t last_id; /* id of the newest operation */
 };
@@ -109,7 +110,7 @@ struct weft_am_op_ops {
 
 /* An operation that waits for answers; part of a struct of the user. */
 struct weft_am_op {
-	struct weft_link link; /* in its channel's ops */
+	struct weft_link link; /* link in the channel's list `ops` */
 	const struct weft_am_op_ops *ops;
 	struct weft_am_channel *channel; /* NULL: the channel was freed */
 	uint64_t number; /* number of the operation in its channel, from 1 */
@@ -124,6 +125,7 @@ struct weft_am_op {
 	uint64_t room;	/* bytes that answers may store */
 };
 
+/* Initialises a channel to the target `rank` in am->comm. */
 void weft_am_open(
 	struct weft_am_channel *channel, struct weft_am *am, uint32_t rank);
 /* Ends all pending operations of the channel, and sets their error to err. An
@@ -220,6 +222,7 @@ static inline void weft_am_replies_init(struct weft_am_replies *replies,
  * sends the earlier answers first. */
 void weft_am_reply(struct weft_am_replies *replies, uint32_t id, uint64_t pos,
 	int err, const void *data, size_t len);
+/* Sends the answers that were added since the last call, if there are any. */
 void weft_am_replies_send(struct weft_am_replies *replies);
 
 /* Removes the next record and its data from the front of a message. Returns

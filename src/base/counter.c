@@ -48,7 +48,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct weft_link open;
 	uint64_t closed[WEFT_COUNTER_OWNERS][N_COUNTERS];
-	/* the part of closed endpoints */
+	/* the part of `closed` that endpoints of fabrics have counted */
 	uint64_t closed_fabric[WEFT_COUNTER_FABRICS][WEFT_COUNTER_RAILS]
 			      [N_COUNTERS];
 } counters_all = {

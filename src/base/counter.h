@@ -73,8 +73,8 @@ static inline void weft_counter_add(uint64_t *counter, int64_t n)
  * WEFT_COUNTER_PROCESS. Any thread. */
 void weft_counters_open(struct weft_counters *counters, uint8_t owner);
 
-/* The same for an endpoint of a fabric. fabric is the number of its provider,
- * rail its number among the endpoints of its VCI. */
+/* As weft_counters_open(), for an endpoint of a fabric. fabric is the number of
+ * its provider. rail is its number among the endpoints of its VCI. */
 void weft_counters_open_fabric(struct weft_counters *counters, uint8_t owner,
 	uint8_t fabric, uint8_t rail);
 
@@ -101,7 +101,8 @@ uint64_t weft_counter_read_fabric(size_t i, uint8_t fabric, uint8_t rail);
  * process. */
 struct weft_counters_root {
 	const struct weft_link *open; /* head of the list of open counters */
-	/* [WEFT_COUNTER_OWNERS][weft_counter_count()]: sums of closed ones */
+	/* [WEFT_COUNTER_OWNERS][weft_counter_count()]: sums of closed counters
+	 */
 	const uint64_t *closed;
 };
 struct weft_counters_root weft_counters_root(void);
@@ -114,7 +115,7 @@ uint64_t weft_counter_total(size_t i);
 void weft_counters_print_one(
 	const char *owner, const struct weft_counters *counters);
 
-/* Prints the sums of each owner in this form. */
+/* Prints the sums of each owner by weft_counters_print_one(). */
 void weft_counters_print(void);
 
 #endif

@@ -37,7 +37,8 @@ struct weft_lock {
 				 exchange */
 	atomic_int is_real;   /* the holder acquired it through is_held;
 				 written by the holder */
-	/* how often a thread had to wait for the lock; written by the holder */
+	/* number of times that a thread had to wait for the lock; written by
+	 * the holder */
 	atomic_ulong n_contended;
 };
 

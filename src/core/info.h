@@ -41,7 +41,7 @@ struct weft_info *weft_info_create(void);
 /* Copies an info object. If info is NULL, creates an empty object. */
 int weft_info_dup(const struct weft_info *info, struct weft_info **info_out);
 
-/* NULL is accepted. */
+/* Destroys an info object; NULL is accepted. */
 void weft_info_destroy(struct weft_info *info);
 
 /* Inserts a key or replaces its value. Blanks around the value are removed.

@@ -175,7 +175,7 @@ static inline struct weft_type *weft_type_lookup(uint64_t handle)
 /* Adds a reference. Returns the type. */
 struct weft_type *weft_type_get(struct weft_type *type);
 
-/* Releases a reference and destroys the type with the last. NULL is accepted.
+/* Releases a reference. The last release destroys the type. NULL is accepted.
  */
 void weft_type_put(struct weft_type *type);
 
