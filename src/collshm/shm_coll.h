@@ -73,9 +73,10 @@ enum {
 /* Offsets in an area. All members compute the same offsets, because they follow
  * from the collectives so far. */
 struct weft_coll_area {
-	uint32_t base, part_len, n_parts; /* begin, and parts, in a member's
-					     areas */
-	uint32_t at;			  /* offset of the last data */
+	/* offset of the area in a member's areas; length and number of its
+	 * parts */
+	uint32_t base, part_len, n_parts;
+	uint32_t at; /* offset of the last data */
 	/* used: the last round that used each part. before: the last round that
 	 * used the current parts before the current data */
 	uint32_t used[WEFT_COLL_PARTS_MAX], before;
@@ -228,8 +229,9 @@ static inline int64_t weft_coll_segment_max(enum weft_coll_kind kind)
 
 /* The layout of a node's segment, equal at all members on the node. */
 struct weft_coll_layout {
-	int32_t n, me;	   /* members on the node; this one's place */
-	uint32_t long_len; /* of a member's area for long data */
+	int32_t n, me;	   /* number of members on the node; place of this
+			      member */
+	uint32_t long_len; /* length of a member's area for long data */
 	bool shares_cores;
 };
 
@@ -256,6 +258,7 @@ struct weft_coll_offer weft_shm_coll_offer(
 bool weft_shm_coll_map(struct weft_comm *comm,
 	const struct weft_coll_offer *offer,
 	const struct weft_coll_layout *layout);
+/* Unmaps the segment, if there is one, and clears comm->coll.shm. */
 void weft_shm_coll_unmap(struct weft_comm *comm);
 
 /* Runs a collective of a communicator with a segment. WEFT_AGAIN: this
