@@ -37,30 +37,36 @@ extern MPI_Fint weft_f_statuses_[MPI_F_STATUS_SIZE];
 extern int weft_f_unweighted_[1], weft_f_no_weights_[1], weft_f_errcodes_[1];
 extern char weft_f_argv_[1], weft_f_argvs_[1];
 
-/* The C constant of an address; other addresses are returned unchanged. */
+/* weft_f_buf(), weft_f_status() and weft_f_weights() convert the address of a
+ * Fortran constant to the C constant, and return any other address unchanged.
+ * weft_f_in_place() is true for the address of MPI_IN_PLACE. */
 void *weft_f_buf(const void *buf);
 bool weft_f_in_place(const void *buf);
 MPI_Status *weft_f_status(const void *status);
 int *weft_f_weights(const int *weights);
 
-/* A C string without trailing blanks (key: without leading ones, too). NULL
- * without memory; the caller frees it. */
+/* Both functions create a C string without trailing blanks; weft_f_key() also
+ * removes leading blanks. The caller frees the string. NULL if out of memory.
+ */
 char *weft_f_string(const char *text, size_t len);
 char *weft_f_key(const char *text, size_t len);
 
 /* Copies text, truncated or filled with blanks to len. */
 void weft_f_string_put(char *to, size_t len, const char *text);
 
-/* The number of processes that a collective on comm addresses; of its neighbors
- * for the degrees. 0 for an invalid handle, which the C procedure then reports.
- */
+/* weft_f_peers() returns the number of processes that a collective on comm
+ * addresses. weft_f_indegree() and weft_f_outdegree() return the numbers of
+ * neighbors in its topology. 0 for an invalid handle, which the C procedure
+ * then reports. */
 int weft_f_peers(MPI_Fint comm);
 int weft_f_indegree(MPI_Fint comm);
 int weft_f_outdegree(MPI_Fint comm);
 
-/* Arrays of n C handles: of Fortran handles, or empty. NULL without memory. put
- * stores n Fortran handles and frees the array, free only frees it; both accept
- * NULL. */
+/* The functions _array create an array of n C handles from Fortran handles, and
+ * weft_f_type_array_empty() creates an array to be filled. NULL if out of
+ * memory. The functions _array_put store n Fortran handles in `to`, and free
+ * the array. The functions _array_free only free the array. Both accept NULL.
+ */
 MPI_Request *weft_f_request_array(const int *from, int n);
 void weft_f_request_array_put(MPI_Request *handles, int *to, int n);
 void weft_f_request_array_free(MPI_Request *handles, int *to, int n);
@@ -103,9 +109,9 @@ extern const MPI_Count weft_f_one_c;
 int weft_f_array_in(struct weft_f_array *array, CFI_cdesc_t *desc,
 	enum weft_f_how how, const char *func, int comm, int rc);
 
-/* The same for an array that is used after the call and has `count` items of a
- * type, one for each element. With gaps, the function creates a type of the
- * section. */
+/* As weft_f_array_in(), for an array that is used after the call and has
+ * `count` items of a type, one for each element. If the array has gaps, the
+ * function creates a type of the section. */
 int weft_f_array_in_nonblocking(struct weft_f_array *array, CFI_cdesc_t *desc,
 	MPI_Count count, int type, const char *func, int comm, int rc);
 void weft_f_array_finish(struct weft_f_array *array);
