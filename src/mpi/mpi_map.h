@@ -210,8 +210,8 @@ bool weft_mpi_class_string(int code, char *buf);
  * as weft_mpi_raise_none(). */
 int weft_mpi_raise(struct weft_comm *comm, const char *func, int err);
 
-/* The same where err is in a status: the procedure returns MPI_ERR_IN_STATUS,
- * and the description of err applies to both. */
+/* As weft_mpi_raise(), for an err that is in a status. The procedure returns
+ * MPI_ERR_IN_STATUS, and the description of err applies to both codes. */
 int weft_mpi_raise_in_status(struct weft_comm *comm, const char *func, int err);
 int weft_mpi_raise_session(
 	struct weft_session *session, const char *func, int err);
