@@ -50,7 +50,8 @@ static const char *cvar_room(int index)
 	return knob ? knob->room : NULL;
 }
 
-/* Writes the first len members of a category; returns their number. */
+/* Writes the first members of a category, at most len, to indices. Returns the
+ * number of all its members. */
 static int category_members(
 	int category, room_fn *room_of, int len, int indices[])
 {

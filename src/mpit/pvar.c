@@ -35,10 +35,10 @@ struct weft_pvar_session {
 
 struct weft_pvar {
 	struct weft_obj obj;
-	uint64_t session; /* handle */
+	uint64_t session; /* handle of the session of the tool interface */
 	size_t index;
-	uint64_t object; /* handle that it is bound to; 0: none */
-	uint8_t vci;	 /* of a session */
+	uint64_t object; /* handle of the bound object; 0: none */
+	uint8_t vci;	 /* number of the VCI of the bound MPI session */
 	uint64_t shift;	 /* counter - value */
 	uint64_t mark;	 /* HIGHWATERMARK: the largest value remembered */
 };
@@ -84,7 +84,8 @@ struct pvar_info {
 	struct pvar_field field;	  /* size 0: not a field of an object */
 	size_t counter; /* its index among the counters, fields or algorithms */
 	const struct weft_coll_algo *algo; /* NULL: not of an algorithm */
-	bool is_path; /* of a provider (rail is ANY) or a rail (fabric is) */
+	bool is_path; /* traffic of a provider (rail is ANY), or of a rail
+			 (fabric is ANY) */
 	uint8_t fabric, rail;
 };
 
@@ -372,7 +373,8 @@ static bool counter_now(const struct pvar_info *info,
 	return !info->object || field_of(info, pvar);
 }
 
-/* The LEVEL of which this is the HIGHWATERMARK. It precedes it in the table. */
+/* Reads the LEVEL that belongs to a HIGHWATERMARK. In counter.def, the LEVEL is
+ * the line before the HIGHWATERMARK. */
 static bool level_now(const struct pvar_info *info,
 	const struct weft_pvar *pvar, uint64_t *value_out)
 {
@@ -382,9 +384,9 @@ static bool level_now(const struct pvar_info *info,
 	return counter_now(&level, pvar, value_out);
 }
 
-/* All handles of this high watermark remember the counter, which then starts
- * again from the present level. Its owner may raise it at the same time; either
- * value is one that the level had about now. */
+/* Stores the present value of a high watermark in all its handles, and sets the
+ * counter to the present level. The object may raise the counter at the same
+ * time, and this raise may be lost. */
 static bool pvar_fold(const struct pvar_info *info, const struct weft_pvar *of)
 {
 	uint64_t now, level;
@@ -448,7 +450,8 @@ static bool pvar_is_readonly(const struct weft_pvar *pvar)
 	return info.desc->class == WEFT_CLASS_LEVEL;
 }
 
-/* Values are 64-bit integers, those of timers seconds. */
+/* Writes a value to the tool's buffer: a TIMER as a double, in seconds; any
+ * other class as a 64-bit integer. */
 static void store_value(const struct weft_pvar *pvar, uint64_t value, void *buf)
 {
 	struct pvar_info info;
@@ -640,7 +643,8 @@ int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index,
 	return weft_mpit_leave(MPI_SUCCESS);
 }
 
-/* The object of a handle, which must belong to the session; else *code_out. */
+/* Returns the variable of a handle. NULL, and an error in *code_out, if the
+ * session or the handle is invalid, or the handle is of another session. */
 static struct weft_pvar *pvar_of(
 	MPI_T_pvar_session session, MPI_T_pvar_handle handle, int *code_out)
 {
@@ -672,7 +676,7 @@ int PMPI_T_pvar_handle_free(
 	return weft_mpit_leave(MPI_SUCCESS);
 }
 
-/* Variables are always active, so that there is none to start or to stop. */
+/* All variables are always active, so no variable can be started or stopped. */
 static int startstop(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 {
 	int code;
