@@ -25,7 +25,8 @@
 #include <x86intrin.h>
 #endif
 
-/* Reads the clock of the record. The head has the unit of its ticks. */
+/* Reads the clock that the record uses, in ticks. The head of the record has
+ * the length of a tick. */
 static inline uint64_t weft_profile_now(void)
 {
 #if defined(__x86_64__)
@@ -190,8 +191,9 @@ uint64_t weft_profile_neighbor_sum(bool is_large, MPI_Comm comm,
 
 /* ---- profile_clock.c ---- */
 
-/* These two compare the clocks of the nodes for a timeline, else do nothing:
- * _begin after MPI_Init, _end before MPI_Finalize. Collective. */
+/* Both functions compare the clocks of the nodes if there is a timeline, and
+ * otherwise do nothing. weft_profile_clock_begin() is called after MPI_Init,
+ * and weft_profile_clock_end() before MPI_Finalize. Collective. */
 void weft_profile_clock_begin(void);
 void weft_profile_clock_end(void);
 

@@ -10,7 +10,8 @@
 /* The calls of one rank at one site. */
 struct weft_profile_entry {
 	uint32_t rank;
-	const struct weft_profile_site *site; /* of one of its threads */
+	const struct weft_profile_site *site; /* the site in the record of one
+						 thread of the rank */
 	uint64_t calls, bytes;
 	uint64_t sizes[WEFT_PROFILE_SIZES];
 	double seconds, shortest, longest;
@@ -46,7 +47,8 @@ struct weft_profile_rank {
 	const struct weft_profile_head *head; /* NULL: no record */
 	size_t len;
 	uint32_t n_threads;
-	double seconds;		/* first call to last, sum of the threads */
+	double seconds;		/* time from the first call of a thread to its
+				   last, summed over the threads */
 	double in_mpi, waiting; /* parts of `seconds` */
 };
 
@@ -60,8 +62,9 @@ struct weft_profile_report {
 	size_t n_sums;
 	struct weft_profile_pair *pairs; /* sorted by bytes, most first */
 	size_t n_pairs;
-	double seconds, in_mpi, waiting; /* of all ranks */
-	double longest; /* first call to last, of the rank with the most */
+	double seconds, in_mpi, waiting; /* sums over all ranks */
+	double longest; /* time from the first call to the last, at the rank
+			   where it is longest */
 };
 
 /* weft_profile_report_make() maps the records profile.0 to profile.(n - 1) of a
@@ -79,8 +82,9 @@ const struct weft_profile_table *weft_profile_table_at(
 /* Finds the source lines of the first n sums, by addr2line(1). */
 void weft_profile_report_places(struct weft_profile_report *report, size_t n);
 
-/* The path of libweft_profile.so: beside this tool, in the build tree or
- * installed; else where this build installs it. */
+/* Writes the path of libweft_profile.so: the file that belongs to this tool, in
+ * the build tree or installed; or else the place where this build installs it.
+ */
 void weft_profile_library(char *path, size_t len);
 
 /* True if the value of WEFT_PROFILE names a file: it is neither on nor 1. */
