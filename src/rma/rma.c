@@ -20,10 +20,11 @@
 
 /* The record that a PE publishes to the other PEs. */
 struct record {
-	uint64_t owner;	 /* of the two files: weft_share_owner() */
-	int32_t heap_fd; /* -1: cannot be mapped */
+	uint64_t owner;	 /* weft_share_owner() of the PE, for both files */
+	int32_t heap_fd; /* descriptor of the heap's file; -1: it cannot be
+			    mapped */
 	int32_t data_fd;
-	int32_t err; /* 0, or why this PE cannot open */
+	int32_t err; /* 0, or the error of this PE */
 	uint32_t reserved;
 	uint64_t heap_len;
 	uint64_t data_len; /* 0: variables are not symmetric */
@@ -182,7 +183,7 @@ static bool map_pes(const struct record *all, uint32_t n_pes)
 
 /* The record that a PE publishes for access through a fabric. */
 struct bc {
-	int32_t err; /* 0, or why this PE has no fabric */
+	int32_t err; /* 0, or the error with which this PE opened its fabric */
 	uint32_t name_len;
 	struct weft_rma_ep_key spans[2];
 	uint8_t has_fabric_amo;
