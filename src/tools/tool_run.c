@@ -201,7 +201,8 @@ static struct weft_run_notice notice_of(const char *job)
 	return notice;
 }
 
-/* Notifies the processes of this job and the launchers of the others. */
+/* Notifies the processes of this job, and the launchers of other jobs, of the
+ * end of a process. */
 static void notify_others(
 	struct weft_run_job *run, const struct weft_run_proc *proc)
 {
@@ -229,8 +230,9 @@ static void end_failed(struct weft_run_job *run)
 	tool_run_end_job(run);
 }
 
-/* Handles the failure of a process that ends the job: queries the others, so
- * that the calls that wait are printed before they end. */
+/* Handles a failure that ends the job. First requests the states of the other
+ * processes, so that their waiting calls are printed before the processes end.
+ */
 static void on_failed(
 	struct weft_run_job *run, const struct weft_run_proc *proc)
 {
@@ -253,7 +255,8 @@ static void on_end(struct weft_run_job *run, const struct weft_run_proc *proc)
 {
 	int code = code_of(proc);
 	bool has_not_left = proc->is_connected && !has_left(run, proc);
-	bool is_ending = run->state != WEFT_RUN_JOB_GOING; /* it was killed */
+	/* the launcher may have killed the process */
+	bool is_ending = run->state != WEFT_RUN_JOB_GOING;
 
 	run->n_running--;
 	weft_serve_ended(run->serve, proc->rank);
@@ -277,8 +280,8 @@ static void on_end(struct weft_run_job *run, const struct weft_run_proc *proc)
 	else if (!is_ending)
 		tool_run_print_end(run, proc);
 	set_exit_status(run, code ? code : EXIT_FAILURE);
-	/* no process waits for one that has finalized: the others continue, and
-	 * its code becomes the status */
+	/* No process waits for a process that has finalized. So the other
+	 * processes continue, and the exit code becomes the job's status. */
 	if (is_ending || (!WIFSIGNALED(proc->status) && has_left(run, proc)))
 		return;
 	if (run->opt.keep_going)
@@ -347,8 +350,8 @@ static void tool_run_on_spawn(
 	free(event->parent);
 }
 
-/* Notifies the processes and the child launchers of what another launcher
- * reported. */
+/* Passes the notice of another launcher to the processes and to the child
+ * launchers. */
 static void tool_run_on_notice(
 	struct weft_run_job *run, const struct weft_run_notice *notice)
 {
@@ -405,7 +408,7 @@ static void tool_run_on_events(struct weft_run_job *run)
 		if (event.kind == WEFT_SERVE_CONNECTED) {
 			run->procs[event.rank].is_connected = true;
 			run->procs[event.rank].is_finalized = false;
-			/* to PMIx, which other MPI libraries use as well */
+			/* other MPI libraries also connect to PMIx */
 			weft_run_job_check_loaded(run, event.rank);
 		}
 		if (event.kind == WEFT_SERVE_FINALIZED)
@@ -584,8 +587,8 @@ static void check_states(struct weft_run_job *run, int *ms)
 		tool_run_on_timeout_end(run);
 }
 
-/* Checks the loaded libraries after 1/4 s, 1 s, 4 s and 16 s: there is no
- * notification of a load. */
+/* Checks the loaded libraries after pauses of 1/4 s, 1 s, 4 s and 16 s, because
+ * the launcher is not notified of a load. */
 static void check_loaded(struct weft_run_job *run, int *ms)
 {
 	if (run->has_other_mpi || !is_due(run->check_ns, ms))

@@ -21,7 +21,8 @@ enum {
 static struct {
 	struct weft_top_want want;
 	bool is_json, is_once, is_list, is_part;
-	const char *nodes; /* command that starts the others; NULL: none */
+	const char *nodes; /* command that starts a weft-top on each node; NULL:
+			      none */
 	double delay_s;
 } top_options = { .delay_s = 2 };
 

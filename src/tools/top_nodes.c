@@ -25,15 +25,15 @@ enum {
 	READ_LEN = 4096, /* longest line, with a launcher's tag */
 };
 
-/* A record: this, and n_comms communicators of the process. */
+/* The begin of a record. proc.n_comms communicators of the process follow. */
 struct part {
 	char build[WEFT_MONITOR_BUILD];
 	char host[WEFT_TOP_HOST];
-	uint64_t at_ns; /* the time of the node's clock */
+	uint64_t at_ns; /* time of the record, by the node's clock */
 	struct weft_top_proc proc;
 };
 
-/* The bytes of one rank that have arrived. */
+/* The record of one rank, of which n_got of len bytes have arrived. */
 struct parts {
 	uint32_t rank;
 	size_t len, n_got;

@@ -146,7 +146,8 @@ static bool read_waits(struct weft_top_proc *proc)
 	bool is_whole = false;
 
 	for (int i = 0; i < TRIES && !is_whole; i++) {
-		/* a read of its own: the words of one copy have no order */
+		/* a separate read, because the words of one read have no order
+		 */
 		if (!top_fetch(proc, changes, &before, sizeof(before)) ||
 			!top_fetch(proc, proc->page.registry, &registry,
 				sizeof(registry)))
@@ -508,7 +509,8 @@ void weft_top_job_sort(struct weft_top_job *job)
 	qsort(job->procs, job->n, sizeof(*job->procs), compare_ranks);
 }
 
-/* The memory of a process of another build is not read. */
+/* Adds a found process to the job. Does not open its memory if the process is
+ * of another build. */
 static void take_proc(struct weft_top_job *job, struct found *found)
 {
 	struct weft_top_proc *proc = &job->procs[job->n++];

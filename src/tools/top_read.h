@@ -42,16 +42,21 @@ struct weft_top_numbers {
 struct weft_top_proc {
 	struct weft_monitor_page page;
 	pid_t pid;
-	char host[WEFT_TOP_HOST]; /* of another weft-top (top_nodes.h); or "" */
+	char host[WEFT_TOP_HOST]; /* node of the weft-top that read the process
+				     (top_nodes.h); "": this weft-top */
 	uint32_t rank;
 	int mem_fd;
-	int mem_errno; /* if mem_fd is negative; 0: of another build */
+	int mem_errno; /* why mem_fd is negative; 0: the process is of another
+			  build */
 	int page_fd;
-	bool is_readable; /* else only what /proc shows is known */
-	char state;	  /* of the kernel: R, S, D, T, Z */
+	bool is_readable; /* its memory was read; otherwise only the values from
+			     /proc are known */
+	char state;	  /* state in the kernel: R, S, D, T, Z */
 	uint64_t memory, shared_memory; /* resident bytes */
 	bool has_session;
-	/* the longest wait of the first call; else of a series of polls */
+	/* is_waiting: a call waits. is_polling: no call waits, but calls that
+	 * return without waiting are repeated. The next four fields describe
+	 * the first such wait, or the series of polls. */
 	bool is_waiting, is_polling;
 	struct weft_wait_facts facts;
 	char text[WEFT_WAIT_TEXT];
@@ -72,7 +77,7 @@ struct weft_top_proc {
 struct weft_top_job {
 	char name[WEFT_MONITOR_JOB];
 	uint32_t size;
-	uint32_t n_nodes; /* 0: this node */
+	uint32_t n_nodes; /* number of nodes; 0: only this node was read */
 	size_t n;
 	struct weft_top_proc *procs;
 };
@@ -100,8 +105,9 @@ void weft_top_jobs_print(FILE *to);
  * job, and removes those that have ended. */
 void weft_top_job_read(struct weft_top_job *job);
 
-/* Requests the needs of all waits: their edges are newer than the returned
- * time as soon as the processes that they wait for have answered. */
+/* Requests that the processes query the needs of their waits. Returns the
+ * present time. The edges of a wait are newer than this time once the queried
+ * processes have answered. */
 uint64_t weft_top_job_watch(struct weft_top_job *job);
 
 #endif

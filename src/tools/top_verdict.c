@@ -126,7 +126,7 @@ static bool find_ring(
 
 /* ---- processes that others wait for ---- */
 
-/* Describes what a process does that others wait for. */
+/* Describes the activity of a process for which other processes wait. */
 static void describe_missing(
 	const struct weft_top_job *job, uint32_t rank, char *buf, size_t len)
 {

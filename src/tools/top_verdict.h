@@ -18,11 +18,14 @@ struct weft_top_verdict {
 	enum weft_top_state state;
 	char sentence[WEFT_TOP_SENTENCE];
 	uint32_t n_waiting; /* ranks that wait for a second or longer */
-	uint32_t n_ranks;   /* of the cycle, or those waited for */
+	uint32_t n_ranks;   /* number of `ranks` */
 	uint32_t n_missing; /* the most processes for which one rank waits */
 	bool is_elsewhere;  /* a rank waits for a process of another job */
-	char steps[WEFT_TOP_STEPS][WEFT_TOP_STEP]; /* of the cycle */
+	char steps[WEFT_TOP_STEPS][WEFT_TOP_STEP]; /* text of the steps of the
+						      cycle */
 	uint32_t n_steps;
+	/* STUCK: the ranks of the cycle; WAITS: the ranks that others wait for
+	 */
 	uint32_t ranks[WEFT_GRAPH_NODES];
 };
 
