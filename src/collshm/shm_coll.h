@@ -21,7 +21,8 @@ enum {
 	WEFT_COLL_SLOTS = 512,
 	WEFT_COLL_STARTS = 8,
 	WEFT_COLL_INLINE = 56,
-	WEFT_COLL_AHEAD = 2, /* slots to prefetch */
+	WEFT_COLL_AHEAD = 2, /* a slot is prefetched this many rounds before its
+				round */
 	WEFT_COLL_SHORT_MAX =
 		8192, /* longest data that is not cut into pieces; also the
 			 length of a part of the area for short data */
@@ -121,7 +122,7 @@ struct weft_coll_round {
 	size_t len;  /* bytes of data, the same at all members */
 	size_t skip; /* bytes of each span that earlier pieces contained */
 	uint32_t at; /* offset in each member's areas */
-	bool is_all; /* every member reads every other one */
+	bool is_all; /* every member reads the data of every other member */
 	bool has_published; /* this member's slot is written */
 	int err;
 };
