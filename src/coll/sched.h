@@ -96,7 +96,7 @@ static inline void weft_sched_fence(struct weft_sched *sched)
 void weft_sched_copy(
 	struct weft_sched *sched, struct weft_span from, struct weft_span to);
 
-/* inout = in op inout */
+/* Writes the step inout = in op inout. */
 void weft_sched_reduce(struct weft_sched *sched, struct weft_redop *op,
 	const void *in, struct weft_span inout);
 

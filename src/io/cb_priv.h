@@ -12,7 +12,9 @@ enum { WEFT_CB_SLOTS = 2 };
 
 /* The state of an aggregator in a write, as its members know it. */
 struct weft_cb_state {
-	bool needs_runs[WEFT_CB_SLOTS]; /* holes are expected */
+	/* by slot: members send the runs of their data, because holes are
+	 * expected */
+	bool needs_runs[WEFT_CB_SLOTS];
 };
 
 /* Collective buffering of a file. The fields from n_aggs to maps, except mine,
