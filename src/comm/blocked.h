@@ -30,8 +30,8 @@ struct weft_blocked_create {
 	uint64_t parent; /* the process that sends the id */
 };
 
-/* The maximum number of ranks above a rank in a tree, plus one rank of the
- * remote group. */
+/* The most ranks in a weft_blocked_join: those above a rank in a tree, and one
+ * rank of the remote group. */
 enum { WEFT_BLOCKED_ABOVE = 33 };
 
 /* A collective creation from a communicator, which waits for these ranks to
@@ -51,7 +51,8 @@ struct weft_blocked {
 	struct weft_vci *vci; /* NULL: the default VCI */
 	const void *call;     /* identifies the call: all its waits have this
 				 value; NULL: the call has one wait */
-	struct weft_session *session; /* FINALIZE, WORLD: is closing */
+	struct weft_session *session; /* FINALIZE, WORLD: the session that
+					 closes */
 	bool is_last; /* the call also waits for communicators without a session
 		       */
 	struct weft_comm *comm; /* DISCONNECT: the communicator that closes;
@@ -61,8 +62,8 @@ struct weft_blocked {
 	const char *id;		/* PORT: id of the report */
 	const char *awaited;	/* PORT: the awaited event, for the report: "the
 				   port to accept" */
-	struct weft_blocked_join join;		  /* DERIVE */
-	const struct weft_blocked_create *create; /* CREATE */
+	struct weft_blocked_join join; /* DERIVE: the ranks that must join */
+	const struct weft_blocked_create *create; /* CREATE: the creation */
 	/* CREATE: true while neither the id nor a failure was received */
 	bool (*is_waiting)(const struct weft_blocked *blocked);
 	/* writes a sentence that the report and the error append; NULL: none */

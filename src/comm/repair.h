@@ -20,18 +20,17 @@ typedef void weft_repair_agreed_fn(void *arg, uint32_t flag, int err);
  * intercommunicator, this is the AND of the flags of the remote group.
  * weft_repair_agree_start() does not block; agreed() receives the result.
  *
- * WEFT_ERR_PEER at all members, with a valid *flag: a member knows of a failed
- * member that not all members have acknowledged. WEFT_ERR_PEER with an
+ * WEFT_ERR_PEER at all members, with a valid *flag: a member knows of a
+ * failed member that not all members have acknowledged. WEFT_ERR_PEER with an
  * unchanged *flag: another member has reported this process as failed. */
 int weft_repair_agree(struct weft_comm *comm, uint32_t *flag);
 int weft_repair_agree_start(struct weft_comm *comm, uint32_t flag,
 	weft_repair_agreed_fn *agreed, void *arg);
 
 /* weft_repair_shrink() creates a communicator of the living members, in the
- * order of their ranks,
- * with comm's error handler. The communicator may include a member that dies
- * during the call. Of an intercommunicator, the result is an intercommunicator,
- * or NULL at all members if no member of one group lives.
+ * order of their ranks, with comm's error handler. The communicator may include
+ * a member that dies during the call. Of an intercommunicator, the result is an
+ * intercommunicator, or NULL at all members if no member of one group lives.
  * weft_repair_shrink_start() does not block; made() receives the result. */
 int weft_repair_shrink(struct weft_comm *comm, struct weft_comm **comm_out);
 int weft_repair_shrink_start(
