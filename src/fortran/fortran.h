@@ -62,11 +62,11 @@ int weft_f_peers(MPI_Fint comm);
 int weft_f_indegree(MPI_Fint comm);
 int weft_f_outdegree(MPI_Fint comm);
 
-/* The functions _array create an array of n C handles from Fortran handles, and
- * weft_f_type_array_empty() creates an array to be filled. NULL if out of
- * memory. The functions _array_put store n Fortran handles in `to`, and free
- * the array. The functions _array_free only free the array. Both accept NULL.
- */
+/* weft_f_request_array() and weft_f_type_array() create an array of n C handles
+ * from Fortran handles. weft_f_type_array_empty() creates an array to be
+ * filled. NULL if out of memory. The two functions that end in _put store n
+ * Fortran handles in `to`, and free the array. The two functions that end in
+ * _free only free the array. All four accept NULL. */
 MPI_Request *weft_f_request_array(const int *from, int n);
 void weft_f_request_array_put(MPI_Request *handles, int *to, int n);
 void weft_f_request_array_free(MPI_Request *handles, int *to, int n);
