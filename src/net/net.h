@@ -159,13 +159,13 @@ int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
 	size_t n_iov, struct weft_op *op);
 
 /* weft_net_tsend() sends, and weft_net_trecv() receives, a tagged message of at
- * most plan.max_msg_len bytes. Only the bits of
- * plan.tag_mask are compared; the receiver chooses a tag that is unique in
- * these bits. addr of the receive is only a hint. A send posted before its
- * receive waits in the fabric. Otherwise like weft_net_send(); the len of a
- * receive's done is the length that arrived. A send must not be longer than its
- * receive: the receive would complete with WEFT_ERR_TRUNCATE, and some
- * providers (tcp;ofi_rxm) would close the connection. */
+ * most plan.max_msg_len bytes. Only the bits of plan.tag_mask are compared; the
+ * receiver chooses a tag that is unique in these bits. addr of the receive is
+ * only a hint. A send posted before its receive waits in the fabric. Otherwise
+ * like weft_net_send(); the len of a receive's done is the length that arrived.
+ * A send must not be longer than its receive: the receive would complete with
+ * WEFT_ERR_TRUNCATE, and some providers (tcp;ofi_rxm) would close the
+ * connection. */
 int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
 	size_t len, uint64_t tag, struct weft_op *op);
 /* As weft_net_tsend(), but completes when the receive has all data. Only for

@@ -113,9 +113,9 @@ enum weft_rma_ep_what {
 	WEFT_RMA_EP_CSWAP,
 };
 
-/* An atomic operation of the fabric (plan.has_fabric_amo) on one word.
- * Operands and result must stay valid until op->done, except an operand that is
- * copied (WEFT_RMA_EP_COPY). */
+/* An atomic operation of the fabric (plan.has_fabric_amo) on one word. Operands
+ * and result must stay valid until op->done, except an operand that is copied
+ * (WEFT_RMA_EP_COPY). */
 struct weft_rma_ep_amo {
 	enum weft_rma_ep_what what;
 	uint32_t width; /* bytes of the word: 4 or 8 */

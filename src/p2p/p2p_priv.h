@@ -156,6 +156,7 @@ bool weft_batch_is_enough(struct weft_peer *peer);
  * message; or WEFT_AGAIN. */
 int weft_batch_send(struct weft_peer *peer, struct weft_req *req);
 
+/* Frees the part of the VCI that batch.c uses. Called when the VCI closes. */
 void weft_batch_close(struct weft_vci *vci);
 
 /* ---- message.c ---- */
