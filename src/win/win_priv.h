@@ -209,6 +209,7 @@ struct weft_win *weft_win_of(struct weft_vci *vci, struct weft_peer *peer,
 /* Returns the member, and creates it on first use. NULL with an error
  * described. */
 struct weft_win_target *weft_win_target_of(struct weft_win *win, uint32_t rank);
+/* Frees all targets of the window. */
 void weft_win_targets_free(struct weft_win *win);
 /* Detaches all memory. */
 void weft_win_detach_all(struct weft_win *win);
@@ -239,10 +240,13 @@ bool weft_win_try_lock(
 /* Sets WEFT_WIN_WANTED. While it is set, no shared lock is granted, and a
  * process that requests the lock waits for some rounds before it tries. */
 void weft_win_want_lock(struct weft_win_state *state);
+/* Releases the lock that weft_win_try_lock() acquired. */
 void weft_win_drop_lock(struct weft_win_state *state, bool is_exclusive);
 /* Acquires the lock of a member of this node; blocks. */
 int weft_win_lock_here(struct weft_win *win, struct weft_win_target *target,
 	bool is_exclusive);
+/* weft_win_stripe_take() acquires the stripe of the address's page; the caller
+ * releases it by weft_win_stripe_drop(). */
 void weft_win_stripe_take(weft_win_stripes *stripes, uint64_t address);
 void weft_win_stripe_drop(weft_win_stripes *stripes, uint64_t address);
 
@@ -391,7 +395,9 @@ char *weft_win_op_stage(struct weft_win_op *op, const struct weft_win_buf *buf,
 int weft_win_op_wait(
 	struct weft_win *win, struct weft_win_target *target, const char *what);
 extern const struct weft_am_ops weft_win_am_ops;
+/* Returns the predefined type of bytes. */
 struct weft_type *weft_win_byte_type(void);
+/* Returns WEFT_ERR_NOMEM and describes it. */
 int weft_win_no_memory(void);
 
 /* win_rma.c. If RDMA can be used, opens the endpoint for windows and registers
