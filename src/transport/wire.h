@@ -219,7 +219,8 @@ struct weft_wire_departed {
 };
 static_assert(sizeof(struct weft_wire_departed) == 8, "wire layout");
 
-/* In the offset bits of a context id; see comm/create.c. */
+/* Flags of weft_wire_create.ctx, in the offset bits of the context id; see
+ * comm/create.c. */
 enum {
 	WEFT_WIRE_HAS_VCIS = 1, /* a round with the next id follows; see
 				   comm/ep_exchange.c */
@@ -299,7 +300,8 @@ struct weft_wire_answer {
 	uint64_t wait;	/* epoch of the wait of this process; 0: none */
 	uint32_t owner; /* number of the session that owns the object here;
 			   LOCK: rank + 1 of the exclusive holder; 0: none */
-	uint32_t len;	/* of the text that follows: the call of this process */
+	uint32_t len;	/* length of the text that follows, which describes the
+			   call of this process */
 };
 static_assert(sizeof(struct weft_wire_answer) == 40, "wire layout");
 
@@ -315,12 +317,14 @@ enum weft_wire_graph_kind {
 };
 
 struct weft_wire_graph {
-	uint64_t number; /* identifies the graph, with its gatherer */
-	uint64_t epoch;	 /* of the wait, 0: none */
-	uint16_t kind;
-	uint16_t is_sure; /* NODE: no other event can make the process act */
-	uint16_t n_edges; /* NODE */
-	uint16_t len;	  /* of the text */
+	uint64_t number;  /* identifies the graph, with its gatherer */
+	uint64_t epoch;	  /* NODE: number of the sender's wait; VERDICT: number
+			     of the receiver's wait; 0: none */
+	uint16_t kind;	  /* enum weft_wire_graph_kind */
+	uint16_t is_sure; /* NODE: the sender can act only after the needs of
+			     its edges are met */
+	uint16_t n_edges; /* NODE: number of edges that follow */
+	uint16_t len;	  /* length of the text that follows */
 };
 static_assert(sizeof(struct weft_wire_graph) == 24, "wire layout");
 
@@ -330,7 +334,7 @@ enum { WEFT_WIRE_LABEL = 32, WEFT_WIRE_EDGES = 32 };
  * clause number are alternatives: any of those processes can end the wait. */
 struct weft_wire_edge {
 	uint64_t proc;
-	uint64_t epoch; /* of that process's wait, from its answer */
+	uint64_t epoch; /* number of that process's wait, from its answer */
 	uint16_t need;	/* enum weft_wire_need */
 	uint16_t clause;
 	uint32_t size;		     /* members of the object of the wait */
@@ -354,8 +358,8 @@ enum weft_wire_connect_kind {
 
 struct weft_wire_connect {
 	uint64_t port;
-	uint64_t ctx; /* of the communicator of both processes; also names the
-			 request */
+	uint64_t ctx; /* context id of the communicator of both processes; also
+			 identifies the request */
 	uint32_t kind;
 	uint32_t reserved;
 };
@@ -422,10 +426,10 @@ static_assert(sizeof(struct weft_wire_am) == 56, "wire layout");
 /* The answer to one active message. Its data follows, padded to 8 bytes. One
  * message may have several answers. */
 struct weft_wire_am_reply {
-	uint32_t id;  /* of the active message, which may be 0 */
+	uint32_t id;  /* id of the active message; may be 0 */
 	int16_t err;  /* enum weft_err; if not 0, the data is its text */
-	uint16_t len; /* of the data */
-	uint64_t pos; /* of the data in the whole access */
+	uint16_t len; /* length of the data */
+	uint64_t pos; /* position of the data in the whole access */
 };
 static_assert(sizeof(struct weft_wire_am_reply) == 16, "wire layout");
 
@@ -454,10 +458,10 @@ enum weft_wire_era_kind {
 };
 
 struct weft_wire_era {
-	uint32_t seq;
-	uint16_t kind; /* enum weft_wire_era_kind */
-	uint16_t is_decided;
-	uint64_t flag;
+	uint32_t seq;	     /* number of the agreement */
+	uint16_t kind;	     /* enum weft_wire_era_kind */
+	uint16_t is_decided; /* the value is a decision */
+	uint64_t flag;	     /* flag and word: the value; see era/era.h */
 	uint64_t word;
 	uint32_t n_dead; /* 32-bit words that follow: one for each dead rank, in
 			    ascending order */
