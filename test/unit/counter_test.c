@@ -171,7 +171,7 @@ static void a_full_line_is_not_cut(void **state)
 
 	(void)state;
 	memset(&all, 0x7f, sizeof(all));
-	weft_counters_open(&all, 5);
+	weft_counters_open_fabric(&all, 5, 1, 1);
 	capture_start(&capture);
 	weft_counters_print();
 	snprintf(want, sizeof(want), "%s 9187201950435737471\n",
