@@ -174,7 +174,7 @@ static bool accept_part(struct weft_top_job *job, const struct parts *parts)
 
 	weft_monitor_print_build(build);
 	if (parts->n_got != parts->len ||
-		memcmp(part->build, build, sizeof(build)) ||
+		strncmp(part->build, build, sizeof(build)) ||
 		proc->rank != parts->rank || proc->n_comms > WEFT_TOP_COMMS ||
 		proc->n_edges > WEFT_WIRE_EDGES ||
 		comms_len != proc->n_comms * sizeof(*proc->comms))
