@@ -557,8 +557,7 @@ static int refuse_as_parent(struct weft_vci *vci, struct creation *c)
 		create_refuse(vci, c, 0);
 		return weft_err_set(WEFT_ERR_OTHER,
 			"communicator \"%s\" cannot be created: a member has "
-			"no "
-			"memory",
+			"no memory",
 			c->tag);
 	}
 	if (proc != weft_proc.proc) {
