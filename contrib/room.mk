@@ -11,26 +11,7 @@ EXTRA_DIST += \
 	SECURITY.md \
 	SUPPORT.md \
 	contrib/README.md \
-	contrib/notes/001-session-above-p2p.md \
-	contrib/notes/002-own-key-and-cookies.md \
-	contrib/notes/003-flow-control.md \
-	contrib/notes/004-cxi-stand-in.md \
-	contrib/notes/005-dynamic-processes.md \
-	contrib/notes/006-registration-cache.md \
-	contrib/notes/007-small-puts.md \
-	contrib/notes/008-closing-verbs.md \
-	contrib/notes/009-windows-speed.md \
-	contrib/notes/010-files-speed.md \
-	contrib/notes/011-collectives-on-a-node.md \
-	contrib/notes/012-long-messages.md \
-	contrib/notes/013-what-limits-each-line.md \
-	contrib/notes/014-device-memory-costs.md \
-	contrib/notes/015-long-runs-of-mpich.md \
-	contrib/notes/016-waiting-beside-others.md \
-	contrib/notes/017-time-of-check.md \
-	contrib/notes/018-fuzzing.md \
-	contrib/notes/019-soft-roce.md \
-	contrib/notes/020-mpip.md \
+	contrib/notes \
 	contrib/pictures/bandwidth.svg contrib/pictures/bcast.svg \
 	contrib/pictures/latency.svg \
 	contrib/api-table \
