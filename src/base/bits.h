@@ -63,9 +63,8 @@ static inline void weft_cpu_pause(void)
 static inline void weft_prefetch_write(const void *line)
 {
 #if defined(__x86_64__)
-	/* as assembly, because gcc emits the instruction only for processors
-	 * that an option names; other processors execute it as a no-operation
-	 */
+	/* Assembly, because gcc emits prefetchw only if an option permits it.
+	 * Processors without prefetchw execute it as a no-operation. */
 	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
 #else
 	__builtin_prefetch(line, 1);

@@ -8,8 +8,8 @@
 
 #define WEFT_NS_PER_S 1000000000ull
 
-/* Monotonic time in nanoseconds since an arbitrary start. A call takes 20 ns.
- */
+/* Monotonic time in nanoseconds since an arbitrary start. A call takes about 20
+ * ns. */
 static inline uint64_t weft_now_ns(void)
 {
 	struct timespec ts;

@@ -18,19 +18,19 @@
 enum {
 	WEFT_COUNTER_PROCESS = 16, /* smaller values are numbers of VCIs */
 	WEFT_COUNTER_OWNERS,
-	WEFT_COUNTER_FABRICS = 8, /* providers, weft_net_fabric_name() */
-	WEFT_COUNTER_RAILS = 8,	  /* WEFT_RAILS */
+	WEFT_COUNTER_FABRICS = 8, /* providers; see weft_net_fabric_name() */
+	WEFT_COUNTER_RAILS = 8,	  /* equal to WEFT_RAILS */
 	WEFT_COUNTER_ANY = 255,
 };
 
-/* The counters are the first weft_counter_count() words. */
+/* The first weft_counter_count() fields are the counters. */
 struct weft_counters {
 #define COUNTER(name, class, verbosity, unit, object, room, sentence) \
 	uint64_t name;
 #include "base/counter.def"
 	/* private to counter.c */
 	uint8_t owner;
-	uint8_t fabric; /* 1 + number; 0: not of a fabric */
+	uint8_t fabric; /* 1 + number of the provider; 0: not an endpoint */
 	uint8_t rail;
 	struct weft_link link;
 };
@@ -54,8 +54,7 @@ enum weft_counter_verbosity {
 struct weft_counter_desc {
 	const char *name;
 	const char *unit;
-	const char
-		*object; /* "VCI", "process" or "file"; "comm" and the like */
+	const char *object; /* "VCI", "process", "file"; "comm", "win", ... */
 	const char *room;
 	const char *sentence;
 	enum weft_counter_class class;
@@ -74,7 +73,7 @@ static inline void weft_counter_add(uint64_t *counter, int64_t n)
 void weft_counters_open(struct weft_counters *counters, uint8_t owner);
 
 /* As weft_counters_open(), for an endpoint of a fabric. fabric is the number of
- * its provider. rail is its number among the endpoints of its VCI. */
+ * the provider. rail is the number of the endpoint in its VCI. */
 void weft_counters_open_fabric(struct weft_counters *counters, uint8_t owner,
 	uint8_t fabric, uint8_t rail);
 
@@ -93,8 +92,8 @@ const struct weft_counter_desc *weft_object_counter_desc(size_t i);
  * increment that happens concurrently may be missing. Any thread. */
 uint64_t weft_counter_read(size_t i, uint8_t owner);
 
-/* The sum of counter i over the endpoints of a fabric, open and closed, with
- * this number of a rail. Either number may be WEFT_COUNTER_ANY. Any thread. */
+/* The sum of counter i over the endpoints, open and closed, of one provider and
+ * one rail. fabric and rail may each be WEFT_COUNTER_ANY. Any thread. */
 uint64_t weft_counter_read_fabric(size_t i, uint8_t fabric, uint8_t rail);
 
 /* Addresses of the counters, for a process that reads the memory of this

@@ -21,7 +21,8 @@ enum weft_err {
 	WEFT_ERR_END_,
 };
 
-/* Not an error: the call did nothing; repeat it after progress. */
+/* Not an error: the call had no effect, and the caller repeats it after
+ * progress. */
 enum { WEFT_AGAIN = WEFT_ERR_AGAIN };
 
 enum { WEFT_ERR_TEXT = 400 }; /* bytes of a description, its NUL included */
@@ -39,13 +40,13 @@ bool weft_err_is_fault(int err);
 int weft_err_set(int err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The text of this thread's last weft_err_set() if that was for this err,
+/* The text of this thread's last weft_err_set() if that call recorded err,
  * otherwise "". Valid until the next weft_err_set(). */
 const char *weft_err_detail_peek(int err);
 
-/* Adds to the last weft_err_set() of this thread the object that its text
- * names: a number that identifies it in this process and is not 0. failed is
- * the number of the failed process plus one, or 0. */
+/* Records which object the text of this thread's last weft_err_set() names.
+ * object is not 0 and identifies the object in this process. failed is the
+ * number of the failed process plus one, or 0. */
 void weft_err_object_set(uint64_t object, uint64_t failed);
 
 /* The object that was recorded with this err; 0 if there is none. */

@@ -36,8 +36,9 @@ void weft_event_deliver(const struct weft_event_raised *raised)
 {
 	weft_event_fn *deliver;
 
-	/* acquire: after the bits were read in weft_event_is_wanted(), reads
-	 * the function; pairs with the store in weft_event_install() */
+	/* acquire: the load of the function follows the load of the bits in
+	 * weft_event_is_wanted(); pairs with the store in weft_event_install()
+	 */
 	atomic_thread_fence(memory_order_acquire);
 	deliver = atomic_load_explicit(&event_deliver, memory_order_relaxed);
 	deliver(raised);

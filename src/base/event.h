@@ -33,9 +33,9 @@ struct weft_event_desc {
 };
 
 /* An event with its elements. owner, as in base/counter.h, is the number of the
- * VCI whose lock is held, or WEFT_COUNTER_PROCESS. is_locked: any lock of the
- * library is held, or a call of the library is under way that must not be
- * entered again. */
+ * VCI whose lock is held, or WEFT_COUNTER_PROCESS. is_locked: a lock of the
+ * library is held, or the event is raised in a function that is not reentrant.
+ */
 struct weft_event_raised {
 	enum weft_event event;
 	uint8_t owner;

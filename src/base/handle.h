@@ -100,9 +100,9 @@ static inline void weft_obj_toggle(void *obj)
 uint32_t weft_table_n_live(struct weft_table *table);
 
 /* Returns the next live object, from index *pos on, and advances *pos past it;
- * NULL at the end. Start with 0. Any thread. The caller holds the lock under
- * which the objects that it reads are written and freed. Other threads may
- * create objects concurrently; such an object is zeroed before it is live. */
+ * NULL at the end. Start with 0. Any thread. The caller holds the lock that
+ * guards these objects against changes and frees. Other threads may create
+ * objects concurrently; such an object is zeroed before it is live. */
 void *weft_table_next(struct weft_table *table, uint32_t *pos);
 
 /* The object with index i, live or not; NULL from the first index that was

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* input: opens a file that the user names, without a wait for a writer */
+/* input: opens a file that the user names, without waiting for the writer of a
+ * FIFO */
 #include "base/input.h"
 
 #include <errno.h>

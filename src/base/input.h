@@ -6,10 +6,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Opens a file for reading; never waits for a writer. Accepts only regular
- * files, and with accepts_pipe also devices and unnamed pipes, as a shell
- * passes for <(command). On failure returns NULL. *why_out is then a clause to
- * print after the file's name, valid until the next call of strerror(). */
+/* Opens a file for reading. Never waits for the writer of a FIFO. Accepts only
+ * regular files, and with accepts_pipe also devices and unnamed pipes, as a
+ * shell passes for <(command). On failure, returns NULL and sets *why_out to a
+ * clause that the caller prints after the file's name. The clause is valid
+ * until the next call of strerror(). */
 FILE *weft_input_open(
 	const char *path, bool accepts_pipe, const char **why_out);
 

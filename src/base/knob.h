@@ -70,7 +70,7 @@ static inline bool weft_knob_is_on(const char *value)
 }
 
 /* getenv() for variables that are not knobs (FI_PROVIDER and the like), so that
- * knob.c stays the only reader. NULL when unset or empty. */
+ * only knob.c reads the environment. NULL when unset or empty. */
 const char *weft_knob_getenv(const char *name);
 
 /* The current directory at the first weft_knob_load(). File names in variables

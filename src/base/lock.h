@@ -87,9 +87,10 @@ static inline bool weft_lock_try(struct weft_lock *lock)
 
 static inline void weft_lock_release(struct weft_lock *lock)
 {
-	/* is_real decides, not is_biased: a thread that has not seen the change
-	 * to multi-threaded yet may set it for a moment while this thread holds
-	 * the lock. The release pairs with the loads of is_biased in lock.c. */
+	/* is_real decides, not is_biased: a thread that has not yet seen the
+	 * change to multi-threaded may briefly set is_biased while this thread
+	 * holds the lock. The release pairs with the loads of is_biased in
+	 * lock.c. */
 	if (__builtin_expect(
 		    !atomic_load_explicit(&lock->is_real, memory_order_relaxed),
 		    1))

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* True if c is a control character. Bytes 0x80 to 0x9f are controls alone or
- * after 0xc2; in other UTF-8 characters they are not. */
+/* True if c is a control character. A byte from 0x80 to 0x9f is a control
+ * character alone or after 0xc2, but not within another UTF-8 character. */
 static bool is_control(unsigned char before, unsigned char c)
 {
 	return c < 0x20 || c == 0x7f ||

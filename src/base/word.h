@@ -31,7 +31,7 @@
 
 /* Copies to polled memory. order: __ATOMIC_RELEASE if earlier stores must be
  * visible before this one, __ATOMIC_RELAXED if the caller orders its stores. A
- * copy that is not one aligned word ignores it. */
+ * copy that is not one aligned word ignores order. */
 static inline void weft_word_store(
 	void *to, const void *from, size_t len, int order)
 {

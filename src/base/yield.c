@@ -9,20 +9,20 @@
 #include <time.h>
 
 enum {
-	YIELDS_PER_TIMING = 8, /* yields per timed one if none is costly */
+	YIELDS_PER_TIMING = 8, /* one in so many is timed if none is costly */
 	COSTLY_NS = 1000000,   /* a yield of this length is costly */
 	COSTLY_YIELDS = 3,     /* costly yields before weft_yield() refuses */
 	CHEAP_YIELDS = 16, /* consecutive cheap yields that reset n_costly */
-	REFUSE_NS = 100000000, /* first time for which weft_yield() refuses */
+	REFUSE_NS = 100000000, /* first duration of a refusal */
 	REFUSE_DOUBLINGS = 4,
 	SLEEP_MIN_NS = 31250, /* five doublings make a millisecond */
 	SLEEP_DOUBLINGS = 5,
 	SLEEPS_OF_ONE_LENGTH = 8,
-	YIELDS = 1000, /* yields of one wait before weft_yield_wait() sleeps */
+	YIELDS = 1000, /* yields in one wait before weft_yield_wait() sleeps */
 };
 
 static _Thread_local struct {
-	uint32_t n_untimed; /* how many of the next yields are not timed */
+	uint32_t n_untimed; /* number of next yields that are not timed */
 	uint32_t n_costly;  /* costly yields, until CHEAP_YIELDS cheap ones
 			       reset it */
 	uint32_t n_cheap;   /* cheap yields since the last costly one */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* yield: yields the core in a wait loop, and measures what that costs
+/* yield: yields the core in a wait loop, and measures the cost of yields
  *
  * Since Linux 6.18 (and 6.12.63) a thread that yields loses the rest of its
  * time slice. If another thread computes on the core, each yield then lasts a
@@ -9,10 +9,10 @@
  * A yield that takes a millisecond or more is costly. Each thread times one
  * yield in eight, and every yield after a costly one. After three costly
  * yields, weft_yield() returns false for 100 ms, and the caller sleeps instead.
- * Then weft_yield() yields again. Each further costly yield doubles the time of
- * refusal, up to 1.6 s. After 16 consecutive cheap yields, the count starts
- * again. Fewer than three costly yields prove nothing, because other users'
- * processes preempt any thread now and then. */
+ * Then weft_yield() yields again. Each further costly yield doubles this time,
+ * up to 1.6 s. After 16 consecutive cheap yields, the count of costly yields
+ * restarts at 0. Fewer than three costly yields prove nothing, because other
+ * users' processes preempt any thread now and then. */
 #ifndef WEFT_YIELD_H
 #define WEFT_YIELD_H
 
