@@ -99,12 +99,12 @@ struct weft_boot_app {
 	uint32_t n;
 	const char *program;
 	char *const *argv; /* NULL-ended, without the program; or NULL */
-	char *const *env;  /* NULL-ended NAME=VALUE, beside the manager's own;
-			    * or NULL. MPI_Comm_spawn makes at most
-			    * WEFT_BOOT_APP_ENV of them */
+	char *const *env;  /* NULL-ended list of NAME=VALUE that is added to the
+			      manager's variables; or NULL. MPI_Comm_spawn passes
+			      at most WEFT_BOOT_APP_ENV variables */
 	const char *wdir;  /* or NULL */
 	const char *host;  /* host on which the manager starts them, or NULL */
-	const char *pset;  /* name of a process set of them, or NULL */
+	const char *pset;  /* name of the process set that they form, or NULL */
 };
 
 struct weft_boot;
@@ -122,8 +122,8 @@ typedef void weft_boot_done_fn(void *arg, int err);
 typedef void weft_boot_event_fn(void *arg, const struct weft_boot_event *event);
 
 /* The functions of an implementation. They return 0 or a negative enum
- * weft_err, and write no output on failure. Callers use the weft_boot_*
- * functions below. */
+ * weft_err, and write no output arguments on failure. Callers use the
+ * weft_boot_* functions below. */
 struct weft_boot_ops {
 	const char *name;
 
@@ -330,9 +330,9 @@ static inline int weft_boot_pset_delete(
 	return boot->ops->pset_delete(boot, name);
 }
 
-/* weft_boot_spawn() starts jobs also for a singleton, with a launcher of its
- * own. A singleton implements none of the next five functions, which then
- * return WEFT_ERR_UNSUPPORTED or do nothing. */
+/* A singleton also implements weft_boot_spawn(): it starts a launcher. It
+ * implements none of the next five functions, which then return
+ * WEFT_ERR_UNSUPPORTED or have no effect. */
 static inline int weft_boot_spawn(struct weft_boot *boot,
 	const struct weft_boot_app *apps, size_t n, char *job_out)
 {
@@ -395,7 +395,7 @@ static inline void weft_boot_wake(struct weft_boot *boot)
 	int fd = atomic_load_explicit(&boot->wakeup, memory_order_relaxed);
 
 	if (fd > 0 && write(fd, "", 1) < 0)
-		return; /* the pipe is full, so its reader wakes as well */
+		return; /* the pipe is full, so its reader wakes anyway */
 }
 
 /* Returns the index of rank among those on this node, as `local` lists them; -1

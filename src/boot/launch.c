@@ -34,7 +34,7 @@ struct weft_launched {
 	char name[WEFT_BOOT_JOB_MAX];
 };
 
-/* A growing list of words; is_bad after an allocation failed. */
+/* A growing list of arguments. is_bad: an allocation failed. */
 struct arg_list {
 	char **list;
 	size_t n;

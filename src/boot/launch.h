@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* launch: starts jobs for a process that has no process manager
  *
- * Any thread, unless a call says otherwise. */
+ * Any thread, unless the contract of a function differs. */
 #ifndef WEFT_LAUNCH_H
 #define WEFT_LAUNCH_H
 
@@ -26,7 +26,7 @@ int weft_launch_start(struct weft_launch *launch,
 	const struct weft_boot_app *apps, size_t n, char *job_out);
 
 /* Delivers WEFT_BOOT_JOB_ENDED for each job that has ended; returns the number
- * of such jobs. Call it in boot's poll only. */
+ * of such jobs. Only the poll function of the boot object calls it. */
 int weft_launch_poll(
 	struct weft_launch *launch, weft_boot_event_fn *fn, void *arg);
 

@@ -31,7 +31,8 @@ static socklen_t rank_lock_name(
 }
 
 /* The pid of the process that listens at the name; 0 if the process has ended
- * or belongs to another user. Processes of other users may hold any name. */
+ * or belongs to another user. A process of another user may bind any name, so
+ * it does not hold the lock. */
 static pid_t rank_lock_holder(const struct sockaddr_un *name, socklen_t len)
 {
 	struct ucred holder = { 0 };
