@@ -345,8 +345,9 @@ int weft_attr_delete_all(struct weft_attrs **attrs, void *handle)
 	}
 }
 
-/* Copies one attribute by its copy function. The copy has the same language,
- * unless a function in C replaces an integer by another address. */
+/* Copies one attribute by its copy function. The copy keeps the language of the
+ * attribute, unless a copy function in C replaces Fortran's integer by another
+ * address. */
 static int copy_one(
 	const struct attr *from, void *handle, struct weft_attrs **to)
 {

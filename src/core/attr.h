@@ -56,8 +56,9 @@ int weft_attr_get(struct weft_attrs *const *attrs, int kind, int keyval,
 int weft_attr_delete(
 	struct weft_attrs **attrs, int kind, void *handle, int keyval);
 
-/* Copies the attributes whose copy functions allow it, in the order of setting.
- * Stops at the first failure; *to then holds the attributes copied so far. */
+/* Copies the attributes whose copy functions permit the copy, in the order of
+ * setting. Stops at the first failure; *to then holds the attributes copied so
+ * far. */
 int weft_attr_copy_all(
 	struct weft_attrs *const *from, void *handle, struct weft_attrs **to);
 

@@ -20,9 +20,8 @@ struct weft_child_ops {
 	const char *noun; /* "communicator" */
 	bool is_comm;	  /* the child is embedded in a communicator */
 
-	/* Starts to close the child, together with all other members. Does not
-	 * block. Idempotent. Returns 0, or an error after which test_close
-	 * returns true. */
+	/* Starts the collective close of the child. Does not block. Idempotent.
+	 * Returns 0, or an error after which test_close returns true. */
 	int (*start_close)(struct weft_child *child);
 
 	/* True once the child is closed. Does not block. Called between rounds

@@ -61,7 +61,7 @@ struct weft_coll {
 	int32_t root;	    /* a rank; on intercommunicators also WEFT_ROOT,
 			       WEFT_PROC_NULL */
 	struct weft_redop *op;
-	/* of neighbourhood collectives */
+	/* arguments of neighbourhood collectives */
 	int32_t n_sources, n_dests;
 	const int *sources, *dests;
 	bool is_grid; /* sources and dests have two entries per dimension: the

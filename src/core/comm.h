@@ -137,9 +137,9 @@ struct weft_comm {
 
 extern struct weft_table weft_comms;
 
-/* Creates a communicator and takes references on the groups; remote is NULL for
- * an intracommunicator. Registers ctx with the VCI and dispatches messages that
- * arrived early. The caller owns one reference. VCI's lock held. */
+/* Creates a communicator and acquires references on the groups; remote is NULL
+ * for an intracommunicator. Registers ctx with the VCI and dispatches messages
+ * that arrived early. The caller owns one reference. VCI's lock held. */
 int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	struct weft_group *group, struct weft_group *remote,
 	struct weft_comm **comm_out);

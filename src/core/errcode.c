@@ -15,8 +15,8 @@ enum { MAX_CODES = 1 << 20 };
 struct code {
 	bool is_live;
 	bool is_class;
-	int class_;	  /* number of its class; of a class, its own number */
-	uint32_t n_codes; /* of a class: its codes that were not removed */
+	int class_;	  /* class of a code; a class has its own number here */
+	uint32_t n_codes; /* of a class: number of its live codes */
 	char *text;
 };
 

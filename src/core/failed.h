@@ -17,8 +17,8 @@ void weft_failed_add(uint64_t proc);
 /* The number of processes of this job in the list. Any thread. */
 uint32_t weft_failed_count(void);
 
-/* Creates the group of the processes of this job that are not in the list, by
- * rank. 0 or WEFT_ERR_NOMEM. Any thread. */
+/* Creates the group of the processes of this job that are not in the list, in
+ * rank order. 0 or WEFT_ERR_NOMEM. Any thread. */
 int weft_failed_others(struct weft_group **group_out);
 
 /* Records a death that the process manager reports. */

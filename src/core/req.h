@@ -110,7 +110,7 @@ struct weft_req {
 			bool is_user_freed : 1; /* MPI_Request_free was called
 						 */
 		};
-		uint8_t handle_flags; /* both, as one value */
+		uint8_t handle_flags; /* both flags as one value */
 	};
 	uint32_t refs;
 	struct weft_link link; /* match queue or pending list */
