@@ -4,8 +4,8 @@
  *
  * Most posts pass the caller's op to libfabric as the context. A carrier
  * replaces the op in three cases: the message has more parts than the provider
- * gathers, its memory must be registered first, or it is a counted injection
- * and the provider stores data in each op. */
+ * gathers, its memory must be registered first, or the post is a counted
+ * injection and the provider stores data in each op. */
 #include "net/net_priv.h"
 #include "base/clock.h"
 #include "base/knob.h"

@@ -2,9 +2,9 @@
 /* fabric: queries libfabric, chooses and opens a candidate, and logs the choice
  * and its reason in one line
  *
- * Each libfabric name of each entry of the table is a candidate. Each candidate
- * has a verdict as text. weft-info --providers and the error for no usable
- * candidate print the verdicts. */
+ * Each libfabric name (`form`) of each entry of the table is a candidate. The
+ * verdict of a candidate is a text. weft-info --providers prints the verdicts,
+ * and so does the error if no candidate is usable. */
 #include "net/net_priv.h"
 #include "base/knob.h"
 #include "base/log.h"
@@ -275,7 +275,8 @@ static const char *iface_wanted(
 }
 
 /* True if the user's list permits this name. For interfaces, the entries of the
- * list are assigned to the rails round-robin. A device may be any entry. */
+ * list are assigned to the rails round-robin. Other devices may match any
+ * entry. */
 static bool is_wanted(const struct criteria *w, const struct weft_prov *prov,
 	const char *list, const char *name)
 {
@@ -412,7 +413,8 @@ static struct fi_info *assign_device(const struct criteria *w,
 		return best;
 	n = fabric_equal_device(w, prov, best, UINT32_MAX, NULL);
 	if (n > 1 && w->find_near) {
-		/* only here, because reading the machine takes long */
+		/* not earlier, because reading the machine's topology takes
+		 * long */
 		nearer.near = w->find_near();
 		nearer.find_near = NULL;
 		best = best_of(&nearer, prov, best->fabric_attr->prov_name,

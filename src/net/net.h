@@ -153,8 +153,8 @@ static inline int weft_net_inject(
 
 /* Sends one untagged message of n_iov (1 or 2) parts, at most plan.recv_len
  * bytes in all. The parts must not change until op->done(op, err, len) is
- * called; the iov array may. 0; or WEFT_AGAIN or an error, after which done is
- * not called. */
+ * called; the iov array may change. 0; or WEFT_AGAIN or an error, after which
+ * done is not called. */
 int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
 	size_t n_iov, struct weft_op *op);
 
@@ -162,14 +162,14 @@ int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
  * most plan.max_msg_len bytes. Only the bits of plan.tag_mask are compared; the
  * receiver chooses a tag that is unique in these bits. addr of the receive is
  * only a hint. A send posted before its receive waits in the fabric. Otherwise
- * like weft_net_send(); the len of a receive's done is the length that arrived.
- * A send must not be longer than its receive: the receive would complete with
+ * as weft_net_send(). A receive passes the length that arrived to its done. A
+ * send must not be longer than its receive: the receive would complete with
  * WEFT_ERR_TRUNCATE, and some providers (tcp;ofi_rxm) would close the
  * connection. */
 int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
 	size_t len, uint64_t tag, struct weft_op *op);
 /* As weft_net_tsend(), but completes when the receive has all data. Only for
- * providers that report that (plan.n_near_segs above 0). */
+ * providers that report delivery (plan.n_near_segs above 0). */
 int weft_net_tsend_delivered(struct weft_net *net, uint64_t addr,
 	const void *buf, size_t len, uint64_t tag, struct weft_op *op);
 int weft_net_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,

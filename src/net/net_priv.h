@@ -42,7 +42,8 @@ struct weft_carrier {
  * completion; after a failed post the caller frees it. */
 struct weft_copied {
 	struct weft_op op;
-	struct weft_op *user; /* the replaced operation; NULL: it has no op */
+	struct weft_op *user; /* the replaced operation; NULL: it was posted
+				 without an op */
 	int *err; /* without user: receives an error, unless *err has one */
 	_Alignas(16) char data[];
 };

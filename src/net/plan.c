@@ -107,7 +107,7 @@ void weft_plan_apply_knobs(struct weft_plan *plan)
 	plan->recv_len = weft_min(plan->recv_len, plan->recv_buf_len / 2);
 	plan->recv_len = weft_min(plan->recv_len, plan->in_order_len);
 	plan->recv_len = weft_min(plan->recv_len, plan->max_msg_len);
-	if (!plan->has_multi_recv) { /* one message in each */
+	if (!plan->has_multi_recv) { /* a buffer holds one message */
 		plan->n_recv_bufs =
 			(uint32_t)(plan->n_recv_bufs * plan->recv_buf_len /
 				   plan->recv_len);

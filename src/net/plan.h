@@ -50,7 +50,7 @@ struct weft_plan {
 	/* buffers and queues */
 	uint32_t n_recv_bufs;
 	size_t recv_buf_len;
-	size_t tx_len; /* most pending operations that the caller posted */
+	size_t tx_len; /* most operations that the caller may have pending */
 	size_t rx_len;
 	size_t cq_len;
 

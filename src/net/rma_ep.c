@@ -39,7 +39,8 @@ struct domain {
 	struct weft_domain dom;
 	struct rma_ep first;
 	struct weft_rma_mr *mrs;
-	uint64_t next_key; /* next special key to try */
+	uint64_t next_key; /* next key below plan.n_keys (a special key) to try
+			    */
 };
 
 static struct domain *inside(struct weft_rma_domain *domain)
