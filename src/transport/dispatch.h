@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dispatch: wire op to handler
+/* dispatch: passes a message to the handler of its op
  *
- * Receives the messages of both transports (arrival.h) and those of a process
- * to itself. The length of the head has been checked; a handler checks the
- * rest. Handlers run with the VCI's lock held, never block and never call
- * progress. The payload is lent. */
+ * Receives the messages of both transports (arrival.h) and the messages that a
+ * process sends to itself. The length of the head has been checked; a handler
+ * checks the rest. Handlers run with the VCI's lock held, never block and never
+ * call progress. The payload is valid until the handler returns. */
 #ifndef WEFT_DISPATCH_H
 #define WEFT_DISPATCH_H
 

@@ -13,7 +13,7 @@
 
 /* A card, which is written once. */
 struct weft_node_bc_entry {
-	_Alignas(64) _Atomic uint32_t len; /* of the card; 0: no card */
+	_Alignas(64) _Atomic uint32_t len; /* length of the card; 0: no card */
 	struct weft_bc bc;
 };
 

@@ -48,7 +48,7 @@ void weft_node_bc_put(
 bool weft_node_bc_find(const struct weft_node_bc *table, uint32_t place,
 	struct weft_bc *bc_out);
 
-/* Unmaps the table. Other processes keep it. */
+/* Unmaps the table. Other processes keep their mappings. */
 void weft_node_bc_close(struct weft_node_bc *table);
 
 #endif

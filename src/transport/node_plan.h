@@ -35,8 +35,9 @@ void weft_node_plan_make(struct weft_node_plan *plan, unsigned long n_here);
 bool weft_node_plan_is_near(
 	const struct weft_node_plan *plan, const char *cpus);
 
-/* True if data for a process is stored past the caches. is_near is the result
- * of weft_node_plan_is_near() for that process. */
+/* True if data for a process is copied with non-temporal stores, which bypass
+ * the caches. is_near is the result of weft_node_plan_is_near() for that
+ * process. */
 bool weft_node_plan_stores_past(
 	const struct weft_node_plan *plan, bool is_near);
 

@@ -144,8 +144,8 @@ static void send_wakeup(struct weft_peer *peer)
 	weft_ring_set_wakeup(&peer->tx, &at);
 }
 
-/* Selects how data is copied to a process of this node. is_near: that process
- * shares a cache with this process. */
+/* Selects how data is copied between this process and a process of the node.
+ * is_near: that process shares a cache with this process. */
 static void choose_ways(struct weft_peer *peer, bool is_near)
 {
 	const struct weft_node_plan *plan = &weft_proc.node;

@@ -35,7 +35,7 @@ struct weft_peer_death {
 };
 
 enum weft_peer_state {
-	WEFT_PEER_NEW,	     /* never sent to */
+	WEFT_PEER_NEW,	     /* no message was sent to it yet */
 	WEFT_PEER_RESOLVING, /* business card requested */
 	WEFT_PEER_READY,
 	WEFT_PEER_FAILED, /* err is the reason */
@@ -109,16 +109,15 @@ struct weft_peer {
 struct weft_peer *weft_peer_by_cookie(
 	struct weft_vci *vci, uint64_t addr, uint64_t cookie);
 
-/* True if a message may be posted to the peer now without overtaking another.
- */
+/* True if a message may be posted to the peer now without overtaking another
+ * message. */
 static inline bool weft_peer_is_clear(const struct weft_peer *peer)
 {
 	return peer->state == WEFT_PEER_READY &&
 	       weft_list_is_empty(&peer->pending);
 }
 
-/* Moves the credit owed to the peer into the head of a message that is posted
- * next. */
+/* Moves the credit owed to the peer into the head of the next message. */
 static inline void weft_peer_stamp(
 	struct weft_peer *peer, struct weft_wire_head *head)
 {

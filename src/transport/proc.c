@@ -140,7 +140,8 @@ void weft_proc_abort(
 	int code, const char *text, const uint32_t *ranks, size_t n)
 {
 	code = code ? weft_proc_status(code) : 1;
-	fflush(stdout); /* the output before the abort matters */
+	fflush(stdout); /* writes the program's output before the process ends
+			 */
 	if (weft_proc.boot)
 		weft_boot_abort(weft_proc.boot, code, text, ranks, n);
 	_exit(code);

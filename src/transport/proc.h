@@ -21,7 +21,8 @@ struct weft_topo;
 /* Called with each event of the process manager, for the session room. */
 typedef void weft_proc_event_fn(const struct weft_boot_event *event);
 
-/* Context id of the World. Its members need no agreement about it. */
+/* Context id of MPI_COMM_WORLD. It is constant, so the members need no
+ * agreement. */
 #define WEFT_CTX_WORLD ((uint64_t)WEFT_CTX_OFFSET_END)
 
 struct weft_proc {
@@ -49,17 +50,17 @@ struct weft_proc {
 	struct weft_peer_death *_Atomic first_death;
 	struct weft_peer_death *last_death; /* guarded by VCI.lock */
 	atomic_ulong next_ctx;
-	atomic_uint n_coll_segs; /* mapped segments of communicators */
-	atomic_bool has_foreign; /* messages of other jobs are accepted */
-	atomic_bool lacks_shm;	 /* a process of this node shares no memory with
-				    this one */
-	atomic_bool is_excluded; /* a process treats this one as failed */
-	struct weft_bsend *bsend;   /* attached buffer; guarded by VCI.lock */
-	uint64_t n_pset_events;	    /* events that defined or deleted a process
-				       set; guarded by VCI.lock */
-	uint64_t pset_version;	    /* incremented with each change of the
-				       process manager's sets; guarded by
-				       VCI.lock */
+	atomic_uint n_coll_segs;  /* mapped segments of communicators */
+	atomic_bool has_foreign;  /* messages of other jobs are accepted */
+	atomic_bool lacks_shm;	  /* a process of this node cannot share memory
+				     with this process */
+	atomic_bool is_excluded;  /* a process treats this process as failed */
+	struct weft_bsend *bsend; /* attached buffer; guarded by VCI.lock */
+	uint64_t n_pset_events;	  /* events that defined or deleted a process
+				     set; guarded by VCI.lock */
+	uint64_t pset_version;	  /* incremented with each change of the
+				     process manager's sets; guarded by
+				     VCI.lock */
 	struct weft_node_plan node; /* made once, when the process opens */
 	int64_t max_spin; /* empty polls before yielding or sleeping */
 	bool is_blocking; /* WEFT_WAIT=block */
@@ -79,13 +80,13 @@ struct weft_proc {
 extern struct weft_proc weft_proc;
 
 /* Reads the knobs from the environment if no session was opened yet. Any
- * thread; takes the process lock. */
+ * thread; acquires the process lock. */
 void weft_proc_read_knobs(void);
 
 /* Sets the value of knob i. If is_live is false, only the first session reads
  * the knob; WEFT_ERR_OTHER if that session was opened. WEFT_ERR_ARG if the
- * value is invalid. No error is described. Any thread; takes the process lock.
- */
+ * value is invalid. No error is described. Any thread; acquires the process
+ * lock. */
 int weft_proc_set_knob(size_t i, const char *text, bool is_live);
 
 /* Counts a session. The first one opens the process manager and the default
@@ -101,8 +102,8 @@ void weft_proc_put(void);
  */
 bool weft_proc_is_one_host(void);
 
-/* Sets the hints for a fabric of this process. Their strings are lent from
- * weft_proc. */
+/* Sets the hints for a fabric of this process. The strings belong to weft_proc.
+ */
 void weft_proc_net_hints(struct weft_net_hints *hints);
 
 /* Handles an event of the process manager for a VCI; for weft_boot_poll. */

@@ -125,9 +125,9 @@ static void confirm_end(
 	peer->is_unreached = false; /* it ended before it was reached */
 }
 
-/* True for the first report of the end of a process. If this process has found
- * the end itself, the process manager may report it a second time. vci is the
- * default VCI. */
+/* True for the first report of the end of a process. If this process has
+ * detected the end itself, the process manager may report it a second time. vci
+ * is the default VCI. */
 static bool is_first_end(struct weft_vci *vci, uint64_t proc)
 {
 	struct weft_peer *peer = weft_peer_of(vci, proc);
@@ -213,8 +213,8 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 		weft_vci_record_failure(event);
 }
 
-/* Handles an event that this process has found like an event of the process
- * manager. */
+/* Handles an event that this process has detected as if the process manager had
+ * reported it. */
 static void on_found(struct weft_vci *held, const struct weft_boot_event *event)
 {
 	bool is_other = held != &weft_proc.vci;
@@ -382,8 +382,9 @@ static unsigned long proc_n_here(void)
 	       (unsigned long)weft_knobs.nodes;
 }
 
-/* Chooses how this process waits. Under a cgroup's quota, processes do not
- * share cores. A sleep saves a part of the quota; a yield does not. */
+/* Chooses how this process waits. Waiting threads sleep if a cgroup's quota is
+ * below one processor per process and the processes do not share cores. A sleep
+ * saves a part of the quota; a yield does not. */
 static void choose_waiting(void)
 {
 	unsigned quota =

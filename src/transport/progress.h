@@ -22,8 +22,8 @@ void weft_progress_wait(struct weft_vci *vci);
 void weft_progress_wait_word(struct weft_vci *vci);
 
 /* Like weft_progress_wait(), for a caller that returns to the program even
- * without an event. The thread sleeps only where a yield takes longer, and for
- * a short time at most. */
+ * without an event. The thread sleeps only if its yields are costly, and only
+ * briefly. */
 void weft_progress_try(struct weft_vci *vci);
 
 #endif

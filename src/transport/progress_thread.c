@@ -208,7 +208,7 @@ void weft_progress_thread_tick(void (*tick)(void))
 void weft_progress_thread_join(void)
 {
 	pthread_mutex_lock(&shared_thread.lock);
-	while (!weft_list_is_empty(&shared_thread.users)) /* users left */
+	while (!weft_list_is_empty(&shared_thread.users))
 		weft_container_of(weft_list_pop_front(&shared_thread.users),
 			struct weft_progress_user, link)
 			->n_adds = 0;

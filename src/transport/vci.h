@@ -5,7 +5,7 @@
  * rings within the node (shm), its peers, the parts that other rooms attach,
  * and one lock that guards all of these. Sessions share the default VCI, which
  * transport/proc_open.c opens with the first session; a session may acquire a
- * dedicated one. VCIs stay open until the process exits.
+ * dedicated one. Each VCI stays open until the process exits.
  *
  * The default VCI's lock also guards the process manager (weft_proc.boot) and
  * the creation of communicators from groups. This lock may be acquired while a
@@ -71,9 +71,9 @@ struct weft_vci_card {
 static_assert(sizeof(struct weft_vci_card) == 128, "wire layout");
 static_assert((int)WEFT_VCIS == (int)WEFT_COUNTER_PROCESS, "one owner a VCI");
 
-/* A function for rounds of progress. A hook in the list `hooks` of a VCI is
- * called by each round, until the owner removes it; run() may remove it. A hook
- * in the list `deferred` is removed by the next round, and called once. */
+/* A function that rounds of progress call. A hook in the list `hooks` of a VCI
+ * is called by each round, until the owner removes it; run() may remove it. A
+ * hook in the list `deferred` is removed by the next round, and called once. */
 struct weft_progress_hook {
 	struct weft_link link;
 	void (*run)(struct weft_progress_hook *hook); /* VCI's lock held */
@@ -181,15 +181,16 @@ void weft_vci_open_wakeup(struct weft_vci *vci, struct weft_boot *boot);
  */
 void weft_vci_open_shm(struct weft_vci *vci);
 
-/* Opens the default VCI's fabric if it is not open yet. Its lock held. */
+/* Opens the default VCI's fabric if it is not open yet. Default VCI's lock
+ * held. */
 int weft_vci_open_default_net(void);
 
 /* Writes the name of the default VCI's fabric to its own business card, for
- * processes that get the card from this one. Its lock held. */
+ * processes that get the card from this process. Default VCI's lock held. */
 int weft_vci_name_net(struct weft_vci *vci);
 
 /* The name of the entry of the VCI's provider ("verbs"), "" while no fabric is
- * open. Lent. */
+ * open. The caller does not own the string. */
 const char *weft_vci_fabric(const struct weft_vci *vci);
 
 /* Sets *names to the provider, the domain and the traffic class of the VCI's
@@ -233,9 +234,9 @@ void weft_vci_close(struct weft_vci *vci);
  * held. */
 void weft_vci_wake(struct weft_vci *vci);
 
-/* Wakes n sleeping threads that are not the leader. They sleep on a futex. With
- * the wakeup instead, a signal for all of them would stay readable until the
- * last thread had read it. */
+/* Wakes n sleeping threads that are not the leader. These threads sleep on a
+ * futex, not on the wakeup: a signal for all of them would stay readable until
+ * the last thread had read it. */
 void weft_vci_wake_followers(struct weft_vci *vci, int n);
 
 /* Defers a call of hook->run() to the next round of progress, of any thread.

@@ -35,11 +35,11 @@ enum weft_wire_op {
 				 WEFT_WIRE_IS_EAGER is set, head.number
 				 identifies the message */
 	WEFT_WIRE_CANCEL_ACK, /* weft_wire_fin: its status is the result */
-	WEFT_WIRE_PING,	      /* weft_wire_fin: asks for a PONG */
+	WEFT_WIRE_PING,	      /* weft_wire_fin: requests a PONG */
 	WEFT_WIRE_PONG,	      /* weft_wire_fin: all messages before the PING
 				 have arrived */
 	WEFT_WIRE_CREATE,     /* weft_wire_create, then the string tag */
-	WEFT_WIRE_QUERY,      /* weft_wire_query: asks about a wait */
+	WEFT_WIRE_QUERY,      /* weft_wire_query: queries the need of a wait */
 	WEFT_WIRE_ANSWER,     /* weft_wire_answer, then len bytes of text */
 	WEFT_WIRE_GRAPH,      /* weft_wire_graph, then edges and text */
 	WEFT_WIRE_RMA,	      /* weft_wire_am records with their data: accesses
@@ -47,16 +47,16 @@ enum weft_wire_op {
 	WEFT_WIRE_RMA_REPLY,  /* weft_wire_am_reply records with their data */
 	WEFT_WIRE_CONNECT,    /* weft_wire_connect, then the sender's struct
 			       weft_vci_card */
-	WEFT_WIRE_COLL_ERROR, /* weft_wire_failed, then its text: in place of a
-			     collective's message that cannot be sent */
-	WEFT_WIRE_DEPARTED, /* weft_wire_departed: its sender sends nothing more
-		       on this communicator */
-	WEFT_WIRE_WIN,	    /* weft_wire_am records with their data: accesses
-			       to the window of this context */
-	WEFT_WIRE_WIN_REPLY, /* weft_wire_am_reply records with their data */
+	WEFT_WIRE_COLL_ERROR, /* weft_wire_failed, then its text: replaces a
+				 message of a collective that cannot be sent */
+	WEFT_WIRE_DEPARTED,   /* weft_wire_departed: the sender sends no more
+				 messages on this communicator */
+	WEFT_WIRE_WIN,	      /* weft_wire_am records with their data: accesses
+				 to the window of this context */
+	WEFT_WIRE_WIN_REPLY,  /* weft_wire_am_reply records with their data */
 	WEFT_WIRE_BC,	  /* the sender's business card, as it is published */
-	WEFT_WIRE_BATCH,  /* weft_wire_record records with their data: each a
-			     message, in this order */
+	WEFT_WIRE_BATCH,  /* weft_wire_record records with their data: each
+			     record is a message, in order */
 	WEFT_WIRE_HELP,	  /* weft_wire_help: the sender of an RTS may copy
 			     pieces of its data; head.tag is the copy's number
 			     (shared memory) */
@@ -198,7 +198,7 @@ static_assert(sizeof(struct weft_wire_fin) == 16, "wire layout");
 struct weft_wire_help {
 	uint64_t sreq;
 	uint64_t rreq; /* receiver's request */
-	uint64_t addr; /* of the buffer in the receiver */
+	uint64_t addr; /* address of the buffer in the receiver */
 	uint64_t len;  /* bytes to copy */
 };
 static_assert(sizeof(struct weft_wire_help) == 32, "wire layout");
@@ -245,7 +245,7 @@ static_assert(sizeof(struct weft_wire_create) == 40, "wire layout");
  * end the wait. */
 enum weft_wire_need {
 	WEFT_WIRE_NEED_LEAVE,  /* leave the context `what` */
-	WEFT_WIRE_NEED_CREATE, /* forward more creations than `what` */
+	WEFT_WIRE_NEED_CREATE, /* forward more than `what` creations */
 	WEFT_WIRE_NEED_ROUND,  /* begin round `round` of the context `what` */
 	WEFT_WIRE_NEED_ENDPOINTS, /* join the creation whose members agree on
 				     VCIs in the context `what` */
@@ -273,9 +273,9 @@ struct weft_wire_query {
 	uint64_t epoch; /* number of the sender's wait; the answer returns it */
 	uint64_t what;	/* context id or number; see enum weft_wire_need */
 	uint16_t need;	/* enum weft_wire_need */
-	uint16_t is_flushed; /* LEAVE: the sender sends nothing more in the
-				context, and all its messages have arrived
-				before this one */
+	uint16_t is_flushed; /* LEAVE: the sender sends no more messages in the
+				context, and all its earlier messages have
+				arrived */
 	uint32_t round; /* LEAVE: the error (less than 0) of a collective at the
 			   sender, or 0 */
 };
