@@ -21,7 +21,7 @@ struct weft_run_claim {
 };
 
 /* Claims a core for the job; a weft_place_claim_fn on a struct weft_run_claim.
- * False if another job uses the core, or without a descriptor. */
+ * False if another job uses the core, or if no descriptor is free. */
 bool weft_run_claim_core(void *claim, unsigned cpu);
 
 /* Releases all claims. */

@@ -119,7 +119,8 @@ static void run_cleanup_main(int fd, const char *dir, const char *mark)
 		signal(sig, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
 	prctl(PR_SET_NAME, "mpiexec-cleanup");
-	/* keep no file of the launcher open: not its output, not its cwd */
+	/* closes the launcher's output and other files, and leaves its current
+	 * directory */
 	dup2(fd, 0);
 	close_range(1, ~0u, 0);
 	if (chdir("/"))

@@ -332,7 +332,7 @@ static void prrte_job(struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 {
 	const char *bind = prrte_place(opt->bind), *by = prrte_place(opt->map);
 
-	if (geteuid() == 0) /* mpiexec does not refuse root either */
+	if (geteuid() == 0) /* mpiexec permits root, too */
 		run_delegate_push(cmd, "--allow-run-as-root");
 	if (opt->dvm_uri) {
 		run_delegate_push(cmd, "--dvm-uri");

@@ -94,7 +94,7 @@ static int check_loopback(void)
 	bool has = false;
 
 	if (getifaddrs(&list))
-		return 0; /* the server reports what is missing */
+		return 0; /* the server reports the missing interface */
 	for (struct ifaddrs *at = list; at; at = at->ifa_next)
 		has |= !strcmp(at->ifa_name, "lo") &&
 		       (at->ifa_flags & IFF_UP) && at->ifa_addr &&

@@ -616,7 +616,8 @@ static int foreign_option(char **argv, int *at)
 	return 0;
 }
 
-/* Parses the option at argv[*at], and moves *at behind it and its values. */
+/* Parses the option at argv[*at], and moves *at past the option and its values.
+ */
 static int option(struct weft_run_opt *opt, struct weft_run_app *app,
 	char **argv, int *at)
 {
@@ -806,7 +807,7 @@ static int file_parse(struct weft_run_opt *opt, const char *name)
 	return apps_parse(opt, (int)n, opt->file_argv, 0);
 }
 
-/* MPICH's launcher has this variable; --universe-size overrides it. */
+/* MPICH's launcher reads this variable, too; --universe-size overrides it. */
 static int env_universe(struct weft_run_opt *opt)
 {
 	const char *text = weft_knob_getenv("MPIEXEC_UNIVERSE_SIZE");
@@ -820,7 +821,8 @@ static int env_universe(struct weft_run_opt *opt)
 		text, PROCS_MAX);
 }
 
-/* Launchers of other libraries have this variable; --timeout overrides it. */
+/* Launchers of other libraries read this variable, too; --timeout overrides it.
+ */
 static int env_timeout(struct weft_run_opt *opt)
 {
 	const char *text = weft_knob_getenv("MPIEXEC_TIMEOUT");

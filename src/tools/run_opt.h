@@ -48,9 +48,9 @@ struct weft_run_opt {
 	struct weft_run_app *apps;
 	size_t n_apps;
 	struct weft_run_env env; /* for all apps */
-	const char *alloc_kinds; /* of -memory-alloc-kinds, or NULL */
-	const char *bind;	 /* of --bind-to, or NULL */
-	const char *map;	 /* of --map-by, or NULL */
+	const char *alloc_kinds; /* value of -memory-alloc-kinds, or NULL */
+	const char *bind;	 /* value of --bind-to, or NULL */
+	const char *map;	 /* value of --map-by, or NULL */
 	uint32_t n_cores;	 /* cores of each process; 0: not given */
 	const char *dvm_uri;	 /* or NULL */
 	const char *hosts;	 /* "a,b:2" or NULL */
@@ -68,8 +68,8 @@ struct weft_run_opt {
 	const char *profile; /* "on", a file, or NULL */
 	bool is_debugged;    /* --debug */
 	bool is_verbose;
-	char *prefix;	  /* of weft_run_opt_prefix(), or NULL */
-	char **file_argv; /* of -configfile, or NULL */
+	char *prefix;	  /* word of weft_run_opt_prefix(), or NULL */
+	char **file_argv; /* arguments of -configfile, or NULL */
 	char *file_text;  /* the text of that file, or NULL */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_proc: the processes of a job: started, signalled, reaped */
+/* run_proc: starts, signals and reaps the processes of a job */
 #include "tools/run_proc.h"
 
 #include "base/err.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * run_proc: the processes of a job: started, signalled, reaped
+/* run_proc: starts, signals and reaps the processes of a job
  *
  * Each process leads its own process group, which is killed when the process
- * ends. Each process is killed when the launcher dies.
- */
+ * ends. Each process is killed when the launcher dies. */
 #ifndef WEFT_RUN_PROC_H
 #define WEFT_RUN_PROC_H
 

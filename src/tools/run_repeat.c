@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_repeat: one line for a long wait that many processes report */
+/* run_repeat: prints one line for a long wait that many processes report */
 #include "tools/run_repeat.h"
 
 #include "base/clock.h"

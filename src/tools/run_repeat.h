@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * run_repeat: one line for a long wait that many processes report
+/* run_repeat: prints one line for a long wait that many processes report
  *
  * If one process of a job makes no progress, many others report that they wait
  * for it, with the same cause. The launcher prints the first such warning,
- * drops those of other processes, and prints their number.
- */
+ * drops those of other processes, and prints their number. */
 #ifndef WEFT_RUN_REPEAT_H
 #define WEFT_RUN_REPEAT_H
 
@@ -28,9 +26,9 @@ struct weft_run_repeat {
 	} causes[WEFT_RUN_REPEAT_MAX];
 };
 
-/* True if the line (with its "\n") warns of a long wait with the same cause as
- * another warning of the last minute. It is counted then, and the caller drops
- * it. */
+/* True if the line (with its newline) warns of a long wait with the same cause
+ * as another warning of the last minute. Such a line is counted, and the caller
+ * drops it. */
 bool weft_run_repeat_has(struct weft_run_repeat *repeat, const char *line,
 	size_t len, uint64_t now_ns);
 

@@ -139,7 +139,7 @@ static int run_spawn_make_env(const struct weft_run_spawn *s, int from_above,
 		s->parent);
 	if (!err)
 		err = weft_run_env_set(env, pair);
-	if (!err) /* no srun or prterun, also within an allocation */
+	if (!err) /* the child launcher never uses srun or prterun */
 		err = weft_run_env_set(env, "WEFT_MPIEXEC=self");
 	return err;
 }

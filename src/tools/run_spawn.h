@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * run_spawn: jobs that processes spawn
+/* run_spawn: jobs that processes spawn
  *
  * Each spawned job has its own launcher, another mpiexec, which is a child of
- * this one. So the new job is independent from the start. Only communicators
- * that its processes open connect it to this job. The launchers notify each
- * other of failed processes and of jobs that have ended, so that no process
- * waits for these.
- */
+ * this one. So the new job is independent of this job. Only communicators that
+ * its processes create connect both jobs. The launchers notify each other of
+ * failed processes and of jobs that have ended, so that no process waits for
+ * these. */
 #ifndef WEFT_RUN_SPAWN_H
 #define WEFT_RUN_SPAWN_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_state: asks for the state of every process, and prints it */
+/* run_state: queries the state of every process, and prints it */
 #include "tools/run_state.h"
 
 #include "base/clock.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * run_state: asks for the state of every process, and prints it
+/* run_state: queries the state of every process, and prints it
  *
  * The launcher's PMIx server sends the query as an event. A thread of each
  * process answers in memory that it shares with the launcher. For a process
@@ -13,7 +12,7 @@
 #include "tools/run_io.h"
 #include "tools/run_proc.h"
 
-/* One query. All zero: none is open. */
+/* One query. All zero: no query is open. */
 struct weft_run_state {
 	unsigned number;
 	uint64_t until_ns; /* end of the wait for answers; 0: no query open */

@@ -40,7 +40,7 @@ struct topic {
 
 struct api_row {
 	const char *name;
-	const char *section; /* of the standard */
+	const char *section; /* section of the standard */
 	bool is_there;
 };
 
@@ -399,7 +399,7 @@ static int show_hints(struct weft_tool_report *report, const char *name)
 	return 0;
 }
 
-/* Messages between processes of this node. */
+/* Shows how messages are transferred between processes of this node. */
 static int show_node(struct weft_tool_report *at)
 {
 	struct weft_node_plan plan;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * tool_run: mpiexec, the launcher for one host
+/* tool_run: mpiexec, the launcher for one host
  *
  * One thread runs one loop. It polls a signalfd for signals and ended
  * processes, the descriptor of the PMIx server for events, and pipes for
  * output. The first process that fails determines the exit status. Without
- * --continue, it also ends the job: TERM, the grace time, KILL.
- */
+ * --continue, it also ends the job: the launcher sends SIGTERM, and SIGKILL
+ * after the grace time. */
 #include "config.h"
 
 #include "base/clock.h"
@@ -36,7 +35,7 @@ enum {
 	EXIT_USAGE = 2,
 	EXIT_TIMEOUT = 124,
 	EXIT_SIGNAL = 128,
-	OUTPUT_WAIT_S = 1, /* for pipes that other processes keep open */
+	OUTPUT_WAIT_S = 1, /* wait for pipes that other processes keep open */
 	REPEAT_S = 1,	   /* signals within this time count once */
 	LOADED_MS = 250,   /* until the first check of loaded libraries */
 	LOADED_MAX_S = 16,
@@ -297,8 +296,8 @@ static void kill_aborted(struct weft_run_job *run, int sig)
 			weft_run_proc_kill(&run->procs[r], sig);
 }
 
-/* Ends a part of the job, as tool_run_end_job() ends all. The other processes
- * are notified of each death. */
+/* Ends a part of the job, as tool_run_end_job() ends the whole job. The other
+ * processes are notified of each death. */
 static void abort_some(
 	struct weft_run_job *run, const struct weft_serve_event *event)
 {
@@ -423,7 +422,7 @@ static void reap(struct weft_run_job *run)
 	do {
 		proc = weft_run_proc_reap(
 			run->procs, run->n, on_other_end, run);
-		/* events that the process sent before it ended come first */
+		/* first handles events that the process sent before it ended */
 		tool_run_on_events(run);
 		if (proc)
 			on_end(run, proc);
@@ -448,7 +447,7 @@ static void on_end_signal(struct weft_run_job *run, int sig)
 	kill_job(run);
 }
 
-/* Asks for the state of every process. After the answers are printed, sig has
+/* Queries the state of every process. After the answers are printed, sig has
  * its usual effect. */
 static void ask_states(struct weft_run_job *run, int sig, const char *why)
 {
@@ -526,8 +525,8 @@ static void read_signals(struct weft_run_job *run)
 
 /* ---- the loop ---- */
 
-/* True if the time when_ns has come. Otherwise lowers *ms to the milliseconds
- * until then, rounded up; 0: never. */
+/* True if the time when_ns has passed. Otherwise lowers *ms to the milliseconds
+ * until when_ns, rounded up. when_ns 0: never. */
 static bool is_due(uint64_t when_ns, int *ms)
 {
 	uint64_t now = weft_now_ns(), left;

@@ -12,7 +12,7 @@
 
 enum {
 	EXIT_USAGE = 2,
-	FIRST_MS = 1000,   /* between the first two readings */
+	FIRST_MS = 1000,   /* interval between the first two readings */
 	ANSWERS_MS = 4000, /* longest wait for the needs of all waits */
 	AGAIN_MS = 200,
 	DELAY_MAX_S = 3600,
@@ -155,7 +155,8 @@ static int top_watch(void)
 	return was_shown ? 0 : EXIT_FAILURE;
 }
 
-/* The job's processes on this node, for the weft-top that started this one. */
+/* Prints the job's processes on this node for the weft-top that started this
+ * one. */
 static int top_part(void)
 {
 	char why[WEFT_TOP_WHY];
@@ -168,8 +169,8 @@ static int top_part(void)
 	return 0;
 }
 
-/* The name of the job on all nodes. A pid, or no job, selects a job that has a
- * process on this node. */
+/* Finds the name of the job on all nodes. If the user names a pid, or no job,
+ * the job must have a process on this node. */
 static bool name_job(char name[WEFT_MONITOR_JOB])
 {
 	char why[WEFT_TOP_WHY];

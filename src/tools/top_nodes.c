@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* top_nodes: passes the processes of a job between the weft-tops of nodes
+/* top_nodes: passes records of a job's processes from the weft-top of each node
+ * to the weft-top that the user started
  *
  * A line is "weft-top-node HOST" or "weft-top-part RANK AT LEN HEX": bytes from
  * AT on of a record of LEN bytes. Launchers read a multiple of LINE_LEN bytes
@@ -20,12 +21,13 @@
 
 enum {
 	LINE_LEN = 512,	  /* with its newline */
-	PART_BYTES = 220, /* of a record in a line */
+	PART_BYTES = 220, /* bytes of a record in one line */
 	PARTS_MAX = 1 << 20,
 	READ_LEN = 4096, /* longest line, with a launcher's tag */
 };
 
-/* The begin of a record. proc.n_comms communicators of the process follow. */
+/* The beginning of a record. proc.n_comms communicators of the process follow.
+ */
 struct part {
 	char build[WEFT_MONITOR_BUILD];
 	char host[WEFT_TOP_HOST];
@@ -124,8 +126,8 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* A rank that two nodes report is taken from the first one: its record is then
- * complete, and further bytes are ignored. */
+/* If two nodes report a rank, the first complete record of that rank is used,
+ * and further bytes are ignored. */
 static void add_part_line(struct merging *m, const char *line)
 {
 	const char *mark = strstr(line, PART_MARK), *hex;
@@ -150,7 +152,7 @@ static void add_part_line(struct merging *m, const char *line)
 	parts->n_got = at;
 }
 
-/* Moves a time of the node's clock to this node's clock. */
+/* Converts a time of the other node's clock to the clock of this node. */
 static void move_time(uint64_t *ns, uint64_t now, uint64_t there)
 {
 	if (*ns)

@@ -12,9 +12,9 @@
 /* Prints the processes of this node for another weft-top. job->n may be 0. */
 void weft_top_part_print(const struct weft_top_job *job, FILE *to);
 
-/* Runs `command WEFT-TOP --part NAME` by the shell and adds up what the nodes
- * print. The caller calls weft_top_job_fini(). False and a reason if no node
- * has a process of the job. */
+/* Runs `command WEFT-TOP --part NAME` in a shell, and merges the records that
+ * the nodes print. The caller calls weft_top_job_fini(). False and a reason if
+ * no node has a process of the job. */
 bool weft_top_nodes_read(struct weft_top_job *job, const char *command,
 	const char *name, char why[WEFT_TOP_WHY]);
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-	TRIES = 20,	 /* readings of a list that changes meanwhile */
+	TRIES = 20,	 /* attempts to read a list that changes meanwhile */
 	LIST_MAX = 4096, /* a longer list has changed while it was read */
 	ANCESTORS_MAX = 64,
 };
@@ -135,8 +135,8 @@ static void take_note(
 		proc->text + (strncmp(proc->text, "in ", 3) ? 0 : 3));
 }
 
-/* False: the registry could not be read. If it always changes, the last reading
- * counts. */
+/* False: the registry could not be read. If it changes during every reading,
+ * the last reading is used. */
 static bool read_waits(struct weft_top_proc *proc)
 {
 	const uint64_t changes = proc->page.registry +
@@ -197,7 +197,7 @@ static bool add_open_counters(
 
 /* An object that closes meanwhile adds its counters to the sums of closed
  * objects. If these sums change, the reading is repeated. Without a consistent
- * reading, the values of the former call remain. */
+ * reading, the values of the previous call remain. */
 static bool read_counters(struct weft_top_proc *proc)
 {
 	const size_t n = weft_counter_count();
@@ -350,7 +350,7 @@ static int open_page(
 		page_out->magic == WEFT_MONITOR_MAGIC && page_out->pid == pid) {
 		page_out->job[sizeof(page_out->job) - 1] = '\0';
 		page_out->build[sizeof(page_out->build) - 1] = '\0';
-		/* both are printed */
+		/* both strings are printed later */
 		weft_plain(page_out->job, sizeof(page_out->job));
 		weft_plain(page_out->build, sizeof(page_out->build));
 		return fd;

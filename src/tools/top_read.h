@@ -3,8 +3,8 @@
  *
  * The processes are found by their pages (watchdog/monitor.h), and their state
  * is read from /proc/PID/mem. They continue meanwhile: a list that changes
- * while it is read is read again. All values are checked like those of a file
- * that anybody could have written. */
+ * while it is read is read again. All values are checked, because the processes
+ * may have written anything. */
 #ifndef WEFT_TOP_READ_H
 #define WEFT_TOP_READ_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* top_verdict: whether a job moves, waits for a process, or cannot end
+/* top_verdict: whether a job makes progress, waits for a process, or can never
+ * end
  *
  * The cycle is that of the watchdog: the processes publish the edges that the
  * watchdog would gather, and weft_graph_reduce() analyses them. */
@@ -162,8 +163,7 @@ static void add_missing_rank(struct weft_top_verdict *verdict, uint32_t rank)
 		verdict->ranks[verdict->n_ranks++] = rank;
 }
 
-/* A missing process that has begun to wait since its answer is left out,
- * because it waits itself. */
+/* A missing process that has begun to wait since its answer is not listed. */
 static void collect_missing_ranks(
 	const struct weft_top_job *job, struct weft_top_verdict *verdict)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* top_verdict: whether a job moves, waits for a process, or cannot end */
+/* top_verdict: whether a job makes progress, waits for a process, or can never
+ * end */
 #ifndef WEFT_TOP_VERDICT_H
 #define WEFT_TOP_VERDICT_H
 
@@ -8,7 +9,7 @@
 
 enum weft_top_state {
 	WEFT_TOP_MOVES,
-	WEFT_TOP_WAITS, /* for processes that do not wait themselves */
+	WEFT_TOP_WAITS, /* ranks wait for processes that do not wait */
 	WEFT_TOP_STUCK, /* a cycle of waits */
 };
 
