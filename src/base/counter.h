@@ -54,7 +54,8 @@ enum weft_counter_verbosity {
 struct weft_counter_desc {
 	const char *name;
 	const char *unit;
-	const char *object; /* "VCI", "process", "file"; "comm", "win", ... */
+	const char
+		*object; /* "VCI", "process" or "file"; or "comm", "win", ... */
 	const char *room;
 	const char *sentence;
 	enum weft_counter_class class;
