@@ -17,11 +17,11 @@
 enum {
 	WEFT_PROFILE_SITES = 1024, /* per thread; a power of 2 */
 	WEFT_PROFILE_PEERS = 1024, /* per thread; a power of 2 */
-	WEFT_PROFILE_OBJECTS = 64, /* programs and libraries that call */
+	WEFT_PROFILE_OBJECTS = 64, /* programs and libraries that call MPI */
 	WEFT_PROFILE_SIZES = 48,   /* classes of message sizes */
 	WEFT_PROFILE_THREADS = 1024,
 	WEFT_PROFILE_EVENTS = 65536,	/* per thread, with a timeline */
-	WEFT_PROFILE_PROCEDURES = 4096, /* more than there are */
+	WEFT_PROFILE_PROCEDURES = 4096, /* above the number of procedures */
 	WEFT_PROFILE_KEYS = 4,
 };
 
@@ -90,7 +90,7 @@ struct weft_profile_table {
 	struct weft_profile_site none;
 	/* by procedure: offset of its last site in the table */
 	uint32_t latest[WEFT_PROFILE_PROCEDURES];
-	uint64_t first, last; /* ticks at the begin and end of its calls */
+	uint64_t first, last; /* ticks at the start and end of its calls */
 	uint32_t n_sites, n_peers;
 	uint32_t n_events, max_events; /* max_events 0: no timeline */
 	uint64_t n_dropped;	       /* calls beyond max_events */
@@ -110,7 +110,7 @@ struct weft_profile_head {
 	uint32_t n_tables;
 	uint32_t n_objects;
 	/* used by the lowest rank of a node: its clock compared with that of
-	 * rank 0, at the begin and the end of the job */
+	 * rank 0, at the start and the end of the job */
 	uint32_t n_clocks;
 	struct {
 		double at_s;	 /* time of this clock */

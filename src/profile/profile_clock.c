@@ -3,8 +3,9 @@
  *
  * The clock of a node is that of its leader, the lowest rank on the node. In
  * MPI_Init and MPI_Finalize, rank 0 exchanges a few messages with each leader.
- * The fastest exchange is used: the leader read its clock in the middle between
- * the two times of rank 0. The messages use a private communicator. */
+ * Only the fastest exchange counts. The leader is assumed to read its clock
+ * midway between the two times of rank 0. The messages use a private
+ * communicator. */
 #include "profile/profile_record.h"
 
 #include "base/knob.h"

@@ -2,7 +2,7 @@
 /* profile_place: finds source lines of call sites, by addr2line(1)
  *
  * addr2line is started once per object. Without addr2line, or without symbols,
- * the place stays "object+offset". */
+ * the place remains "object+offset". */
 #include "profile/profile_report.h"
 
 #include "base/clock.h"

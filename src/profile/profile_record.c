@@ -384,7 +384,7 @@ static struct weft_profile_site *site_find(
 			site_create(table, site, procedure, address);
 			return site;
 		}
-		/* an entry for each procedure fits into the last quarter */
+		/* all further sites share one entry of the last quarter */
 		return site_find(table, 0, SITE_OTHERS);
 	}
 }
@@ -515,7 +515,7 @@ void weft_profile_end(struct weft_profile_call *call)
 	} else if (site->left) {
 		site->mark = --site->left;
 	} else { /* a sleep ended the sampling: the time of the next timed call
-		  * is also added for this call */
+		    also counts for this call */
 		site->period++;
 	}
 	weft_profile_thread.site = call->outer;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* profile_report: reads the records of a job and computes their sums
  *
- * Sites are equal if procedure, object and offset are, so that addresses of
- * processes may differ. */
+ * Two sites are equal if their procedure, object and offset are equal. Their
+ * addresses may differ between processes. */
 #include "profile/profile_report.h"
 
 #include "base/err.h"

@@ -27,13 +27,13 @@ struct trace {
 						    node's first rank */
 	double base_s; /* time of day from which times count, so that they
 			  are exact to a nanosecond */
-	double zero_s; /* the first call of the job */
+	double zero_s; /* time of the first call of the job */
 	struct trace_end *sends, *receives;
 	size_t n_sends, n_receives;
 };
 
 /* Converts ticks to seconds. Ranks of one node have one clock. This clock is
- * corrected by its comparisons with rank 0's clock at the begin and the end of
+ * corrected by its comparisons with rank 0's clock at the start and the end of
  * the job. Without comparisons, its time of day is used. */
 static double seconds_at(const struct trace *trace,
 	const struct weft_profile_head *head, uint64_t ticks)
@@ -120,7 +120,7 @@ static void trace_collect(struct trace *trace, uint32_t rank, uint32_t thread,
 			end.to = table->events[i].me;
 			end.tag = table->events[i].from_tag;
 			/* 2 ns before the end, so that the arrow ends within
-			 * the slice, whose begin and length are rounded */
+			 * the slice, whose start and length are rounded */
 			end.us = us_at(trace, rank, event->end) - 0.002;
 			trace->receives[trace->n_receives++] = end;
 		}
