@@ -201,7 +201,8 @@ static void request_locate(
 /* The arguments of the functions that add the needs of a wait. */
 struct asking {
 	struct weft_wait *wait;
-	uint16_t any; /* clause of which one need suffices; 0: all needs */
+	uint16_t any; /* clause in which one met need suffices; 0: each need
+			 must be met */
 	bool is_one;  /* list only the first message of each request */
 };
 

@@ -37,8 +37,8 @@ struct weft_request_loop {
 	/* NULL, or a wait for members in the collective with this tag: true for
 	 * a member that is missing */
 	bool (*is_missing)(const void *arg, int32_t rank);
-	/* or a wait for another event, in words: "messages in the buffer to be
-	 * sent" */
+	/* or a wait for another event, which this text names: "messages in the
+	 * buffer to be sent" */
 	const char *what;
 	/* ---- below: only this room ---- */
 	uint32_t n_rounds;

@@ -274,8 +274,9 @@ static void collect_clause(struct weft_wait *wait, uint16_t any)
 	}
 }
 
-/* Adds the edges that may prove a deadlock. Of the clauses that one process can
- * meet, only the first is added, if all processes of that clause wait. */
+/* Adds the edges that may prove a deadlock. Of the clauses in which one process
+ * suffices, only the first is considered: its edges are added if all its
+ * processes wait. */
 static void collect_edges(struct weft_wait *wait)
 {
 	const struct weft_wait_view *view = wait->view;

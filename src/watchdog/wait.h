@@ -43,7 +43,8 @@ struct weft_need {
 	uint32_t n_all;		       /* processes, queried or not */
 };
 
-/* A rank or tag of a wait that is no number. */
+/* Values of a rank or tag that is a wildcard, or that the wait does not have.
+ */
 enum { WEFT_WAIT_ANY = -1, WEFT_WAIT_NONE = -2 };
 
 /* The call of a wait, for weft-top. */
@@ -201,7 +202,7 @@ struct weft_wait_proc {
 
 struct weft_wait_view {
 	uint32_t n_needs, n_procs;
-	uint32_t n_all; /* needs, with those that did not fit */
+	uint32_t n_all; /* number of needs, including those that did not fit */
 	struct weft_need needs[WEFT_VIEW_NEEDS];
 	struct weft_wait_proc procs[WEFT_VIEW_PROCS];
 };
