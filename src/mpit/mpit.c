@@ -116,7 +116,7 @@ int PMPI_T_init_thread(int required, int *provided)
 		return MPI_T_ERR_INVALID;
 	if (!provided)
 		return MPI_T_ERR_INVALID;
-	/* in a callback, the library has read them already */
+	/* before a callback runs, the library has read the knobs */
 	if (!weft_registration_is_inside())
 		weft_proc_read_knobs();
 	pthread_mutex_lock(&weft_mpit.lock);

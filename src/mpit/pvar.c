@@ -10,14 +10,14 @@
  *
  * All variables are always active. A handle stores the difference between its
  * variable and the counter. So handles do not affect each other, and the
- * library only adds to counters. For a high watermark the counter itself starts
- * again: all other handles of it first remember its value (pvar_fold). A level
- * cannot be written.
+ * library only adds to counters. A reset of a high watermark resets the counter
+ * itself, after all other handles of that counter have stored its value
+ * (pvar_fold). A level cannot be written.
  *
  * A handle that is bound to an object stores the object's handle and looks it
  * up at each use. Objects live in memory that is never freed (base/handle.h),
- * so reading one that another thread frees meanwhile is harmless; the handle is
- * looked up again afterwards. */
+ * so reading an object that another thread frees meanwhile is harmless; the
+ * handle is looked up again afterwards. */
 #include "mpit_priv.h"
 
 #include "base/counter.h"
@@ -40,7 +40,7 @@ struct weft_pvar {
 	uint64_t object; /* handle of the bound object; 0: none */
 	uint8_t vci;	 /* number of the VCI of the bound MPI session */
 	uint64_t shift;	 /* counter - value */
-	uint64_t mark;	 /* HIGHWATERMARK: the largest value remembered */
+	uint64_t mark;	 /* HIGHWATERMARK: the largest stored value */
 };
 
 static struct weft_table pvars =
@@ -83,7 +83,7 @@ struct pvar_info {
 	const struct pvar_object *object; /* NULL: none */
 	struct pvar_field field;	  /* size 0: not a field of an object */
 	size_t counter; /* its index among the counters, fields or algorithms */
-	const struct weft_coll_algo *algo; /* NULL: not of an algorithm */
+	const struct weft_coll_algo *algo; /* NULL: counts no algorithm */
 	bool is_path; /* traffic of a provider (rail is ANY), or of a rail
 			 (fabric is ANY) */
 	uint8_t fabric, rail;
