@@ -18,10 +18,9 @@
 unsigned weft_allowance_cpus(void);
 
 /* Returns the number of second-level caches of the processors that
- * weft_allowance_cpus() counts. The function assumes that as many processors
- * share each cache as share the first cache. Returns the number of processors
- * if the machine does not report its caches. `root` is /sys/devices/system/cpu.
- */
+ * weft_allowance_cpus() counts. The function assumes that each of these caches
+ * has the same number of processors. Returns the number of processors if the
+ * machine does not report its caches. `root` is /sys/devices/system/cpu. */
 unsigned weft_allowance_caches(const char *root);
 
 /* Lists the processors ("0-3,8") that share the third-level cache with the

@@ -19,8 +19,8 @@ struct weft_place {
 
 /* Assigns each of n processes the processors that it may run on. Process i is
  * assigned the next object of type map, and in it the next object of type bind.
- * If one of the two types is NULL, it is that of the other. If there are more
- * processes than objects, assignment continues with the first object. With
+ * If one of the two types is NULL, the other one is used for both. If there are
+ * more processes than objects, assignment continues with the first object. With
  * n_cores, each process is bound to that many consecutive cores in its object
  * of type map, and the machine must have enough. Only processors that the
  * caller may use are assigned. WEFT_ERR_ARG: an unknown word.
@@ -51,8 +51,7 @@ int weft_place_choose(const char *machine, uint32_t n, bool is_threaded,
 	weft_place_claim_fn *claim, void *arg, cpu_set_t *sets_out,
 	enum weft_place_choice *choice_out);
 
-/* Claims those cores that are free, of n sets that weft_place_assign()
- * assigned. */
+/* Claims the free cores of n sets that weft_place_assign() assigned. */
 int weft_place_claim(const char *machine, const cpu_set_t *sets, uint32_t n,
 	weft_place_claim_fn *claim, void *arg);
 
