@@ -98,13 +98,13 @@ struct weft_f_array {
 	int section_f;
 };
 
-/* The count of a section that a type describes. */
+/* The count 1, for a section that one datatype describes. */
 extern const int weft_f_one;
 extern const MPI_Count weft_f_one_c;
 
-/* Fills *array. An array with gaps is copied, or, if it is used after the call,
- * fails with MPI_ERR_BUFFER through the error handler of comm (a Fortran
- * handle). If rc is an error, the function only returns it.
+/* Fills *array. An array with gaps is copied. If such an array is used after
+ * the call, the function fails with MPI_ERR_BUFFER through the error handler of
+ * comm (a Fortran handle). If rc is an error, the function only returns it.
  * weft_f_array_finish() must follow in all cases. */
 int weft_f_array_in(struct weft_f_array *array, CFI_cdesc_t *desc,
 	enum weft_f_how how, const char *func, int comm, int rc);

@@ -97,7 +97,7 @@ int weft_f_array_in(struct weft_f_array *array, CFI_cdesc_t *desc,
 const int weft_f_one = 1;
 const MPI_Count weft_f_one_c = 1;
 
-/* All elements of the section, as nested vectors. */
+/* Creates a type of all elements of the section, as nested vectors. */
 static int type_of_whole_section(
 	const CFI_cdesc_t *desc, MPI_Datatype type, MPI_Datatype *section_out)
 {
@@ -117,7 +117,7 @@ static int type_of_whole_section(
 	return PMPI_Type_commit(section_out);
 }
 
-/* The first count elements, in the array's order. */
+/* Creates a type of the first count elements, in the array's order. */
 static int type_of_first_elements(const CFI_cdesc_t *desc, MPI_Count count,
 	MPI_Datatype type, MPI_Datatype *section_out)
 {

@@ -5,8 +5,8 @@
  * C handle, whose low half is the Fortran handle. Attribute functions, request
  * functions and conversion functions take arguments by reference and have a
  * wrapper. The extra state of a generalized request or a representation is the
- * program's variable, as in other libraries. A key keeps a copy of it, because
- * it may outlive the variable. */
+ * program's variable, as in other libraries. A key stores a copy of its extra
+ * state, because the key may outlive the variable. */
 #include "fortran.h"
 #include "mpi/mpi_attr.h"
 

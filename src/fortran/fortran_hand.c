@@ -484,8 +484,8 @@ static void string_array_free(char **list)
 	free(list);
 }
 
-/* An array of C strings: those of len characters, step apart, up to a blank
- * one. NULL without memory. */
+/* Returns an array of C strings, made from strings of len characters that are
+ * step bytes apart, up to the first blank string. NULL if out of memory. */
 static char **string_array(const char *text, size_t len, size_t step)
 {
 	char **list;
@@ -504,8 +504,9 @@ static char **string_array(const char *text, size_t len, size_t step)
 	return list;
 }
 
-/* The strings are significant only at the root. If it has no memory for them,
- * it passes no command, so that the library reports a fault to all members. */
+/* The strings are significant only at the root. If the root has no memory for
+ * them, it passes no command, so that the library reports a fault to all
+ * members. */
 static int spawn_error(int rc, bool has_memory)
 {
 	return rc && !has_memory ? MPI_ERR_NO_MEM : rc;
