@@ -9,7 +9,8 @@
 
 enum { EAGER_LEN = 4096 };
 
-/* Without injection the 1.17 provider returns a second, slower variant. */
+/* libfabric 1.17 also offers a slower variant of the provider, without
+ * injection. */
 static const char *prov_shm_refuse(const struct fi_info *info)
 {
 	if (!(info->caps & FI_MSG))

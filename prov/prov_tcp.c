@@ -47,7 +47,7 @@ static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 		plan->connects_one_way = true;
 		/* the space of a message is assigned when its first bytes
 		 * arrive; a later message of another connection may be complete
-		 * before */
+		 * earlier */
 		plan->releases_early = true;
 		/* If all buffers are full, connections wait for space. Before
 		 * 1.19, a new buffer wakes only one of them, even if it has

@@ -2,7 +2,7 @@
 /* prov_verbs: InfiniBand and RoCE, through the ofi_rxm layer
  *
  * The layer registers and caches user memory itself. Its messages have at most
- * 2 GiB; callers cut at plan.max_msg_len. */
+ * 2 GiB; callers split longer messages at plan.max_msg_len. */
 #include "prov/prov_all.h"
 
 #include "base/knob.h"
@@ -19,9 +19,9 @@ enum {
 	NODE_RNIC = 4, /* the kernel's node type of an iWARP card */
 };
 
-/* Up to this length, the layer copies messages and keeps their order. Longer
- * messages are cut, or the layer uses a rendezvous of its own, which later
- * messages overtake. */
+/* Up to this length, the layer copies messages and keeps their order. The layer
+ * splits longer messages, or uses a rendezvous of its own, which later messages
+ * overtake. */
 static size_t layer_buffer(void)
 {
 	const char *text = weft_knob_getenv("FI_OFI_RXM_BUFFER_SIZE");
