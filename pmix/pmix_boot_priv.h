@@ -50,9 +50,9 @@ struct pmix_boot {
 	uint32_t *failed;	  /* ranks known to have died */
 	size_t n_failed;
 	char *ended_keys[2]; /* keys of the query `ended` */
-	pmix_query_t ended;  /* the query for ended processes; PMIx uses it
-				until it answers */
-	sem_t started; /* posted when weft_pmix_fence_start's fence ends */
+	pmix_query_t ended; /* the query for ended processes; PMIx uses it until
+			       PMIx has answered */
+	sem_t started;	    /* posted when weft_pmix_fence_start's fence ends */
 	struct weft_link sets;	      /* process sets of notices, and sets that
 					 this process has defined */
 	pthread_mutex_t lock;	      /* innermost in the lock order */

@@ -4,7 +4,7 @@
  * weft_pmix_fence() sets PMIX_COLLECT_DATA. Without this attribute, Slurm's
  * fence is not a barrier if a step has fewer nodes than the width of Slurm's
  * tree. The fence of weft_pmix_fence_start() runs only under PRRTE, and does
- * not set it. */
+ * not set the attribute. */
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
 

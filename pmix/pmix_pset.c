@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmix_pset: lists, resolves, defines and deletes process sets
  *
- * Sets are read with the two queries, because under PRRTE PMIx_Get returns
- * wrong values for PMIX_PSET_NAME. Managers without process sets refuse the
- * queries with four different codes. Then the library uses the sets in the
- * variable WEFT_PSETS, which mpiexec sets when another launcher starts the job.
- * The library also records the sets that notices announce, because PRRTE's
- * queries do not return sets that a program defines. */
+ * Sets are read with the queries for names and for membership, because under
+ * PRRTE PMIx_Get returns wrong values for PMIX_PSET_NAME. Managers without
+ * process sets refuse the queries with four different codes. Then the library
+ * uses the sets in the variable WEFT_PSETS, which mpiexec sets when another
+ * launcher starts the job. The library also records the sets that notices
+ * announce, because PRRTE's queries do not return sets that a program defines.
+ */
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
 
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The answer to a query; info is NULL if there is none. */
+/* The answer to a query; info is NULL if there is no answer. */
 struct reply {
 	pmix_info_t *info;
 	size_t n;

@@ -404,7 +404,7 @@ static unsigned count_threads(void)
 	return n < 2 ? 0 : n - 2; /* without . and .. */
 }
 
-/* libpmix 4 does not notice that its listening thread could not be created, for
+/* libpmix 4 does not detect that its listening thread could not be created, for
  * example under a memory limit. The processes would then wait forever. */
 static int check_listener(unsigned n_before)
 {
