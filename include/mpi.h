@@ -4,8 +4,8 @@
  *
  * A program compiled with this header runs with every library that offers
  * libmpi_abi.so.1, and a program compiled elsewhere for the standard ABI runs
- * with ours.  Nothing in the ABI part may ever change: no value, no struct
- * tag (C++ puts tags into symbol names), no prototype.
+ * with this library. Nothing in the ABI part may ever change: no value, no
+ * struct tag (C++ puts tags into symbol names), no prototype.
  *
  * Layout: types first, then one section per chapter with its constants, its
  * callback types and its procedures; one procedure a line, because the build

@@ -115,7 +115,7 @@ int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
 int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
 
 /* MPIX_Comm_failure_ack acknowledges all failed members that this process
- * knows, and MPIX_Comm_failure_get_acked returns the acknowledged ones.
+ * knows, and MPIX_Comm_failure_get_acked returns the acknowledged members.
  * MPIX_Comm_get_failed and MPIX_Comm_ack_failed replace these older calls. */
 int MPIX_Comm_failure_ack(MPI_Comm comm);
 int PMPIX_Comm_failure_ack(MPI_Comm comm);
