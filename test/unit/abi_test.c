@@ -4,7 +4,7 @@
  * The compiler checks integers and layouts. Handles and addresses are no
  * integer constants; the test checks them by tables. Written from the
  * standard's tables, not from mpi.h; the test also compiles against another
- * maker's header for the same ABI. */
+ * project's header for the same ABI. */
 #include <mpi.h>
 
 #include <setjmp.h>
@@ -59,7 +59,7 @@ SAME(MPI_MAX_PROCESSOR_NAME, 256);
 SAME(MPI_MAX_PSET_NAME_LEN, 1024);
 SAME(MPI_MAX_STRINGTAG_LEN, 1024);
 
-/* error classes: the ends and a few between */
+/* error classes: the first, the last and some others */
 SAME(MPI_SUCCESS, 0);
 SAME(MPI_ERR_BUFFER, 1);
 SAME(MPI_ERR_REQUEST, 7);

@@ -68,7 +68,7 @@ static void version_2(void **state)
 	make("a/cpu.max", "150000 100000\n");
 	assert_int_equal(quota("0::/a/b\n"), 1);
 	assert_int_equal(quota("0::/\n"), 0);
-	/* a path of another namespace: the root of this one decides */
+	/* a path of another namespace: the quota of the root applies */
 	make("cpu.max", "400000 100000\n");
 	assert_int_equal(quota("0::/system/not-here\n"), 4);
 	make("cpu.max", "50000 100000\n");
@@ -117,7 +117,8 @@ static void a_binding(void **state)
 	assert_int_equal(WEXITSTATUS(status), 1);
 }
 
-/* Caches that the first allowed processor shares with other allowed ones. */
+/* Caches that the first allowed processor shares with other allowed processors.
+ */
 static void caches(void **state)
 {
 	const unsigned n = weft_allowance_cpus();
@@ -141,7 +142,8 @@ static void caches(void **state)
 	assert_int_equal(weft_allowance_caches(root), n);
 }
 
-/* The processors that share a cache, or else a package, with this one. */
+/* The processors that share a cache, or else a package, with the processor of
+ * this process. */
 static void near(void **state)
 {
 	char name[64], list[64];

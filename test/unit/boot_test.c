@@ -71,7 +71,7 @@ static void test_facts(void **state)
 	assert_string_equal(a.manager, "singleton");
 	assert_true(strlen(a.host) > 0);
 	assert_true(strlen(a.job) > 0);
-	/* drawn anew for each process */
+	/* each process draws its own key */
 	assert_memory_not_equal(a.own_key, b.own_key, sizeof(a.own_key));
 }
 

@@ -79,7 +79,7 @@ static void short_dense_runs_are_buffered(void **state)
 	assert_false(pays(sums(256 * KIB, 256 * KIB, 64), false));
 	assert_true(pays(sums(256 * KIB, 256 * KIB, 64), true));
 	assert_false(pays(sums(2048 * KIB, 2048 * KIB, 64), true));
-	/* byte offsets that decrease cannot be buffered, hints or not */
+	/* byte offsets that decrease cannot be buffered, even with hints */
 	all.is_monotone = false;
 	assert_false(
 		weft_cb_plan_is_used(&all, WEFT_FILE_ENABLE, true, 4096, 4));

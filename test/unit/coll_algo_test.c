@@ -198,7 +198,7 @@ static void run_case(const struct setup *s)
 	run_close(&r);
 }
 
-/* ---- all of the table ---- */
+/* ---- all algorithms of the table ---- */
 
 static bool has_form(enum weft_coll_kind kind, enum form form)
 {

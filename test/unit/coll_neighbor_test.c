@@ -48,7 +48,8 @@ static void draw_grid(
 	}
 }
 
-/* Returns which block of its source place p receives as block k. */
+/* Place p receives a block of its k-th source as block k. Returns the number of
+ * that block at the source. */
 static int32_t source_block(
 	const struct edges *edges, int32_t p, int32_t k, bool is_grid)
 {

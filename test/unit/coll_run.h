@@ -301,7 +301,7 @@ struct arrays {
 };
 
 /* The data of one place. of: the blocks of the sending [0] and of the receiving
- * [1] side; lent: a copy that the algorithm gets. */
+ * [1] side; lent: a copy that is passed to the algorithm. */
 struct place {
 	struct items send, recv;
 	struct arrays of[2], lent[2];

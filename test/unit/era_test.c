@@ -101,7 +101,7 @@ static void on_send(void *arg, uint32_t to, const struct weft_era_msg *msg)
 		.failed = (uint16_t)*msg->failed,
 		.acked = (uint16_t)*msg->acked,
 	};
-	if (msg->kind == WEFT_WIRE_ERA_ASK) /* fewer states */
+	if (msg->kind == WEFT_WIRE_ERA_ASK) /* reduces the number of states */
 		m->in[job.self][n].flag = m->in[job.self][n].word =
 			m->in[job.self][n].failed = m->in[job.self][n].acked =
 				0;
@@ -340,7 +340,7 @@ static void state_init(struct state *s)
 		weft_era_init(era_of(s, p), job.n, p);
 }
 
-/* Nothing but a death can happen: all must have all results. */
+/* Only deaths can still happen: every living member must have all results. */
 static void check_end(const struct state *s)
 {
 	for (uint32_t p = 0; p < job.n; p++)
@@ -582,7 +582,7 @@ static void test_bad_input(void **state)
 	msg.seq = 3;
 	assert_false(weft_era_arrive(era, 1, &msg, &ops, NULL));
 	msg.seq = 1;
-	/* ranks of senders */
+	/* invalid ranks of senders */
 	assert_false(weft_era_arrive(era, 0, &msg, &ops, NULL));
 	assert_false(weft_era_arrive(era, 4, &msg, &ops, NULL));
 	/* a dead sender, a rank above the last, a failure that is no death */

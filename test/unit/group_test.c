@@ -13,7 +13,7 @@
 
 enum { MAX = 200, ROUNDS = 400 };
 
-/* A list of processes, searched one by one. */
+/* A list of processes, searched linearly. */
 struct model {
 	uint64_t procs[2 * MAX];
 	uint32_t n;

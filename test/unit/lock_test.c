@@ -26,7 +26,7 @@ static void free_while_single(void **state)
 	assert_false(weft_lock_is_mt());
 	weft_lock_acquire(&lock);
 	assert_int_equal(atomic_load(&lock.is_held), 0);
-	/* keeps the lock: no other thread can hold it */
+	/* the call keeps the lock, because no other thread waits for it */
 	weft_lock_pause(&lock);
 	assert_int_equal(atomic_load(&lock.is_biased), 1);
 	weft_lock_release(&lock);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* million_test: one process of a job of 1,000,000, whose others do not exist
+/* million_test: one process of a job of 1,000,000, whose other processes do not
+ * exist
  *
  * Opening a session, creating a group of all processes and translating ranks
  * must cost the same as in a job of two, and communicate with no process. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmix_codec_test: our types to PMIx's and back */
+/* pmix_codec_test: converts the library's types to PMIx's and back */
 #include "base/err.h"
 #include "pmix/pmix_codec.h"
 
@@ -125,7 +125,7 @@ static void test_ranks(void **state)
 
 	(void)state;
 	check_ranks("7", one, 1);
-	check_ranks("0,2,1,3,9", some, 5); /* as PRRTE gives them */
+	check_ranks("0,2,1,3,9", some, 5); /* as PRRTE returns them */
 	check_ranks("9,0-3,2-2", some, 5);
 }
 

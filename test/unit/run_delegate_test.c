@@ -127,7 +127,7 @@ static void test_prrte(void **state)
 		expected);
 }
 
-/* Several cores for each, as written for Open MPI and for MPICH. */
+/* Several cores for each process, in the syntax of Open MPI and of MPICH. */
 static void test_cores(void **state)
 {
 	char expected[512];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_lock_test: a process that waits for a lock behind others gets it in the
- * round of progress in which the lock becomes free */
+/* win_lock_test: a process that waits for a lock behind others acquires it in
+ * the round of progress in which the lock becomes free */
 #include "win/win_priv.h"
 
 #include "boot/boot.h"
@@ -17,7 +17,7 @@
 /* Actions of other processes on the lock, by the round of the waiting process.
  */
 enum {
-	TAKEN = 2, /* the requesting process gets the lock */
+	TAKEN = 2, /* the requesting process acquires the lock */
 	/* the holder releases the lock, which the waiting process has requested
 	 * by then */
 	FREE = 40,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wire_test: no input from a peer breaks the process
+/* wire_test: no input from a peer crashes the process
  *
  * The test passes messages directly to the function that the fabric calls. Some
  * are noise, some are foreign, and most carry the right cookie and a plausible
