@@ -18,7 +18,7 @@ enum bench_limits {
 	BENCH_MAX_LEN = 4 << 20,
 };
 
-/* One run of one workload.  Lives on main's stack; every rank has its own. */
+/* One run of one workload. A variable of main(); every rank has its own. */
 struct bench {
 	int rank;
 	int n_ranks;
@@ -57,8 +57,8 @@ double bench_median(double *v, int n);
 
 /*
  * Collective over MPI_COMM_WORLD: finds how many iterations fill rep_s, runs
- * n_reps of them and returns the median seconds per iteration on rank 0 (the
- * others get 0).
+ * n_reps of them and returns the median seconds per iteration on rank 0, and 0
+ * on the other ranks.
  */
 double bench_measure(struct bench *b, bench_run_fn run, size_t len);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_pt2pt: messages between ranks 0 and 1; the other ranks only take
- * part in the barriers.  All times are taken on rank 0.
+ * bench_pt2pt: messages between ranks 0 and 1; the other ranks only take part
+ * in the barriers. Rank 0 measures all times.
  */
 #include "bench.h"
 

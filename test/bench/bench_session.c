@@ -163,7 +163,8 @@ static void run_kept(struct bench *b, double (*cycles)[N_STEPS])
 	bench_report(b, "session_barrier", barrier * 1e6, "us");
 }
 
-/* Rank and count without a World: from a communicator of the first session. */
+/* Obtains the rank and the number of ranks without the World Model: from a
+ * communicator of the first session. */
 static void run_first(struct bench *b)
 {
 	double cycle[1][N_STEPS];

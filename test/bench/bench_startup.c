@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* KiB of the named line in the kernel's summary of our mappings, else -1. */
+/* KiB of the named line in the kernel's summary of this process's mappings,
+ * else -1. */
 static double smaps_kib(const char *name)
 {
 	FILE *f = fopen("/proc/self/smaps_rollup", "r");

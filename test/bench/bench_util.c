@@ -44,9 +44,9 @@ static double run_once(
 	return run(b, len, n_iters);
 }
 
-/* Repeats the workload until a repetition is not clearly faster than the former
- * ones. The first repetitions also connect, fault pages in and fill pipes,
- * which must not count as the speed of the workload. */
+/* Repeats the workload until a repetition is not clearly faster than the
+ * previous ones. The first repetitions also connect, fault pages in and fill
+ * pipes, which must not count as the speed of the workload. */
 static void warm_up(struct bench *b, bench_run_fn run, size_t len)
 {
 	double best = run_once(b, run, len, WARM_ITERS), seconds;

@@ -63,7 +63,7 @@ struct side {
 	fi_addr_t peer;
 	char *buf;
 	long n_sent;	 /* sends whose completion was read */
-	long n_received; /* the same for receives */
+	long n_received; /* receives whose completion was read */
 	/* one-sided: the peer's address and key, and the parameters of
 	 * measure() */
 	uint64_t remote, key;

@@ -89,8 +89,8 @@ static void plain_load(const struct load *load, long n)
 /* --- one cache line that two PEs take from each other --------------------
  *
  * PE 0 writes the first word of PE 1's line, and PE 1 answers in the second.
- * Each access therefore transfers the line. The plain and the other variant
- * differ in one access only. A round has two transfers of the line. */
+ * Each access therefore transfers the line. The plain variant and each other
+ * variant differ in one access only. A round has two transfers of the line. */
 
 static void hold_on(volatile long *word, long value)
 {

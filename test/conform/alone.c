@@ -239,13 +239,13 @@ static void case_lost_peer(const struct side *parent, enum end end)
 	uint64_t start;
 
 	if (recv(m.fd, name, sizeof(name), MSG_WAITALL) != sizeof(name))
-		die(parent, "the doomed gave no name");
+		die(parent, "no name arrived from the peer");
 	open_alone(&s);
 	/* names are padded with zeros: 8 + 16 covers IPv4, shm is a string */
 	weft_net_name(s.net, mine, &len);
 	if (write(m.fd, mine, sizeof(mine)) != sizeof(mine) ||
 		weft_net_peer_add(s.net, name, sizeof(name), &s.peer))
-		die(parent, "the doomed's name");
+		die(parent, "cannot exchange names");
 	send_inject(&s, "go", 2);
 	if (end == KILLED_IN_THE_MIDDLE)
 		send_long(&s, buf, w, &fate);

@@ -220,7 +220,7 @@ static void case_tagged_swap(struct side *s)
 		bad += op_wait(s, &rx[i], "swap in") != 0;
 		bad += !is_filled(in + i * LEN, LEN, i + !s->rank);
 	}
-	claim(s, bad == 0, "8 x 1 MiB both ways, tags decide");
+	claim(s, bad == 0, "8 x 1 MiB in both directions match by tag");
 	free(out);
 	free(in);
 	sync_sides(s);
@@ -243,7 +243,8 @@ static void case_delivered(struct side *s)
 		while (weft_now_ns() - start < WEFT_NS_PER_S / 20)
 			tick(s, start, "a delivered send");
 		claim(s, w.n_done == 0,
-			"a delivered send is not done before its receive");
+			"a delivered send does not complete before its "
+			"receive");
 		sync_sides(s);
 		claim(s, op_wait(s, &w, "delivered send") == 0,
 			"the delivered send completes");

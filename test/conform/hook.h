@@ -9,7 +9,7 @@
 
 #include "net/net.h"
 
-/* 0: no limit. */
+/* Limits that a hook imposes; 0: no limit. */
 struct hook_limits {
 	uint32_t n_tx; /* operations in flight, without injections */
 	uint32_t n_av; /* further addresses */
@@ -37,10 +37,11 @@ struct hook_record {
 
 struct hook;
 
-/* NULL when there is no memory or too many nets are hooked. */
+/* Installs a hook on an open net. NULL when out of memory, or when too many
+ * nets have hooks. */
 struct hook *hook_on(struct weft_net *net, const struct hook_limits *limits);
 
-/* Before the net is closed. */
+/* Removes the hook. Called before the net is closed. */
 void hook_off(struct hook *hook);
 
 /* The number of calls of a kind, and how many of them the provider or a limit

@@ -23,7 +23,7 @@ static void name_to(const struct side *of, struct side *to)
 
 	if (weft_net_name(of->net, name, &len) ||
 		weft_net_peer_add(to->net, name, len, &to->peer))
-		die(to, "two nets do not know each other");
+		die(to, "two nets cannot add each other's names");
 }
 
 static void open_one(struct side *s, const char *provider)
@@ -151,7 +151,7 @@ static void case_recorder(const char *provider)
 
 	open_two(&t, provider);
 	if (!talks(&t))
-		die(&t.a, "two nets do not talk");
+		die(&t.a, "two nets cannot exchange messages");
 	t.hook = hook_on(t.a.net, NULL);
 	op_init(&w);
 	while ((rc = weft_net_send(t.a.net, t.a.peer, &iov, 1, &w.op)) ==
@@ -167,7 +167,7 @@ static void case_recorder(const char *provider)
 	while (!w.n_done && weft_now_ns() - start < WEFT_NS_PER_S * DEADLINE_S)
 		turn(&t);
 	claim(&t.a, talks(&t) && w.n_done == 1 && !w.err,
-		"the recorder changes no result");
+		"the recorder changes the result of no call");
 	hook_print(t.hook);
 	close_two(&t);
 }

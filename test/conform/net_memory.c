@@ -218,8 +218,8 @@ static void memory_of_malloc(void **state)
 	}
 }
 
-/* The child lives while the parent writes: without care the registered page
- * stays with the child and the parent's new one is not what is sent. */
+/* The child lives while the parent writes, so the parent writes to a new page.
+ * A registration that still refers to the old page would send old data. */
 static pid_t child_with_a_pipe(int *fd_out)
 {
 	int fds[2];

@@ -106,7 +106,7 @@ static void close_both(struct end ends[2])
 	weft_net_close(ends[1].net);
 }
 
-/* ---- cases: 0 when right ---- */
+/* ---- cases: each returns 0 if the behaviour is correct ---- */
 
 static int no_descriptors(const char *provider)
 {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-	N_PLACES = 64, /* writers a segment has room for */
+	N_PLACES = 64, /* writers for which a segment has space */
 	N_OPS = 256,
 	RING_LEN = 64 << 10,
 	RECV_LEN = 16 << 10,
@@ -23,15 +23,15 @@ enum kind { MESSAGE, READ_ME, DONE };
 /* Payload that a ring does not interpret. */
 struct head {
 	uint32_t kind;
-	int32_t err; /* of a DONE */
+	int32_t err; /* error of a DONE */
 	uint64_t tag;
-	uint64_t id; /* of the sender's operation */
+	uint64_t id; /* id of the sender's operation */
 };
 _Static_assert(sizeof(struct head) == WEFT_RING_HEAD, "a ring's head");
 
 struct read_me {
 	uint64_t addr, len;
-	int32_t pid, fd; /* of the sender */
+	int32_t pid, fd; /* pid and descriptor of the sender */
 };
 
 struct name {
@@ -66,7 +66,7 @@ struct own {
 	weft_net_recv_fn *recv;
 	void *arg;
 	struct weft_shm_bc bc;
-	uint32_t place; /* in the segments of others */
+	uint32_t place; /* place in the segments of other processes */
 	struct peer peers[N_PLACES];
 	uint32_t n_peers;
 	struct slot slots[N_OPS];

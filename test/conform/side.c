@@ -38,7 +38,7 @@ void die(const struct side *s, const char *what)
 	_exit(1);
 }
 
-/* Deadline of one wait; dies when it passes. */
+/* Checks the deadline of one wait, and ends the process if it has passed. */
 void tick(const struct side *s, uint64_t start, const char *what)
 {
 	if (weft_now_ns() - start > DEADLINE_S * WEFT_NS_PER_S)
@@ -87,7 +87,7 @@ void sync_sides(const struct side *s)
 	ssize_t n;
 
 	if (write(s->fd, &c, 1) != 1)
-		die(s, "the other side is gone");
+		die(s, "the other side has ended");
 	while ((n = read(s->fd, &c, 1)) != 1) {
 		if (n == 0 || errno != EAGAIN)
 			die(s, "the other side ended early");

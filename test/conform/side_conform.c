@@ -349,7 +349,7 @@ static void no_addition_is_lost(void **state)
 	assert_int_equal(word_at(0, 8), N_SMALL);
 }
 
-/* ---- last, for they may cost the connection: each in a new pair ---- */
+/* ---- last, because they may close the connection; each in a new pair ---- */
 
 static void again(void)
 {
@@ -492,7 +492,8 @@ static void what_is_withdrawn_is_not_read(void **state)
 	pair.mem = other;
 }
 
-/* The provider may refuse registrations; then the ones before remain valid. */
+/* The provider may refuse registrations; then the earlier registrations remain
+ * valid. */
 static void many_regions_are_exposed_or_refused(void **state)
 {
 	static struct weft_rma_mr *mrs[N_MANY];

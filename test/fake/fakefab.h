@@ -92,7 +92,7 @@ struct fakefab {
 	char last_addr[FAKEFAB_ADDR_LEN];
 };
 
-/* Makes a fabric of a zeroed struct. */
+/* Initializes a fabric in a zeroed struct. */
 void fakefab_init(struct fakefab *fab);
 
 /* Creates a description of the fabric, which weft_ep_open_take() owns. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pages64k: refuses what a kernel with pages of 64 KiB refuses
+/* pages64k: refuses the calls that a kernel with pages of 64 KiB refuses
  *
  * For LD_PRELOAD, on a kernel with smaller pages. arm64 and ppc64le often have
  * pages of 64 KiB. mmap refuses a file offset and a fixed address that do not
  * begin such a page, and sysconf reports that page size. One difference
  * remains: a mapping does not extend to the end of its last page of 64 KiB.
- * Therefore OpenSHMEM cannot move the variables of a program that runs with
- * this. */
+ * Therefore OpenSHMEM cannot move the variables of a program that preloads this
+ * library. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>

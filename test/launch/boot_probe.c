@@ -270,7 +270,7 @@ static void wait_death(uint32_t rank)
 		usleep(200);
 	}
 	if (probe.last_died != rank)
-		fail("who died", WEFT_ERR_RANK);
+		fail("the rank of the dead process", WEFT_ERR_RANK);
 	printf("rank %u: rank %u died with %d, %s\n", probe.facts.rank,
 		probe.last_died, probe.last_code, ends[probe.last_end]);
 }

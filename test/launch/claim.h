@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* claim: claims of programs that the tests of the launcher start
+/* claim: prints the claims of programs that the tests of the launcher start
  *
  * TAP, one line per claim, from rank 0 of the job that claims. */
 #ifndef TEST_CLAIM_H

@@ -39,7 +39,7 @@ struct host {
 	struct weft_net *net;
 	uint64_t peer;
 	unsigned n_came;		       /* messages received */
-	unsigned n_bad;			       /* false claims */
+	unsigned n_bad;			       /* claims that failed */
 	unsigned char name[WEFT_NET_NAME_MAX]; /* fabric name of the other
 						* host */
 	size_t name_len;
@@ -81,7 +81,7 @@ static void meet(struct host *h)
 	char c = 0;
 
 	must(h, write(h->fd, &c, 1) == 1 && read(h->fd, &c, 1) == 1,
-		"the other host is there");
+		"the other host answers");
 }
 
 static void on_recv(void *arg, const void *data, size_t len)
@@ -103,7 +103,7 @@ static void send_number(struct host *h, unsigned number)
 	while ((rc = weft_net_inject(h->net, h->peer, &number,
 			sizeof(number))) == WEFT_AGAIN)
 		weft_net_poll(h->net);
-	must(h, !rc, "a message is taken");
+	must(h, !rc, "a message is posted");
 }
 
 static void receive_numbers(struct host *h, unsigned n)
@@ -139,17 +139,17 @@ static void open_net(struct host *h, const char *iface)
 	must(h, !rc, "a net opens");
 	printf("# host %d: %s on %s\n", h->rank, h->net->plan.provider,
 		h->net->plan.domain);
-	must(h, !weft_net_name(h->net, mine, &len), "it has a name");
+	must(h, !weft_net_name(h->net, mine, &len), "the net has a name");
 	must(h,
 		write(h->fd, mine, sizeof(mine)) == (ssize_t)sizeof(mine) &&
 			recv(h->fd, h->name, sizeof(h->name), MSG_WAITALL) ==
 				(ssize_t)sizeof(h->name),
-		"names are swapped");
+		"the hosts exchange names");
 	h->name_len = len;
 	rc = weft_net_peer_add(h->net, h->name, len, &h->peer);
 	if (rc)
 		printf("# %s\n", weft_err_detail_peek(rc));
-	must(h, !rc, "the other's name is accepted");
+	must(h, !rc, "the other host's name is accepted");
 }
 
 static bool is_on(struct host *h, const char *iface)
@@ -244,7 +244,7 @@ static void with_break(struct host *h)
 		nanosleep(&ts, NULL);
 		weft_net_poll(h->net);
 		claim(h, h->n_came == before, "the link was down");
-		must(h, !sh("ip link set eth0 up"), "the link comes back");
+		must(h, !sh("ip link set eth0 up"), "the link is set up again");
 		receive_numbers(h, before + 1);
 	}
 	meet(h);
@@ -273,8 +273,8 @@ static int count_sockets(void)
 	return n;
 }
 
-/* Thousands of addresses cost no connection. Messages to one peer cost one (or
- * two, if both connect at the same time). */
+/* Thousands of addresses open no connection. Messages to one peer open one
+ * connection, or two if both peers connect at the same time. */
 static void with_many(struct host *h)
 {
 	unsigned char name[WEFT_NET_NAME_MAX];
@@ -292,9 +292,9 @@ static void with_many(struct host *h)
 		name[14] = (unsigned char)(i / 256);
 		name[15] = (unsigned char)i;
 		must(h, !weft_net_peer_add(h->net, name, h->name_len, &addr),
-			"a name is taken");
+			"a name is accepted");
 	}
-	claim(h, count_sockets() == before, "names cost no socket");
+	claim(h, count_sockets() == before, "adding names opens no socket");
 	talk(h);
 	printf("# host %d: %d sockets, then %d\n", h->rank, before,
 		count_sockets());
@@ -329,7 +329,7 @@ static void child(const struct test *test, int rank, int fd, int go)
 	if (unshare(CLONE_NEWNET) || write(go, &c, 1) != 1 ||
 		read(go, &c, 1) != 1)
 		_exit(SKIP);
-	must(&h, !sh("ip link set lo up"), "there is a loopback");
+	must(&h, !sh("ip link set lo up"), "the loopback interface is set up");
 	test->body(&h);
 	fflush(stdout);
 	_exit(h.n_bad ? 1 : 0);

@@ -417,7 +417,7 @@ static int spawn_softly(const char *soft, int n, MPI_Comm *inter, int codes[8])
 	/* the values of path and wdir are relative to the current directory of
 	 * this process, which differs from the launcher's */
 	if (chdir("/"))
-		claim(0, "parent: a folder is entered");
+		claim(0, "parent: the current directory is changed");
 	snprintf(dir, sizeof(dir), "/nowhere:%.*s",
 		(int)(name - arguments[0]) - 1, arguments[0] + 1);
 	MPI_Info_create(&info);
@@ -444,17 +444,19 @@ static void parent_keys(void)
 	code = spawn_softly("1:2,5:9:4", 4, &inter, codes);
 	claim(code == MPI_SUCCESS, "a spawn with info keys succeeds");
 	MPI_Comm_remote_size(inter, &n);
-	claim(n == 2, "soft: the largest number of the set up to maxprocs");
+	claim(n == 2, "soft: the largest number of the set up to maxprocs is "
+		      "started");
 	claim(codes[0] == MPI_SUCCESS && codes[1] == MPI_SUCCESS &&
 			codes[2] == of_rest && codes[3] == of_rest,
-		"soft: the others have their error codes");
+		"soft: processes that were not started have error codes");
 	MPI_Comm_disconnect(&inter);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	code = spawn_softly("5:9", 4, &inter, codes);
 	claim(class_of(code) == MPI_ERR_SPAWN,
-		"soft: no number of the set can be started");
+		"soft: a set without a possible number is MPI_ERR_SPAWN");
 	code = spawn_softly("few", 4, &inter, codes);
-	claim(class_of(code) == MPI_ERR_INFO_VALUE, "soft: an invalid set");
+	claim(class_of(code) == MPI_ERR_INFO_VALUE,
+		"soft: an invalid set is MPI_ERR_INFO_VALUE");
 }
 
 /* Requests more processes than there are free slots. Argument: the number of
@@ -560,7 +562,7 @@ static void parent_join(void)
 	claim(is_inter && n == 1, "the remote group has one process");
 	MPI_Sendrecv(&rank, 1, MPI_INT, 0, 1, &got, 1, MPI_INT, 0, 1, inter,
 		MPI_STATUS_IGNORE);
-	claim(got == !rank, "the remote process is the other one");
+	claim(got == !rank, "the remote process is the other process");
 	claim(write(fd, &word, 1) == 1 && read(fd, &back, 1) == 1 &&
 			back == 'w',
 		"the socket has no data in flight after the call");
@@ -573,7 +575,7 @@ static void parent_join(void)
 	fd = connect_two();
 	code = MPI_Comm_join(fd, rank ? &inter : NULL);
 	claim(class_of(code) == (rank ? MPI_ERR_OTHER : MPI_ERR_ARG),
-		"the process at one end fails, and that at the other end too");
+		"an invalid argument of one process fails at both");
 	close(fd);
 }
 

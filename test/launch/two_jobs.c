@@ -93,7 +93,7 @@ static void use(MPI_Comm inter, int is_server)
 	MPI_Comm_test_inter(inter, &is_inter);
 	MPI_Comm_remote_size(inter, &n_remote);
 	claim(is_inter && n_remote > 0, "the result is an intercommunicator");
-	claim(swap_all(inter, is_server), "all pairs swap messages");
+	claim(swap_all(inter, is_server), "all pairs exchange messages");
 	MPI_Allreduce(&size, &other, 1, MPI_INT, MPI_MAX, inter);
 	claim(other == n_remote, "a collective reaches the other side");
 	MPI_Comm_dup(inter, &copy);
@@ -154,7 +154,7 @@ static void do_finalize(int is_server, const char *name)
 {
 	MPI_Comm inter = meet(is_server, name);
 
-	claim(swap_all(inter, is_server), "all pairs swap messages");
+	claim(swap_all(inter, is_server), "all pairs exchange messages");
 }
 
 /* Waits until the client has created go_file, at most WAIT_S seconds. */
@@ -274,7 +274,8 @@ static void do_late(int is_server, const char *name)
 			write_port_name(go_file, "given up");
 	}
 	inter = meet(is_server, name);
-	claim(swap_all(inter, is_server), "the second try connects");
+	claim(swap_all(inter, is_server),
+		"the second connect request succeeds");
 	MPI_Comm_disconnect(&inter);
 }
 

@@ -207,8 +207,8 @@ struct stand_op {
 	void *result;
 	void *context;
 	fi_addr_t peer;
-	uint64_t flags;	   /* of the call */
-	uint64_t cq_flags; /* of the completion */
+	uint64_t flags;	   /* flags of the call */
+	uint64_t cq_flags; /* flags of the completion */
 	bool is_signalled; /* a completion reports success */
 	bool is_lost;
 };
@@ -237,7 +237,7 @@ struct stand_conn {
 	bool is_foreign; /* the other side has another network identifier */
 	bool wants_out;
 	uint32_t events;
-	struct stand_addr addr; /* of the other side */
+	struct stand_addr addr; /* address of the other side */
 	struct stand_op_list todo, sent;
 	size_t n_sent;
 	struct stand_out *out, **out_tail;
@@ -324,18 +324,18 @@ struct stand_nic {
 	atomic_bool is_stopping;
 	_Atomic uint64_t polled_at;
 	struct stand_conn *conns;
-	struct stand_conn **peers; /* by fi_addr_t */
+	struct stand_conn **peers; /* indexed by fi_addr_t */
 	size_t n_peers;
 
 	uint64_t next_id;
-	struct stand_op_list held; /* waiting for a doorbell */
+	struct stand_op_list held; /* operations that wait for a doorbell */
 	size_t n_held;
-	size_t n_window; /* signalled and not complete */
+	size_t n_window; /* signalled operations that are not complete */
 	size_t n_queued;
 	unsigned long n_ops, n_doorbells;
 
 	struct stand_mr *mrs;
-	struct stand_pending *pending; /* by due */
+	struct stand_pending *pending; /* sorted by due */
 	atomic_bool has_due;	       /* a pending write becomes visible
 					* without another call */
 	struct stand_arrival *arrived, **arrived_tail;

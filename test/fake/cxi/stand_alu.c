@@ -83,7 +83,7 @@ bool stand_can_compare(enum fi_datatype type, enum fi_op op)
 	}
 }
 
-/* Memory, in pieces that a polling processor sees whole */
+/* Memory, stored in pieces that a polling processor reads as a whole */
 
 static void store_piece(void *to, const void *from, size_t len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stand_find: where tests find the stand-in that was built with them */
+/* stand_find: finds the stand-in that was built with the tests */
 #ifndef STAND_FIND_H
 #define STAND_FIND_H
 

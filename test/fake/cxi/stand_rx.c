@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-	INBOX_MAX = 64 << 20, /* bytes; then the sockets back up */
+	INBOX_MAX = 64 << 20, /* bytes; beyond that, the sockets are not read */
 	PER_MESSAGE = 128,
 };
 
@@ -283,7 +283,7 @@ ssize_t stand_rx_cancel(struct stand_nic *nic, void *context)
 	return -FI_ENOENT;
 }
 
-/* Leaving */
+/* Closing */
 
 static void forget(struct stand_arrival *a, struct stand_conn *conn)
 {

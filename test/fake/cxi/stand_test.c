@@ -169,12 +169,12 @@ static void case_flags(void)
 
 	pair_open(&p, &plain);
 	claim(pair_put(&p, 0, 1, FI_REMOTE_CQ_DATA) == -FI_EBADFLAGS,
-		"a put takes no data for the target's queue");
+		"a put with data for the target's queue is refused");
 	claim(pair_put(&p, 0, 1, once) == -FI_EBADFLAGS,
 		"a put cannot be unreliable");
 	claim(pair_put(&p, 0, 1, hrp) == 0, "a put may be of high rate");
 	claim(pair_put(&p, 0, 1, WEFT_CXI_WEAK_FENCE) == 0,
-		"the old fence is still taken");
+		"the flag of the weak fence is accepted");
 	n += 2;
 	claim(atomic_add(&p, FI_INT64, PAIR_KEY, 9, hrp) == -FI_EINVAL,
 		"an atomic of high rate must be unreliable");
@@ -185,7 +185,7 @@ static void case_flags(void)
 	n += 2;
 	claim(atomic_add(&p, FI_INT64, PAIR_KEY, 9, FI_REMOTE_CQ_DATA) ==
 			-FI_EBADFLAGS,
-		"an atomic takes no data either");
+		"an atomic with data for the queue is refused");
 	claim(fi_inject_write(p.a.ep, buf, 193, p.to_b, 0, PAIR_KEY) ==
 			-FI_EMSGSIZE,
 		"193 bytes are not injected");
@@ -477,7 +477,7 @@ static void case_extensions(void)
 	pair_close(&p);
 }
 
-/* Faults, asked for by the environment */
+/* Faults that the environment requests */
 
 static void case_eagain(void)
 {
@@ -569,7 +569,7 @@ static void case_vni(void)
 	h = pair_hints(&w, 0);
 	claim(fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, h, &got) ==
 			-FI_ENODATA,
-		"a network that was not given is refused");
+		"a network outside SLINGSHOT_VNIS is refused");
 	fi_freeinfo(h);
 }
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { AT = 64 }; /* where in the memory */
+enum { AT = 64 }; /* index in the memory */
 
 /* The types of an operation as bits; the same for all three kinds of call by
  * default. */
@@ -39,7 +39,7 @@ static const struct {
 
 enum { N_OPS = sizeof(table) / sizeof(*table) };
 
-/* of 16 bytes; libfabric has no constant for it before 2.0 */
+/* a 16-byte integer; libfabric has no constant for it before 2.0 */
 static const enum fi_datatype WIDE_INT128 = (enum fi_datatype)FI_DATATYPE_LAST;
 
 static bool has(struct fid_domain *d, enum fi_datatype type, enum fi_op op,

@@ -25,7 +25,7 @@ enum {
 	PIECES = 32,
 	BUF_LEN = 65536,
 	READS_MAX = 64, /* reads of one connection in a row */
-	/* a process that polled in this time will poll again */
+	/* a process that polled in this time is expected to poll again */
 	RECENT_US = 300,
 	IDLE_MS = 20,
 };
