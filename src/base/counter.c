@@ -43,7 +43,7 @@ static_assert(
 	offsetof(struct weft_counters, owner) == N_COUNTERS * sizeof(uint64_t),
 	"counters are an array");
 
-/* lock guards the list of open counters and the sums of closed ones. */
+/* lock guards the list of open counters and the sums of closed counters. */
 static struct {
 	pthread_mutex_t lock;
 	struct weft_link open;

@@ -97,7 +97,7 @@ uint64_t weft_counter_read(size_t i, uint8_t owner);
  * one rail. fabric and rail may each be WEFT_COUNTER_ANY. Any thread. */
 uint64_t weft_counter_read_fabric(size_t i, uint8_t fabric, uint8_t rail);
 
-/* Addresses of the counters, for a process that reads the memory of this
+/* Addresses of the counters, for weft-top, which reads the memory of this
  * process. */
 struct weft_counters_root {
 	const struct weft_link *open; /* head of the list of open counters */

@@ -35,7 +35,7 @@ const char *weft_err_str(int err);
 bool weft_err_is_fault(int err);
 
 /* Records the exact fault for this thread and returns err. The text has printf
- * style and is one sentence without a final full stop. It is cut after
+ * style and is one sentence without a final full stop. The text is cut after
  * WEFT_ERR_TEXT - 1 bytes. */
 int weft_err_set(int err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

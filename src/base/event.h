@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* event: state changes that tools may observe
  *
- * base/event.def lists the events. The place where a state changes calls
+ * base/event.def lists the events. The function that changes a state calls
  * weft_event_raise(), which costs a load and a branch while no tool has
  * registered for the event. The tool interface (src/mpit) delivers events. */
 #ifndef WEFT_EVENT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* handle: a table allocates objects in chunks, and lists the free ones */
+/* handle: a table allocates objects in chunks, and lists the free objects */
 #include "base/handle.h"
 
 #include <stdlib.h>

@@ -59,7 +59,7 @@ static uint64_t namespace_of(const char *path)
 }
 
 /* Hashes the values that the kernel checks when a process opens /proc/PID/fd of
- * another one (PTRACE_MODE_READ_FSCREDS). */
+ * another process (PTRACE_MODE_READ_FSCREDS). */
 uint64_t weft_pid_access_id(void)
 {
 	static const uint8_t no_key[16];
