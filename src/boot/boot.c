@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* True if a PMIx server's launcher started this process: it sets both
- * variables. With only one of them, PMIx would search for servers. */
+/* True if the launcher of a PMIx server started this process. Such a launcher
+ * sets both variables. With only one of them, PMIx would search for servers. */
 static bool has_manager(void)
 {
 	return weft_knob_getenv("PMIX_NAMESPACE") &&

@@ -36,10 +36,9 @@ enum {
  * own_key is the secret that a first message to this process must carry. The
  * receiver verifies the message with its own key, not with the sender's. Before
  * a process sends to a rank, it fetches the business card of that rank, which
- * contains own_key. Only members of the job can fetch it. Under our own
- * launcher all ranks have the same key. Under Slurm and PRRTE each rank draws
- * its own key, because agreement on one key would need a collective at
- * start-up. */
+ * contains own_key. Only members of the job can fetch it. Under Weft's launcher
+ * all ranks have the same key. Under Slurm and PRRTE each rank draws its own
+ * key, because agreement on one key would need a collective at start-up. */
 struct weft_boot_facts {
 	char host[WEFT_BOOT_HOST_MAX]; /* name of this node, from the manager */
 	char job[WEFT_BOOT_JOB_MAX];   /* name of this job, from the manager */
@@ -102,7 +101,7 @@ struct weft_boot_app {
 	char *const *env;  /* NULL-ended list of NAME=VALUE that is added to the
 			      manager's variables; or NULL. MPI_Comm_spawn passes
 			      at most WEFT_BOOT_APP_ENV variables */
-	const char *wdir;  /* or NULL */
+	const char *wdir;  /* working directory, or NULL */
 	const char *host;  /* host on which the manager starts them, or NULL */
 	const char *pset;  /* name of the process set that they form, or NULL */
 };

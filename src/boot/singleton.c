@@ -33,8 +33,8 @@ struct singleton_set {
 /* A get or fence whose callback was not called yet, or an event. */
 struct answer {
 	struct weft_link link;
-	weft_boot_get_fn *get_fn;   /* or NULL */
-	weft_boot_done_fn *done_fn; /* or NULL */
+	weft_boot_get_fn *get_fn;   /* callback of a get, or NULL */
+	weft_boot_done_fn *done_fn; /* callback of a fence, or NULL */
 	void *arg;
 	char *key; /* key of a get; set name of an event */
 	enum weft_boot_event_kind kind;
