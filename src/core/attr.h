@@ -6,10 +6,10 @@
  * negative error, or the positive code that the user's function returned.
  *
  * In C an attribute is an address, in Fortran an integer. The languages convert
- * each other's values (MPI 5.0, 19.3.7). For a value that Fortran set, C gets
- * the address of the integer. For a value that C set, Fortran gets the address
- * as an integer. The functions of a key get values in the language in which the
- * key was created. */
+ * each other's values (MPI 5.0, 19.3.7). For a value that Fortran set, C reads
+ * the address of the integer. For a value that C set, Fortran reads the address
+ * as an integer. The functions of a key receive values in the language in which
+ * the key was created. */
 #ifndef WEFT_ATTR_H
 #define WEFT_ATTR_H
 

@@ -38,7 +38,7 @@ struct weft_child {
 	struct weft_session *session;
 	struct weft_vci
 		*vci; /* set before weft_session_add_child(); NULL: default */
-	struct weft_link link; /* in session->children[] */
+	struct weft_link link; /* link in session->children[] */
 	void *closing;	       /* state of start_close; owned by its room */
 };
 

@@ -42,7 +42,7 @@ const char *weft_comm_label(const struct weft_comm *comm)
 		return comm->name;
 	if (comm->tag[0] > 0 && comm->tag[0] < ' ')
 		return comm->tag +
-		       1; /* a tag of the library, without its mark */
+		       1; /* a tag of the library begins with a mark */
 	return comm->tag[0] ? comm->tag : "without a name";
 }
 
@@ -77,8 +77,8 @@ static void print_why(
 			(uint32_t)proc);
 }
 
-/* Describes the failure of proc. rank is WEFT_UNDEFINED for a remote process of
- * an intercommunicator's local communicator. */
+/* Describes the failure of proc. rank is WEFT_UNDEFINED if comm is the local
+ * communicator of an intercommunicator and proc is a remote process. */
 static int set_failed(const struct weft_comm *comm, int32_t rank,
 	bool is_remote, uint64_t proc)
 {
@@ -209,8 +209,9 @@ int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	return 0;
 }
 
-/* The reason why the communicator is broken: WEFT_CORE_REVOKED, the number of a
- * failed member + 1, or 0 if it is not broken. */
+/* The reason why the communicator is broken (can only be closed without a
+ * barrier): WEFT_CORE_REVOKED, the number of a failed member + 1, or 0 if it is
+ * not broken. */
 static uint64_t broken_by(const struct weft_comm *comm)
 {
 	int32_t rank;
@@ -227,9 +228,9 @@ static uint64_t broken_by(const struct weft_comm *comm)
 			 : 0;
 }
 
-/* Records that the context id is of a broken communicator. Members that do not
- * know this yet may still send, and their messages are dropped. If the record
- * cannot be allocated, the messages are queued. */
+/* Records that the context id belongs to a broken communicator. Members that do
+ * not know this yet may still send, and their messages are dropped. If the
+ * record cannot be allocated, the messages are queued. */
 static void note_broken(const struct weft_comm *comm)
 {
 	uint64_t why = broken_by(comm);

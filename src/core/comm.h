@@ -96,7 +96,7 @@ struct weft_comm {
 	struct weft_group *group;  /* the local group */
 	struct weft_group *remote; /* the group that sends go to; the local
 				      group unless inter */
-	struct weft_peer ***peers; /* [rank / 256][rank % 256], filled on use */
+	struct weft_peer ***peers; /* [rank / 256][rank % 256], set on use */
 	struct weft_vci *vci;
 	uint8_t *vcis; /* VCI numbers of the remote group, by rank; NULL: all
 			  use the default VCI */

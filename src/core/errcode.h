@@ -22,7 +22,7 @@ int weft_errcode_add_code(int class_, int *code_out);
 int weft_errcode_class(int code);
 
 /* Sets or, with NULL, removes the text of an added code or class. WEFT_ERR_ARG:
- * it does not exist, or has no text to remove. */
+ * the class or code does not exist, or has no text to remove. */
 int weft_errcode_set_text(int code, const char *text);
 
 /* Copies the text, "" if none was set, at most len - 1 characters; false when

@@ -19,7 +19,7 @@ struct weft_session;
 
 struct weft_run {
 	uint64_t first;
-	int64_t stride; /* not 0; 1 for a run of one */
+	int64_t stride; /* never 0; 1 if the run has one process */
 	uint32_t n;
 	uint32_t rank; /* group rank of first */
 };

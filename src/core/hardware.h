@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hardware: the processes of this node that share a hardware object with this
- * one
+ * process
  *
  * VCI's lock held in all calls. The first call reads the machine, which takes
  * milliseconds. */

@@ -94,7 +94,7 @@ int weft_hint_in_effect(enum weft_hint_object object,
 	struct weft_info **info_out);
 
 /* Checks the values of all keys of the object in requested, which may be NULL.
- * WEFT_ERR_INFO_VALUE names the key, its invalid value and the valid ones. */
+ * WEFT_ERR_INFO_VALUE names the key, its invalid value and the valid values. */
 int weft_hint_check_values(
 	enum weft_hint_object object, const struct weft_info *requested);
 

@@ -67,7 +67,7 @@ struct weft_req_send {
 };
 
 struct weft_req_recv {
-	bool is_posted; /* in a match queue */
+	bool is_posted; /* queued in the match queue of the communicator */
 	bool in_fabric; /* posted to the fabric, which matches it */
 	uint64_t order; /* is_posted: number in the order of posting */
 };
@@ -90,7 +90,7 @@ struct weft_req_rndv {
 };
 
 struct weft_req_sendrecv {
-	size_t n_left; /* incomplete halves; one more while they start */
+	size_t n_left; /* incomplete halves, plus one while the halves start */
 };
 
 struct weft_req_flush {	 /* a flush of a buffer of buffered sends */

@@ -68,8 +68,8 @@ struct weft_session {
 	pthread_mutex_t acquiring;	  /* held while a VCI is added */
 	struct weft_errh *errh;		  /* see weft_errh_set(); NULL: fatal */
 	struct weft_info *info;		  /* hints in effect */
-	struct weft_link children[WEFT_VCIS]; /* by the number of their VCI,
-						 oldest first */
+	struct weft_link children[WEFT_VCIS]; /* a list for each VCI number,
+						 oldest child first */
 	atomic_bool is_closing;		      /* no new children */
 	struct weft_leak leak;		      /* faults found while it closes */
 	struct weft_bsend *bsend; /* attached buffer; guarded by the lock of the
