@@ -4,9 +4,9 @@
  * A libfabric with PSM providers is linked against libraries that install
  * handlers for fatal signals when they are loaded. The handlers print a
  * backtrace and exit with 1. So no core is written, and the launcher reports an
- * exit instead of a crash. This file serves programs that are linked with
- * libfabric themselves; libfabric.c restores the handlers when it loads
- * libfabric. */
+ * exit instead of a crash. This file restores the default action in programs
+ * that are linked with libfabric. If the library loads libfabric itself,
+ * libfabric.c restores the handlers. */
 #include "net/net.h"
 
 #include <dlfcn.h>

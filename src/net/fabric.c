@@ -413,8 +413,8 @@ static struct fi_info *assign_device(const struct criteria *w,
 		return best;
 	n = fabric_equal_device(w, prov, best, UINT32_MAX, NULL);
 	if (n > 1 && w->find_near) {
-		/* not earlier, because reading the machine's topology takes
-		 * long */
+		/* called only here, because reading the machine's topology
+		 * takes long */
 		nearer.near = w->find_near();
 		nearer.find_near = NULL;
 		best = best_of(&nearer, prov, best->fabric_attr->prov_name,

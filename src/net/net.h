@@ -9,7 +9,7 @@
  * held in each call below. Two nets share nothing.
  *
  * Order: two untagged messages to the same peer arrive in the order sent, and
- * so do two tagged ones. Tagged and untagged messages have no order between
+ * so do two tagged messages. Tagged and untagged messages have no order between
  * them.
  *
  * Back-pressure: a post that the provider cannot accept now returns WEFT_AGAIN
@@ -176,7 +176,7 @@ int weft_net_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,
 	uint64_t tag, struct weft_op *op);
 
 /* Cancels a posted receive. Its done is called exactly once, with
- * WEFT_ERR_CANCELED, or with the message if that arrived first. */
+ * WEFT_ERR_CANCELED, or with the message if the message arrived first. */
 int weft_net_cancel(struct weft_net *net, struct weft_op *op);
 
 /* Memory registered for local sends and receives. */

@@ -25,7 +25,8 @@ struct weft_plan {
 	size_t recv_len;       /* longest untagged message that may be sent;
 				* >= eager_len */
 	size_t in_order_len;   /* longer untagged messages may be overtaken by
-				* later ones, so recv_len is not above it */
+				  later messages; recv_len is not above this
+				  length */
 	size_t max_msg_len;    /* longest weft_net_tsend() */
 	size_t seg_len;	       /* callers split longer data into segments
 				* of at most this length */
@@ -54,7 +55,7 @@ struct weft_plan {
 	size_t rx_len;
 	size_t cq_len;
 
-	/* one-sided */
+	/* one-sided access */
 	bool has_virt_addr;   /* remote addresses are pointers, not offsets */
 	bool has_prov_key;    /* the provider chooses keys */
 	bool has_mr_endpoint; /* registrations are bound to the endpoint */

@@ -38,8 +38,8 @@ struct weft_prov {
 				* interface, or NULL */
 
 	const char *devices; /* a directory that exists if the kernel has such
-			      * devices; without it libfabric is not queried;
-			      * or NULL */
+				devices, or NULL. If the directory is missing,
+				libfabric is not queried */
 
 	uint64_t rma_caps; /* further capabilities of an endpoint for
 			    * one-sided access (net/rma_ep.h) */

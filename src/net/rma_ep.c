@@ -14,7 +14,8 @@ enum {
 	BATCH = 16,
 };
 
-/* One endpoint; the first is part of its domain, the others are on the heap. */
+/* One endpoint; the first endpoint is part of its domain, further endpoints are
+ * on the heap. */
 struct rma_ep {
 	struct weft_rma_ep pub;
 	struct fid_cq *cq;
