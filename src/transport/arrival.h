@@ -3,8 +3,8 @@
  *
  * weft_arrival_ring() receives the messages of shared memory (shm/seg.h),
  * weft_arrival_net() those of the fabric (net/net.h). Both determine the
- * sender, drop messages of processes that are not permitted, and dispatch the
- * others (dispatch.h). VCI's lock held; arg is the VCI. */
+ * sender, drop messages of processes that are not permitted, and dispatch all
+ * other messages (dispatch.h). VCI's lock held; arg is the VCI. */
 #ifndef WEFT_ARRIVAL_H
 #define WEFT_ARRIVAL_H
 

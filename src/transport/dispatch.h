@@ -3,8 +3,9 @@
  *
  * Receives the messages of both transports (arrival.h) and the messages that a
  * process sends to itself. The length of the head has been checked; a handler
- * checks the rest. Handlers run with the VCI's lock held, never block and never
- * call progress. The payload is valid until the handler returns. */
+ * checks the rest of the message. Handlers run with the VCI's lock held, never
+ * block and never call progress. The payload is valid until the handler
+ * returns. */
 #ifndef WEFT_DISPATCH_H
 #define WEFT_DISPATCH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* peer: a remote process, or this one
+/* peer: a remote process, or this process
  *
  * weft_peer_of() creates a peer with the first message to or from the process.
  * The peer is destroyed when the VCI closes, and guarded by the VCI's lock. The
@@ -81,9 +81,10 @@ struct weft_peer {
 	uint8_t n_rails;      /* rails that both processes have open */
 	uint64_t src_addr;    /* address of the VCI, in messages to the peer */
 	uint64_t addr;	      /* weft_vci_addr() of the peer's VCI */
-	uint64_t cookie_out;  /* of messages to the peer; see weft_wire_net */
-	uint64_t cookie_in;   /* of messages from the peer; inverted if the peer
-				 is excluded */
+	uint64_t cookie_out;  /* cookie of messages to the peer; see
+				 weft_wire_net */
+	uint64_t cookie_in; /* cookie of messages from the peer; inverted if the
+			       peer is excluded */
 	pid_t pid;
 	uint32_t wire_out; /* number of the last message over the fabric */
 	uint32_t wire_in;  /* number of the last message from it over the fabric
@@ -97,7 +98,7 @@ struct weft_peer {
 	struct weft_vci_card *bc; /* peer of a dedicated VCI or of another job:
 				     its card, once known; owned */
 	struct weft_link pending; /* struct weft_out, oldest first */
-	struct weft_link link;	  /* in VCI->pending_peers when is_queued */
+	struct weft_link link;	  /* link in VCI->pending_peers if is_queued */
 	struct weft_vci *vci;
 	struct weft_peer_death death; /* peer of the default VCI: the end of its
 					 process, once reported */

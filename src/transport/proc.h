@@ -72,7 +72,7 @@ struct weft_proc {
 	struct weft_progress_hook exit_hook; /* guarded by VCI.lock */
 	atomic_bool has_notices;	     /* notify() is pending */
 	void (*notify)(void);	       /* notifies the program; no lock held */
-	struct weft_counters counters; /* of the process; guarded by lock */
+	struct weft_counters counters; /* process counters; guarded by lock */
 	void (*wait_req)(struct weft_vci *vci, struct weft_req *req,
 		const char *call); /* core/req.h */
 };
@@ -128,11 +128,11 @@ void weft_proc_abort(int code, const char *text, const uint32_t *ranks,
 
 enum { WEFT_PROC_FOUND = 120 };
 
-/* Checks whether a process, of this job or of another one, that does not answer
- * has ended. If it has, handles its end like an event of the process manager.
- * `addr` is the address of the process on the VCI `held`, whose lock is held.
- * Writes a clause of at most WEFT_PROC_FOUND bytes with the finding, or "", to
- * what. May block for 20 ms. */
+/* Checks whether a process that does not answer has ended. The process may be
+ * of another job. If the process has ended, handles its end like an event of
+ * the process manager. `addr` is the address of the process on the VCI `held`,
+ * whose lock is held. Writes a clause of at most WEFT_PROC_FOUND bytes with the
+ * finding, or "", to what. May block for 20 ms. */
 bool weft_proc_find_end(
 	struct weft_vci *held, uint64_t addr, uint64_t proc, char *what);
 

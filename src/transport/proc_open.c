@@ -122,7 +122,7 @@ static void confirm_end(
 	if (!peer || event->end == WEFT_BOOT_END_SILENT)
 		return;
 	peer->may_live = false;
-	peer->is_unreached = false; /* it ended before it was reached */
+	peer->is_unreached = false; /* the process ended before contact */
 }
 
 /* True for the first report of the end of a process. If this process has

@@ -161,8 +161,8 @@ static struct weft_vci *progress_vci_at(uint32_t number)
 }
 
 /* Makes progress on the other VCIs on which no thread waits. Releases the lock
- * meanwhile, and waits for no other lock. Not inline, because the array would
- * enlarge the stack frame of every wait. */
+ * during that time, and waits for no other lock. Not inline, because the array
+ * would enlarge the stack frame of every wait. */
 static __attribute__((noinline)) void progress_help(
 	struct weft_vci *vci, uint32_t n_others)
 {

@@ -17,7 +17,7 @@ struct weft_vci;
 struct weft_net;
 struct weft_peer;
 
-enum { WEFT_RAILS = 8 }; /* at most, rail 0 included */
+enum { WEFT_RAILS = 8 }; /* most rails, rail 0 included */
 
 /* The rails of a VCI in addition to its net. */
 struct weft_rails {

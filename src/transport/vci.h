@@ -42,7 +42,7 @@ typedef void weft_wire_fn(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len);
 
 enum {
-	WEFT_VCIS = 16, /* in a process, the default one included */
+	WEFT_VCIS = 16, /* most VCIs of a process, the default VCI included */
 	WEFT_VCI_SHIFT = 60,
 };
 
@@ -82,7 +82,7 @@ struct weft_progress_hook {
 struct weft_vci {
 	struct weft_lock lock;	    /* guards everything below */
 	struct weft_net *net;	    /* NULL while no peer needs a fabric */
-	struct weft_rails rails;    /* of the default VCI only */
+	struct weft_rails rails;    /* used by the default VCI only */
 	struct weft_shm *shm;	    /* NULL: switched off or impossible */
 	struct weft_vci_core *core; /* parts of other rooms, which this room
 				      does not access */
@@ -94,12 +94,12 @@ struct weft_vci {
 	struct weft_map peers;	  /* maps a VCI address + 1 to a struct
 				     weft_peer */
 	struct weft_peer *self;
-	struct weft_bc *own_bc; /* of the default VCI, once published; owned */
+	struct weft_bc *own_bc; /* default VCI: the published card; owned */
 	struct weft_link pending_peers; /* peers with pending work */
 	const void *asked; /* the peer of this node whose card was requested and
 			      has not arrived, or the VCI itself if it is the
 			      card of the node's first process; NULL: none */
-	struct weft_node_bc node_bc; /* of the default VCI only */
+	struct weft_node_bc node_bc; /* used by the default VCI only */
 	bool has_requested_first;    /* the card of the node's first process was
 					requested */
 	uint64_t asked_ns;	     /* time of the request in `asked` */

@@ -30,7 +30,7 @@ enum weft_wire_op {
 	WEFT_WIRE_FRAG,	      /* weft_wire_frag, then data (shared memory) */
 	WEFT_WIRE_FIN,	      /* weft_wire_fin: all data received, or the
 				 message is lost */
-	WEFT_WIRE_CREDIT,     /* only the head's credit */
+	WEFT_WIRE_CREDIT,     /* carries only the credit of its head */
 	WEFT_WIRE_CANCEL,     /* weft_wire_fin: cancels a send; if the flag
 				 WEFT_WIRE_IS_EAGER is set, head.number
 				 identifies the message */
@@ -213,7 +213,7 @@ static_assert(sizeof(struct weft_wire_failed) == 16, "wire layout");
 
 enum { WEFT_WIRE_FAILED_TEXT = 200 };
 
-/* Sent by a member that departs before the others. */
+/* Sent by a member that departs before the other members. */
 struct weft_wire_departed {
 	uint64_t failed; /* process number + 1 of a failed process; 0: none */
 };
@@ -240,7 +240,7 @@ struct weft_wire_create {
 };
 static_assert(sizeof(struct weft_wire_create) == 40, "wire layout");
 
-/* A call that waits for long queries the processes that it waits for; see
+/* A call that has waited for long queries the processes for which it waits; see
  * src/watchdog. The need of a query is the action of the receiver that would
  * end the wait. */
 enum weft_wire_need {
@@ -317,7 +317,7 @@ enum weft_wire_graph_kind {
 };
 
 struct weft_wire_graph {
-	uint64_t number;  /* identifies the graph, with its gatherer */
+	uint64_t number;  /* identifies the graph, together with the gatherer */
 	uint64_t epoch;	  /* NODE: number of the sender's wait; VERDICT: number
 			     of the receiver's wait; 0: none */
 	uint16_t kind;	  /* enum weft_wire_graph_kind */
@@ -375,7 +375,7 @@ enum weft_wire_am_kind {
 	/* windows */
 	WEFT_WIRE_AM_ACC, /* data: elements */
 	WEFT_WIRE_AM_CAS, /* data: the value to compare with, then the new
-			     value; answered with the former value */
+			     value; answered with the previous value */
 	/* LONG: the data is a separate message with a tag made from the id */
 	WEFT_WIRE_AM_LONG_PUT, /* the origin sends the bytes */
 	WEFT_WIRE_AM_LONG_GET, /* the target sends the bytes */
@@ -393,7 +393,7 @@ enum weft_wire_am_kind {
 
 enum {
 	WEFT_WIRE_AM_RUNS = 0x80, /* flag of kind: the whole struct is sent */
-	/* flag of op: the former elements are returned */
+	/* flag of op: the previous elements are returned */
 	WEFT_WIRE_AM_FETCHES = 0x80,
 	/* flag of op: disp is an offset in the program's variables, not in the
 	 * symmetric heap */
@@ -413,7 +413,7 @@ struct weft_wire_am {
 	uint32_t id;   /* the answer returns it; 0: only an error is answered */
 	int64_t disp;  /* window: in displacement units of the target; dynamic
 			  window: an address; symmetric memory: an offset */
-	/* with RUNS */
+	/* the following fields are sent only with RUNS */
 	int64_t at;   /* offset of the first run from disp, in bytes */
 	uint64_t n;   /* bytes or elements of a run */
 	uint64_t pos; /* position of the record's data in the whole access; the
