@@ -51,8 +51,8 @@ static int has_mark(const char *pid, const char *mark)
 	return found;
 }
 
-/* Kills the processes whose environment contains mark, except this one. Returns
- * their number. */
+/* Kills the processes whose environment contains mark, except this process.
+ * Returns their number. */
 static int kill_marked(const char *mark)
 {
 	DIR *proc = opendir("/proc");

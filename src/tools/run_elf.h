@@ -7,13 +7,13 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* True if the program file needs the library of another MPI and not this one;
+/* True if the program file needs the library of another MPI and not Weft;
  * writes the library's name to name_out. False for a file that cannot be read
  * or is not an ELF file. */
 bool weft_run_elf_other_mpi(const char *file, char *name_out, size_t len);
 
 /* True if a running process or a descendant of it has loaded the library of
- * another MPI and not this one; writes the library's name to name_out. For
+ * another MPI and not Weft; writes the library's name to name_out. For
  * interpreters, which load a library later, and for programs that a script
  * starts. */
 bool weft_run_elf_has_loaded(pid_t pid, char *name_out, size_t len);

@@ -12,8 +12,8 @@
  */
 int weft_run_hosts_list(const struct weft_run_opt *opt, char **list_out);
 
-/* WEFT_ERR_ARG, described, if the options name a host other than this one,
- * whose name is host. */
+/* WEFT_ERR_ARG, described, if the options name another host. host is the name
+ * of this host. */
 int weft_run_hosts_check(const struct weft_run_opt *opt, const char *host);
 
 #endif

@@ -47,7 +47,7 @@ struct sink {
 	size_t len, pos, cap;
 };
 
-/* The terminal's input on its way to rank 0. */
+/* The input of the terminal, which the launcher copies to rank 0. */
 struct tty {
 	int from, to; /* terminal and write end of a pipe; -1: not used */
 	char buf[CHUNK];

@@ -51,9 +51,9 @@ struct weft_run_job {
 	struct weft_serve *serve;
 	struct weft_run_fault *faults;
 	int liveness_fd;
-	struct weft_liveness *liveness; /* one per process */
+	struct weft_liveness *liveness; /* one struct per process */
 	struct weft_run_proc *procs;
-	cpu_set_t *cpus;     /* one per process, or NULL */
+	cpu_set_t *cpus;     /* one set per process, or NULL */
 	const char *unbound; /* the reason if cpus is NULL */
 	struct weft_run_claim claim;
 	struct pollfd *fds;

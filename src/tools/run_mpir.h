@@ -25,10 +25,12 @@ bool weft_run_mpir_is_debugged(void);
 
 /* Called in the launcher. Waits until a process that calls
  * weft_run_mpir_trace() has stopped at its exec(), or before that call. The
- * process stays stopped, without a tracer. Also returns if it has ended. */
+ * process stays stopped, without a tracer. Also returns if the process has
+ * ended. */
 void weft_run_mpir_hold(pid_t pid);
 
-/* Called in the process before exec(): lets the launcher stop it there. */
+/* Called in the process before exec(): permits the launcher to stop the process
+ * there. */
 void weft_run_mpir_trace(void);
 
 /* Fills the table, and calls MPIR_Breakpoint(), at which a debugger stops

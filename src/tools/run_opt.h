@@ -47,14 +47,14 @@ struct weft_run_opt {
 	enum weft_run_task task;
 	struct weft_run_app *apps;
 	size_t n_apps;
-	struct weft_run_env env; /* for all apps */
+	struct weft_run_env env; /* environment for all apps */
 	const char *alloc_kinds; /* value of -memory-alloc-kinds, or NULL */
 	const char *bind;	 /* value of --bind-to, or NULL */
 	const char *map;	 /* value of --map-by, or NULL */
 	uint32_t n_cores;	 /* cores of each process; 0: not given */
-	const char *dvm_uri;	 /* or NULL */
+	const char *dvm_uri;	 /* URI of the PRRTE DVM, or NULL */
 	const char *hosts;	 /* "a,b:2" or NULL */
-	const char *hostfile;	 /* or NULL */
+	const char *hostfile;	 /* value of --hostfile, or NULL */
 	uint32_t n_nodes;	 /* number of nodes; 0: not given */
 	uint32_t per_node;	 /* processes per node; 0: not given */
 	enum weft_run_tag tag;
@@ -63,7 +63,7 @@ struct weft_run_opt {
 	uint32_t universe;	/* value of MPI_UNIVERSE_SIZE; 0: unknown */
 	bool keep_going;	/* --continue */
 	bool needs_no_finalize; /* exit with 0 without finalizing is success */
-	bool oversubscribe;	/* for srun and prterun */
+	bool oversubscribe;	/* option for srun and prterun */
 	bool report_bindings;
 	const char *profile; /* "on", a file, or NULL */
 	bool is_debugged;    /* --debug */

@@ -36,7 +36,7 @@ struct weft_run_proc {
 	bool is_finalized;	      /* has finalized PMIx after that */
 	bool is_aborted;	      /* another process aborted it */
 	int status;		      /* result of waitpid() */
-	struct weft_run_fault *fault; /* in memory shared with the child */
+	struct weft_run_fault *fault; /* memory shared with the child */
 };
 
 /* Arguments of the start of a process; valid during the call. */
@@ -44,7 +44,7 @@ struct weft_run_start {
 	char **env;	       /* NULL-terminated */
 	int fds[3];	       /* standard input, output, error */
 	int kept[2];	       /* other descriptors to inherit, or 0 */
-	const cpu_set_t *cpus; /* or NULL */
+	const cpu_set_t *cpus; /* processors to run on, or NULL */
 	pid_t launcher;	       /* pid of the caller */
 	bool is_held; /* stopped before its first instruction, for a debugger */
 };

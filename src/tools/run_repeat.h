@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* run_repeat: prints one line for a long wait that many processes report
  *
- * If one process of a job makes no progress, many others report that they wait
- * for it, with the same cause. The launcher prints the first such warning,
- * drops those of other processes, and prints their number. */
+ * If one process of a job makes no progress, many other processes report that
+ * they wait for it, with the same cause. The launcher prints the first such
+ * warning, drops those of other processes, and prints their number. */
 #ifndef WEFT_RUN_REPEAT_H
 #define WEFT_RUN_REPEAT_H
 

@@ -2,9 +2,9 @@
 /* run_spawn: jobs that processes spawn
  *
  * Each spawned job has its own launcher, another mpiexec, which is a child of
- * this one. So the new job is independent of this job. Only communicators that
- * its processes create connect both jobs. The launchers notify each other of
- * failed processes and of jobs that have ended, so that no process waits for
+ * this launcher. So the new job is independent of this job. Only communicators
+ * that its processes create connect both jobs. The launchers notify each other
+ * of failed processes and of jobs that have ended, so that no process waits for
  * these. */
 #ifndef WEFT_RUN_SPAWN_H
 #define WEFT_RUN_SPAWN_H
@@ -39,10 +39,11 @@ struct weft_run_notice {
 /* The pipes of a launcher to its parent and to its child launchers. */
 struct weft_run_pipes {
 	int from_above, to_above; /* -1: there is no parent launcher */
-	int below[2]; /* from all child launchers; -1 before the first one */
+	int below[2]; /* pipe from all child launchers; -1 before the first
+			 child launcher */
 };
 
-/* One child launcher. Created by _start, destroyed by _free. */
+/* One child launcher. weft_run_spawn_start() creates it. */
 struct weft_run_spawn {
 	struct weft_run_spawn *next;
 	char name[WEFT_RUN_NAME_MAX]; /* name of its job */

@@ -12,7 +12,7 @@
 
 enum {
 	QUERY_MS = 2000,       /* wait for the answers */
-	FAILED_QUERY_MS = 500, /* the same, before a failed job is ended */
+	FAILED_QUERY_MS = 500, /* wait before a failed job is ended */
 	LINES_MAX = 16, /* with more lines, ranks within texts become "*" */
 	FAILED_LINES_MAX = 4, /* as LINES_MAX; further lines are dropped */
 };

@@ -212,7 +212,7 @@ static int show_counters(struct weft_tool_report *report, const char *name)
 	return 0;
 }
 
-/* Variables of other libraries that affect this one. */
+/* Variables of other libraries that affect Weft. */
 static int show_env(struct weft_tool_report *report, const char *name)
 {
 	static const char *const names[] = { "FI_PROVIDER", "FI_TCP_IFACE",
@@ -378,8 +378,7 @@ static void add_hint(
 }
 
 /* Shows each hint alone, then all together, because some hints need another
- * one.
- */
+ * hint. */
 static int show_hints(struct weft_tool_report *report, const char *name)
 {
 	struct weft_net_hints hints = { .provider = options.provider,

@@ -37,7 +37,7 @@ enum {
 	EXIT_SIGNAL = 128,
 	OUTPUT_WAIT_S = 1, /* wait for pipes that other processes keep open */
 	REPEAT_S = 1,	   /* signals within this time count once */
-	LOADED_MS = 250,   /* until the first check of loaded libraries */
+	LOADED_MS = 250,   /* time until the first check of loaded libraries */
 	LOADED_MAX_S = 16,
 	ANSWER_MS = 20, /* between checks for the answers of processes */
 };
@@ -457,8 +457,8 @@ static void ask_states(struct weft_run_job *run, int sig, const char *why)
 	weft_serve_ask_states(run->serve);
 }
 
-/* Forwards SIGUSR1 to the processes that have a handler for it. It would kill
- * the others. */
+/* Forwards SIGUSR1 to the processes that have a handler for it. The signal
+ * would kill the other processes. */
 static void pass_usr1(struct weft_run_job *run)
 {
 	for (uint32_t r = 0; r < run->n; r++) {

@@ -20,7 +20,7 @@
 #define NODE_MARK "weft-top-node "
 
 enum {
-	LINE_LEN = 512,	  /* with its newline */
+	LINE_LEN = 512,	  /* length of a line, newline included */
 	PART_BYTES = 220, /* bytes of a record in one line */
 	PARTS_MAX = 1 << 20,
 	READ_LEN = 4096, /* longest line, with a launcher's tag */

@@ -2,9 +2,9 @@
 /* top_read: reads the state of a job's processes on this node from outside
  *
  * The processes are found by their pages (watchdog/monitor.h), and their state
- * is read from /proc/PID/mem. They continue meanwhile: a list that changes
- * while it is read is read again. All values are checked, because the processes
- * may have written anything. */
+ * is read from /proc/PID/mem. The processes continue to run, so a list that
+ * changes while it is read is read again. All values are checked, because the
+ * processes may have written anything. */
 #ifndef WEFT_TOP_READ_H
 #define WEFT_TOP_READ_H
 
