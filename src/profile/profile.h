@@ -52,7 +52,7 @@ struct weft_profile_site {
 	uint32_t procedure;
 	uint32_t object; /* index in the head */
 	uint64_t offset; /* offset of the call in the object's file */
-	uint64_t calls;	 /* without the pending ones */
+	uint64_t calls;	 /* without the pending calls */
 	uint64_t ticks;	 /* time of all calls; estimated for calls that are not
 			  * timed */
 	uint64_t shortest, longest;

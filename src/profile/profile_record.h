@@ -53,15 +53,16 @@ extern __thread struct weft_profile_thread weft_profile_thread
 /* A call on the slow path. A wrapper passes it to the functions below, and does
  * not access the fields. */
 struct weft_profile_call {
-	struct weft_profile_site *site;	  /* after _end: NULL if nothing is
-					     recorded */
+	struct weft_profile_site *site;	  /* after weft_profile_end(): NULL if
+					     nothing is recorded */
 	struct weft_profile_site *outer;  /* site of the call that contains
-					     this one */
+					     this call */
 	struct weft_profile_event *event; /* NULL: no timeline */
 	void *const *frame;
 	uint64_t start;
 	uint64_t waits;	      /* ticks that are not added to a peer yet */
-	uint64_t slept;	      /* after _end: ticks that this call slept */
+	uint64_t slept;	      /* ticks that this call slept; valid after
+				 weft_profile_end() */
 	uint64_t outer_slept; /* ticks that the outer call slept before */
 	uint32_t procedure;
 	bool is_timed;

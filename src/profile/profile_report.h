@@ -25,7 +25,7 @@ struct weft_profile_sum {
 	uint64_t offset;
 	const char *algorithm; /* "" if unknown */
 	char place[256];       /* "function (file:line)", or "object+offset" */
-	struct weft_profile_entry *entries; /* by rank; not owned */
+	struct weft_profile_entry *entries; /* in rank order; not owned */
 	size_t n_entries;
 	uint64_t calls, bytes;
 	uint64_t sizes[WEFT_PROFILE_SIZES];

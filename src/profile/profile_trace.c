@@ -23,8 +23,9 @@ struct trace_end {
 struct trace {
 	const struct weft_profile_report *report;
 	FILE *out;
-	const struct weft_profile_head **clocks; /* by rank: the head of the
-						    node's first rank */
+	const struct weft_profile_head **clocks; /* indexed by rank: head of
+						    the first rank of its
+						    node */
 	double base_s; /* time of day from which times count, so that they
 			  are exact to a nanosecond */
 	double zero_s; /* time of the first call of the job */
