@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* category: one category for each room of the library that has variables or
- * events, and one that contains all categories
+ * events, and a category that contains all these
  *
- * Category 0 contains the others, which contain no categories. The members of a
- * category are in the order of their indices and never change. */
+ * Category 0 contains the other categories, which contain no categories. The
+ * members of a category are in the order of their indices and never change. */
 #include "mpit_priv.h"
 
 #include "base/knob.h"

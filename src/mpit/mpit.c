@@ -28,8 +28,8 @@ int weft_mpit_leave(int code)
 }
 
 /* Returns a text of this length as section 15.3.3 requires: at most *len_inout
- * bytes with the NUL, and the length of the whole. Either pointer may be NULL.
- */
+ * bytes with the NUL, and the length of the whole text. Either pointer may be
+ * NULL. */
 static void mpit_text(const char *text, size_t len, char *buf, int *len_inout)
 {
 	size_t n;

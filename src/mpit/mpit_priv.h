@@ -33,7 +33,7 @@ bool weft_mpit_enter(void);
 int weft_mpit_leave(int code);
 
 /* Returns a text as section 15.3.3 requires: at most *len_inout bytes with the
- * NUL, and the length of the whole. Either pointer may be NULL. */
+ * NUL, and the length of the whole text. Either pointer may be NULL. */
 void weft_mpit_string(const char *text, char *buf, int *len_inout);
 
 /* Writes an output argument that may be NULL. */

@@ -3,10 +3,10 @@
  *
  * registration_deliver() runs on the thread that raises an event, perhaps with
  * a VCI's lock held. Under the lock of the tool interface it chooses the
- * callbacks and counts the event as dropped where none qualifies. It calls them
- * without that lock, so that callbacks may call the tool interface. n_active
- * keeps a registration that was freed meanwhile until its last callback has
- * returned; then the tool's free callback runs.
+ * callbacks and counts the event as dropped where none qualifies. The function
+ * calls the callbacks without that lock, so that they may call the tool
+ * interface. n_active keeps a registration that was freed meanwhile until its
+ * last callback has returned; then the tool's free callback runs.
  *
  * Safety levels: while a thread holds a lock of the library, callbacks may call
  * the tool interface only (MPI_RESTRICTED). In a process with several threads
@@ -44,7 +44,7 @@ struct weft_registration {
 	struct callback callbacks[N_LEVELS];
 	struct weft_info *info; /* owned; NULL: no hints */
 	MPI_T_event_dropped_cb_function *dropped;
-	MPI_Count n_dropped[WEFT_COUNTER_OWNERS]; /* by source */
+	MPI_Count n_dropped[WEFT_COUNTER_OWNERS]; /* indexed by source */
 	uint32_t n_active; /* calls that have been added, not yet returned */
 	bool is_freed;
 	MPI_T_event_free_cb_function *on_freed;
