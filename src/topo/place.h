@@ -20,10 +20,10 @@ struct weft_place {
 /* Assigns each of n processes the processors that it may run on. Process i is
  * assigned the next object of type map, and in it the next object of type bind.
  * If one of the two types is NULL, the other one is used for both. If there are
- * more processes than objects, assignment continues with the first object. With
- * n_cores, each process is bound to that many consecutive cores in its object
- * of type map, and the machine must have enough. Only processors that the
- * caller may use are assigned. WEFT_ERR_ARG: an unknown word.
+ * more processes than objects, assignment continues with the first object. If
+ * n_cores is not 0, each process is bound to n_cores consecutive cores in its
+ * object of type map, and the machine must have enough cores. Only processors
+ * that the caller may use are assigned. WEFT_ERR_ARG: an unknown word.
  * WEFT_ERR_NOTFOUND: this machine has no such hardware. */
 int weft_place_assign(
 	const struct weft_place *place, uint32_t n, cpu_set_t *sets_out);

@@ -3,7 +3,7 @@
  *
  * The processors of a process are one string, its cpuset, which processes of
  * the same host publish and compare. Reading the whole machine takes
- * milliseconds, so it is deferred until a call needs it.
+ * milliseconds, so the library defers it until a call needs the machine.
  *
  * Not thread safe; the owner serialises the calls. */
 #ifndef WEFT_TOPO_H
