@@ -9,9 +9,10 @@
  * the need of one of its edges is met. A process is stuck if, for one of its
  * clauses, all processes at the edges are stuck in the waits that they
  * reported. The algorithm removes processes that may continue until all
- * remaining ones are stuck. A stuck process that can reach itself along edges
- * is in a cycle, called ring in the names below. The other stuck processes wait
- * for a ring. They can continue when the waits of the ring end with errors. */
+ * remaining processes are stuck. A stuck process that can reach itself along
+ * edges is in a cycle, called ring in the names below. The other stuck
+ * processes wait for a ring. They can continue when the waits of the ring end
+ * with errors. */
 #ifndef WEFT_GRAPH_H
 #define WEFT_GRAPH_H
 
@@ -51,7 +52,7 @@ struct weft_graph_node *weft_graph_node(
 void weft_graph_fini(struct weft_graph *graph);
 
 /* The analysis uses only nodes that are sure and edges that are not soft,
- * unless these flags add others. */
+ * unless these flags add further nodes or edges. */
 struct weft_graph_rules {
 	bool with_unsure; /* also use processes that may make another call while
 			     they wait (is_sure is false) */

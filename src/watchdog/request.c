@@ -30,7 +30,7 @@ struct weft_request_waiting {
 	const struct weft_request_loop *loop;
 	struct weft_vci *vci; /* VCI of a poll */
 	uint32_t idle_polls;  /* vci->idle_polls at the last poll */
-	bool was_asking;      /* at the last poll, answers were pending */
+	bool was_asking;      /* answers were pending at the last poll */
 };
 
 static void (*on_stuck)(struct weft_req *req, int err);
@@ -125,7 +125,8 @@ static const struct weft_request_loop *loop_of(const struct weft_wait *wait)
 	return weft_container_of(wait, struct weft_request_waiting, wait)->loop;
 }
 
-/* The request of the loop if it waits for exactly one; else NULL. */
+/* The request of the loop if the loop waits for exactly one request; else NULL.
+ */
 static const struct weft_req *only_of(const struct weft_request_loop *loop)
 {
 	return loop->at && loop->n == 1 ? loop->at(loop->arg, 0) : NULL;
@@ -654,9 +655,9 @@ void weft_request_wait(
 
 /* ---- polls ---- */
 
-/* The state of this thread's polling calls. It is kept between calls, until a
- * message of the program arrives through the VCI. Polling calls are in no graph
- * of waits. */
+/* The state of this thread's polling calls. The state remains between calls,
+ * until a message of the program arrives through the VCI. Polling calls are in
+ * no graph of waits. */
 static _Thread_local struct weft_request_waiting *polls;
 static pthread_key_t polls_key; /* frees `polls` at the end of the thread */
 static pthread_once_t polls_once = PTHREAD_ONCE_INIT;

@@ -36,8 +36,8 @@ struct weft_need {
 	bool is_flushed; /* see weft_wire_query */
 	uint32_t size;	 /* members of the communicator or window */
 	char label[WEFT_WIRE_LABEL];   /* name of the communicator or window */
-	char phrase[WEFT_WAIT_PHRASE]; /* for the report: "a message from rank
-					  3" */
+	char phrase[WEFT_WAIT_PHRASE]; /* text for the report: "a message from
+					  rank 3" */
 	const char *if_met;	       /* reported if no queried process is
 					  missing; or NULL */
 	uint32_t n_all;		       /* processes, queried or not */
@@ -220,8 +220,8 @@ struct weft_wait_registry {
 const struct weft_wait_registry *weft_wait_registry(void);
 
 /* weft_wait_lock() acquires the registry's lock, also while a VCI's lock is
- * held. The registry's lock is held briefly. It is held in the calls of
- * weft_wait_next() and weft_wait_first(). weft_wait_next() returns the wait
+ * held. The registry's lock is held briefly. The caller holds it when it calls
+ * weft_wait_next() or weft_wait_first(). weft_wait_next() returns the wait
  * after `after` in the list (NULL: the first wait), or NULL at the end.
  * weft_wait_first() returns the first wait without is_poll, or NULL. */
 void weft_wait_lock(void);
