@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fortran_array: choice arguments of mpi_f08
  *
- * The compiler passes their shape. An array section with gaps is copied for the
- * duration of a call, as compilers do for the older interfaces. A nonblocking
- * call uses a datatype of the section instead. For operands, and for buffers
- * with a block for each member, no datatype is possible: a section with gaps is
- * an error there (MPI_SUBARRAYS_SUPPORTED is false). */
+ * The compiler passes the shape of a choice argument. An array section with
+ * gaps is copied for the duration of a call, as compilers do for the older
+ * interfaces. A nonblocking call uses a datatype of the section instead. For
+ * operands, and for buffers with a block for each member, no datatype is
+ * possible: a section with gaps is an error there (MPI_SUBARRAYS_SUPPORTED is
+ * false). */
 #include "fortran.h"
 
 #include <stdio.h>

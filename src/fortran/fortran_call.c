@@ -346,7 +346,7 @@ static struct rep *rep_make(
 	return rep;
 }
 
-/* Frees the name, and the record after a failure. */
+/* Frees the name; after a failure, also frees the record. */
 static int rep_finish(int rc, struct rep *rep, char *name)
 {
 	if (rc != MPI_SUCCESS)
