@@ -30,7 +30,7 @@
 #define WEFT_CXI_PCIE_AMO (1ull << 57)
 
 /* Names of fi_control(FI_SET_VAL). The class and the order belong to an
- * endpoint, the rest to a domain. */
+ * endpoint, the other values to a domain. */
 enum {
 	WEFT_CXI_SET_TCLASS = -(0xccc << 16), /* uint32_t */
 	WEFT_CXI_SET_MSG_ORDER,		      /* uint64_t */
@@ -47,7 +47,7 @@ enum {
 	WEFT_CXI_PROTO = 24,
 	WEFT_CXI_PROTO_RNR = 29,
 	WEFT_CXI_OPTIMIZED_KEYS = 100, /* registration keys below this number
-					  are the fast ones */
+					  are optimized */
 	WEFT_CXI_INJECT_LEN = 192,
 	WEFT_CXI_TAG_BITS = 48,
 	WEFT_CXI_PROFILES = 16, /* profiles of the hardware: one for each

@@ -50,10 +50,10 @@ static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 		 * earlier */
 		plan->releases_early = true;
 		/* If all buffers are full, connections wait for space. Before
-		 * 1.19, a new buffer wakes only one of them, even if it has
-		 * space for more. The others would wait without end. With one
-		 * message per buffer, each buffer wakes one connection, which
-		 * is enough. */
+		 * 1.19, a new buffer wakes only one of these connections, even
+		 * if it has space for more. The other connections would wait
+		 * without end. With one message per buffer, each buffer wakes
+		 * one connection, which is enough. */
 		if (FI_VERSION_LT(fi_version(), FI_VERSION(1, 19)))
 			plan->has_multi_recv = false;
 		/* all buffers together should fit into the processor's cache,
