@@ -219,8 +219,8 @@ static void append_virtual_node(
 		snprintf(buf + n, len - n, "#%u", virtual_node_of(boot, rank));
 }
 
-/* Replaces the alias that our launcher registers with PMIx by the node's real
- * name. */
+/* Replaces the alias that Weft's launcher registers with PMIx by the node's
+ * real name. */
 static void real_host_name(
 	struct pmix_boot *boot, uint32_t rank, char *buf, size_t len)
 {
@@ -341,9 +341,9 @@ static const struct weft_boot_ops pmix_ops = {
 	.poll = weft_pmix_poll,
 };
 
-/* Loads the secret that first messages to this process must carry. Our launcher
- * provides the secret. Under other managers, this process draws a random
- * number. The business card contains the secret. */
+/* Loads the secret that first messages to this process must carry. Weft's
+ * launcher provides the secret. Under other managers, this process draws a
+ * random number. The business card contains the secret. */
 static int load_key(struct pmix_boot *boot, struct weft_boot_facts *facts)
 {
 	pmix_value_t *value = NULL;

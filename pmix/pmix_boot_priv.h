@@ -123,7 +123,7 @@ void weft_pmix_pset_remove(struct pmix_boot *boot, const char *name);
 /* pmix_event.c */
 
 /* Registers handlers for the events that the library uses. WEFT_PMIX_WHERE is
- * registered only if the manager is our launcher (is_ours). If a manager
+ * registered only if the manager is Weft's launcher (is_ours). If a manager
  * refuses an event, the event is never delivered. */
 void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours);
 

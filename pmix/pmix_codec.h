@@ -13,8 +13,8 @@
 #include <pmix.h>
 
 /* Job-control directives: define a process set of the targets, or delete a set.
- * libpmix 4.2 has no name for the first directive. Only our own server supports
- * the second. */
+ * libpmix 4.2 has no name for the first directive. Only the server of Weft's
+ * launcher supports the second. */
 #ifndef PMIX_JOB_CTRL_DEFINE_PSET
 #define PMIX_JOB_CTRL_DEFINE_PSET "pmix.jctrl.defpset"
 #endif
@@ -24,14 +24,14 @@
  * the memory of boot/liveness.h. */
 #define WEFT_PMIX_WHERE (PMIX_EXTERNAL_ERR_BASE - 5)
 
-/* Event: a process calls another one on its node (weft_boot_call). The bytes
- * are under the key WEFT_PMIX_CALL_DATA. libpmix's server half delivers the
- * event within the node. */
+/* Event: a process calls another process of its node (weft_boot_call). The
+ * bytes are under the key WEFT_PMIX_CALL_DATA. libpmix's server half delivers
+ * the event within the node. */
 #define WEFT_PMIX_CALL (PMIX_EXTERNAL_ERR_BASE - 6)
 #define WEFT_PMIX_CALL_DATA "weft.call"
 
-/* Query: the processes that have ended. Only our own server answers this
- * query. */
+/* Query: the processes that have ended. Only the server of Weft's launcher
+ * answers this query. */
 #define WEFT_PMIX_ENDED "weft.procs.ended"
 
 /* Job fact: the whole name of the host, if the name in PMIx is cut. */

@@ -468,7 +468,7 @@ static void fail_gets(struct pmix_boot *boot, uint32_t rank)
 	}
 }
 
-/* Records a death. False if it was already recorded. */
+/* Records a death. False if the death was already recorded. */
 static bool note_death(struct pmix_boot *boot, uint32_t rank)
 {
 	uint32_t *failed;
