@@ -44,7 +44,8 @@ int PMPIX_Session_publish_pset(MPI_Session session, const char *pset_name, MPI_G
 int MPIX_Session_unpublish_pset(MPI_Session session, const char *pset_name);
 int PMPIX_Session_unpublish_pset(MPI_Session session, const char *pset_name);
 
-/* Defines a process set from two others, as MPI_Group_union and the like do. */
+/* Each call defines a process set from two existing sets, as MPI_Group_union
+ * and the like do. */
 int MPIX_Session_pset_union(MPI_Session session, const char *pset1, const char *pset2, const char *pset_name);
 int PMPIX_Session_pset_union(MPI_Session session, const char *pset1, const char *pset2, const char *pset_name);
 int MPIX_Session_pset_intersection(MPI_Session session, const char *pset1, const char *pset2, const char *pset_name);
