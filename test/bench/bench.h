@@ -62,7 +62,8 @@ double bench_median(double *v, int n);
  */
 double bench_measure(struct bench *b, bench_run_fn run, size_t len);
 
-/* Rank 0 prints one result line "name value unit"; the others do nothing. */
+/* Rank 0 prints one result line "name value unit"; the other ranks do nothing.
+ */
 void bench_report(const struct bench *b, const char *name, double value,
 	const char *unit);
 

@@ -55,7 +55,8 @@ static double run_any_source(struct bench *b, size_t len, long n_iters)
 	return (bench_now() - start) / 2;
 }
 
-/* Ping-pong below a queue of receives that match nothing yet. */
+/* Ping-pong behind a queue of posted receives that match none of its messages.
+ */
 static double run_posted(struct bench *b, size_t len, long n_iters)
 {
 	MPI_Request decoys[N_DECOYS];

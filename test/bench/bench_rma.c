@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_rma: windows. Rank 0 accesses rank 1 while the others wait in a
+ * bench_rma: windows. Rank 0 accesses rank 1 while the other ranks wait in a
  * barrier, except for workloads with "all" in their name. Each workload is run
  * on memory of MPI_Win_allocate and on memory of the program (MPI_Win_create).
  */
@@ -506,7 +506,7 @@ static void compute(double seconds)
 		;
 }
 
-/* Rank 0's put and flush, while rank 1 calls nothing for BUSY_MS. */
+/* Rank 0's put and flush, while rank 1 makes no MPI call for BUSY_MS. */
 static double busy_put(struct bench *b)
 {
 	double start;

@@ -143,7 +143,7 @@ static void run_cycles(
 	report_cycles(b, kind, cycles, n);
 }
 
-/* Measures new sessions while another one stays open, and a barrier for
+/* Measures new sessions while another session stays open, and a barrier for
  * comparison. */
 static void run_kept(struct bench *b, double (*cycles)[N_STEPS])
 {
