@@ -596,7 +596,7 @@ static void parent_universe(void)
 /* ---- while the launcher is stopped ---- */
 
 static atomic_int is_back; /* the call of the second thread has returned */
-static int slow_code;	   /* its error code */
+static int slow_code;	   /* error code of that call */
 
 static void *look_up(void *arg)
 {
@@ -695,7 +695,8 @@ static void stop_launcher(pid_t launcher)
 }
 
 /* Runs `wait` in a second thread of rank 0 while the launcher is stopped, so
- * that the call in it blocks. Ranks 0 and 1 exchange messages meanwhile. */
+ * that the call in it blocks. Ranks 0 and 1 exchange messages during that time.
+ */
 static void meanwhile(void *(*wait)(void *), const char *what)
 {
 	pid_t launcher = getppid(), alarm = -1;

@@ -229,13 +229,13 @@ static void do_refuse(int is_server, const char *name)
 
 	if (is_server) {
 		inter = meet(1, name);
-		MPI_Barrier(inter); /* meanwhile the server accepts no
-				     * connection */
+		/* the server waits here and accepts no connection */
+		MPI_Barrier(inter);
 		if (rank == 0)
 			MPI_Close_port(name);
 		MPI_Barrier(inter);
-		MPI_Barrier(inter); /* meanwhile the server answers connect
-				     * requests */
+		/* the server waits here and answers connect requests */
+		MPI_Barrier(inter);
 		MPI_Comm_disconnect(&inter);
 		return;
 	}
