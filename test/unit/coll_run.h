@@ -748,7 +748,7 @@ static void write_all(struct run *r)
 }
 
 /* A member that has an error from the start writes the same messages, because
- * the others wait for its error and send to it. */
+ * the other members wait for its error and send to it. */
 static void write_with_error(struct run *r, int32_t p)
 {
 	struct sim_member *m = member(r, p), well = *m;

@@ -38,8 +38,8 @@ static void each_counter_is_described(void **state)
 	assert_null(weft_counter_desc(weft_counter_count()));
 }
 
-/* src/mpit/pvar.c takes the starting value of a high watermark from the line
- * before it. */
+/* src/mpit/pvar.c reads the starting value of a high watermark from the level
+ * in the line before it. */
 static void high_watermarks_follow_their_level(void **state)
 {
 	const struct weft_counter_desc *d, *last = NULL;

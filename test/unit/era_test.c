@@ -50,7 +50,7 @@ struct result {
 struct member {
 	uint64_t era[ERA_WORDS];
 	uint16_t known;	       /* deaths that the machine knows */
-	uint16_t acked[CALLS]; /* by the number of the agreement - 1 */
+	uint16_t acked[CALLS]; /* indexed by the number of the agreement - 1 */
 	uint8_t has_result[CALLS];
 	uint8_t n_in[PROCS]; /* messages in flight to it, by sender */
 	struct result result[CALLS];
@@ -185,7 +185,8 @@ static void check_same(
 			CHECK(!memcmp(r, &s->m[p].result[call], sizeof(*r)));
 }
 
-/* Records the results of a member, and compares them with all others. */
+/* Records the results of a member, and compares them with those of all other
+ * members. */
 static void check_results(struct state *s, uint32_t p)
 {
 	struct member *m = &s->m[p];

@@ -603,8 +603,8 @@ static void a_correct_program_has_no_deadlock(void **state)
 
 /* ---- any and all ---- */
 
-/* Removes processes that can continue until none can. Returns the rest as
- * bits. */
+/* Removes processes that can continue until none can. Returns the remaining
+ * processes as bits. */
 static uint32_t simulate(const struct weft_graph *graph)
 {
 	uint32_t live = 0, old;

@@ -93,7 +93,8 @@ static void step_post(struct weft_match *match, struct model *model)
 	model->posted[model->n_posted++] = req;
 }
 
-/* A message arrives: the receive posted first that matches gets it. */
+/* A message arrives and completes the matching receive that was posted first.
+ */
 static void step_arrive(struct weft_match *match, struct model *model)
 {
 	uint64_t ctx = 64 + rng(3);

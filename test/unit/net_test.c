@@ -269,7 +269,7 @@ static void local_memory_is_registered_where_needed(void **state)
 	(void)state;
 	f->plan.needs_local_mr = true;
 	assert_int_equal(try_open(f, info), 0);
-	assert_int_equal(f->fab.n_mr_live, 1); /* the receive buffers */
+	assert_int_equal(f->fab.n_mr_live, 1); /* that of the receive buffers */
 	assert_non_null(f->fab.last_desc);
 	assert_int_equal(weft_net_trecv(f->net, 0, in, 32, 7, &rx.op), 0);
 	assert_ptr_equal(f->fab.last_desc, in);
@@ -550,8 +550,8 @@ static void take_keys(struct fixture *f, uint64_t *keys)
 		weft_mr_put(f->net, mrs[i]);
 }
 
-/* In 64 random keys, each bit is 0 in some keys and 1 in others, except with
- * probability 2^-57. */
+/* In 64 random keys, each bit is 0 in some keys and 1 in other keys, except
+ * with probability 2^-57. */
 static void keys_cannot_be_guessed(void **state)
 {
 	uint64_t keys[64], ones = 0, zeros = 0;

@@ -2,7 +2,8 @@
 /* node_bc_test: the table finds every process that stored a business card, and
  * no other
  *
- * This process is the first process of a node; a child is another one. */
+ * This process is the first process of a node; a child is another process of
+ * the node. */
 #include "transport/node_bc.h"
 
 #include "shm/share.h"

@@ -196,7 +196,7 @@ static void test_copy(void **state)
 			err, a.total > b.total ? WEFT_ERR_TRUNCATE : 0);
 		ref_unpack(
 			b.r, b.count, b.area.buf, a.packed, 0, (int64_t)fits);
-		/* the reference copy gives the same bytes */
+		/* the reference copy produces the same bytes */
 		ref_pack(b.r, b.count, b.area.buf, b.packed);
 		weft_type_copy(a.type, a.count, a.area.buf, b.type, b.count,
 			b.area.buf);

@@ -43,7 +43,7 @@ static void test_bind(void **state)
 	static const uint8_t threads[] = { 1, 2, 4, 8, 16, 32, 64, 128, 1 };
 
 	(void)state;
-	check("core", NULL, 5, cores); /* the fifth process gets the first core
+	check("core", NULL, 5, cores); /* the fifth process uses the first core
 					* again */
 	check("socket", NULL, 3, sockets);
 	check("numa", NULL, 3, sockets);

@@ -323,7 +323,7 @@ static void test_all_numbers(void **state)
 			/* the item after it is unchanged */
 			assert_memory_equal(out + (N - 1) * t->size,
 				was + (N - 1) * t->size, t->size);
-			/* the same into another buffer, and into the left
+			/* the same result in another buffer, and in the left
 			 * operand */
 			memcpy(third, was, sizeof third);
 			assert_int_equal(

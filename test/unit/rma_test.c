@@ -193,7 +193,7 @@ static void check_golden(const struct golden *g)
 	assert_int_equal(there(16), 9);
 	assert_int_equal(there(24), 1);
 	weft_rma_session_stop(ctx);
-	put8(ctx, 0, 6); /* as before the session */
+	put8(ctx, 0, 6); /* the same put as before the session */
 	assert_posted(6, "write", COPY);
 	close_it(ctx);
 }
@@ -463,7 +463,7 @@ static void a_fence_marks_the_next_operation(void **state)
 }
 
 /* If the fabric has no fence flag, a fence waits for the flush. If the fabric
- * keeps the order of puts, a fence does nothing. */
+ * keeps the order of puts, a fence has no effect. */
 static void a_fence_without_flags_waits(void **state)
 {
 	struct weft_plan plan = plain;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* share_test: the program's variables, shared with some processes and not with
- * others */
+ * other processes */
 #include "shm/share.h"
 
 #include "base/err.h"

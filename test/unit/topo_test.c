@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* topo_test: objects by type on simulated machines, and on this one */
+/* topo_test: objects by type on simulated machines and on this machine */
 #include "base/err.h"
 #include "base/log.h"
 #include "topo/topo.h"

@@ -248,7 +248,7 @@ static void test_refused(void **state)
 }
 
 /* A closed handle is stale although a derived type keeps the type alive, and
- * opening it again gives a new one. */
+ * opening the type again creates a new handle. */
 static void test_handles(void **state)
 {
 	struct weft_type *a = NULL, *b = NULL;

@@ -3,8 +3,8 @@
  *
  * Two processes answer each other's messages over two rings. Before each
  * message its receiver sleeps without a time limit, in the order that
- * transport/sleep.c keeps: watch, fence, poll, sleep. A wake-up that is lost
- * leaves both asleep until the alarm. A second case is a writer that sleeps
+ * transport/sleep.c keeps: watch, fence, poll, sleep. If a wake-up is lost,
+ * both processes sleep until the alarm. A second case is a writer that sleeps
  * until a full ring has space. */
 #include "shm/seg.h"
 #include "shm/wakeup.h"

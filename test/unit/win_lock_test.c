@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_lock_test: a process that waits for a lock behind others acquires it in
- * the round of progress in which the lock becomes free */
+/* win_lock_test: a process whose lock request is queued behind others acquires
+ * the lock in the round of progress in which the lock becomes free */
 #include "win/win_priv.h"
 
 #include "boot/boot.h"

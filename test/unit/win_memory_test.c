@@ -22,7 +22,7 @@ static const struct weft_win_config config = { .flavor = WEFT_WIN_SHARED,
 	.disp_unit = 1 };
 static char bytes[4096];
 
-/* This process and another one on one node. */
+/* This process and another process of its node. */
 static int both_local(
 	struct weft_boot *boot, const uint32_t **ranks_out, size_t *n_out)
 {

@@ -255,8 +255,8 @@ static size_t add_record(
 	return at + sizeof(record) + 8;
 }
 
-/* A batch contains messages. After the first invalid one, the rest is
- * dropped. */
+/* A batch contains messages. After the first invalid message, the rest of the
+ * batch is dropped. */
 static void a_batch_is_its_messages(void **state)
 {
 	uint64_t before = weft_proc.vci.counters.dropped;
@@ -398,8 +398,9 @@ static void plausible_messages_break_nothing(void **state)
 	free(data);
 }
 
-/* Messages of an excluded process are dropped, whatever their cookie. If a
- * process treats this one as failed, this process treats it as failed, too. */
+/* Messages of an excluded process are dropped, whatever their cookie. If
+ * another process treats this process as failed, this process treats that
+ * process as failed, too. */
 static void the_excluded_are_dropped(void **state)
 {
 	uint64_t before = weft_proc.vci.counters.dropped;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* word_test: every length at every offset; no other byte changes */
+/* word_test: copies of every length at every offset change no other byte */
 #include "base/word.h"
 
 #include <setjmp.h>
