@@ -107,7 +107,7 @@ static const char *const end_claims[] = {
 		"a peer killed in mid-message does not affect other peers",
 };
 
-/* A receiver that gets some messages and then closes. */
+/* A receiver that receives some messages and then closes its net. */
 static void die_in_the_middle(struct side *s)
 {
 	char *buf = malloc((size_t)N_LONG * BIG);

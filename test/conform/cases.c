@@ -75,8 +75,7 @@ static void case_flood(struct side *s)
 			send_inject(s, buf, 8);
 		}
 	} else {
-		usleep(200000); /* until the sender gets "again" from its
-				 * posts */
+		usleep(200000); /* until the sender's posts return WEFT_AGAIN */
 		wait_got(s, n, "flood");
 	}
 	claim(s, s->n_bad == 0, "20000 small messages keep their order");
@@ -109,7 +108,7 @@ static void case_flood_eager(struct side *s)
 	sync_sides(s);
 }
 
-/* Short messages must not overtake the long ones before them. */
+/* Short messages must not overtake earlier long messages. */
 static void case_mixed_sizes(struct side *s)
 {
 	enum { WINDOW = 16, ROUNDS = 12 };

@@ -62,7 +62,7 @@ void op_init(struct wait_op *w);
 int op_wait(const struct side *s, struct wait_op *w, const char *what);
 void wait_got(const struct side *s, uint64_t n, const char *what);
 
-/* Barrier of both sides, which makes progress on the fabric meanwhile. */
+/* Barrier of both sides. Makes progress on the fabric while it waits. */
 void sync_sides(const struct side *s);
 void swap_bytes(
 	const struct side *s, const void *mine, void *theirs, size_t len);

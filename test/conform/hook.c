@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hook: operation tables of our own in front of a provider's */
+/* hook: the suite's operation tables in front of those of a provider */
 #include "test/conform/hook.h"
 
 #include "net/net_priv.h"

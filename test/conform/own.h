@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* own: Weft's shared memory behind the interface of the provider suite
  *
- * Rings carry the untagged messages, single copy the tagged ones, by the same
- * steps as in src/p2p: a request to read, the copy, and a completion message.
- */
+ * Rings carry the untagged messages, and single copy carries the tagged
+ * messages, by the same steps as in src/p2p: a request to read, the copy, and a
+ * completion message. */
 #ifndef WEFT_TEST_CONFORM_OWN_H
 #define WEFT_TEST_CONFORM_OWN_H
 

@@ -79,7 +79,7 @@ void wait_got(const struct side *s, uint64_t n, const char *what)
 		tick(s, start, what);
 }
 
-/* Barrier of both sides, which makes progress on the fabric meanwhile. */
+/* Barrier of both sides. Makes progress on the fabric while it waits. */
 void sync_sides(const struct side *s)
 {
 	uint64_t start = weft_now_ns();

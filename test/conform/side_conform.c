@@ -257,9 +257,8 @@ static uint64_t word_at(size_t offset, uint32_t width)
 	return value;
 }
 
-/* Executes one atomic operation on the first word. Returns the former value if
- * the operation fetches it.
- */
+/* Executes one atomic operation on the first word. Returns the previous value
+ * if the operation fetches it. */
 static uint64_t one_amo(enum weft_rma_ep_what what, uint32_t width,
 	uint64_t operand, const uint64_t *compare, bool is_fetching)
 {
@@ -359,8 +358,8 @@ static void again(void)
 	assert_int_equal(setup(NULL), 0);
 }
 
-/* The waiting process gets an error or never returns. It never gets a success.
- */
+/* The operation of the waiting process fails or never completes. It never
+ * succeeds. */
 static void in_vain(struct wait *w)
 {
 	uint64_t end = weft_now_ns() + WEFT_NS_PER_S / 5;

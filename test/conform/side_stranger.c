@@ -31,7 +31,7 @@ enum {
 
 #define SECRET 0x7365637265740a21u
 
-/* The facts that the stranger gets: all but the keys. */
+/* The facts that the stranger knows: all but the keys. */
 struct known {
 	uint64_t base[2];
 	uint64_t n_keys;
