@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fakeboot: a process manager in a table, for one process of a simulated job
  *
- * The test sets the number of processes; only this one exists. A fetch of
+ * The test sets the number of processes; only this process exists. A fetch of
  * another process's card is answered only by the test. The test sets the
  * process sets. The manager counts its requests, so that a test can claim that
- * there were none.
- */
+ * there were none. */
 #ifndef WEFT_FAKEBOOT_H
 #define WEFT_FAKEBOOT_H
 
@@ -18,7 +17,8 @@ struct fakeboot_counts {
 /* Sets the job that the next weft_proc_get() opens. */
 void fakeboot_set_job(uint32_t rank, uint32_t size, uint32_t local_size);
 
-/* For weft_proc.open_boot. */
+/* Opens the simulated process manager. A test stores it in weft_proc.open_boot.
+ */
 int fakeboot_open(
 	struct weft_boot **boot_out, struct weft_boot_facts *facts_out);
 

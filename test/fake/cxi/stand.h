@@ -4,9 +4,9 @@
  * Its interface is that of the Slingshot provider: attributes, refusals and
  * extension points. In the implementation, every endpoint is a network card of
  * its own: a socket on the loopback interface, and a thread that serves remote
- * access to memory even if the process does not poll. Where the hardware leaves
- * a result open, the stand-in chooses at random, from a seed: when and in which
- * order writes become visible, and which calls are refused.
+ * access to memory even if the process does not poll. Where the hardware does
+ * not define a result, the stand-in chooses it at random, from a seed: when and
+ * in which order writes become visible, and which calls are refused.
  *
  * Locks, in this order: stand_cq.bind_lock, stand_nic.lock, then one of
  * stand_dom.lock, stand_av.lock, stand_cq.lock and the lock in stand_alu.c. */
@@ -256,7 +256,7 @@ struct stand_arrival {
 	struct stand_frame frame;
 	struct stand_addr from;
 	struct stand_conn
-		*conn; /* to be answered; NULL when answered or closed */
+		*conn; /* to send the answer; NULL when answered or closed */
 	char *data;
 };
 
@@ -387,8 +387,8 @@ int stand_no_bind(struct fid *fid, struct fid *with, uint64_t flags);
 int stand_no_control(struct fid *fid, int command, void *arg);
 int stand_no_open(struct fid *fid, const char *name, uint64_t flags, void **ops,
 	void *context);
-/* Allocates a communication profile of the class. 0, or -FI_ENOSPC if the
- * hardware has none left. */
+/* Allocates a communication profile of the class. 0, or -FI_ENOSPC if no
+ * profile of the hardware is free. */
 int stand_profile(struct stand_dom *dom, uint32_t tclass, char type);
 
 /* av.c */
@@ -460,7 +460,8 @@ void stand_target(struct stand_conn *conn, char *data);
 void stand_target_settle(struct stand_nic *nic);
 void stand_target_flush(
 	struct stand_nic *nic, struct stand_conn *conn, struct stand_mr *mr);
-/* A connection closes. Its writes that are not visible yet stay pending. */
+/* Called when a connection closes. Its writes that are not visible yet remain
+ * pending. */
 void stand_target_forget(struct stand_nic *nic, struct stand_conn *conn);
 
 /* rx.c: receiving; nic.lock is held unless a comment states otherwise. */
@@ -485,7 +486,7 @@ size_t stand_type_len(enum fi_datatype type);
 bool stand_can_amo(enum fi_datatype type, enum fi_op op);
 bool stand_can_fetch(enum fi_datatype type, enum fi_op op);
 bool stand_can_compare(enum fi_datatype type, enum fi_op op);
-/* Executes an atomic operation; stores the former value to old. */
+/* Executes an atomic operation; stores the previous value in old. */
 void stand_amo(enum fi_datatype type, enum fi_op op, void *at,
 	const void *operand, const void *compare, void *old);
 /* Stores bytes so that a process that polls the last one sees all of them. */

@@ -12,8 +12,8 @@
 /* Types as bits over enum fi_datatype */
 enum {
 	INTS = 0xff,
-	REALS = 0x3ff,	 /* and float, double */
-	NUMBERS = 0xfff, /* and complex */
+	REALS = 0x3ff,	 /* INTS, float and double */
+	NUMBERS = 0xfff, /* REALS and complex types */
 };
 
 enum { WIDE_INT128 = FI_DATATYPE_LAST, WIDE_UINT128 };

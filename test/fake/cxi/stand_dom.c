@@ -34,7 +34,7 @@ int stand_no_open(struct fid *fid, const char *name, uint64_t flags, void **ops,
 }
 
 /* The hardware has sixteen profiles. Each combination of traffic class and
- * packet type takes one for each network identifier (VNI). */
+ * packet type occupies one profile for each network identifier (VNI). */
 int stand_profile(struct stand_dom *dom, uint32_t tclass, char type)
 {
 	struct stand_profile want = { 0,

@@ -46,7 +46,7 @@ void stand_env_init(void)
 	};
 }
 
-/* A forked child gets a file of its own. */
+/* A forked child opens a file of its own. */
 static void log_open(void)
 {
 	char path[512];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stand_target: accesses of other processes to the memory of this one
+/* stand_target: accesses of other processes to the memory of this process
  *
  * An ordinary write is answered when it has arrived. It becomes visible some
  * time later, in any order. A write with delivery-complete is visible when it
