@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_job: a job whose other processes exist only as rings
  *
- * Process 0 is this one. Its messages to the other processes lie in their
+ * Process 0 is this process. Its messages to the other processes lie in their
  * rings. Before another process sends a message, all messages in its ring are
  * marked as read. */
 #ifndef FUZZ_JOB_H

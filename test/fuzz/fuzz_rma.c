@@ -4,7 +4,7 @@
  * The other processes of the job send records to carry out here, and answers to
  * requests that this process made or did not make. The memory has exactly the
  * length of the spans, so that an access beyond them is detected. An answer
- * counts once, and only from the process that was asked. */
+ * counts once, and only from the process that received the request. */
 #include "rma/rma_priv.h"
 #include "test/fuzz/fuzz_job.h"
 
@@ -13,7 +13,7 @@ enum {
 	DATA = 72,
 	STEPS = 40,
 	ASKED = 32,
-	BYTES = 2048, /* of records in one message */
+	BYTES = 2048, /* most bytes of records in one message */
 };
 
 struct asked {

@@ -67,7 +67,7 @@ static void names(struct fuzz_in *in)
 	free(text);
 }
 
-/* Notices that a launcher receives from another one through a pipe. */
+/* Notices that a launcher receives from another launcher through a pipe. */
 static void notices(struct fuzz_in *in)
 {
 	size_t len = in->len < 4096 ? in->len : 4096, left = len;

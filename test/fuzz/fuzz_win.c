@@ -5,7 +5,7 @@
  * data with or without an announcement, and answers to requests that this
  * process made or did not make. The memory has exactly the length of the
  * window, so that an access beyond it is detected. An answer counts only from
- * the process that was asked. */
+ * the process that received the request. */
 #include "dt/pack.h"
 #include "p2p/p2p.h"
 #include "win/node_memory.h"
@@ -14,7 +14,7 @@
 enum {
 	SIZE = 520,
 	STEPS = 40,
-	BYTES = 2048, /* of records in one message */
+	BYTES = 2048, /* most bytes of records in one message */
 	PUT = 64,
 };
 
