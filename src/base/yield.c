@@ -23,9 +23,9 @@ enum {
 
 static _Thread_local struct {
 	uint32_t n_untimed; /* number of next yields that are not timed */
-	uint32_t n_costly;  /* costly yields, until CHEAP_YIELDS cheap ones
-			       reset it */
-	uint32_t n_cheap;   /* cheap yields since the last costly one */
+	uint32_t n_costly;  /* costly yields; CHEAP_YIELDS cheap yields reset it
+			       to 0 */
+	uint32_t n_cheap;   /* cheap yields since the last costly yield */
 	uint64_t until_ns; /* weft_yield() refuses until this time; 0: it yields
 			    */
 } yields;
