@@ -56,8 +56,9 @@ struct weft_comm_coll {	 /* src/coll */
 				      NULL */
 	char *map;		   /* address of the segment here; NULL: none */
 	size_t map_len;
-	const struct weft_coll_algo *algo; /* of the latest collective that was
-					      sent as messages, or NULL */
+	const struct weft_coll_algo *algo; /* algorithm of the latest collective
+					      that was sent as messages, or
+					      NULL */
 };
 
 struct weft_comm_ctl { /* src/comm, on the control context */
@@ -72,8 +73,8 @@ struct weft_comm_p2p {	   /* src/p2p */
 			      those whose request was freed */
 	uint32_t n_probed; /* messages matched by a probe and not received */
 	uint32_t part_seq; /* next tag of partitions; only part.c */
-	int *departed;	   /* by rank: 1 if the rank has departed, or the error
-			      of its last collective; only departed.c */
+	int *departed; /* indexed by rank: 1 if the rank has departed, or the
+			  error of its last collective; only departed.c */
 	/* record for the report of unmatched messages; only unmatched.c */
 	struct weft_unmatched_record *unmatched;
 	struct weft_progress_hook revoke_hook; /* only revoke.c */
@@ -84,7 +85,8 @@ struct weft_comm {
 	uint64_t ctx; /* a multiple of WEFT_CTX_OFFSET_END, unique in the job */
 	int32_t rank; /* own rank in the local group */
 	int32_t size; /* size of the local group */
-	int32_t remote_size; /* size of the group that sends go to */
+	int32_t remote_size; /* size of the group to which sends are addressed
+			      */
 	bool is_inter;
 	bool is_disconnected; /* the communicator is being closed, or its
 				 session ends: persistent requests must not be
@@ -94,8 +96,8 @@ struct weft_comm {
 	uint8_t n_spread; /* number of VCIs of the communicator; 0: only vci */
 	enum weft_comm_state state;
 	struct weft_group *group;  /* the local group */
-	struct weft_group *remote; /* the group that sends go to; the local
-				      group unless inter */
+	struct weft_group *remote; /* the group to which sends are addressed;
+				      the local group unless inter */
 	struct weft_peer ***peers; /* [rank / 256][rank % 256], set on use */
 	struct weft_vci *vci;
 	uint8_t *vcis; /* VCI numbers of the remote group, by rank; NULL: all

@@ -23,7 +23,7 @@ struct code {
 /* The table of codes. MPI defines codes per process. */
 static struct {
 	struct weft_spin spin; /* guards these fields */
-	struct code *codes;    /* [number - WEFT_ERRCODE_LAST - 1] */
+	struct code *codes;    /* index: number - WEFT_ERRCODE_LAST - 1 */
 	int n;		       /* entries up to the last live one */
 	int capacity;
 	int last; /* largest live number, or WEFT_ERRCODE_LAST */

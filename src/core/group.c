@@ -405,7 +405,8 @@ int weft_group_dup(
 	return group_finish(&r, append_all(&r, group), group, group_out);
 }
 
-/* The group whose session the result of a and b belongs to. */
+/* Returns the group whose session the result of a and b belongs to: a, unless a
+ * has no session. */
 static const struct weft_group *session_group_of(
 	const struct weft_group *a, const struct weft_group *b)
 {

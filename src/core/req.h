@@ -85,8 +85,8 @@ struct weft_req_rndv {
 			       n_segs */
 	bool is_copying;    /* a deferred copy runs, and only it completes the
 			       request; see rndv_copy.c */
-	uint32_t since_ms;  /* of a send: when it was announced, in ms of
-			       weft_now_ns() */
+	uint32_t since_ms;  /* time when a send was announced: weft_now_ns() in
+			       ms */
 };
 
 struct weft_req_sendrecv {
@@ -121,7 +121,8 @@ struct weft_req {
 	union {
 		struct weft_req_send send;
 		struct weft_req_recv recv;
-		uint64_t flags; /* send or recv, cleared by one store */
+		uint64_t flags; /* overlaps send and recv: one store clears them
+				 */
 	};
 
 	/* second cache line: the buffer, the peer and the status */

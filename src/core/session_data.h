@@ -70,7 +70,7 @@ struct weft_session {
 	struct weft_info *info;		  /* hints in effect */
 	struct weft_link children[WEFT_VCIS]; /* a list for each VCI number,
 						 oldest child first */
-	atomic_bool is_closing;		      /* no new children */
+	atomic_bool is_closing;		      /* new children are refused */
 	struct weft_leak leak;		      /* faults found while it closes */
 	struct weft_bsend *bsend; /* attached buffer; guarded by the lock of the
 				     default VCI */
@@ -93,8 +93,8 @@ enum weft_world_state {
 struct weft_world {
 	atomic_int state; /* enum weft_world_state */
 	struct weft_session *session;
-	struct weft_comm *comms[2]; /* of all processes, and of this process
-				       only; NULL unless OPEN */
+	struct weft_comm *comms[2]; /* MPI_COMM_WORLD and MPI_COMM_SELF; NULL
+				       unless OPEN */
 	uint64_t parent; /* handle of the communicator to the parent job */
 	pthread_t main_thread;
 };
