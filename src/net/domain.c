@@ -43,7 +43,8 @@ void weft_domain_close(struct weft_domain *dom)
 	fi_freeinfo(dom->info);
 }
 
-/* Polls for 0 entries, which makes progress and returns no completion. */
+/* Reads 0 entries of the queue, which makes progress and returns no completion.
+ */
 uint32_t weft_domain_poll_ns(struct fid_cq *cq)
 {
 	uint64_t best = UINT32_MAX;

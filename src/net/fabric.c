@@ -491,7 +491,8 @@ static struct fi_info *fabric_evaluate(const struct criteria *w,
 	return best;
 }
 
-/* Called for each candidate. True: the walk stops. */
+/* Called for each candidate. If it returns true, the walk over the candidates
+ * stops. */
 typedef bool visit_fn(void *arg, const struct criteria *w,
 	const struct weft_prov *prov, const char *form);
 

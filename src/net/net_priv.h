@@ -44,7 +44,7 @@ struct weft_copied {
 	struct weft_op op;
 	struct weft_op *user; /* the replaced operation; NULL: it was posted
 				 without an op */
-	int *err; /* without user: receives an error, unless *err has one */
+	int *err; /* if user is NULL: set to an error, unless already set */
 	_Alignas(16) char data[];
 };
 
@@ -72,8 +72,8 @@ struct weft_inside {
 	size_t n_bufs;
 	size_t buf_len;
 	struct weft_recv_buf *unposted;
-	struct weft_recv_buf *held; /* full, with messages not received yet,
-				       oldest first */
+	struct weft_recv_buf *held; /* full buffers with messages not received
+				       yet, oldest first */
 	uint32_t n_bad_bufs;	    /* consecutive receive errors */
 	struct weft_op inject_op;   /* shared by all counted injections */
 	bool has_own_context;	    /* each operation needs its own op */

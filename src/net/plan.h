@@ -33,7 +33,7 @@ struct weft_plan {
 	uint32_t n_near_segs;  /* segments in flight at a time to a process on
 				  this host; 0: any number */
 	uint64_t tag_mask;     /* tag bits that the provider transmits */
-	uint32_t iov_max;      /* a message of more pieces is copied first */
+	uint32_t iov_max;      /* a message of more parts is copied first */
 	uint32_t poll_ns;      /* cost of one idle weft_net_poll(), measured at
 				* open; a system call on some providers */
 	bool has_multi_recv;   /* a receive buffer holds several messages */

@@ -70,7 +70,8 @@ struct weft_prov {
 /* The entries in order of preference, then NULL. */
 extern const struct weft_prov *const weft_prov_table[];
 
-/* The entry for a provider that the user has named and that has no entry. */
+/* The generic entry, for a provider that the user names and that the table does
+ * not list. */
 extern const struct weft_prov weft_prov_other;
 
 #endif
