@@ -34,8 +34,8 @@ struct weft_proc {
 	char near[512]; /* fabric devices near this process, once determined */
 	bool is_open;
 	bool was_open_failed;
-	atomic_int n_sessions;	/* open sessions, the World included; set under
-				   lock */
+	atomic_int n_sessions;	/* open sessions, that of MPI_Init included; set
+				   under lock */
 	uint64_t proc;		/* number of this process */
 	struct weft_boot *boot; /* guarded by VCI.lock */
 	struct weft_boot_facts facts;
@@ -74,7 +74,7 @@ struct weft_proc {
 	void (*notify)(void);	       /* notifies the program; no lock held */
 	struct weft_counters counters; /* process counters; guarded by lock */
 	void (*wait_req)(struct weft_vci *vci, struct weft_req *req,
-		const char *call); /* core/req.h */
+		const char *call); /* see core/req.h */
 };
 
 extern struct weft_proc weft_proc;

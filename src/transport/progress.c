@@ -54,8 +54,8 @@ static int poll_net(struct weft_vci *vci)
 		if (weft_peer_probe_all(vci))
 			vci->n_lost_seen = n_lost;
 	}
-	/* not on a shared core (max_spin is 0), where another process may run
-	 * for a time slice between two rounds */
+	/* skips polls, but not on a shared core (max_spin is 0), where another
+	 * process may run for a time slice between two rounds */
 	if (n == 0 && vci->shm && weft_proc.max_spin &&
 		vci->net->plan.poll_ns > WEFT_POLL_CHEAP_NS)
 		vci->net_skip = NET_SKIP;

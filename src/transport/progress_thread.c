@@ -15,8 +15,8 @@
 
 enum {
 	PAUSE_NS = 1000000,
-	MIN_ROUNDS = 4, /* least rounds for a user, because a store by a peer is
-			   not counted as an event */
+	MIN_ROUNDS = 4, /* fewest rounds for a user, because a store by a peer
+			   is not counted as an event */
 	MAX_ROUNDS = 1000,
 	LINGER = 50, /* pauses without a user before the thread ends */
 };

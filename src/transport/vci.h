@@ -142,8 +142,8 @@ struct weft_vci {
 					  departed from a communicator */
 	uint64_t n_lost_seen; /* net_undelivered at the last probe of all peers;
 				 see peer.h */
-	size_t peer_size;     /* of p2p's struct around struct weft_peer; set
-				 before the first peer is created */
+	size_t peer_size; /* size of p2p's struct around struct weft_peer; set
+			     before the first peer is created */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
 	void (*on_failed)(struct weft_peer *peer);     /* p2p: a peer died */
 	void (*on_win_failed)(struct weft_peer *peer); /* win: a peer died */

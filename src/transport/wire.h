@@ -90,7 +90,7 @@ enum weft_wire_end {
 				  constant + its process number + 1 */
 };
 
-/* Status of a FIN, too: the receiver's communicator is revoked. */
+/* A further status of a FIN: the receiver's communicator is revoked. */
 #define WEFT_WIRE_REVOKED UINT64_MAX
 
 /* Status of a CANCEL_ACK. */
@@ -107,7 +107,7 @@ enum weft_wire_cancelled {
 enum weft_ctx_offset {
 	WEFT_CTX_OFFSET_P2P = 0,
 	WEFT_CTX_OFFSET_COLL = 1,
-	WEFT_CTX_OFFSET_CTL = 2,  /* creation, closing */
+	WEFT_CTX_OFFSET_CTL = 2,  /* creation and closing of communicators */
 	WEFT_CTX_OFFSET_PART = 3, /* partitioned communication */
 	WEFT_CTX_OFFSET_END = 4,
 };
@@ -206,7 +206,8 @@ static_assert(sizeof(struct weft_wire_help) == 32, "wire layout");
 /* Payload of COLL_ERROR: the matching receive completes with this error. */
 struct weft_wire_failed {
 	int32_t err;  /* enum weft_err */
-	uint32_t len; /* of the text that follows: the error and its process */
+	uint32_t len; /* length of the text that follows, which names the error
+			 and the process */
 	uint64_t failed; /* process number + 1 of a failed process; 0: none */
 };
 static_assert(sizeof(struct weft_wire_failed) == 16, "wire layout");
@@ -244,7 +245,7 @@ static_assert(sizeof(struct weft_wire_create) == 40, "wire layout");
  * src/watchdog. The need of a query is the action of the receiver that would
  * end the wait. */
 enum weft_wire_need {
-	WEFT_WIRE_NEED_LEAVE,  /* leave the context `what` */
+	WEFT_WIRE_NEED_LEAVE,  /* leave (disconnect) the context `what` */
 	WEFT_WIRE_NEED_CREATE, /* forward more than `what` creations */
 	WEFT_WIRE_NEED_ROUND,  /* begin round `round` of the context `what` */
 	WEFT_WIRE_NEED_ENDPOINTS, /* join the creation whose members agree on
@@ -258,7 +259,8 @@ enum weft_wire_need {
 				     context `what` */
 	WEFT_WIRE_NEED_RECEIVE, /* receive the sender's message with tag `round`
 				   in the context `what` */
-	WEFT_WIRE_NEED_WINDOW,	/* make a call on the window with the context */
+	WEFT_WIRE_NEED_WINDOW,	/* make an MPI call on the window of the context
+				 */
 	WEFT_WIRE_NEED_LOCK,	/* release the lock of member `round` of the
 				   window, if this process holds it exclusively;
 				   the answer of that member names the holder */
@@ -406,10 +408,10 @@ enum {
  * the origin. Without RUNS only the fields down to disp are sent. */
 struct weft_wire_am {
 	uint8_t kind;
-	uint8_t op;    /* of elements: enum weft_redop_builtin; of AMO: enum
-			  weft_amo_op */
-	uint16_t type; /* of elements: predefined, ABI value; of AMO: bytes;
-			  of PUT and GET without RUNS: bytes */
+	uint8_t op; /* elements: enum weft_redop_builtin; AMO: enum weft_amo_op
+		     */
+	uint16_t type; /* elements: ABI value of the predefined type; AMO, PUT
+			  and GET without RUNS: bytes */
 	uint32_t id;   /* the answer returns it; 0: only an error is answered */
 	int64_t disp;  /* window: in displacement units of the target; dynamic
 			  window: an address; symmetric memory: an offset */
