@@ -178,8 +178,8 @@ static void add_tag(struct weft_run_io *io, struct sink *sink, size_t index)
 
 /* Called before data of one stream is added after an incomplete line of
  * another. If lines have tags, a newline ends the incomplete line. Otherwise
- * the output is not changed, and the first time that a long line is interrupted
- * causes a warning. */
+ * the output is not changed, and the first interruption of a long line causes a
+ * warning. */
 static void end_partial_line(struct weft_run_io *io, struct sink *sink)
 {
 	size_t other = (size_t)sink->partial;
@@ -491,7 +491,8 @@ void weft_run_io_print(struct weft_run_io *io, const char *fmt, ...)
 	sink->partial = NO_STREAM;
 	sink_add(sink, "mpiexec: ", 9);
 	sink_add(sink, text, len);
-	sink_flush(sink); /* the next poll() may not wait for this sink */
+	sink_flush(sink); /* because the next poll() may not include this
+			     sink */
 }
 
 void weft_run_io_destroy(struct weft_run_io *io)

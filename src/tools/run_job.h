@@ -68,7 +68,7 @@ struct weft_run_job {
 	uint64_t output_ns;  /* end of the wait for output; 0: not yet set */
 	uint64_t warn_ns;    /* time to report the final wait; 0: not yet set */
 	bool has_warned;     /* the final wait was reported */
-	int n_ends_asked;    /* number of INT, TERM, HUP and QUIT */
+	int n_ends_asked;    /* number of signals INT, TERM, HUP and QUIT */
 	uint64_t repeat_ns;  /* until then, another signal is a repetition */
 	struct weft_run_state inquiry;
 	const struct weft_run_proc *failed; /* set in the state FAILED */

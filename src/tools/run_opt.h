@@ -18,7 +18,7 @@ enum weft_run_env_mode {
 struct weft_run_env {
 	enum weft_run_env_mode mode;
 	bool has_mode;	  /* an option sets the mode */
-	const char *list; /* "A,B" for LIST */
+	const char *list; /* names "A,B" for LIST */
 	char **set;	  /* "NAME=VALUE", in the order of the options; owned */
 	size_t n_set;
 };
@@ -26,7 +26,7 @@ struct weft_run_env {
 /* One app context, between two ":". */
 struct weft_run_app {
 	uint32_t n;	  /* number of processes */
-	bool has_n;	  /* -n was given */
+	bool has_n;	  /* the command line has -n */
 	const char *pset; /* name of the process set, or NULL */
 	const char *wdir; /* directory to start in, or NULL */
 	const char *path; /* directories to search for the program, or NULL */
@@ -59,7 +59,7 @@ struct weft_run_opt {
 	uint32_t per_node;	 /* processes per node; 0: not given */
 	enum weft_run_tag tag;
 	double timeout_s;	/* 0: none */
-	double grace_s;		/* between SIGTERM and SIGKILL */
+	double grace_s;		/* time between SIGTERM and SIGKILL */
 	uint32_t universe;	/* value of MPI_UNIVERSE_SIZE; 0: unknown */
 	bool keep_going;	/* --continue */
 	bool needs_no_finalize; /* exit with 0 without finalizing is success */

@@ -17,7 +17,7 @@
 
 enum {
 	WEFT_RUN_NAME_MAX = 64,
-	WEFT_RUN_PARENT_MAX = 512, /* name of a port */
+	WEFT_RUN_PARENT_MAX = 512, /* longest name of a port */
 };
 
 /* Environment of a child launcher: the name of its job, the pipes from and to

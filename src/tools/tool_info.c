@@ -35,7 +35,7 @@ struct topic {
 	const char *option;
 	const char *sentence;
 	int (*show)(struct weft_tool_report *report, const char *name);
-	bool is_in_all; /* part of --all and of --json alone */
+	bool is_in_all; /* part of --all, and of --json without a topic */
 };
 
 struct api_row {
@@ -260,7 +260,8 @@ static int show_api(struct weft_tool_report *report, const char *name)
 	return 0;
 }
 
-/* Every procedure of the table exists: otherwise the build fails. */
+/* Lists the procedures of OpenSHMEM. All of them exist, because the build fails
+ * if one is missing. */
 static int show_shmem(struct weft_tool_report *report, const char *name)
 {
 	struct weft_tool_report *at = weft_tool_report_object(report, name);

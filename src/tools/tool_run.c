@@ -39,7 +39,7 @@ enum {
 	REPEAT_S = 1,	   /* signals within this time count once */
 	LOADED_MS = 250,   /* time until the first check of loaded libraries */
 	LOADED_MAX_S = 16,
-	ANSWER_MS = 20, /* between checks for the answers of processes */
+	ANSWER_MS = 20, /* interval of checks for answers of processes */
 };
 
 static int tool_run_fail(const char *what, int err)
@@ -482,7 +482,8 @@ static void on_quit(struct weft_run_job *run)
 {
 	if (run->state == WEFT_RUN_JOB_GOING && run->inquiry.until_ns &&
 		run->inquiry.sig == SIGUSR1)
-		run->inquiry.sig = SIGQUIT; /* after the answers to USR1 */
+		run->inquiry.sig = SIGQUIT; /* handled after the answers to
+					       USR1 */
 	else if (run->state != WEFT_RUN_JOB_GOING || run->inquiry.until_ns)
 		on_end_signal(run, SIGQUIT);
 	else
@@ -493,7 +494,7 @@ static void on_signal(struct weft_run_job *run, int sig)
 {
 	switch (sig) {
 	case SIGCHLD:
-		return; /* reap runs in any case */
+		return; /* the loop reaps processes in any case */
 	case SIGINT:
 	case SIGTERM:
 	case SIGHUP:
