@@ -118,7 +118,7 @@ struct weft_profile_head {
 	} clocks[2];
 	char host[256];
 	char program[256];
-	char objects[WEFT_PROFILE_OBJECTS][256]; /* paths */
+	char objects[WEFT_PROFILE_OBJECTS][256]; /* paths of the objects */
 };
 
 #define WEFT_PROFILE_MAGIC "weftprf2"

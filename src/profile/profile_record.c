@@ -799,8 +799,8 @@ uint64_t weft_profile_neighbor_sum(bool is_large, MPI_Comm comm,
 	return sum;
 }
 
-/* The operation of a procedure, by the names in the rules. MPI_Allgatherv_c is
- * "allgather". */
+/* The collective operation of a procedure, found by its name in coll_rules.def.
+ * MPI_Allgatherv_c is "allgather". */
 static enum weft_coll_kind kind_of(const char *name)
 {
 	char word[64];

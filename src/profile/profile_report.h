@@ -40,7 +40,7 @@ struct weft_profile_pair {
 	int64_t to; /* rank; -1: other jobs, and peers beyond the table */
 	uint64_t messages, bytes;
 	double waiting; /* seconds that `to` waited for these messages */
-	bool is_local;	/* on one node */
+	bool is_local;	/* both ranks are on one node */
 };
 
 struct weft_profile_rank {

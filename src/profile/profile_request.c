@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* profile_request: the messages of persistent and partitioned requests
  *
- * A hash table with open addressing, by handle. Handles are never reused, so
- * the entry of a request that is not freed by MPI_Request_free is harmless. */
+ * A hash table with open addressing, whose keys are handles. Handles are never
+ * reused, so the entry of a request that is not freed by MPI_Request_free is
+ * harmless. */
 #include "profile/profile_record.h"
 
 #include <pthread.h>
