@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const struct category {
-	const char *name; /* the room */
+	const char *name; /* name of the room */
 	const char *sentence;
 } categories[] = {
 	{ "weft", "All variables and events of the library, by room." },
