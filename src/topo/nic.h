@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nic: network devices of this host, and the objects they are attached to
  *
- * Each call reads the machine with its devices, which takes tens of
- * milliseconds. Any thread; nothing is cached. */
+ * Each call reads the topology of the machine, with its devices, which takes
+ * tens of milliseconds. Any thread; nothing is cached. */
 #ifndef WEFT_NIC_H
 #define WEFT_NIC_H
 

@@ -2,8 +2,8 @@
 /* topo: the processors of this process, and the hardware that contains them
  *
  * The processors of a process are one string, its cpuset, which processes of
- * the same host publish and compare. Reading the whole machine takes
- * milliseconds, so the library defers it until a call needs the machine.
+ * the same host publish and compare. Reading the topology of the machine takes
+ * milliseconds, so the library defers it until a call needs the topology.
  *
  * Not thread safe; the owner serialises the calls. */
 #ifndef WEFT_TOPO_H
