@@ -92,7 +92,8 @@ enum weft_f_how {
 struct weft_f_array {
 	void *addr;	   /* address for the C procedure */
 	void *copy;	   /* contiguous copy of an array with gaps */
-	CFI_cdesc_t *back; /* where to store the copy after the call, or NULL */
+	CFI_cdesc_t *back; /* array to update from the copy after the call, or
+			      NULL */
 	MPI_Datatype section; /* type of the whole section, for a nonblocking
 				 call with gaps; or NULL */
 	int section_f;
