@@ -308,7 +308,7 @@ static void pmix_close(struct weft_boot *base, int clean)
 	pmix_status_t status;
 
 	if (!clean)
-		return; /* PMIx's thread may still post to boot */
+		return; /* PMIx's thread may still queue items in boot */
 	await_answers(boot);
 	status = PMIx_Finalize(NULL, 0);
 	if (status != PMIX_SUCCESS)

@@ -42,7 +42,8 @@ struct weft_infovec {
 	pmix_info_t *info; /* NULL while empty */
 	size_t n;
 	size_t cap;
-	int err; /* first failure, a negative weft_err; later sets do nothing */
+	int err; /* first failure, a negative weft_err; later calls have no
+		    effect */
 };
 
 /* Frees the entries; the vector is empty and usable again. */

@@ -55,7 +55,8 @@ struct weft_serve {
 	struct weft_link psets;	  /* struct serve_pset */
 	struct weft_link pubs;	  /* struct serve_pub */
 	size_t next_context;	  /* context id of the next PMIx group */
-	pmix_proc_t *ended;	  /* processes that have ended; space for all */
+	pmix_proc_t *ended; /* processes that have ended; has space for all
+			       ranks */
 	size_t n_ended;
 };
 
