@@ -24,13 +24,13 @@ struct bench {
 	int n_ranks;
 	int n_reps;   /* repetitions; their median is reported */
 	double rep_s; /* seconds one repetition should take */
-	bool live;    /* redraw the current line */
+	bool live;    /* the current line is redrawn */
 	bool pin;     /* one process per core, by rank */
 	bool rt;      /* real-time priority while measuring */
-	bool cold;    /* measure cold session cycles too */
+	bool cold;    /* cold session cycles are measured, too */
 	int level;    /* requested thread level */
 	int n_lens;   /* requested sizes; 0: the sizes of the workload */
-	size_t lens[BENCH_MAX_LENS]; /* bytes */
+	size_t lens[BENCH_MAX_LENS]; /* requested sizes in bytes */
 	char *send_buf;		     /* BENCH_MAX_LEN bytes per peer */
 	char *recv_buf;
 	double *t_call;		     /* scratch of the session workload */

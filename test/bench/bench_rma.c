@@ -41,7 +41,7 @@ struct rma_load {
 	const char *unit; /* "us", "M/s" or "MB/s" */
 	bench_run_fn run;
 	enum rma_data data;
-	bool is_passive;       /* inside lock_all */
+	bool is_passive;       /* the workload runs inside a lock_all epoch */
 	bool is_many;	       /* accesses in a row, then a flush */
 	size_t lens[LENS_MAX]; /* the list ends at the first 0 */
 };

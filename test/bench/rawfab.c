@@ -51,7 +51,7 @@ enum {
 struct side {
 	bool tagged;
 	bool rma;   /* untagged, and one-sided accesses */
-	bool first; /* sends first, measures, prints */
+	bool first; /* this side sends first, measures and prints */
 	struct fi_info *info;
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
