@@ -30,7 +30,7 @@ enum {
 	TAG_WORK = 1,
 	TAG_END = 2,
 	TAG_EVIL = 99,
-	N_NOISE = 500, /* messages, unless the command line has a number */
+	N_NOISE = 500, /* number of messages, unless the command line has one */
 	N_OPEN = 32,   /* connections that stay open */
 	GREETING_MAX = 512,
 	DEADLINE_S = 60,
@@ -160,12 +160,12 @@ static void send_one(const struct weft_wire_net *good)
 		fill_random(noise, len);
 		send_bytes(noise, len);
 		return;
-	case 1: /* truncated */
+	case 1: /* a truncated message */
 		len = next_random() % sizeof(wire);
 		break;
-	case 2: /* replayed */
+	case 2: /* a repeated message */
 		break;
-	case 3: /* in the name of another member */
+	case 3: /* a message in the name of another member */
 		wire.src_proc -= 1 + next_random() % 2;
 		break;
 	case 4:
@@ -240,14 +240,14 @@ static size_t choose_bytes(
 
 	memcpy(to, greeting, len);
 	switch (next_random() % 6) {
-	case 0: /* silence */
+	case 0: /* sends no data */
 		return 0;
 	case 1:
 		fill_random(to, more);
 		return more;
-	case 2: /* truncated */
+	case 2: /* a truncated greeting */
 		return len ? next_random() % len : 0;
-	case 3: /* altered */
+	case 3: /* an altered greeting */
 		if (len)
 			to[next_random() % len] ^= 1 << next_random() % 8;
 		return len;
