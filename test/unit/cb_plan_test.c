@@ -67,15 +67,17 @@ static void short_dense_runs_are_buffered(void **state)
 	(void)state;
 	assert_true(pays(all, true));
 	assert_true(pays(all, false));
-	/* few runs for each of the four members */
+	/* aggregators do not pay if each of the four members has few runs */
 	assert_false(pays(sums(64 * KIB, 64 * KIB, 63), true));
-	/* a write leaves at most an eighth of the range */
+	/* they pay for a write that leaves out at most an eighth of the range
+	 */
 	assert_true(pays(sums(64 * KIB, 56 * KIB, 64), true));
 	assert_false(pays(sums(64 * KIB, 56 * KIB - 1, 64), true));
-	/* a read has gaps of 4 KiB at most */
+	/* they pay for a read with gaps of 4 KiB at most */
 	assert_true(pays(sums(320 * KIB, 64 * KIB, 64), false));
 	assert_false(pays(sums(325 * KIB, 64 * KIB, 64), false));
-	/* runs of a block are long for a read, of 32 KiB for a write */
+	/* runs of a file block are too long for a read, and runs of 32 KiB for
+	 * a write */
 	assert_false(pays(sums(256 * KIB, 256 * KIB, 64), false));
 	assert_true(pays(sums(256 * KIB, 256 * KIB, 64), true));
 	assert_false(pays(sums(2048 * KIB, 2048 * KIB, 64), true));

@@ -283,7 +283,7 @@ enum form { REGULAR, VECTOR, WIDE, N_FORMS }; /* WIDE: each block has a type */
 
 struct setup {
 	enum weft_coll_kind kind;
-	const struct weft_coll_algo *algo; /* NULL: the rules select one */
+	const struct weft_coll_algo *algo; /* NULL: selected by the rules */
 	const struct item_kind *items;
 	int32_t n, root;
 	int64_t count;

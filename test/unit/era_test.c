@@ -49,10 +49,11 @@ struct result {
 /* Members beyond the first n are not part of the hash. */
 struct member {
 	uint64_t era[ERA_WORDS];
-	uint16_t known;	       /* deaths that the machine knows */
+	uint16_t known; /* deaths that the member's state machine knows */
 	uint16_t acked[CALLS]; /* indexed by the number of the agreement - 1 */
 	uint8_t has_result[CALLS];
-	uint8_t n_in[PROCS]; /* messages in flight to it, by sender */
+	uint8_t n_in[PROCS]; /* messages in flight to the member, indexed by
+				sender */
 	struct result result[CALLS];
 	struct packet in[PROCS][QUEUE];
 };

@@ -104,7 +104,7 @@ static void without_it_there_is_none(void **state)
 	fill_in(&first, 9999);
 	weft_node_bc_join(&table, &first, N);
 	assert_false(table.n);
-	first.shm.pid = 0; /* no shared memory */
+	first.shm.pid = 0; /* the process has no shared memory */
 	first.node_fd = 0;
 	weft_node_bc_join(&table, &first, N);
 	assert_false(table.n);

@@ -249,8 +249,8 @@ static void test_absolute(void **state)
 	weft_type_put(t);
 }
 
-/* The cost of a start inside a long list does not depend on the position: a
- * million calls of one byte end in time. */
+/* The cost of a start inside a long list does not depend on the position. A
+ * million calls for one byte each are therefore fast. */
 static void test_resume_is_cheap(void **state)
 {
 	enum { N = 200000 };

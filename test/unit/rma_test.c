@@ -16,8 +16,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define RATE (1ull << 60) /* FI_CXI_HRP */
-#define ONCE (1ull << 61) /* FI_CXI_UNRELIABLE */
+#define RATE (1ull << 60) /* flag FI_CXI_HRP */
+#define ONCE (1ull << 61) /* flag FI_CXI_UNRELIABLE */
 #define DC FI_DELIVERY_COMPLETE
 #define COPY FI_INJECT
 

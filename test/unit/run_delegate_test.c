@@ -161,7 +161,7 @@ static void test_choose(void **state)
 	assert_int_equal(by, WEFT_RUN_BY_PRRTE);
 	opt.dvm_uri = NULL;
 	setenv("SLURM_JOB_ID", "1", 1);
-	setenv("PATH", "/not-there", 1); /* no srun */
+	setenv("PATH", "/not-there", 1); /* PATH without srun */
 	assert_int_equal(weft_run_delegate_choose(&opt, &by), 0);
 	assert_int_equal(by, WEFT_RUN_BY_SELF);
 	weft_knobs.mpiexec = "slurm";

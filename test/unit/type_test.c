@@ -138,7 +138,7 @@ static void test_elements(void **state)
 
 struct seen {
 	const struct ref *r;
-	int64_t at; /* bytes */
+	int64_t at; /* position in bytes */
 	int64_t n;
 };
 

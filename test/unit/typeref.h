@@ -164,7 +164,7 @@ static inline int random_blocks(
 		lens[i] = rnd(seed, 4);
 		displs[i] = (int64_t)rnd(seed, (uint32_t)spread) - spread / 3;
 	}
-	if (n > 1 && !rnd(seed, 3)) /* constant stride */
+	if (n > 1 && !rnd(seed, 3)) /* blocks with a constant stride */
 		for (int i = 1; i < n; i++) {
 			lens[i] = lens[0];
 			displs[i] = displs[i - 1] + 5;

@@ -21,7 +21,7 @@ enum {
 	/* the holder releases the lock, which the waiting process has requested
 	 * by then */
 	FREE = 40,
-	LATE = 100, /* a wait that only ends by itself would begin here */
+	LATE = 100, /* a wait that no other process ends would begin here */
 };
 
 static struct weft_win_state state;

@@ -106,7 +106,7 @@ static size_t make_plausible(uint8_t *data)
 	wire.number = peer->wire_in + 1;
 	wire.head.op = (uint8_t)rng(WEFT_WIRE_OP_END + 2);
 	if (wire.head.op == WEFT_WIRE_EXCLUDED)
-		wire.head.op = WEFT_WIRE_EAGER; /* the peer would fail */
+		wire.head.op = WEFT_WIRE_EAGER; /* EXCLUDED fails the peer */
 	wire.head.flags = (uint8_t)rng(2);
 	wire.head.number = (uint16_t)rng(100);
 	wire.head.src = rng(10) ? rng(JOB_SIZE) : rng(UINT32_MAX);
@@ -232,7 +232,7 @@ static void a_gap_before_contact_is_answered(void **state)
 	assert_int_equal(fakeboot_counts()->n_get, n_get + 1);
 	assert_int_equal(peer->wire_out, 0);
 	fakeboot_answer(vci->own_bc, weft_bc_len(vci->own_bc));
-	while (!weft_list_is_empty(&peer->pending)) /* for a second at most */
+	while (!weft_list_is_empty(&peer->pending)) /* a second at most */
 		weft_progress(vci);
 	assert_int_equal(peer->wire_out, 1);
 	assert_int_equal(peer->state, WEFT_PEER_FAILED);
@@ -294,7 +294,7 @@ static void a_batch_is_its_messages(void **state)
 		len = add_record(data, len, WEFT_WIRE_EAGER, sizeof(int), 2);
 		len = add_record(data, len, third[i].op, third[i].len, 3);
 		len -= third[i].cut;
-		exact = malloc(len); /* for the sanitizer */
+		exact = malloc(len); /* exact length, for the sanitizer */
 		memcpy(exact, data, len);
 		weft_arrival_net(&weft_proc.vci, exact, len);
 		free(exact);
