@@ -73,7 +73,7 @@ void expect(struct side *s, size_t len);
 /* Calls expect() on both sides, at the start of a case. */
 void begin(struct side *s, size_t len);
 
-/* Bytes that depend on their place and seed. */
+/* Bytes whose values depend on their position and on seed. */
 unsigned char pattern(size_t i, uint64_t seed);
 void fill(unsigned char *buf, size_t len, uint64_t seed);
 bool is_filled(const unsigned char *buf, size_t len, uint64_t seed);
@@ -83,7 +83,7 @@ void make_msg(unsigned char *buf, size_t len, uint64_t seq);
 void on_recv(void *arg, const void *data, size_t len);
 
 /* Posts that retry on back-pressure. cut: length of the first of two pieces; 0:
- * one piece. The last three return the result of the post. */
+ * one piece. The functions named post_ return the result of the post. */
 void send_inject(const struct side *s, const void *buf, size_t len);
 int post_send(const struct side *s, const void *buf, size_t len, size_t cut,
 	struct wait_op *w);

@@ -11,7 +11,7 @@
 enum {
 	N_HOOKS = 8,
 	N_KEPT = 64,
-	N_TX = 64, /* the highest limit */
+	N_TX = 64, /* the highest value of limits.n_tx */
 };
 
 struct hook {

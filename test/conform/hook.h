@@ -12,8 +12,8 @@
 /* Limits that a hook imposes; 0: no limit. */
 struct hook_limits {
 	uint32_t n_tx; /* operations in flight, without injections */
-	uint32_t n_av; /* further addresses */
-	uint32_t n_mr; /* further open registrations */
+	uint32_t n_av; /* addresses that can still be added */
+	uint32_t n_mr; /* registrations that can still be opened */
 };
 
 enum hook_call {

@@ -13,7 +13,7 @@ enum { MEM_LEN = 8192 };
 
 struct two {
 	struct side a, b;
-	struct hook *hook; /* on the endpoint of a */
+	struct hook *hook; /* hook on the endpoint of side a */
 };
 
 static void name_to(const struct side *of, struct side *to)

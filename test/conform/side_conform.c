@@ -29,8 +29,8 @@ enum {
 
 struct pair {
 	struct weft_rma_domain *a, *b;
-	struct weft_rma_ep *more; /* another endpoint of a */
-	char *mem;		  /* exposed by b */
+	struct weft_rma_ep *more; /* another endpoint of side a */
+	char *mem;		  /* memory that side b exposes */
 	struct weft_rma_mr *mr;
 	struct weft_rma_ep_target to;
 };
