@@ -29,7 +29,7 @@ struct fakefab_side {
 	uint64_t remote;
 	size_t len;
 	int op;
-	void *local; /* where a read or an atomic stores its result */
+	void *local; /* address where a read or an atomic stores its result */
 	void *context;
 	char data[64];
 	char cond[8];
@@ -59,8 +59,8 @@ struct fakefab {
 	size_t min_multi; /* set by FI_OPT_MIN_MULTI_RECV */
 
 	/* counters */
-	int n_calls; /* opening calls */
-	int n_live;  /* objects not closed */
+	int n_calls; /* number of opening calls */
+	int n_live;  /* number of objects that are not closed */
 	int n_recv_posts;
 	int n_sends;
 	int n_mr_live;

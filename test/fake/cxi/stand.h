@@ -231,10 +231,10 @@ struct stand_conn {
 	struct stand_conn *next;
 	struct stand_nic *nic;
 	int fd;
-	bool is_out; /* opened by this endpoint, for its requests */
+	bool is_out; /* this endpoint opened it for its requests */
 	bool is_dead;
 	bool is_paused;
-	bool is_foreign; /* the other side has another network identifier */
+	bool is_foreign; /* the other side uses another network identifier */
 	bool wants_out;
 	uint32_t events;
 	struct stand_addr addr; /* address of the other side */
@@ -243,7 +243,7 @@ struct stand_conn {
 	struct stand_out *out, **out_tail;
 	size_t n_out;
 	struct stand_frame in; /* the frame that is being read */
-	char *in_data;	       /* its payload */
+	char *in_data;	       /* payload of `in` */
 	size_t n_in;	       /* bytes of frame and payload read so far */
 	char *buf;	       /* bytes read from the socket in advance */
 	size_t buf_at, buf_end;

@@ -48,7 +48,7 @@ struct pair_wish {
 	uint64_t caps;
 	uint64_t order;
 	size_t tx_size;
-	uint16_t vni[2]; /* 0: none named */
+	uint16_t vni[2]; /* network identifier of each side; 0: not named */
 	uint32_t svc;
 };
 
