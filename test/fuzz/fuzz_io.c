@@ -5,7 +5,7 @@
  * select writes and closes of processes, steps of the launcher, and reads of
  * its output. Condition: no output of a process is lost, changed or attributed
  * to another process. Only line ends are added. */
-#include "tools/run_io.c" /* for its sinks */
+#include "tools/run_io.c" /* the harness reads its sinks */
 
 #include "test/fuzz/fuzz.h"
 
@@ -26,7 +26,8 @@ struct story {
 	struct weft_run_io *io;
 	int ends[N_STREAMS]; /* write ends of the processes; -1: closed */
 	int outs[2];	     /* read ends of the launcher's output */
-	struct text said[N_STREAMS], heard[2]; /* written and read there */
+	struct text said[N_STREAMS], heard[2]; /* text written to `ends`, and
+						  text read from `outs` */
 	size_t n_said;
 };
 
