@@ -25,7 +25,7 @@ static inline size_t weft_max(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-/* Minimum and maximum of numbers that may be negative. */
+/* Minimum and maximum of two numbers that may be negative. */
 static inline int64_t weft_min64(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
@@ -90,7 +90,7 @@ static inline void weft_copy_msg(void *to, const void *from, size_t len)
 	}
 }
 
-/* Smallest power of two that is not below n; n must not be 0. */
+/* Returns the smallest power of two that is not below n; n must not be 0. */
 static inline size_t weft_pow2_up(size_t n)
 {
 	return n <= 1 ? 1 : (size_t)1 << (64 - __builtin_clzl(n - 1));

@@ -122,7 +122,7 @@ const struct weft_counter_desc *weft_object_counter_desc(size_t i)
 	return i < N_OBJECT_COUNTERS ? &object_counter_descs[i] : NULL;
 }
 
-/* The sum of counter i over the owners from first to last. */
+/* Returns the sum of counter i over the owners from first to last. */
 static uint64_t counter_sum(size_t i, uint8_t first, uint8_t last)
 {
 	uint64_t sum = 0;

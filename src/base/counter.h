@@ -89,12 +89,13 @@ const struct weft_counter_desc *weft_counter_desc(size_t i);
  * i is not less than the number of such lines. */
 const struct weft_counter_desc *weft_object_counter_desc(size_t i);
 
-/* The sum of counter i over the objects of an owner, open and closed. An
- * increment that happens concurrently may be missing. Any thread. */
+/* Returns the sum of counter i over the objects of an owner, open and closed.
+ * An increment that happens concurrently may be missing. Any thread. */
 uint64_t weft_counter_read(size_t i, uint8_t owner);
 
-/* The sum of counter i over the endpoints, open and closed, of one provider and
- * one rail. fabric and rail may each be WEFT_COUNTER_ANY. Any thread. */
+/* Returns the sum of counter i over the endpoints, open and closed, of one
+ * provider and one rail. fabric and rail may each be WEFT_COUNTER_ANY. Any
+ * thread. */
 uint64_t weft_counter_read_fabric(size_t i, uint8_t fabric, uint8_t rail);
 
 /* Addresses of the counters, for weft-top, which reads the memory of this
@@ -107,7 +108,7 @@ struct weft_counters_root {
 };
 struct weft_counters_root weft_counters_root(void);
 
-/* The sum of counter i over all owners. Any thread. */
+/* Returns the sum of counter i over all owners. Any thread. */
 uint64_t weft_counter_total(size_t i);
 
 /* Prints the counters that are not 0, in lines that begin with the name of

@@ -27,7 +27,7 @@ enum { WEFT_AGAIN = WEFT_ERR_AGAIN };
 
 enum { WEFT_ERR_TEXT = 400 }; /* bytes of a description, its NUL included */
 
-/* The fixed sentence of an error; never NULL. */
+/* Returns the fixed sentence of an error; never NULL. */
 const char *weft_err_str(int err);
 
 /* True for a code that another process may send as an error: not success, not
@@ -40,8 +40,8 @@ bool weft_err_is_fault(int err);
 int weft_err_set(int err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The text of this thread's last weft_err_set() if that call recorded err,
- * otherwise "". Valid until the next weft_err_set(). */
+/* Returns the text of this thread's last weft_err_set() if that call recorded
+ * err, otherwise "". Valid until the next weft_err_set(). */
 const char *weft_err_detail_peek(int err);
 
 /* Records which object the text of this thread's last weft_err_set() names.
@@ -49,11 +49,11 @@ const char *weft_err_detail_peek(int err);
  * number of the failed process plus one, or 0. */
 void weft_err_object_set(uint64_t object, uint64_t failed);
 
-/* The object that was recorded with this err; 0 if there is none. */
+/* Returns the object that was recorded with this err; 0 if there is none. */
 uint64_t weft_err_object(int err);
 
-/* The number of the failed process plus one that was recorded with this err; 0
- * if there is none. */
+/* Returns the number of the failed process plus one that was recorded with this
+ * err; 0 if there is none. */
 uint64_t weft_err_failed(int err);
 
 #endif

@@ -96,7 +96,7 @@ static inline void weft_obj_toggle(void *obj)
 	o->gen = (o->gen + 1) & 0x7fffffffu;
 }
 
-/* Number of live objects, for leak reports. */
+/* Returns the number of live objects, for leak reports. */
 uint32_t weft_table_n_live(struct weft_table *table);
 
 /* Returns the next live object, from index *pos on, and advances *pos past it;

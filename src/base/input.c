@@ -22,7 +22,7 @@ static bool has_no_name(int fd)
 	return fstatfs(fd, &where) == 0 && where.f_type == PIPEFS_MAGIC;
 }
 
-/* The reason why the file cannot be used, or NULL. */
+/* Returns the reason why the file cannot be used, or NULL. */
 static const char *input_refuse(int fd, bool accepts_pipe)
 {
 	struct stat is;

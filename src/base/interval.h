@@ -20,8 +20,8 @@ struct weft_intervals {
 	void *root;
 };
 
-/* A range that overlaps [start, end), or NULL. If there are several, any of
- * them. */
+/* Returns a range that overlaps [start, end), or NULL. If there are several,
+ * any of them. */
 struct weft_interval *weft_interval_find(
 	const struct weft_intervals *ranges, uintptr_t start, uintptr_t end);
 

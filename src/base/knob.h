@@ -56,7 +56,8 @@ int weft_knob_set(size_t i, const char *text);
 void weft_knob_range(size_t i, int64_t *min_out, int64_t *max_out);
 int64_t weft_knob_number(size_t i);
 
-/* The current value of knob i as text: buf, or a string that stays valid. */
+/* Returns the current value of knob i as text: buf, or a string that stays
+ * valid. */
 const char *weft_knob_value(size_t i, char *buf, size_t len);
 
 /* True if the environment or weft_knob_set() set a knob; `value` is the address
@@ -73,9 +74,9 @@ static inline bool weft_knob_is_on(const char *value)
  * only knob.c reads the environment. NULL when unset or empty. */
 const char *weft_knob_getenv(const char *name);
 
-/* The current directory at the first weft_knob_load(). File names in variables
- * are relative to it, because the program may change its current directory.
- * NULL: unknown. */
+/* Returns the current directory at the first weft_knob_load(). File names in
+ * variables are relative to it, because the program may change its current
+ * directory. NULL: unknown. */
 const char *weft_knob_folder(void);
 
 #endif

@@ -43,8 +43,8 @@ int weft_map_put(struct weft_map *map, uint64_t key, void *value);
 /* Removes the key and returns its value, or NULL. */
 void *weft_map_remove(struct weft_map *map, uint64_t key);
 
-/* The next entry at or after *pos, which is advanced; NULL at the end. Do not
- * change the map while iterating. */
+/* Returns the next entry at or after *pos, which is advanced; NULL at the end.
+ * Do not change the map while iterating. */
 struct weft_map_entry *weft_map_next(const struct weft_map *map, size_t *pos);
 
 void weft_map_fini(struct weft_map *map);

@@ -17,8 +17,8 @@ bool weft_pid_has_ended(pid_t pid, int wait_ms);
  */
 bool weft_pid_is_stopped(pid_t pid);
 
-/* A hash of namespaces, user and capabilities. Two processes of a machine with
- * the same hash may open each other's memory. Any thread. */
+/* Returns a hash of namespaces, user and capabilities. Two processes of a
+ * machine with the same hash may open each other's memory. Any thread. */
 uint64_t weft_pid_access_id(void);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* The number of edits that turn a into b. Only the first 63 characters of b
- * count. */
+/* Returns the number of edits that turn a into b. Only the first 63 characters
+ * of b count. */
 size_t weft_edit_distance(const char *a, const char *b);
 
 #endif
