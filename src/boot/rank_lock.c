@@ -30,9 +30,9 @@ static socklen_t rank_lock_name(
 			   (size_t)len);
 }
 
-/* The pid of the process that listens at the name; 0 if the process has ended
- * or belongs to another user. A process of another user may bind any name, so
- * it does not hold the lock. */
+/* Returns the pid of the process that listens at the name; 0 if the process has
+ * ended or belongs to another user. A process of another user may bind any
+ * name, so it does not hold the lock. */
 static pid_t rank_lock_holder(const struct sockaddr_un *name, socklen_t len)
 {
 	struct ucred holder = { 0 };
