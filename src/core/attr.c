@@ -66,7 +66,7 @@ static void key_put(struct keyval *key)
 	free(key);
 }
 
-/* The key with a number, or NULL. The lock is held. */
+/* Returns the key with a number, or NULL. The lock is held. */
 static struct keyval *attr_key_of(int kind, int id)
 {
 	struct keyval *key =
@@ -127,7 +127,7 @@ int weft_keyval_free(int kind, int id)
 	return key ? 0 : invalid_keyval(id);
 }
 
-/* The attribute with this key, or NULL. The lock is held. */
+/* Returns the attribute with this key, or NULL. The lock is held. */
 static struct attr *attr_find(
 	struct weft_attrs *attrs, const struct keyval *key)
 {
@@ -137,7 +137,7 @@ static struct attr *attr_find(
 	return NULL;
 }
 
-/* The value of an attribute as a program in this language reads it. */
+/* Returns the value of an attribute as a program in this language reads it. */
 static intptr_t value_in(const struct attr *attr, enum weft_attr_lang lang)
 {
 	if (!attr->number)

@@ -75,9 +75,9 @@ struct weft_span {
 	struct weft_type *type;
 };
 
-/* Bytes to allocate for count items. Their data begins *low_out bytes after the
- * address of the buffer. Returns PTRDIFF_MAX if the number exceeds 63 bits, so
- * that the allocation fails. */
+/* Returns the number of bytes to allocate for count items. Their data begins
+ * *low_out bytes after the address of the buffer. Returns PTRDIFF_MAX if the
+ * number exceeds 63 bits, so that the allocation fails. */
 static inline size_t weft_items_len(
 	int64_t count, const struct weft_type *type, int64_t *low_out)
 {
@@ -87,7 +87,7 @@ static inline size_t weft_items_len(
 							  : PTRDIFF_MAX;
 }
 
-/* The data of block i. */
+/* Returns the data of block i. */
 static inline struct weft_span weft_block(
 	const struct weft_blocks *blocks, int64_t i)
 {
@@ -116,8 +116,8 @@ static inline struct weft_span weft_slice(
 		to - from, span.type };
 }
 
-/* The first item of slice i, if `count` items are cut into n slices; i may be
- * n. The lengths of slices differ by one item at most. */
+/* Returns the first item of slice i, if `count` items are cut into n slices; i
+ * may be n. The lengths of slices differ by one item at most. */
 static inline int64_t weft_slice_start(int64_t count, int64_t i, int64_t n)
 {
 	return count / n * i + count % n * i / n;
@@ -131,7 +131,7 @@ static inline struct weft_span weft_slices(
 		weft_slice_start(span.count, j, n));
 }
 
-/* The name of the blocking procedure: "MPI_Bcast". */
+/* Returns the name of the blocking procedure: "MPI_Bcast". */
 const char *weft_coll_name(enum weft_coll_kind kind);
 
 /* Describes a mismatch: this process calls collective `kind`, and rank calls

@@ -156,7 +156,7 @@ static void note_earlier_failures(struct weft_comm *comm)
 
 enum { PEERS_LEN = WEFT_COMM_PEERS * sizeof(struct weft_peer *) };
 
-/* The bytes of a communicator without peers. */
+/* Returns the size in bytes of a communicator without peers. */
 static size_t bare_len(const struct weft_comm *comm)
 {
 	return weft_comms.size + n_chunks(comm) * sizeof(*comm->peers);
@@ -209,9 +209,9 @@ int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	return 0;
 }
 
-/* The reason why the communicator is broken (can only be closed without a
- * barrier): WEFT_CORE_REVOKED, the number of a failed member + 1, or 0 if it is
- * not broken. */
+/* Returns the reason why the communicator is broken (can only be closed without
+ * a barrier): WEFT_CORE_REVOKED, the number of a failed member + 1, or 0 if it
+ * is not broken. */
 static uint64_t broken_by(const struct weft_comm *comm)
 {
 	int32_t rank;

@@ -234,8 +234,8 @@ void weft_comm_forget_peers(struct weft_comm *comm);
 /* Slow path of weft_comm_peer(): creates the peer. */
 struct weft_peer *weft_comm_peer_new(struct weft_comm *comm, uint32_t rank);
 
-/* The peer of a rank, or NULL if no peer is cached, because no message was sent
- * to the rank yet, or the communicator is revoked. */
+/* Returns the peer of a rank, or NULL if no peer is cached, because no message
+ * was sent to the rank yet, or the communicator is revoked. */
 static inline struct weft_peer *weft_comm_peer_cached(
 	const struct weft_comm *comm, uint32_t rank)
 {
@@ -244,8 +244,9 @@ static inline struct weft_peer *weft_comm_peer_cached(
 	return chunk ? chunk[rank % WEFT_COMM_PEERS] : NULL;
 }
 
-/* The peer with this rank in the remote group, to which sends go. rank must be
- * in range. NULL when out of memory. VCI's lock held. */
+/* Returns the peer with this rank in the remote group, to which sends are
+ * addressed. rank must be in range. NULL when out of memory. VCI's lock held.
+ */
 static inline struct weft_peer *weft_comm_peer(
 	struct weft_comm *comm, uint32_t rank)
 {

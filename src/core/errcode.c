@@ -29,7 +29,7 @@ static struct {
 	int last; /* largest live number, or WEFT_ERRCODE_LAST */
 } table = { .last = WEFT_ERRCODE_LAST };
 
-/* The live entry of a number, or NULL. */
+/* Returns the live entry of a number, or NULL. */
 static struct code *errcode_find(int number)
 {
 	int i = number - WEFT_ERRCODE_LAST - 1;

@@ -18,7 +18,8 @@ int weft_errcode_add_class(int *class_out);
  * class. WEFT_ERR_ARG: there is no such added class. */
 int weft_errcode_add_code(int class_, int *code_out);
 
-/* The class of an added code or class; the code itself if it was not added. */
+/* Returns the class of an added code or class; the code itself if it was not
+ * added. */
 int weft_errcode_class(int code);
 
 /* Sets or, with NULL, removes the text of an added code or class. WEFT_ERR_ARG:

@@ -43,8 +43,8 @@ static uint32_t failed_max(void)
 	return failed.list ? failed.max : FAILED_FIRST;
 }
 
-/* The index of a process in the list, or the number of entries if the process
- * is not listed. */
+/* Returns the index of a process in the list, or the number of entries if the
+ * process is not listed. */
 static uint32_t failed_index(uint64_t proc)
 {
 	uint32_t n = n_failed(), i = 0;

@@ -14,7 +14,7 @@
 /* Adds a process to the list, unless the list has it. Any thread. */
 void weft_failed_add(uint64_t proc);
 
-/* The number of processes of this job in the list. Any thread. */
+/* Returns the number of processes of this job in the list. Any thread. */
 uint32_t weft_failed_count(void);
 
 /* Creates the group of the processes of this job that are not in the list, in
@@ -35,8 +35,8 @@ bool weft_failed_is(uint64_t proc);
  * the MPI_Abort of another process ended it. */
 bool weft_failed_was_aborted(uint64_t proc);
 
-/* The rank of the member whose failure was reported first, or WEFT_UNDEFINED.
- */
+/* Returns the rank of the member whose failure was reported first, or
+ * WEFT_UNDEFINED. */
 int32_t weft_failed_first(const struct weft_group *group);
 
 /* Returns the process number + 1 of a failed member: of those that the program

@@ -289,7 +289,7 @@ uint64_t weft_group_proc(const struct weft_group *group, uint32_t rank)
 						(rank - group->runs[low].rank);
 }
 
-/* Rank of a process that lies in the run, or WEFT_UNDEFINED. */
+/* Returns the rank of a process that lies in the run, or WEFT_UNDEFINED. */
 static int32_t rank_in_run(const struct weft_run *run, uint64_t proc)
 {
 	int64_t off = (int64_t)(proc - run->first);

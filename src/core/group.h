@@ -85,10 +85,10 @@ void weft_group_put(struct weft_group *group); /* NULL is accepted */
 int weft_group_dup(
 	const struct weft_group *group, struct weft_group **group_out);
 
-/* The process at a rank, which must be below size. */
+/* Returns the process at a rank, which must be below size. */
 uint64_t weft_group_proc(const struct weft_group *group, uint32_t rank);
 
-/* The rank of a process, or WEFT_UNDEFINED. */
+/* Returns the rank of a process, or WEFT_UNDEFINED. */
 int32_t weft_group_rank_of(const struct weft_group *group, uint64_t proc);
 
 /* Returns WEFT_IDENT, WEFT_SIMILAR or WEFT_UNEQUAL. */

@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-/* The name of hardware level i as a process set name ("hwloc://Package"). Level
- * 0 is the largest; NULL at the end. */
+/* Returns the name of hardware level i as a process set name
+ * ("hwloc://Package"). Level 0 is the largest; NULL at the end. */
 const char *weft_hardware_name(int i);
 
 /* True if this machine has objects of level i and this process runs within one

@@ -97,8 +97,8 @@ static bool value_is_per_node(
 	       (!strcmp(value + 2, "*") || value_is_count(desc, value + 2));
 }
 
-/* The next word of a list that is separated by commas, without blanks around
- * it; NULL at the end. Changes the list. */
+/* Returns the next word of a list that is separated by commas, without blanks
+ * around it; NULL at the end. Changes the list. */
 static char *next_word(char **rest)
 {
 	char *word = strsep(rest, ",");

@@ -74,8 +74,8 @@ int weft_hint_set_number(
 bool weft_hint_is(
 	const struct weft_info *info, enum weft_hint hint, const char *value);
 
-/* The value as a decimal number. Returns `otherwise` if info has no valid
- * number under the key, or is NULL. */
+/* Returns the value as a decimal number, or `otherwise` if info is NULL or has
+ * no valid number under the key. */
 int64_t weft_hint_number(
 	const struct weft_info *info, enum weft_hint hint, int64_t otherwise);
 

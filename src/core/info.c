@@ -66,7 +66,7 @@ static int info_check_key(const char *key)
 	return 0;
 }
 
-/* A copy of text without the blanks at both ends. */
+/* Returns a copy of text without the blanks at both ends. */
 static char *trim_copy(const char *text)
 {
 	size_t len;

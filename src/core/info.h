@@ -70,8 +70,8 @@ long weft_info_value(
 /* Sets all keys of `from`, which may be NULL, in info. */
 int weft_info_merge(struct weft_info *info, const struct weft_info *from);
 
-/* The process-wide object that describes how the program was started. Created
- * on first use; must not be changed. NULL when out of memory. */
+/* Returns the process-wide object that describes how the program was started.
+ * Created on first use; must not be changed. NULL when out of memory. */
 struct weft_info *weft_info_env(void);
 
 #endif

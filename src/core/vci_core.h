@@ -28,17 +28,18 @@ struct weft_vci_core {
 int weft_vci_core_open(struct weft_vci *vci);
 void weft_vci_core_close(struct weft_vci *vci);
 
-/* The communicator with this context id, without its offset, or NULL. */
+/* Returns the communicator with this context id, without its offset, or NULL.
+ */
 static inline struct weft_comm *weft_vci_core_comm(
 	const struct weft_vci *vci, uint64_t ctx)
 {
 	return weft_map_get(&vci->core->comms, ctx);
 }
 
-/* Why the communicator with this context id was closed without a barrier:
- * WEFT_CORE_REVOKED, or the number of a failed member + 1. Other members may
- * still send on it. 0: the communicator is open, was closed normally, or is not
- * created yet. */
+/* Returns why the communicator with this context id was closed without a
+ * barrier: WEFT_CORE_REVOKED, or the number of a failed member + 1. Other
+ * members may still send on it. 0: the communicator is open, was closed
+ * normally, or is not created yet. */
 static inline uint64_t weft_vci_core_broken(
 	const struct weft_vci *vci, uint64_t ctx)
 {
