@@ -56,7 +56,7 @@ int weft_net_name(struct weft_net *net, void *buf, size_t *len)
 		&net->ep->fid, weft_net_inside(net)->dom.info, buf, len);
 }
 
-/* The network's number in the address; 0: the address has none. */
+/* Returns the network's number in the address; 0: the address has none. */
 static uint32_t network_of(
 	const struct weft_plan *plan, const unsigned char *name, size_t len)
 {

@@ -30,8 +30,8 @@ void weft_domain_close(struct weft_domain *dom);
 /* Closes an object of the domain; a failure is logged. */
 void weft_domain_close_fid(struct fid *fid, const char *what);
 
-/* The time of an idle poll of this queue, in ns: the minimum of several polls.
- */
+/* Returns the time of an idle poll of this queue, in ns: the minimum of several
+ * polls. */
 uint32_t weft_domain_poll_ns(struct fid_cq *cq);
 
 #endif

@@ -309,7 +309,7 @@ static bool fabric_is_near(const struct criteria *w, const struct fi_info *info)
 	return list_has_name(w->near, place);
 }
 
-/* The score of an fi_info from libfabric; negative: unusable. */
+/* Returns the score of an fi_info from libfabric; negative: unusable. */
 static int score(const struct criteria *w, const struct weft_prov *prov,
 	const struct fi_info *info)
 {
@@ -366,8 +366,8 @@ static uint32_t fabric_equal_device(const struct criteria *w,
 	return n;
 }
 
-/* The fi_info of this form with the highest score, or NULL with the reason in
- * why. why may be NULL. */
+/* Returns the fi_info of this form with the highest score, or NULL with the
+ * reason in why. why may be NULL. */
 static struct fi_info *best_of(const struct criteria *w,
 	const struct weft_prov *prov, const char *form, struct fi_info *list,
 	char *why)
@@ -455,8 +455,8 @@ static const char *gate(const struct criteria *w, const struct weft_prov *prov,
 	return NULL;
 }
 
-/* The best fi_info for the candidate, which the caller frees. NULL with the
- * verdict in why if there is none. */
+/* Returns the best fi_info for the candidate, which the caller frees. NULL with
+ * the verdict in why if there is none. */
 static struct fi_info *fabric_evaluate(const struct criteria *w,
 	const struct weft_prov *prov, const char *form, char *why)
 {

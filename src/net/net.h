@@ -215,8 +215,8 @@ void weft_net_check_provider(void);
  * names (fabric=NAME). */
 bool weft_net_is_fabric(const char *name);
 
-/* The name of the i-th entry of prov/, the last of which is "other". NULL after
- * it. Opens nothing. */
+/* Returns the name of the i-th entry of prov/, the last of which is "other".
+ * NULL after it. Opens nothing. */
 const char *weft_net_fabric_name(size_t i);
 
 typedef void weft_net_candidate_fn(

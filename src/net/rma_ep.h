@@ -58,7 +58,7 @@ int weft_rma_domain_open(const struct weft_net_hints *hints,
  * closed. Pending operations are abandoned. NULL is accepted. */
 void weft_rma_domain_close(struct weft_rma_domain *domain);
 
-/* The first endpoint. */
+/* Returns the first endpoint. */
 struct weft_rma_ep *weft_rma_domain_ep(struct weft_rma_domain *domain);
 
 /* Opens an endpoint that only initiates operations. WEFT_ERR_OTHER if the
