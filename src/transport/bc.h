@@ -38,7 +38,7 @@ struct weft_bc {
 /* Fills in the fixed fields and the cpu list. */
 void weft_bc_init(struct weft_bc *bc);
 
-/* The length of the card to publish, without the unused end of name. */
+/* Returns the length of the card to publish, without the unused end of name. */
 size_t weft_bc_len(const struct weft_bc *bc);
 
 /* Checks and copies a fetched business card. WEFT_ERR_PROTO if it is invalid.

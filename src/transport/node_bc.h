@@ -44,7 +44,8 @@ void weft_node_bc_join(
 void weft_node_bc_put(
 	struct weft_node_bc *table, uint32_t place, const struct weft_bc *bc);
 
-/* The business card of a place, checked; false if there is none. */
+/* Copies the business card of a place and checks it. False if there is no valid
+ * card. */
 bool weft_node_bc_find(const struct weft_node_bc *table, uint32_t place,
 	struct weft_bc *bc_out);
 

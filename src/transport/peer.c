@@ -55,7 +55,7 @@ static uint64_t cookie(const uint8_t *key, uint64_t src, uint64_t dst)
 	return hash ? hash : 1;
 }
 
-/* The cookie of messages from an address to this VCI. */
+/* Returns the cookie of messages from an address to this VCI. */
 static uint64_t cookie_from(const struct weft_vci *vci, uint64_t addr)
 {
 	uint8_t key[16];

@@ -203,8 +203,8 @@ void weft_peer_on_given_up(struct weft_peer *peer);
  * what. Blocks for 20 ms at most. */
 bool weft_peer_has_ended(const struct weft_peer *peer, char *what, size_t len);
 
-/* The number of peers with queued operations whose business card is missing;
- * *first_out is one of them. */
+/* Returns the number of peers with queued operations whose business card is
+ * missing; *first_out is one of them. */
 uint32_t weft_peer_unresolved(struct weft_vci *vci, uint64_t *first_out);
 
 /* Fails the peer: all operations that wait for it complete with err. The

@@ -109,7 +109,7 @@ void weft_proc_net_hints(struct weft_net_hints *hints);
 /* Handles an event of the process manager for a VCI; for weft_boot_poll. */
 void weft_proc_on_event(void *arg, const struct weft_boot_event *event);
 
-/* The number of the process whose end or call an event reports. */
+/* Returns the number of the process whose end or call an event reports. */
 uint64_t weft_proc_of_event(const struct weft_boot_event *event);
 
 /* Allocates n consecutive context ids, WEFT_CTX_OFFSET_END apart, that no other
@@ -118,7 +118,7 @@ uint64_t weft_proc_of_event(const struct weft_boot_event *event);
  * thread. */
 uint64_t weft_proc_new_ctx(uint32_t n);
 
-/* The context id of the communicator with only this process. */
+/* Returns the context id of the communicator with only this process. */
 uint64_t weft_proc_self_ctx(void);
 
 /* Requests from the process manager to end the given ranks of the job, or the
@@ -141,11 +141,11 @@ bool weft_proc_find_end(
  * process. `why` is a clause for the description. */
 void weft_proc_on_silent(struct weft_vci *held, uint64_t proc, const char *why);
 
-/* The exit status for a code. The system keeps the low byte only. A code that
- * is not 0 and whose low byte is 0 becomes 1. */
+/* Returns the exit status for a code. The system keeps the low byte only. A
+ * code that is not 0 and whose low byte is 0 becomes 1. */
 int weft_proc_status(int code);
 
-/* The number of a process, unique over jobs. */
+/* Returns the number of a process, unique over jobs. */
 static inline uint64_t weft_proc_number(uint32_t job, uint32_t rank)
 {
 	return (uint64_t)job << 32 | rank;

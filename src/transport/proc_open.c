@@ -357,10 +357,10 @@ static void close_proc(void)
 		weft_counters_print();
 }
 
-/* The number of empty polls before a yield: about a tenth of a millisecond,
- * whatever a poll costs. A yield is necessary, because the awaited process may
- * need this core, even if the machine has more cores (a container, a binding).
- */
+/* Returns the number of empty polls before a yield: about a tenth of a
+ * millisecond, whatever a poll costs. A yield is necessary, because the awaited
+ * process may need this core, even if the machine has more cores (a container,
+ * a binding). */
 static uint32_t choose_spin(const struct weft_vci *vci)
 {
 	uint32_t spin = (uint32_t)weft_knobs.spin;
@@ -375,7 +375,7 @@ static uint32_t choose_spin(const struct weft_vci *vci)
 	return spin / CALL_POLLS;
 }
 
-/* The number of processes of the job on this machine. */
+/* Returns the number of processes of the job on this machine. */
 static unsigned long proc_n_here(void)
 {
 	return (unsigned long)weft_proc.facts.local_size *

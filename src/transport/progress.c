@@ -150,7 +150,7 @@ static __attribute__((noinline)) void notify_program(struct weft_vci *vci)
 	weft_vci_lock(vci);
 }
 
-/* The VCI with this number, or NULL. */
+/* Returns the VCI with this number, or NULL. */
 static struct weft_vci *progress_vci_at(uint32_t number)
 {
 	/* acquire: pairs with the store in weft_vci_acquire(), which publishes

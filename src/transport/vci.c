@@ -221,7 +221,7 @@ static uint64_t proc_of_rank(uint32_t rank)
 	return weft_proc_number((uint32_t)(weft_proc.proc >> 32), rank);
 }
 
-/* The first death that the VCI has not handled, or NULL. */
+/* Returns the first death that the VCI has not handled, or NULL. */
 static struct weft_peer_death *next_death(const struct dedicated *r)
 {
 	/* Both loads pair with the stores in append_death(), which publish the

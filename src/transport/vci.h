@@ -189,8 +189,8 @@ int weft_vci_open_default_net(void);
  * processes that get the card from this process. Default VCI's lock held. */
 int weft_vci_name_net(struct weft_vci *vci);
 
-/* The name of the entry of the VCI's provider ("verbs"), "" while no fabric is
- * open. The caller does not own the string. */
+/* Returns the name of the entry of the VCI's provider ("verbs"), "" while no
+ * fabric is open. The caller does not own the string. */
 const char *weft_vci_fabric(const struct weft_vci *vci);
 
 /* Sets *names to the provider, the domain and the traffic class of the VCI's
@@ -213,10 +213,10 @@ int weft_vci_acquire(const struct weft_vci_hints *vci_hints,
  * stays open. Any thread, no VCI's lock held. */
 void weft_vci_release(struct weft_vci *vci);
 
-/* The hints of a dedicated VCI. */
+/* Returns the hints of a dedicated VCI. */
 const struct weft_vci_hints *weft_vci_hints_of(const struct weft_vci *vci);
 
-/* The card of a dedicated VCI; constant. */
+/* Returns the card of a dedicated VCI; constant. */
 const struct weft_vci_card *weft_vci_card(const struct weft_vci *vci);
 
 /* Reports the end of a process to the dedicated VCIs. The default VCI has
