@@ -113,8 +113,8 @@ static const char *slurm_bind(const char *word)
 	return run_delegate_translate(map, sizeof(map) / sizeof(*map), word);
 }
 
-/* The value of srun's --export, or NULL for all variables; the caller frees
- * it. */
+/* Returns the value of srun's --export, or NULL for all variables; the caller
+ * frees it. */
 static char *export_list(const struct weft_run_opt *opt)
 {
 	const struct weft_run_env *rule = &opt->apps[0].env;
@@ -180,8 +180,8 @@ static void script_app(FILE *out, const struct weft_run_app *app, uint32_t end)
 	fputs("\nfi\n", out);
 }
 
-/* The shell script that each process runs if there are several app contexts.
- */
+/* Returns the shell script that each process runs if there are several app
+ * contexts. */
 static char *slurm_script(const struct weft_run_opt *opt)
 {
 	char *text = NULL;
@@ -278,8 +278,8 @@ void weft_run_delegate_slurm(
 	slurm_program(cmd, opt);
 }
 
-/* The number of processes of a context; from Slurm if the command line has
- * none. */
+/* Returns the number of processes of a context; from Slurm if the command line
+ * has none. */
 static uint32_t slurm_app_size(
 	const struct weft_run_opt *opt, const struct weft_run_app *app)
 {
@@ -289,8 +289,8 @@ static uint32_t slurm_app_size(
 	return run_delegate_is_counted(opt) || n < 1 ? app->n : (uint32_t)n;
 }
 
-/* The process sets of the app contexts, as "ocean=0-3;ice=4,5"; the caller
- * frees the string. */
+/* Returns the process sets of the app contexts, as "ocean=0-3;ice=4,5"; the
+ * caller frees the string. */
 static char *pset_list(const struct weft_run_opt *opt)
 {
 	char *text = NULL;

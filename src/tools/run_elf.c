@@ -73,7 +73,7 @@ static bool run_elf_is_other_mpi(const char *name)
 	return false;
 }
 
-/* The i-th entry of the dynamic section, or NULL. */
+/* Returns the i-th entry of the dynamic section, or NULL. */
 static const Elf64_Dyn *entry(
 	const struct image *image, const Elf64_Phdr *table, uint64_t i)
 {

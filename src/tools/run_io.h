@@ -43,7 +43,7 @@ int weft_run_io_open(struct weft_run_io *io, uint32_t rank, int fds_out[2]);
  */
 int weft_run_io_open_tty(struct weft_run_io *io, int *fd_out);
 
-/* The largest number of descriptors that weft_run_io_fill() writes. */
+/* Returns the largest number of descriptors that weft_run_io_fill() writes. */
 size_t weft_run_io_n_poll(const struct weft_run_io *io);
 
 /*

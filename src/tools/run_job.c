@@ -164,7 +164,7 @@ static int alloc_procs(struct weft_run_job *run)
 	return 0;
 }
 
-/* The value of a variable in an environment, or NULL. */
+/* Returns the value of a variable in an environment, or NULL. */
 static const char *run_job_value(char *const *env, const char *name)
 {
 	size_t len = strlen(name);
@@ -175,7 +175,7 @@ static const char *run_job_value(char *const *env, const char *name)
 	return NULL;
 }
 
-/* The number of OpenMP threads of each process of an app context.
+/* Returns the number of OpenMP threads of each process of an app context.
  * *has_policy_out: a variable sets how idle threads wait. */
 static uint32_t n_threads_of(struct weft_run_job *run, struct weft_run_app *app,
 	bool *has_policy_out)

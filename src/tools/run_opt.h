@@ -91,10 +91,10 @@ int weft_run_opt_prefix(struct weft_run_opt *opt, const char *word);
 /* True if PATH has a program of this name. */
 bool weft_run_has_program(const char *name);
 
-/* The number of processes of all app contexts. */
+/* Returns the number of processes of all app contexts. */
 uint32_t weft_run_opt_size(const struct weft_run_opt *opt);
 
-/* The text of --help. */
+/* Returns the text of --help. */
 const char *weft_run_opt_help(void);
 
 #endif

@@ -70,7 +70,7 @@ int weft_run_spawn_start(struct weft_run_spawn **list,
 struct weft_run_spawn *weft_run_spawn_ended(
 	struct weft_run_spawn *list, pid_t pid, int status);
 
-/* The number of launchers that still run. */
+/* Returns the number of launchers that still run. */
 size_t weft_run_spawn_running(const struct weft_run_spawn *list);
 
 void weft_run_spawn_kill(const struct weft_run_spawn *list, int sig);

@@ -309,7 +309,7 @@ static int show_providers(struct weft_tool_report *report, const char *name)
 	return 0;
 }
 
-/* How files are accessed; mpiio(7) documents the hints. */
+/* Shows how files are accessed; mpiio(7) documents the hints. */
 static int show_io(struct weft_tool_report *report, const char *name)
 {
 	struct weft_tool_report *at = weft_tool_report_object(report, name);

@@ -132,7 +132,7 @@ static bool is_fact(const struct weft_tool_report *report)
 	return report->kind > REPORT_LIST;
 }
 
-/* The text of a fact. buf has space for a formatted number. */
+/* Returns the text of a fact. buf has space for a formatted number. */
 static const char *fact_text(
 	const struct weft_tool_report *report, char buf[VALUE_MAX])
 {
@@ -334,7 +334,7 @@ static void print_plain(const char *line, FILE *to)
 	free(plain);
 }
 
-/* The width of the terminal; LINE_LEN if the output is no terminal. */
+/* Returns the width of the terminal; LINE_LEN if the output is no terminal. */
 static size_t line_len_of(FILE *to)
 {
 	struct winsize size;

@@ -64,7 +64,7 @@ static const char *print_place(int32_t n, char buf[16])
 	return buf;
 }
 
-/* The text for a process that waits in no call. */
+/* Returns the text for a process that waits in no call. */
 static const char *idle_text(const struct weft_top_proc *proc)
 {
 	if (!proc->is_readable)

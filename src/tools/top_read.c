@@ -486,7 +486,7 @@ static void explain_none(
 	}
 }
 
-/* The process that opened its first session last. */
+/* Returns the process that opened its first session last. */
 static const struct found *newest_of(const struct found_list *list)
 {
 	const struct found *newest = &list->all[0];

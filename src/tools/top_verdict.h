@@ -38,7 +38,7 @@ void weft_top_judge(
  * is complete. */
 bool weft_top_is_known(const struct weft_top_job *job, uint64_t since_ns);
 
-/* The rate of a number between the last two readings, per second. */
+/* Returns the rate of a number between the last two readings, per second. */
 uint64_t weft_top_rate(
 	const struct weft_top_proc *proc, uint64_t before, uint64_t now);
 
