@@ -123,7 +123,7 @@ struct weft_profile_head {
 
 #define WEFT_PROFILE_MAGIC "weftprf2"
 
-/* The time of day of a tick count of the record. */
+/* Returns the time of day of a tick count of the record. */
 static inline double weft_profile_seconds(
 	const struct weft_profile_head *head, uint64_t ticks)
 {

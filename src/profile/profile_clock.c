@@ -75,7 +75,7 @@ static bool is_clock_leader(const uint64_t *nodes, int rank)
 	return first == rank && rank && nodes[rank] && nodes[0];
 }
 
-/* A number for the node; 0: this process has no record. */
+/* Returns a number for the node; 0: this process has no record. */
 static uint64_t clock_node(const struct weft_profile_head *head)
 {
 	uint64_t node = 0xcbf29ce484222325ull;

@@ -46,8 +46,8 @@ static const struct weft_profile_sum *most_waiting(
 	return most;
 }
 
-/* The pair with the longest waits of the receiver `to` for messages of `from`;
- * NULL: no waits. */
+/* Returns the pair with the longest waits of the receiver `to` for messages of
+ * `from`; NULL: no waits. */
 static const struct weft_profile_pair *longest_wait(
 	const struct weft_profile_report *report)
 {

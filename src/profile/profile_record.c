@@ -118,7 +118,7 @@ static int find_skipped(struct dl_phdr_info *info, size_t len, void *unused)
 	return 0;
 }
 
-/* Seconds of one tick, measured for a millisecond. */
+/* Returns the seconds of one tick, measured for a millisecond. */
 static double measure_tick(void)
 {
 	uint64_t ns = weft_now_ns(), ticks = weft_profile_now();
@@ -157,7 +157,7 @@ static void head_fill(struct weft_profile_head *head)
 	}
 }
 
-/* The name of this job as a file name. Returns buf. */
+/* Writes the name of this job as a file name. Returns buf. */
 static const char *job_name(char buf[WEFT_BOOT_JOB_MAX])
 {
 	snprintf(buf, WEFT_BOOT_JOB_MAX, "%s", weft_proc.facts.job);
@@ -398,8 +398,9 @@ static bool is_skipped(void *address)
 	return false;
 }
 
-/* The first return address outside the Fortran library and this library. The
- * search ends at a frame that is not closely above the previous frame. */
+/* Returns the first return address outside the Fortran library and this
+ * library. The search ends at a frame that is not closely above the previous
+ * frame. */
 static uint64_t call_address(void *const *frame)
 {
 	while (weft_unlikely(is_skipped(frame[1]))) {
@@ -566,8 +567,8 @@ static struct weft_profile_peer *peer_find(
 	}
 }
 
-/* The entry of the process to which a rank of comm refers; NULL: there is none.
- */
+/* Returns the entry of the process to which a rank of comm refers; NULL: there
+ * is none. */
 static struct weft_profile_peer *peer_of(const struct weft_comm *comm, int rank)
 {
 	if (!weft_profile_thread.table || !comm || rank < 0 ||
@@ -799,8 +800,8 @@ uint64_t weft_profile_neighbor_sum(bool is_large, MPI_Comm comm,
 	return sum;
 }
 
-/* The collective operation of a procedure, found by its name in coll_rules.def.
- * MPI_Allgatherv_c is "allgather". */
+/* Returns the collective operation of a procedure, found by its name in
+ * coll_rules.def. MPI_Allgatherv_c is "allgather". */
 static enum weft_coll_kind kind_of(const char *name)
 {
 	char word[64];

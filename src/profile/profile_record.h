@@ -68,8 +68,8 @@ struct weft_profile_call {
 	bool is_timed;
 };
 
-/* The site of the procedure's last call in this thread if that call had the
- * same return address and this call need not be timed; else NULL. */
+/* Returns the site of the procedure's last call in this thread if that call had
+ * the same return address and this call need not be timed; else NULL. */
 static inline struct weft_profile_site *weft_profile_latest(
 	uint32_t procedure, const void *address)
 {
@@ -150,7 +150,7 @@ static inline void weft_profile_key(const struct weft_profile_call *call,
 	call->site->key[3] = d;
 }
 
-/* The head of the record if there is a timeline, else NULL. */
+/* Returns the head of the record if there is a timeline, else NULL. */
 struct weft_profile_head *weft_profile_traced(void);
 
 /* The pointer through which a wrapper calls the next function. */
@@ -165,7 +165,7 @@ struct weft_profile_slot {
  * this call. */
 void weft_profile_find_next(const struct weft_profile_slot *slots, size_t n);
 
-/* Bytes of one item; 0 for an invalid type. */
+/* Returns the size of one item in bytes; 0 for an invalid type. */
 static inline uint64_t weft_profile_size(MPI_Datatype datatype)
 {
 	const struct weft_type *type = weft_mpi_type(datatype);
@@ -180,8 +180,9 @@ static inline uint64_t weft_profile_size(MPI_Datatype datatype)
 uint64_t weft_profile_members(MPI_Comm comm);
 uint64_t weft_profile_neighbors(MPI_Comm comm);
 
-/* Bytes of n blocks. counts: an array of MPI_Count (is_large) or int, or NULL:
- * 0 bytes. types: an array, or NULL: all have this type. */
+/* Returns the total size of n blocks in bytes. counts: an array of MPI_Count
+ * (is_large) or int, or NULL: 0 bytes. types: an array, or NULL: all have this
+ * type. */
 uint64_t weft_profile_sum(bool is_large, uint64_t n, const void *counts,
 	const MPI_Datatype *types, MPI_Datatype type);
 

@@ -182,7 +182,7 @@ static int collect_entries(struct weft_profile_report *report)
 	return 0;
 }
 
-/* The procedure of a site; "other" if the record is damaged. */
+/* Returns the procedure of a site; "other" if the record is damaged. */
 static uint32_t procedure_of(const struct weft_profile_site *site)
 {
 	return site->procedure < weft_profile_n_names ? site->procedure : 0;
@@ -284,8 +284,8 @@ static int pair_by_bytes(const void *a, const void *b)
 	return (x->messages < y->messages) - (x->messages > y->messages);
 }
 
-/* The rank of a peer of rank `of`; -1: the peer is in another job, or the entry
- * is for several peers. */
+/* Returns the rank of a peer of rank `of`; -1: the peer is in another job, or
+ * the entry is for several peers. */
 static int64_t peer_rank(const struct weft_profile_report *report, uint32_t of,
 	const struct weft_profile_peer *peer)
 {

@@ -75,7 +75,7 @@ int weft_profile_report_make(
 	struct weft_profile_report *report, const char *dir, uint32_t n);
 void weft_profile_report_fini(struct weft_profile_report *report);
 
-/* The table of thread i, which must be less than n_threads. */
+/* Returns the table of thread i, which must be less than n_threads. */
 const struct weft_profile_table *weft_profile_table_at(
 	const struct weft_profile_rank *rank, uint32_t i);
 

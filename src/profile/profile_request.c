@@ -25,8 +25,8 @@ static struct {
 	size_t n, max; /* max: a power of 2 */
 } requests = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* The entry of the request, or the free entry where it would be stored. Lock
- * held; max is not 0. */
+/* Returns the entry of the request, or the free entry where it would be stored.
+ * Lock held; max is not 0. */
 static struct profile_request *request_at(MPI_Request request)
 {
 	size_t i = (size_t)(((uintptr_t)request * 0x9e3779b97f4a7c15ull) >> 32);
@@ -72,7 +72,8 @@ void weft_profile_init(
 	pthread_mutex_unlock(&requests.lock);
 }
 
-/* A copy of the entry; its request is MPI_REQUEST_NULL if there is none. */
+/* Returns a copy of the entry; its request is MPI_REQUEST_NULL if there is
+ * none. */
 static struct profile_request request_find(MPI_Request request)
 {
 	struct profile_request found = { .request = MPI_REQUEST_NULL };
