@@ -115,8 +115,8 @@ static void cvar_describe(size_t i, char *buf, size_t len)
 		cvar_when_set(knob));
 }
 
-/* The index of the knob with the name of a control variable. The number of
- * knobs if there is none. */
+/* Returns the index of the knob with the name of a control variable. The number
+ * of knobs if there is none. */
 static size_t cvar_find(const char *name)
 {
 	size_t i = 0;
@@ -129,7 +129,7 @@ static size_t cvar_find(const char *name)
 	return i;
 }
 
-/* The number of a knob's value in its list. */
+/* Returns the number of a knob's value in its list. */
 static int cvar_item(const struct weft_knob_desc *knob, const char *value)
 {
 	int n = weft_mpit_list_count(knob->values);
@@ -259,7 +259,8 @@ int PMPI_T_cvar_handle_free(MPI_T_cvar_handle *handle)
 	return weft_mpit_leave(MPI_SUCCESS);
 }
 
-/* The object of a handle, for a call with a buffer; else *code_out. */
+/* Returns the object of a handle, for a call with a buffer. NULL, and an error
+ * in *code_out, if an argument is invalid. */
 static struct weft_cvar *cvar_of(
 	MPI_T_cvar_handle handle, const void *buf, int *code_out)
 {

@@ -87,7 +87,8 @@ int weft_mpit_verbosity(enum weft_counter_verbosity verbosity)
 	return numbers[verbosity];
 }
 
-/* The name and the list of items of an enumeration. False: there is none. */
+/* Finds the name and the list of items of an enumeration. False: there is no
+ * such enumeration. */
 static bool find_enum(
 	MPI_T_enum handle, const char **name_out, const char **list_out)
 {

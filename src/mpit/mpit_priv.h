@@ -57,17 +57,17 @@ const char *weft_mpit_list_item(const char *list, int i, size_t *len_out);
 /* Frees all handles of control variables. Lock held. */
 void weft_cvar_free_all(void);
 
-/* The room of a performance variable; NULL: none. */
+/* Returns the room of a performance variable; NULL: none. */
 const char *weft_pvar_room(int index);
 
 /* Frees all sessions of performance variables and their handles. Lock held. */
 void weft_pvar_free_all(void);
 
-/* The event of a type index; -1: there is no such type. *is_bound_out is true
- * if the type is bound to a communicator. */
+/* Returns the event of a type index; -1: there is no such type. *is_bound_out
+ * is true if the type is bound to a communicator. */
 int weft_event_type(int index, bool *is_bound_out);
 
-/* The room of an event type; NULL: none. */
+/* Returns the room of an event type; NULL: none. */
 const char *weft_event_type_room(int index);
 
 /* True inside a callback in which parts of the library must not be called. */

@@ -169,7 +169,8 @@ static int pvar_count(void)
 		     n_of_path() * (n_of_fabrics() + WEFT_COUNTER_RAILS));
 }
 
-/* The i-th variable of a provider or a rail. False: there are fewer. */
+/* Describes the i-th variable of a provider or a rail. False: there are fewer
+ * variables. */
 static bool path_info(size_t i, struct pvar_info *info_out)
 {
 	size_t path = i / n_of_path(), left = i % n_of_path() + 1, counter = 0;
@@ -309,7 +310,8 @@ static void pvar_describe(const struct pvar_info *info, char *buf)
 		path);
 }
 
-/* The handle of the MPI object at `where`, as its table knows it; 0: none. */
+/* Returns the handle of the MPI object at `where`, as its table knows it; 0:
+ * none. */
 static uint64_t bound_handle(
 	const struct pvar_object *object, const void *where)
 {
@@ -406,7 +408,7 @@ static bool pvar_fold(const struct pvar_info *info, const struct weft_pvar *of)
 	return field != NULL;
 }
 
-/* The value of a handle. */
+/* Computes the value of a handle. */
 static int pvar_now(const struct weft_pvar *pvar, uint64_t *value_out)
 {
 	struct pvar_info info;

@@ -88,13 +88,14 @@ static int level_of(MPI_T_cb_safety safety)
 	return -1;
 }
 
-/* The least level (an index of levels) that a callback must have now. */
+/* Returns the least level (an index of levels) that a callback must have now.
+ */
 static int level_needed(bool is_locked)
 {
 	return weft_lock_is_mt() ? 2 : is_locked ? 1 : 0;
 }
 
-/* The callback with the lowest sufficient safety level; NULL: none. */
+/* Returns the callback with the lowest sufficient safety level; NULL: none. */
 static struct callback *select_callback(
 	struct weft_registration *registration, int level)
 {
@@ -273,7 +274,7 @@ void weft_registration_free_all(void)
 	update_wanted();
 }
 
-/* The registration of a handle; NULL: there is none. */
+/* Returns the registration of a handle; NULL: there is none. */
 static struct weft_registration *registration_of(
 	MPI_T_event_registration handle)
 {
@@ -283,7 +284,8 @@ static struct weft_registration *registration_of(
 	return registration && !registration->is_freed ? registration : NULL;
 }
 
-/* The hints of an argument; NULL: none. False: it is no info object. */
+/* Sets *hints_out to the hints of an argument, or to NULL if there are none.
+ * False: the argument is no info object. */
 static bool hints_of(MPI_Info info, struct weft_info **hints_out)
 {
 	*hints_out = info == MPI_INFO_NULL ? NULL : weft_mpi_info(info);
@@ -419,7 +421,8 @@ int PMPI_T_event_register_callback(MPI_T_event_registration event_registration,
 	return weft_mpit_leave(MPI_SUCCESS);
 }
 
-/* The callback of a level; else *code_out. */
+/* Returns the callback of a level. NULL, and an error in *code_out, if a handle
+ * or level is invalid. */
 static struct callback *callback_of(MPI_T_event_registration handle,
 	MPI_T_cb_safety cb_safety, int *code_out)
 {
