@@ -232,7 +232,8 @@ void weft_query_check_silent(struct weft_wait *wait)
 	}
 }
 
-/* A process whose messages arrive is not silent. */
+/* True if a process that answers no query counts as silent. Over the fabric, a
+ * process whose other messages arrive is not silent. */
 static bool query_is_silent(
 	const struct weft_wait_proc *o, const struct weft_peer *peer)
 {

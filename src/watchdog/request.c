@@ -82,7 +82,7 @@ static bool is_collective(const struct weft_req *req)
 		       request_plane_of(req) == WEFT_CTX_OFFSET_COLL);
 }
 
-/* The number of a collective on its communicator. */
+/* Returns the number of a collective on its communicator. */
 static int number_of(int32_t tag)
 {
 	return (int)(tag & WEFT_TAG_COLL_NUMBER);
@@ -106,7 +106,7 @@ static void describe_req(const struct weft_req *req, char *buf, size_t len)
 		snprintf(buf, len, "for a request");
 }
 
-/* The name of the call, for loops without a name. */
+/* Returns the name of the call, for loops without a name. */
 static const char *call_of(const struct weft_req *req)
 {
 	if (req->kind == WEFT_REQ_COLL ||
@@ -125,8 +125,8 @@ static const struct weft_request_loop *loop_of(const struct weft_wait *wait)
 	return weft_container_of(wait, struct weft_request_waiting, wait)->loop;
 }
 
-/* The request of the loop if the loop waits for exactly one request; else NULL.
- */
+/* Returns the request of the loop if the loop waits for exactly one request;
+ * else NULL. */
 static const struct weft_req *only_of(const struct weft_request_loop *loop)
 {
 	return loop->at && loop->n == 1 ? loop->at(loop->arg, 0) : NULL;
@@ -482,7 +482,7 @@ static void request_needs(struct weft_wait *wait)
 		need_other(&a, loop->what);
 }
 
-/* A number that changes when data of the request is transferred. */
+/* Returns a number that changes when data of the request is transferred. */
 static uint64_t pulse_of(const struct weft_req *whole)
 {
 	const struct weft_req *req;

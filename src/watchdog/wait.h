@@ -229,7 +229,7 @@ void weft_wait_unlock(void);
 struct weft_wait *weft_wait_next(const struct weft_wait *after);
 struct weft_wait *weft_wait_first(void);
 
-/* The last note if it is valid, or NULL. Registry's lock held. */
+/* Returns the last note if it is valid, or NULL. Registry's lock held. */
 const char *weft_wait_noted(uint64_t now, uint64_t *since_ns_out);
 
 /* Lists the needs again, and keeps the answers about them. */
