@@ -76,8 +76,8 @@ int weft_serve_open(
  * _exit(). */
 bool weft_serve_close(struct weft_serve *serve);
 
-/* A descriptor that becomes readable when weft_serve_next() has an event. The
- * server owns it. */
+/* Returns a descriptor that becomes readable when weft_serve_next() has an
+ * event. The server owns it. */
 int weft_serve_fd(const struct weft_serve *serve);
 
 /* Removes the next event from the queue; false if there is none. The caller
