@@ -49,7 +49,8 @@ struct bench_cmd {
 	int (*run)(struct bench *b);
 };
 
-/* Seconds of a monotonic clock, independent of the MPI under test. */
+/* Returns the seconds of a monotonic clock, independent of the MPI under test.
+ */
 double bench_now(void);
 
 /* Sorts the n values at v and returns their median. */
@@ -78,8 +79,8 @@ void bench_progress(const struct bench *b, const char *fmt, ...)
 /* Binds the process to a core and raises its priority, as b requests. */
 void bench_settle(const struct bench *b);
 
-/* The sizes to run: those of the user, otherwise the defaults. Returns their
- * number. */
+/* Writes the sizes to run: those of the user, otherwise the defaults. Returns
+ * their number. */
 int bench_lens(const struct bench *b, const size_t *defaults, int n_defaults,
 	size_t *lens_out);
 

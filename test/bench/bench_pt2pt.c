@@ -143,7 +143,7 @@ double bench_run_stream(struct bench *b, size_t len, long n_iters)
 	return bench_now() - start;
 }
 
-/* A window in each direction at the same time. */
+/* Sends a window of messages in each direction at the same time. */
 double bench_run_bidir(struct bench *b, size_t len, long n_iters)
 {
 	MPI_Request requests[2 * BENCH_WINDOW];

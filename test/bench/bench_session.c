@@ -96,7 +96,7 @@ static void report_cycles(
 	bench_report(b, name, whole * 1e6, "us");
 }
 
-/* Seconds of a barrier, to compare with those of a creation. */
+/* Returns the seconds of a barrier, to compare with those of a creation. */
 static double barrier_seconds(MPI_Comm comm)
 {
 	const int n = 1000;
@@ -109,8 +109,8 @@ static double barrier_seconds(MPI_Comm comm)
 	return (bench_now() - start) / n;
 }
 
-/* Seconds of MPI_Session_init and MPI_Session_finalize without calls between
- * them. */
+/* Returns the seconds of MPI_Session_init and MPI_Session_finalize without
+ * calls between them. */
 static double pair_seconds(void)
 {
 	const int n = 1000;

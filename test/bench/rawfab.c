@@ -289,7 +289,7 @@ static double bounce(struct side *s, size_t len, long n)
 	return (now() - start) / 2;
 }
 
-/* Seconds of n windows from first to second, each acknowledged. */
+/* Returns the seconds of n windows from first to second, each acknowledged. */
 static double stream(struct side *s, size_t len, long n)
 {
 	struct fi_context contexts[WINDOW + 1];
@@ -346,7 +346,8 @@ static void post_access(struct side *s, size_t len, struct fi_context *context)
 	check(rc, "read or write");
 }
 
-/* Seconds of n times n_many accesses, while the peer waits for a message. */
+/* Returns the seconds of n times n_many accesses, while the peer waits for a
+ * message. */
 static double access_run(struct side *s, size_t len, long n)
 {
 	struct fi_context contexts[WINDOW];

@@ -433,7 +433,8 @@ static void begin(void)
 	shmem_barrier_all();
 }
 
-/* The first word after the options; these words select the workloads. */
+/* Returns the first word after the options; these words select the workloads.
+ */
 static int options(int argc, char **argv)
 {
 	int i = 1;
