@@ -26,7 +26,7 @@ static void count_event(MPI_T_event_instance instance,
 	++*(int *)user_data;
 }
 
-/* The class of the first variable with this name. */
+/* Returns the class of the first variable with this name. */
 static int tool_class(const char *name)
 {
 	int n = 0, class = 0, len;

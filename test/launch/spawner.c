@@ -38,7 +38,7 @@ static MPI_Comm start(const char *how, int n, const char *second)
 	return inter;
 }
 
-/* Sum of the ranks in a merged communicator. */
+/* Returns the sum of the ranks in a merged communicator. */
 static int merged_sum(MPI_Comm inter, int is_high, int *n_out)
 {
 	MPI_Comm all;
