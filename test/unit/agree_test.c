@@ -11,8 +11,8 @@
 
 enum { SIZE = 200 };
 
-/* The parent in a binomial tree: the rank whose subtree, of a power of two
- * ranks, is the smallest that contains `rank`. */
+/* Returns the parent in a binomial tree: the rank whose subtree, of a power of
+ * two ranks, is the smallest that contains `rank`. */
 static int32_t parent_of(int32_t rank)
 {
 	int32_t parent = 0;

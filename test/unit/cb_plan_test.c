@@ -16,7 +16,7 @@ enum { SIZE = 6, KIB = 1024 };
 /* Three nodes: ranks 0 1 4, ranks 2 5, rank 3. */
 static int32_t nodes[SIZE] = { 0, 0, 2, 3, 0, 2 };
 
-/* The aggregators for two hints, as digits. */
+/* Returns the aggregators for two hints, as digits. */
 static const char *aggregators(int64_t cb_nodes, int64_t cb_per_node)
 {
 	static char text[SIZE + 1];

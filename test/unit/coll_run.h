@@ -363,8 +363,8 @@ enum {
 static const char *const layout_names[] = { "unknown", "one node", "alone",
 	"twos", "threes", "halves", "cyclic over 2", "cyclic over 3", "dealt" };
 
-/* The node of member i. Node numbers are arbitrary: the caller replaces them by
- * the lowest member of the node. */
+/* Returns the node of member i. Node numbers are arbitrary: the caller replaces
+ * them by the lowest member of the node. */
 static int32_t node_of(int layout, int32_t i, int32_t n)
 {
 	uint64_t seed = (uint64_t)i * 77 + 5;
@@ -469,7 +469,7 @@ static bool is_irregular(const struct run *r)
 	return r->s.form != REGULAR;
 }
 
-/* The number of items in the block between two places, equal in both
+/* Returns the number of items in the block between two places, equal in both
  * directions. */
 static int64_t block_count(const struct run *r, int32_t i, int32_t j)
 {

@@ -267,7 +267,7 @@ static inline void sim_step(struct sim *sim, int32_t me)
 			err);
 }
 
-/* A member that can continue, or -1. */
+/* Returns a member that can continue, or -1. */
 static inline int32_t sim_pick(struct sim *sim)
 {
 	int32_t first = (int32_t)sim_rnd(&sim->seed, (uint32_t)sim->n);

@@ -13,7 +13,8 @@
 
 enum { TYPE_LONG = 0x20a, TYPE_DOUBLE = 0x214 };
 
-/* A long, which has 4 bytes in external32, and two doubles. */
+/* Returns a type of a long, which has 4 bytes in external32, and two doubles.
+ */
 static struct weft_type *long_and_doubles(void)
 {
 	const int64_t lens[] = { 1, 2 }, displs[] = { 0, 8 };

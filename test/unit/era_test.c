@@ -156,7 +156,7 @@ static uint16_t deaths(const struct state *s)
 	return (uint16_t)(((1 << job.n) - 1) & ~s->alive);
 }
 
-/* The flag of a member: all bits but its own. */
+/* Returns the flag of a member: all bits but its own. */
 static uint16_t flag_of(uint32_t p)
 {
 	return (uint16_t) ~(1 << p);

@@ -65,7 +65,7 @@ static void begin(int p)
 			job.begun[c] |= (uint8_t)(1 << p);
 }
 
-/* The members that must start before a process's wait on c can end. */
+/* Returns the members that must start before a process's wait on c can end. */
 static uint8_t needs(int p, int c)
 {
 	uint8_t above = 0;
@@ -525,7 +525,7 @@ static bool run_out(void)
 	return is_all;
 }
 
-/* The number of waits in proven rings that ended without an error. */
+/* Returns the number of waits in proven rings that ended without an error. */
 static int n_spared(void)
 {
 	int n = 0;

@@ -88,7 +88,8 @@ static struct weft_info *info_with(const char *key, const char *value)
 	return info;
 }
 
-/* The number of keys that an object accepts of an info object with this key. */
+/* Returns the number of keys that an object accepts of an info object with this
+ * key. */
 static uint32_t accepted(enum weft_hint_object object, bool is_new,
 	const char *key, const char *value)
 {

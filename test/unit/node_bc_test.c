@@ -31,7 +31,7 @@ static void fill_in(struct weft_bc *bc, int fd)
 	memcpy(bc->name, "address", 7);
 }
 
-/* The other process. Returns 0 if all checks pass. */
+/* Runs in the other process. Returns 0 if all checks pass. */
 static int join(const struct weft_bc *first)
 {
 	struct weft_bc own, found;

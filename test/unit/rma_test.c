@@ -484,7 +484,7 @@ static void a_fence_without_flags_waits(void **state)
 	}
 }
 
-/* A program of all kinds of operations; returns the result of quiet. */
+/* Executes all kinds of operations. Returns the result of quiet. */
 static int mixed(struct weft_rma_ctx *ctx)
 {
 	static char large[300];

@@ -47,8 +47,8 @@ static void sample_make(
 	assert_int_equal(weft_view_make(&config, &s->view), 0);
 }
 
-/* A type with blocks of 3, 1 and 5 bytes, and gaps between them and at the end.
- */
+/* Returns a type with blocks of 3, 1 and 5 bytes, and gaps between them and at
+ * the end. */
 static struct weft_type *irregular(void)
 {
 	const int64_t lens[] = { 3, 1, 5 }, displs[] = { 0, 5, 8 };

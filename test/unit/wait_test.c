@@ -57,7 +57,7 @@ static const struct weft_req *only(const void *arg, int i)
 	return arg;
 }
 
-/* The number of ranks to which this process has sent a message. */
+/* Returns the number of ranks to which this process has sent a message. */
 static int n_queried(struct weft_vci *vci)
 {
 	int n = 0;
