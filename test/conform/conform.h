@@ -73,7 +73,7 @@ void expect(struct side *s, size_t len);
 /* Calls expect() on both sides, at the start of a case. */
 void begin(struct side *s, size_t len);
 
-/* Bytes whose values depend on their position and on seed. */
+/* The values of the bytes depend on their position and on seed. */
 unsigned char pattern(size_t i, uint64_t seed);
 void fill(unsigned char *buf, size_t len, uint64_t seed);
 bool is_filled(const unsigned char *buf, size_t len, uint64_t seed);

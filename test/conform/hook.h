@@ -44,16 +44,16 @@ struct hook *hook_on(struct weft_net *net, const struct hook_limits *limits);
 /* Removes the hook. Called before the net is closed. */
 void hook_off(struct hook *hook);
 
-/* The number of calls of a kind, and how many of them the provider or a limit
- * refused. */
+/* hook_count() returns the number of calls of a kind. hook_refused() returns
+ * how many of them the provider or a limit refused. */
 uint64_t hook_count(const struct hook *hook, enum hook_call call);
 uint64_t hook_refused(const struct hook *hook, enum hook_call call);
 
-/* The highest number of active operations. */
+/* Returns the highest number of active operations. */
 uint32_t hook_most(const struct hook *hook);
 
-/* The record of the i-th last call; 0 is the last one. NULL: not recorded any
- * more. */
+/* Returns the record of the i-th last call; 0 is the last one. NULL: not
+ * recorded any more. */
 const struct hook_record *hook_last(const struct hook *hook, size_t i);
 
 /* Prints all counts as one comment line of TAP. */
