@@ -436,7 +436,7 @@ void stand_op_complete(struct stand_op *op, int status);
 void stand_ring(struct stand_nic *nic);
 void stand_list_init(struct stand_op_list *list);
 void stand_list_add(struct stand_op_list *list, struct stand_op *op);
-/* The flags for calls without a flags argument. */
+/* Returns the flags for calls without a flags argument. */
 uint64_t stand_call_flags(const struct stand_ep *ep);
 
 /* wire.c: sockets; nic.lock is held. */

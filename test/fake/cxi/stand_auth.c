@@ -13,7 +13,8 @@ enum {
 	DEFAULT_VNI = 10,
 };
 
-/* The position of the word in a comma-separated list; -1: not in the list. */
+/* Returns the position of the word in a comma-separated list; -1: not in the
+ * list. */
 static int index_in(const char *list, const char *word)
 {
 	size_t len = strlen(word);
@@ -69,7 +70,7 @@ bool stand_has_device(const char *device)
 	       (!named || index_in(named, device) >= 0);
 }
 
-/* The key of a process that passes no key. */
+/* Returns the key of a process that passes no key. */
 static struct weft_cxi_auth_key by_itself(const char *device)
 {
 	const char *vnis = text_of("SLINGSHOT_VNIS");

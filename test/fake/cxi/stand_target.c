@@ -151,7 +151,7 @@ static void fetch(struct stand_conn *c, struct stand_mr *mr, char *data)
 	stand_wire_ack(c, &c->in, 0, old, len);
 }
 
-/* The number of bytes of memory that a request accesses. */
+/* Returns the number of bytes of memory that a request accesses. */
 static size_t span(const struct stand_frame *f)
 {
 	if (f->type == STAND_READ)
