@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A free object: its header, then the index of the next free one. */
+/* A free object: its header, then the index of the next free object. */
 struct free_obj {
 	struct weft_obj obj;
 	uint32_t next; /* index + 1, 0: none */
