@@ -2,7 +2,8 @@
 /* launch: starts jobs for a process that has no process manager
  *
  * The environment of the new mpiexec has the name of its job and the port of
- * the parent, as in tools/run_spawn.h. A thread waits until mpiexec ends. */
+ * the parent, as in tools/run_spawn.h. A thread of this process waits until
+ * mpiexec ends. */
 #include "boot/launch.h"
 
 #include "base/err.h"
