@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* errcode: error classes and codes that the application adds
  *
- * Numbers start above WEFT_ERRCODE_LAST, the standard's last code. Any thread,
- * before and after any session. */
+ * Numbers start above WEFT_ERRCODE_LAST, the standard's last code. Any thread
+ * may call these functions, before and after any session. */
 #ifndef WEFT_ERRCODE_H
 #define WEFT_ERRCODE_H
 
