@@ -23,8 +23,8 @@ struct weft_recv_buf {
 			   * plan.releases_early */
 };
 
-/* Replaces a user's operation that needs a copy (data) or a registration (mr).
- * Created on demand, reused, freed at close. */
+/* Replaces an operation of the caller that needs a copy (data) or a
+ * registration (mr). Created on demand, reused, freed at close. */
 struct weft_carrier {
 	struct weft_op op;
 	struct weft_op *user;
@@ -36,7 +36,7 @@ struct weft_carrier {
 	char *data; /* plan.recv_len bytes; allocated with the first copy */
 };
 
-/* Replaces a user's operation whose memory is read-only. Providers also
+/* Replaces an operation of the caller whose memory is read-only. Providers also
  * register memory for writing, which fails for read-only memory (FI_EFAULT, so
  * WEFT_ERR_BUFFER). It is posted with op and data and frees itself at
  * completion; after a failed post the caller frees it. */
