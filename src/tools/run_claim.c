@@ -10,8 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Finds the process that holds a name. *holder is unchanged if the kernel does
- * not report it. */
+/* Finds the process that has bound a socket to a name. *holder is unchanged if
+ * the kernel does not report it. */
 static void find_holder(
 	const struct sockaddr_un *name, socklen_t len, struct ucred *holder)
 {

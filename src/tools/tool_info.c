@@ -349,7 +349,8 @@ static void ignore_message(void *arg, const void *data, size_t len)
 	(void)len;
 }
 
-/* A line of the plan: a name, then text or a number with or without unit. */
+/* Adds a line of the plan to the report: a name, then text or a number with or
+ * without unit. */
 static void add_line(struct weft_tool_report *report, char *line)
 {
 	char *value = line + strcspn(line, " "), *end;
