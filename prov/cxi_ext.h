@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cxi_ext: extensions of the cxi provider, as numbers
  *
- * The provider declares them in an extension header, which only a libfabric
+ * The provider declares these extensions in a header, which only a libfabric
  * with this provider installs. They are part of its binary interface, so this
  * file has the values; the build compares them if the header exists. */
 #ifndef WEFT_CXI_EXT_H
