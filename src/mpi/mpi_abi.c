@@ -126,8 +126,8 @@ int PMPI_Abi_get_fortran_info(MPI_Info *info)
 		   : MPI_SUCCESS;
 }
 
-/* mpi.h and the Fortran modules fix the sizes and both logical values, so
- * Fortran is known from the start and nothing can be set. */
+/* Returns the error of the procedures that set properties of Fortran: mpi.h and
+ * the Fortran modules fix the sizes and both logical values. */
 static int refuse_set(const char *what)
 {
 	return weft_err_set(WEFT_ERR_ABI,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_attr: attributes of communicators, types and windows, keys of all kinds
- */
+/* mpi_attr: attributes of communicators, types and windows, and their keys */
 #include "mpi_attr.h"
 #include "mpi_check.h"
 
@@ -20,8 +19,8 @@ static int mpi_attr_end(const char *func, int err)
 
 typedef void plain_fn(void);
 
-/* The user's functions differ only in the type of the handle, which is a
- * pointer for each kind of object. */
+/* The user's functions for the three kinds of object differ only in the type of
+ * the handle. All handles are pointers. */
 static int mpi_attr_create(int kind, enum weft_attr_lang lang, plain_fn *copy,
 	plain_fn *del, void *extra, int *keyval)
 {
@@ -332,8 +331,8 @@ static int mpi_type_delete_attr(struct weft_type *type, int keyval)
 
 /* ---- windows ---- */
 
-/* The predefined attribute as C reads it. MPI_WIN_BASE is the address itself.
- * The others are addresses of numbers that never change. */
+/* Returns a predefined attribute as C reads it: the base address for
+ * MPI_WIN_BASE, and the address of a constant number for the others. */
 static const void *win_predefined(const struct weft_win *win, int keyval)
 {
 	static const int flavors[] = {
@@ -350,7 +349,7 @@ static const void *win_predefined(const struct weft_win *win, int keyval)
 	case MPI_WIN_SIZE:
 		return &win->size;
 	case MPI_WIN_DISP_UNIT:
-		return &win->disp_unit; /* C reads its lower half */
+		return &win->disp_unit; /* C reads an int: the lower half */
 	case MPI_WIN_CREATE_FLAVOR:
 		return &flavors[win->flavor];
 	default: /* MPI_WIN_MODEL */
@@ -366,7 +365,7 @@ static bool is_win_predefined(int keyval)
 	return keyval >= MPI_WIN_BASE && keyval <= MPI_WIN_MODEL;
 }
 
-/* The value of a predefined attribute as a language reads it. */
+/* Returns a predefined attribute as C or Fortran reads it. */
 static intptr_t win_predefined_in(
 	const struct weft_win *win, int keyval, enum weft_attr_lang lang)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_attr: attributes as Fortran sets and reads them
  *
- * For libweft_fortran only. These functions are MPI_Comm_set_attr and the like
- * for integer values, of which C reads the address (MPI 5.0, 19.3.7). The
- * callbacks of a key that is created here receive the integer in the bits of
- * their pointer. */
+ * Only libweft_fortran calls these functions. They set and get attributes with
+ * integer values, as MPI_Comm_set_attr does with addresses. C reads the address
+ * of such an integer (MPI 5.0, 19.3.7). Callbacks of a key that is created here
+ * receive the integer itself, converted to a pointer. */
 #ifndef WEFT_MPI_ATTR_H
 #define WEFT_MPI_ATTR_H
 

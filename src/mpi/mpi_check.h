@@ -222,9 +222,8 @@ static inline int weft_check_range(
 	return 0;
 }
 
-/* Checks a rank of the group to which messages are sent. MPI_PROC_NULL is
- * valid.
- */
+/* Checks the rank of a destination: on an intercommunicator, a rank of the
+ * remote group. MPI_PROC_NULL is valid. */
 static inline int weft_check_remote(
 	const struct weft_comm *comm, const char *what, int rank)
 {
@@ -240,13 +239,13 @@ static inline int weft_check_dest(const struct weft_comm *comm, int rank)
 	return weft_check_remote(comm, "dest", rank);
 }
 
-/* Target of a one-sided operation: a rank of the window, or MPI_PROC_NULL. */
+/* Checks the target of a one-sided operation. MPI_PROC_NULL is valid. */
 static inline int weft_check_target(const struct weft_win *win, int rank)
 {
 	return weft_check_remote(win->comm, "target_rank", rank);
 }
 
-/* Source of a receive: also MPI_ANY_SOURCE. */
+/* Checks the source of a receive. MPI_ANY_SOURCE is valid, too. */
 static inline int weft_check_source(const struct weft_comm *comm, int rank)
 {
 	if (weft_unlikely((uint32_t)rank >= (uint32_t)comm->remote_size) &&
@@ -273,8 +272,8 @@ static inline int weft_check_tag_recv(int tag)
 	return 0;
 }
 
-/* Root of a collective: on an intercommunicator also MPI_ROOT and
- * MPI_PROC_NULL. */
+/* Checks the root of a collective. MPI_ROOT and MPI_PROC_NULL are valid on an
+ * intercommunicator. */
 static inline int weft_check_root(const struct weft_comm *comm, int root)
 {
 	if (weft_unlikely((uint32_t)root >= (uint32_t)comm->remote_size) &&
@@ -288,7 +287,8 @@ static inline int weft_check_root(const struct weft_comm *comm, int root)
 
 /* ---- memory ---- */
 
-/* NULL is MPI_BOTTOM, legal with types of absolute addresses. */
+/* Checks the address of a buffer. NULL is MPI_BOTTOM, and valid with derived
+ * types, which may contain absolute addresses. */
 static inline int weft_check_buf(
 	const void *buf, MPI_Count count, const struct weft_type *type)
 {

@@ -9,8 +9,8 @@
 
 enum { FRAME_WORDS = 128, FRAME_HEAPS = 8 };
 
-/* The arguments of a collective in the form of coll, and memory for its arrays.
- * Lives on the stack of one call; coll keeps no pointer to it. */
+/* The arguments of a collective as the room coll expects them, and memory for
+ * arrays. On the stack of one call; coll keeps no pointer to the frame. */
 struct frame {
 	struct weft_coll coll;
 	size_t n_words;
@@ -250,8 +250,9 @@ static bool is_root(const struct weft_coll *coll)
 				    : coll->root == coll->comm->rank;
 }
 
-/* True if this process has one block in a rooted operation: all members of an
- * intracommunicator, with the root, or the group opposite the root. */
+/* True if this process has one block in a rooted operation. On an
+ * intracommunicator, every member has one, also the root. On an
+ * intercommunicator, the members of the group without the root have one. */
 static bool is_leaf(const struct weft_coll *coll)
 {
 	return coll->comm->is_inter ? coll->root >= 0 : true;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_convert: handles and statuses as integers, for other languages
  *
- * The integer of a handle is its low half: the value itself if predefined, kind
- * and index otherwise. The reverse looks up the generation that lives at that
- * index now, without a lock, so these procedures work on any thread at any
- * time. An integer that names no live object becomes a handle of generation
- * zero, which never lives: using it is an error of its class. */
+ * The integer of a handle is its low half: the value of a predefined handle, or
+ * the kind and the table index of an object. The reverse conversion looks up
+ * the object at that index without a lock, so any thread may call these
+ * procedures at any time. Without an object, it returns a handle of generation
+ * 0, which no object has: using this handle is an error of its class. */
 #include "mpi_check.h"
 
 #include <string.h>

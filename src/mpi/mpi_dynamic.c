@@ -242,7 +242,7 @@ int PMPI_Comm_join(int fd, MPI_Comm *intercomm)
 
 /* ---- starting processes ---- */
 
-/* The root's arguments. The strings are owned. */
+/* The root's arguments. The struct owns its strings. */
 struct order {
 	struct weft_boot_app *apps;
 	int n;
@@ -275,7 +275,8 @@ static char *value_of(const struct weft_info *info, enum weft_hint key)
 }
 
 /* Makes name an absolute path, because the process that starts the program may
- * have another current directory. Owns name; NULL when out of memory. */
+ * have another current directory. Takes ownership of name. NULL when out of
+ * memory. */
 static char *absolute_take(char *name)
 {
 	bool is_relative = name && *name != '/';

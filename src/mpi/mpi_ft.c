@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_ft: failed processes, and how a program continues without them (ULFM)
  *
- * Only the calls of agreement wait for other processes. */
+ * Only the procedures that agree or shrink wait for other processes. */
 #include "mpi_check.h"
 
 #include "comm/repair.h"
@@ -72,7 +72,7 @@ static int mpi_comm_agree(struct weft_comm *comm, int *flag)
 	return err;
 }
 
-/* A started agreement. Freed when it is over. */
+/* A started agreement or shrink. Freed when the operation is complete. */
 struct started_repair {
 	struct weft_req *req;
 	int *flag;	   /* agree */

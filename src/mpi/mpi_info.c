@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_info: info objects; all of them work before and after any session */
+/* mpi_info: info objects, which exist independently of sessions */
 #include "mpi_check.h"
 
 #include <stdio.h>

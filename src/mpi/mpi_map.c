@@ -82,7 +82,7 @@ static const short classes[WEFT_ERR_END_ - WEFT_ERR_FIRST_] = {
 	AT(ABI) = MPI_ERR_ABI,
 };
 
-/* True if the failure that was described last is of an aborted process. */
+/* True if the last error described is the failure of a process that aborted. */
 static bool is_of_abort(void)
 {
 	uint64_t failed = weft_err_failed(WEFT_ERR_PEER);
@@ -228,14 +228,14 @@ struct raised {
 	const char *func;
 	int rank; /* this process's rank in the object, or -1 */
 	int err;
-	int as; /* class to return instead of that of err; 0: that of err */
+	int as; /* class to return; 0: the class of err */
 	int code;
 };
 
-/* Returns the handler for errors without an object: the handler of
- * MPI_COMM_SELF, or the initial handler before it exists. In MPI-3.1, it was
- * the handler of MPI_COMM_WORLD. So that handler is used if the program has set
- * no other. */
+/* Returns the handler for errors without an object: the initial handler before
+ * MPI_COMM_SELF exists, and then the handler of MPI_COMM_SELF. MPI-3.1 used the
+ * handler of MPI_COMM_WORLD. So a program that sets only that handler gets it
+ * here, too. */
 struct weft_errh *weft_mpi_errh_without_object(void)
 {
 	struct weft_errh *initial = weft_session_initial_errh();
@@ -249,14 +249,14 @@ struct weft_errh *weft_mpi_errh_without_object(void)
 
 /* The last error that was raised in this thread, for MPI_Error_string. code is
  * the code that the call returned. If that is MPI_ERR_IN_STATUS, cause is the
- * code in the status. text has the call and the particulars. */
+ * code in the status. text names the call and describes the error. */
 static _Thread_local struct {
 	int code, cause;
 	char text[MPI_MAX_ERROR_STRING];
 } last_raised;
 
-/* Prints the name of a class, and its text if there are no particulars. The
- * text covers many errors and might not fit this one. */
+/* Prints the name of a class. Unless a description follows (has_more), also
+ * prints the text of the class, which covers many errors. */
 static bool print_class(int code, bool has_more, char *buf)
 {
 	if (!weft_mpi_class_string(code, buf))
@@ -280,8 +280,8 @@ bool weft_mpi_string(int code, char *buf)
 	return true;
 }
 
-/* The particulars of an error, or the text of an error without description. ""
- * for a code of the program. */
+/* Returns the description of an error, or the text of its class if it has none.
+ * "" for a code of the program. */
 static const char *detail_of(const struct raised *r)
 {
 	const char *detail = "";
@@ -322,8 +322,8 @@ static const char *kind_name(int kind)
 
 static void end_fatal(const struct raised *r) __attribute__((noreturn));
 
-/* Handles a fatal error: prints one line with all particulars, then ends the
- * job, or the part of it that the session's scope selects. */
+/* Handles a fatal error: prints one line that describes the error, then ends
+ * the job, or the part of it that the session's scope selects. */
 static void end_fatal(const struct raised *r)
 {
 	char text[1024], class[MPI_MAX_ERROR_STRING];

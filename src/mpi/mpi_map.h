@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_map: translates handles and error classes
  *
- * A handle below 0x1000 is a predefined one of the standard ABI. Any other is
- * the handle of an object in its table, so a stale or invented one yields NULL
- * and never a crash. */
+ * A handle below 0x1000 is a predefined handle of the standard ABI. Any other
+ * handle is looked up in a table of objects, so a stale or invalid handle
+ * yields NULL. */
 #ifndef WEFT_MPI_MAP_H
 #define WEFT_MPI_MAP_H
 
@@ -188,9 +188,9 @@ int weft_mpi_code(int err);
 int weft_mpi_class(int code);
 
 /* The text of an error code; buf has MPI_MAX_ERROR_STRING bytes. If that code
- * was the last one raised in this thread, the text has the particulars;
- * otherwise it is that of weft_mpi_class_string(). False if the code does not
- * exist. */
+ * was the last one raised in this thread, the text describes that error.
+ * Otherwise, the text is that of weft_mpi_class_string(). False if the code
+ * does not exist. */
 bool weft_mpi_string(int code, char *buf);
 
 /* The fixed text of an error code; buf has MPI_MAX_ERROR_STRING bytes. False
@@ -269,7 +269,7 @@ static inline int weft_mpi_end_file(
 
 /* ---- status ---- */
 
-/* Our layout of MPI_internal. */
+/* The library's use of the field MPI_internal of a status. */
 struct weft_mpi_status {
 	int64_t len; /* bytes received */
 	int32_t is_cancelled;

@@ -3,8 +3,8 @@
 #include "mpi_check.h"
 #include "mpi_map.h"
 
-/* The user's function takes a pointer to a handle, which is a pointer to an
- * incomplete struct in mpi.h and void * below. */
+/* The user's function takes the address of a datatype handle. The handle is a
+ * pointer to an incomplete struct in mpi.h, and a void * in the room core. */
 _Static_assert(sizeof(MPI_Datatype) == sizeof(void *), "");
 _Static_assert(sizeof(MPI_Count) == sizeof(int64_t), "");
 

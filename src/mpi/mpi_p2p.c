@@ -40,8 +40,8 @@ static inline __attribute__((always_inline)) int mpi_p2p_fill(
 	return err;
 }
 
-/* The communicator whose messages have this tag. A spread communicator
- * (session/spread.h) has several. */
+/* The communicator that carries messages with this tag: for a spread
+ * communicator (session/spread.h), one of several. */
 static inline struct weft_comm *comm_of_tag(struct weft_comm *comm, int tag)
 {
 	if (weft_unlikely(comm->n_spread))

@@ -42,7 +42,7 @@ static int check_packed(
 	return weft_check_bad_buf(count);
 }
 
-/* Checks common to packing and unpacking; one: bytes of an item. */
+/* The checks that packing and unpacking share. `one`: bytes of an item. */
 static int check_fit(const void *packed, int64_t room, int64_t position,
 	MPI_Count count, const struct weft_type *type, int64_t one,
 	int64_t *len_out)

@@ -56,7 +56,7 @@ struct outcome {
 	struct weft_comm *comm;
 };
 
-/* Completes a general request: its query and free functions run without the
+/* Completes a generalized request: its query and free functions run without the
  * lock. VCI's lock held. */
 static __attribute__((noinline)) void end_general(struct weft_req *req)
 {

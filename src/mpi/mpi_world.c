@@ -64,8 +64,8 @@ int PMPI_Finalized(int *flag)
 }
 
 /* Deletes the attributes of the World's communicators before anything is
- * closed. Those of MPI_COMM_SELF come before those of MPI_COMM_WORLD, the
- * newest first. */
+ * closed: first those of MPI_COMM_SELF, then those of MPI_COMM_WORLD, and the
+ * newest first on each. */
 static int delete_attrs(void)
 {
 	int err = 0;
@@ -80,8 +80,8 @@ static int delete_attrs(void)
 	return err;
 }
 
-/* Raises an error of the World's close. A fatal handler does not end the job
- * for pending messages, because these were reported already. */
+/* Raises an error of closing the World. Pending messages are reported already,
+ * so a fatal handler does not end the job because of them. */
 static int raise_closed(struct weft_errh *errh, int err)
 {
 	bool is_fatal = !errh || errh->action == WEFT_ERRH_FATAL ||
