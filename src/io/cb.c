@@ -129,8 +129,8 @@ static int cb_make_buffers(struct weft_cb *cb, const struct weft_comm *comm)
 	return cb->mapped[cb->mine] ? 0 : WEFT_ERR_NOMEM;
 }
 
-/* Numbers that members exchange: error, owner, descriptor and time of creation
- * of a buffer; or those of cb_agree_on_layout(). */
+/* Each member sends this many numbers: for a buffer its error, owner,
+ * descriptor and time of creation, or the numbers of cb_agree_on_layout(). */
 enum { CB_N_NUMBERS = 4 };
 
 static bool cb_map_one(

@@ -71,7 +71,7 @@ struct weft_cb_window {
 };
 
 /* Sets aggs and n_aggs from node and the hints: the first member of each node,
- * then the second of each, and so on. n_aggs is 0 without memory. */
+ * then the second of each, and so on. n_aggs is 0 if out of memory. */
 void weft_cb_plan_aggregators(
 	struct weft_cb *cb, int32_t size, const struct weft_file_hints *hints);
 

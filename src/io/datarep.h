@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* datarep: data representations of files
  *
- * native and internal: as in memory. external32: big-endian, with fixed sizes.
- * The program can register further representations by name. They exist until
- * the process ends. MPI-5.0, 14.5. */
+ * native and internal store data as in memory. external32 is big-endian and has
+ * fixed sizes. The program can register further representations by name, which
+ * exist until the process ends. MPI-5.0, 14.5. */
 #ifndef WEFT_DATAREP_H
 #define WEFT_DATAREP_H
 
@@ -28,8 +28,8 @@ typedef int weft_datarep_move_large_fn(void *userbuf, void *type, int64_t count,
 typedef int weft_datarep_extent_fn(void *type, intptr_t *extent, void *extra);
 
 /* The program registers one function for reads and one for writes, each with an
- * int or an MPI_Count for the count. Without a function, the data is as in
- * memory. */
+ * int or an MPI_Count for the count. Without a function for a direction, data
+ * is moved unchanged in that direction. */
 struct weft_datarep {
 	enum weft_datarep_kind kind;
 	char name[WEFT_DATAREP_NAME_MAX];

@@ -482,8 +482,8 @@ int weft_file_set_atomic(struct weft_file *file, bool is_atomic)
 	};
 	int err = 0;
 
-	/* tries a lock, so that this call fails, not an access, if the file
-	 * system has no locks */
+	/* tries a lock, so that this call fails if the file system has no
+	 * locks, instead of a later access */
 	if (is_atomic)
 		err = weft_syscall_lock(file->fd, file->name, false, 0, 1);
 	if (is_atomic && !err)

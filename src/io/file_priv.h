@@ -16,7 +16,7 @@ int weft_file_agree(struct weft_file *file, int err);
 enum { WEFT_FILE_SAME_MAX = 2, WEFT_FILE_LEAST_MAX = 8 };
 
 /* Numbers that must be the same at all members, each with its name, and numbers
- * that become the lowest of the members. */
+ * that are replaced by the lowest value of all members. */
 struct weft_file_agreement {
 	int n_same, n_least;
 	int64_t same[WEFT_FILE_SAME_MAX];

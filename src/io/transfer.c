@@ -209,8 +209,8 @@ static void job_count(const struct job *job)
 }
 
 /* True if the collective messages of the access must follow those of all
- * earlier nonblocking accesses. That is so if the access blocks, or exchanges
- * lengths before it starts. */
+ * earlier nonblocking accesses: the access blocks, or exchanges lengths before
+ * it starts. */
 static bool must_drain(const struct weft_file_access *access, bool blocks)
 {
 	return access->is_collective &&
@@ -540,9 +540,8 @@ static int job_begin(struct job *job, struct weft_req **req_out)
 	return err;
 }
 
-/* Returns the error to the program, without a request. The other members of a
- * collective access receive the error in the agreement, so the job still runs.
- */
+/* Returns the error to the program, without a request. The job still runs,
+ * because the other members of a collective access need its agreement. */
 static int job_start_failed(struct job *job)
 {
 	struct weft_vci *vci = job->m.file->comm->vci;

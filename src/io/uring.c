@@ -43,8 +43,9 @@ struct piece {
 	struct piece *next_free;
 };
 
-/* The lock is acquired after a VCI's and guards the fields above it. The fields
- * below belong to the thread, and to its creator before it starts. */
+/* The lock is acquired after a VCI's and guards the fields above it. Only the
+ * thread accesses the fields below it; before the thread starts, its creator.
+ */
 static struct {
 	struct weft_link tasks; /* tasks that are not submitted completely */
 	unsigned n_users;
@@ -158,7 +159,8 @@ static void ring_close(void)
 	ring.has_thread = false;
 }
 
-/* False if the thread must end. After this call, new tasks write the event. */
+/* Prepares pieces of the queued tasks before the thread sleeps. From now on,
+ * ring_wake() wakes the thread. False if the thread must end. */
 static bool ring_prepare(void)
 {
 	bool has_users;

@@ -2,9 +2,10 @@
 /* view: the bytes of a file that a process accesses
  *
  * The filetype is tiled from the displacement on. The bytes that the tiles
- * select form the stream; a stream offset counts its bytes, an offset of MPI
- * its etypes. A run is a contiguous piece of the file. The filetype is not
- * flattened: runs are computed from its loops. A view is immutable. */
+ * select form the stream. A stream offset counts bytes of the stream; an offset
+ * in an MPI call counts etypes. A run is a contiguous piece of the file. The
+ * filetype is not flattened: runs are computed from its loops. A view never
+ * changes. */
 #ifndef WEFT_VIEW_H
 #define WEFT_VIEW_H
 
@@ -28,9 +29,9 @@ struct weft_view_config {
 struct weft_view {
 	_Atomic uint32_t refs;
 	int64_t disp;
-	struct weft_type *etype, *filetype; /* of the program; references */
+	struct weft_type *etype, *filetype; /* referenced, the program's */
 	const struct weft_datarep *rep;
-	struct weft_type *tile; /* the filetype with the sizes of rep */
+	struct weft_type *tile; /* the filetype's layout in the file */
 	int64_t etype_size;	/* bytes in the file */
 	bool is_disjoint;	/* runs of a tile rise without overlap */
 };
