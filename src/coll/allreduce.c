@@ -68,7 +68,7 @@ void weft_allreduce_rabenseifner(struct weft_sched *sched,
 	weft_fold_out(sched, view, &f, d.acc);
 }
 
-/* A reduction to place 0 and a broadcast: for any operation. */
+/* Reduces to place 0, then broadcasts. Supports all operations. */
 void weft_allreduce_tree(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {

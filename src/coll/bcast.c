@@ -7,8 +7,8 @@
 
 #include "dt/pack.h"
 
-/* Places are counted from the root. The parent of a place is its number without
- * the lowest bit that is set. */
+/* Places are numbered from the root. The number of the parent is that of the
+ * place with its lowest set bit cleared. */
 void weft_bcast_tree(struct weft_sched *sched,
 	const struct weft_coll_view *view, struct weft_span span, int32_t root)
 {

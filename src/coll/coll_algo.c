@@ -219,7 +219,8 @@ void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 	c->bytes = case_bytes(c, view, args);
 	if (is_reduction(kind) && weft_knobs.coll_reproducible)
 		return;
-	/* also for a view of some members, where `nodes` is NULL */
+	/* from the communicator: view->nodes is NULL for a part of its members
+	 */
 	c->shares_cores =
 		view->comm->coll.nodes && view->comm->coll.nodes->shares_cores;
 	if (!nodes)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* inter: collectives between the two groups of an intercommunicator
  *
- * Most operations have three parts: in my own group (comm->local), between the
- * two leaders (rank 0 of each group), and again in my own group. In
+ * Most operations have three parts: within the own group (comm->local), between
+ * the two leaders (rank 0 of each group), and within the own group again. In
  * gathers, scatters, allgathers and alltoalls, each process exchanges messages
  * directly with the remote processes. */
 #include "coll/coll_priv.h"

@@ -46,7 +46,7 @@ static bool is_local(const struct weft_comm *comm, int32_t rank)
 	return weft_proc_is_local(weft_group_proc(comm->group, (uint32_t)rank));
 }
 
-/* The ranks on my node, in memory from malloc(). NULL if out of memory. */
+/* The ranks on my node. The caller frees the array. NULL if out of memory. */
 static int32_t *local_members(
 	const struct weft_comm *comm, int32_t *n_out, int32_t *me_out)
 {
@@ -108,7 +108,8 @@ static struct weft_nodes *nodes_of(const int32_t *lead, int32_t size)
 /* ---- lengths that use the segment ---- */
 
 /* Sets the ranges of lengths for which the rules select the segment. If there
- * are more than WEFT_COLL_LENS ranges, the further ones use messages. */
+ * are more than WEFT_COLL_LENS ranges, lengths in the other ranges use
+ * messages. */
 static void set_lens(const struct weft_comm *comm, enum weft_coll_kind kind,
 	bool is_commutative, struct weft_coll_lens *lens)
 {

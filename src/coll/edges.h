@@ -49,8 +49,9 @@ struct weft_coll_degrees {
 };
 
 /* Computes the row of this process: writes indices in the list of neighbours to
- * places, and returns their number. Returns -1 if out of memory. is_swapped:
- * for the sources of a grid, see neighbor.c. */
+ * places, and returns their number. Returns -1 if out of memory. is_swapped is
+ * set for the sources of a grid, whose blocks arrive in swapped order (see
+ * neighbor_messages()). */
 int32_t weft_coll_row_of(const struct weft_nodes *nodes, int32_t me,
 	const int *neighbors, int32_t n, bool is_swapped, int32_t *places);
 

@@ -42,7 +42,7 @@ void weft_reduce_tree(struct weft_sched *sched,
 			weft_sched_copy(sched, in, acc);
 		}
 	}
-	if (me != 0) /* parent: without the lowest set bit */
+	if (me != 0) /* parent: lowest set bit cleared */
 		weft_sched_send(sched, view, acc, ((me & (me - 1)) + top) % n);
 	else if (top != root)
 		weft_sched_send(sched, view, acc, root);
@@ -93,7 +93,7 @@ static void gather_ranges(struct weft_sched *sched,
 	weft_sched_fence(sched);
 }
 
-/* Halving, then a gather. */
+/* Reduces by recursive halving, then gathers the ranges. */
 void weft_reduce_rabenseifner(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {

@@ -75,7 +75,7 @@ struct chain {
 	const struct weft_coll_view *view;
 	struct weft_redop *op;
 	struct weft_span own, result;
-	struct weft_span tmp; /* two pieces, used alternately; or buf NULL */
+	struct weft_span tmp; /* two pieces, used alternately; buf NULL: none */
 	int64_t len;	      /* items of a piece */
 	bool is_exclusive;
 };

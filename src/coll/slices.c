@@ -131,8 +131,8 @@ void weft_allreduce_slices(struct weft_sched *sched,
 	gather_slices(sched, &s.node, all, -1);
 }
 
-/* The slice of a place consists of the parts of the members in that place:
- * block j is the part of its member on node j. */
+/* The slice of a place has the parts of the members at this place on all nodes:
+ * block j is the part of the member on node j. */
 static struct weft_span part_of(const struct weft_coll *args,
 	const struct slices *s, int32_t node, int32_t place)
 {
@@ -176,8 +176,8 @@ void weft_reduce_scatter_slices(struct weft_sched *sched,
 
 /* ---- allgather ---- */
 
-/* A ring among the nodes; in each round the blocks of the last round are
- * distributed within the node. */
+/* A ring among the nodes. In each round, the members of a node distribute the
+ * blocks of the previous round within the node. */
 void weft_allgather_slices(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
