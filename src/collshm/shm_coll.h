@@ -109,7 +109,7 @@ struct weft_coll_shm {
 	struct weft_coll_lens lens[2][WEFT_COLL_N][WEFT_COLL_LENS];
 	uint32_t reached; /* every member has begun this or a later round */
 	uint32_t n_calls; /* rounds since the last call of weft_progress() */
-	bool stores_past; /* store data in areas past the caches */
+	bool stores_past; /* copies to areas use non-temporal stores */
 };
 
 /* A round: one collective, or one piece of a long one. */

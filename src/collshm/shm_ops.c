@@ -438,7 +438,8 @@ static void shm_scan(struct weft_coll_round *r, const struct weft_coll *args)
 	typed_free(o.scratch, o.result);
 }
 
-/* A member that publishes its prefix computes two results. */
+/* A member that publishes its prefix computes two results: the prefix, which
+ * includes its own operand, and the result, which does not. */
 static void shm_exscan(struct weft_coll_round *r, const struct weft_coll *args)
 {
 	struct operand o = {
