@@ -60,7 +60,7 @@ static inline struct weft_win_target *fast_place(struct weft_win *win,
 	return target;
 }
 
-/* MPI_Rput and the like are allowed in passive epochs only. */
+/* Request-based operations such as MPI_Rput need a passive epoch. */
 static int check_passive(const struct weft_win *win)
 {
 	return win->access == WEFT_WIN_LOCKED ||

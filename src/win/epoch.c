@@ -461,8 +461,8 @@ int weft_win_test(struct weft_win *win, bool *done_out)
 
 /* --- locks --------------------------------------------------------- */
 
-/* Warns once if a program breaks the promise of no_locks, on which this library
- * does not rely. */
+/* Warns once if a program locks a window with the info key no_locks. The
+ * library does not rely on this promise of the program. */
 static void note_lock(struct weft_win *win, const char *call)
 {
 	if (weft_likely(!win->has_no_locks))

@@ -270,7 +270,7 @@ static bool can_copy(const struct weft_win_record *record)
 	return weft_knob_is_on(weft_knobs.cma) && weft_copy_can_read(&bc);
 }
 
-/* Maps the states of the windows of another process. NULL: not possible. */
+/* Maps the states of the windows of another process. NULL on failure. */
 static struct states *reach_states(struct weft_win *win, uint32_t rank,
 	const struct weft_win_record *record)
 {
@@ -430,8 +430,8 @@ int weft_win_memory_map(struct weft_win *win,
 		target->method = WEFT_WIN_MAPPED;
 		target->base = base + part_at(win, config, records, i);
 		if (config->is_noncontig && !target->size)
-			target->base = NULL; /* as programs expect */
-		/* the same number at all members, as it selects the stripe */
+			target->base = NULL; /* size 0: programs expect NULL */
+		/* an offset, equal at all members: it selects the stripe */
 		target->there = part_at(win, config, records, i);
 		target->stripes = weft_win_target_at(win, 0)->stripes;
 		if (target->is_me)

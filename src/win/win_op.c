@@ -38,7 +38,7 @@ struct weft_win_whole *weft_win_whole_new(struct weft_req **req_out)
 
 	if (whole)
 		*whole = (struct weft_win_whole){
-			.n_parts = 1 /* the call that makes it */
+			.n_parts = 1 /* the calling function */
 		};
 	if (req_out)
 		*req_out = NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_origin: accesses as active messages, as their origin sends them
  *
- * Data below WEFT_WIN_LONG bytes follows its record, many in one message.
- * Longer data is a message of its own through p2p, tagged with the record's id.
+ * A message has one or more records. Data below WEFT_WIN_LONG bytes follows its
+ * record. Longer data is a message of its own through p2p, tagged with the
+ * record's id.
  * A target carries out the records of an origin in order. A long accumulate is
  * carried out when its data has arrived. Until then, the origin sends no other
  * accumulate to that target.

@@ -278,7 +278,8 @@ static struct weft_win_op *fabric_op(struct weft_win *win,
 	return op;
 }
 
-/* Ends the posting. With an error, posted operations remain pending. */
+/* Called after the last post of an access. After an error, the operations that
+ * were posted remain pending. */
 static void rma_begun(struct weft_win_op *op, int err)
 {
 	if (!op->am.err)
