@@ -39,7 +39,7 @@ struct weft_errh *weft_session_initial_errh(void)
 {
 	const char *name;
 
-	weft_proc_read_knobs(); /* perhaps no session has read them */
+	weft_proc_read_knobs(); /* if no session has read them yet */
 	name = weft_knobs.initial_errhandler;
 	if (!strcmp(name, "mpi_errors_return"))
 		return &weft_errh_builtin[WEFT_ERRH_RETURN];
@@ -463,9 +463,7 @@ int weft_world_open(
 	return err;
 }
 
-/* Returns and describes the error that the World cannot be closed in this
- * state.
- */
+/* Describes and returns the error of closing the World in this state. */
 static int world_not_open_err(int state)
 {
 	if (state == WEFT_WORLD_CLOSED || state == WEFT_WORLD_CLOSING)
