@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* put: put, get, fence and quiet; to local PEs by copying
+/* put: put, get, fence and quiet; copies data to and from local PEs
  *
  * Data with the length of a basic type is moved by one load and one store
  * (base/word.h), because peers wait for such words with plain loads. */
@@ -9,8 +9,8 @@
 
 #include <stdatomic.h>
 
-/* class and is_nbi are constants of each caller, so only one branch is
- * compiled there. */
+/* class and is_nbi are constants in each caller, so the compiler keeps only one
+ * branch. */
 static inline int put_or_get(struct weft_rma_ctx *ctx,
 	enum weft_rma_class class, const void *sym, void *here, size_t len,
 	uint32_t pe, bool is_nbi)
