@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* external: the portable "external32" form of data
  *
- * Big-endian, two's complement and IEEE, packed without gaps, with the sizes of
- * MPI-5.0, 14.5.2. Most types have the same size in memory, but long has 4
- * bytes, a wide character 2, and long double is IEEE quad. The machine is
- * little-endian, which configure checks. */
+ * Numbers are big-endian, two's complement or IEEE. They are packed without
+ * gaps and have the sizes of MPI-5.0, 14.5.2. Most types have the same size in
+ * memory, but in this form long has 4 bytes, a wide character 2, and long
+ * double is IEEE quad. configure checks that the machine is little-endian. */
 #include "dt/pack.h"
 
 #include "base/quad.h"

@@ -75,7 +75,7 @@ struct weft_flat *weft_flat_loop_take(
 	flat->count = count;
 	flat->stride = stride;
 	flat->child = child;
-	/* two nested loops without a gap between their strides are one */
+	/* the strides of the two loops join without a gap: make one loop */
 	if (child->kind == WEFT_FLAT_LOOP && child->n_parts == 0 &&
 		stride / child->count == child->stride &&
 		stride % child->count == 0) {

@@ -79,8 +79,8 @@ static inline __attribute__((always_inline)) void scatter(const char *src,
 	}
 }
 
-/* Has a separate loop for a packed side without gaps, which is the usual case;
- * the compiler unrolls this loop. */
+/* Copies blocks of a constant length. The packed side usually has no gaps. This
+ * case has a separate loop, which the compiler unrolls. */
 static inline __attribute__((always_inline)) void gather_fixed(char *dst,
 	int64_t step, uintptr_t at, int64_t n, int64_t stride, size_t block)
 {
