@@ -2,9 +2,13 @@
 /* create: creation of communicators
  *
  * All calls are collective over the members and block, unless their comment
- * states otherwise. They acquire the VCI's lock. The API room sets attributes,
- * topologies and names. In a process that is not a member of the new
- * communicator, *comm_out is NULL. */
+ * states otherwise. They acquire the VCI's lock. The room mpi sets attributes
+ * and topologies. In a process that is not a member of the new communicator,
+ * *comm_out is NULL.
+ *
+ * A creation sends the new context id from the first member to all members
+ * along a binomial tree. Each member forwards it to its children in the tree.
+ */
 #ifndef WEFT_CREATE_H
 #define WEFT_CREATE_H
 
@@ -33,8 +37,9 @@ int weft_create_in_session(struct weft_session *session,
 	struct weft_group *group, const char *tag, const struct weft_info *info,
 	struct weft_errh *errh, struct weft_comm **comm_out);
 
-/* True while a started creation is incomplete. Then progress may send a context
- * id to the children in the tree. VCI's lock held. */
+/* True while a creation of weft_create_start() is incomplete. Then any call
+ * that makes progress may send a context id to other members. VCI's lock held.
+ */
 bool weft_create_has_started(void);
 
 /* True if this process has received the message of a creation whose VCIs are
@@ -81,16 +86,17 @@ int weft_create_subset(struct weft_comm *comm, struct weft_group *group,
 int weft_create_group(struct weft_comm *comm, struct weft_group *group, int tag,
 	struct weft_comm **comm_out);
 
-/* Arguments of weft_create_inter(). err, intercomm, remote_leader and tag are
- * read only at the leader. If the leader's arguments are wrong, the leader sets
- * err, and all members of its group return this error. If intercomm is not
- * NULL, the leader also notifies the other leader, and all members of the other
- * group return an error. */
+/* Arguments of weft_create_inter(). peer, remote_leader and tag are read only
+ * at the leader. peer is the communicator of the two leaders (peer_comm of
+ * MPI_Intercomm_create). err is an earlier error of this process, or 0. All
+ * members of the leader's group return the leader's err. If peer is not NULL,
+ * the leader also notifies the other leader, and all members of the other group
+ * return an error. */
 struct weft_create_inter {
 	struct weft_comm *local;
 	int32_t local_leader;
 	int err;
-	struct weft_comm *intercomm; /* NULL except at the leader */
+	struct weft_comm *peer; /* NULL except at the leader */
 	int32_t remote_leader;
 	int tag;
 };
@@ -100,9 +106,10 @@ struct weft_create_inter {
 int weft_create_inter(
 	const struct weft_create_inter *how, struct weft_comm **comm_out);
 
-/* Arguments of weft_create_inter_from_groups(). err (a fault in the leader's
- * arguments), remote (NULL: unknown) and remote_leader are read only at the
- * leader. */
+/* Arguments of weft_create_inter_from_groups(). err is a fault in the arguments
+ * of this process, or 0. remote and remote_leader are read only at the leader.
+ * If remote is NULL, the remote group is invalid, and the leader notifies no
+ * process of the other group. */
 struct weft_create_inter_groups {
 	struct weft_group *local;
 	int32_t local_leader;

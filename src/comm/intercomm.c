@@ -160,7 +160,7 @@ static struct channel channel_to_leader(
 {
 	return (struct channel){
 		.x = x,
-		.comm = how->intercomm,
+		.comm = how->peer,
 		.rank = how->remote_leader,
 		.tag = TAG_LEADERS | (how->tag & 0x1fffffff),
 	};
@@ -594,14 +594,14 @@ static int exchange_foreign(const struct weft_create_inter *how,
 	if (local->rank == root) {
 		struct channel across = channel_to_leader(how, x);
 
-		weft_vci_lock(how->intercomm->vci);
+		weft_vci_lock(how->peer->vci);
 		err = first_error(err,
 			swap_exact(&across, mine,
 				err ? (struct buffer){ NULL, 0 } : theirs));
 		if (record.err)
 			err = error_record_raise(&record);
 		error_record_set(&record, agree_across(&across, err));
-		weft_vci_unlock(how->intercomm->vci);
+		weft_vci_unlock(how->peer->vci);
 	} else {
 		t.err = err;
 	}
@@ -769,11 +769,11 @@ static int inter_run_members(const struct weft_create_inter *how,
 static void inter_run_leaders(
 	const struct weft_create_inter *how, struct inter_creation *x)
 {
-	if (!how->intercomm)
+	if (!how->peer)
 		return;
-	weft_vci_lock(how->intercomm->vci);
+	weft_vci_lock(how->peer->vci);
 	exchange_sides(how, x);
-	weft_vci_unlock(how->intercomm->vci);
+	weft_vci_unlock(how->peer->vci);
 }
 
 int weft_create_inter(
@@ -805,7 +805,7 @@ int weft_create_inter(
 }
 
 /* Creates the communicator of the two leaders. */
-static int make_intercomm(
+static int make_peer(
 	const struct weft_create_inter_groups *how, struct weft_comm **comm_out)
 {
 	uint64_t procs[2] = {
@@ -885,17 +885,16 @@ int weft_create_inter_from_groups(
 		err = confirm_side(inter.local);
 	inter.err = first_error(how->err, err);
 	if (is_leader && how->remote) {
-		pair_err = make_intercomm(how, &inter.intercomm);
+		pair_err = make_peer(how, &inter.peer);
 		inter.err = first_error(inter.err, pair_err);
-		inter.remote_leader =
-			inter.intercomm ? !inter.intercomm->rank : 0;
+		inter.remote_leader = inter.peer ? !inter.peer->rank : 0;
 	}
 	if (inter.local)
 		err = weft_create_inter(&inter, comm_out);
-	else if (inter.intercomm)
+	else if (inter.peer)
 		err = inter_refuse(&inter, how->local);
-	if (inter.intercomm)
-		weft_disconnect_free(inter.intercomm);
+	if (inter.peer)
+		weft_disconnect_free(inter.peer);
 	if (inter.local)
 		weft_disconnect_free(inter.local);
 	if (!err && how->info)

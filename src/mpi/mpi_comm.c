@@ -348,7 +348,7 @@ static int check_leaders(MPI_Comm peer_comm, struct weft_create_inter *how)
 		err = weft_check_tag_send(how->tag);
 	if (err)
 		return err;
-	how->intercomm = peer;
+	how->peer = peer;
 	return weft_mix_comms(how->local, peer);
 }
 

@@ -638,8 +638,8 @@ static int intercomm(struct weft_create_inter *how, struct weft_comm **comm_out)
 
 	/* waits, because the two processes would stay connected during a close
 	 * in the background */
-	if (how->intercomm)
-		weft_disconnect_wait(how->intercomm);
+	if (how->peer)
+		weft_disconnect_wait(how->peer);
 	return err;
 }
 
@@ -654,7 +654,7 @@ int weft_port_accept_job(struct weft_comm *comm, int32_t root, int err,
 	};
 
 	if (comm->rank == root && !err)
-		how.err = root_accept(comm, name, job, &how.intercomm);
+		how.err = root_accept(comm, name, job, &how.peer);
 	return intercomm(&how, comm_out);
 }
 
@@ -675,6 +675,6 @@ int weft_port_connect(struct weft_comm *comm, int32_t root, int err,
 	};
 
 	if (comm->rank == root && !err)
-		how.err = root_connect(comm, name, timeout_s, &how.intercomm);
+		how.err = root_connect(comm, name, timeout_s, &how.peer);
 	return intercomm(&how, comm_out);
 }
