@@ -46,7 +46,7 @@ const char *weft_err_detail_peek(int err);
 
 /* Records which object the text of this thread's last weft_err_set() names.
  * object is not 0 and identifies the object in this process. failed is the
- * number of the failed process plus one, or 0. */
+ * 64-bit number of the failed process (core/group.h) plus one, or 0. */
 void weft_err_object_set(uint64_t object, uint64_t failed);
 
 /* Returns the object that was recorded with this err; 0 if there is none. */

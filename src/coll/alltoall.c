@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* alltoall: all forms of alltoall
  *
- * The linear algorithm sends one message for each pair of members. A member
- * begins with the next place, and has up to 32 messages in flight. Bruck's
- * algorithm sends packed bytes in log2(n) rounds, for short blocks of one
- * length. */
+ * The linear algorithm sends one message for each ordered pair of members. A
+ * member begins with the next place, and has up to WINDOW sends and as many
+ * receives in flight. Bruck's algorithm sends packed bytes in log2(n) rounds,
+ * for short blocks of one length. */
 #include "coll/coll_priv.h"
 
-enum { WINDOW = 32 }; /* messages in flight */
+enum { WINDOW = 32 }; /* sends, and as many receives, in flight */
 
 /* The blocks to send. In place: packed copies, made before any receive is
  * posted. */
@@ -76,8 +76,9 @@ void weft_alltoall_linear(struct weft_sched *sched,
 			weft_block(&args->recv, me));
 }
 
-/* The block for place me + i is at all + i * len. Round `bit` sends the blocks
- * whose distance i has that bit to place me + bit. */
+/* At first, all + i * len has the block for place me + i. Round `bit` sends the
+ * blocks whose distance i has that bit to place me + bit. After the last round,
+ * all + i * len has the block from place me - i. */
 void weft_alltoall_bruck(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {

@@ -79,8 +79,8 @@ static const struct weft_coll_algo algos[] = {
 		weft_neighbor_nodes },
 };
 
-/* Uses of each algorithm. Increments are atomic, because each VCI has its own
- * lock. */
+/* Number of operations for which each algorithm has written steps. Increments
+ * are atomic, because each VCI has its own lock. */
 static uint64_t algo_uses[sizeof(algos) / sizeof(algos[0])];
 
 uint64_t weft_coll_algo_uses(size_t i)
@@ -219,8 +219,8 @@ void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 	c->bytes = case_bytes(c, view, args);
 	if (is_reduction(kind) && weft_knobs.coll_reproducible)
 		return;
-	/* from the communicator: view->nodes is NULL for a part of its members
-	 */
+	/* reads the communicator's nodes: view->nodes is NULL in a view of a
+	 * part of its members */
 	c->shares_cores =
 		view->comm->coll.nodes && view->comm->coll.nodes->shares_cores;
 	if (!nodes)

@@ -17,12 +17,13 @@
 
 struct weft_req;
 
-/* Installs the handler of WEFT_WIRE_CREATE; called when the VCI opens. */
+/* Installs the handler of WEFT_WIRE_CREATE; called when the VCI opens. Does not
+ * block and acquires no lock. */
 void weft_create_open(struct weft_vci *vci);
 
 /* Frees the messages of creations that this process never called, and the
  * records of creations that it refused. Called when no more messages can
- * arrive. VCI's lock held. */
+ * arrive. Default VCI's lock held. */
 void weft_create_drop(void);
 
 /* Creates a communicator over a group. Only the member list and the string tag
@@ -38,8 +39,8 @@ int weft_create_in_session(struct weft_session *session,
 	struct weft_errh *errh, struct weft_comm **comm_out);
 
 /* True while a creation of weft_create_start() is incomplete. Then any call
- * that makes progress may send a context id to other members. VCI's lock held.
- */
+ * that makes progress may send a context id to other members. Default VCI's
+ * lock held. */
 bool weft_create_has_started(void);
 
 /* True if this process has received the message of a creation whose VCIs are
@@ -48,7 +49,7 @@ bool weft_create_has_started(void);
 bool weft_create_has_arrived(uint64_t exchange_ctx);
 
 /* Creates a communicator with a context id that all members know already. Sends
- * no message. For the World Model. VCI's lock held. */
+ * no message, and sets the name. For the World Model. VCI's lock held. */
 int weft_create_fixed_locked(struct weft_session *session, uint64_t ctx,
 	struct weft_group *group, const char *name,
 	struct weft_comm **comm_out);

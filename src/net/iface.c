@@ -15,11 +15,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The parts of a rank: the interface has a carrier; it is a network device of
- * this host; it is another interface and has the default route. */
+/* Terms of the sum that ranks an interface. RUNNING: it has a carrier. OWN: it
+ * is no bridge, tunnel or dummy (is_joint()). DEFAULT_ROUTE: it is one of
+ * these, but has the default route. */
 enum { RUNNING = 8, OWN = 4, DEFAULT_ROUTE = 2 };
 
-/* True for the driver of an interface that exists only within a host. */
+/* True for the driver of a bridge, a tunnel or a dummy interface. Usually it
+ * connects only containers and virtual machines. */
 static bool is_joint(const char *driver)
 {
 	static const char *const names[] = { "bridge", "tun", "vxlan", "dummy",

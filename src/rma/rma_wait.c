@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rma_wait: ends waits for operations and for memory
  *
- * A wait ends with an error if its PE has failed. A long wait causes one
- * warning. The process manager reports failures to any thread that makes
- * progress. A wait for several PEs, or for any PE, ends a second after some PE
- * has failed, because the other PEs may still complete the wait. */
+ * A wait for one PE ends with an error when that PE has failed. A wait for
+ * several PEs, or for any PE, ends at once if all others have failed. If only
+ * some have failed, the wait ends GRACE_NS after it noticed the first failure,
+ * because the other PEs may still complete it. Each operation that completes
+ * restarts that time.
+ *
+ * A long wait causes one warning. The process manager reports failures to any
+ * thread that makes progress. */
 #include "rma/rma_priv.h"
 
 #include "base/clock.h"
@@ -23,8 +27,8 @@ enum {
 	/* time for other PEs to end a wait, and for the manager to report a
 	 * failure after the fabric */
 	GRACE_NS = 1000000000,
-	PATIENCE = 6, /* a wait with progress warns after PATIENCE times
-			 WEFT_STALL_WARN */
+	PATIENCE = 6, /* a wait warns after PATIENCE times WEFT_STALL_WARN, even
+			 if operations still complete or memory changes */
 	SHOWN = 4,    /* failed PEs in a message, at most */
 };
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_rma: windows. Rank 0 accesses rank 1 while the other ranks wait in a
- * barrier, except for workloads with "all" in their name. Each workload is run
- * on memory of MPI_Win_allocate and on memory of the program (MPI_Win_create).
+ * bench_rma: windows. In most workloads rank 0 accesses rank 1, and the other
+ * ranks wait in a barrier. In fence_put all ranks take part, in pscw_put ranks
+ * 0 and 1 put to each other, and in all_* all ranks access one window. The
+ * workloads in the tables run on memory of MPI_Win_allocate (alloc_*) and on
+ * memory of the program (MPI_Win_create, create_*).
  */
 #include "bench.h"
 
@@ -16,8 +18,7 @@ enum {
 	LENS_MAX = 8,
 };
 
-/* The window under test, and the data of one access to it. Lives in
- * run_loads(). */
+/* The window under test, and the data of one access to it. */
 struct bench_window {
 	MPI_Win win;
 	char *base;
@@ -118,8 +119,8 @@ static void do_swap(struct bench *b, int k)
 		MPI_INT64_T, 1, 0, b->window->win);
 }
 
-/* Each workload has its own loop, so that the measured procedure is the only
- * call in it. */
+/* One function for each procedure. access_loop() is inlined in it, and so calls
+ * the procedure directly, not through a pointer. */
 #define ACCESS_RUN(what)                                                    \
 	static double run_##what(struct bench *b, size_t len, long n_iters) \
 	{                                                                   \

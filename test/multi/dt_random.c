@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dt_random: random datatypes in all operations that use one
+/* dt_random: random datatypes in messages, collectives, packing, windows, files
  *
  * Each seed gives two types of one signature (dt_map.h), the second without
  * overlapping entries, and some operations with them. All bytes of all buffers,
  * gaps included, are compared with the type maps. Arguments: seed=N (the first
  * seed), n=N (number of seeds), ops=N (operations of each seed), op=N (only
- * operation N). A failure prints its seed and both types. */
+ * operation N). A failure prints its seed; if data differs, also both types. */
 #include "dt_case.h"
 #include "dt_coll.h"
 #include "dt_file.h"
@@ -288,8 +288,8 @@ static int gcd(int a, int b)
 }
 
 /* Draws another random type of the predefined type `basic`, and sets both
- * counts so that the signatures are equal. NULL: the types have no such counts.
- */
+ * counts so that the signatures are equal. NULL: there are no such counts, a
+ * buffer would be too long, or entries of the other type overlap. */
 static struct node *draw_other(int basic)
 {
 	struct node *other = node_make(DEPTH_MAX);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lead_killed: a member is killed in a call that has a leader; within seconds,
- * every survivor of both sides gets a result or an error of the right class
+ * lead_killed: a member is killed in a call that has a leader; within
+ * MTEST_SOON_S, every survivor of both sides gets a result or an error of the
+ * right class
  *
  * Each round has a communicator of the surviving processes, one call, and one
- * victim that dies at its n-th allocation of memory in the call: the library
- * allocates in each of its steps. Programs that replace malloc themselves (a
- * sanitizer) die some microseconds into the call instead.
+ * victim. The victim dies at its n-th allocation of memory in the call, or
+ * after the call if it makes fewer: the library allocates in each of its steps.
+ * Sanitizers replace malloc; with them, the victim dies after n times a fixed
+ * time. In "spawn, the child dies", the victim is a spawned process.
  *
  * seed= selects the rounds (0: by the clock). rounds= limits their number.
  * call= selects one call.
@@ -20,7 +22,7 @@
 #include <pthread.h>
 
 enum {
-	LEAVE = 3, /* number of survivors after the last round */
+	LEAVE = 3, /* least number of survivors */
 	STEPS = 90,
 	TAG = 3,
 };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_cycle: processes that finalize in orders that wait for each other get
- * errors and do not hang
+ * ses_cycle: processes whose calls of MPI_Session_finalize or
+ * MPI_Comm_disconnect form a cycle of waits get errors and do not hang
  *
- * Needs WEFT_STALL_WARN=1. By rule S63, these processes wait for each other
- * without end. Each gets an error from its call. The communicators that it
- * could not disconnect are disconnected after all processes have continued.
+ * Needs WEFT_STALL_WARN=1. By rule S63, these processes would wait for each
+ * other without end. Each process gets an error from one call, and continues.
+ * The library completes the interrupted disconnects in the background, when all
+ * members have left the communicators.
  *
  * ex=9   S76: example 11.9 of the standard with equal string tags. Both
  *        processes finalize session a before b (order=0), or b before a
@@ -14,9 +15,9 @@
  *        finalizes b before a
  * ex=10  two processes disconnect two communicators in opposite orders
  * ex=4   all processes in a ring of finalizes
- * ex=1   T1: example 11.9 as printed. For the third communicator, rank 0
- *        passes the string tag "foobar3" and rank 1 "foobar2". Rank 1 gets an
- *        error and repeats the call with "foobar3"
+ * ex=1   example 11.9 with the misprint of the standard. For the third
+ * communicator, rank 0 passes the string tag "foobar3" and rank 1 "foobar2".
+ * Rank 1 gets an error and repeats the call with "foobar3"
  */
 #include "session.h"
 
