@@ -10,7 +10,7 @@
 enum { ALL_CLASSES = 15 };
 
 static const struct {
-	const char *wish; /* the knob's value */
+	const char *wish; /* value of WEFT_TCLASS or weft_tclass */
 	uint32_t tclass;
 	enum weft_cxi_tcs bit;
 } classes[] = {

@@ -266,10 +266,10 @@ static void pause_before_close(struct weft_inside *in)
 	} while (weft_now_ns() < end);
 }
 
-/* The endpoint closes before the other registrations and the buffers are freed.
- * After it has closed, no operation is in flight, and libfabric accesses no
- * memory. Registrations that the provider binds to the endpoint must close
- * before the endpoint. */
+/* Closes the registrations that the provider binds to the endpoint, then the
+ * endpoint, then all other registrations, and frees the buffers. Once the
+ * endpoint has closed, no operation is in flight, and libfabric accesses no
+ * memory. */
 void weft_net_close(struct weft_net *net)
 {
 	struct weft_inside *in;
@@ -452,8 +452,8 @@ int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
 	return weft_net_fault(net, "fi_send", rc);
 }
 
-/* All injections share inject_op if the provider stores nothing in an op.
- * Otherwise each injection needs a carrier. */
+/* All counted injections share inject_op if the provider stores nothing in an
+ * op. Otherwise each injection needs a carrier. */
 int weft_net_inject_counted(
 	struct weft_net *net, uint64_t addr, const void *buf, size_t len)
 {

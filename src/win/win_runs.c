@@ -12,7 +12,8 @@ enum {
 	SHORT_RUN = 1024, /* bytes; longer runs have a record each */
 };
 
-/* Joins consecutive runs into series. */
+/* The state of a division into records: consecutive runs of one length at one
+ * distance are joined. */
 struct runs {
 	weft_win_run_fn *fn;
 	void *arg;
@@ -32,8 +33,9 @@ static int runs_emit(struct runs *runs)
 	return rec.n_runs ? runs->fn(runs->arg, &rec) : 0;
 }
 
-/* Adds a run to rec. False: its length or distance differs from that of the
- * runs in rec, or rec would become too long. */
+/* Adds a run to rec. False: rec is empty, the run is longer than SHORT_RUN, its
+ * length or distance differs from that of the runs in rec, or rec would become
+ * too long. */
 static bool runs_join(struct runs *runs, int64_t at, uint64_t n)
 {
 	struct weft_wire_am *rec = &runs->rec;

@@ -3,9 +3,9 @@
  * comm_half: one process has a communicator, another one never gets it
  *
  * Rank 0 has the communicator immediately, because rank 0 distributes its id.
- * how=0  Then rank 1 dies. Rank 2 detects that first, and creates no
- *        communicator. A message of len= bytes that rank 0 sends in a
- *        collective on the communicator ends with an error
+ * how=0  Only rank 0 calls the creation. Then rank 1 dies. Rank 2 waits until
+ *        it has detected the death. A broadcast of len= bytes by rank 0 on the
+ *        communicator, or the barrier after it, ends with an error
  * how=1  Rank 1 exits normally instead. A wait of rank 0 on the communicator
  *        ends
  * how=2  As how=1, with a finalize of rank 0 in place of the wait
@@ -45,7 +45,9 @@ static void use(MPI_Session session, int len)
 
 static void with_a_death(MPI_Session session, int len)
 {
-	if (mtest.rank == 2) /* rank 2 has passed the barrier, and waits */
+	/* rank 0 waits until rank 2 has left the barrier, because the death of
+	 * rank 1 might disturb the barrier */
+	if (mtest.rank == 2)
 		OK(MPI_Send(NULL, 0, MPI_INT, 0, TAG, all));
 	if (mtest.rank == 0)
 		OK(MPI_Recv(NULL, 0, MPI_INT, 2, TAG, all, MPI_STATUS_IGNORE));

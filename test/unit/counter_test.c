@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* counter_test: sums per owner, kept when an object closes; printed lines */
+/* counter_test: the counters of all objects of one VCI are summed, and the sum
+ * stays when an object closes. The lines that WEFT_STATS prints are right. */
 #include "base/counter.h"
 #include "base/log.h"
 #include "test/unit/capture.h"
@@ -90,7 +91,7 @@ static void objects_of_one_owner_are_summed(void **state)
 	assert_int_equal(weft_counter_read(sent, 1), 18);
 }
 
-/* Providers 0 and 1; provider 1 has two rails. */
+/* Provider 0 has one endpoint, provider 1 has two: rails 0 and 1. */
 static void endpoints_are_summed_by_provider_and_rail(void **state)
 {
 	struct weft_counters own = { .net_sent = 1000 };
@@ -162,7 +163,7 @@ static void nonzero_counters_are_printed(void **state)
 	weft_counters_close(&process);
 }
 
-/* All counters at their largest still fit into one line. */
+/* All counters fit into one line when each has 19 digits. */
 static void a_full_line_is_not_cut(void **state)
 {
 	struct weft_counters all;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* graph_test: a deadlock is found exactly where the definition has one
  *
- * The jobs have two or three processes, up to three sessions each, and up to
- * four communicators. Each process finalizes its sessions in the order of their
- * numbers. The test tries every assignment of communicators to sessions of
- * their members, and so every order of finalizing. A step with one communicator
- * also represents a disconnect.
+ * A step of a process is one call: the finalize of a session with all its
+ * communicators, a disconnect, which has one communicator, or a collective
+ * creation. Each process finalizes its sessions in the order of their numbers.
+ * For jobs of two processes and up to four communicators, and of three
+ * processes and up to three, the test tries every assignment of communicators
+ * to sessions of their members, and so every order of finalizing. Larger jobs
+ * are random (make_job()).
  *
  * S63 and the like are rules of test/conformance/rules.tsv. The model is the
  * definition (S63): a call starts on all communicators of its session, then
@@ -13,10 +15,11 @@
  * communicator is a step, too. If in the creation all members wait for all, it
  * is like a disconnect. If the creation only passes an id down a tree, a
  * process waits for the processes above it (is_down). The test tries both for
- * each communicator.
+ * each of up to three communicators.
  *
- * The protocol is that of resolve.c: snapshots are gathered node by node while
- * processes continue, and verdicts are decided before any snapshot is closed.
+ * The protocol is that of watchdog/resolve.c: a snapshot is gathered process by
+ * process while the processes continue. It is closed only after all its
+ * verdicts have been received.
  *
  * In random graphs, a process waits for all of a set of processes, or for any
  * of them. The analysis of a graph is compared with a simulation, in which
@@ -49,7 +52,8 @@ static struct {
 	 * q has begun */
 	int notified[PROCS][COMMS_MAX][PROCS];
 	bool has_verdict[PROCS];
-	uint8_t open[PROCS]; /* bit q: the snapshot of process q is open here */
+	uint8_t open[PROCS]; /* bit q: an open snapshot that process q gathers
+				includes the wait of this process */
 	bool in_ring[PROCS][STEPS], has_error[PROCS][STEPS];
 } job;
 
@@ -129,8 +133,8 @@ static bool try_complete(int p)
 	return true;
 }
 
-/* A process with a verdict ends its wait only when no snapshot that includes
- * the wait is open, because a snapshot may still prove another ring. */
+/* A verdict ends a wait only when no snapshot that includes the wait is open,
+ * because a snapshot may still prove another ring. */
 static bool try_fail(int p)
 {
 	if (!job.has_verdict[p] || job.open[p])
@@ -548,7 +552,8 @@ static void random_programs(int n, int *spared_out, int *stuck_out)
 
 /* Processes continue, query each other and receive verdicts in random order.
  * Only stuck processes receive verdicts, all processes of a proven cycle get
- * errors, and all processes end. */
+ * errors, and all processes end. Without the close of snapshots (has_close),
+ * some processes of a cycle get no error. */
 static void rings_with_common_processes_are_found(void **state)
 {
 	int spared, stuck;
@@ -603,7 +608,7 @@ static void a_correct_program_has_no_deadlock(void **state)
 
 /* ---- any and all ---- */
 
-/* Removes processes that can continue until none can. Returns the remaining
+/* Removes processes that can continue until none can. Returns the removed
  * processes as bits. */
 static uint32_t simulate(const struct weft_graph *graph)
 {
