@@ -16,7 +16,7 @@
 int32_t weft_coll_tag(struct weft_comm *comm, enum weft_ctx_offset ctx_offset,
 	enum weft_coll_kind kind);
 
-/* Describes a mismatch: a message of rank with tag `met` arrived while this
+/* Describes a mismatch: a message of `rank` with tag `met` arrived while this
  * process waits in a collective with tag `tag`. Returns the error. */
 int weft_coll_tag_mismatch(int32_t tag, int32_t met, int32_t rank)
 	__attribute__((cold));
@@ -24,7 +24,7 @@ int weft_coll_tag_mismatch(int32_t tag, int32_t met, int32_t rank)
 /* Blocks until this process's part is complete. No lock held. */
 int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args);
 
-/* Both start a non-blocking collective. The caller owns the one reference of
+/* Both start a non-blocking collective. The caller gets one reference of
  * *req_out. weft_coll_start(): no lock held. weft_coll_start_locked(): VCI's
  * lock held. */
 int weft_coll_start(enum weft_coll_kind kind, const struct weft_coll *args,
@@ -40,8 +40,9 @@ int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
 /* Frees the scratch memory that a VCI has cached. */
 void weft_coll_close(struct weft_vci *vci);
 
-/* For src/comm: an allgather of len bytes from each member, in the control
- * context. VCI's lock held. */
+/* For src/rma: starts an allgather of len bytes from each member, in the
+ * control context. The caller gets one reference of *req_out. VCI's lock held.
+ */
 int weft_coll_allgather_bytes(struct weft_comm *comm, const void *mine,
 	void *all, size_t len, struct weft_req **req_out);
 

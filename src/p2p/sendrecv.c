@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sendrecv: a send and a receive as one request
  *
- * The request counts its two halves in sendrecv.n_left. Each half decrements
- * n_left at completion. The status has the first error. On a communicator that
- * is spread over several VCIs, each half is on the VCI of its tag. The request
- * is on the communicator's own VCI. The lock of this VCI may be acquired while
- * the lock of another VCI of the communicator is held. */
+ * sendrecv.n_left counts the two halves, and weft_isendrecv() while it starts
+ * them. Each of the three decrements n_left when it is done. The status has the
+ * first error. On a communicator that is spread over several VCIs, each half is
+ * on the VCI of its tag. The request is on the VCI of the whole communicator
+ * (weft_comm_whole()). The lock of this VCI may be acquired while the lock of
+ * another VCI of the communicator is held. */
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>
 
-/* Counts a half, or the start, as complete. Lock of the request's VCI held. */
+/* Counts a half, or weft_isendrecv() itself, as done. The last one completes
+ * the request. Lock of the request's VCI held. */
 static void part_done(struct weft_req *both)
 {
 	if (--both->sendrecv.n_left > 0)
@@ -91,7 +93,8 @@ static void start_half(struct weft_req *both, const struct weft_msg *msg,
 	if (half)
 		return;
 	weft_vci_lock(both->vci);
-	both->status.err = WEFT_ERR_NOMEM;
+	if (!both->status.err)
+		both->status.err = WEFT_ERR_NOMEM;
 	part_done(both);
 	weft_vci_unlock(both->vci);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* run_profile: mpiexec --profile
  *
- * The processes write their records into the session directory; mpiexec reads
- * them when the job has ended, in whatever way. */
+ * The processes write what they measured into the job's temporary directory
+ * (run_job.h: dir). mpiexec reads these files when the job has ended, also
+ * after a failure. */
 #include "tools/run_profile.h"
 
 #include "base/err.h"
@@ -17,8 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* WEFT_ERR_ARG, described, if the value of --profile names a file whose name
- * does not end in .json. */
+/* WEFT_ERR_ARG, described, if `profile` (from --profile or WEFT_PROFILE) names
+ * a file whose name does not end in .json. */
 static int check_file(const char *profile)
 {
 	size_t len = strlen(profile);
@@ -31,7 +32,8 @@ static int check_file(const char *profile)
 		profile);
 }
 
-/* Puts the library in front of an LD_PRELOAD that the command line sets. */
+/* If the command line sets LD_PRELOAD, puts the profile library (path) in front
+ * of its value, and sets *is_set. */
 static int preload(struct weft_run_env *env, const char *path, bool *is_set)
 {
 	static const char name[] = "LD_PRELOAD=";
