@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cma: whether the two processes of a test may read each other's memory, and
- * whether Weft does; it does not if the run separates them. A file that
- * includes this header defines _GNU_SOURCE. */
+/* cma: detects whether the two processes of a test can read each other's
+ * memory, and whether the environment lets Weft do so. A file that includes
+ * this header defines _GNU_SOURCE. */
 #ifndef MTEST_CMA_H
 #define MTEST_CMA_H
 

@@ -31,8 +31,7 @@ static void line_up(void)
 
 	if (mtest.rank == 0 && is_late)
 		mtest_linger(50);
-	if (mtest.rank == 1 && !is_late) /* until the message of rank 0 has
-					  * arrived */
+	if (mtest.rank == 1 && !is_late) /* waits for the message of rank 0 */
 		OK(MPI_Recv(&token, 1, MPI_CHAR, 0, 3, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
 }

@@ -206,7 +206,7 @@ static void reductions(MPI_Comm comm)
 	set_data();
 	OK(MPI_Reduce_local_c(in, out, all, MPI_INT, MPI_MIN));
 	for (int i = 0; i < all; i++)
-		CHECK(out[i] == -1, "the smaller one is %d", out[i]);
+		CHECK(out[i] == -1, "the minimum is -1, got %d", out[i]);
 	set_data();
 }
 

@@ -824,7 +824,7 @@ int main(int argc, char **argv)
 	rc = MPI_Session_finalize(&k.session);
 	CHECK(rc == MPI_SUCCESS, "finalize succeeds, %s", mtest_error(rc));
 	if (!n_played)
-		mtest_skip("no round to play");
+		mtest_skip("this part of the list has no rounds");
 	printf("# rank %d: %d right, %d errors\n", mtest.rank, k.n_right,
 		k.n_errors);
 	return mtest_done();

@@ -7,8 +7,9 @@
 enum { N = 37 };
 
 /*
- * One function per C type: x[r][i] is small, so that no product overflows
- * and no sum rounds; the results are computed here in the type itself.
+ * One function per C type. The operands are small, so that no product
+ * overflows and no sum is rounded. The expected results are computed in the
+ * same type.
  */
 #define NUMBER(rank, i) (1 + ((rank)*5 + (i)*3) % 4)
 

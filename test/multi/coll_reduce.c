@@ -88,8 +88,9 @@ static void ordered_reduce(MPI_Comm comm, int me, int size, bool in_place)
 			n, map_type, compose, root, comm));
 		CHECK(me != root ||
 				!count_bad(hidden ? buf : out, size - 1, 0, n),
-			"reduce of %d in rank order at %d of %d", n, root,
-			size);
+			"a reduce of %d items in rank order is right at %d of "
+			"%d",
+			n, root, size);
 		free(buf);
 		free(out);
 	}

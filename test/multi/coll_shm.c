@@ -456,8 +456,8 @@ static void run_ahead(MPI_Comm comm, int me, int size)
 		OK(MPI_Bcast(x, 1, MPI_INT, 0, comm));
 		bad += x[0] != i;
 	}
-	CHECK(!bad, "%d numbers of %d in a row on %d are wrong", bad, run,
-		size);
+	CHECK(!bad, "%d of %d successive broadcasts on %d processes are wrong",
+		bad, run, size);
 }
 
 static void results(MPI_Comm comm, int me, int size)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_wrap: a persistent collective after so many others that their numbers
- * wrap around, and another one that would get the same number */
+/* coll_wrap: a persistent collective keeps its sequence number until the
+ * numbers of the other collectives wrap around. Another collective with the
+ * same number does not disturb it. */
 #include "coll.h"
 
 enum { NUMBERS = 1 << 25, AFTER = 2 * NUMBERS, LEN = 1000 };
@@ -22,7 +23,8 @@ static void beside_others(MPI_Request *request, char *kept)
 	for (int round = 0; round < 6; round++) {
 		memset(kept, mtest.rank ? 0 : 5 + round, LEN);
 		memset(other, mtest.rank ? 0 : 99, LEN);
-		if (mtest.rank == 0) /* the two may start in any order */
+		if (mtest.rank ==
+			0) /* the two collectives may start in any order */
 			OK(MPI_Start(request));
 		OK(MPI_Ibcast(other, LEN, MPI_BYTE, 0, MPI_COMM_WORLD, &req));
 		if (mtest.rank)

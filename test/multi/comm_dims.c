@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 	all_small_ones();
 	OK(MPI_Dims_create(24, 3, dims));
 	CHECK(dims[0] == 4 && dims[1] == 2 && dims[2] == 3,
-		"a dimension that is set stays");
+		"a dimension that is set is unchanged");
 	dims[0] = dims[2] = 0;
 	dims[1] = 5;
 	FAILS(MPI_Dims_create(24, 3, dims), MPI_ERR_DIMS);

@@ -70,7 +70,7 @@ static void strings(void)
 
 	for (int i = MPI_SUCCESS; i <= MPI_ERR_RMA_ATTACH; i++) {
 		OK(MPI_Error_class(i, &class));
-		CHECK(class == i, "class of class %d is itself", i);
+		CHECK(class == i, "the class of class %d is the same class", i);
 		OK(MPI_Error_string(i, text, &len));
 		CHECK(len > 0 && len == (int)strlen(text),
 			"class %d has a sentence", i);

@@ -32,14 +32,17 @@ static void objects(void)
 	OK(MPI_Info_set(info, "two", "deux"));
 	OK(MPI_Info_set(info, "One", "other"));
 	OK(MPI_Info_get_nkeys(info, &n));
-	CHECK(n == 3, "setting again replaces, keys have case, %d", n);
+	CHECK(n == 3,
+		"a second set replaces the value, and keys are case-sensitive: "
+		"%d",
+		n);
 	value_is(info, "two", "deux");
 	value_is(info, "one", "1");
 	value_is(info, "three", NULL);
 	for (int i = 0; i < n; i++) {
 		OK(MPI_Info_get_nthkey(info, i, key));
 		OK(MPI_Info_get_valuelen(info, key, &len, &flag));
-		CHECK(flag && len > 0, "key %d is there", i);
+		CHECK(flag && len > 0, "key %d has a value", i);
 	}
 	len = sizeof(tiny);
 	OK(MPI_Info_get_string(info, "two", &len, tiny, &flag));

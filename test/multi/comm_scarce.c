@@ -47,8 +47,8 @@ static int count_errors(int rc)
 {
 	int mine = rc != MPI_SUCCESS, n;
 
-	CHECK(!mine || mtest_class(rc) == MPI_ERR_NO_MEM, "%s",
-		mtest_error(rc));
+	CHECK(!mine || mtest_class(rc) == MPI_ERR_NO_MEM,
+		"the error is a lack of memory: %s", mtest_error(rc));
 	OK(MPI_Allreduce(&mine, &n, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
 	return n;
 }
@@ -95,7 +95,8 @@ static void duplicate_later(int scarce)
 		"a failed duplication creates no request");
 	if (rc == MPI_SUCCESS)
 		rc = MPI_Wait(&req, MPI_STATUS_IGNORE);
-	CHECK((rc != MPI_SUCCESS) == (mtest.rank == scarce), "rank %d: %s",
+	CHECK((rc != MPI_SUCCESS) == (mtest.rank == scarce),
+		"the dup at rank %d succeeds or fails as expected: %s",
 		mtest.rank, mtest_error(rc));
 	CHECK(count_errors(rc) == 1, "only rank %d fails", scarce);
 	if (comm != MPI_COMM_NULL)
@@ -115,8 +116,9 @@ static int create_from_group(MPI_Session session, int scarce)
 	rc = MPI_Comm_create_from_group(
 		group, "scarce", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
 	CHECK(!is_refused, "the library allocated memory");
-	CHECK(rc == MPI_SUCCESS || mtest.rank == scarce, "rank %d: %s",
-		mtest.rank, mtest_error(rc));
+	CHECK(rc == MPI_SUCCESS || mtest.rank == scarce,
+		"the creation at rank %d succeeds: %s", mtest.rank,
+		mtest_error(rc));
 	n = count_errors(rc);
 	if (comm != MPI_COMM_NULL) {
 		rc = MPI_Barrier(comm);

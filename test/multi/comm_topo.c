@@ -44,7 +44,7 @@ static void check_get(MPI_Comm cart)
 	int n = -1, sides[2], wraps[2], at[2];
 
 	OK(MPI_Cartdim_get(cart, &n));
-	CHECK(n == 2, "%d dimensions", n);
+	CHECK(n == 2, "the grid has 2 dimensions, got %d", n);
 	OK(MPI_Cart_get(cart, 2, sides, wraps, at));
 	CHECK(!memcmp(sides, dims, sizeof(dims)) &&
 			!memcmp(wraps, periods, sizeof(periods)),
@@ -93,7 +93,7 @@ static void check_sub(MPI_Comm cart)
 	OK(MPI_Comm_size(point, &n));
 	CHECK(n == 1, "a grid without a dimension has one member: %d", n);
 	OK(MPI_Cartdim_get(point, &n));
-	CHECK(n == 0, "%d dimensions", n);
+	CHECK(n == 0, "the grid has no dimension, got %d", n);
 	OK(MPI_Comm_free(&point));
 }
 
@@ -140,8 +140,10 @@ static void check_graph(void)
 	for (int i = 0; i < N; i++) {
 		OK(MPI_Graph_neighbors_count(graph, i, &n));
 		OK(MPI_Graph_neighbors(graph, i, 1, &next));
-		CHECK(n == 1 && next == (i + 1) % N, "%d of %d is %d", n, i,
-			next);
+		CHECK(n == 1 && next == (i + 1) % N,
+			"the neighbour of a rank is the next rank: %d "
+			"neighbours of %d, first %d",
+			n, i, next);
 	}
 	OK(MPI_Graph_map(MPI_COMM_WORLD, N, ends, edges, &rank));
 	CHECK(rank >= 0 && rank < N, "mapped to %d", rank);

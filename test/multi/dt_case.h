@@ -124,9 +124,11 @@ static void check_status(const MPI_Status *status)
 		return;
 	want = now.n_to * now.to->map.n;
 	OK(MPI_Get_elements(status, now.to->type, &n));
-	CHECK(n == want, "seed=%ld %s: %d elements", now.seed, now.op, n);
+	CHECK(n == want, "seed=%ld %s: the status has all elements: %d",
+		now.seed, now.op, n);
 	OK(MPI_Get_count(status, basics[basic].type, &n));
-	CHECK(n == want, "seed=%ld %s: %d counted", now.seed, now.op, n);
+	CHECK(n == want, "seed=%ld %s: the status counts all elements: %d",
+		now.seed, now.op, n);
 }
 
 #endif

@@ -25,7 +25,8 @@ static void query(const struct node *node)
 	CHECK(size == map_size(&node->map) && lb == node->map.lb &&
 			extent == map_extent(&node->map) && true_lb == low &&
 			true_extent == high - low,
-		"seed=%ld: size %d, lb %ld, extent %ld, true %ld, %ld of %s",
+		"seed=%ld: size, bounds and true bounds are those of the map: "
+		"%d, %ld, %ld, %ld, %ld of %s",
 		now.seed, size, (long)lb, (long)extent, (long)true_lb,
 		(long)true_extent, node->text);
 }

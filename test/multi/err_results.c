@@ -90,7 +90,7 @@ static void unknown_hints(void)
 	OK(MPI_Info_free(&info));
 }
 
-/* ---- general requests ---- */
+/* ---- generalized requests ---- */
 
 static int n_freed;
 

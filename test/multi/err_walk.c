@@ -707,7 +707,8 @@ static bool walk_call(const struct procedure *p, int bad, const char *how,
 		p->name, a->name, how, heard.n, heard.code, rc, at - places);
 	MPI_Error_string(rc, text, &len);
 	CHECK(heard.object == object,
-		"%s: %s is %s: it is that of %p, not of %p, place %td; %s",
+		"%s: %s is %s: the handler is that of %p, not of %p, place "
+		"%td; %s",
 		p->name, a->name, how, object, heard.object, at - places, text);
 	check_null(p, bad, how, v);
 	MPI_Error_class(rc, &class);
@@ -738,8 +739,9 @@ static int walk_argument(const struct procedure *p, int bad)
 			is_of_class |= walk_call(p, bad, how, &places[i], v);
 			n++;
 		}
-		CHECK(is_of_class, "%s: %s is %s: its class", p->name,
-			p->args[bad].name, how);
+		CHECK(is_of_class,
+			"%s: %s is %s: the error has the class of the argument",
+			p->name, p->args[bad].name, how);
 	}
 }
 

@@ -90,10 +90,11 @@ static void strided(bool together, const char *ds)
 		OK(MPI_File_write(fh, mine, 3 * N, memory, &status));
 	CHECK(file_count(&status, MPI_INT) == 3 * N, "all items were written");
 	OK(MPI_File_get_position(fh, &at));
-	CHECK(at == 3 * N, "the pointer moved: %lld", (long long)at);
+	CHECK(at == 3 * N, "the file pointer is after the items: %lld",
+		(long long)at);
 	OK(MPI_File_get_byte_offset(fh, 4, &place));
-	CHECK(place == 8 + rank * 12 + size * 12 + 4, "etype 4 is at %lld",
-		(long long)place);
+	CHECK(place == 8 + rank * 12 + size * 12 + 4,
+		"etype 4 has the right byte offset: %lld", (long long)place);
 	file_turn(fh);
 	OK(MPI_File_seek(fh, 7, MPI_SEEK_SET));
 	if (together)
@@ -108,7 +109,9 @@ static void strided(bool together, const char *ds)
 	CHECK(!n_wrong, "items read through the view: %d differ", n_wrong);
 	OK(MPI_File_seek(fh, 0, MPI_SEEK_END));
 	OK(MPI_File_get_position(fh, &at));
-	CHECK(at == 3 * N, "the end in the view: %lld", (long long)at);
+	CHECK(at == 3 * N,
+		"MPI_SEEK_END is the end of the file in the view: %lld",
+		(long long)at);
 	OK(MPI_File_seek(fh, -3, MPI_SEEK_CUR));
 	FAILS(MPI_File_seek(fh, -3 * N, MPI_SEEK_CUR), MPI_ERR_ARG);
 	OK(MPI_File_get_position(fh, &at));
@@ -152,7 +155,7 @@ static void subarray(void)
 	OK(MPI_File_get_view(fh, &disp, &e, &f, rep));
 	CHECK(disp == 16 && e == MPI_DOUBLE && f != MPI_DATATYPE_NULL &&
 			!strcmp(rep, "internal"),
-		"the view as it was set: %lld %s", (long long)disp, rep);
+		"the view is as it was set: %lld %s", (long long)disp, rep);
 	MPI_Type_free(&f);
 	MPI_Type_free(&type);
 	OK(MPI_File_read_at_all(
@@ -241,7 +244,8 @@ static void external(void)
 		"the extents in the file are 4 and 16: %d %d", (int)extent,
 		(int)extent_c);
 	OK(MPI_File_write_at(fh, 5 * rank, numbers, 5, MPI_LONG, &status));
-	CHECK(file_count(&status, MPI_LONG) == 5, "counts are of memory: %d",
+	CHECK(file_count(&status, MPI_LONG) == 5,
+		"the status counts elements of memory: %d",
 		file_count(&status, MPI_LONG));
 	file_turn(fh);
 	OK(MPI_File_read_at(fh, 5 * size - 2, got, 5, MPI_LONG, &status));
@@ -495,7 +499,8 @@ static void begun(void)
 	OK(MPI_File_iwrite_at_all(fh, BIG + 10, mine, 54, MPI_BYTE, &r[3]));
 	OK(MPI_File_read_at_all(fh, BIG * 2, more, 1, MPI_BYTE, &s[4]));
 	CHECK(file_count(&s[4], MPI_BYTE) == 0,
-		"a blocking access between two nonblocking ones");
+		"a blocking read beyond the end, between nonblocking accesses, "
+		"reads nothing");
 	OK(MPI_Waitall(4, r, s));
 	CHECK(file_count(&s[1], MPI_BYTE) == BIG / 2,
 		"the length in the status is right: %d",
@@ -508,7 +513,7 @@ static void begun(void)
 	CHECK(file_count(&s[0], MPI_BYTE) == BIG && !memcmp(mine, got, BIG),
 		"the data is read back");
 	CHECK(!memcmp(more, mine, 10) && !memcmp(more + 10, mine, 54),
-		"later accesses write after it");
+		"later accesses write after the first data");
 	OK(MPI_File_read_at_all_begin(fh, 5, got, 100, MPI_BYTE));
 	FAILS(MPI_File_read_all_begin(fh, got, 100, MPI_BYTE), MPI_ERR_OTHER);
 	OK(MPI_File_read_at_all_end(fh, got, &s[0]));

@@ -58,7 +58,7 @@ static void delete_elsewhere(const char *folder, const char *name)
 	}
 }
 
-/* The directory is renamed, and another one gets its name. */
+/* The directory is renamed, and another directory gets its name. */
 static void delete_where_it_went(const char *folder)
 {
 	char name[200], away[200];

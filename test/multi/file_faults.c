@@ -404,7 +404,8 @@ static void scattered(void)
 	rc = MPI_File_write_at(fh, 0, mine, ALL, MPI_BYTE, &status);
 	FAILS(rc, MPI_ERR_NO_SPACE);
 	CHECK(file_count(&status, MPI_BYTE) == RECORD * 1000,
-		"bytes that are there: %d", file_count(&status, MPI_BYTE));
+		"the status has the bytes before the full page: %d",
+		file_count(&status, MPI_BYTE));
 	check_records(fh, RECORD * 1000);
 	no_faults();
 	faults.scatter_err = EPERM;
@@ -437,7 +438,8 @@ static void scattered_only(void)
 	no_faults();
 	fh = open_records(file_named("off"), MPI_MODE_RDWR, "disable");
 	write_records(fh, RECORD * N_RECORDS);
-	CHECK(faults.n_scatters == 0, "disabled: %d", faults.n_scatters);
+	CHECK(faults.n_scatters == 0, "the hint disables scatter: %d calls",
+		faults.n_scatters);
 	check_records(fh, RECORD * N_RECORDS);
 	OK(MPI_File_close(&fh));
 }

@@ -143,21 +143,23 @@ static void there_and_back(const struct form *out, const struct form *in)
 	}
 	start(fh);
 	OK(out->write(fh, at, mine, &status));
-	CHECK(count_of(&status) == N, "write%s moved %d", out->name,
+	CHECK(count_of(&status) == N, "write%s moves all items: %d", out->name,
 		count_of(&status));
 	file_turn(fh);
 	start(fh);
 	OK(in->read(fh, at, got, &status));
-	CHECK(count_of(&status) == N, "read%s moved %d", in->name,
+	CHECK(count_of(&status) == N, "read%s moves all items: %d", in->name,
 		count_of(&status));
 	for (int i = 1; i < N; i++)
 		CHECK(got[i] == got[0], "write%s, read%s: a record is whole",
 			out->name, in->name);
 	if (!out->in_any_order && !in->in_any_order)
-		CHECK(got[0] == mtest.rank, "write%s, read%s: mine is %d",
+		CHECK(got[0] == mtest.rank,
+			"write%s, read%s: the record is this process's: %d",
 			out->name, in->name, got[0]);
 	MPI_Allreduce(got, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-	CHECK(sum == wanted, "write%s, read%s: each once", out->name, in->name);
+	CHECK(sum == wanted, "write%s, read%s: each record is read once",
+		out->name, in->name);
 	OK(MPI_File_close(&fh));
 }
 

@@ -57,7 +57,7 @@ static void modes(void)
 	OK(open_it(name, MPI_MODE_RDONLY));
 	OK(open_it(name, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE));
 	MPI_Barrier(MPI_COMM_WORLD);
-	CHECK(!is_there(name), "deleted when it was closed");
+	CHECK(!is_there(name), "the file is deleted when it is closed");
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (mtest.rank == 0) {
 		FAILS(MPI_File_delete(name, MPI_INFO_NULL),
@@ -244,7 +244,7 @@ static void aggregators(void)
 	fh = open_with_hints(other, 1);
 	CHECK(!strcmp(hint(fh, "cb_config_list"), "none") &&
 			has_aggregators(fh, 1),
-		"named hosts are passed over: %s", value_of);
+		"named hosts are ignored: %s", value_of);
 	OK(MPI_File_close(&fh));
 	fh = open_with_hints(only, 2);
 	CHECK(!strcmp(hint(fh, "romio_no_indep_rw"), "true"),
@@ -277,9 +277,9 @@ static void system_hints(void)
 	OK(MPI_File_open(
 		MPI_COMM_SELF, "/dev/null", MPI_MODE_RDONLY, info, &fh));
 	CHECK(!strcmp(hint(fh, "ind_rd_buffer_size"), "4900"),
-		"the first line of a key counts: %s", value_of);
+		"the first line of a key is used: %s", value_of);
 	CHECK(!strcmp(hint(fh, "romio_ds_read"), "enable"),
-		"the file counts more than the program: %s", value_of);
+		"the file takes precedence over the program: %s", value_of);
 	OK(MPI_File_close(&fh));
 	MPI_Info_free(&info);
 	unsetenv("ROMIO_HINTS");

@@ -220,16 +220,18 @@ static void read_records(MPI_File fh, int round)
 
 	fill(wanted, round, 0, RECORD);
 	OK(MPI_File_read_at(fh, 0, mine, N * RECORD, MPI_BYTE, &status));
-	CHECK(n_reads - before == 1, "%d calls for %d records",
+	CHECK(n_reads - before == 1, "one call reads all records: %d for %d",
 		n_reads - before, N);
 	CHECK(file_count(&status, MPI_BYTE) == N * RECORD &&
 			!memcmp(mine, wanted, N * RECORD),
-		"%d bytes are as written", file_count(&status, MPI_BYTE));
+		"all bytes are as written: %d bytes read",
+		file_count(&status, MPI_BYTE));
 	OK(MPI_File_read_at(
 		fh, (N - 60) * RECORD, mine, 61 * RECORD, MPI_BYTE, &status));
 	CHECK(file_count(&status, MPI_BYTE) == 60 * RECORD &&
 			!memcmp(mine, wanted + (N - 60) * RECORD, 60 * RECORD),
-		"%d bytes up to the end", file_count(&status, MPI_BYTE));
+		"a read ends at the end of the file: %d bytes",
+		file_count(&status, MPI_BYTE));
 }
 
 /* Many records are written by a few system calls, and no byte of another writer
@@ -245,7 +247,8 @@ static void alone(void)
 		before = n_writes;
 		write_records(fh, round);
 		CHECK(!is_local() || n_writes - before < N / 100,
-			"%d calls for %d records", n_writes - before, N);
+			"few calls write all records: %d for %d",
+			n_writes - before, N);
 		check_slots(name, round, -1);
 	}
 	read_records(fh, ROUNDS - 1);

@@ -106,7 +106,8 @@ static void dealt(const struct way *way)
 	CHECK(file_count(&status, MPI_BYTE) == 100,
 		"a split write moves the rest");
 	OK(MPI_File_get_position(fh, &at));
-	CHECK(at == LEN, "the pointer moved: %lld", (long long)at);
+	CHECK(at == LEN, "the file pointer is after the data: %lld",
+		(long long)at);
 	file_turn(fh);
 	OK(MPI_File_set_view(fh, 100 + (MPI_Offset)next * RECORD, MPI_BYTE,
 		turn, "native", MPI_INFO_NULL));

@@ -120,7 +120,8 @@ static void moved(void)
 	n_entered = 0;
 	there_and_back(fh, at, 5);
 	there_and_back(fh, at, LEN);
-	CHECK((n_entered > 0) == !why_not(), "%d calls", n_entered);
+	CHECK((n_entered > 0) == !why_not(),
+		"io_uring is used if it is available: %d calls", n_entered);
 	fill(1);
 	short_by = 7;
 	there_and_back(fh, at, LEN);
@@ -168,7 +169,8 @@ static void in_runs(void)
 			OK(MPI_Wait(&request, &status));
 		}
 		check_status(&status, RUN * RUNS - 5);
-		CHECK(!memcmp(mine, got, RUN * RUNS - 5), "runs, %d", i);
+		CHECK(!memcmp(mine, got, RUN * RUNS - 5),
+			"all runs are read, access %d", i);
 	}
 	short_by = 0;
 	MPI_Type_free(&runs);

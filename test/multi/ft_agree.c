@@ -223,7 +223,7 @@ static void compare(MPI_Comm newcomm)
 			i, (unsigned)all[i].flag, all[i].class,
 			(unsigned)mine.flag, mine.class);
 		CHECK(!(mine.flag >> all[i].world_rank & 1),
-			"the flag %x is that of process %d, too",
+			"the flag %x includes the flag of process %d",
 			(unsigned)mine.flag, all[i].world_rank);
 		CHECK(!i || all[i].world_rank > all[i - 1].world_rank,
 			"ranks keep their order");
@@ -258,7 +258,8 @@ static void one_round(void)
 	rc = agree(&mine.flag, is_nonblocking);
 	mine.class = mtest_class(rc);
 	CHECK(mine.class == MPI_SUCCESS || mine.class == MPIX_ERR_PROC_FAILED,
-		"agreement: %s", mtest_error(rc));
+		"the agreement succeeds or reports failures: %s",
+		mtest_error(rc));
 	if (moment == BETWEEN)
 		raise(SIGKILL);
 	if (moment == IN_SHRINK)

@@ -6,7 +6,8 @@
  * live, but treat each other as failed. The others do not know this. Then all
  * processes create a communicator. Ranks 2 and 4 refuse it. So it fails at
  * ranks 3 and 5, which depend on them. A process that gets a communicator gets
- * an error from a barrier on it. The processes without the two ranks go on.
+ * an error from a barrier on it. Then the processes without the two ranks
+ * continue.
  *
  * form=0       MPI_Comm_create_from_group
  * form=1       its non-blocking form

@@ -86,7 +86,7 @@ static char state_of_last(void)
 	return state;
 }
 
-/* Waits until the state of the last rank is one of those. */
+/* Waits until the state of the last rank is one of `states`. */
 static void await_last(const char *states)
 {
 	double began = mtest_now();

@@ -85,7 +85,7 @@ static void lose(MPI_Comm comm, int victim)
 	if (rank == victim)
 		raise(SIGKILL);
 	while (rank > victim - lost && rank < victim)
-		pause(); /* until its launcher ends it */
+		pause(); /* its launcher ends this process */
 	for (int i = 0; i < lost; i++)
 		use(comm, victim - i);
 	check_shrunk(comm);

@@ -130,9 +130,11 @@ static void rank0(void)
 	OK(MPI_Iprobe(MPI_ANY_SOURCE, TAG, world, &flag, &status));
 	OK(MPI_Send(&n, 1, MPI_INT, 1, OTHER_TAG, world));
 	OK(MPI_Wait(&posted, &status));
-	CHECK(x == 42 && status.MPI_SOURCE == 1, "rank 1's message");
+	CHECK(x == 42 && status.MPI_SOURCE == 1,
+		"the receive gets rank 1's message");
 	OK(MPI_Wait(&persistent, &status));
-	CHECK(y == 43 && status.MPI_SOURCE == 1, "rank 1's second message");
+	CHECK(y == 43 && status.MPI_SOURCE == 1,
+		"the persistent receive gets rank 1's second message");
 	OK(MPI_Request_free(&persistent));
 }
 

@@ -117,13 +117,13 @@ static void compare(void)
 	OK(MPI_Group_compare(a, b, &result));
 	CHECK(result == MPI_IDENT, "list and range are identical");
 	OK(MPI_Group_compare(a, c, &result));
-	CHECK(result == MPI_SIMILAR, "reversed is similar");
+	CHECK(result == MPI_SIMILAR, "a group in reverse order is similar");
 	OK(MPI_Group_compare(a, d, &result));
-	CHECK(result == MPI_UNEQUAL, "another member is unequal");
+	CHECK(result == MPI_UNEQUAL, "a group with another member is unequal");
 	OK(MPI_Group_compare(a, MPI_GROUP_EMPTY, &result));
-	CHECK(result == MPI_UNEQUAL, "empty is unequal");
+	CHECK(result == MPI_UNEQUAL, "a group is unequal to the empty group");
 	OK(MPI_Group_compare(MPI_GROUP_EMPTY, MPI_GROUP_EMPTY, &result));
-	CHECK(result == MPI_IDENT, "empty is identical to empty");
+	CHECK(result == MPI_IDENT, "the empty group is identical to itself");
 	OK(MPI_Group_free(&a));
 	OK(MPI_Group_free(&b));
 	OK(MPI_Group_free(&c));

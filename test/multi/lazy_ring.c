@@ -43,15 +43,14 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 10; i++)
 		OK(MPI_Sendrecv(&mtest.rank, 1, MPI_INT, right, 1, &from, 1,
 			MPI_INT, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-	CHECK(from == left, "received from %d, the neighbour is %d", from,
+	CHECK(from == left, "the message is from %d, the neighbour is %d", from,
 		left);
 	ring = count_sockets() - before;
 	/* two connections may exist if both sides connect at the same time */
 	CHECK(ring <= 4, "two neighbours need at most four connections: %d",
 		ring);
-	/* No process may open further connections before all have counted. Each
-	 * exchange delays the end until one more process to the left has
-	 * arrived here. */
+	/* No process may open further connections before all have counted.
+	 * After i exchanges, the i processes to the left have counted. */
 	for (int i = 0; i < mtest.size; i++)
 		OK(MPI_Sendrecv(&mtest.rank, 1, MPI_INT, right, 1, &from, 1,
 			MPI_INT, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));

@@ -208,13 +208,14 @@ static void watch_one_comm(void)
 	OK(MPI_T_event_get_index("comm_unexpected_queued", &index));
 	OK(MPI_T_event_get_info(index, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
 		NULL, NULL, NULL, &bind));
-	CHECK(bind == MPI_T_BIND_MPI_COMM, "bound to a communicator");
+	CHECK(bind == MPI_T_BIND_MPI_COMM,
+		"the event is bound to a communicator");
 	CHECK(MPI_T_event_handle_alloc(index, &none, MPI_INFO_NULL, &reg) ==
 			MPI_T_ERR_INVALID_HANDLE,
-		"the null communicator");
+		"the null communicator is refused");
 	CHECK(MPI_T_event_handle_alloc(index, NULL, MPI_INFO_NULL, &reg) ==
 			MPI_T_ERR_INVALID_HANDLE,
-		"no communicator");
+		"a missing communicator is refused");
 	for (int i = 0; i < 2; i++)
 		OK(MPI_Comm_dup(MPI_COMM_SELF, &comms[i]));
 	OK(MPI_T_event_handle_alloc(index, &comms[1], MPI_INFO_NULL, &reg));

@@ -62,7 +62,7 @@ static void set_cvars(bool is_before)
 	OK(MPI_T_cvar_write(handle, &number));
 	number = 0;
 	OK(MPI_T_cvar_read(handle, &number));
-	CHECK(number == 77, "it has the value written");
+	CHECK(number == 77, "the variable has the value written");
 	number = -1;
 	CHECK(MPI_T_cvar_write(handle, &number) == MPI_T_ERR_INVALID,
 		"a value out of range is refused");
@@ -78,7 +78,7 @@ static void set_cvars(bool is_before)
 	CHECK(MPI_T_cvar_write(handle, bad) == MPI_T_ERR_INVALID,
 		"a value that is not in the list is refused");
 	OK(MPI_T_cvar_read(handle, text));
-	CHECK(!strcmp(text, "error"), "it has the value written");
+	CHECK(!strcmp(text, "error"), "the variable has the text written");
 	OK(MPI_T_cvar_write(handle, "warn"));
 	OK(MPI_T_cvar_handle_free(&handle));
 
@@ -113,7 +113,7 @@ static void describe_cvar(void)
 		&items, NULL, &desc_len, &bind, &scope));
 	CHECK(!strcmp(name, "WEFT_"), "the name is cut, \"%s\"", name);
 	CHECK(name_len == sizeof("WEFT_WAIT"), "the whole length is returned");
-	CHECK(desc_len > 100, "there is a description");
+	CHECK(desc_len > 100, "the variable has a description");
 	CHECK(type == MPI_INT && items != MPI_T_ENUM_NULL,
 		"the variable has an enumeration");
 	CHECK(bind == MPI_T_BIND_NO_OBJECT && scope == MPI_T_SCOPE_CONSTANT,
@@ -285,7 +285,7 @@ static void watch_memory(void)
 		"shared memory is counted: %llu", now);
 	OK(MPI_Free_mem(mem));
 	now = pvar_value(session, windows);
-	CHECK(now == before, "freed memory is not: %llu", now);
+	CHECK(now == before, "freed memory is not counted: %llu", now);
 	OK(MPI_T_pvar_session_free(&session));
 }
 

@@ -155,14 +155,16 @@ static void deleted(MPI_Session session, unsigned a)
 	MPI_Group group;
 	MPI_Info info;
 
-	CHECK(listed(session, "a", &before) == is_in, "I see 'a' if I am in");
+	CHECK(listed(session, "a", &before) == is_in,
+		"a member lists 'a', and no other process does");
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[0]));
 	OK(MPIX_Session_get_pset_changes(session, &changes[0]));
 	OK(MPIX_Session_delete_pset(session, "a"));
 	OK(MPIX_Session_get_pset_changes(session, &changes[1]));
-	CHECK(changes[1] == changes[0] + 1, "one change is seen");
+	CHECK(changes[1] == changes[0] + 1, "the deletion is one change");
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[1]));
-	CHECK(n[0] == n[1], "the count stays, %d and %d", n[0], n[1]);
+	CHECK(n[0] == n[1], "the number of sets does not change: %d and %d",
+		n[0], n[1]);
 	FAILS(MPI_Group_from_session_pset(session, "a", &group), MPI_ERR_ARG);
 	FAILS(MPI_Session_get_pset_info(session, "a", &info), MPI_ERR_ARG);
 	FAILS(MPIX_Session_delete_pset(session, "a"), MPI_ERR_NAME);
@@ -172,8 +174,9 @@ static void deleted(MPI_Session session, unsigned a)
 		CHECK(!strcmp(name, "a"), "number %d keeps its name", before);
 	}
 	define(session, "a", a | 1u << mtest.rank);
-	CHECK(listed(session, "a", &after) == 1, "'a' is back, once");
-	CHECK(!is_in || before == after, "number %d stays, %d", before, after);
+	CHECK(listed(session, "a", &after) == 1, "'a' is listed once again");
+	CHECK(!is_in || before == after, "number %d does not change: %d",
+		before, after);
 }
 
 static void wrong(MPI_Session session)

@@ -115,7 +115,8 @@ static void made(struct notified *notified, MPI_Comm all)
 	CHECK(notified->size == (mtest.size + 1) / 2,
 		"the callback gets the number of members: %d", notified->size);
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[1]));
-	CHECK(n[1] == n[0] + is_in, "members count it: %d then %d", n[0], n[1]);
+	CHECK(n[1] == n[0] + is_in,
+		"only members list the set: %d sets, then %d", n[0], n[1]);
 	if (is_in) {
 		comm = session_comm(session, "even", "even");
 		session_works(comm, "even");
@@ -147,7 +148,8 @@ static void gone(struct notified *notified, MPI_Comm all, int how)
 	FAILS(MPI_Group_from_session_pset(session, "even", &group),
 		MPI_ERR_ARG);
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[1]));
-	CHECK(n[0] == n[1], "the count stays, %d and %d", n[0], n[1]);
+	CHECK(n[0] == n[1], "the number of sets does not change: %d and %d",
+		n[0], n[1]);
 }
 
 /* sets of the session cause notifications, too, but only in that session */

@@ -2,7 +2,7 @@
 /*
  * p2p_bsend: buffered sends complete without a receiver (S128-S130)
  *
- * late=MS: rank 1 receives the last message so many milliseconds late, while
+ * late=MS: rank 1 receives the last message MS milliseconds late. Meanwhile,
  * rank 0 is in MPI_Finalize and has not detached its buffer
  */
 #include "mtest.h"

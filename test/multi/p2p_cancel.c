@@ -36,7 +36,7 @@ static void cancelled_is_gone(void)
 		OK(MPI_Wait(&req[0], &st));
 		OK(MPI_Test_cancelled(&st, &cancelled));
 		OK(MPI_Wait(&req[1], &st));
-		CHECK(cancelled, "cancelled before anything was sent");
+		CHECK(cancelled, "a receive without a message is cancelled");
 		CHECK(second == 31 && first == -1, "the next receive matches");
 		OK(MPI_Test_cancelled(&st, &cancelled));
 		CHECK(!cancelled, "the next receive is not cancelled");
@@ -98,7 +98,7 @@ static void not_a_message(void)
 	OK(MPI_Win_unlock_all(win));
 	CHECK(got == 40 + other, "the get completes, got %d", got);
 	CHECK(back == v, "the exchange completes, got %d", back);
-	if (CHECK(dup != MPI_COMM_NULL, "the communicator is made"))
+	if (CHECK(dup != MPI_COMM_NULL, "the communicator is created"))
 		OK(MPI_Comm_free(&dup));
 	OK(MPI_Win_free(&win));
 }

@@ -73,7 +73,8 @@ int main(int argc, char **argv)
 		printf("# %d questions, of %d that could be asked%s\n", n_asked,
 			4 * most, is_one_node() ? "" : "; not one node");
 	CHECK(!is_one_node() || n_asked < most,
-		"few peers are looked up: %d, the limit is %d", n_asked, most);
+		"few requests go to the process manager: %d, the limit is %d",
+		n_asked, most);
 	free(from);
 	free(requests);
 	return mtest_finish();

@@ -91,7 +91,8 @@ int main(int argc, char **argv)
 	} else if (mtest.rank == 1) {
 		OK(MPI_Recv(buf[4], lens[4], MPI_BYTE, 0, 9, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
-		CHECK(mtest_same(buf[4], lens[4], 9), "S126 at the end");
+		CHECK(mtest_same(buf[4], lens[4], 9),
+			"a freed send arrives before MPI_Finalize");
 	}
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	return mtest_finish();

@@ -76,8 +76,8 @@ static void arrived(char *done, const char *buf, const MPI_Status *st, int n)
 
 	k = next_of(done + from * n, from, st->MPI_TAG, n);
 	OK(MPI_Get_count(st, MPI_BYTE, &len));
-	if (!CHECK(k >= 0, "nothing with tag %d was left from %d", st->MPI_TAG,
-		    from))
+	if (!CHECK(k >= 0, "a message with tag %d from %d is expected",
+		    st->MPI_TAG, from))
 		return;
 	done[from * n + k] = 1;
 	CHECK(len == len_of(from, mtest.rank, k),

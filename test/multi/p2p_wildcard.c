@@ -30,7 +30,7 @@ static void receive_any(bool any_tag)
 		int from = MPI_ANY_SOURCE, tag = MPI_ANY_TAG, n = 0;
 		MPI_Status st;
 
-		/* with a named tag, take rank 1's messages in their order */
+		/* with a tag, receive rank 1's messages in their order */
 		if (!any_tag && next[1] < ROUNDS)
 			tag = 100 + next[1];
 		OK(MPI_Recv(buf, BIG, MPI_INT, from, tag, MPI_COMM_WORLD, &st));

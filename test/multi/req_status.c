@@ -125,7 +125,8 @@ static void check_envelope(MPI_Datatype pair)
 		n_addresses, n_types, combiner);
 	OK(MPI_Type_get_contents(pair, 3, 0, 1, ints, NULL, &of));
 	CHECK(ints[0] == 2 && ints[1] == 1 && ints[2] == 3 && of == MPI_INT,
-		"%d, %d, %d", ints[0], ints[1], ints[2]);
+		"the contents are 2, 1, 3: %d, %d, %d", ints[0], ints[1],
+		ints[2]);
 }
 
 static void check_type_attributes(MPI_Datatype pair)
@@ -269,14 +270,15 @@ static void check_information(void)
 	OK(MPI_Info_free(&info));
 	OK(MPI_Get_hw_resource_info(&info));
 	OK(MPI_Info_get_nkeys(info, &n));
-	CHECK(n >= 0, "%d keys", n);
+	CHECK(n >= 0, "the info object has keys: %d", n);
 	OK(MPI_Info_free(&info));
 	OK(MPI_Add_error_class(&class));
 	OK(MPI_Add_error_code(class, &code));
 	OK(MPI_Add_error_string(code, "cold"));
 	OK(MPI_Remove_error_string(code));
 	OK(MPI_Error_string(code, value, &n));
-	CHECK(!strstr(value, "cold"), "\"%s\"", value);
+	CHECK(!strstr(value, "cold"), "a removed text is not returned: \"%s\"",
+		value);
 	OK(MPI_Remove_error_code(code));
 	OK(MPI_Remove_error_class(class));
 }
@@ -296,8 +298,8 @@ static void check_op(void)
 
 	OK(MPI_Op_create_c(add, 1, &op));
 	OK(MPI_Reduce_local_c(in, sum, 3, MPI_INT, op));
-	CHECK(sum[0] == 11 && sum[1] == 22 && sum[2] == 33, "%d, %d, %d",
-		sum[0], sum[1], sum[2]);
+	CHECK(sum[0] == 11 && sum[1] == 22 && sum[2] == 33,
+		"the sums are 11, 22, 33: %d, %d, %d", sum[0], sum[1], sum[2]);
 	OK(MPI_Op_free(&op));
 }
 

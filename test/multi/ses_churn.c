@@ -46,7 +46,10 @@ int main(int argc, char **argv)
 			MPI_ERRORS_RETURN, &comm));
 		OK(MPI_Bcast(&word, 1, MPI_INT, 0, comm));
 		if (word != i)
-			CHECK(false, "number %ld carries %d", i, word);
+			CHECK(false,
+				"communicator %ld broadcasts its number, got "
+				"%d",
+				i, word);
 		OK(MPI_Comm_disconnect(&comm));
 		if (i == n / 2) {
 			kib = mtest_filled_kib();

@@ -17,11 +17,12 @@ static void whole(void)
 		"the communicator has all processes of WORLD");
 	session_works(world, "world");
 	session_works(self, "self");
-	/* the same tag again, one after the other, is legal */
+	/* a tag may be used again after the creation is complete */
 	second = session_comm(session, "mpi://WORLD", "org.weft.test.world");
 	session_works(second, "world again");
 	OK(MPI_Comm_compare(world, second, &result));
-	CHECK(result == MPI_CONGRUENT, "two of one group are congruent");
+	CHECK(result == MPI_CONGRUENT,
+		"two communicators of one group are congruent");
 	OK(MPI_Comm_disconnect(&world));
 	session_works(second, "second without the first");
 	OK(MPI_Comm_disconnect(&second));
@@ -65,7 +66,7 @@ static void partial(void)
 		comm = session_comm_take(some, "even ones, backwards");
 		OK(MPI_Comm_rank(comm, &rank));
 		CHECK(rank == ((mtest.size - 1) / 2 * 2 - mtest.rank) / 2,
-			"ranks are the group's, got %d", rank);
+			"the rank is that in the group, got %d", rank);
 		session_works(comm, "even ones");
 		OK(MPI_Comm_disconnect(&comm));
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ses_inter: an intercommunicator straight from two groups of a session */
+/* ses_inter: an intercommunicator from two groups of a session, without a
+ * communicator before */
 #include "session.h"
 
 int main(int argc, char **argv)

@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 	CHECK(size == mtest.size, "S83: lower case works too");
 	OK(MPI_Group_free(&group));
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &again));
-	CHECK(again >= n, "the number never shrinks");
+	CHECK(again >= n, "the number of sets never shrinks");
 	session_close(&session);
 	return mtest_done();
 }

@@ -86,10 +86,12 @@ static inline void session_works(MPI_Comm comm, const char *what)
 	if (!CHECK(size > 0, "%s: the size is positive", what))
 		return;
 	OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm));
-	CHECK(sum == size * (size - 1) / 2, "%s: sum %d", what, sum);
+	CHECK(sum == size * (size - 1) / 2,
+		"%s: the sum of the ranks is right: %d", what, sum);
 	OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 1, &got, 1,
 		MPI_INT, (rank + size - 1) % size, 1, comm, MPI_STATUS_IGNORE));
-	CHECK(got == (rank + size - 1) % size, "%s: ring, got %d", what, got);
+	CHECK(got == (rank + size - 1) % size,
+		"%s: the left neighbour's rank arrives, got %d", what, got);
 }
 
 #endif

@@ -7,7 +7,7 @@
  * make failures more likely. */
 #include "mtest.h"
 
-/* All talk to all others at the same time, for the first time. */
+/* Each process sends to all others for the first time, at the same time. */
 static void work(MPI_Comm inter, int is_high)
 {
 	int rank = -1, size = 0, one = 1, sum = 0, *all;

@@ -44,7 +44,8 @@ static void on_change(
 		long at = 2L * round + (change == MPIX_PSET_DELETED);
 
 		CHECK(notified->is_late || notified->at[thread] == at,
-			"%s, change %d: in order", name, change);
+			"%s, change %d: changes of a thread are in order", name,
+			change);
 		notified->at[thread] = at + 1;
 		if (change == MPIX_PSET_DEFINED)
 			notified->n_defined++;

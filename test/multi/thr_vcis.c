@@ -101,7 +101,7 @@ static long run(bool is_shared)
 		jobs[i].number = i;
 		jobs[i].is_shared = is_shared;
 		CHECK(!pthread_create(&jobs[i].thread, NULL, body, &jobs[i]),
-			"thread %d", i);
+			"thread %d starts", i);
 	}
 	for (int i = 0; i < THREADS; i++) {
 		pthread_join(jobs[i].thread, NULL);

@@ -2,12 +2,12 @@
 /*
  * user_calls: functions of the program are called without a lock held
  *
- * Reduction functions, those of general requests, of attributes and of error
- * handlers call MPI themselves, in two threads at the same time: messages to
- * this process, which cannot complete if the caller holds a lock or is in the
- * middle of a round of progress. MPI forbids communication in a reduction
- * function; here it shows that no lock is held. With threads=0 there is one
- * thread, and MPI_Init.
+ * Reduction functions, and functions of generalized requests, attributes and
+ * error handlers, call MPI themselves, in two threads at the same time. They
+ * send messages to this process, which cannot complete if the library calls the
+ * function with a lock held or within a round of progress. MPI forbids
+ * communication in a reduction function; this program uses it to show that no
+ * lock is held. threads=0: one thread, and MPI_Init.
  */
 #include "mtest.h"
 #include <pthread.h>
@@ -173,7 +173,7 @@ static void reduce_all(struct mine *m, MPI_Op ops[2])
 	CHECK(m->out[0] == 14, "a local reduction is right");
 }
 
-/* ---- general requests ---- */
+/* ---- generalized requests ---- */
 
 struct counts {
 	_Atomic int n_queries, n_frees, n_cancels;

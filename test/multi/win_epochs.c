@@ -343,9 +343,10 @@ static void rows(void)
 	}
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	OK(MPI_Win_lock(MPI_LOCK_SHARED, mtest.rank, 0, win));
-	CHECK(memory[0] == n_done, "after all epochs: %d updates, not %d",
+	CHECK(memory[0] == n_done,
+		"all updates are visible after all epochs: %d, not %d",
 		memory[0], n_done);
-	CHECK(memory[1] == 1, "the value that was put is %d", memory[1]);
+	CHECK(memory[1] == 1, "the value that was put is 1, got %d", memory[1]);
 	OK(MPI_Win_unlock(mtest.rank, win));
 	for (int i = 0; i < 3; i++) {
 		OK(MPI_Win_fence(0, win));

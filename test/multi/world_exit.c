@@ -5,7 +5,7 @@
  * how=code   every process exits with code= plus its rank (S144)
  * how=abort  rank who= calls MPI_Abort with code=; the others are waiting
  * how=raise  rank who= dies of a signal; the others are waiting
- * how=error  rank who= makes an error under MPI_ERRORS_ARE_FATAL
+ * how=error  rank who= makes an erroneous call under MPI_ERRORS_ARE_FATAL
  * how=leave  rank who= returns code= without MPI_Finalize
  */
 #include "mtest.h"

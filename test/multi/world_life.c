@@ -31,7 +31,9 @@ static void inside(int level)
 	OK(MPI_Finalized(&flag));
 	CHECK(!flag, "MPI is not finalized");
 	OK(MPI_Query_thread(&got));
-	CHECK(got == level, "query agrees with init: %d, %d", level, got);
+	CHECK(got == level,
+		"MPI_Query_thread returns the level of MPI_Init: %d, %d", level,
+		got);
 	OK(MPI_Is_thread_main(&flag));
 	CHECK(flag, "this is the main thread");
 	OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
@@ -89,8 +91,8 @@ int main(int argc, char **argv)
 	memory();
 	OK(MPI_Finalize());
 	OK(MPI_Initialized(&flag));
-	CHECK(flag, "still initialized after finalize");
+	CHECK(flag, "MPI stays initialized after finalize");
 	OK(MPI_Finalized(&flag));
-	CHECK(flag, "finalized after finalize");
+	CHECK(flag, "MPI is finalized after finalize");
 	return mtest_done();
 }
