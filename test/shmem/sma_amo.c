@@ -7,7 +7,7 @@ static long long words[8]; /* static memory is symmetric, like the heap */
 static int to;
 
 /* Checks the returned value of a call. */
-#define SAW(call, want) CHECK((call) == (want), #call " was " #want)
+#define SAW(call, want) CHECK((call) == (want), #call " returns " #want)
 
 /* Only one PE updates each word, its neighbour's, so every value is known. */
 #define ALONE(name, type)                                                     \
@@ -55,7 +55,8 @@ static int to;
 		shmem_barrier_all();                                          \
 		CHECK(was[0] == 31 && was[1] == 31 && was[2] == 33 &&         \
 				was[3] == 40 && was[4] == 41 && *at == 42,    \
-			"atomics of " #name " that do not wait");             \
+			"atomics of " #name                                   \
+			" that do not wait return the values");               \
 		shmem_barrier_all();                                          \
 	}                                                                     \
 	static void one_##name(shmem_ctx_t ctx, type *at)                     \

@@ -141,7 +141,7 @@ NUMBERS(SUMS)
 			     b[i] == (i % 2 ? (type)99                       \
 					    : (type)(i / 4 * 10 + me * 2 +   \
 						      i % 4 / 2));           \
-		CHECK(ok, "what came of " #name);                            \
+		CHECK(ok, "alltoalls of " #name " returns the items");       \
 		shmem_team_sync(team);                                       \
 	}
 STEST_ORDERED(MOVES)

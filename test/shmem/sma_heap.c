@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 	agree(p, len);
 	p = shmem_realloc(p, 10);
 	agree(p, 10);
-	CHECK(!shmem_realloc(p, 0), "realloc to nothing frees");
+	CHECK(!shmem_realloc(p, 0), "realloc to 0 bytes frees the block");
 	shmem_free(q);
 	for (size_t a = 8; a <= 1 << 16; a *= 2) {
 		p = shmem_align(a, a + 1);
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 	shmem_free(p);
 	p = shmem_calloc(1000, 1000);
 	for (int i = 0; i < 1000000; i += 999)
-		CHECK(!p[i], "calloc clears");
+		CHECK(!p[i], "calloc clears the block");
 	CHECK(shmem_addr_accessible(p, 0) &&
 			shmem_addr_accessible(&len, 0) == 0 &&
 			!shmem_addr_accessible(&local, 0) &&

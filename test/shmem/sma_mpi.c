@@ -32,9 +32,9 @@ static void both(int round)
 		"the message of the PE before arrives: %d", out);
 	ones = 1;
 	shmem_sum_reduce(SHMEM_TEAM_WORLD, &sum, &ones, 1);
-	CHECK(sum == size, "sum by one API");
+	CHECK(sum == size, "OpenSHMEM returns the sum");
 	MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
-	CHECK(sum == (long)size * size, "sum by the other");
+	CHECK(sum == (long)size * size, "MPI returns the sum");
 	shmem_barrier_all();
 }
 

@@ -41,7 +41,9 @@ static void *heap;
 						      : (type)(his +           \
 								(type)want     \
 									[i])), \
-				"element %d of " #name " after the puts", i);  \
+				"element %d of " #name                         \
+				" is right after the puts",                    \
+				i);                                            \
 	}                                                                      \
 	static void get_##name(                                                \
 		shmem_ctx_t ctx, const type *dest, const type *src)            \
@@ -60,16 +62,16 @@ static void *heap;
 		for (int i = 0; i < 3; i++)                                    \
 			CHECK(back[i] == src[i] && back[4 + i] == src[i] &&    \
 					back[8 + i] == src[3 * i],             \
-				#name "_get, _get_nbi, _iget[%d]", i);         \
+				"the gets of " #name " return element %d", i); \
 		CHECK(back[12] == src[0] && back[13] == src[1] &&              \
 				back[15] == src[6] && back[16] == src[7],      \
-			#name "_ibget");                                       \
+			"ibget of " #name " returns the elements");            \
 		CHECK(back[3] == 77 && back[7] == 77 && back[11] == 77 &&      \
 				back[14] == 77 && back[17] == 77,              \
-			"nothing beside what was got of " #name);              \
+			"gets of " #name " write nothing else");               \
 		CHECK(shmem_##name##_g(dest + 11, to) == src[0] &&             \
 				shmem_g(ctx, dest + 12, to) == src[0],         \
-			#name "_g");                                           \
+			"g of " #name " returns the element");                 \
 		shmem_barrier_all();                                           \
 	}                                                                      \
 	static void moves_##name(shmem_ctx_t ctx, type *dest)                  \
@@ -106,18 +108,20 @@ STEST_ORDERED(MOVES)
 		shmem_barrier_all();                                          \
 		for (int i = 0; i < 3 * LEN; i++)                             \
 			CHECK(dest[i] == (unsigned char)(from * 7 + i),       \
-				"put" #bits " byte %d", i);                   \
+				"put" #bits " writes byte %d", i);            \
 		for (int i = 0; i < LEN; i++)                                 \
 			CHECK(dest[6 * LEN + i] == (unsigned char)(from * 7 + \
 								   5 * LEN +  \
 								   i) &&      \
 					dest[3 * LEN + i] == 0xee &&          \
 					dest[5 * LEN + i] == 0xee,            \
-				"iput" #bits " byte %d", i);                  \
+				"iput" #bits " writes byte %d", i);           \
 		shmem_get##bits(back, dest, 3, to);                           \
-		CHECK(memcmp(back, src, 3 * LEN) == 0, "get" #bits);          \
+		CHECK(memcmp(back, src, 3 * LEN) == 0,                        \
+			"get" #bits " returns the data");                     \
 		shmem_ibget##bits(back, dest, 1, 1, 3, 1, to);                \
-		CHECK(memcmp(back, src, 3 * LEN) == 0, "ibget" #bits);        \
+		CHECK(memcmp(back, src, 3 * LEN) == 0,                        \
+			"ibget" #bits " returns the data");                   \
 		shmem_barrier_all();                                          \
 	}
 SIZED(8)
@@ -145,14 +149,15 @@ static void length(unsigned char *dest, unsigned char *src, unsigned char *back,
 	for (size_t i = 0; i < len; i++)
 		wrong +=
 			dest[i] != (unsigned char)(i * 31 + (size_t)from + len);
-	CHECK(!wrong && !dest[len], "put of %zu bytes: %zu are wrong", len,
-		wrong);
+	CHECK(!wrong && !dest[len], "a put of %zu bytes arrives: %zu are wrong",
+		len, wrong);
 	if (is_nbi)
 		shmem_getmem_nbi(back, dest, len, to);
 	else
 		shmem_getmem(back, dest, len, to);
 	shmem_quiet();
-	CHECK(memcmp(back, src, len) == 0, "get of %zu bytes", len);
+	CHECK(memcmp(back, src, len) == 0,
+		"a get of %zu bytes returns the data", len);
 	shmem_barrier_all();
 }
 
@@ -230,7 +235,9 @@ static void ways_in_order(void)
 		if (way % 3 == 0)
 			shmem_quiet();
 		shmem_wait_until(flag, SHMEM_CMP_GE, i);
-		CHECK(shmem_g(to, stest.me) >= i, "way %d then %d, round %ld",
+		CHECK(shmem_g(to, stest.me) >= i,
+			"data is put before its flag: way %d, then %d, round "
+			"%ld",
 			way % WAYS, way / WAYS % WAYS, i);
 		shmem_barrier_all(); /* the source may be written again */
 	}
@@ -250,7 +257,8 @@ static void read_behind(void)
 		put_by((int)i % WAYS, to, from, 1, stest_next());
 		shmem_fence();
 		CHECK(shmem_g(to, stest_next()) == i,
-			"a get after a put by way %ld", i % WAYS);
+			"a get returns the value that was put by way %ld",
+			i % WAYS);
 		shmem_barrier_all();
 	}
 	shmem_free(to);

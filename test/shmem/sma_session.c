@@ -48,7 +48,8 @@ static void traffic(shmem_ctx_t ctx, const char *with)
 		with);
 	shmem_ctx_quiet(ctx);
 	was = shmem_ctx_long_atomic_fetch_add(ctx, &sums[0], 5, to);
-	CHECK(was == round, "fetched %ld with %s", was, with);
+	CHECK(was == round, "a fetch returns the value before: %ld with %s",
+		was, with);
 	shmem_ctx_quiet(ctx);
 	shmem_barrier_all();
 	for (int i = 0; i < CELLS; i++) {
@@ -77,7 +78,7 @@ static void values(void)
 		"S146, S148, S155: the calls are as documented");
 	CHECK(SHMEM_SESSION_NO_CNCR_TACCESS != SHMEM_SESSION_STAMO &&
 			!(SHMEM_SESSION_UNIFORM_AMO & all),
-		"names of atomics are apart");
+		"options of atomics have bits of their own");
 }
 
 /* Starts one session for each option, with this option only. */

@@ -31,7 +31,8 @@ static void old_names(void)
 	char *p = shmalloc(100), *q = shmemalign(4096, 100);
 
 	CHECK(_my_pe() == shmem_my_pe() && _num_pes() == shmem_n_pes(),
-		"PE %d of %d by the old names", _my_pe(), _num_pes());
+		"the old names return PE and size: %d of %d", _my_pe(),
+		_num_pes());
 	if (!CHECK(p && q && (uintptr_t)q % 4096 == 0,
 		    "malloc and align return memory: %p, %p", (void *)p,
 		    (void *)q))
@@ -101,7 +102,7 @@ static void sized(const char *text, const char *wants)
 	CHECK(shmem_init_thread(SHMEM_THREAD_SINGLE, NULL) == 0,
 		"shmem_init_thread succeeds");
 	p = shmem_malloc(want - want / 8);
-	CHECK(p, "%s gives %zu", text, want);
+	CHECK(p, "a heap of %s has %zu bytes", text, want);
 	CHECK(!shmem_malloc(want), "the heap is not twice that size");
 	p[want - want / 8 - 1] = 1;
 	shmem_finalize();

@@ -57,7 +57,8 @@ int main(int argc, char **argv)
 	stest_init(argv);
 	CHECK(!shmem_ctx_create(0, &ctxs[1]), "a context is created");
 	plain = round_of(SHMEM_CTX_DEFAULT);
-	CHECK(plain == round_of(ctxs[1]), "a context makes no difference");
+	CHECK(plain == round_of(ctxs[1]),
+		"another context has the same result");
 	for (long options = 0; options < COMBINATIONS; options++) {
 		shmem_ctx_t ctx = ctxs[options % 2];
 

@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 	shmem_long_put(dest, src, 1, stest_next());
 	shmem_put(&dest[1], &src[1], 1, stest_next());
 	pshmem_barrier_all();
-	CHECK(n_seen == 2, "the tool saw %ld calls", n_seen);
+	CHECK(n_seen == 2, "the tool intercepts 2 calls, got %ld", n_seen);
 	CHECK(dest[0] == 3 && dest[1] == 4,
 		"the calls through the tool have their effect");
 	return stest_done();

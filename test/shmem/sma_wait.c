@@ -22,10 +22,10 @@ static long long area[N];
 				shmem_##name##_test(&v, SHMEM_CMP_LT, 6) &&  \
 				!shmem_##name##_test(&v, SHMEM_CMP_LT, 5) && \
 				shmem_##name##_test(&v, SHMEM_CMP_LE, 5),    \
-			"comparisons of " #name);                            \
+			"comparisons of " #name " are right");               \
 		CHECK(!!shmem_##name##_test(&minus, SHMEM_CMP_LT, 1) ==      \
 				has_sign,                                    \
-			"-1 as " #name);                                     \
+			"-1 is below 1 only if " #name " has a sign");       \
 		shmem_##name##_wait(&v, 4);                                  \
 		shmem_##name##_wait_until(&v, SHMEM_CMP_LE, 5);              \
 	}
@@ -49,7 +49,7 @@ STEST_WAIT(COMPARES)
 		shmem_barrier_all();                                           \
 		CHECK(shmem_test_any(ivars, N, NULL, SHMEM_CMP_GT, (type)0) == \
 				SIZE_MAX,                                      \
-			"none of " #name);                                     \
+			"no variable of " #name " is set yet");                \
 		shmem_barrier_all();                                           \
 		for (i = N; i-- > 0;)                                          \
 			if (i != 3)                                            \
@@ -69,7 +69,7 @@ STEST_WAIT(COMPARES)
 			ivars, N, status, SHMEM_CMP_EQ, values);               \
 		CHECK(shmem_test_all_vector(                                   \
 			      ivars, N, status, SHMEM_CMP_EQ, values) == 1,    \
-			"all of " #name " are what they should be");           \
+			"all of " #name " have their values");                 \
 		CHECK(!shmem_##name##_test_all(                                \
 			      ivars, N, NULL, SHMEM_CMP_NE, 0),                \
 			"the excluded element is 0");                          \
@@ -81,7 +81,7 @@ STEST_WAIT(COMPARES)
 			"no element has another value");                       \
 		CHECK(shmem_##name##_test_some(                                \
 			      ivars, N, indices, NULL, SHMEM_CMP_GT, 4) == 4,  \
-			"four are above 4");                                   \
+			"four variables are above 4");                         \
 		for (i = 0; i < 3 * N; i++)                                    \
 			n_seen[shmem_wait_until_any_vector(                    \
 				ivars, N, status, SHMEM_CMP_EQ, values)]++;    \
