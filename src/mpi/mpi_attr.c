@@ -143,8 +143,8 @@ static const void *predefined(int keyval)
 }
 
 /* True if the communicator has the predefined attribute. Communicators of a
- * session have only MPI_TAG_UB and MPIX_FT, because the others describe the
- * World. */
+ * session have only MPI_TAG_UB and MPIX_FT, because all other predefined
+ * attributes describe the World. */
 static bool has_predefined(const struct weft_comm *comm, int keyval)
 {
 	const struct weft_session *session = comm->child.session;

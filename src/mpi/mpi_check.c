@@ -47,7 +47,7 @@ int weft_check_bad_handle(int err, const char *name, const void *handle)
 {
 	uintptr_t n = (uintptr_t)handle;
 
-	/* null handles are the multiples of 8 among the predefined ones */
+	/* the standard ABI's null handles are multiples of 8 */
 	if (n < WEFT_HANDLE_PREDEFINED_END && n % 8 == 0 && n)
 		return weft_err_set(err, "%s is the null handle", name);
 	return weft_err_set(

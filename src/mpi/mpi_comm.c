@@ -454,7 +454,7 @@ int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
 	struct weft_comm *of = NULL;
 	int err;
 
-	/* the one procedure that accepts MPI_COMM_NULL */
+	/* only this procedure accepts MPI_COMM_NULL */
 	if (comm == MPI_COMM_NULL && comm_name && resultlen) {
 		strcpy(comm_name, "MPI_COMM_NULL");
 		*resultlen = (int)strlen(comm_name);

@@ -70,8 +70,7 @@ static int mpi_file_get_info(
 
 /* ---- opening and closing ---- */
 
-/* Removes ROMIO's prefix for the kind of file system, which does not matter
- * here. */
+/* Removes ROMIO's prefix for the kind of file system, for example "ufs:". */
 static const char *file_name_of(const char *name)
 {
 	static const char *const prefixes[] = { "ufs:", "nfs:", "xfs:",

@@ -2,7 +2,7 @@
 /* mpi_win: windows as objects: creation, freeing, queries, hints and names
  *
  * MPI-5.0, 12.2. An error in creation is raised on the communicator's handler,
- * all others on the window's. */
+ * any other error on the window's handler. */
 #include "mpi_check.h"
 #include "mpi_widen.h"
 
