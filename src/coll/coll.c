@@ -8,7 +8,7 @@
 #include "base/event.h"
 #include "transport/vci.h"
 
-/* The one algorithm of each operation on intercommunicators. */
+/* The only algorithm of each operation on intercommunicators. */
 static weft_coll_fn *const inter[WEFT_COLL_N] = {
 	[WEFT_COLL_BARRIER] = weft_inter_barrier,
 	[WEFT_COLL_BCAST] = weft_inter_bcast,

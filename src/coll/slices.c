@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* slices: collectives in which each member of a node leads for one slice
+/* slices: collectives in which each member of a node moves one slice between
+ * nodes
  *
  * All nodes have equal numbers of members. The members that have equal places
  * on their nodes exchange one slice of the data between nodes. All slices are
