@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* abort: selects the processes that end with this one
+/* abort: selects the processes that an abort of this process ends
  *
  * An abort ends the whole job unless the session was opened with the info key
  * weft_abort. "session" ends the processes that share a communicator of the

@@ -29,7 +29,7 @@ static void open_handles_describe(struct weft_link *link, char *buf, size_t len)
 
 /* Appends descriptions of the children on one VCI, as many as fit into len.
  * Returns the number of all children on the VCI, except communicators that
- * belong to a spread one. */
+ * belong to a spread communicator. */
 static uint32_t list_vci(struct weft_session *session, struct weft_vci *vci,
 	char *list, size_t len)
 {

@@ -26,8 +26,8 @@ struct weft_watch_how {
 };
 
 /* Replaces the session's function; *how is copied, and NULL removes the
- * function. Waits until calls of the former function have returned, unless it
- * is called from within one. 0 or WEFT_ERR_NOMEM. */
+ * function. Waits until calls of the former function have returned, unless the
+ * former function itself makes this call. 0 or WEFT_ERR_NOMEM. */
 int weft_pset_watch_set(
 	struct weft_session *session, const struct weft_watch_how *how);
 
