@@ -214,7 +214,7 @@ struct weft_rma_wait {
 	uint64_t sum;	     /* at the last check: hash of the watched bytes, or
 				position of an operation */
 	uint64_t start_ns, moved_ns; /* times of the first check, and of the
-					last one that found a change */
+	last check that found a change */
 	uint64_t failed_ns;	     /* when a failed PE was found; 0: none */
 };
 
