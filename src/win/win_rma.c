@@ -7,8 +7,8 @@
  *
  * One endpoint serves all windows; the default VCI's lock guards it. Its
  * operations complete like answers to active messages (src/am). A short put
- * that follows another one since a flush has no completion. At the next flush,
- * an empty put completes all of them. */
+ * that follows another put since the last flush has no completion. At the next
+ * flush, an empty put completes all of them. */
 #include "win/win_priv.h"
 
 #include "base/err.h"

@@ -133,7 +133,7 @@ int weft_win_each_run(
 	size_t max = weft_type_is_run(here->type, here->count)
 			     ? SIZE_MAX
 			     : WEFT_WIRE_AM_RUNS_MAX;
-	/* the shorter one of origin and target determines the length */
+	/* the shorter side, origin or target, determines the length */
 	struct runs all = { .fn = fn,
 		.arg = arg,
 		.unit = 1,
