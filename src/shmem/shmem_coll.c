@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_coll: collectives of teams, and the deprecated ones of active sets
+/* shmem_coll: collectives of teams, and the deprecated collectives of active
+ * sets
  *
  * A collective of a team runs as a collective of the team's communicator. At
  * the first use of an active set, its members create a team for the set, which
