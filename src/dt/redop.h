@@ -31,7 +31,8 @@ typedef void weft_redop_large_fn(
 	void *in, void *inout, int64_t *count, void **type);
 
 /* Created by weft_redop_make() with one reference, which the handle holds.
- * Pending operations hold further references. Predefined ones are static. */
+ * Pending operations hold further references. Predefined operations are static.
+ */
 struct weft_redop {
 	struct weft_obj obj;
 	bool is_builtin;
