@@ -216,8 +216,8 @@ static void send_ask(struct era_run *run, struct era_round *r, uint32_t child)
 
 /* ---- a round ---- */
 
-/* Returns the round of agreement seq, and begins this round if it is the next
- * one. NULL: its round was reused, or it cannot have begun.
+/* Returns the round of agreement seq, and begins this round if seq is the next
+ * agreement. NULL: the round was reused, or the agreement cannot have begun.
  *
  * A member begins an agreement after it has the result of the previous one. So
  * when agreement seq begins, all members have the result of agreement seq - 2,
@@ -292,7 +292,7 @@ static void on_deaths(struct era_run *run)
 	}
 }
 
-/* Adds deaths to the known ones. Returns true if one of them was not known. */
+/* Adds deaths to the known deaths. Returns true if a death was not known. */
 static bool merge_dead(struct weft_era *era, const uint64_t *dead)
 {
 	uint64_t *known = dead_of(era), news = 0;

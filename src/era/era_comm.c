@@ -23,7 +23,7 @@ enum {
  * VCI closes. */
 struct era_state {
 	struct weft_comm *comm;
-	struct weft_group *group; /* the local one of comm; referenced */
+	struct weft_group *group; /* local group of comm; referenced */
 	bool is_kept;		  /* the communicator is closed, but this state
 				     still answers other members */
 	bool is_running;	  /* the machine handles an event */
