@@ -27,7 +27,7 @@ int weft_spawn(struct weft_comm *comm, int32_t root, int err,
  * jobs. */
 int weft_spawn_join(void);
 
-/* Returns the communicator to the job that spawned this one, or NULL. */
+/* Returns the communicator to the job that spawned this job, or NULL. */
 struct weft_comm *weft_spawn_parent(void);
 
 #endif
