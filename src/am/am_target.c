@@ -91,8 +91,8 @@ static size_t am_data_len(const struct weft_wire_am *rec)
 	}
 }
 
-/* True for one run, and for several runs with at most RUNS_MAX bytes (PUT, GET)
- * or elements together. */
+/* True if the record has one run, or several runs with at most RUNS_MAX bytes
+ * (PUT, GET) or elements in total. */
 static bool am_has_sound_runs(const struct weft_wire_am *rec)
 {
 	return rec->n_runs == 1 ||
