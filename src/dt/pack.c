@@ -111,7 +111,8 @@ static inline __attribute__((always_inline)) void scatter_fixed(const char *src,
 	}
 }
 
-/* Constant block lengths turn memcpy into loads and stores. */
+/* For a constant block length, the compiler replaces memcpy by loads and
+ * stores. */
 static void pack_blocks(char *dst, int64_t step, uintptr_t at, int64_t n,
 	int64_t stride, size_t block)
 {

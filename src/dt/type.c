@@ -300,8 +300,8 @@ static int visit_strided(const struct visit *v, const struct weft_type *type,
 	return err;
 }
 
-/* The displacements are in the arguments after the block lengths, or after the
- * common block length. */
+/* Visits the blocks of a type. The displacements follow the block lengths, or
+ * the common block length, in the arguments of the constructor. */
 static int visit_blocks(const struct visit *v, const struct weft_type *type,
 	int64_t disp, int64_t unit, bool is_fixed)
 {

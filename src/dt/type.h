@@ -129,7 +129,7 @@ struct weft_type {
 	struct weft_type **types;
 
 	enum weft_type_class class_;
-	enum weft_num num; /* kernel; for pairs, that of the value */
+	enum weft_num num; /* kernel; of a pair: kernel of its value */
 	int64_t n_elems;   /* predefined elements in one item */
 	int64_t elem_size; /* bytes of an element; 0: sizes differ */
 	/* the predefined type of all elements; NULL if they differ */
