@@ -387,8 +387,8 @@ static struct cb_run *list_runs(const struct exchange *x,
 	return list;
 }
 
-/* Sends the runs of a part of the access; also its data in a write if the
- * buffer is not mapped. */
+/* Sends the runs of a part of the access. In a write to a buffer that is not
+ * mapped, also sends the data. */
 static void send_runs(struct exchange *x, const struct weft_cb_window *w,
 	int32_t to, int64_t skip, int64_t len)
 {

@@ -6,9 +6,9 @@
  * that ends, and because completions interrupt the system calls of the
  * submitter. The kernel has WEFT_IO_THREADS worker threads at most.
  *
- * If a piece is not moved whole (end of the file, full file system, an error),
- * the task ends with the first missing byte. The owner moves the rest by other
- * means, which report the error. */
+ * If only a part of a piece is moved (end of the file, full file system, an
+ * error), the task ends with the first missing byte. The owner moves the rest
+ * by other means, which report the error. */
 #ifndef WEFT_URING_H
 #define WEFT_URING_H
 
