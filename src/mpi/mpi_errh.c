@@ -109,7 +109,7 @@ static int mpi_win_get_errhandler(
 	return 0;
 }
 
-/* Finds the handler of a file. That of MPI_FILE_NULL is for files opened later.
+/* Finds the handler of a file. New files inherit the handler of MPI_FILE_NULL.
  */
 static int file_slot(
 	MPI_File handle, struct weft_file **file_out, struct weft_errh ***slot)

@@ -116,7 +116,7 @@ int PMPI_File_open(MPI_Comm comm, const char *filename, int amode,
 	err = weft_check_intra(comm, &of);
 	if (err)
 		return weft_mpi_raise_file(NULL, "MPI_File_open", err);
-	/* faults in the other arguments reach all members */
+	/* all members return an error of one member's other arguments */
 	config.err = weft_check_ptr(filename, "filename");
 	if (!config.err)
 		config.name = file_name_of(filename);

@@ -213,7 +213,7 @@ static int read_groups(MPI_Group local_group, MPI_Group remote_group,
 		err = weft_check_stringtag(how->tag);
 	if (!err)
 		err = weft_check_info_or_null(info, &hints);
-	/* faults in the leader's arguments reach all members of its group */
+	/* all members of the group return an error of the leader's arguments */
 	if (!err && local->my_rank == how->local_leader)
 		how->err = read_remote(
 			remote_group, how->remote_leader, local, &how->remote);
