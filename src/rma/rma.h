@@ -192,11 +192,11 @@ int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe);
  * outside of this room, for example in a collective. */
 void weft_rma_release(void);
 
-/* One round of a loop that waits for a change of local memory. Posts deferred
- * operations in every 64th round. Makes progress, but while all PEs are local
- * and round is below weft_proc.max_spin, only in every 64th round. Sleeps if
- * round is at least weft_proc.max_spin and progress returned no event. The
- * caller counts rounds from 0. True if progress returned events. */
+/* One round of a loop that waits for a change of local memory. The caller
+ * counts rounds from 0. Posts deferred operations in every 64th round. Makes
+ * progress in every round; while all PEs are local, only in every 64th of the
+ * first weft_proc.max_spin rounds. Sleeps in a later round if progress returned
+ * no event. True if progress returned events. */
 bool weft_rma_relax(uint32_t round);
 
 /* A wait for local memory, or for an operation, that ends if the expected PE
@@ -214,7 +214,7 @@ struct weft_rma_wait {
 	uint64_t sum;	     /* at the last check: hash of the watched bytes, or
 				position of an operation */
 	uint64_t start_ns, moved_ns; /* times of the first check, and of the
-	last check that found a change */
+					last check that found a change */
 	uint64_t failed_ns;	     /* when a failed PE was found; 0: none */
 };
 
