@@ -11,7 +11,7 @@ struct weft_vci;
  * No VCI's lock held. */
 void weft_exit_all(int code, const char *text) __attribute__((noreturn));
 
-/* Installs the handler of such messages; called when the default VCI opens. */
+/* Installs the handler of these messages; called when the default VCI opens. */
 void weft_exit_setup(struct weft_vci *vci);
 
 #endif
