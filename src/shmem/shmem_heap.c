@@ -26,7 +26,8 @@ void *pshmem_malloc(size_t size)
 	return alloc("shmem_malloc", size, 0, false);
 }
 
-/* The hints select memory of a network card, which no supported fabric has. */
+/* Ignores the hints. They permit memory of a network card, which no supported
+ * fabric offers. */
 void *pshmem_malloc_with_hints(size_t size, long hints)
 {
 	(void)hints;
