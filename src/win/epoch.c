@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 enum {
-	/* calls per round of progress, if a call itself needs no progress */
+	/* one of this many calls makes progress, if no call needs progress */
 	FLUSHES_PER_ROUND = 32,
 	UNLOCKS_PER_ROUND = 64,
 };
