@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_overlap: many active non-blocking collectives; restarted persistent ones
- */
+/* coll_overlap: many active non-blocking collectives, and persistent
+ * collectives that are started repeatedly */
 #include "coll.h"
 
 enum { N = 60, LEN = 500 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * comm_half: one process has a communicator, another one never gets it
+ * comm_half: one process has a communicator that another process never gets
  *
  * Rank 0 has the communicator immediately, because rank 0 distributes its id.
  * how=0  Only rank 0 calls the creation. Then rank 1 dies. Rank 2 waits until

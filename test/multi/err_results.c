@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* err_results: state after a failed call, effect of a failing function of the
- * user on its caller, calls that are no error, texts of errors */
+/* err_results: objects after a failed call, calls whose user function fails,
+ * calls that are no error, texts of errors */
 #include "mtest.h"
 
 /* ---- constructors ---- */

@@ -444,7 +444,7 @@ static void scattered_only(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* With a slow disk, starting an access does not wait for earlier ones. */
+/* With a slow disk, starting an access does not wait for earlier accesses. */
 static void begun(void)
 {
 	MPI_File fh = file_scratch("begun");

@@ -455,8 +455,8 @@ static void killed(void)
 		OK(MPI_File_iwrite_at_all(
 			fh, 0, mine, RECORD * EACH, MPI_BYTE, &requests[i]));
 	}
-	MPI_Wait(&requests[0],
-		MPI_STATUS_IGNORE); /* it may have completed before */
+	MPI_Wait(&requests[0], MPI_STATUS_IGNORE); /* the access may be complete
+						      before the death */
 	rc = MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
 	CHECK(rc != MPI_SUCCESS,
 		"a collective that a killed member did not start fails");

@@ -4,8 +4,8 @@
  *
  * Rank 1 shuts down the sockets that were opened since MPI_Init. Then rank 0
  * sends messages, and rank 1 replies to the last one. All of them arrive in
- * order, or a call fails. If one process treats the other one as failed, the
- * other one treats it as failed, too. So neither waits for ever. Rank 1 makes
+ * order, or a call fails. If one process treats its peer as failed, the peer
+ * treats that process as failed, too. So neither waits for ever. Rank 1 makes
  * progress until rank 0 waits no longer.
  */
 #include "mtest.h"

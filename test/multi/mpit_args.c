@@ -240,7 +240,7 @@ static void call_null(void)
 	OK(MPI_T_pvar_session_free(&session));
 }
 
-/* Passes invalid handles, which have the value bits; 0: freed handles. */
+/* Passes invalid handles: the value `bits`, or freed handles if bits is 0. */
 static void call_handles(uintptr_t bits)
 {
 	MPI_T_cvar_handle cvar = bits ? (MPI_T_cvar_handle)bits : stale_cvar;

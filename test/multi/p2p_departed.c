@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_departed: a process sends to another one that has ended, after a third
- * one failed
+ * p2p_departed: a process sends to a process that has ended, after a third
+ * process has failed
  *
  * Three processes. Rank 2 fails, and rank 0 ends without receiving. At first,
  * the buffers of the fabric accept the messages of rank 1. Then the sends end

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_leader: the first thread of each process ends and another one continues:
- * other processes can no longer read its memory, and its messages still arrive
+/* p2p_leader: the first thread of each process ends, and another thread
+ * continues: other processes can no longer read the memory of the process, and
+ * its messages still arrive
  */
 #include "mtest.h"
 

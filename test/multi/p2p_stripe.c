@@ -5,7 +5,7 @@
  *
  * Run with WEFT_STRIPE, and WEFT_STRIPE_MIN below SHORT. devices= is the number
  * of devices of the Slingshot stand-in. Its log must show that all of them
- * carried data, except the one that does not open (broken=).
+ * carried data, except the device that does not open (broken=).
  */
 #include "session.h"
 

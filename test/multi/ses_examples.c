@@ -3,7 +3,8 @@
  * ses_examples: the standard's example programs of finalizing sessions, in each
  * order
  *
- * ex=8   one session against two; order=0 (a, b), order=1 (b, a)
+ * ex=8   rank 1 has the sessions a and b, the other process has only a. Rank 1
+ *        finalizes a before b (order=0), or b before a (order=1)
  * ex=9   crossed sessions, equal tags; order=0: (a,b | b,a), order=1:
  *        (b,a | a,b), the two orders that complete
  * ex=10  as ex=9, all communicators disconnected first; order=0..3

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_forms: the C forms of the procedures on sessions, and their PMPI twins
+ * ses_forms: the C forms of the procedures on sessions, by their MPI_ and PMPI_
+ * names
  *
- * The compiler checks the types. The program checks that each name and its twin
- * exist and do the same.
+ * The compiler checks the types. The program checks that both names exist and
+ * do the same.
  */
 #include "session.h"
 

@@ -204,11 +204,17 @@ static void compare(int has_error)
 	OK(MPI_Session_finalize(&c));
 }
 
-/* Pairs of processes have communicators: "a" and "c" 0 and 1, "b" 0 and 2, "d"
- * 0 and the last process, and "chain" i and i + 1, from 2 on. Process 0
- * finalizes the session of "a" and "b" before that of "c" and "d". Each other
- * process first disconnects the communicator that its peer disconnects second:
- * 1 "c", 2 and the following ones the pair with i + 1, the last one "d". */
+/* Pairs of processes have communicators: "a" and "c" have the processes 0 and
+ * 1, "b" has 0 and 2, "d" has 0 and the last process. "chain" is a communicator
+ * of i and i + 1 for each i from 2 on.
+ *
+ * Process 0 finalizes the session of "a" and "b" before that of "c" and "d".
+ * Each other process first disconnects the communicator that its peer
+ * disconnects second:
+ *   process 1         "c"
+ *   2 and later       its "chain" with i + 1
+ *   the last process  "d"
+ */
 static void shared_rings(void)
 {
 	int last = mtest.size - 1;

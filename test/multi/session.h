@@ -59,7 +59,8 @@ static inline void session_let_go(MPI_Comm comm)
 {
 	int last = mtest.size - 1;
 
-	if (mtest.rank < last) /* it may have exited before this returns */
+	if (mtest.rank <
+		last) /* the last rank may exit before this call returns */
 		MPI_Send(NULL, 0, MPI_INT, last, 2, comm);
 	for (int i = 0; mtest.rank == last && i < last; i++)
 		OK(MPI_Recv(NULL, 0, MPI_INT, i, 2, comm, MPI_STATUS_IGNORE));

@@ -3,9 +3,9 @@
  * whose memory is not mapped here
  *
  * The kernel copies the data of long puts and gets, even if the target is
- * stopped. Short ones and updates may wait until the target continues. Results,
- * order and errors are the same with both methods. The program is skipped if
- * the kernel refuses such copies. */
+ * stopped. Short accesses and updates may wait until the target continues.
+ * Results, order and errors are the same with both methods. The program is
+ * skipped if the kernel refuses such copies. */
 #define _GNU_SOURCE
 #include "cma.h"
 
