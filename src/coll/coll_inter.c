@@ -124,8 +124,8 @@ void weft_inter_reduce(struct weft_sched *sched,
 	weft_reduce_tree(sched, &local, args->op, mine, NULL, 0);
 }
 
-/* Reduces `mine` in my group. The leaders exchange the results; `in` is the
- * buffer for the result of the remote group. */
+/* Reduces `mine` in the own group. The leaders exchange the results; `in` is
+ * the buffer for the result of the remote group. */
 static void swap_results(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	struct weft_span mine, struct weft_span in)

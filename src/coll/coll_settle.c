@@ -46,7 +46,7 @@ static bool is_local(const struct weft_comm *comm, int32_t rank)
 	return weft_proc_is_local(weft_group_proc(comm->group, (uint32_t)rank));
 }
 
-/* The ranks on my node. The caller frees the array. NULL if out of memory. */
+/* The ranks on this node. The caller frees the array. NULL if out of memory. */
 static int32_t *local_members(
 	const struct weft_comm *comm, int32_t *n_out, int32_t *me_out)
 {

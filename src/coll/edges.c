@@ -88,7 +88,7 @@ static int32_t *edges_take(int32_t **room, int64_t n)
 	return taken;
 }
 
-/* Reads the rows of my node's members in one direction, at a leader. */
+/* Reads the rows of this node's members in one direction, at a leader. */
 static void read_rows(struct weft_coll_row *row, const struct weft_nodes *nodes,
 	int32_t node, const struct weft_coll_degrees *degrees,
 	const int32_t *rows, bool is_out, int32_t **room)

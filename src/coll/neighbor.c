@@ -10,13 +10,13 @@
 #include "coll/coll_algo.h"
 
 /* Exchanges messages with all neighbours if `of` is NULL. Otherwise `of` is the
- * node of each rank, and only neighbours on my node exchange messages.
+ * node of each rank, and only neighbours on this node exchange messages.
  *
  * If a dimension is periodic and has one or two processes, the lower and the
  * upper neighbour are the same process. The block that the neighbour sends
- * upwards is the block that I receive from below. Two processes match messages
- * in order, and each sends its downward block first. So the block from above is
- * received first. */
+ * upwards is the block that this process receives from below. Two processes
+ * match messages in order, and each sends its downward block first. So the
+ * block from above is received first. */
 static void neighbor_messages(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	const int32_t *of)
@@ -66,8 +66,8 @@ struct bundles {
 	const struct weft_coll_edges *edges;
 	size_t len;
 	int32_t place; /* place of this process among the members of its node */
-	int32_t n;     /* members on my node */
-	int32_t leader; /* rank of my node's leader */
+	int32_t n;     /* members on this node */
+	int32_t leader; /* rank of this node's leader */
 	bool is_same;	/* a source sends one block to all */
 };
 
@@ -89,7 +89,7 @@ static size_t first_of_row(
 }
 
 /* Sends the rows of all members to the leader, or from the leader to the
- * members. My row is at `row`; at the leader it is inside `rows`. */
+ * members. The own row is at `row`; at the leader it is inside `rows`. */
 static void move_own_rows(struct weft_sched *sched, const struct bundles *b,
 	const struct weft_coll_row *dir, char *rows, char *row, size_t n)
 {

@@ -8,7 +8,7 @@
 
 enum { WINDOW = 32 };
 
-/* node: the members of my node. among: the leaders of all nodes. */
+/* node: the members of this node. among: the leaders of all nodes. */
 struct parts {
 	struct weft_coll_view node, among;
 	bool is_leader;
@@ -38,7 +38,7 @@ static struct parts parts_of(const struct weft_coll_view *view, int32_t root)
 	return p;
 }
 
-/* The place of my node's leader in the view of the node. */
+/* The place of this node's leader in the view of the node. */
 static int32_t leader_of(
 	const struct parts *p, const struct weft_coll_view *view, int32_t root)
 {
@@ -282,8 +282,8 @@ static void move_rows(
 	weft_sched_fence(sched);
 }
 
-/* Packs the blocks of my node's members for another node, member by member; or
- * unpacks the blocks from that node into the rows. */
+/* Packs the blocks of this node's members for another node, member by member;
+ * or unpacks the blocks from that node into the rows. */
 static void bundle_blocks(struct weft_sched *sched, const struct bundle *b,
 	int32_t node, char *packed, bool is_out)
 {

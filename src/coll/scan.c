@@ -11,8 +11,8 @@ enum { CHAIN_LEN = 262144, CHAIN_PIECES = 256 };
 /* ---- doubling ---- */
 
 /* In each round, `partial` is the reduction over a block of ranks that contains
- * me. `result` is the reduction over the ranks of this block that are not above
- * me. */
+ * this rank. `result` is the reduction over the ranks of the block that are not
+ * above this rank. */
 static void scan_doubling(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	bool is_exclusive)

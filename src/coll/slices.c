@@ -92,7 +92,7 @@ void weft_bcast_slices(struct weft_sched *sched,
 
 /* ---- reductions ---- */
 
-/* Reduces my slice of my node's operands, in scratch memory. */
+/* Reduces the own slice of this node's operands, in scratch memory. */
 static struct weft_span node_sum(struct weft_sched *sched,
 	const struct weft_coll_view *node, struct weft_redop *op,
 	struct weft_span from)
