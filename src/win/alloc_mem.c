@@ -30,7 +30,7 @@ struct chunk {
 	bool is_kept; /* not closed when it is empty */
 };
 
-/* lock guards all. */
+/* `lock` guards all fields. */
 static struct {
 	pthread_mutex_t lock;
 	struct weft_intervals chunks;
