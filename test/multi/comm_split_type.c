@@ -11,8 +11,8 @@ static void works(MPI_Comm comm, const char *what)
 	CHECK(sum == size, "%s: all members contribute to the sum", what);
 }
 
-/* all members of my shared communicator have my host name, no other process has
- */
+/* All members of the shared communicator have this host's name, and no other
+ * process has that name. */
 static void shared(void)
 {
 	char mine[MPI_MAX_PROCESSOR_NAME] = "", *all;

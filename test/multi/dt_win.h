@@ -17,7 +17,7 @@ static struct window {
 static MPI_Group left_group, right_group;
 
 /* An access to the window of the right neighbor. The left neighbor makes the
- * same access to my window.
+ * same access to the window of this process.
  */
 static struct {
 	struct window *w;
@@ -117,8 +117,8 @@ static void win_end(void)
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* Checks that my window has this stream and is unchanged otherwise. Frees the
- * stream. */
+/* Checks that the own window has this stream and is unchanged otherwise. Frees
+ * the stream. */
 static void win_expect(char *stream)
 {
 	char *want = mtest_alloc(win_now.len);
