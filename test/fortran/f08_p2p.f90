@@ -23,6 +23,7 @@ program f08_p2p
 	call many()
 	call addresses()
 	call persistent()
+	call partitioned()
 	call packed()
 	call probes()
 	call buffered()
@@ -259,6 +260,33 @@ contains
 		call MPI_Request_free(requests(2))
 		call check(all([requests(1)%MPI_VAL, requests(2)%MPI_VAL] == &
 			MPI_REQUEST_NULL%MPI_VAL), 'freed')
+	end subroutine
+
+	subroutine partitioned()
+		type(MPI_Request) :: requests(2)
+		integer, asynchronous :: in(6), out(6)
+		integer :: ierror, class
+		integer(MPI_COUNT_KIND), parameter :: wrong = -2_MPI_COUNT_KIND**32
+
+		in = -1
+		out = rank
+		call MPI_Precv_init(in, 2, 3_MPI_COUNT_KIND, MPI_INTEGER, other, 1, &
+			comm, MPI_INFO_NULL, requests(1))
+		call MPI_Psend_init(out, 3, 2_MPI_COUNT_KIND, MPI_INTEGER, other, 1, &
+			comm, MPI_INFO_NULL, requests(2))
+		call MPI_Startall(2, requests)
+		call MPI_Pready_range(0, 2, requests(2))
+		call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
+		call MPI_F_sync_reg(in)
+		call check(all(in == other), 'all partitions arrive')
+		call MPI_Request_free(requests(1))
+		call MPI_Request_free(requests(2))
+		call MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN)
+		call MPI_Psend_init(out, 1, wrong, MPI_INTEGER, other, 1, comm, &
+			MPI_INFO_NULL, requests(1), ierror)
+		call MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL)
+		call MPI_Error_class(ierror, class)
+		call check(class == MPI_ERR_COUNT, 'the count has 64 bits')
 	end subroutine
 
 	subroutine packed()

@@ -153,6 +153,14 @@ static void bad_arguments(void)
 	FAILS(MPI_Precv_init(data, 0, -1, MPI_INT, 0, 5, MPI_COMM_WORLD,
 		      MPI_INFO_NULL, &req),
 		MPI_ERR_COUNT);
+	rc = MPI_Psend_init(data, 1, -((MPI_Count)1 << 32), MPI_INT, 0, 5,
+		MPI_COMM_WORLD, MPI_INFO_NULL, &req);
+	FAILS(rc, MPI_ERR_COUNT);
+	CHECK(says(rc, "-4294967296"), "the count has 64 bits: %s",
+		mtest_error(rc));
+	FAILS(MPI_Precv_init(data, 1, -((MPI_Count)1 << 32), MPI_INT, 0, 5,
+		      MPI_COMM_WORLD, MPI_INFO_NULL, &req),
+		MPI_ERR_COUNT);
 	rc = MPI_Precv_init(data, 4, 1, MPI_INT, MPI_ANY_SOURCE, 5,
 		MPI_COMM_WORLD, MPI_INFO_NULL, &req);
 	FAILS(rc, MPI_ERR_RANK);
