@@ -209,10 +209,10 @@ void weft_agree_fail(struct weft_agree *a, int err)
 {
 	a->err = err;
 	a->done = weft_agree_fini; /* called before the start returns */
-	(void)weft_agree_start(a);
+	weft_agree_start(a);
 }
 
-int weft_agree_start(struct weft_agree *a)
+void weft_agree_start(struct weft_agree *a)
 {
 	struct weft_comm *comm = a->comm;
 	size_t n_records;
@@ -234,7 +234,6 @@ int weft_agree_start(struct weft_agree *a)
 		memcpy(record(a, my_rank(a)), a->mine, a->len);
 	weft_comm_get(comm); /* released in finish */
 	advance(a);
-	return 0;
 }
 
 uint32_t weft_agree_above(const struct weft_comm *comm, int32_t *ranks)

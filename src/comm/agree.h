@@ -57,9 +57,8 @@ struct weft_agree {
 	size_t buf_len;
 };
 
-/* Starts a round. Returns 0; `done` receives every error, in err. VCI's lock
- * held. */
-int weft_agree_start(struct weft_agree *agree);
+/* Starts a round. `done` receives every error, in err. VCI's lock held. */
+void weft_agree_start(struct weft_agree *agree);
 
 /* Takes part in a round with an error. The members that wait for this member
  * return the error. Does not call `done`; the struct may be freed on return.

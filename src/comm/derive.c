@@ -97,11 +97,7 @@ static int round_wait(struct round *r, const char *what)
 	w->round.agree.done = on_round;
 	w->round.agree.arg = w;
 	fill_join(&blocked, r->agree.is_down_only);
-	err = weft_agree_start(&w->round.agree);
-	if (err) {
-		free(w);
-		return err;
-	}
+	weft_agree_start(&w->round.agree);
 	weft_blocked_begin(&blocked);
 	while (!w->is_done && !weft_blocked_round(&blocked))
 		;
@@ -212,7 +208,8 @@ static int dup_start_locked(struct weft_comm *comm,
 			.arg = d,
 		};
 		weft_disconnect_progress(comm->vci);
-		return weft_agree_start(&d->agree);
+		weft_agree_start(&d->agree);
+		return 0;
 	}
 	free(d);
 	return dup_fail_locked(comm, err);

@@ -140,9 +140,7 @@ static void closing_advance(struct closing *c)
 		.done = on_barrier_done,
 		.arg = c,
 	};
-	c->err = weft_agree_start(&c->agree);
-	if (c->err)
-		c->is_done = true;
+	weft_agree_start(&c->agree);
 }
 
 static struct closing *closing_of(struct weft_comm *comm)

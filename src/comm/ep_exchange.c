@@ -57,13 +57,7 @@ int weft_ep_exchange_start(struct weft_session *session,
 		.done = ep_exchange_on_done,
 		.arg = m,
 	};
-	err = weft_agree_start(&m->agree);
-	if (err) {
-		weft_p2p_purge_locked(m->comm);
-		weft_comm_put(m->comm);
-		free(m);
-		return err;
-	}
+	weft_agree_start(&m->agree);
 	*exchange_out = m;
 	return 0;
 }
