@@ -43,13 +43,15 @@ enum { NOTIFY_MS = 2000 }; /* the longest wait for a notification to be sent */
 
 /* The state of a communicator that closes. The first call that closes or frees
  * the communicator creates the state. The state is freed with the communicator.
- * If the barrier still uses the state then, it is never freed. */
+ * If the barrier still uses the state then, the end of the barrier frees it. */
 struct closing {
 	struct weft_comm *comm;
 	struct weft_agree agree;
 	bool is_forced;	 /* does not wait for requests to be freed */
 	bool in_barrier; /* the barrier was started */
 	bool is_done;
+	bool is_abandoned; /* the communicator is destroyed: the barrier frees
+			      the state */
 	bool is_departed_sent; /* DEPARTED was queued; the close waits until it
 				  was sent, until due_ns at most */
 	uint64_t due_ns;
@@ -71,6 +73,8 @@ static void on_barrier_done(struct weft_agree *agree)
 	c->err = agree->err;
 	c->is_done = true;
 	weft_agree_fini(agree);
+	if (c->is_abandoned)
+		free(c);
 }
 
 static void record_failed(
@@ -257,7 +261,9 @@ static int destroy_and_report(struct weft_child *child)
 			c->done(c->arg, err);
 	}
 	/* if a member failed during the close, the barrier may still use c */
-	if (c && (c->is_done || !c->in_barrier))
+	if (c && c->in_barrier && !c->is_done)
+		c->is_abandoned = true;
+	else
 		free(c);
 	weft_comm_put(comm);
 	return err;
