@@ -27,7 +27,8 @@ static int bad_asserts(int assert, const struct assert_set *set)
 		(unsigned)assert, (unsigned)(assert & ~set->all), set->names);
 }
 
-/* Translates asserts to those of the room win. */
+/* Translates asserts to those of the room win, which has no use for NOSTORE,
+ * NOPUT and NOPRECEDE. */
 static int to_asserts(
 	int assert, const struct assert_set *set, unsigned *asserts_out)
 {
@@ -37,12 +38,6 @@ static int to_asserts(
 		return weft_check_failed(bad_asserts(assert, set));
 	if (assert & MPI_MODE_NOCHECK)
 		to |= WEFT_WIN_NOCHECK;
-	if (assert & MPI_MODE_NOSTORE)
-		to |= WEFT_WIN_NOSTORE;
-	if (assert & MPI_MODE_NOPUT)
-		to |= WEFT_WIN_NOPUT;
-	if (assert & MPI_MODE_NOPRECEDE)
-		to |= WEFT_WIN_NOPRECEDE;
 	if (assert & MPI_MODE_NOSUCCEED)
 		to |= WEFT_WIN_NOSUCCEED;
 	*asserts_out = to;

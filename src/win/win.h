@@ -55,10 +55,7 @@ enum weft_win_flavor {
 
 enum weft_win_assert {
 	WEFT_WIN_NOCHECK = 1 << 0,
-	WEFT_WIN_NOSTORE = 1 << 1,
-	WEFT_WIN_NOPUT = 1 << 2,
-	WEFT_WIN_NOPRECEDE = 1 << 3,
-	WEFT_WIN_NOSUCCEED = 1 << 4,
+	WEFT_WIN_NOSUCCEED = 1 << 1,
 };
 
 enum { WEFT_WIN_NAME_MAX = 128, WEFT_WIN_PAGE = 256 };
