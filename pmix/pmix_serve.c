@@ -260,54 +260,80 @@ static int pset_define_first(struct weft_serve *serve, const char *name,
 
 static void notice_free(struct serve_notice *notice)
 {
+	if (!notice)
+		return;
 	free(notice->members);
 	free(notice);
 }
 
-/* Queues a notice that the launcher's thread sends. The notice owns members if
- * the function returns true. members NULL: the set was deleted. */
-static bool post_notice(struct weft_serve *serve, const char *name,
-	pmix_proc_t *members, size_t n)
+/* Creates the notice that a set was deleted. */
+static struct serve_notice *notice_create(const char *name)
 {
 	struct serve_notice *notice = calloc(1, sizeof(*notice));
 
 	if (!notice)
-		return false;
-	notice->is_delete = !members;
-	notice->members = members;
-	notice->n = n;
+		return NULL;
+	notice->is_delete = true;
 	snprintf(notice->name, sizeof(notice->name), "%s", name);
+	return notice;
+}
+
+/* Creates the notice that a set of n processes was defined. The caller fills in
+ * the members. */
+static struct serve_notice *notice_create_defined(const char *name, size_t n)
+{
+	struct serve_notice *notice = notice_create(name);
+
+	if (!notice)
+		return NULL;
+	notice->is_delete = false;
+	notice->n = n;
+	notice->members = calloc(n ? n : 1, sizeof(*notice->members));
+	if (notice->members)
+		return notice;
+	notice_free(notice);
+	return NULL;
+}
+
+/* Queues a notice, which the launcher's thread sends and frees. */
+static void post_notice(struct weft_serve *serve, struct serve_notice *notice)
+{
 	weft_serve_post(serve, &serve->notices, &notice->link);
-	return true;
 }
 
 pmix_status_t weft_serve_pset_define(struct weft_serve *serve, const char *name,
 	const uint32_t *ranks, size_t n)
 {
-	pmix_proc_t *members = calloc(n, sizeof(*members));
+	struct serve_notice *notice = notice_create_defined(name, n);
 	pmix_status_t status = PMIX_ERR_NOMEM;
 	struct serve_pset *pset = NULL;
 
 	pthread_mutex_lock(&serve->lock);
 	if (pset_find(serve, name))
 		status = PMIX_ERR_DUPLICATE_KEY;
-	else if (members)
+	else if (notice)
 		pset = pset_add(serve, name, ranks, n);
 	if (pset) {
 		pset->is_by_process = true;
-		memcpy(members, pset->members, n * sizeof(*members));
+		memcpy(notice->members, pset->members,
+			n * sizeof(*notice->members));
 	}
 	pthread_mutex_unlock(&serve->lock);
-	if (pset && post_notice(serve, name, members, n))
+	if (pset) {
+		post_notice(serve, notice);
 		return PMIX_SUCCESS;
-	free(members);
+	}
+	notice_free(notice);
 	return status;
 }
 
 pmix_status_t weft_serve_pset_delete(struct weft_serve *serve, const char *name)
 {
+	struct serve_notice *notice = notice_create(name);
 	struct serve_pset *pset;
 
+	if (!notice)
+		return PMIX_ERR_NOMEM;
 	pthread_mutex_lock(&serve->lock);
 	pset = pset_find(serve, name);
 	if (pset && !pset->is_by_process)
@@ -315,11 +341,13 @@ pmix_status_t weft_serve_pset_delete(struct weft_serve *serve, const char *name)
 	if (pset)
 		weft_list_remove(&pset->link);
 	pthread_mutex_unlock(&serve->lock);
-	if (!pset)
+	if (!pset) {
+		notice_free(notice);
 		return PMIX_ERR_NOT_FOUND;
+	}
 	pset_free(pset);
-	return post_notice(serve, name, NULL, 0) ? PMIX_SUCCESS
-						 : PMIX_ERR_NOMEM;
+	post_notice(serve, notice);
+	return PMIX_SUCCESS;
 }
 
 static void send_notices(struct weft_serve *serve)
