@@ -466,19 +466,19 @@ int PMPI_T_event_callback_get_info(MPI_T_event_registration event_registration,
 	return weft_mpit_leave(code);
 }
 
-/* Reports drops that no later event will report. */
-static void report_drops(const struct weft_registration *registration,
+/* Reports drops that no later event will report. `freed` is a copy of a freed
+ * registration, because callbacks run without the lock. */
+static void report_drops(struct weft_registration *freed,
 	MPI_T_event_registration handle, int level)
 {
-	struct weft_registration of = *registration;
-	const struct callback *callback = select_callback(&of, level);
+	const struct callback *callback = select_callback(freed, level);
 
-	if (!callback || !of.dropped)
+	if (!callback || !freed->dropped)
 		return;
 	for (int i = 0; i < WEFT_COUNTER_OWNERS; i++)
-		if (of.n_dropped[i])
-			of.dropped(of.n_dropped[i], handle, i, levels[level],
-				callback->user_data);
+		if (freed->n_dropped[i])
+			freed->dropped(freed->n_dropped[i], handle, i,
+				levels[level], callback->user_data);
 }
 
 int PMPI_T_event_handle_free(MPI_T_event_registration event_registration,
@@ -486,7 +486,7 @@ int PMPI_T_event_handle_free(MPI_T_event_registration event_registration,
 {
 	int level = instances ? instances->level : 0;
 	struct call call = { .handle = event_registration };
-	struct weft_registration *registration;
+	struct weft_registration *registration, copy;
 
 	if (!weft_mpit_enter())
 		return MPI_T_ERR_NOT_INITIALIZED;
@@ -498,9 +498,10 @@ int PMPI_T_event_handle_free(MPI_T_event_registration event_registration,
 	registration->freed_data = user_data;
 	registration->n_active++; /* until end_call() below */
 	call.registration = registration;
+	copy = *registration;
 	update_wanted();
 	weft_mpit_leave(MPI_SUCCESS);
-	report_drops(registration, event_registration, level);
+	report_drops(&copy, event_registration, level);
 	end_call(&call, level);
 	return MPI_SUCCESS;
 }
