@@ -628,11 +628,11 @@ static void *spawn_one(void *arg)
  * has ended. Returns its pid. */
 static pid_t set_alarm(pid_t launcher)
 {
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
 
 	if (pid)
 		return pid;
-	for (int i = 0; i < 300 && getppid() != 1; i++)
+	for (int i = 0; i < 300 && getppid() == parent; i++)
 		nap(100);
 	kill(launcher, SIGCONT);
 	_exit(0);
