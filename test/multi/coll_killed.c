@@ -202,15 +202,9 @@ static int persist(int rc, MPI_Request *request)
 	return rc;
 }
 
-#define FORM(name, ...)                                                       \
-	(r->form == 0	       ? MPI_##name(__VA_ARGS__)                      \
-		: r->form == 1 ? complete(MPI_I##name(__VA_ARGS__, &request), \
-					 &request)                            \
-			       : persist(MPI_##name##_init(__VA_ARGS__,       \
-						 MPI_INFO_NULL, &request),    \
-					 &request))
-/* As FORM(). The nonblocking procedure is MPI_I and iname. */
-#define FORM2(name, iname, ...)                                                \
+/* Calls MPI_name in the form of the run: blocking, nonblocking (MPI_I and
+ * iname) or persistent. */
+#define FORM(name, iname, ...)                                                 \
 	(r->form == 0	       ? MPI_##name(__VA_ARGS__)                       \
 		: r->form == 1 ? complete(MPI_I##iname(__VA_ARGS__, &request), \
 					 &request)                             \
@@ -238,42 +232,42 @@ static int operate_more(const struct round *r)
 
 	switch (r->kind) {
 	case SCATTERV:
-		return FORM2(Scatterv, scatterv, k.out, k.counts, k.displs, t,
+		return FORM(Scatterv, scatterv, k.out, k.counts, k.displs, t,
 			k.in, c, t, r->root, k.on);
 	case ALLTOALLV:
-		return FORM2(Alltoallv, alltoallv, k.out, k.counts, k.displs, t,
+		return FORM(Alltoallv, alltoallv, k.out, k.counts, k.displs, t,
 			k.in, k.counts, k.displs, t, k.on);
 	case ALLTOALLW:
-		return FORM2(Alltoallw, alltoallw, k.out, k.counts, k.bytes,
+		return FORM(Alltoallw, alltoallw, k.out, k.counts, k.bytes,
 			k.types, k.in, k.counts, k.bytes, k.types, k.on);
 	case REDUCE_SCATTER_V:
-		return FORM2(Reduce_scatter, reduce_scatter, k.out, k.in,
+		return FORM(Reduce_scatter, reduce_scatter, k.out, k.in,
 			k.counts, t, k.op, k.on);
 	case NEIGHBOR_V:
-		return FORM2(Neighbor_allgatherv, neighbor_allgatherv, k.out, c,
+		return FORM(Neighbor_allgatherv, neighbor_allgatherv, k.out, c,
 			t, k.in, k.counts, k.displs, t, k.on);
 	case NEIGHBOR_ALL:
-		return FORM2(Neighbor_alltoall, neighbor_alltoall, k.out, c, t,
+		return FORM(Neighbor_alltoall, neighbor_alltoall, k.out, c, t,
 			k.in, c, t, k.on);
 	case NEIGHBOR_ALL_V:
-		return FORM2(Neighbor_alltoallv, neighbor_alltoallv, k.out,
+		return FORM(Neighbor_alltoallv, neighbor_alltoallv, k.out,
 			k.counts, k.displs, t, k.in, k.counts, k.displs, t,
 			k.on);
 	case NEIGHBOR_ALL_W:
-		return FORM2(Neighbor_alltoallw, neighbor_alltoallw, k.out,
+		return FORM(Neighbor_alltoallw, neighbor_alltoallw, k.out,
 			k.counts, aints, k.types, k.in, k.counts, aints,
 			k.types, k.on);
 	case INTER_GATHER:
-		return FORM2(Gather, gather, k.out, c, t, k.in, c, t,
+		return FORM(Gather, gather, k.out, c, t, k.in, c, t,
 			inter_root(r, is_low), k.on);
 	case INTER_SCATTER:
-		return FORM2(Scatter, scatter, k.out, c, t, k.in, c, t,
+		return FORM(Scatter, scatter, k.out, c, t, k.in, c, t,
 			inter_root(r, is_low), k.on);
 	case INTER_REDUCE:
-		return FORM2(Reduce, reduce, k.out, k.in, c, t, MPI_SUM,
+		return FORM(Reduce, reduce, k.out, k.in, c, t, MPI_SUM,
 			inter_root(r, is_low), k.on);
 	case INTER_ALLTOALL:
-		return FORM2(Alltoall, alltoall, k.out, c, t, k.in, c, t, k.on);
+		return FORM(Alltoall, alltoall, k.out, c, t, k.in, c, t, k.on);
 	default:
 		return MPI_ERR_INTERN;
 	}
@@ -296,49 +290,49 @@ static int operate(const struct round *r)
 						 k.on, MPI_INFO_NULL, &request),
 					 &request);
 	case BCAST:
-		return FORM2(Bcast, bcast, k.rank == r->root ? k.out : k.in, c,
+		return FORM(Bcast, bcast, k.rank == r->root ? k.out : k.in, c,
 			t, r->root, k.on);
 	case INTER_BCAST:
-		return FORM2(Bcast, bcast, is_low ? k.out : k.in, c, t,
+		return FORM(Bcast, bcast, is_low ? k.out : k.in, c, t,
 			inter_root(r, is_low), k.on);
 	case GATHER:
-		return FORM2(
+		return FORM(
 			Gather, gather, k.out, c, t, k.in, c, t, r->root, k.on);
 	case GATHERV:
-		return FORM2(Gatherv, gatherv, k.out, c, t, k.in, k.counts,
+		return FORM(Gatherv, gatherv, k.out, c, t, k.in, k.counts,
 			k.displs, t, r->root, k.on);
 	case SCATTER:
-		return FORM2(Scatter, scatter, k.out, c, t, k.in, c, t, r->root,
+		return FORM(Scatter, scatter, k.out, c, t, k.in, c, t, r->root,
 			k.on);
 	case ALLGATHER:
 	case INTER_ALLGATHER:
-		return FORM2(
+		return FORM(
 			Allgather, allgather, k.out, c, t, k.in, c, t, k.on);
 	case ALLGATHERV:
-		return FORM2(Allgatherv, allgatherv, k.out, c, t, k.in,
-			k.counts, k.displs, t, k.on);
+		return FORM(Allgatherv, allgatherv, k.out, c, t, k.in, k.counts,
+			k.displs, t, k.on);
 	case ALLTOALL:
-		return FORM2(Alltoall, alltoall, k.out, c, t, k.in, c, t, k.on);
+		return FORM(Alltoall, alltoall, k.out, c, t, k.in, c, t, k.on);
 	case REDUCE:
-		return FORM2(
+		return FORM(
 			Reduce, reduce, k.out, k.in, c, t, k.op, r->root, k.on);
 	case ALLREDUCE:
 	case INTER_ALLREDUCE:
-		return FORM2(
+		return FORM(
 			Allreduce, allreduce, k.out, k.in, c, t, MPI_SUM, k.on);
 	case ALLREDUCE_USER:
-		return FORM2(
+		return FORM(
 			Allreduce, allreduce, k.out, k.in, c, t, k.op, k.on);
 	case REDUCE_SCATTER:
-		return FORM2(Reduce_scatter_block, reduce_scatter_block, k.out,
+		return FORM(Reduce_scatter_block, reduce_scatter_block, k.out,
 			k.in, c, t, k.op, k.on);
 	case SCAN:
-		return FORM2(Scan, scan, k.out, k.in, c, t, k.op, k.on);
+		return FORM(Scan, scan, k.out, k.in, c, t, k.op, k.on);
 	case EXSCAN:
-		return FORM2(Exscan, exscan, k.out, k.in, c, t, k.op, k.on);
+		return FORM(Exscan, exscan, k.out, k.in, c, t, k.op, k.on);
 	case NEIGHBOR:
-		return FORM2(Neighbor_allgather, neighbor_allgather, k.out, c,
-			t, k.in, c, t, k.on);
+		return FORM(Neighbor_allgather, neighbor_allgather, k.out, c, t,
+			k.in, c, t, k.on);
 	default:
 		return operate_more(r);
 	}

@@ -312,7 +312,8 @@ static void odd(const struct way *way)
 		fh, 0, mine, 8 * 16, MPI_BYTE, MPI_STATUS_IGNORE));
 	OK(MPI_File_read_at_all(
 		fh, 0, got, 8 * 16, MPI_BYTE, MPI_STATUS_IGNORE));
-	CHECK(!memcmp(mine, got, 8 * 16), "overlapping tiles are read");
+	CHECK(!memcmp(mine, got, 8 * 16),
+		"interleaved tiles are read as they were written");
 	MPI_Type_free(&pair);
 	MPI_Type_free(&tile);
 	OK(MPI_File_close(&fh));

@@ -239,7 +239,7 @@ static void without_calls(void)
 		if (pread(fd, &byte, 1, (off_t)(mtest.rank + 1) * LEN - 1) < 0)
 			break;
 	CHECK(byte == mine[LEN - 1],
-		"the read completed without a call of MPI");
+		"the write completes without a call of MPI");
 	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 	close(fd);
 	OK(MPI_File_close(&fh));

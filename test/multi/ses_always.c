@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ses_always: the always-available calls work before, between and after (P1) */
+/* ses_always: the always-available calls work before, between and after
+ * sessions */
 #include "session.h"
 
 static void handler(MPI_Session *session, int *code, ...)

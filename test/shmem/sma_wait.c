@@ -59,7 +59,7 @@ STEST_WAIT(COMPARES)
 		i = shmem_##name##_wait_until_any(                             \
 			ivars, N, status, SHMEM_CMP_GT, 0);                    \
 		CHECK(i < N && i != 3 && ivars[i] == (type)(i + 1),            \
-			"test_any returns a ready element other than 3");      \
+			"wait_until_any returns a set element, not 3");        \
 		n = shmem_wait_until_some(                                     \
 			ivars, N, indices, status, SHMEM_CMP_NE, (type)0);     \
 		CHECK(n >= 1 && n <= N - 1, "wait_until_some returns %zu", n); \
@@ -87,8 +87,9 @@ STEST_WAIT(COMPARES)
 				ivars, N, status, SHMEM_CMP_EQ, values)]++;    \
 		for (i = 0; i < N; i++)                                        \
 			CHECK(i == 3 ? !n_seen[i] : n_seen[i] > 0,             \
-				"test_any returns element %zu %d times", i,    \
-				n_seen[i]);                                    \
+				"wait_until_any_vector returns each element "  \
+				"except 3: %zu was returned %d times",         \
+				i, n_seen[i]);                                 \
 		CHECK(shmem_##name##_wait_until_some_vector(ivars, N, indices, \
 			      status, SHMEM_CMP_EQ, values) == N - 1,          \
 			"wait_until_some_vector returns all elements");        \
