@@ -33,12 +33,13 @@ enum {
 /* Facts about this process and its job, from the process manager. Filled by
  * open, constant afterwards.
  *
- * own_key is the secret that a first message to this process must carry. The
- * receiver verifies the message with its own key, not with the sender's. Before
- * a process sends to a rank, it fetches the business card of that rank, which
- * contains own_key. Only members of the job can fetch it. Under Weft's launcher
- * all ranks have the same key. Under Slurm and PRRTE each rank draws its own
- * key, because agreement on one key would need a collective at start-up. */
+ * own_key is the secret of this process. The first message of a peer to this
+ * process carries a cookie that the peer computed with this key. The receiver
+ * computes the cookie with its own key and compares. Before a process sends to
+ * a rank, it fetches the business card of that rank, which contains own_key.
+ * Only members of the job can fetch it. Under our own launcher all ranks have
+ * the same key. Under Slurm and PRRTE each rank draws its own key, because
+ * agreement on one key would need a collective at start-up. */
 struct weft_boot_facts {
 	char host[WEFT_BOOT_HOST_MAX]; /* name of this node, from the manager */
 	char job[WEFT_BOOT_JOB_MAX];   /* name of this job, from the manager */
@@ -98,12 +99,12 @@ struct weft_boot_app {
 	uint32_t n;
 	const char *program;
 	char *const *argv; /* NULL-ended, without the program; or NULL */
-	char *const *env;  /* NULL-ended list of NAME=VALUE that is added to the
-			      manager's variables; or NULL. MPI_Comm_spawn passes
-			      at most WEFT_BOOT_APP_ENV variables */
-	const char *wdir;  /* working directory, or NULL */
+	char *const *env;  /* NULL-ended NAME=VALUE, beside the manager's own;
+			    * or NULL. MPI_Comm_spawn makes at most
+			    * WEFT_BOOT_APP_ENV of them */
+	const char *wdir;  /* or NULL */
 	const char *host;  /* host on which the manager starts them, or NULL */
-	const char *pset;  /* name of the process set that they form, or NULL */
+	const char *pset;  /* name of a process set of them, or NULL */
 };
 
 struct weft_boot;
@@ -121,8 +122,8 @@ typedef void weft_boot_done_fn(void *arg, int err);
 typedef void weft_boot_event_fn(void *arg, const struct weft_boot_event *event);
 
 /* The functions of an implementation. They return 0 or a negative enum
- * weft_err, and write no output arguments on failure. Callers use the
- * weft_boot_* functions below. */
+ * weft_err, and write no output on failure. Callers use the weft_boot_*
+ * functions below. */
 struct weft_boot_ops {
 	const char *name;
 
@@ -329,9 +330,9 @@ static inline int weft_boot_pset_delete(
 	return boot->ops->pset_delete(boot, name);
 }
 
-/* A singleton also implements weft_boot_spawn(): it starts a launcher. It
- * implements none of the next five functions, which then return
- * WEFT_ERR_UNSUPPORTED or have no effect. */
+/* weft_boot_spawn() starts jobs also for a singleton, with a launcher of its
+ * own. A singleton implements none of the next five functions, which then
+ * return WEFT_ERR_UNSUPPORTED or do nothing. */
 static inline int weft_boot_spawn(struct weft_boot *boot,
 	const struct weft_boot_app *apps, size_t n, char *job_out)
 {
@@ -394,7 +395,7 @@ static inline void weft_boot_wake(struct weft_boot *boot)
 	int fd = atomic_load_explicit(&boot->wakeup, memory_order_relaxed);
 
 	if (fd > 0 && write(fd, "", 1) < 0)
-		return; /* the pipe is full, so its reader wakes anyway */
+		return; /* the pipe is full, so its reader wakes as well */
 }
 
 /* Returns the index of rank among those on this node, as `local` lists them; -1
