@@ -95,7 +95,7 @@ weft_info_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/src/mpi \
 	-I$(top_builddir)/src/shmem \
 	-DWEFT_LIBDIR='"$(libdir)"' \
 	-DWEFT_PREFIX='"$(prefix)"' \
-	-DWEFT_BUILT_CFLAGS='"$(CFLAGS)"' \
+	-DWEFT_BUILT_CFLAGS='"$(filter-out -ffile-prefix-map=% -fdebug-prefix-map=%,$(CFLAGS))"' \
 	-DWEFT_BUILT_FORTRAN='"$(FORTRAN_WHY)"' \
 	-DWEFT_BUILT_FABRIC='"$(FABRIC_VERSION)"' \
 	-DWEFT_BUILT_PMIX='"$(PMIX_VERSION)"' \
