@@ -16,8 +16,8 @@
  * ex=10  two processes disconnect two communicators in opposite orders
  * ex=4   all processes in a ring of finalizes
  * ex=1   example 11.9 with the misprint of the standard. For the third
- * communicator, rank 0 passes the string tag "foobar3" and rank 1 "foobar2".
- * Rank 1 gets an error and repeats the call with "foobar3"
+ *        communicator, rank 0 passes the string tag "foobar3" and rank 1
+ *        "foobar2". Rank 1 gets an error and repeats the call with "foobar3"
  */
 #include "session.h"
 
