@@ -26,10 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-	FIRST_CALLS = 4,	   /* collectives before the members settle */
-	NODES_MEMBERS_MAX = 65536, /* larger communicators do not settle */
-};
+enum { FIRST_CALLS = 4 }; /* collectives before the members settle */
 
 /* Settings of rank 0, which all members use. */
 struct setup {
@@ -61,48 +58,6 @@ static int32_t *local_members(
 	}
 	*n_out = n;
 	return ranks;
-}
-
-/* Numbers nodes by their leaders: lead[i] <= i is the leader of rank i. */
-static struct weft_nodes *nodes_of(const int32_t *lead, int32_t size)
-{
-	struct weft_nodes *nodes = calloc(
-		1, sizeof(*nodes) + (4 * (size_t)size + 1) * sizeof(int32_t));
-	int32_t *of, *members, *first, *leaders;
-
-	if (!nodes)
-		return NULL;
-	of = (int32_t *)(nodes + 1);
-	members = of + size;
-	leaders = members + size;
-	first = leaders + size;
-	nodes->is_in_order = true;
-	for (int32_t i = 0; i < size; i++) {
-		if (lead[i] == i)
-			leaders[nodes->n++] = i;
-		of[i] = lead[i] == i ? nodes->n - 1 : of[lead[i]];
-		first[of[i] + 1]++;
-		if (i && of[i] < of[i - 1])
-			nodes->is_in_order = false;
-	}
-	nodes->least = size;
-	for (int32_t k = 0; k < nodes->n; k++) {
-		if (first[k + 1] > nodes->most)
-			nodes->most = first[k + 1];
-		if (first[k + 1] < nodes->least)
-			nodes->least = first[k + 1];
-		first[k + 1] += first[k];
-	}
-	for (int32_t i = 0; i < size; i++)
-		members[first[of[i]]++] = i;
-	for (int32_t k = nodes->n; k > 0; k--)
-		first[k] = first[k - 1];
-	first[0] = 0;
-	nodes->of = of;
-	nodes->members = members;
-	nodes->leaders = leaders;
-	nodes->first = first;
-	return nodes;
 }
 
 /* ---- lengths that use the segment ---- */
@@ -171,7 +126,7 @@ bool weft_coll_settle_is_due(struct weft_comm *comm)
 {
 	if (comm->coll.seq < FIRST_CALLS)
 		return false;
-	if (comm->is_inter || comm->size < 2 || comm->size > NODES_MEMBERS_MAX)
+	if (comm->is_inter || comm->size < 2)
 		comm->coll.is_settled = true;
 	return !comm->coll.is_settled;
 }
@@ -201,8 +156,8 @@ static void settle_nodes(struct weft_sched *sched, struct weft_comm *comm,
 			sched->err = WEFT_ERR_PROTO;
 	if (sched->err)
 		return;
-	free(comm->coll.nodes);
-	comm->coll.nodes = nodes_of(lead, comm->size);
+	weft_comm_nodes_put(comm->coll.nodes);
+	comm->coll.nodes = weft_comm_nodes_create(lead, comm->size);
 	if (!comm->coll.nodes)
 		sched->err = WEFT_ERR_NOMEM;
 }

@@ -5,26 +5,10 @@
 #define WEFT_COLL_VIEW_H
 
 #include "core/comm.h"
+#include "core/comm_nodes.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* The nodes of a communicator's members. The leader of a node is its lowest
- * rank. Nodes are numbered in the order of their leaders. Members of a node are
- * in rank order. */
-struct weft_nodes {
-	int32_t n;		/* nodes */
-	int32_t most, least;	/* largest, smallest number of members on a node
-				 */
-	bool is_in_order;	/* members of a node have consecutive ranks */
-	bool shares_cores;	/* rank 0's node has fewer cores than ranks */
-	const int32_t *of;	/* node of each rank */
-	const int32_t *members; /* ranks, node by node */
-	const int32_t *first; /* index in `members` of each node's first member;
-				 first[n] is the end */
-	const int32_t *leaders; /* rank of each node's leader */
-	char fabric[16];	/* fabric of rank 0 between nodes; "": none */
-};
 
 /* An algorithm addresses members by place. Place i is rank ranks[i * stride] of
  * comm, or rank i if ranks is NULL. The caller owns the array. There are n

@@ -8,6 +8,7 @@
 #include "transport/dispatch.h"
 #include "transport/proc.h"
 #include "shm/share.h"
+#include "core/comm_nodes.h"
 #include "core/failed.h"
 #include "core/vci_core.h"
 
@@ -281,7 +282,7 @@ void weft_comm_destroy(struct weft_comm *comm)
 			-(int64_t)comm->coll.map_len);
 	}
 	free(comm->coll.shm);
-	free(comm->coll.nodes);
+	weft_comm_nodes_put(comm->coll.nodes);
 	free(comm->coll.edges);
 	free(comm->match.posted);
 	free(comm->match.unexpected);

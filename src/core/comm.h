@@ -47,8 +47,8 @@ enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
 struct weft_comm_coll {	 /* src/coll */
 	uint32_t seq;	 /* number of the next collective; part of its tag */
 	bool is_settled; /* nodes and segment are known */
-	struct weft_nodes *nodes; /* the members of each node; one allocation,
-				     or NULL */
+	struct weft_nodes *nodes; /* the members of each node, or NULL; owns a
+				     reference */
 	bool is_edges_settled;	  /* `edges` is known */
 	struct weft_coll_edges *edges; /* neighbours on other nodes; one
 					  allocation, or NULL */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* comm_nodes: the nodes of a communicator's members
+ *
+ * The members agree on their nodes (coll/coll_settle.c). A duplicate of the
+ * communicator shares the table. It does not change after the agreement. */
+#ifndef WEFT_COMM_NODES_H
+#define WEFT_COMM_NODES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The leader of a node is its lowest rank. Nodes are numbered in the order of
+ * their leaders. Members of a node are in rank order. The table is one
+ * allocation. */
+struct weft_nodes {
+	int32_t n;		/* nodes */
+	int32_t most, least;	/* largest, smallest number of members on a node
+				 */
+	bool is_in_order;	/* members of a node have consecutive ranks */
+	bool shares_cores;	/* rank 0's node has fewer cores than ranks */
+	const int32_t *of;	/* node of each rank */
+	const int32_t *members; /* ranks, node by node */
+	const int32_t *first; /* index in `members` of each node's first member;
+				 first[n] is the end */
+	const int32_t *leaders; /* rank of each node's leader */
+	char fabric[16];	/* fabric of rank 0 between nodes; "": none */
+	uint32_t refs;		/* communicators with this table */
+};
+
+/* Creates the table from the leader of each rank's node: lead[i] <= i, and
+ * lead[lead[i]] == lead[i]. The caller owns the reference. NULL: out of memory.
+ */
+struct weft_nodes *weft_comm_nodes_create(const int32_t *lead, int32_t size);
+
+/* Drops a reference; nodes may be NULL. VCI's lock held. */
+void weft_comm_nodes_put(struct weft_nodes *nodes);
+
+#endif
