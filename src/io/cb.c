@@ -68,7 +68,7 @@ static void cb_free(struct weft_cb *cb)
 {
 	if (!cb)
 		return;
-	for (int i = 0; cb->buffers && i < cb->n_aggs; i++)
+	for (int i = 0; cb->buffers && cb->mapped && i < cb->n_aggs; i++)
 		cb_release_buffer(cb, i);
 	free(cb->private_buf);
 	free(cb->buffers);
@@ -100,22 +100,25 @@ static struct weft_cb *cb_new(int32_t size)
 	cb->aggs = calloc((size_t)size, sizeof(*cb->aggs));
 	cb->node = calloc((size_t)size, sizeof(*cb->node));
 	cb->maps = calloc((size_t)size, sizeof(*cb->maps));
-	cb->mapped = calloc((size_t)size, sizeof(*cb->mapped));
-	cb->buffers = calloc((size_t)size, sizeof(*cb->buffers));
-	cb->states = calloc((size_t)size, sizeof(*cb->states));
-	if (cb->aggs && cb->node && cb->maps && cb->mapped && cb->buffers &&
-		cb->states)
+	if (cb->aggs && cb->node && cb->maps)
 		return cb;
 	cb_free(cb);
 	return NULL;
 }
 
-/* Creates this aggregator's buffer, shared if possible. */
+/* Allocates what describes the aggregators, and creates this aggregator's
+ * buffer, shared if possible. */
 static int cb_make_buffers(struct weft_cb *cb, const struct weft_comm *comm)
 {
 	int64_t len = WEFT_CB_SLOTS * cb->len;
+	size_t n = (size_t)cb->n_aggs;
 	struct weft_cb_buffer *mine;
 
+	cb->mapped = calloc(n, sizeof(*cb->mapped));
+	cb->buffers = calloc(n, sizeof(*cb->buffers));
+	cb->states = calloc(n, sizeof(*cb->states));
+	if (!cb->mapped || !cb->buffers || !cb->states)
+		return WEFT_ERR_NOMEM;
 	for (int i = 0; i < cb->n_aggs; i++)
 		if (cb->aggs[i] == comm->rank)
 			cb->mine = i;
@@ -203,7 +206,7 @@ static int cb_set_up_buffers(const struct weft_move *m, struct weft_cb *cb,
 	int err;
 
 	mine[0] = cb->n_aggs ? cb_make_buffers(cb, comm) : WEFT_ERR_NOMEM;
-	own = cb->mine < 0 ? NULL : &cb->buffers[cb->mine];
+	own = mine[0] || cb->mine < 0 ? NULL : &cb->buffers[cb->mine];
 	if (own && own->share.base) {
 		mine[2] = own->share.fd;
 		mine[3] = own->created_ns;
