@@ -11,7 +11,11 @@
  * tags (WEFT_COLL_TAG_SETTLE). A member in another collective that receives
  * such a message sends an error in place of its own message of the agreement.
  * Otherwise the sender would wait forever. After an error, the next collective
- * settles again. */
+ * settles again.
+ *
+ * A duplicate has the nodes and settings of its parent (comm/derive.c). Its
+ * members agree only on a segment. If the parent has no segment, its duplicates
+ * have none, and need no agreement. */
 #include "coll/coll_settle.h"
 
 #include "coll/coll_algo.h"
@@ -32,7 +36,6 @@ enum { FIRST_CALLS = 4 }; /* collectives before the members settle */
 struct setup {
 	uint32_t digest;
 	uint32_t shares_cores;
-	uint32_t long_len;
 	char fabric[16];
 };
 
@@ -164,13 +167,10 @@ static void settle_nodes(struct weft_sched *sched, struct weft_comm *comm,
 
 /* Rank 0 broadcasts its settings; all members must have the same rules. */
 static void settle_setup(struct weft_sched *sched, struct weft_comm *comm,
-	const struct weft_coll_view *all, struct weft_coll_layout *layout)
+	const struct weft_coll_view *all)
 {
 	struct setup mine = { .digest = weft_coll_rules_digest(),
-		.shares_cores = weft_proc.node.shares_cores,
-		.long_len = sched->err ? 0
-				       : weft_shm_coll_long_len(
-						 comm->coll.nodes->most) };
+		.shares_cores = weft_proc.node.shares_cores };
 	struct setup setup;
 
 	snprintf(mine.fabric, sizeof(mine.fabric), "%s",
@@ -188,22 +188,27 @@ static void settle_setup(struct weft_sched *sched, struct weft_comm *comm,
 	memcpy(comm->coll.nodes->fabric, setup.fabric, sizeof(setup.fabric));
 	comm->coll.nodes->fabric[sizeof(setup.fabric) - 1] = 0;
 	comm->coll.nodes->shares_cores = setup.shares_cores != 0;
-	layout->long_len = weft_shm_coll_valid_len(setup.long_len);
-	layout->shares_cores = comm->coll.nodes->shares_cores;
 }
 
+/* The leader of each node creates the segment, and selects the length of its
+ * areas. */
 static void settle_segment(struct weft_sched *sched, struct weft_comm *comm,
-	const struct weft_coll_view *all, const struct weft_coll_view *node,
-	const struct weft_coll_layout *layout)
+	const struct weft_coll_view *all, const struct weft_coll_view *node)
 {
+	struct weft_coll_layout layout = { .n = node->n, .me = node->me };
 	struct weft_coll_offer offer = { 0, -1, 0 };
 	uint8_t mine, ours = 0;
 
-	if (node->me == 0 && !sched->err)
-		offer = weft_shm_coll_offer(comm, layout);
+	if (!sched->err)
+		layout.shares_cores = comm->coll.nodes->shares_cores;
+	if (node->me == 0 && !sched->err) {
+		layout.long_len = weft_shm_coll_long_len(node->n);
+		offer = weft_shm_coll_offer(comm, &layout);
+	}
 	weft_bcast_tree(sched, node, weft_span_bytes(&offer, sizeof(offer)), 0);
 	weft_sched_fence(sched);
-	mine = !sched->err && weft_shm_coll_map(comm, &offer, layout);
+	layout.long_len = weft_shm_coll_valid_len(offer.long_len);
+	mine = !sched->err && weft_shm_coll_map(comm, &offer, &layout);
 	weft_reduce_tree(sched, all, weft_redop_builtin(WEFT_OP_BAND),
 		weft_span_bytes(&mine, 1), &ours, 0);
 	weft_bcast_tree(sched, all, weft_span_bytes(&ours, 1), 0);
@@ -222,28 +227,34 @@ static void settle_write(struct weft_sched *sched, enum weft_coll_kind kind,
 	struct weft_coll_view node =
 		weft_coll_view_ranks(comm, &comm->rank, 1, 0);
 	int32_t *ranks = local_members(comm, &node.n, &node.me);
-	struct weft_coll_layout layout = { .n = node.n, .me = node.me };
 
 	(void)kind;
 	if (ranks)
 		node.ranks = ranks;
 	else
 		sched->err = WEFT_ERR_NOMEM;
-	settle_nodes(sched, comm, &all, node.ranks[0]);
-	settle_setup(sched, comm, &all, &layout);
-	settle_segment(sched, comm, &all, &node, &layout);
+	if (!comm->coll.nodes || !comm->coll.nodes->is_agreed) {
+		settle_nodes(sched, comm, &all, node.ranks[0]);
+		settle_setup(sched, comm, &all);
+	}
+	settle_segment(sched, comm, &all, &node);
 	free(ranks);
 }
 
 int weft_coll_settle(const struct weft_coll *args, enum weft_coll_kind kind)
 {
 	struct weft_comm *comm = args->comm;
+	struct weft_nodes *nodes;
 	int err =
 		weft_sched_run(kind, args, settle_write, WEFT_COLL_TAG_SETTLE);
 
 	comm->coll.is_settled = !err;
 	if (err)
 		return err;
+	nodes = comm->coll.nodes;
+	if (!nodes->is_agreed)
+		nodes->has_segments = comm->coll.shm != NULL;
+	nodes->is_agreed = true;
 	set_all_lens(comm);
 	weft_log_debug("COLL-SHM", "communicator %llx of %d on %d nodes: %s",
 		(unsigned long long)comm->ctx, (int)comm->size,

@@ -240,12 +240,12 @@ struct weft_coll_layout {
 struct weft_coll_offer {
 	uint64_t owner; /* 0: no file */
 	int32_t fd;
-	uint32_t reserved;
+	uint32_t long_len; /* as in the layout of the leader */
 };
 
 /* Returns the length of a member's area for long data that this process
- * prefers, if a node has at most `most` members. */
-uint32_t weft_shm_coll_long_len(int32_t most);
+ * prefers, if its node has n members. */
+uint32_t weft_shm_coll_long_len(int32_t n);
 /* Limits a length of that area, and rounds it down to whole parts. */
 uint32_t weft_shm_coll_valid_len(uint32_t len);
 

@@ -45,13 +45,13 @@ uint32_t weft_shm_coll_valid_len(uint32_t len)
 
 /* Memory of a large area is allocated as it is used, for each communicator. To
  * limit this memory, only the first segments of a process have a large area. */
-uint32_t weft_shm_coll_long_len(int32_t most)
+uint32_t weft_shm_coll_long_len(int32_t n)
 {
 	if (!weft_proc.node.has_own_cache ||
 		atomic_load_explicit(&weft_proc.n_coll_segs,
 			memory_order_relaxed) >= LARGE_MAX)
 		return WEFT_COLL_LONG_LEAST;
-	return weft_shm_coll_valid_len(ALL_LONG / (uint32_t)most);
+	return weft_shm_coll_valid_len(ALL_LONG / (uint32_t)n);
 }
 
 /* True if this process uses segments and may create or map one more. */
@@ -71,7 +71,8 @@ struct weft_coll_offer weft_shm_coll_offer(
 
 	if (shm_is_wanted(comm, layout->n) &&
 		!weft_share_file(shm_len(layout), &fd))
-		offer = (struct weft_coll_offer){ weft_share_owner(), fd, 0 };
+		offer = (struct weft_coll_offer){ weft_share_owner(), fd,
+			layout->long_len };
 	return offer;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "core/comm_nodes.h"
 #include "core/errh.h"
 #include "core/info.h"
 #include "transport/proc.h"
@@ -144,6 +145,8 @@ static int round_run(
 struct dup {
 	struct weft_agree agree;
 	struct weft_info *info;
+	struct weft_nodes *nodes; /* of the parent when the call was made, or
+				     NULL */
 	weft_create_done_fn *made;
 	void *arg;
 };
@@ -152,6 +155,17 @@ static uint64_t reserve_two_ctx(struct weft_agree *agree)
 {
 	(void)agree;
 	return weft_proc_new_ctx(2);
+}
+
+/* Gives the duplicate the nodes of its parent. All members do so or none: they
+ * make the calls on the parent in the same order. */
+static void dup_take_nodes(struct dup *d, struct weft_comm *comm)
+{
+	if (!d->nodes)
+		return;
+	comm->coll.nodes = d->nodes;
+	comm->coll.is_settled = !d->nodes->has_segments;
+	d->nodes = NULL;
 }
 
 static void on_dup(struct weft_agree *agree)
@@ -173,6 +187,9 @@ static void on_dup(struct weft_agree *agree)
 	};
 	int err = agree->err ? agree->err : weft_comm_init(&b, &comm);
 
+	if (!err)
+		dup_take_nodes(d, comm);
+	weft_comm_nodes_put(d->nodes);
 	weft_agree_fini(agree);
 	d->made(d->arg, err ? NULL : comm, err);
 	weft_info_destroy(d->info);
@@ -200,6 +217,7 @@ static int dup_start_locked(struct weft_comm *comm,
 	if (!err) {
 		d->made = made;
 		d->arg = arg;
+		d->nodes = weft_comm_nodes_get(comm->coll.nodes);
 		d->agree = (struct weft_agree){
 			.comm = comm,
 			.is_down_only = true,

@@ -60,6 +60,14 @@ struct weft_nodes *weft_comm_nodes_create(const int32_t *lead, int32_t size)
 	return nodes;
 }
 
+struct weft_nodes *weft_comm_nodes_get(struct weft_nodes *nodes)
+{
+	if (!nodes || !nodes->is_agreed)
+		return NULL;
+	nodes->refs++;
+	return nodes;
+}
+
 void weft_comm_nodes_put(struct weft_nodes *nodes)
 {
 	if (nodes && !--nodes->refs)

@@ -24,6 +24,9 @@ struct weft_nodes {
 				 first[n] is the end */
 	const int32_t *leaders; /* rank of each node's leader */
 	char fabric[16];	/* fabric of rank 0 between nodes; "": none */
+	bool is_agreed;		/* all members have the table */
+	bool has_segments;	/* the members on each node could map a segment
+				 */
 	uint32_t refs;		/* communicators with this table */
 };
 
@@ -31,6 +34,10 @@ struct weft_nodes {
  * lead[lead[i]] == lead[i]. The caller owns the reference. NULL: out of memory.
  */
 struct weft_nodes *weft_comm_nodes_create(const int32_t *lead, int32_t size);
+
+/* Adds a reference. NULL if the members have not agreed on the table, or nodes
+ * is NULL. VCI's lock held. */
+struct weft_nodes *weft_comm_nodes_get(struct weft_nodes *nodes);
 
 /* Drops a reference; nodes may be NULL. VCI's lock held. */
 void weft_comm_nodes_put(struct weft_nodes *nodes);

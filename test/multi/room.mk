@@ -13,6 +13,7 @@ multi_programs += test/multi/coll_mixed
 multi_programs += test/multi/coll_moves
 multi_programs += test/multi/coll_neighbor
 multi_programs += test/multi/coll_ops
+multi_programs += test/multi/coll_dup
 multi_programs += test/multi/coll_forms test/multi/comm_topo
 multi_programs += test/multi/p2p_forms test/multi/req_status test/multi/win_forms
 multi_programs += test/multi/coll_overlap
