@@ -159,12 +159,13 @@ static const char *keep_text(const char *text)
 	return kept->text;
 }
 
-/* Sets a knob. WEFT_ERR_ARG: the value is not in its list or range.
+/* Sets a knob. WEFT_ERR_ARG: the value is not in its list or range, and is not
+ * the default, which may be out of range.
  * WEFT_ERR_NOMEM. */
 static int knob_assign(size_t i, const char *text)
 {
 	const struct knob_range *range = &ranges[i];
-	int64_t v;
+	int64_t v, def;
 
 	if (!descs[i].unit) {
 		if (descs[i].values[0] && !is_in_list(descs[i].values, text))
@@ -178,7 +179,10 @@ static int knob_assign(size_t i, const char *text)
 			weft_log_set_level(text);
 		return 0;
 	}
-	if (parse_num(text, &v) || v < range->min || v > range->max)
+	if (parse_num(text, &v))
+		return WEFT_ERR_ARG;
+	if ((v < range->min || v > range->max) &&
+		(parse_num(descs[i].def, &def) || v != def))
 		return WEFT_ERR_ARG;
 	__atomic_store_n((int64_t *)range->where, v, __ATOMIC_RELAXED);
 	return 0;

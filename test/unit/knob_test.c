@@ -106,6 +106,20 @@ static void bad_numbers_are_refused(void **state)
 	refused("17179869185g");      /* wraps to 1 GiB, which is allowed */
 }
 
+static void a_default_may_be_out_of_range(void **state)
+{
+	const char *text = load_with("WEFT_SHM_RING", "4096");
+
+	(void)state;
+	assert_non_null(strstr(text, "SHM_RING=0/2\n"));
+	assert_non_null(strstr(text, "not a number from 131072 to 16777216"));
+	text = load_with("WEFT_SHM_RING", "0");
+	assert_non_null(strstr(text, "SHM_RING=0/1\n"));
+	assert_null(strstr(text, "KNOB-VALUE"));
+	text = load_with("WEFT_SHM_RING", "128k");
+	assert_non_null(strstr(text, "SHM_RING=131072/1\n"));
+}
+
 static void words_are_checked(void **state)
 {
 	const char *text = load_with("WEFT_SHM", "off");
@@ -247,6 +261,7 @@ int main(void)
 		cmocka_unit_test(defaults_stand_without_environment),
 		cmocka_unit_test(numbers_take_suffixes),
 		cmocka_unit_test(bad_numbers_are_refused),
+		cmocka_unit_test(a_default_may_be_out_of_range),
 		cmocka_unit_test(words_are_checked),
 		cmocka_unit_test(unknown_names_meet_the_nearest),
 		cmocka_unit_test(odd_unknown_names_do_no_harm),
