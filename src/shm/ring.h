@@ -3,7 +3,8 @@
  *
  * Each process owns a segment (seg.h) with one ring for each process of its
  * node. The owner of the segment is the reader of all its rings. Each ring has
- * one writer. A ring has slots and a payload buffer. A slot has:
+ * one writer. A ring has slots and a payload buffer, which is elsewhere in the
+ * segment. A slot has:
  * - a sequence number and the length of the payload,
  * - a head of 24 bytes, which the ring does not interpret,
  * - up to WEFT_RING_INLINE bytes of payload. The shortest payloads are in the
@@ -23,6 +24,9 @@
  * A store to a line in the reader's cache waits for that cache. The store is
  * four times as fast if the line has left that cache.
  *
+ * The writer counts the pages of the buffer that it has written, and returns
+ * them to the kernel while they are unused (budget.h).
+ *
  * If a writer reads no message between two messages that it writes, it will
  * probably write more. So it prefetches the lines of the next messages.
  *
@@ -32,6 +36,7 @@
 
 #include "base/bits.h"
 #include "base/err.h"
+#include "base/list.h"
 #include "shm/wakeup.h"
 #include "shm/write.h"
 
@@ -43,8 +48,10 @@
 enum {
 	WEFT_RING_HEAD = 24,
 	WEFT_RING_INLINE = 224,
-	WEFT_RING_FIRST = 32, /* bytes of payload in the first cache line */
-	WEFT_RING_SLOTS = 128,
+	WEFT_RING_FIRST = 32,	 /* bytes of payload in the first cache line */
+	WEFT_RING_SLOTS_MIN = 8, /* powers of two. A power of two that divides
+				  * 128 makes the words of two laps differ */
+	WEFT_RING_SLOTS_MAX = 128,
 	WEFT_RING_FETCH = 1024, /* bytes of a payload to prefetch, at most */
 	WEFT_RING_AHEAD = 4,	/* a writer prefetches the lines of the message
 				 * this many messages later */
@@ -86,19 +93,30 @@ struct weft_ring {
 	/* written by the reader: slots read, and bytes of the buffer freed */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t n_read;
 	_Atomic uint64_t n_read_bytes;
-	_Alignas(2 *
-		 WEFT_CACHE_LINE) struct weft_ring_slot slots[WEFT_RING_SLOTS];
-	_Alignas(WEFT_CACHE_LINE) uint8_t buf[];
+	_Alignas(2 * WEFT_CACHE_LINE) struct weft_ring_slot slots[];
 };
+
+/* Bytes of a ring without its buffer. */
+static inline size_t weft_ring_bytes(size_t n_slots)
+{
+	return sizeof(struct weft_ring) +
+	       n_slots * sizeof(struct weft_ring_slot);
+}
+
+struct weft_budget;
 
 /* The writer's side, private. */
 struct weft_ring_tx {
 	struct weft_ring *ring; /* NULL: not attached */
-	uint64_t n;		/* slots written */
-	uint64_t n_read;	/* ring->n_read when last loaded */
-	uint64_t pos;		/* payload bytes written or skipped */
-	uint64_t n_read_bytes;	/* bytes of the buffer known as freed */
-	uint64_t buf_len;	/* a power of two */
+	uint8_t *buf;
+	uint64_t mask;	       /* number of slots, less one */
+	uint64_t n;	       /* slots written */
+	uint64_t n_read;       /* ring->n_read when last loaded */
+	uint64_t pos;	       /* payload bytes written or skipped */
+	uint64_t n_read_bytes; /* bytes of the buffer known as freed */
+	uint64_t buf_len;      /* a power of two */
+	uint64_t open_len;     /* a payload that ends behind these bytes of the
+				* buffer calls weft_ring_open_to() */
 	const struct weft_ring_rx *back; /* the ring back; NULL: none yet */
 	uint32_t rewound;  /* REWOUND flag of the reserved message */
 	uint32_t n_back;   /* n_back of the last message */
@@ -106,15 +124,25 @@ struct weft_ring_tx {
 	int wakeup;	   /* descriptor of the reader's wakeup; -1: none */
 	struct weft_wakeup_at wakeup_at; /* address of the reader's wakeup */
 	bool stores_past; /* payloads are stored past the caches */
-	void *map;	  /* mapping to unmap */
+	bool is_reserved; /* the memory of the segment was allocated in advance
+			   */
+	void *map;	  /* mapping to unmap, of the ring and its neighbours */
 	size_t map_len;
+	size_t buf_map_len;	    /* mapping of the buffer */
+	struct weft_budget *budget; /* NULL: the buffer is not counted */
+	uint64_t n_occupied;   /* bytes of the buffer that may occupy memory,
+				  from its start on. 0: the buffer is empty */
+	struct weft_link link; /* in budget->open if n_occupied is not 0 */
 };
 
 /* The reader's side, private. */
 struct weft_ring_rx {
 	struct weft_ring *ring;
+	const uint8_t *buf;
+	uint64_t mask;	      /* number of slots, less one */
 	uint64_t n;	      /* slots read */
 	uint64_t n_published; /* n when it was last stored in ring->n_read */
+	uint64_t most_late;   /* n is published when more slots were read */
 	uint64_t pos;	      /* payload bytes read or skipped */
 	uint64_t buf_len;
 	uint32_t n_back; /* n_back of the last slot read */
@@ -133,27 +161,33 @@ static inline uint64_t weft_ring_place(
 	return len <= room ? pos : pos + room;
 }
 
+/* Counts the first end bytes of the buffer as occupied, and returns buffers of
+ * other rings to the kernel. budget.c */
+void weft_ring_open_to(struct weft_ring_tx *tx, uint64_t end);
+
 /* Reserves a slot, and len bytes for the payload of the message. NULL if the
  * ring is full. len is at most buf_len / 2 and below 8 MiB. The reader does not
  * read the message before weft_ring_commit(), which must be the next call. */
 static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 {
-	struct weft_ring_slot *slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];
-	uint64_t at;
+	struct weft_ring_slot *slot = &tx->ring->slots[tx->n & tx->mask];
+	uint64_t at, end;
 
-	if (weft_unlikely(tx->n - tx->n_read >= WEFT_RING_SLOTS)) {
+	if (weft_unlikely(tx->n - tx->n_read > tx->mask)) {
 		/* pairs with the release in weft_ring_publish: the reader has
 		 * finished with the slots before n_read */
 		tx->n_read = atomic_load_explicit(
 			&tx->ring->n_read, memory_order_acquire);
-		if (tx->n - tx->n_read >= WEFT_RING_SLOTS)
+		if (tx->n - tx->n_read > tx->mask)
 			return NULL;
 	}
 	if (weft_likely(len <= WEFT_RING_INLINE))
 		return slot->inl;
 	tx->rewound = 0;
-	if (tx->back && tx->back->n_back == (uint32_t)tx->n &&
-		(len < WEFT_WRITE_LONG || tx->buf_len < WEFT_RING_LARGE)) {
+	if (!tx->n_occupied ||
+		(tx->back && tx->back->n_back == (uint32_t)tx->n &&
+			(len < WEFT_WRITE_LONG ||
+				tx->buf_len < WEFT_RING_LARGE))) {
 		tx->pos = weft_round_up(tx->pos, tx->buf_len);
 		tx->n_read_bytes = tx->pos;
 		tx->rewound = WEFT_RING_REWOUND;
@@ -172,7 +206,10 @@ static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 		if (at + len - tx->n_read_bytes > tx->buf_len)
 			return NULL;
 	}
-	return tx->ring->buf + (at & (tx->buf_len - 1));
+	end = (at & (tx->buf_len - 1)) + len;
+	if (weft_unlikely(end > tx->open_len))
+		weft_ring_open_to(tx, end);
+	return tx->buf + end - len;
 }
 
 /* Signals the wakeup of the reader. The first call opens the wakeup. */
@@ -185,7 +222,7 @@ void weft_ring_wake_reader(struct weft_ring_tx *tx);
  */
 static inline void *weft_ring_head(struct weft_ring_tx *tx)
 {
-	return tx->ring->slots[tx->n % WEFT_RING_SLOTS].head;
+	return tx->ring->slots[tx->n & tx->mask].head;
 }
 
 /* Prefetches the lines of a later message for writing. Called if no message has
@@ -194,8 +231,7 @@ static inline void weft_ring_fetch_ahead(
 	const struct weft_ring_tx *tx, size_t len)
 {
 	const uint64_t n = tx->n + WEFT_RING_AHEAD;
-	const struct weft_ring_slot *slot =
-		&tx->ring->slots[n % WEFT_RING_SLOTS];
+	const struct weft_ring_slot *slot = &tx->ring->slots[n & tx->mask];
 	const uint8_t *payload = slot->inl;
 	size_t first = WEFT_RING_FIRST;
 
@@ -203,9 +239,8 @@ static inline void weft_ring_fetch_ahead(
 	if (weft_likely(len <= WEFT_RING_FIRST) || len > WEFT_RING_FETCH)
 		return;
 	if (len > WEFT_RING_INLINE) {
-		payload = tx->ring->buf +
-			  ((tx->pos + (WEFT_RING_AHEAD - 1) * len) &
-				  (tx->buf_len - 1));
+		payload = tx->buf + ((tx->pos + (WEFT_RING_AHEAD - 1) * len) &
+					    (tx->buf_len - 1));
 		first = 0;
 	}
 	for (size_t i = first; i < len; i += WEFT_CACHE_LINE)
@@ -216,7 +251,7 @@ static inline void weft_ring_fetch_ahead(
  */
 static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
 {
-	struct weft_ring_slot *slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];
+	struct weft_ring_slot *slot = &tx->ring->slots[tx->n & tx->mask];
 	uint32_t word = (uint32_t)len << WEFT_RING_LEN_SHIFT;
 	uint32_t n_back = tx->back ? (uint32_t)tx->back->n : 0;
 	bool is_more = n_back == tx->n_back;
@@ -252,7 +287,7 @@ static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
 static inline const void *weft_ring_peek(
 	struct weft_ring_rx *rx, const void **payload_out, size_t *len_out)
 {
-	struct weft_ring_slot *slot = &rx->ring->slots[rx->n % WEFT_RING_SLOTS];
+	struct weft_ring_slot *slot = &rx->ring->slots[rx->n & rx->mask];
 	const uint8_t *payload = slot->inl;
 	/* pairs with the release in weft_ring_commit */
 	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
@@ -269,9 +304,9 @@ static inline const void *weft_ring_peek(
 	if (weft_unlikely(word & WEFT_RING_REWOUND))
 		rx->pos = weft_round_up(rx->pos, rx->buf_len);
 	if (len > WEFT_RING_INLINE)
-		payload = rx->ring->buf +
-			  (weft_ring_place(rx->pos, len, rx->buf_len) &
-				  (rx->buf_len - 1));
+		payload =
+			rx->buf + (weft_ring_place(rx->pos, len, rx->buf_len) &
+					  (rx->buf_len - 1));
 	if (len > WEFT_RING_FIRST)
 		for (size_t i = 0; i < weft_min(len, WEFT_RING_FETCH);
 			i += WEFT_CACHE_LINE)
@@ -299,7 +334,7 @@ static inline void weft_ring_next(struct weft_ring_rx *rx, size_t len)
 			weft_ring_place(rx->pos, len, rx->buf_len) + len,
 			WEFT_CACHE_LINE);
 	rx->n++;
-	if (weft_unlikely(rx->n - rx->n_published >= WEFT_RING_SLOTS / 4 ||
+	if (weft_unlikely(rx->n - rx->n_published > rx->most_late ||
 			  len > rx->buf_len / 8))
 		weft_ring_publish(rx);
 }

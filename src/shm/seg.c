@@ -2,16 +2,20 @@
 /* seg: creates a segment, maps a ring of another process, polls this process's
  * rings
  *
- * Layout: the header, then n_writers rings. Each ring begins at a multiple of
- * 64 KiB, which every page size divides, so that a writer maps only its own
- * ring. A ring without a writer is never touched. Writers announce themselves
- * in the header by writing to the file, and do not map the header. */
+ * Layout: the header, n_writers rings, n_writers buffers. The header, the first
+ * ring and each buffer begin at a multiple of 64 KiB, which every page size
+ * divides. Rings follow each other without gaps, because a ring of few slots is
+ * smaller than a page. So a writer maps the pages of its ring, which contain
+ * parts of other rings, and its buffer. A ring or buffer without a writer is
+ * never touched. Writers announce themselves in the header by writing to the
+ * file, and do not map the header. */
 #include "shm/seg.h"
 
 #include "base/bits.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/memfd.h"
+#include "shm/budget.h"
 #include "shm/share.h"
 
 #include <errno.h>
@@ -36,8 +40,8 @@ enum {
 struct seg_header {
 	uint32_t magic;
 	uint32_t n_writers;
+	uint64_t n_slots;  /* of a ring */
 	uint64_t buf_len;  /* bytes of the payload buffer of a ring */
-	uint64_t ring_len; /* bytes from one ring to the next */
 	uint64_t identity; /* probe_value of the business card */
 	struct weft_wakeup_at wakeup; /* address of the owner's wakeup */
 	uint32_t sleeps_long;	      /* see weft_shm_set_wakeup */
@@ -58,18 +62,13 @@ struct weft_shm {
 	uint64_t probe;
 	/* copies of the header's fields, which other processes can write */
 	uint32_t n_writers;
+	uint64_t n_slots;
 	uint64_t buf_len;
-	uint64_t ring_len;
 	uint64_t seen;	   /* header->last_writer at the last search for writers
 			    */
 	uint32_t n_active; /* number of rings with a writer */
 	struct weft_ring_rx *active; /* these rings; space for n_writers */
 };
-
-static size_t ring_bytes(uint64_t buf_len)
-{
-	return weft_round_up(sizeof(struct weft_ring) + buf_len, SEG_PAGE);
-}
 
 static size_t header_bytes(uint32_t n_writers)
 {
@@ -77,15 +76,32 @@ static size_t header_bytes(uint32_t n_writers)
 		offsetof(struct seg_header, has_writer) + n_writers, SEG_PAGE);
 }
 
-static struct weft_ring *ring_at(const struct weft_shm *shm, uint32_t index)
+/* Bytes from one buffer to the next. */
+static size_t buf_bytes(uint64_t buf_len)
 {
-	return (struct weft_ring *)(void *)((char *)shm->header +
-					    header_bytes(shm->n_writers) +
-					    index * shm->ring_len);
+	return weft_round_up(buf_len, SEG_PAGE);
 }
 
-int weft_shm_open(uint32_t n_writers, size_t ring_len, weft_shm_recv_fn *recv,
-	void *arg, struct weft_shm **shm_out)
+static size_t ring_offset(uint32_t n_writers, uint64_t n_slots, uint32_t index)
+{
+	return header_bytes(n_writers) + index * weft_ring_bytes(n_slots);
+}
+
+static size_t buf_offset(
+	uint32_t n_writers, uint64_t n_slots, uint64_t buf_len, uint32_t index)
+{
+	return weft_round_up(
+		       ring_offset(n_writers, n_slots, n_writers), SEG_PAGE) +
+	       index * buf_bytes(buf_len);
+}
+
+static void *seg_at(const struct weft_shm *shm, size_t offset)
+{
+	return (char *)shm->header + offset;
+}
+
+int weft_shm_open(uint32_t n_writers, size_t n_slots, size_t ring_len,
+	weft_shm_recv_fn *recv, void *arg, struct weft_shm **shm_out)
 {
 	struct weft_shm *shm = calloc(1, sizeof(*shm));
 	uint64_t buf_len = weft_pow2_up(ring_len);
@@ -96,7 +112,7 @@ int weft_shm_open(uint32_t n_writers, size_t ring_len, weft_shm_recv_fn *recv,
 	shm->active = calloc(n_writers, sizeof(*shm->active));
 	if (!shm->active)
 		goto fail;
-	shm->len = header_bytes(n_writers) + n_writers * ring_bytes(buf_len);
+	shm->len = buf_offset(n_writers, n_slots, buf_len, n_writers);
 	shm->fd = weft_memfd_open("weft", MFD_CLOEXEC, shm->len);
 	if (shm->fd < 0)
 		goto fail;
@@ -107,12 +123,12 @@ int weft_shm_open(uint32_t n_writers, size_t ring_len, weft_shm_recv_fn *recv,
 		goto fail;
 	}
 	shm->n_writers = n_writers;
+	shm->n_slots = n_slots;
 	shm->buf_len = buf_len;
-	shm->ring_len = ring_bytes(buf_len);
 	shm->header->magic = SEG_MAGIC;
 	shm->header->n_writers = n_writers;
+	shm->header->n_slots = n_slots;
 	shm->header->buf_len = buf_len;
-	shm->header->ring_len = shm->ring_len;
 	shm->recv = recv;
 	shm->arg = arg;
 	shm->probe = weft_mix(
@@ -180,9 +196,11 @@ static bool seg_is_valid(const struct seg_header *header, uint64_t file_len)
 	return header->magic == SEG_MAGIC && header->buf_len >= SEG_BUF_MIN &&
 	       header->buf_len <= SEG_BUF_MAX &&
 	       !(header->buf_len & (header->buf_len - 1)) &&
-	       header->ring_len == ring_bytes(header->buf_len) &&
-	       file_len >= header_bytes(header->n_writers) +
-				   header->n_writers * header->ring_len;
+	       header->n_slots >= WEFT_RING_SLOTS_MIN &&
+	       header->n_slots <= WEFT_RING_SLOTS_MAX &&
+	       !(header->n_slots & (header->n_slots - 1)) &&
+	       file_len >= buf_offset(header->n_writers, header->n_slots,
+				   header->buf_len, header->n_writers);
 }
 
 /* Returns the length read, which is less than len only at the end of the file
@@ -199,8 +217,10 @@ static size_t read_first(int fd, void *buf, size_t len)
 	return done;
 }
 
-/* Reads the geometry of the segment with that identity. 0 or -1 with errno. */
-static int read_header(int fd, uint64_t identity, struct seg_header *header_out)
+/* Reads the geometry of the segment with that identity, and whether its memory
+ * was allocated in advance. 0 or -1 with errno. */
+static int read_header(int fd, uint64_t identity, struct seg_header *header_out,
+	bool *is_reserved_out)
 {
 	struct stat st;
 
@@ -209,6 +229,7 @@ static int read_header(int fd, uint64_t identity, struct seg_header *header_out)
 	errno = EPROTO;
 	if (!S_ISREG(st.st_mode))
 		return -1;
+	*is_reserved_out = st.st_blocks * 512 >= st.st_size;
 	if (read_first(fd, header_out, sizeof(*header_out)) ==
 			sizeof(*header_out) &&
 		seg_is_valid(header_out, (uint64_t)st.st_size) &&
@@ -265,33 +286,61 @@ static int seg_open(const struct weft_shm_bc *bc, int *err_out)
 	return fd;
 }
 
+/* Maps a ring and its buffer. 0 or -1 with errno. */
+static int map_ring(struct weft_ring_tx *tx, int fd,
+	const struct seg_header *header, uint32_t index)
+{
+	size_t at = ring_offset(header->n_writers, header->n_slots, index);
+	size_t first = at & ~(size_t)(SEG_PAGE - 1);
+	size_t buf_at = buf_offset(
+		header->n_writers, header->n_slots, header->buf_len, index);
+
+	tx->map_len = at + weft_ring_bytes(header->n_slots) - first;
+	tx->buf_map_len = buf_bytes(header->buf_len);
+	tx->map = mmap(NULL, tx->map_len, PROT_READ | PROT_WRITE, MAP_SHARED,
+		fd, (off_t)first);
+	if (tx->map == MAP_FAILED)
+		return -1;
+	tx->buf = mmap(NULL, tx->buf_map_len, PROT_READ | PROT_WRITE,
+		MAP_SHARED, fd, (off_t)buf_at);
+	if (tx->buf == MAP_FAILED) {
+		int reason = errno;
+
+		munmap(tx->map, tx->map_len);
+		errno = reason;
+		return -1;
+	}
+	tx->ring = (struct weft_ring *)(void *)((char *)tx->map + at - first);
+	return 0;
+}
+
 int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 	uint32_t index, uint64_t my_proc, uint64_t cookie)
 {
+	struct weft_ring_tx ring;
 	struct seg_header header;
-	void *map;
+	bool is_reserved;
 	int err = 0;
 	int fd = seg_open(bc, &err);
 
 	if (fd < 0)
 		return err;
-	if (read_header(fd, bc->probe_value, &header))
+	if (read_header(fd, bc->probe_value, &header, &is_reserved))
 		goto fail_close;
 	errno = EPROTO;
 	if (index >= header.n_writers)
 		goto fail_close;
-	map = mmap(NULL, header.ring_len, PROT_READ | PROT_WRITE, MAP_SHARED,
-		fd,
-		(off_t)(header_bytes(header.n_writers) +
-			index * header.ring_len));
-	if (map == MAP_FAILED)
-		goto fail_close;
-	*tx = (struct weft_ring_tx){ .ring = map,
+	ring = (struct weft_ring_tx){ .mask = header.n_slots - 1,
 		.buf_len = header.buf_len,
+		.open_len = header.buf_len,
+		.n_occupied = header.buf_len,
+		.is_reserved = is_reserved,
 		.wakeup = -1,
-		.wakeup_at = header.wakeup,
-		.map = map,
-		.map_len = header.ring_len };
+		.wakeup_at = header.wakeup };
+	if (map_ring(&ring, fd, &header, index))
+		goto fail_close;
+	*tx = ring;
+	weft_list_init(&tx->link);
 	tx->ring->writer_proc = my_proc;
 	tx->ring->writer_cookie = cookie;
 	if (!announce(fd, index)) {
@@ -339,7 +388,9 @@ void weft_ring_wake_reader(struct weft_ring_tx *tx)
 void weft_ring_detach(struct weft_ring_tx *tx)
 {
 	if (tx->map) {
+		weft_budget_leave(tx);
 		munmap(tx->map, tx->map_len);
+		munmap(tx->buf, tx->buf_map_len);
 		if (tx->wakeup >= 0)
 			close(tx->wakeup);
 	}
@@ -359,14 +410,22 @@ static bool seg_is_active(
 static void find_writers(struct weft_shm *shm)
 {
 	for (uint32_t i = 0; i < shm->n_writers; i++) {
-		struct weft_ring *ring = ring_at(shm, i);
+		struct weft_ring *ring = seg_at(
+			shm, ring_offset(shm->n_writers, shm->n_slots, i));
 
 		if (!atomic_load_explicit(&shm->header->has_writer[i],
 			    memory_order_relaxed) ||
 			seg_is_active(shm, ring))
 			continue;
 		shm->active[shm->n_active++] = (struct weft_ring_rx){
-			.ring = ring, .buf_len = shm->buf_len, .wakeup = -1
+			.ring = ring,
+			.buf = seg_at(
+				shm, buf_offset(shm->n_writers, shm->n_slots,
+					     shm->buf_len, i)),
+			.mask = shm->n_slots - 1,
+			.most_late = shm->n_slots / 4 - 1,
+			.buf_len = shm->buf_len,
+			.wakeup = -1,
 		};
 	}
 }

@@ -37,11 +37,13 @@ struct weft_shm_bc {
 typedef void weft_shm_recv_fn(void *arg, struct weft_ring_rx *rx,
 	const void *head, const void *payload, size_t len);
 
-/* Creates the segment of this process, with a ring for each of n_writers.
+/* Creates the segment of this process, with a ring for each of n_writers. A
+ * ring has n_slots slots, a power of two from WEFT_RING_SLOTS_MIN to
+ * WEFT_RING_SLOTS_MAX, and a buffer of at least ring_len bytes.
  * weft_shm_poll() calls recv. 0, WEFT_ERR_NOMEM, or a described WEFT_ERR_OTHER.
  */
-int weft_shm_open(uint32_t n_writers, size_t ring_len, weft_shm_recv_fn *recv,
-	void *arg, struct weft_shm **shm_out);
+int weft_shm_open(uint32_t n_writers, size_t n_slots, size_t ring_len,
+	weft_shm_recv_fn *recv, void *arg, struct weft_shm **shm_out);
 
 /* Unmaps and frees the segment. Writers may still have mapped their rings. NULL
  * is accepted. */

@@ -426,6 +426,8 @@ static int show_node(struct weft_tool_report *at)
 		: plan.near[0]	   ? plan.near
 				   : "all");
 	weft_tool_report_number(at, "ring", plan.ring_len, "B");
+	weft_tool_report_number(at, "slots", plan.n_slots, NULL);
+	weft_tool_report_number(at, "ring_memory", plan.buf_budget, "B");
 	weft_tool_report_number(at, "eager", plan.eager_len, "B");
 	weft_tool_report_number(at, "window_messages",
 		(uint64_t)weft_win_message_max(plan.shares_cores), "B");

@@ -4,11 +4,17 @@
 
 #include "base/bits.h"
 #include "base/knob.h"
+#include "shm/ring.h"
 #include "topo/allowance.h"
 
 #include <string.h>
 
-enum { KIB = 1 << 10, MIB = 1 << 20, LEAST_RING = 128 * KIB };
+enum {
+	KIB = 1 << 10,
+	MIB = 1 << 20,
+	LEAST_RING = 128 * KIB,
+	LEAST_BUDGET = 64 * KIB
+};
 
 static const char cpu_root[] = "/sys/devices/system/cpu";
 
@@ -31,12 +37,29 @@ static void node_plan_lens(struct weft_node_plan *plan, unsigned long n_here)
 		eager = 32 * KIB;
 	}
 	ring = weft_min(all / weft_max(n_here, 1UL), most);
-	if (weft_knobs.shm_ring)
-		ring = (size_t)weft_knobs.shm_ring;
 	plan->ring_len = weft_max(ring, (size_t)LEAST_RING);
+	if (weft_knobs.shm_ring)
+		plan->ring_len = (size_t)weft_knobs.shm_ring;
 	plan->eager_len = weft_knobs.shm_eager
 				  ? (size_t)weft_knobs.shm_eager
 				  : weft_min(eager, plan->ring_len / 4);
+}
+
+/* Slots that were used occupy memory until the end. So half of the memory is
+ * for the slots of n * n rings. The buffers that a process writes have its
+ * share of the rest. */
+static void node_plan_memory(struct weft_node_plan *plan, size_t n_here)
+{
+	size_t all = (size_t)weft_knobs.shm_memory, n = weft_max(n_here, 1);
+	size_t rings;
+
+	plan->n_slots = WEFT_RING_SLOTS_MAX;
+	while (plan->n_slots > WEFT_RING_SLOTS_MIN &&
+		n * n * plan->n_slots * sizeof(struct weft_ring_slot) > all / 2)
+		plan->n_slots /= 2;
+	rings = n * n * weft_ring_bytes(plan->n_slots);
+	plan->buf_budget = rings < all ? (all - rings) / n : 0;
+	plan->buf_budget = weft_max(plan->buf_budget, (size_t)LEAST_BUDGET);
 }
 
 void weft_node_plan_make(struct weft_node_plan *plan, unsigned long n_here)
@@ -49,6 +72,7 @@ void weft_node_plan_make(struct weft_node_plan *plan, unsigned long n_here)
 	plan->is_one_cache =
 		plan->is_near_only && weft_allowance_is_near(plan->near, NULL);
 	node_plan_lens(plan, n_here);
+	node_plan_memory(plan, n_here);
 }
 
 bool weft_node_plan_is_near(const struct weft_node_plan *plan, const char *cpus)

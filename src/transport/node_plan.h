@@ -19,6 +19,9 @@ struct weft_node_plan {
 	bool is_one_cache;  /* all processors of the job on this node share a
 			       cache */
 	size_t ring_len;    /* payload bytes of one ring (knob WEFT_SHM_RING) */
+	size_t n_slots;	    /* slots of one ring */
+	size_t buf_budget;  /* bytes that the buffers of all rings that one VCI
+			       writes may occupy (knob WEFT_SHM_MEMORY) */
 	size_t eager_len;   /* longest message that is copied through the ring
 			       (knob WEFT_SHM_EAGER); the ring has space for two
 			     */

@@ -15,6 +15,7 @@
 #include "transport/vci.h"
 #include "transport/proc.h"
 #include "net/net.h"
+#include "shm/budget.h"
 #include "shm/copy.h"
 
 #include <stdio.h>
@@ -175,6 +176,7 @@ static int connect_ring(struct weft_peer *peer, const struct weft_bc *bc)
 		vci->addr, peer->cookie_out);
 	if (err)
 		return err;
+	weft_budget_join(&vci->budget, &peer->tx);
 	peer->is_shm = true;
 	choose_ways(peer, weft_node_plan_is_near(&weft_proc.node, bc->cpus));
 	peer->tx.back = peer->rx;

@@ -78,8 +78,9 @@ void weft_vci_open_shm(struct weft_vci *vci)
 		return;
 	if (vci->number)
 		n_writers *= WEFT_VCIS;
-	err = weft_shm_open(n_writers, weft_proc.node.ring_len,
-		weft_arrival_ring, vci, &vci->shm);
+	weft_budget_init(&vci->budget, weft_proc.node.buf_budget);
+	err = weft_shm_open(n_writers, weft_proc.node.n_slots,
+		weft_proc.node.ring_len, weft_arrival_ring, vci, &vci->shm);
 	if (err)
 		weft_log_warn("CORE-NOSHM", "%s; set WEFT_SHM=off to say so",
 			weft_err_detail_peek(err));

@@ -25,6 +25,7 @@
 #include "transport/peer.h"
 #include "transport/rail.h"
 #include "shm/wakeup.h"
+#include "shm/budget.h"
 #include "shm/seg.h"
 
 struct weft_boot;
@@ -84,6 +85,7 @@ struct weft_vci {
 	struct weft_net *net;	    /* NULL while no peer needs a fabric */
 	struct weft_rails rails;    /* used by the default VCI only */
 	struct weft_shm *shm;	    /* NULL: switched off or impossible */
+	struct weft_budget budget;  /* of the rings that this VCI writes */
 	struct weft_vci_core *core; /* parts of other rooms, which this room
 				      does not access */
 	struct weft_vci_p2p *p2p;

@@ -225,7 +225,8 @@ int own_open(const struct weft_net_hints *hints, weft_net_recv_fn *recv,
 		return WEFT_ERR_NOMEM;
 	own->recv = recv;
 	own->arg = arg;
-	rc = weft_shm_open(N_PLACES, RING_LEN, on_message, own, &own->shm);
+	rc = weft_shm_open(N_PLACES, WEFT_RING_SLOTS_MAX, RING_LEN, on_message,
+		own, &own->shm);
 	if (rc) {
 		free(own);
 		return rc;

@@ -43,7 +43,8 @@ static void job_init(void)
 	FUZZ_CHECK(!weft_group_create_range(
 		weft_proc.proc & ~(uint64_t)UINT32_MAX, JOB, &job.all));
 	for (int i = 1; i < JOB; i++)
-		job.rings[i] = calloc(1, sizeof(*job.rings[i]) + RING_BUF);
+		job.rings[i] = calloc(
+			1, weft_ring_bytes(WEFT_RING_SLOTS_MAX) + RING_BUF);
 }
 
 static struct weft_peer *peer_of(uint32_t k)
@@ -79,7 +80,12 @@ static void make_peer(uint32_t k)
 	atomic_store(&job.rings[k]->n_read, 0);
 	atomic_store(&job.rings[k]->n_read_bytes, 0);
 	peer->tx = (struct weft_ring_tx){ .ring = job.rings[k],
-		.buf_len = RING_BUF };
+		.buf = (uint8_t *)job.rings[k] +
+		       weft_ring_bytes(WEFT_RING_SLOTS_MAX),
+		.mask = WEFT_RING_SLOTS_MAX - 1,
+		.buf_len = RING_BUF,
+		.open_len = RING_BUF,
+		.n_occupied = RING_BUF };
 }
 
 /* VCI's lock held, here and below. */

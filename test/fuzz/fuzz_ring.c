@@ -2,21 +2,30 @@
 /* fuzz_ring: shared memory with arbitrary contents
  *
  * A segment with three writers. The input attaches some of them, posts correct
- * messages through rings, some of which get updates of the read counters, and
+ * messages through rings, whose buffers exceed their budget and some of which
+ * get updates of the read counters, and
  * overwrites slots, lengths, counters and the header. Every message that
  * arrives must lie inside the segment and be no longer than the buffer of a
  * ring. The messages of a correct writer arrive in order. */
+#include "shm/budget.h"
 #include "shm/seg.h"
 #include "test/fuzz/fuzz.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { WRITERS = 3, RING_LEN = 8192, STEPS = 64, LEN_MAX = 6000 };
+enum {
+	WRITERS = 3,
+	RING_LEN = 8192,
+	STEPS = 64,
+	LEN_MAX = 6000,
+	BUDGET = 4096, /* the buffer of a ring exceeds it */
+};
 
 static struct {
 	struct weft_shm *shm;
 	struct weft_ring_tx tx[WRITERS];
+	struct weft_budget budget;
 	/* n_back of each: number of messages received from that writer */
 	struct weft_ring_rx back[WRITERS];
 	uint8_t *map; /* the segment, as another process sees it */
@@ -57,10 +66,12 @@ static void attach(uint32_t writer)
 	if (w.tx[writer].ring)
 		return;
 	weft_shm_describe(w.shm, &bc);
-	if (weft_ring_attach(&w.tx[writer], &bc, writer, writer, 77))
+	if (weft_ring_attach(&w.tx[writer], &bc, writer, writer, 77)) {
 		FUZZ_CHECK(!w.is_honest);
-	else
-		w.tx[writer].back = &w.back[writer];
+		return;
+	}
+	w.tx[writer].back = &w.back[writer];
+	weft_budget_join(&w.budget, &w.tx[writer]);
 }
 
 static void say(struct fuzz_in *in, uint32_t writer)
@@ -93,7 +104,7 @@ static void scribble(struct fuzz_in *in, uint32_t writer)
 	if (how % 2 && w.tx[writer].ring) {
 		struct weft_ring_tx *tx = &w.tx[writer];
 
-		slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];
+		slot = &tx->ring->slots[tx->n & tx->mask];
 		slot->n_back = fuzz_u16(in);
 		atomic_store(
 			&slot->word, ((how & 2 ? fuzz_u32(in) : fuzz_u16(in))
@@ -125,7 +136,10 @@ static void begin(bool is_large)
 
 	memset(&w, 0, sizeof(w));
 	w.is_honest = true;
-	FUZZ_CHECK(!weft_shm_open(WRITERS, ring_len, on_message, NULL, &w.shm));
+	weft_budget_init(&w.budget, BUDGET);
+	FUZZ_CHECK(!weft_shm_open(WRITERS,
+		is_large ? WEFT_RING_SLOTS_MAX : WEFT_RING_SLOTS_MIN, ring_len,
+		on_message, NULL, &w.shm));
 	weft_shm_describe(w.shm, &bc);
 	w.map_len = (size_t)lseek(bc.fd, 0, SEEK_END);
 	w.map = mmap(

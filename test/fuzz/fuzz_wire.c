@@ -230,7 +230,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		100, 3, 5, weft_type_builtin(WEFT_TYPE_BYTE), &w.gaps));
 	weft_type_commit(w.gaps);
 	for (int i = 0; i < JOB; i++)
-		w.rings[i] = calloc(1, sizeof(*w.rings[i]) + RING_BUF);
+		w.rings[i] = calloc(
+			1, weft_ring_bytes(WEFT_RING_SLOTS_MAX) + RING_BUF);
 	w.fd = memfd_create("fuzz", MFD_CLOEXEC);
 	FUZZ_CHECK(w.fd >= 0);
 	open_fabric();
@@ -263,7 +264,12 @@ static void make_peer(uint32_t k)
 	atomic_store(&w.rings[k]->n_read, 0);
 	atomic_store(&w.rings[k]->n_read_bytes, 0);
 	peer->tx = (struct weft_ring_tx){ .ring = w.rings[k],
-		.buf_len = RING_BUF };
+		.buf = (uint8_t *)w.rings[k] +
+		       weft_ring_bytes(WEFT_RING_SLOTS_MAX),
+		.mask = WEFT_RING_SLOTS_MAX - 1,
+		.buf_len = RING_BUF,
+		.open_len = RING_BUF,
+		.n_occupied = RING_BUF };
 }
 
 static void begin(void)

@@ -4,6 +4,7 @@
 # test/multi/list. "make multi" builds them, "make check-multi" runs them.
 multi_programs =
 multi_programs += test/multi/coll_killed
+multi_programs += test/multi/p2p_rings
 multi_programs += test/multi/ft_alive
 multi_programs += test/multi/ft_agree test/multi/ft_inter
 multi_programs += test/multi/coll_left

@@ -75,13 +75,13 @@ static void on_message(void *arg, struct weft_ring_rx *rx, const void *head,
 	n_heard++;
 }
 
-static void messages_arrive_as_written(void **state)
+static void arrive_as_written(size_t n_slots)
 {
 	int status;
 
-	(void)state;
 	n_heard = 0;
-	assert_int_equal(weft_shm_open(1, RING, on_message, NULL, &shm), 0);
+	assert_int_equal(
+		weft_shm_open(1, n_slots, RING, on_message, NULL, &shm), 0);
 	start_writer();
 	while (n_heard < N)
 		weft_shm_poll(shm);
@@ -90,10 +90,23 @@ static void messages_arrive_as_written(void **state)
 	weft_shm_close(shm);
 }
 
+static void messages_arrive_as_written(void **state)
+{
+	(void)state;
+	arrive_as_written(WEFT_RING_SLOTS_MAX);
+}
+
+static void few_slots_suffice(void **state)
+{
+	(void)state;
+	arrive_as_written(WEFT_RING_SLOTS_MIN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_arrive_as_written),
+		cmocka_unit_test(few_slots_suffice),
 	};
 
 	alarm(120);

@@ -57,7 +57,8 @@ static int setup(void **state)
 	memset(&vci, 0, sizeof(vci));
 	weft_vci_init(&vci, 0);
 	vci.boot = &boot;
-	if (weft_shm_open(1, RING, on_message, NULL, &vci.shm) ||
+	if (weft_shm_open(
+		    1, WEFT_RING_SLOTS_MAX, RING, on_message, NULL, &vci.shm) ||
 		!weft_wakeup_open(&vci.wakeup) || !weft_wakeup_open(&signalled))
 		return -1;
 	weft_shm_set_wakeup(vci.shm, &signalled, false);

@@ -50,8 +50,8 @@ static void open_sides(void)
 {
 	for (int i = 0; i < 2; i++) {
 		memset(&sides[i], 0, sizeof(sides[i]));
-		assert_int_equal(weft_shm_open(1, RING, on_message, &sides[i],
-					 &sides[i].shm),
+		assert_int_equal(weft_shm_open(1, WEFT_RING_SLOTS_MAX, RING,
+					 on_message, &sides[i], &sides[i].shm),
 			0);
 		assert_true(weft_wakeup_open(&sides[i].wakeup));
 		weft_shm_set_wakeup(sides[i].shm, &sides[i].wakeup, true);
