@@ -34,7 +34,8 @@ EXTRA_DIST += \
 	contrib/cxi-checklist.md \
 	contrib/check-style.allow \
 	contrib/install-deps \
-	contrib/make-tarball \
+	contrib/debian \
+	contrib/make-deb contrib/make-tarball \
 	contrib/quickstart \
 	contrib/tsan.supp
 
