@@ -86,14 +86,32 @@ function shmem_wrapper(result, name, args,    is_void, n_bytes, pe, n, call, num
 	printf "\t{ \"%s\", %s, false, false },\n", name, shmem_waits(name) ? "true" : "false" > names
 }
 
-BEGIN {
-	shmem_calls = new "/profile_shmem.c"
-	shmem_next = new "/profile_shmem_next.h"
+# Starts part 0 to 3 of the wrappers. The parts compile in parallel.
+function shmem_start(part)
+{
+	shmem_part = part
+	shmem_calls = new "/profile_shmem_" part ".c"
+	shmem_next = new "/profile_shmem_next_" part ".h"
+	shmem_slots = ""
 	print "/* made by gen-profile */\n#include \"profile/profile_record.h\"\n\n" \
-		"#include <shmem.h>\n#include \"profile_shmem_next.h\"\n\n" \
+		"#include <shmem.h>\n#include \"profile_shmem_next_" part ".h\"\n\n" \
 		"#pragma GCC diagnostic ignored \"-Wdeprecated-declarations\"\n" \
 		"#pragma GCC visibility push(default)" > shmem_calls
 	print "/* made by gen-profile */\nstatic struct {" > shmem_next
+}
+
+function shmem_end()
+{
+	printf "} shmem_next;\n\nstatic const struct weft_profile_slot " \
+		"shmem_slots[] = {\n%s};\n", shmem_slots > shmem_next
+	print "\n#pragma GCC visibility pop" > shmem_calls
+	print "\n__attribute__((constructor)) static void find_shmem(void)\n{" \
+		"\n\tweft_profile_find_next(\n\t\tshmem_slots, " \
+		"sizeof(shmem_slots) / sizeof(*shmem_slots));\n}" > shmem_calls
+}
+
+BEGIN {
+	shmem_start(0)
 }
 
 # Procedures get a wrapper if they are not variadic, and not queries, which take
@@ -103,6 +121,10 @@ BEGIN {
 	line = substr($0, length("WEFT_SHMEM_API ") + 1)
 	at = index(line, "(")
 	head = substr(line, 1, at - 1)
+	if (n_wrapped++ >= 470 * (shmem_part + 1) && shmem_part < 3) {
+		shmem_end()
+		shmem_start(shmem_part + 1)
+	}
 	args = substr(line, at + 1)
 	sub(/\);$/, "", args)
 	at = match(head, /pshmem_[a-z0-9_]*$/)
@@ -110,10 +132,5 @@ BEGIN {
 }
 
 END {
-	printf "} shmem_next;\n\nstatic const struct weft_profile_slot " \
-		"shmem_slots[] = {\n%s};\n", shmem_slots > shmem_next
-	print "\n#pragma GCC visibility pop" > shmem_calls
-	print "\n__attribute__((constructor)) static void find_shmem(void)\n{" \
-		"\n\tweft_profile_find_next(\n\t\tshmem_slots, " \
-		"sizeof(shmem_slots) / sizeof(*shmem_slots));\n}" > shmem_calls
+	shmem_end()
 }

@@ -3,9 +3,12 @@
 # program links with.
 profile_gen = src/profile/gen-profile src/profile/gen-profile.awk \
 	src/profile/gen-profile-shmem.awk
-profile_made = src/profile/profile_calls.c src/profile/profile_names.c \
-	src/profile/profile_next.h src/profile/profile_shmem.c \
-	src/profile/profile_shmem_next.h
+profile_shmem = src/profile/profile_shmem_0.c src/profile/profile_shmem_1.c \
+	src/profile/profile_shmem_2.c src/profile/profile_shmem_3.c
+profile_made = $(profile_shmem) src/profile/profile_calls.c \
+	src/profile/profile_names.c src/profile/profile_next.h \
+	src/profile/profile_shmem_next_0.h src/profile/profile_shmem_next_1.h \
+	src/profile/profile_shmem_next_2.h src/profile/profile_shmem_next_3.h
 BUILT_SOURCES += src/profile/profile.stamp
 CLEANFILES += src/profile/profile.stamp $(profile_made)
 EXTRA_DIST += $(profile_gen) src/profile/README.md
@@ -21,14 +24,16 @@ libweft_profile_la_SOURCES = $(profile_report) \
 	src/profile/profile_record.c src/profile/profile_record.h \
 	src/profile/profile_request.c src/profile/profile_clock.c \
 	src/profile/profile_finish.c src/profile/profile_finish.h
-nodist_libweft_profile_la_SOURCES = src/profile/profile_calls.c \
-	src/profile/profile_shmem.c src/profile/profile_names.c
+nodist_libweft_profile_la_SOURCES = $(profile_shmem) \
+	src/profile/profile_calls.c src/profile/profile_names.c
 libweft_profile_la_CPPFLAGS = $(AM_CPPFLAGS) $(mpi_cppflags) \
 	-DWEFT_LIBDIR='"$(libdir)"' \
 	-I$(top_builddir)/src/profile
 # The recorder reads the frames of the wrappers and of libweft_fortran.
 libweft_profile_la_CFLAGS = $(AM_CFLAGS) -fno-omit-frame-pointer \
 	-fvisibility=hidden
+# without objects for a static library
+libweft_profile_la_LIBTOOLFLAGS = --tag=disable-static
 libweft_profile_la_LDFLAGS = $(MODE_CFLAGS) $(NO_UNDEFINED) -avoid-version \
 	-shared
 libweft_profile_la_LIBADD = libmpi_abi.la libweft.la
