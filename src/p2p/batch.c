@@ -3,10 +3,9 @@
  *
  * Over sockets, each message of the fabric is a system call, which costs more
  * than the library's work for a short message. So between two rounds of
- * progress, only the first two short non-blocking sends to a peer leave
+ * progress, only the first two short non-blocking sends to a peer are posted
  * immediately. Further sends are queued at the peer. The queue is sent:
- * - in the next round of progress; each call that waits or tests starts with
- *   such a round,
+ * - in the next round of progress; calls that wait or test make such rounds,
  * - after each BATCH_ENOUGH queued sends,
  * - while the program computes, by the progress thread within one or two
  *   milliseconds.
@@ -23,13 +22,13 @@
 #include <string.h>
 
 enum {
-	BATCH_DATA = 512,    /* bytes of the longest message in a batch */
-	BATCH_LEN = 4096,    /* bytes of a batch, at most */
-	BATCH_MAX = 64,	     /* messages of a batch, at most */
+	BATCH_DATA = 512,    /* bytes: longest message in a batch */
+	BATCH_LEN = 4096,    /* bytes: longest batch */
+	BATCH_MAX = 64,	     /* most messages in a batch */
 	BATCH_ENOUGH = 32,   /* queued messages after which the queue is sent */
-	AT_ONCE = 2,	     /* messages per round that leave immediately */
-	THREAD_LEASE = 1000, /* ms that the progress thread polls after the last
-				send that may be queued */
+	AT_ONCE = 2,	     /* messages per round that are not queued */
+	THREAD_LEASE = 1000, /* ms that the progress thread polls after the
+				latest send that could be queued */
 };
 
 /* The VCI's use of the progress thread, which sends queued messages while the
@@ -77,8 +76,9 @@ static struct weft_batch_thread *thread_create(struct weft_vci *vci)
 	return thread;
 }
 
-/* True if the progress thread runs, so queued messages will be sent. Otherwise
- * starts the thread. Sends before the thread runs are not queued. */
+/* True if the progress thread polls this VCI, so that queued messages will be
+ * sent. Otherwise starts the thread, unless that failed before. Sends before
+ * the thread polls are not queued. */
 static bool has_thread(struct weft_vci *vci)
 {
 	struct weft_batch_thread *thread = vci->p2p->batch_thread;
@@ -168,7 +168,7 @@ static uint32_t batch_collect(
 	return n;
 }
 
-/* Writes the n messages as records; returns their bytes. */
+/* Writes the n messages as records. Returns the number of bytes. */
 static size_t batch_pack(struct weft_req **reqs, uint32_t n, uint8_t *at)
 {
 	struct weft_wire_record record;

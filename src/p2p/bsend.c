@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bsend: buffered sends and the buffers they use
+/* bsend: buffered sends and the buffers that they use
  *
- * A message is packed into a piece of the attached buffer and sent from there;
- * the piece is free again when the send has completed. A piece is in the user's
+ * A message is packed into a piece of the attached buffer and sent from there.
+ * The piece is free again when the send has completed. A piece is in the user's
  * memory and begins with a header, for which MPI_BSEND_OVERHEAD reserves space.
  * A list contains the pieces in order of addresses. A new piece uses the first
- * gap that is large enough. An automatic buffer allocates its pieces on the
- * heap, and its list is in order of the sends. */
+ * gap that is large enough.
+ *
+ * An automatic buffer allocates its pieces on the heap, and its list is in the
+ * order of the sends. */
 #include "p2p/p2p_priv.h"
 
 #include "base/bits.h"
@@ -22,18 +24,18 @@ struct piece {
 	struct weft_link link; /* in bsend->pieces */
 	struct weft_bsend *bsend;
 	struct weft_vci *vci; /* the VCI that sends the message */
-	uint64_t number;      /* of the send, counted in bsend->n_sent */
-	size_t len;	      /* header included */
+	uint64_t number;      /* bsend->n_sent when the piece was made */
+	size_t len;	      /* bytes, including this header */
 	_Alignas(PIECE_ALIGN) char data[];
 };
 
-/* A buffer attached to a communicator, a session or the process. The pointer
- * `*place` of its owner refers to it. */
+/* A buffer attached to a communicator, a session or the process. `*place` is
+ * the pointer of this owner to the struct. */
 struct weft_bsend {
 	struct weft_link pieces;
-	struct weft_link waiters; /* requests of flushes, by req->link */
+	struct weft_link waiters; /* incomplete requests of flushes */
 	struct weft_vci *vci;	  /* its lock guards the buffer */
-	uint64_t n_sent;
+	uint64_t n_sent;	  /* messages put into the buffer so far */
 	bool is_auto;
 	void *addr; /* the memory that the program attached */
 	size_t len; /* bytes at addr */
@@ -69,9 +71,9 @@ int weft_bsend_attach(struct weft_vci *vci, struct weft_bsend **place,
 	return err;
 }
 
-/* Acquires the lock of the buffer's VCI, unless the buffer's VCI is `held`. The
- * caller holds the lock of `held`, which sends the message. The default VCI
- * guards the buffers of sessions and of the process. */
+/* Acquires the lock of the buffer's VCI, unless this VCI is `held`. The caller
+ * holds the lock of `held`, which sends the message. The default VCI guards the
+ * buffers of sessions and of the process. */
 static void bsend_enter(
 	const struct weft_bsend *bsend, const struct weft_vci *held)
 {
@@ -86,7 +88,7 @@ static void bsend_leave(
 		weft_vci_unlock(bsend->vci);
 }
 
-/* Waits until the buffer of a place is empty. VCI's lock held. */
+/* Waits until the buffer to which *place points is empty. VCI's lock held. */
 static void bsend_drain(struct weft_vci *vci, struct weft_bsend *const *place)
 {
 	struct weft_request_loop loop = {
@@ -173,7 +175,8 @@ int weft_bsend_iflush(struct weft_vci *vci, struct weft_bsend *const *place,
 	return req ? 0 : WEFT_ERR_NOMEM;
 }
 
-/* Makes a piece in the first gap of len bytes; NULL if there is none. */
+/* Makes a piece of len bytes in the first gap that is large enough. NULL if
+ * there is none. */
 static struct piece *piece_fit(struct weft_bsend *bsend, size_t len)
 {
 	uintptr_t at = weft_round_up((uintptr_t)bsend->addr, PIECE_ALIGN);
@@ -220,16 +223,16 @@ static struct piece *bsend_piece_new(
 	return piece;
 }
 
-/* The message of the user's request; for a persistent request, the message of
+/* The message of the user's request. A persistent request has the message of
  * its last start. */
 struct weft_bsend_sent {
-	struct weft_bsend_places places; /* persistent: the places to try */
+	struct weft_bsend_places places; /* persistent: buffers to try */
 	struct weft_req *inner;		 /* the send from the buffer, with a
-					    reference; NULL: none */
+					    reference, or NULL */
 };
 
 /* Completes the user's request, if it waits for the end of a cancel. Called
- * when the send was completed or cancelled. */
+ * when the inner send was completed or cancelled. */
 static void complete_outer(struct weft_req *inner)
 {
 	struct weft_req *req = inner->waiter;
@@ -254,8 +257,8 @@ static void bsend_on_answered(void *arg, struct weft_req *inner)
 static void bsend_on_sent(void *arg, struct weft_req *inner)
 {
 	piece_free(arg);
-	inner->on_done = NULL; /* a later cancel of an eager send completes the
-				  request again, without a piece */
+	inner->on_done = NULL; /* a later cancel of an eager send completes
+				  `inner` again, without a piece */
 	complete_outer(inner);
 	weft_req_put(inner);
 }
@@ -268,12 +271,12 @@ static int no_room(const struct weft_bsend *bsend, size_t len)
 			len);
 	return weft_err_set(WEFT_ERR_BUFFER,
 		"a message of %zu bytes does not fit into the attached buffer "
-		"of %zu bytes with what it holds",
+		"of %zu bytes beside the messages that it holds",
 		len, bsend->len);
 }
 
 /* Packs the message into the buffer and starts the send. If inner_out is not
- * NULL, *inner_out becomes the request of the send, with a reference.
+ * NULL, sets *inner_out to the request of the send, with a reference.
  * *inner_out does not change if no send was started. */
 static int bsend_held(struct weft_bsend *bsend, const struct weft_msg *msg,
 	struct weft_req **inner_out)
@@ -314,7 +317,7 @@ static int bsend_held(struct weft_bsend *bsend, const struct weft_msg *msg,
 	return err;
 }
 
-/* The buffer that a send uses: the first attached one. */
+/* Returns the buffer that a send uses: the first attached buffer. */
 static struct weft_bsend *bsend_pick(const struct weft_bsend_places *places)
 {
 	for (int i = 0; i < WEFT_BSEND_PLACES; i++)
@@ -335,8 +338,8 @@ int weft_bsend(
 	return err;
 }
 
-/* Cancels the message like the message of a standard send. If the receiver must
- * answer, the user's request is incomplete until the answer arrives. */
+/* Cancels the send from the buffer. If the receiver must answer, the user's
+ * request is incomplete until the answer arrives. */
 static int bsend_cancel(struct weft_req *req)
 {
 	struct weft_req *inner = req->sent->inner;
@@ -370,7 +373,7 @@ static void bsend_release(struct weft_req *req)
 	free(req->sent);
 }
 
-/* The user's request for one message. */
+/* Creates the user's request for one message. */
 static struct weft_req *new_sent(const struct weft_msg *msg)
 {
 	static const struct weft_req_ops ops = { .cancel = bsend_cancel,

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cancel: cancel a receive that was not matched, or a send that was not
+/* cancel: cancels receives that have not matched, and sends that were not
  * received
  *
  * A receive is cancelled locally, and so is a send that is still queued at its
- * peer. For a send that has left, the sender sends CANCEL. The receiver
- * searches its unexpected messages, and the queued messages of communicators
- * that it has not created yet. The receiver then answers with CANCEL_ACK. An
- * eager send, whose request is done already, becomes incomplete again until the
- * answer arrives.
+ * peer. For a send that was posted, the sender sends CANCEL. The receiver
+ * searches its unexpected messages. If it has not created the communicator yet,
+ * it searches the queued announcements of the communicator. The receiver then
+ * answers with CANCEL_ACK. An eager send, whose request is done already,
+ * becomes incomplete again until the answer arrives.
  *
  * A message announced for a collective of a communicator with a failed member
- * is cancelled in the same way. If its receiver has not created that
- * communicator, the announcement is among the queued messages. */
+ * is cancelled in the same way. */
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>
@@ -82,7 +81,7 @@ int weft_req_cancel(struct weft_req *req)
 	return 0;
 }
 
-/* The unexpected message that a CANCEL names, or NULL. */
+/* Returns the unexpected message that a CANCEL names, or NULL. */
 static struct weft_message *cancel_find(struct weft_comm *comm,
 	const struct weft_peer *peer, const struct weft_wire_head *head,
 	uint64_t sreq)
@@ -103,7 +102,7 @@ static struct weft_message *cancel_find(struct weft_comm *comm,
 	return NULL;
 }
 
-/* The message that a CANCEL names, for the comparison in is_meant(). */
+/* Identifies the message that a CANCEL names, for is_meant(). */
 struct cancel {
 	const struct weft_peer *peer;
 	const struct weft_wire_head *head;
@@ -123,7 +122,7 @@ static bool is_meant(const struct weft_peer *peer,
 }
 
 /* Removes the message from the unexpected messages. If this process has not
- * created the communicator, removes its RTS from the queued messages. False if
+ * created the communicator, removes the RTS from the queued messages. False if
  * the message was not found. */
 static bool take_out(struct weft_vci *vci, const struct cancel *c)
 {
@@ -171,7 +170,7 @@ void weft_cancel_on_cancel(struct weft_vci *vci, struct weft_peer *peer,
 }
 
 /* Ends the cancel of a send. If the fabric has not completed an eager send,
- * also drops the cancel's reference, and returns true. */
+ * also drops the reference that the cancel acquired, and returns true. */
 static bool drop_interest(struct weft_req *req)
 {
 	req->send.is_cancelling = false;
@@ -187,7 +186,7 @@ bool weft_cancel_give_up(struct weft_req *req)
 	return req->send.is_cancelling && drop_interest(req);
 }
 
-/* Sends the error that names the failed member in place of the cancelled
+/* Sends an error that names the failed member in place of the cancelled
  * message, because the receiver may not know of the failure. */
 static void replace_by_error(struct weft_req *req)
 {
@@ -204,8 +203,8 @@ static void replace_by_error(struct weft_req *req)
 	weft_send_finish(req, err);
 }
 
-/* The error with which the collective failed at the receiver that refused the
- * message; 0: no error. */
+/* Returns the error with which a collective failed at the receiver that refused
+ * the message. 0: no collective failed. */
 static int refusal(const struct weft_wire_fin *fin)
 {
 	return (int)(WEFT_WIRE_REFUSED - fin->status);
@@ -247,9 +246,8 @@ void weft_cancel_on_ack(struct weft_vci *vci, struct weft_peer *peer,
 		weft_send_finish(req, req->status.err);
 }
 
-/* A posted receive completes with the error immediately. For an announced send,
- * the sender sends CANCEL. The receiver's answer completes the send with the
- * error, unless the message was received. */
+/* For an announced send, sends CANCEL. The receiver's answer completes the send
+ * with the error, unless the message was received. */
 void weft_cancel_unreceivable(struct weft_req *req, int err)
 {
 	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {

@@ -2,18 +2,19 @@
 /* coll_error: errors in place of messages of a collective
  *
  * A member whose collective failed cannot send the data that other members
- * expect. It sends the error instead, with the same communicator, source and
- * tag, so that the error matches the same receive. That receive completes with
- * the error, and its collective forwards the error in the same way. The member
- * receives and drops the messages that it still expects. */
+ * expect. Instead, the member sends the error with the same communicator,
+ * source and tag, so that the error matches the same receive. That receive
+ * completes with the error, and its collective forwards the error in the same
+ * way. The member with the error receives and drops the messages that it still
+ * expects. */
 #include "p2p/p2p_priv.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Writes the text of the error. The first process that had the error writes its
- * number before the text ("process 3: "). The text for a failed member is the
- * same at all processes. */
+/* Writes the text of the error and returns its length. The process in which the
+ * error occurred writes its number before the text ("process 3: "). The text
+ * for a failed member is the same at all processes. */
 static uint32_t coll_error_describe(
 	int err, const struct weft_comm *comm, char *text)
 {
@@ -58,18 +59,18 @@ void weft_send_coll_error_locked(const struct weft_msg *msg, int err)
 	peer = weft_comm_peer(msg->comm, (uint32_t)msg->rank);
 	if (peer)
 		weft_revoke_repeat(msg->comm, peer);
-	/* peer is NULL if out of memory: then the receiver is not notified */
+	/* peer is NULL if out of memory: the receiver then gets no error */
 	if (peer)
 		(void)weft_peer_control(peer, &head, &word,
 			sizeof(word.failed) + word.failed.len);
-	/* weft_peer_control() may have failed the peer, and described that */
+	/* weft_peer_control() may have described the failure of the peer */
 	weft_err_set(err, "%s", word.text);
 }
 
 void weft_coll_error_end(
 	struct weft_req *req, int err, const char *text, size_t len)
 {
-	/* another tag in the status would name another collective */
+	/* another tag in the status would name another kind of collective */
 	req->status.tag = req->tag;
 	weft_p2p_finish(req, weft_err_set(err, "%.*s", (int)len, text));
 }

@@ -6,7 +6,7 @@ void weft_control_credit(struct weft_peer *peer)
 {
 	struct weft_wire_head head = { .op = WEFT_WIRE_CREDIT };
 
-	/* A queued message will carry the credit. */
+	/* otherwise a queued message will carry the credit */
 	if (weft_list_is_empty(&peer->pending))
 		weft_peer_control(peer, &head, NULL, 0);
 }

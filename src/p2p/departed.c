@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* departed: a member has left a communicator without the barrier
  *
- * The member sends no more messages on the communicator. Requests that only
- * this member could complete end with an error. */
+ * The departed member sends no more messages on the communicator. Requests that
+ * only this member could complete end with an error. */
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -43,9 +43,9 @@ static void end_departed(struct weft_req *req)
 	weft_p2p_finish(req, departed_err(req));
 }
 
-/* True for an announced or queued send to a departed member. A queued send must
- * end too, because a fabric may never accept a message to a process that has
- * exited. */
+/* True for an announced or queued send to a departed member of a communicator
+ * with a failed member. A queued send must end too, because a fabric may never
+ * accept a message to a process that has exited. */
 static bool is_send_to_departed(const struct weft_req *req)
 {
 	return (weft_req_is_announced(req) || weft_req_is_queued(req)) &&
@@ -72,9 +72,9 @@ void weft_departed_on_wait(struct weft_req *req)
 	}
 }
 
-/* Ends requests that wait for departed members: receives of collectives, and
- * all such requests if a member has failed. Other requests end only when a call
- * waits for them (weft_departed_on_wait). */
+/* Ends receives of collectives that wait for departed members. If a member has
+ * failed, ends all requests that wait for departed members. Other requests end
+ * only when a call waits for them (weft_departed_on_wait). */
 static void end_all(struct weft_comm *comm)
 {
 	struct weft_req *req;

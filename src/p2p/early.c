@@ -11,7 +11,8 @@ struct weft_early_block {
 	struct weft_early_block *next;
 };
 
-/* The length of a block for len bytes; that of a long block is exact. */
+/* Returns the length of a block for len bytes. A block above WEFT_EARLY_LEN_MAX
+ * has exactly len bytes. */
 static size_t early_size(size_t len)
 {
 	if (len > WEFT_EARLY_LEN_MAX)

@@ -2,8 +2,8 @@
 /* early: memory for the data of unexpected messages
  *
  * If messages arrive before their receives are posted, the receiver allocates
- * and frees memory for each message. A C library returns blocks of about 100
- * KiB to the kernel each time, and the next message faults new pages. So this
+ * and frees memory for each message. A C library may return each block of about
+ * 100 KiB to the kernel; the next message then faults in new pages. So this
  * file keeps freed blocks in lists by power of two, WEFT_EARLY_KEPT bytes at
  * most. */
 #ifndef WEFT_EARLY_H
@@ -19,7 +19,7 @@ enum {
 
 struct weft_early_block;
 
-/* The lists of a VCI, whose lock guards them; all 0 at first. */
+/* The lists of a VCI. Its lock guards them. All fields are 0 at first. */
 struct weft_early {
 	struct weft_early_block *kept[WEFT_EARLY_LISTS];
 	size_t n_kept; /* bytes of the blocks in the lists */

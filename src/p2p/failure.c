@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* failure: completes requests that wait for a failed peer with an error
  *
- * A request that the failed peer should have completed is in one of these:
- *  - the peer's queue of pending sends: each push function is called, reads the
- *    peer's state and completes its request;
- *  - an announced send, or a matched rendezvous: found among all requests;
- *  - a receive posted for that rank: found among all requests;
- *  - the fabric: it completes sends and tagged segments with an error, and
- *    receives when they are cancelled. Until then the fabric may access the
- *    data, so the request is not done. rndv_seg.c completes segments that a
- *    provider never completes;
- *  - a send that is being cancelled: its answer will not arrive.
+ * A request that the failed peer should have completed is one of these:
+ * - an operation in the peer's queue: its push function reads the peer's state
+ *   and completes the request;
+ * - an announced send, or a matched rendezvous: found among all requests;
+ * - a receive posted for the rank of the peer: found among all requests;
+ * - an operation of the fabric: the fabric completes sends and tagged segments
+ *   with an error, and receives when they are cancelled. Until then the fabric
+ *   may access the data, so the request is not done. rndv_seg.c completes
+ *   segments that a provider never completes;
+ * - a send that is being cancelled: no answer will arrive.
  *
  * A receive from any source may still be completed by another member. It
  * remains active, and a call that waits for it returns the error while a
@@ -18,20 +18,23 @@
  * that could remain active, so the call ends it.
  *
  * A collective needs all members of its communicator. The member that should
- * send next may live, but may have returned with an error already. So on a
+ * send next may be alive, but may have returned with an error already. So on a
  * communicator with a failed member:
- * - no receive of a collective waits, whatever its source;
+ * - no receive of a collective waits, from any source;
  * - messages of collectives that were announced to this process are refused;
- * - messages of collectives that this process announced are cancelled. */
+ * - messages of collectives that this process announced are cancelled.
+ *
+ * The same applies to control messages, except those between two members
+ * (weft_failure_prevents). */
 #include "p2p/p2p_priv.h"
 
 #include "core/failed.h"
 #include "transport/proc.h"
 
 /* True for a posted receive that ends when any member fails: a receive of a
- * collective, or a receive from any source that is a part of another request
- * (on_done). A receive from any source with a handle of its own remains active.
- */
+ * collective or of a control message, or a receive from any source that is a
+ * part of another request (on_done). A receive from any source with a handle
+ * remains active. */
 static bool must_end(const struct weft_req *req)
 {
 	if (weft_failure_prevents(req->comm, req->ctx, req->tag))
@@ -74,7 +77,7 @@ static void failure_fail_req(struct weft_req *req, struct weft_peer *peer)
 		req->rndv.is_copying)
 		return; /* the fabric or the copy completes it */
 	weft_list_remove(
-		&req->out.link); /* from the peer's queue of pending sends */
+		&req->out.link); /* from the peer's queue of operations */
 	if (req->kind == WEFT_REQ_SEND)
 		weft_send_finish(req, peer->err);
 	else
@@ -88,8 +91,8 @@ void weft_failure_cancel(struct weft_req *req)
 		weft_cancel_unreceivable(req, weft_comm_failed(req->comm));
 }
 
-/* Returns a message that was announced for a collective of a communicator with
- * a failed member; NULL: none is left. */
+/* Returns an announced message that no receive will match, because a member has
+ * failed. NULL: none is left. */
 static struct weft_message *next_unreceivable(const struct weft_comm *comm)
 {
 	weft_list_for_each(link, next, &comm->match.arrived)
@@ -140,9 +143,10 @@ static void failure_comm(struct weft_comm *comm)
 	}
 }
 
-/* Ends requests that wait for departed members. A member may have departed
- * before this process knew of the failure. Requests that wait for this member
- * were kept, because the barrier could still have completed them. */
+/* Ends requests that wait for departed members of communicators with a failed
+ * member. A member may have departed before this process knew of the failure.
+ * Until now, receives from this member were kept: the program could cancel
+ * them, and receives of control messages could still complete. */
 static void end_departed_waits(const struct weft_vci *vci)
 {
 	struct weft_req *req;
@@ -192,8 +196,8 @@ void weft_failure_peer(struct weft_peer *peer)
 	struct weft_req *req;
 	uint32_t pos = 0;
 
-	/* record the failure first: messages that the calls below send to other
-	 * members report it */
+	/* record the failure first, because messages that the calls below send
+	 * to other members report it */
 	failure_record(peer);
 	weft_peer_send_pending(peer);
 	while ((req = weft_req_next(peer->vci, &pos)) != NULL) {

@@ -19,7 +19,8 @@ bool weft_failure_is_known(const struct weft_vci *vci, uint64_t failed)
 	       weft_map_get(&vci->peers, failed);
 }
 
-/* True if no member is left that could send: all others have departed. */
+/* True if all other members have departed, so that no member is left that could
+ * send. */
 static bool is_last_here(const struct weft_comm *comm)
 {
 	for (int32_t i = 0; i < comm->remote_size; i++)
@@ -29,7 +30,8 @@ static bool is_last_here(const struct weft_comm *comm)
 	return true;
 }
 
-/* The error for a live member that departed because another one failed. */
+/* Returns the error for a member that departed, on a communicator with a failed
+ * member. */
 static int departed_after_death(const struct weft_comm *comm, int32_t rank)
 {
 	char why[320];
@@ -79,8 +81,8 @@ int weft_departed_receiver(const struct weft_comm *comm, int32_t rank)
 	return comm->failed ? weft_departed_source(comm, rank) : 0;
 }
 
-/* Describes the failure of the peer at this rank. The peer may also have failed
- * because this process ran out of memory. */
+/* Describes the failure of the peer at this rank, and returns its error. A peer
+ * also fails when this process has no memory for a message to it. */
 static int failed_peer(const struct weft_comm *comm, int32_t rank,
 	const struct weft_peer *peer)
 {
@@ -92,8 +94,9 @@ static int failed_peer(const struct weft_comm *comm, int32_t rank,
 				 peer->why ? peer->why : "");
 }
 
-/* Returns WEFT_ERR_PEER. The description names the first failed member that is
- * not acknowledged, or comm->failed if all are acknowledged. */
+/* Returns WEFT_ERR_PEER. The description names the failed member that was
+ * reported first of those that are not acknowledged, or comm->failed if all are
+ * acknowledged. */
 static int failed_unacked(const struct weft_comm *comm)
 {
 	uint64_t failed = weft_failed_unacked(comm);
@@ -134,7 +137,8 @@ void weft_failure_explain(const struct weft_req *req)
 		failed_unacked(comm);
 }
 
-/* 0, or the reason why a receive that has to wait cannot complete normally. */
+/* Returns 0, or an error that describes why a posted receive cannot complete
+ * normally. */
 static int failure_receive(const struct weft_req *req)
 {
 	struct weft_comm *comm = req->comm;

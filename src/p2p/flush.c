@@ -38,8 +38,9 @@ bool weft_flush_is_answered(struct weft_peer *peer)
 	return p->n_net_known >= p->n_net_asked;
 }
 
-/* True if all messages to this peer over the fabric are known to have arrived.
- */
+/* True if the peer has confirmed all messages that were sent to it over the
+ * fabric, or has failed. Otherwise sends a PING, if none was sent after the
+ * last message. */
 static bool is_peer_flushed(struct weft_peer *peer)
 {
 	struct weft_p2p_peer *p = weft_p2p_peer_of(peer);

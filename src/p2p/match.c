@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* match: posted receives in bins by context, source and tag; receives with
- * wildcards in one list */
+/* match: matching of posted receives and unexpected messages
+ *
+ * Receives are in bins by context, source and tag; receives with a wildcard are
+ * in one list. Unexpected messages are in bins and in one list (core/match.h).
+ */
 #include "p2p/match_priv.h"
 
 #include "base/err.h"
@@ -36,7 +39,7 @@ int weft_match_post_slow(struct weft_match *match, struct weft_req *req)
 	return weft_match_post(match, req);
 }
 
-/* The earliest receive in a list that accepts the message, or NULL. */
+/* Returns the earliest receive in a list that accepts the message, or NULL. */
 static struct weft_req *first_posted(struct weft_match *match,
 	struct weft_link *list, uint64_t ctx, int32_t src, int32_t tag)
 {
@@ -102,7 +105,7 @@ struct weft_message *weft_match_find_slow(
 	list = any || !match->unexpected
 		       ? &match->arrived
 		       : &match->unexpected[weft_match_bin(ctx, src, tag)];
-	any |= !match->unexpected; /* no bins: match->arrived is empty */
+	any |= !match->unexpected; /* no bins: `arrived` is empty, too */
 	for (struct weft_link *link = list->next; link != list;
 		link = link->next) {
 		struct weft_message *message =

@@ -14,8 +14,9 @@
 
 enum { WEFT_MESSAGE_INLINE = 64 };
 
-/* An unexpected message: it arrived before its receive. Created when it
- * arrives, destroyed when it is received, cancelled, refused or purged. */
+/* An unexpected message: the message arrived before its receive was posted. The
+ * struct is created when the message arrives. It is freed when the message is
+ * received, cancelled, refused or dropped. */
 struct weft_message {
 	struct weft_obj obj;
 	struct weft_link bin;	  /* in its bin of match->unexpected */
@@ -28,20 +29,20 @@ struct weft_message {
 	bool is_rts;	       /* data is still at the sender */
 	bool is_uncancellable; /* is_rts: the sender will not cancel it */
 	bool is_failed;	 /* is_rts: an error in place of a message; sreq is the
-			    error, and data the text of the error */
-	uint16_t number; /* eager: number that a CANCEL names */
+			    error, and data is the text of the error */
+	uint16_t number; /* eager: the number by which a CANCEL names it */
 	size_t len;	 /* bytes of the whole message */
 	uint64_t sreq;	 /* is_rts: handle of the sender's request */
 	uint64_t addr;	 /* is_rts: address of the data at the sender; 0: this
 			    process cannot read the data */
-	struct weft_message *spare; /* next spare message; only message.c */
+	struct weft_message *spare; /* next in the list of spare messages */
 	uint8_t *data; /* eager: the data, in inl or allocated memory */
 	uint8_t inl[WEFT_MESSAGE_INLINE];
 };
 
-/* The bin of a message. The bin does not depend on the kind of a collective,
- * because the factor shifts the upper bits of the tag out. So a message of
- * another collective with the same number is in the same bin. */
+/* Returns the bin of a message. The factor shifts the upper bits of the tag
+ * out, so the bin does not depend on the kind of a collective. Messages of
+ * different collectives with the same number are in the same bin. */
 static inline uint32_t weft_match_bin(uint64_t ctx, int32_t src, int32_t tag)
 {
 	uint32_t hash =
@@ -58,7 +59,7 @@ static inline bool weft_match_is_wild(int32_t src, int32_t tag)
 	return src == WEFT_ANY_SOURCE || tag == WEFT_ANY_TAG;
 }
 
-/* Appends a receive to one of the lists of posted ones. */
+/* Appends a receive to one of the lists of posted receives. */
 static inline void weft_match_join(
 	struct weft_match *match, struct weft_link *list, struct weft_req *req)
 {
@@ -100,8 +101,8 @@ static inline void weft_match_withdraw(
 	weft_list_remove(&req->link);
 }
 
-/* Removes and returns the receive that matches a message just arrived, or NULL.
- */
+/* Removes and returns the receive that matches a message that has just arrived,
+ * or NULL. */
 static inline struct weft_req *weft_match_arrive(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag)
 {
@@ -126,8 +127,8 @@ static inline struct weft_req *weft_match_arrive(
 /* Queues an unexpected message. 0 or WEFT_ERR_NOMEM. */
 int weft_match_queue(struct weft_match *match, struct weft_message *message);
 
-/* The earliest unexpected message that a receive accepts, or NULL. The message
- * remains in the queue. */
+/* Returns the earliest unexpected message that a receive accepts, or NULL. The
+ * message remains in the queue. */
 static inline struct weft_message *weft_match_find(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag)
 {
@@ -146,16 +147,17 @@ static inline struct weft_message *weft_match_find(
 	return message;
 }
 
-/* weft_match_other_posted() searches the posted receives for a receive of
- * another collective with the same source and sequence number.
- * weft_match_other_unexpected() searches the unexpected messages in the same
- * way. Both return NULL if there is none, and do not remove the entry. */
+/* weft_match_other_posted() searches the posted receives for one with the same
+ * source and the same number of the collective, but of another kind of
+ * collective. weft_match_other_unexpected() searches the unexpected messages in
+ * the same way. Both return NULL if there is none, and do not remove the entry.
+ */
 struct weft_req *weft_match_other_posted(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
 struct weft_message *weft_match_other_unexpected(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
 
-/* Removes an unexpected message. */
+/* Removes an unexpected message from the queue. */
 static inline void weft_match_take(
 	struct weft_match *match, struct weft_message *message)
 {

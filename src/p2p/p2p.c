@@ -7,7 +7,7 @@
 static void p2p_on_credit(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
-	/* dispatch has added the credit of the head */
+	/* weft_dispatch() has added the credit of the head */
 	(void)vci;
 	(void)peer;
 	(void)head;
@@ -16,7 +16,8 @@ static void p2p_on_credit(struct weft_vci *vci, struct weft_peer *peer,
 }
 
 /* Answers a query of the watchdog: WEFT_WIRE_MET if the message from process
- * `asker` is not among the unexpected messages, so a receive has matched it. */
+ * `asker` is not among the unexpected messages. Then a receive has matched it.
+ */
 static enum weft_wire_met has_received(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out)

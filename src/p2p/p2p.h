@@ -4,9 +4,9 @@
  * The caller has checked the arguments: the rank is in range, WEFT_PROC_NULL or
  * (for receives) WEFT_ANY_SOURCE; the type is committed; count is not negative.
  * A function acquires the VCI's lock unless its name ends in _locked or its
- * comment says otherwise. The caller keeps the buffer of a started operation
- * valid until the request is done. The error of a receive (WEFT_ERR_TRUNCATE)
- * is in its status, and the blocking forms return it too. */
+ * contract says otherwise. The caller keeps the buffer of a started operation
+ * valid until the request is done. If a receive fails (WEFT_ERR_TRUNCATE), the
+ * error is in its status; the blocking forms return it too. */
 #ifndef WEFT_P2P_H
 #define WEFT_P2P_H
 
@@ -31,7 +31,7 @@ struct weft_msg {
 	void *buf; /* a send only reads it */
 	int64_t count;
 	struct weft_type *type;
-	int32_t rank; /* destination, or source to match */
+	int32_t rank; /* destination, or the source to match */
 	int32_t tag;
 	enum weft_ctx_offset ctx_offset;
 	enum weft_send_mode mode;
@@ -41,34 +41,42 @@ struct weft_msg {
 int weft_send(const struct weft_msg *msg);
 int weft_recv(const struct weft_msg *msg, struct weft_status *status_out);
 
-/* Non-blocking: *req_out has one reference, the caller's. */
+/* Both functions start an operation. *req_out has one reference, which the
+ * caller owns. */
 int weft_isend(const struct weft_msg *msg, struct weft_req **req_out);
 int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out);
 
-/* As weft_isend(), with the VCI's lock held; for collectives and control. */
+/* As weft_isend(), with the VCI's lock held; for collectives and control
+ * messages. */
 int weft_isend_locked(const struct weft_msg *msg, struct weft_req **req_out);
-/* Sends the message if no request is needed. Returns true if it was sent. */
+/* Sends the message if it fits into the ring of a process of this node now.
+ * Then it needs no request. Returns true if the message was sent. */
 bool weft_send_try_locked(const struct weft_msg *msg);
-/* As weft_irecv(), with the VCI's lock held; for collectives and control. */
+/* As weft_irecv(), with the VCI's lock held; for collectives and control
+ * messages. */
 int weft_irecv_locked(const struct weft_msg *msg, struct weft_req **req_out);
 
-/* For collectives and control: sends err in place of a message that cannot be
- * sent. The matching receive completes with err. Never blocks. */
+/* For collectives and control messages: sends err in place of a message that
+ * cannot be sent. The matching receive completes with err. Never blocks. */
 void weft_send_coll_error_locked(const struct weft_msg *msg, int err);
 
 /* Posts a receive for a message that is no longer needed. The message is
  * dropped when it arrives. */
 void weft_recv_drop_locked(const struct weft_msg *msg);
 
-/* Drops an arrived message of another collective with the source and number of
- * this receive. Sets *tag_out to the tag of the message, which names that
- * collective. False if there is no such message. If such a message arrives
- * after the receive was posted, the receive completes with WEFT_ERR_NOT_SAME.
- * Its status has the tag and the source of the message. */
+/* Drops an arrived message that has the source and the collective's number of
+ * this receive, but belongs to another kind of collective. Sets *tag_out to the
+ * tag of the message, which names that collective. False if there is no such
+ * message.
+ *
+ * If such a message arrives after the receive was posted, the receive completes
+ * with WEFT_ERR_NOT_SAME. The status of the receive then has the tag and the
+ * source of the message. */
 bool weft_recv_other_locked(const struct weft_msg *msg, int32_t *tag_out);
 
-/* Returns 0, or an error that describes why `rank` sends no more messages on
- * comm. WEFT_ANY_SOURCE: why no other member sends. VCI's lock held. */
+/* Returns 0 if more messages from `rank` may arrive on comm. Otherwise returns
+ * an error that describes why not. WEFT_ANY_SOURCE: why no other member sends
+ * any. VCI's lock held. */
 int weft_departed_source(const struct weft_comm *comm, int32_t rank);
 
 /* As weft_departed_source(), for a send or receive of a collective. If the rank
@@ -84,19 +92,20 @@ void weft_failure_explain(const struct weft_req *req);
 
 /* Revokes a communicator at all live members. Operations that have not matched
  * complete with WEFT_ERR_REVOKED, and later operations fail with it. Does not
- * wait. Takes the lock of each VCI of the communicator. */
+ * wait for the other members. Acquires the lock of each VCI of the
+ * communicator. */
 void weft_revoke(struct weft_comm *comm);
 
 /* Called when another member reports that the communicator is revoked. VCI's
  * lock held. */
 void weft_revoke_arrive_locked(struct weft_comm *comm);
 
-/* Returns WEFT_ERR_REVOKED and describes it. */
+/* Returns WEFT_ERR_REVOKED and describes it. Acquires no lock. */
 int weft_comm_revoked(const struct weft_comm *comm);
 
 /* As weft_req_wait_in(), for a call that must not return with an active
- * receive. A receive from any source also completes if a member has failed.
- * VCI's lock held. */
+ * receive. If a member has failed, a receive from any source completes with
+ * WEFT_ERR_PEER. VCI's lock held. */
 void weft_recv_wait_more(
 	struct weft_vci *vci, struct weft_req *req, const char *call);
 
@@ -109,31 +118,33 @@ static inline void weft_recv_wait_in(
 
 /* True for an active receive from any source on a communicator with a failure
  * that the program has not acknowledged. A wait for this receive returns
- * WEFT_ERR_FAILED_PENDING, and the receive remains active. VCI's lock held,
- * here and below. */
+ * WEFT_ERR_FAILED_PENDING, and the receive remains active. VCI's lock held. */
 bool weft_failure_is_pending(const struct weft_req *req);
 
-/* Returns WEFT_ERR_FAILED_PENDING and describes the failed member. */
+/* Returns WEFT_ERR_FAILED_PENDING and describes the failed member. VCI's lock
+ * held. */
 int weft_failure_describe_pending(const struct weft_comm *comm);
 
-/* Completes a request with err, immediately or soon after. The request can
- * never complete otherwise. VCI's lock held. */
+/* Ends a request that is not expected to match. A posted receive completes with
+ * err immediately. An announced send is cancelled, and completes with err
+ * unless the receiver has received the message. Any other request continues.
+ * VCI's lock held. */
 void weft_cancel_unreceivable(struct weft_req *req, int err);
 
 /* Both functions create a persistent request, inactive at first.
- * weft_req_start() (core/req.h) starts the request any number of times. */
+ * weft_req_start() (core/req.h) starts the request, any number of times. */
 int weft_send_init(const struct weft_msg *msg, struct weft_req **req_out);
 int weft_recv_init(const struct weft_msg *msg, struct weft_req **req_out);
 
 /* Starts a send and a receive as one request. The request has the status of the
- * receive. With is_replace, the data to send is copied first, so that the send
- * and the receive may use the same buffer. */
+ * receive. With is_replace, the function copies the data to send first, so that
+ * the send and the receive may use the same buffer. */
 int weft_isendrecv(const struct weft_msg *send, const struct weft_msg *recv,
 	bool is_replace, struct weft_req **req_out);
 
 /* Both functions create a partitioned request, inactive at first. Each of the
  * n_parts partitions has the count of msg. Sends and receives match in the
- * order of these calls. No wildcards. */
+ * order of these calls. The rank and the tag must not be wildcards. */
 int weft_psend_init(
 	const struct weft_msg *msg, int32_t n_parts, struct weft_req **req_out);
 int weft_precv_init(
@@ -150,29 +161,32 @@ int weft_parrived(struct weft_req *req, int32_t k, bool *arrived_out);
 
 /* Returns WEFT_ERR_REQUEST if req is partitioned, active and not complete. Such
  * a request cannot be cancelled or freed; `what` names the operation in the
- * error ("cancelled", "freed"). Acquires the VCI's lock. */
+ * error ("cancelled", "freed"). */
 int weft_part_check_over(const struct weft_req *req, const char *what);
 
 /* Tries to cancel a send or receive. The request completes in either case;
- * status.is_cancelled is the result. Acquires the VCI's lock. */
+ * status.is_cancelled is the result. Returns 0. */
 int weft_req_cancel(struct weft_req *req);
 
 /* As weft_req_cancel(), with the VCI's lock held. */
 void weft_req_cancel_locked(struct weft_req *req);
 
 /* A message that weft_mprobe() has removed from matching. weft_imrecv_take()
- * receives it. Its handle is in table weft_messages. */
+ * receives the message. Its handle is in table weft_messages. */
 struct weft_message;
 extern struct weft_table weft_messages;
 
 /* Probes for a message. Sets *found_out if a message has arrived. With
- * is_blocking, waits for a message. Fails if only a failed process could send a
- * matching message. */
+ * is_blocking, waits for a message. If no message is found, fails if the
+ * communicator is revoked, or if `rank` has failed or departed. A probe from
+ * any source fails if a member has failed and the program has not acknowledged
+ * that. */
 int weft_probe(struct weft_comm *comm, int32_t rank, int32_t tag,
 	bool is_blocking, bool *found_out, struct weft_status *status_out);
 
-/* As weft_probe(), and removes the message from matching. The caller owns
- * *message_out until it receives the message. */
+/* As weft_probe(), and removes the message from matching. *message_out is NULL
+ * if no message was found. The caller owns the message until it receives the
+ * message. */
 int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
 	bool is_blocking, struct weft_message **message_out,
 	struct weft_status *status_out);
@@ -182,42 +196,45 @@ int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
 int weft_imrecv_take(struct weft_message *message, void *buf, int64_t count,
 	struct weft_type *type, struct weft_req **req_out);
 
-/* The communicator of a probed message. */
+/* Returns the communicator of a probed message. Acquires no lock. */
 struct weft_comm *weft_message_comm(struct weft_message *message);
 
-/* Buffers for buffered sends. A place is a pointer to the attached buffer, in a
- * communicator, a session or the process. It is NULL while no buffer is
- * attached. When all sends of a buffer have completed, the buffer is one block
- * of memory, and the owner of the place frees it with free(). */
+/* Buffers for buffered sends. A communicator, a session and the process each
+ * have a pointer to their attached buffer, which is NULL while no buffer is
+ * attached. The parameter `place` is the address of this pointer. When all
+ * sends of a buffer have completed, the buffer is one block of memory, which
+ * the owner of the pointer frees with free(). */
 struct weft_bsend;
 
 enum { WEFT_BSEND_PLACES = 3 };
 
-/* The places that a send tries, in this order; some may be NULL. */
+/* The pointers to attached buffers that a send tries, in this order. An entry
+ * may be NULL. The send uses the first attached buffer. */
 struct weft_bsend_places {
 	struct weft_bsend **at[WEFT_BSEND_PLACES];
 };
 
 /* Attaches a buffer, which the library uses until it is detached.
  * WEFT_ERR_BUFFER if a buffer is attached already. With is_auto, the library
- * copies messages to the heap. Then addr and len are not used, and detach
- * returns them. */
+ * copies messages to the heap: then it does not use addr and len, and only
+ * returns them at detach. */
 int weft_bsend_attach(struct weft_vci *vci, struct weft_bsend **place,
 	void *addr, size_t len, bool is_auto);
 
-/* Blocks until all messages in the buffer were sent, then detaches it.
- * WEFT_ERR_BUFFER if no buffer is attached. */
+/* Blocks until all messages in the buffer have been sent, then detaches the
+ * buffer. WEFT_ERR_BUFFER if no buffer is attached. */
 int weft_bsend_detach(struct weft_vci *vci, struct weft_bsend **place,
 	void **addr_out, size_t *len_out, bool *is_auto_out);
 
 /* Creates a request that completes when all messages that are in the buffer now
- * were sent. */
+ * have been sent. */
 int weft_bsend_iflush(struct weft_vci *vci, struct weft_bsend *const *place,
 	struct weft_req **req_out);
 
-/* Buffered sends, which never wait for the receiver. WEFT_ERR_BUFFER if the
- * buffer has not enough space. The request of weft_ibsend() completes
- * immediately. weft_bsend_init() creates a persistent request. */
+/* Buffered sends, which never wait for the receiver. WEFT_ERR_BUFFER if no
+ * buffer is attached or the buffer has not enough free space. The request of
+ * weft_ibsend() completes immediately. weft_bsend_init() creates a persistent
+ * request. */
 int weft_bsend(
 	const struct weft_msg *msg, const struct weft_bsend_places *places);
 int weft_ibsend(const struct weft_msg *msg,
@@ -225,22 +242,23 @@ int weft_ibsend(const struct weft_msg *msg,
 int weft_bsend_init(const struct weft_msg *msg,
 	const struct weft_bsend_places *places, struct weft_req **req_out);
 
-/* weft_p2p_open() creates this room's part of a VCI and installs the handlers;
- * called when the VCI opens. 0 or WEFT_ERR_NOMEM. weft_p2p_close() frees the
- * part. */
+/* weft_p2p_open() creates this room's part of a VCI and installs the handlers,
+ * when the VCI opens. 0 or WEFT_ERR_NOMEM. weft_p2p_close() frees the part,
+ * after the VCI was closed. Neither acquires the lock. */
 int weft_p2p_open(struct weft_vci *vci);
 void weft_p2p_close(struct weft_vci *vci);
 
 /* Sends a control message to a process that may not share a communicator with
- * this process yet (creation). Copies payload; never blocks. VCI's lock held.
- */
+ * this process yet (creation of a communicator). Copies payload; never blocks.
+ * 0 or WEFT_ERR_NOMEM. VCI's lock held. */
 int weft_p2p_control_locked(struct weft_vci *vci, uint64_t proc,
 	enum weft_wire_op op, const void *payload, size_t len);
 
 /* True if no message that this process sent on comm needs this process any
  * more: each rendezvous is finished, queues are empty, and the receivers have
  * confirmed the messages over the fabric. If a confirmation is missing, the
- * function sends a PING to that receiver. VCI's lock held. */
+ * function sends a PING to that receiver, unless a PING after the last message
+ * was sent before. VCI's lock held. */
 bool weft_p2p_is_flushed_locked(struct weft_comm *comm);
 
 /* True if a message with this source and tag has arrived and is unexpected.
@@ -248,71 +266,72 @@ bool weft_p2p_is_flushed_locked(struct weft_comm *comm);
 bool weft_p2p_has_arrived_locked(const struct weft_comm *comm,
 	enum weft_ctx_offset ctx_offset, int32_t rank, int32_t tag);
 
-/* Called when member `rank` has departed, and all its messages have arrived.
- * A request that no remaining member can complete ends with an error:
- * - parts of collectives immediately,
- * - other requests when the program waits for them, because it may cancel them
- *   before; immediately if a member has died.
+/* Called when member `rank` has departed, and all its messages have arrived. A
+ * request that no remaining member can complete ends with an error:
+ * - a receive of a collective ends immediately;
+ * - any other request ends when the program waits for it, because the program
+ *   may cancel it before. It ends immediately if a member has died.
  *
- * coll_err is the error of a collective at the departed member, or 0. Parts of
- * collectives complete with it. VCI's lock held. */
+ * coll_err is the error of a collective at the departed member, or 0. Receives
+ * of collectives complete with it. VCI's lock held. */
 void weft_p2p_departed_locked(
 	struct weft_comm *comm, int32_t rank, int coll_err);
 
 /* weft_p2p_send_departed_locked() notifies all live members that have not
- * departed: this process sends no more messages on comm.
+ * departed that this process sends no more messages on comm.
  * weft_p2p_is_departed_sent_locked() returns true when each of these members
  * was notified and has answered all pings, or has failed. VCI's lock held. */
 void weft_p2p_send_departed_locked(struct weft_comm *comm);
 bool weft_p2p_is_departed_sent_locked(const struct weft_comm *comm);
 
-/* Completes the sends of this process and of other members that can never be
- * matched. The program makes no further call on comm (is_disconnected is set).
- * May be called again, and is fast if there is no such send. VCI's lock held.
- */
+/* Ends the sends on comm that can never match. Notifies the receivers of
+ * announced sends that this process will not cancel the sends, and refuses the
+ * announced messages of other members. The program makes no further call on
+ * comm (is_disconnected is set). May be called again, and is fast if there is
+ * no such send. VCI's lock held. */
 void weft_p2p_leave_locked(struct weft_comm *comm);
 
-/* Completes only the sends of other members, as weft_p2p_leave_locked() does.
- * This suffices once all messages that this process sent have arrived. VCI's
- * lock held. */
+/* Only refuses the announced messages of other members, as
+ * weft_p2p_leave_locked() does. This suffices once all messages that this
+ * process sent have arrived. VCI's lock held. */
 void weft_p2p_refuse_locked(struct weft_comm *comm);
 
 enum weft_unmatched_kind {
 	WEFT_UNMATCHED_NONE,
-	WEFT_UNMATCHED_RECV,	  /* a receive never matched */
-	WEFT_UNMATCHED_ACTIVE,	  /* a persistent or partitioned request started
-				     and not completed */
-	WEFT_UNMATCHED_MESSAGE,	  /* a message never received */
-	WEFT_UNMATCHED_HANDLE,	  /* a message matched by a probe and never
-				     received */
-	WEFT_UNMATCHED_PARTITION, /* a partition of a message, never received */
-	WEFT_UNMATCHED_SEND,	  /* a send never received */
-	WEFT_UNMATCHED_BUFFERED,  /* a buffered send never received */
-	WEFT_UNMATCHED_COLL,	  /* a collective not completed */
+	WEFT_UNMATCHED_RECV,	/* a receive that never matched */
+	WEFT_UNMATCHED_ACTIVE,	/* a persistent or partitioned request that was
+				   started and not completed */
+	WEFT_UNMATCHED_MESSAGE, /* a message that was never received */
+	WEFT_UNMATCHED_HANDLE,	/* a message that a probe matched and that was
+				   never received */
+	WEFT_UNMATCHED_PARTITION, /* a partition that was never received */
+	WEFT_UNMATCHED_SEND,	  /* a send that was never received */
+	WEFT_UNMATCHED_BUFFERED,  /* a buffered send that was never received */
+	WEFT_UNMATCHED_COLL,	  /* a collective that did not complete */
 	WEFT_UNMATCHED_COLL_DATA, /* data of a collective that this process did
 				     not call */
 	WEFT_UNMATCHED_DONE,	  /* a complete request that the program never
 				     waited for or freed */
 };
 
-/* A message or request that is left on a communicator after all members have
- * departed. */
+/* A message or request that is left on a communicator when it is closed. */
 struct weft_unmatched {
 	enum weft_unmatched_kind kind;
 	bool is_send; /* ACTIVE, DONE: the request is a send */
 	int32_t rank; /* source or destination; may be a wildcard */
 	int32_t tag;
-	uint64_t len; /* bytes; of a receive, the length of its buffer */
+	uint64_t len; /* bytes of the message or of the receive buffer */
 };
 
-/* Calls fn for each message or request that is left. VCI's lock held; fn starts
- * no operation. */
+/* weft_p2p_unmatched_locked() calls fn for each message or request that is
+ * left. VCI's lock held; fn starts no operation. */
 typedef void weft_unmatched_fn(const struct weft_unmatched *left, void *arg);
 void weft_p2p_unmatched_locked(
 	struct weft_comm *comm, weft_unmatched_fn *fn, void *arg);
 
-/* Frees all remaining messages, including probed messages. Completes posted
- * receives with WEFT_ERR_COMM. VCI's lock held. */
+/* Frees all remaining messages, including probed messages. Posted receives
+ * complete with WEFT_ERR_COMM, or with WEFT_ERR_PEER if a member has failed.
+ * VCI's lock held. */
 void weft_p2p_purge_locked(struct weft_comm *comm);
 
 #endif

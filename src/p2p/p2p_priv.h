@@ -20,26 +20,25 @@
 enum {
 	WEFT_EAGER_OVERHEAD =
 		64, /* bytes of credit that a message uses in addition to its
-		       payload. So a peer has fewer than 2^16 messages without
-		       credit, and the 16 bits of weft_wire_head.number
-		       identify each of them */
+		       payload. So fewer than 2^16 eager messages wait at a
+		       peer, and the 16 bits of weft_wire_head.number identify
+		       each of them */
 };
 
-/* This room's part of a VCI: created when it opens, freed when it closes. "Only
- * X.c" names the one file that uses a field. */
+/* This room's part of a VCI: created when the VCI opens, freed when it closes.
+ * "Only X.c" names the one file that uses a field. */
 struct weft_vci_p2p {
 	struct weft_link rndv_segs;    /* segments posted to the fabric; only
 					  rndv_seg.c */
-	struct weft_link rndv_waiting; /* sends that wait for a segment; only
-					  rndv_seg.c */
-	struct weft_progress_hook give_up; /* runs while segments to failed
-					      peers are not complete, and
+	struct weft_link rndv_waiting; /* sends that wait until fewer segments
+					  are in flight; only rndv_seg.c */
+	struct weft_progress_hook give_up; /* runs while segments to or from
+					      failed peers are not complete;
 					      completes them after give_up_ns;
 					      only rndv_seg.c */
 	uint64_t give_up_ns;	 /* deadline of give_up; only rndv_seg.c */
-	struct weft_link copies; /* receives that copy data, of which the
-				    sender may write pieces (HELP); only
-				    rndv_copy.c */
+	struct weft_link copies; /* copies of which the sender may write
+				    pieces (HELP); only rndv_copy.c */
 	struct weft_batch_thread *batch_thread; /* only batch.c */
 	struct weft_early early;		/* only message.c */
 	struct weft_message *spare_messages;	/* only message.c */
@@ -53,17 +52,18 @@ struct weft_p2p_peer {
 	uint64_t n_net_asked;  /* n_net_sent at the last PING */
 	uint64_t n_net_known;  /* messages that the last PONG has confirmed */
 	uint16_t n_eager_sent; /* number of the next eager message */
-	uint32_t last_round;   /* vci->n_net_rounds when the last short send was
-				  posted */
+	uint32_t last_round;   /* vci->n_net_rounds at the last short send that
+				  batch.c could have queued */
 	uint32_t n_at_once; /* short sends posted immediately in that round */
-	uint32_t n_held;    /* messages queued so far; see batch.c */
+	uint32_t n_held;    /* sends queued so far; see batch.c */
 	uint32_t n_offered; /* sends to this peer that were announced by RTS and
-			       are not complete; 0 on another node */
-	uint32_t n_segs;    /* segments in flight, if their number is limited;
-			       rndv_seg.c */
-	uint32_t n_copies;  /* HELP messages sent to this peer so far; numbers
-			       the copies; rndv_copy.c */
-	bool has_open_copy; /* a copy has pieces that the peer may claim */
+			       are not complete; 0 for a peer on another node
+			       */
+	uint32_t n_segs;    /* segments in flight to this peer; counted if
+			       rndv_seg.c limits their number */
+	uint32_t n_copies;  /* copies with help from this peer so far; the
+			       number of a copy contains it; rndv_copy.c */
+	bool has_open_copy; /* the peer may claim pieces of a copy */
 	bool cannot_write;  /* a write to the peer's memory has failed */
 };
 
@@ -72,8 +72,8 @@ static inline struct weft_p2p_peer *weft_p2p_peer_of(struct weft_peer *peer)
 	return weft_container_of(peer, struct weft_p2p_peer, peer);
 }
 
-/* Fills a new request from msg. The request gets references of the communicator
- * and the type. */
+/* Fills a new request from msg. The request acquires references of the
+ * communicator and the type. */
 static inline void weft_p2p_fill(
 	struct weft_req *req, const struct weft_msg *msg)
 {
@@ -92,7 +92,8 @@ static inline void weft_p2p_fill(
 	req->peer = NULL;
 }
 
-/* A request for msg with one reference, not started; NULL if out of memory. */
+/* Returns a request for msg with one reference, not started; NULL if out of
+ * memory. */
 static inline struct weft_req *weft_p2p_new(
 	const struct weft_msg *msg, enum weft_req_kind kind)
 {
@@ -117,7 +118,7 @@ static inline void weft_p2p_finish(struct weft_req *req, int err)
 	weft_req_put(req);
 }
 
-/* The offset of a context id of this communicator. */
+/* Returns the offset of a context id of this communicator. */
 static inline enum weft_ctx_offset weft_p2p_offset_of(
 	const struct weft_comm *comm, uint64_t ctx)
 {
@@ -126,11 +127,12 @@ static inline enum weft_ctx_offset weft_p2p_offset_of(
 
 /* ---- send_req.c ---- */
 
-/* Completes a started send. The communicator no longer counts it (n_sends). */
+/* Completes a started send. From then on, the communicator does not count the
+ * send (n_sends). */
 void weft_send_finish(struct weft_req *req, int err);
 
-/* The data of a send as one run: its buffer, or a packed copy that this call
- * makes. NULL if out of memory. */
+/* Returns the data of a send as one contiguous run: its buffer, or a packed
+ * copy that the first call makes. NULL if out of memory. */
 void *weft_send_run(struct weft_req *req);
 
 /* ---- send.c ---- */
@@ -138,22 +140,22 @@ void *weft_send_run(struct weft_req *req);
 /* Returns the header of the next eager message to the request's peer. */
 struct weft_wire_head weft_send_head(const struct weft_req *req);
 
-/* Sends a request that was queued at the peer; the push function of weft_out.
- */
+/* Sends a request that was queued at the peer. This is the push function of its
+ * weft_out. */
 int weft_send_push(struct weft_peer *peer, struct weft_out *out);
 
 /* ---- batch.c ---- */
 
-/* True if this send, to a peer with an empty queue, should be queued to share a
- * message with others. */
+/* True if this send should be queued, so that it can share a message with later
+ * sends. The queue of its peer is empty. */
 bool weft_batch_holds(struct weft_req *req);
 
-/* Counts one more queued send; true if the queue should be sent now. */
+/* Counts one more queued send. True if the queue should be sent now. */
 bool weft_batch_is_enough(struct weft_peer *peer);
 
-/* Sends req, the first in its peer's queue, and the short sends after it as one
- * message. 0: the sends were posted or failed; 1: no other send can share the
- * message; or WEFT_AGAIN. */
+/* Sends req, which was the first in its peer's queue, and the short sends after
+ * it as one message. 0: the sends have completed, perhaps with an error; 1: no
+ * other send can share the message, and req was not sent; or WEFT_AGAIN. */
 int weft_batch_send(struct weft_peer *peer, struct weft_req *req);
 
 /* Frees the part of the VCI that batch.c uses. Called when the VCI closes. */
@@ -175,18 +177,19 @@ void weft_message_close(struct weft_vci *vci);
 
 /* ---- control.c ---- */
 
-/* Returns the owed credit to a peer, in a message of its own. */
+/* Returns the owed credit to a peer in a message of its own, unless a queued
+ * message will carry the credit. */
 void weft_control_credit(struct weft_peer *peer);
 
 /* Sends CTS for an announced send. 0 or WEFT_ERR_NOMEM. */
 int weft_control_cts(struct weft_req *req, uint64_t sreq, size_t len);
 
-/* Sends FIN to the peer's request of a rendezvous. how: all data has arrived,
- * or the message is lost; enum weft_wire_end. */
+/* Sends FIN for the peer's request `handle` of a rendezvous. how: a status of a
+ * FIN (enum weft_wire_end). If out of memory, the peer fails. */
 void weft_control_fin(struct weft_peer *peer, uint64_t handle, uint64_t how);
 
-/* Returns credit for len eager bytes that were received from a peer. Sends it
- * immediately if half of the window is owed. */
+/* Returns credit for len eager bytes that were received from a peer. If half of
+ * the window is owed, sends the credit immediately. */
 static inline void weft_p2p_return_credit(struct weft_peer *peer, size_t len)
 {
 	peer->credit_owed += (int64_t)(len + WEFT_EAGER_OVERHEAD);
@@ -196,21 +199,21 @@ static inline void weft_p2p_return_credit(struct weft_peer *peer, size_t len)
 
 /* ---- failure_check.c ---- */
 
-/* Checks a process number that a peer reports as failed: `failed` is the number
- * + 1; 0: no process. False if the report is invalid. */
+/* True if a peer may report this process as failed: the process is in this job,
+ * or is a peer. `failed` is the process number + 1; 0, for no process, is valid
+ * too. */
 bool weft_failure_is_known(const struct weft_vci *vci, uint64_t failed);
 
-/* Returns 0, or an error that describes why no message can arrive from this
- * rank.
- */
+/* Returns 0 if messages from this rank may arrive. Otherwise returns an error
+ * that describes why not. */
 int weft_failure_source(struct weft_comm *comm, int32_t rank);
 
-/* Called after a receive was posted. If only a failed process could send its
- * message, the receive completes with an error. */
+/* Called after a receive was posted. If the receive can no longer complete
+ * normally, it completes with an error. */
 void weft_failure_check(struct weft_req *req);
 
-/* Completes a receive for which weft_failure_is_pending() is true. For a call
- * that must not return with an active receive. */
+/* If weft_failure_is_pending() is true for a request, completes it with
+ * WEFT_ERR_PEER. For a call that must not return with an active receive. */
 void weft_failure_end_pending(struct weft_req *req);
 
 /* Called while the program waits for a request. Completes the request with an
@@ -219,7 +222,7 @@ void weft_failure_end_pending(struct weft_req *req);
 bool weft_failure_on_wait(struct weft_req *req);
 
 /* Returns 0, or an error that describes why this rank will never answer an RTS:
- * the rank has departed without a barrier, because a member died. */
+ * the rank has departed, and a member has died. */
 int weft_departed_receiver(const struct weft_comm *comm, int32_t rank);
 
 /* True if no receive will be posted for such a message: the communicator has a
@@ -269,27 +272,27 @@ typedef void weft_rndv_copied_fn(struct weft_req *req, uint64_t sreq, int err);
 int weft_rndv_copy(struct weft_req *req, enum weft_rndv_from from,
 	uint64_t addr, size_t len, uint64_t sreq, weft_rndv_copied_fn *copied);
 
-/* Called at the sender when the receiver has all data, and this process still
- * has pieces to write for HELP (is_copying). Cancels the writing. */
+/* Called at the sender when the receiver has all data. If this process has
+ * queued a call that writes pieces for HELP (is_copying), cancels the call. */
 void weft_rndv_drop_help(struct weft_req *req);
 
-/* Called when a peer has died. Completes the copies that wait for pieces that
- * this peer has claimed. */
+/* Called when a peer has died. The copies that wait for pieces of this peer
+ * complete soon after. */
 void weft_rndv_copy_fail(struct weft_peer *peer);
 
 /* ---- rndv_seg.c ---- */
 
-/* The number of rails in addition to the first that a receive of len bytes
- * uses. */
+/* Returns the number of rails, in addition to the first, that a receive of len
+ * bytes uses. */
 uint8_t weft_rndv_seg_rails(const struct weft_req *req, size_t len);
 
 /* Called when the FIN of a send arrives, or its receiver has failed. err is not
- * 0 if the receiver could not receive the data. Returns false if the send
- * expects no FIN, because it used one rail. */
+ * 0 if the receiver could not receive the data. Returns false if the send does
+ * not wait for a FIN. */
 bool weft_rndv_seg_answer(struct weft_req *req, int err);
 
 /* Called when the sender could not send the data. Cancels the segments that
- * this receive expects. */
+ * this receive expects; the receive completes with err. */
 void weft_rndv_seg_withdraw(struct weft_req *req, int err);
 
 /* Transfers the first `total` bytes of a rendezvous over the fabric. req is the
@@ -303,8 +306,8 @@ void weft_rndv_seg_fail(struct weft_peer *peer);
 
 /* ---- unmatched.c ---- */
 
-/* Refuses and frees an announced message in the queue, if no receive can match
- * it any more. */
+/* Refuses and frees an unexpected announced message, if no receive can match it
+ * any more. */
 void weft_unmatched_check(struct weft_message *message);
 
 /* Notifies the receiver of a pending send that the sender will not cancel it.
@@ -316,20 +319,24 @@ void weft_unmatched_send_last(struct weft_req *req);
 void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 	uint64_t ctx, uint64_t sreq);
 
-/* Called when the receiver of a send is in disconnect and will never receive
- * the message. coll_err is the error of a collective at the receiver, or 0. */
+/* Called when the receiver of an announced send is in disconnect and has
+ * refused the message. Completes the send with an error. coll_err is the error
+ * of a collective at the receiver, or 0. */
 void weft_unmatched_on_refused(struct weft_req *req, int coll_err);
 
 /* ---- cancel.c ---- */
 
-/* Tries to cancel a send. A queued send is cancelled immediately. For any other
- * send, is_cancelling is set until its receiver has answered the CANCEL. A send
- * whose RTS was answered is not cancelled. */
+/* Tries to cancel a send:
+ * - A queued send is cancelled immediately.
+ * - For an eager or announced send, sends CANCEL. is_cancelling is set until
+ *   the receiver has answered.
+ * - A send whose data is being transferred, or that has failed, is not
+ *   cancelled. */
 void weft_cancel_send(struct weft_req *req);
 
 /* Stops waiting for the answer to a CANCEL, because the peer has failed.
  * Returns true if the caller must not complete the send, because the fabric
- * will. */
+ * will complete it. */
 bool weft_cancel_give_up(struct weft_req *req);
 
 /* ---- revoke_send.c ---- */
@@ -337,8 +344,8 @@ bool weft_cancel_give_up(struct weft_req *req);
 /* Sends REVOKE to the members that this member must notify. */
 void weft_revoke_forward(struct weft_comm *comm);
 
-/* If the communicator is revoked, sends REVOKE to a member again. So REVOKE
- * arrives before the next message that this process sends to the member. */
+/* If the communicator is revoked, sends REVOKE to the peer again. So REVOKE
+ * arrives before the next message that this process sends to the peer. */
 void weft_revoke_repeat(const struct weft_comm *comm, struct weft_peer *peer);
 
 /* Refuses an announced message on a revoked communicator. */
@@ -347,27 +354,27 @@ void weft_revoke_refuse(
 
 /* Called when a process has failed. If the communicator is revoked and the
  * process is a neighbour (revoke_send.c), sends REVOKE to all members, because
- * the process may not have forwarded REVOKE. */
+ * the process may have failed before it forwarded REVOKE. */
 void weft_revoke_on_failed(struct weft_comm *comm, uint64_t proc);
 
 /* ---- failure.c, departed.c ---- */
 
-/* Completes all requests that wait for a peer that died, with peer->err. */
+/* Ends all requests that wait for a peer that died, with peer->err. */
 void weft_failure_peer(struct weft_peer *peer);
 
-/* Cancels an announced send of a collective whose receiver will not receive it,
- * because a member has failed. */
+/* Cancels an announced send of a collective or of a control message, if its
+ * receiver will not receive it because a member has failed. */
 void weft_failure_cancel(struct weft_req *req);
 
 /* Called when another member reports that a process has died; `failed` is its
- * number + 1, 0: none. The process is a member of comm, or of the
+ * number + 1, or 0 for none. The process is a member of comm, or of the
  * intercommunicator whose local communicator is comm. */
 void weft_failure_record(struct weft_comm *comm, uint64_t failed);
 
-/* Called when the program waits for a request. If only a departed process could
- * complete the request, the request completes with an error. If the request is
- * an announced send, it completes after the departed process has refused the
- * message. */
+/* Called when the program waits for a request. Ends a request that only a
+ * departed process could complete: a receive completes with an error. An
+ * announced send completes when the departed process has refused the message,
+ * or immediately if a member has died. */
 void weft_departed_on_wait(struct weft_req *req);
 
 /* ---- rndv.c ---- */
@@ -379,13 +386,14 @@ static inline uint32_t weft_rndv_now_ms(void)
 }
 
 /* Returns the active request that a message of the peer names, or NULL. The
- * request must have this kind and this peer, and must not be queued. A send
- * must have been announced. */
+ * request must have this kind and this peer, and must not be in the queue of
+ * the peer. A send must have been announced. */
 struct weft_req *weft_rndv_find(
 	struct weft_peer *peer, uint64_t handle, enum weft_req_kind kind);
 
-/* Sends RTS; the data stays here until the receiver reads it or sends CTS. 1: a
- * completion follows; or WEFT_AGAIN or an error. */
+/* Sends RTS. The data stays here until the receiver reads it or sends CTS. 1:
+ * the send was announced, and completes later or has completed; or WEFT_AGAIN
+ * or an error. */
 int weft_rndv_announce(struct weft_req *req);
 
 /* The content of an RTS. */
@@ -400,12 +408,13 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer,
 
 /* ---- send.c, recv.c ---- */
 
-/* Starts a filled request. On an error, the request has completed with it. */
+/* Both functions start a filled request. On an error, the request has completed
+ * with it. */
 int weft_send_start(struct weft_req *req);
 int weft_recv_start(struct weft_req *req);
 
-/* Delivers an unexpected message to a receive and frees the message. The
- * library already holds its reference of req. */
+/* Delivers an unexpected message to a receive and frees the message. The caller
+ * has acquired the library's reference of req. */
 void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message);
 
 /* True if the peer has answered all pings that were sent to it. */

@@ -8,10 +8,12 @@
  * Both sides may partition the data differently: the set-up message contains
  * the number and the length of the sender's partitions. A partition of the
  * receiver has arrived when all overlapping partitions of the sender have
- * arrived. All these messages use a separate context. Set-up messages match in
- * the order of the init calls, as MPI requires. A set-up message also contains
- * the first tag of a range of negative tags. Only this pair of requests uses
- * these tags. */
+ * arrived.
+ *
+ * All these messages use a separate context. Set-up messages match in the order
+ * of the init calls, as MPI requires. A set-up message also contains the first
+ * tag of a range of negative tags. Only this pair of requests uses these tags.
+ */
 #include "p2p/p2p_priv.h"
 
 #include "transport/progress.h"
@@ -19,7 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first message of a pair; little-endian, like all supported hosts. */
+/* The set-up message, the first message of a pair of requests. Its integers are
+ * little-endian, as those of transport/wire.h. */
 struct setup {
 	uint32_t first_tag;
 	uint32_t n_parts;
@@ -28,10 +31,10 @@ struct setup {
 
 struct part;
 
-/* The state of a partitioned request; lives as long as the request. */
+/* The state of a partitioned request. It exists as long as the request. */
 struct weft_parts {
 	struct weft_req *req;
-	int32_t n;	    /* partitions of this side */
+	int32_t n;	    /* partitions of this request */
 	int64_t count;	    /* items in each partition */
 	struct setup setup; /* the set-up message of the sender */
 	bool has_setup;	    /* receiver: the set-up message has arrived */
@@ -50,7 +53,8 @@ struct part {
 
 static int32_t tag_of(const struct weft_parts *parts, uint32_t k)
 {
-	/* negative, unlike the tags of set-ups; reused after 2^31 */
+	/* negative, unlike the tags of set-up messages; a tag is used again
+	 * after 2^31 partitions */
 	return (int32_t)(0x80000000u | (parts->setup.first_tag + k));
 }
 
@@ -106,7 +110,8 @@ static struct part *list_new(struct weft_parts *parts, uint32_t n)
 	return list;
 }
 
-/* A persistent, inactive request with its state; NULL if out of memory. */
+/* Creates a persistent, inactive request with its state. NULL if out of memory.
+ */
 static struct weft_parts *parts_new(const struct weft_msg *msg, int32_t n,
 	enum weft_req_kind kind, const struct weft_req_ops *ops)
 {
@@ -129,7 +134,7 @@ static struct weft_parts *parts_new(const struct weft_msg *msg, int32_t n,
 	return parts;
 }
 
-/* The arguments for a send or a receive of the pair. */
+/* Returns the arguments of a send or a receive for this request. */
 static struct weft_msg part_message(const struct weft_parts *parts, void *buf,
 	int64_t count, struct weft_type *type, int32_t tag)
 {
@@ -294,8 +299,8 @@ static void post_part(struct weft_parts *parts, uint32_t k, char *run)
 		part_follow(req, &parts->list[k], on_part_arrived);
 }
 
-/* Checks the sender's partitions, which are now known, and allocates the state
- * of each message. */
+/* Checks the partitions that the sender's set-up message describes, and
+ * allocates the state of each partition. 0 or an error. */
 static int take_setup(struct weft_parts *parts)
 {
 	uint64_t n = parts->setup.n_parts, len = parts->setup.part_len;
@@ -305,7 +310,7 @@ static int take_setup(struct weft_parts *parts)
 		return parts->setup_err;
 	if (len && n > room / len)
 		return weft_err_set(WEFT_ERR_TRUNCATE,
-			"%llu partitions of %llu bytes come to a partitioned "
+			"%llu partitions of %llu bytes matched a partitioned "
 			"receive of %zu bytes",
 			(unsigned long long)n, (unsigned long long)len, room);
 	if (!parts->list)
@@ -338,7 +343,7 @@ static void post_all(struct weft_parts *parts)
 	part_one_less(parts, 0);
 }
 
-/* Begins a round; the set-up has arrived. */
+/* Begins a round. The set-up message has arrived. */
 static void recv_round(struct weft_parts *parts)
 {
 	parts->err = take_setup(parts);

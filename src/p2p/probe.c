@@ -15,8 +15,9 @@ static void probe_describe(
 	};
 }
 
-/* The earliest message that matches. If is_blocking, waits for such a message.
- */
+/* Returns the earliest message that matches. If is_blocking, waits for such a
+ * message. NULL: there is none, or the wait ended. *err_out is set if the
+ * watchdog ended the wait. */
 static struct weft_message *probe_find(struct weft_comm *comm, int32_t rank,
 	int32_t tag, bool is_blocking, int *err_out)
 {
@@ -129,7 +130,7 @@ int weft_imrecv_take(struct weft_message *message, void *buf, int64_t count,
 bool weft_p2p_has_arrived_locked(const struct weft_comm *comm,
 	enum weft_ctx_offset ctx_offset, int32_t rank, int32_t tag)
 {
-	/* the search changes only a counter of match */
+	/* the search changes only the counter n_compared */
 	struct weft_match *match = (struct weft_match *)&comm->match;
 
 	return weft_match_find(match, comm->ctx + ctx_offset, rank, tag) !=

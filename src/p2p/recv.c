@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The communicator of a message, or NULL if this process does not have it
- * (yet). */
+/* Returns the communicator of a message, or NULL if this process has not
+ * created it yet or has closed it. */
 static inline struct weft_comm *comm_of(struct weft_vci *vci, uint64_t ctx)
 {
 	struct weft_comm *comm = vci->core->last_comm;
@@ -41,8 +41,8 @@ static __attribute__((cold)) int truncated(
 		len, src, tag, room);
 }
 
-/* Fills the status of a receive of `room` bytes that matched a message; returns
- * its error. */
+/* Fills the status of a receive of `room` bytes that matched a message. Returns
+ * the error of the receive. */
 static inline int matched(struct weft_status *status, size_t room, uint64_t ctx,
 	int32_t src, int32_t tag, size_t len)
 {
@@ -54,7 +54,7 @@ static inline int matched(struct weft_status *status, size_t room, uint64_t ctx,
 	return truncated(ctx, room, src, tag, len);
 }
 
-/* Copies the data into the user's buffer; len is the status's length. */
+/* Copies the data into the user's buffer. len is the length in the status. */
 static inline void put_data(void *buf, int64_t count,
 	const struct weft_type *type, const void *data, int64_t len)
 {
@@ -87,8 +87,8 @@ static int queue_eager(struct weft_comm *comm, struct weft_peer *peer,
 		       : WEFT_ERR_NOMEM;
 }
 
-/* Searches for a posted receive with the source and sequence number of this
- * message, but of another kind of collective. Completes that receive with
+/* Searches for a posted receive with the source and the collective's number of
+ * this message, but of another kind of collective. Completes that receive with
  * WEFT_ERR_NOT_SAME. The error message can then name both collectives. False if
  * there is no such receive. */
 static bool end_other(struct weft_comm *comm, const struct weft_wire_head *head)
@@ -124,7 +124,8 @@ bool weft_recv_other_locked(const struct weft_msg *msg, int32_t *tag_out)
 	return true;
 }
 
-/* An eager message of a communicator that this process does not have. */
+/* Handles an eager message of a communicator that this process does not have.
+ */
 static __attribute__((cold)) void eager_without_comm(struct weft_vci *vci,
 	struct weft_peer *peer, const struct weft_wire_head *head,
 	const void *payload, size_t len)
@@ -161,7 +162,7 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 			weft_dispatch_drop(vci, "out of memory");
 		return;
 	}
-	/* the receive has matched, and completes below in any case */
+	/* the receive has matched: it completes below, even with an error */
 	req->peer = peer;
 	err = matched(&req->status, req->len, head->ctx, (int32_t)head->src,
 		head->tag, len);
@@ -170,8 +171,8 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 	weft_p2p_finish(req, err);
 }
 
-/* Refuses the announcement of a message on a communicator that was closed
- * without a barrier. False if there was no such communicator. */
+/* Refuses an announced message if its communicator was closed without a
+ * barrier. False if it was not. */
 static bool is_refused(struct weft_vci *vci, struct weft_peer *peer,
 	uint64_t ctx, uint64_t sreq)
 {
@@ -329,7 +330,7 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 }
 
 /* Starts a receive. message: the unexpected message that matches, or NULL.
- * may_copy: a deferred copy may run now, which releases the lock. */
+ * may_copy: a deferred copy may run in this call, and releases the lock. */
 static inline __attribute__((always_inline)) int recv_begin(
 	struct weft_req *req, struct weft_message *message, bool may_copy)
 {
@@ -407,7 +408,7 @@ int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out)
 	return err;
 }
 
-/* Receives an unexpected eager message, which needs no request. */
+/* Receives an unexpected eager message without a request. */
 static int recv_unexpected_take(const struct weft_msg *msg,
 	struct weft_message *message, struct weft_status *status)
 {
@@ -465,5 +466,5 @@ void weft_recv_drop_locked(const struct weft_msg *msg)
 
 	none.count = 0;
 	if (!weft_irecv_locked(&none, &req))
-		weft_req_put(req); /* destroyed when its message arrives */
+		weft_req_put(req); /* completes when its message arrives */
 }

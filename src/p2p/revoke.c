@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* revoke: ends communication on a communicator, at all of its members
  *
- * One member starts. Each member that receives REVOKE for the first time ends
- * its operations and forwards REVOKE (revoke_send.c).
+ * One member starts the revocation. Each member that receives REVOKE for the
+ * first time ends its operations and forwards REVOKE (revoke_send.c).
  *
  * Revoking clears the communicator's cache of peers, so each send takes the
  * slow path, which refuses the send. Revoking also increments the VCI's
  * n_failed. If n_failed is not 0, each receive or probe that has to wait checks
- * its communicator first, and is refused if the communicator is revoked. */
+ * its communicator first. If the communicator is revoked, the receive or probe
+ * ends with an error. */
 #include "p2p/p2p_priv.h"
 
-/* Drops the messages that no receive has matched. */
+/* Drops the unexpected messages, and refuses those that are announced. */
 static void drop_unexpected(struct weft_comm *comm)
 {
 	while (!weft_list_is_empty(&comm->match.arrived)) {
@@ -29,7 +30,7 @@ static void drop_unexpected(struct weft_comm *comm)
 	}
 }
 
-/* Ends a request, unless it has matched. A send whose RTS has left ends when
+/* Ends a request, unless it has matched. A send whose RTS was sent ends when
  * the receiver has answered, because until then the receiver may read the data.
  */
 static void revoke_end(struct weft_req *req)
@@ -67,9 +68,9 @@ static bool revoke_here(struct weft_comm *comm)
 }
 
 /* The second part of a revocation. The handler of REVOKE defers this part,
- * because REVOKE may arrive while this process creates the communicator. Its
- * local communicator and the members' VCIs are known only after the creation.
- */
+ * because REVOKE may arrive while this process creates the communicator. The
+ * local communicator and the VCIs of the members are known only after the
+ * creation. */
 static void revoke_finish(struct weft_comm *comm)
 {
 	if (comm->local)

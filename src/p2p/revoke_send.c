@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* revoke_send: sends REVOKE
  *
- * Member i sends REVOKE to its neighbours i + 2^k and i - 2^k, for all k. These
- * are 2 log2(n) messages. If a member has failed before, or a neighbour fails
- * later, member i sends REVOKE to all members. So if a living member has
- * received REVOKE, all living members receive it.
+ * Member i sends REVOKE to its neighbours i + 2^k and i - 2^k modulo the number
+ * n of members, for all 2^k < n. These are at most 2 log2(n) + 2 messages. If a
+ * member has failed before, or a neighbour fails later, member i sends REVOKE
+ * to all members. So if a living member has received REVOKE, all living members
+ * receive it.
  *
  * A member also sends REVOKE before each message that reports the revocation:
  * an error of a collective, a refusal, its departure. So a process has received
  * REVOKE before one of its calls returns WEFT_ERR_REVOKED. */
 #include "p2p/p2p_priv.h"
 
-/* Places number the members of both groups, or of the only group. All members
- * use the same places. */
+/* A place is the index of a member among the members of both groups, or of the
+ * only group. All members use the same order. */
 struct places {
 	uint32_t n;
 	uint32_t n_low; /* members of the first group */
 	uint32_t me;	/* place of this process */
-	bool is_low;	/* the local group is the first */
+	bool is_low;	/* the local group is the first group */
 };
 
 static struct places revoke_places(const struct weft_comm *comm)
@@ -38,7 +39,7 @@ static struct places revoke_places(const struct weft_comm *comm)
 	return p;
 }
 
-/* The peer at a place. NULL for this process, and when out of memory. */
+/* Returns the peer at a place. NULL for this process, or if out of memory. */
 static struct weft_peer *revoke_peer_at(
 	struct weft_comm *comm, const struct places *p, uint32_t place)
 {
@@ -61,7 +62,7 @@ static void send_revoke(const struct weft_comm *comm, struct weft_peer *peer)
 	};
 	int err = peer ? weft_peer_control(peer, &head, NULL, 0) : 0;
 
-	if (err) /* a member that receives no REVOKE may wait for ever */
+	if (err) /* a member that receives no REVOKE may wait forever */
 		weft_peer_fail(peer, err);
 }
 

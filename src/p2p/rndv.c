@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rndv: large, synchronous and credit-less messages as a short exchange
+/* rndv: rendezvous of messages that are large or synchronous, or lack credit
  *
  *   sender                          receiver
  *   RTS (length, address)  ------>  matched by a receive:
- *                                   a) same node: reads the data itself
+ *                                   a) same node: reads the sender's memory
  *                                      (rndv_copy.c)
  *                          <------     HELP, if the data is long
  *   writes some pieces
  *   HELPED, if it wrote    ------>
  *                          <------     FIN
  *                                   b) same node, and the kernel forbids
- *                                      reads, or the data is scattered at the
- *                                      sender and has no address
+ *                                      reads, or the sender's data has gaps
+ * (its address is 0)
  *                          <------     CTS
  *   FRAG, FRAG, ...        ------>     completes with the last byte
  *                                   c) fabric: posts tagged receives
@@ -21,11 +21,11 @@
  *
  * A FIN of either side may also report that the message is lost.
  *
- * The sender's buffer (in case c, a packed copy) is in use until FIN, the last
- * FRAG or the last tagged send. A rendezvous of no bytes, such as an empty
- * synchronous send, ends with FIN immediately. The messages contain request
- * handles. A process checks the generation and the peer of each handle that it
- * receives. */
+ * The sender's buffer is in use until FIN, the last FRAG or the last tagged
+ * send. In case c, a packed copy of it is used if the data has gaps. A
+ * rendezvous of no bytes, such as an empty synchronous send, ends with FIN
+ * immediately. The messages contain request handles. A process checks the
+ * generation and the peer of each handle that it receives. */
 #include "p2p/p2p_priv.h"
 
 #include "base/event.h"
@@ -36,7 +36,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAG_MAX = 16384 }; /* a fragment stays in a cache until it is read */
+/* a fragment of this length stays in a cache until the receiver reads it */
+enum { FRAG_MAX = 16384 };
 
 int weft_rndv_announce(struct weft_req *req)
 {
@@ -48,8 +49,8 @@ int weft_rndv_announce(struct weft_req *req)
 		.ctx = req->ctx,
 		.tag = req->tag,
 	};
-	/* data with gaps is sent in fragments: the sender packs a fragment
-	 * while the receiver unpacks the previous fragment */
+	/* data with gaps to a process of this node is sent in fragments: the
+	 * sender packs one while the receiver unpacks the previous one */
 	bool is_read =
 		!req->peer->is_shm || weft_type_is_run(req->type, req->count);
 	void *run = is_read ? weft_send_run(req) : NULL;
@@ -67,7 +68,7 @@ int weft_rndv_announce(struct weft_req *req)
 		return err;
 	req->rndv.remote = 0;
 	req->rndv.since_ms = weft_rndv_now_ms();
-	/* a send to this process itself may complete inside the post */
+	/* a send to this process itself may complete within the post */
 	weft_req_get(req);
 	err = weft_peer_post(req->peer, &head, &rts, sizeof(rts));
 	if (!err) {
@@ -91,7 +92,8 @@ int weft_rndv_announce(struct weft_req *req)
 
 /* ---- the receiver's part ---- */
 
-/* Completes a receive, then sends FIN, which may fail the peer. */
+/* Completes a receive, and then sends FIN. The order matters, because sending
+ * FIN may fail the peer. */
 static void rndv_finish(
 	struct weft_req *req, uint64_t sreq, int err, enum weft_wire_end how)
 {
@@ -101,7 +103,7 @@ static void rndv_finish(
 	weft_control_fin(peer, sreq, how);
 }
 
-/* Completes a receive whose data has arrived, or with an error. */
+/* Completes a receive: its data has arrived, or err is not 0. */
 static void pulled(struct weft_req *req, uint64_t sreq, int err)
 {
 	struct weft_peer *peer = req->peer;
@@ -114,7 +116,7 @@ static void pulled(struct weft_req *req, uint64_t sreq, int err)
 		weft_peer_fail(peer, err); /* the read found the process dead */
 }
 
-/* Sends CTS; the data arrives in fragments through the ring. */
+/* Sends CTS. The data then arrives in fragments through the ring. */
 static int pull_frags(struct weft_req *req, uint64_t sreq, size_t len)
 {
 	req->rndv.remote = sreq;
@@ -125,8 +127,8 @@ static int pull_frags(struct weft_req *req, uint64_t sreq, size_t len)
 }
 
 /* Called after a copy from the sender's memory. If the kernel denied access,
- * the receiver requests the data in fragments. The kernel may deny access after
- * earlier successful reads: the sender may have changed its user or
+ * the receiver requests the data in fragments. The kernel may deny access even
+ * if earlier reads succeeded: the sender may have changed its user or
  * capabilities, or its first thread may have ended. */
 static void pulled_by_reading(struct weft_req *req, uint64_t sreq, int err)
 {
@@ -327,7 +329,8 @@ void weft_rndv_on_frag(struct weft_vci *vci, struct weft_peer *peer,
 		weft_p2p_finish(req, req->status.err);
 }
 
-/* The error of a request whose peer could not send or receive the message. */
+/* Returns the error of a request whose peer could not send or receive the
+ * message. */
 static int lost(const struct weft_peer *peer, const char *what)
 {
 	return weft_err_set(WEFT_ERR_OTHER,
@@ -379,7 +382,7 @@ void weft_rndv_on_fin(struct weft_vci *vci, struct weft_peer *peer,
 			weft_dispatch_drop(vci, "end of no such message");
 		return;
 	}
-	/* both sides may have failed and sent a FIN */
+	/* both sides may have failed, and each may have sent a FIN */
 	req = weft_rndv_find(peer, fin.req, WEFT_REQ_RECV);
 	if (req && !req->recv.is_posted && req->rndv.n_segs > 0)
 		weft_rndv_seg_withdraw(req, lost(peer, "send"));

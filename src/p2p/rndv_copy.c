@@ -2,26 +2,27 @@
 /* rndv_copy: copies the data of a long message into the receive's buffer
  *
  * The receiver copies the data from one of:
- *  - the memory of the sender, another process of the node;
- *  - its own memory, if the process sent the message to itself;
- *  - a staging buffer that the fabric filled, if the buffer of the receive is
- *    not contiguous.
+ * - the memory of the sender, another process of the node;
+ * - its own memory, if the process sent the message to itself;
+ * - a staging buffer that the fabric filled, if the buffer of the receive is
+ *   not contiguous.
  *
  * A read of another process's memory can block until the kernel has faulted in
  * the page. Such a copy of any length is therefore deferred (weft_vci_defer)
- * and runs without the VCI's lock. Long copies from own memory are deferred
- * too, and release the lock for each piece. Until the copy is finished, the
- * request has is_copying set, and only the copy completes it. If the sender
- * dies while pieces of its memory are left to copy, the request ends with the
- * peer's error after the current piece.
+ * and runs without the VCI's lock. Copies of more than COPY_LOCKED bytes from
+ * own memory are deferred too, and release the lock for each piece. Until the
+ * copy is finished, the request has is_copying set, and only the copy completes
+ * it. If the sender dies while pieces of its memory are left to copy, the
+ * request ends with the peer's error after the current piece.
  *
  * A sender on the same node can write some pieces of the data itself while it
- * is in a call that waits; this is called help. The receiver sends HELP, with
- * the address of its buffer. Both processes claim pieces, through a word in the
- * ring between them (shm/ring.h), until no piece is left. A sender that is not
- * in a call claims no piece, and the receiver copies all pieces. A sender that
- * claimed pieces sends HELPED when it has written them. If the sender could not
- * write a piece, HELPED names this piece, and the receiver copies it. */
+ * makes progress; this is called help. The receiver sends HELP, with the
+ * address of its buffer. Both processes claim pieces, through a word in the
+ * ring between them (shm/ring.h), until no piece is left. A sender that makes
+ * no progress claims no piece, and the receiver copies all pieces. A sender
+ * that claimed pieces sends HELPED when it has written them. If the sender
+ * could not write a piece, HELPED names this piece, and the receiver copies it.
+ */
 #include "p2p/p2p_priv.h"
 
 #include "shm/copy.h"
@@ -35,16 +36,16 @@ enum {
 	COPY_PIECE = 1 << 20,
 	HELP_PIECE = 1 << 18,
 	HELP_ALIGN = 4096,
-	/* Average length of the runs of a receive buffer below which the data
-	 * goes through a bounce buffer: a second copy is then cheaper than one
-	 * iovec entry for each run. */
+	/* If the runs of a receive buffer are shorter than this on average, the
+	 * data goes through a bounce buffer. A second copy then costs less than
+	 * an iovec entry for each run. */
 	RUN_MIN = 512,
 	BOUNCE_LEN = 65536,
 };
 
-/* Reads the next bytes from `done` on into *bounce, and unpacks these bytes.
- * The first call allocates *bounce. Returns the number of bytes, or an error.
- */
+/* Reads at most BOUNCE_LEN bytes of the data, from offset `done` on, into
+ * *bounce, and unpacks these bytes. The first call allocates *bounce. Returns
+ * the number of bytes, or an error. */
 static ssize_t read_bounced(const struct weft_req *req, uint64_t addr,
 	size_t done, size_t end, void **bounce)
 {
@@ -65,9 +66,9 @@ static ssize_t read_bounced(const struct weft_req *req, uint64_t addr,
 	return (ssize_t)local.iov_len;
 }
 
-/* Reads the bytes from `done` to `end` of the data at addr in the sender into
- * the user's buffer; small runs through a bounce buffer that stays in the
- * cache. */
+/* Reads the bytes from `done` to `end` of the data, which is at addr in the
+ * sender, into the user's buffer. Short runs go through a bounce buffer that
+ * stays in the cache. */
 static int read_piece(
 	const struct weft_req *req, uint64_t addr, size_t done, size_t end)
 {
@@ -127,14 +128,14 @@ struct copying {
 			    write; 0: none */
 	bool is_helped;
 	bool is_open;	     /* pieces can be claimed */
-	bool is_with_sender; /* HELPED has not arrived */
-	bool is_waiting;     /* waits only for HELPED */
+	bool is_with_sender; /* HELPED may still arrive */
+	bool is_waiting;     /* only HELPED is missing */
 	int err;
 };
 
-/* The length of a piece of a copy with help: a multiple of HELP_ALIGN, at most
- * HELP_PIECE + HELP_ALIGN. The receiver and the sender compute the same length.
- * A copy of more than HELP_ALIGN bytes has at least two pieces. */
+/* Returns the length of a piece of a copy with help: a multiple of HELP_ALIGN,
+ * at most HELP_PIECE + HELP_ALIGN. The receiver and the sender compute the same
+ * length. A copy of more than HELP_ALIGN bytes has at least two pieces. */
 static size_t help_piece_len(size_t len)
 {
 	size_t n = 2 * (len / (2 * HELP_PIECE + 1) + 1);
@@ -147,10 +148,10 @@ static uint32_t n_pieces_of(size_t len, size_t piece_len)
 	return (uint32_t)((len + piece_len - 1) / piece_len);
 }
 
-/* True if the receiver should request help. It requests none while another copy
- * with help from this sender is open. It requests none either while an RTS of
- * this process to the sender is unanswered: the sender may be copying that
- * message. */
+/* True if the receiver should request help. The receiver requests no help while
+ * another copy with help from this sender is open. It requests no help either
+ * while a send of this process that was announced to the sender is incomplete:
+ * the sender may be copying that message. */
 static bool wants_help(
 	const struct weft_req *req, enum weft_rndv_from from, size_t len)
 {
@@ -180,12 +181,12 @@ static void request_help(struct copying *c)
 	head.tag = (int32_t)c->number;
 	weft_list_push_back(&req->vci->p2p->copies, &c->link);
 	weft_ring_claims_open(req->peer->rx->ring, c->number);
-	/* a sender that receives no HELP claims no pieces */
+	/* on an error, the sender receives no HELP and claims no piece */
 	(void)weft_peer_control(req->peer, &head, &help, sizeof(help));
 }
 
-/* Closes the copy: no more pieces can be claimed. If this process claimed all,
- * no HELPED will arrive. */
+/* Closes the copy: no more pieces can be claimed. If this process claimed all
+ * claimed pieces, no HELPED will arrive. */
 static void close_copy(struct copying *c)
 {
 	struct weft_peer *peer = c->req->peer;
@@ -240,8 +241,8 @@ static bool has_given_up(const struct weft_peer *peer)
 	return peer->rx && weft_ring_is_given_up(peer->rx);
 }
 
-/* The error of a copy that has ended. The sender may have treated this process
- * as failed meanwhile, and may have changed or freed the data. */
+/* Returns the error of a copy that has ended. The sender may have treated this
+ * process as failed meanwhile, and may have changed or freed the data. */
 static int copied_err(const struct copying *c)
 {
 	struct weft_peer *peer = c->req->peer;
@@ -329,7 +330,7 @@ static struct copying *find_copy(
 	return NULL;
 }
 
-/* Handles HELPED: the sender has written its pieces. */
+/* Handles HELPED: the sender has finished its pieces. */
 void weft_rndv_on_helped(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
@@ -373,7 +374,7 @@ void weft_rndv_copy_fail(struct weft_peer *peer)
 struct helping {
 	struct weft_progress_hook hook;
 	struct weft_req *req;
-	const char *run; /* the data; valid while pieces can be claimed */
+	const char *run; /* the data; valid while the copy is open */
 	uint64_t rreq, addr;
 	size_t len;
 	uint32_t number;
@@ -395,8 +396,9 @@ static int write_piece(const struct helping *h, size_t done, size_t piece_len)
 	return err;
 }
 
-/* Claims and writes pieces until none is left. Returns their number; if a piece
- * could not be written, *failed_out is its index + 1. */
+/* Claims and writes pieces until none is left, or one fails. Returns the number
+ * of claimed pieces. If a piece could not be written, sets *failed_out to its
+ * index + 1. */
 static uint32_t write_pieces(const struct helping *h, uint32_t *failed_out)
 {
 	struct weft_peer *peer = h->req->peer;

@@ -6,10 +6,11 @@
  * sender posts a tagged send for each segment, in the same order.
  *
  * If the transfer uses several rails (transport/rail.h), each rail carries one
- * stretch of the data. A later message on rail 0 does not imply that the other
- * rails have delivered. So the receiver sends FIN, which completes the send.
+ * contiguous stretch of the data. A later message on rail 0 does not imply that
+ * the other rails have delivered. So the receiver sends FIN, which completes
+ * the send.
  *
- * If plan.n_near_segs is not 0 (sockets), it limits the segments in flight to a
+ * If plan.n_near_segs is not 0 (tcp), it limits the segments in flight to a
  * process of the same host. The sender posts the next segment when the receiver
  * has received one. Until then, the send is in the VCI's rndv_waiting.
  *
@@ -19,8 +20,9 @@
  * If the peer dies, the library cancels its receives from this peer. Most
  * providers complete the sends with an error. Some providers never complete a
  * send to a dead receiver (ofi_rxm, if the receiver should have read the data).
- * After GRACE_MS, the library completes such segments itself. No process
- * accesses the memory of these segments any more. */
+ * The library completes such segments itself, GRACE_MS after the failure or
+ * later: only when the peer's process can no longer access their memory
+ * (may_live is false). */
 #include "p2p/p2p_priv.h"
 
 #include "base/clock.h"
@@ -32,12 +34,12 @@
 
 enum { PAGE = 4096, GRACE_MS = 1000 };
 
-/* One segment; libfabric needs a context for each. */
+/* One segment in flight; `op` is its libfabric context. */
 struct piece {
 	struct weft_op op;
 	struct weft_link link; /* in the VCI's rndv_segs */
 	struct weft_vci *vci;
-	struct weft_req *req; /* NULL: abandoned; see rndv_seg_give_up() */
+	struct weft_req *req; /* NULL: completed by rndv_seg_give_up() */
 	uint8_t rail;
 	bool is_counted; /* counted in n_segs of the peer */
 };
@@ -70,7 +72,8 @@ static size_t rndv_seg_cut(
 		end - offset, weft_min(plan->seg_len, plan->max_msg_len));
 }
 
-/* The limit of segments in flight to the receiver of this send; 0: no limit. */
+/* Returns the limit of segments in flight to the receiver of this send. 0:
+ * there is no limit. */
 static uint32_t segs_max(const struct weft_req *req)
 {
 	uint32_t n = req->vci->net->plan.n_near_segs;
@@ -105,7 +108,7 @@ static void rndv_seg_notify(
 
 /* If a send over several rails has failed and waits only for the receiver's
  * answer, notifies the receiver that segments are lost. The receiver cancels
- * these segments and answers, which completes the send. */
+ * these segments and answers. The answer completes the send. */
 static void notify_loss(struct weft_req *req)
 {
 	if (!req->rndv.is_failed || !req->rndv.is_unanswered ||
@@ -115,8 +118,8 @@ static void notify_loss(struct weft_req *req)
 	rndv_seg_notify(req->peer, req->rndv.remote, true);
 }
 
-/* Completes the request, and then notifies the other side. In this order,
- * because the notification may fail the peer. */
+/* Completes the request, and then notifies the other side. The order matters,
+ * because sending the notice may fail the peer. */
 static void rndv_seg_end(struct weft_req *req, uint64_t remote, int err)
 {
 	struct weft_peer *peer = req->peer;
@@ -230,7 +233,8 @@ static int post_to(struct piece *piece, char *at, size_t len)
 		net, addr, at, len, weft_obj_handle(req) & mask, &piece->op);
 }
 
-/* Posts the segment at this offset. 0, WEFT_AGAIN or an error. */
+/* Posts the segment at *offset, and advances *offset. 0, WEFT_AGAIN or an
+ * error. */
 static int rndv_seg_post(struct weft_req *req, char *run, size_t *offset)
 {
 	struct piece *piece = rndv_seg_new(req);
@@ -286,8 +290,8 @@ void weft_rndv_seg_withdraw(struct weft_req *req, int err)
 }
 
 /* Posts the remaining segments; rndv.n_moved counts the posted bytes. Returns
- * WEFT_AGAIN if the fabric accepts no more. A receive sends CTS after its last
- * segment. */
+ * WEFT_AGAIN if the fabric accepts no more. A receive sends CTS when all its
+ * segments are posted. */
 static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 {
 	struct weft_req *req = weft_container_of(out, struct weft_req, out);
@@ -357,9 +361,9 @@ static void rndv_seg_resume(struct weft_vci *vci, struct weft_peer *peer)
 	}
 }
 
-/* While segments are posted, n_segs includes one for the posting itself, so the
- * request cannot complete. rndv_seg_push() removes this count, or keeps it for
- * the receiver's answer. */
+/* While segments are being posted, n_segs includes one for the posting itself,
+ * so that the request cannot complete. rndv_seg_push() removes this count, or
+ * keeps it for the receiver's answer. */
 void weft_rndv_seg_start(struct weft_req *req, size_t total)
 {
 	req->rndv.n_moved = 0;
@@ -386,7 +390,7 @@ static void abandon(struct piece *piece)
 }
 
 /* Completes the segments of failed peers after the deadline, as soon as the
- * peer's process cannot access their memory any more (may_live). */
+ * peer's process cannot access their memory any more (may_live is false). */
 static void rndv_seg_give_up(struct weft_progress_hook *hook)
 {
 	struct weft_vci_p2p *p2p =

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* send: the whole send path
  *
- * weft_send() is the hot path. It writes a short message to a process of the
- * same node into the ring. All other sends use the slow path, which creates a
- * request. A send is eager if it is short and the peer has credit for it;
- * otherwise it uses rendezvous (rndv.c). A send that cannot leave now is queued
- * at its peer, in the order of the calls. */
+ * send_fast() is the hot path. It writes a short, contiguous message to a
+ * process of the same node into the ring. Any other send takes the slow path
+ * with a request. A send is eager if it is short and not synchronous, and the
+ * peer has credit for it. Otherwise it uses rendezvous (rndv.c). A send that
+ * cannot be posted now is queued at its peer, in the order of the calls. */
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -18,7 +18,8 @@
 
 enum {
 	SEND_STACK = 512,
-	WAITS_FOR_ROOM = 16384, /* longest message that waits for ring space */
+	WAITS_FOR_ROOM = 16384, /* a longer message waits for ring space only
+				   if prefers_rndv() is false */
 };
 
 static size_t eager_max(const struct weft_peer *peer)
@@ -41,8 +42,8 @@ struct weft_wire_head weft_send_head(const struct weft_req *req)
 	};
 }
 
-/* Writes an eager message into the ring, with the next number, and subtracts
- * its credit. False: the ring has no space. */
+/* Writes an eager message with the next number into the ring, and subtracts its
+ * credit. False if the ring has no space. */
 static inline __attribute__((always_inline)) bool eager_ring(
 	struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_msg *msg, size_t len, bool is_run)
@@ -97,7 +98,7 @@ static void on_eager_sent(struct weft_op *op, int err, size_t len)
 	struct weft_peer *peer = req->peer;
 
 	(void)len;
-	if (weft_unlikely(err)) /* before the send completes */
+	if (weft_unlikely(err)) /* fails the peer before the send completes */
 		weft_peer_undelivered(peer, err);
 	req->send.in_fabric = false;
 	if (weft_unlikely(req->send.is_cancelling)) {
@@ -109,8 +110,8 @@ static void on_eager_sent(struct weft_op *op, int err, size_t len)
 	}
 }
 
-/* Sends an eager message through the fabric. Returns 0 if the buffer can be
- * reused, 1 if a completion follows, WEFT_AGAIN or an error. */
+/* Sends an eager message through the fabric. Returns 0 if the program may reuse
+ * the buffer, 1 if a completion follows, WEFT_AGAIN or an error. */
 static int eager_net(struct weft_req *req)
 {
 	struct weft_peer *peer = req->peer;
@@ -148,8 +149,8 @@ static int eager_net(struct weft_req *req)
 	return err;
 }
 
-/* Sends an eager message to this process itself. Its handler receives the
- * packed data. */
+/* Sends an eager message to this process itself. The message's handler copies
+ * the data from the buffer, or from a packed copy of it. */
 static int eager_self(struct weft_req *req)
 {
 	struct weft_wire_head head = weft_send_head(req);
@@ -193,8 +194,8 @@ static bool prefers_rndv(const struct weft_req *req)
 	       weft_type_is_run(req->type, req->count);
 }
 
-/* Sends eagerly or by rendezvous. 0: complete; 1: a completion follows; or
- * WEFT_AGAIN or an error. */
+/* Sends eagerly or by rendezvous. 0: the send is complete; 1: a completion
+ * follows; or WEFT_AGAIN or an error. */
 static int send_now(struct weft_req *req)
 {
 	struct weft_peer *peer = req->peer;
@@ -228,8 +229,8 @@ int weft_send_push(struct weft_peer *peer, struct weft_out *out)
 	return 0;
 }
 
-/* The error of a send that cannot start, because its peer is NULL or has
- * failed. */
+/* Returns the error of a send that cannot start, because its peer is NULL or
+ * has failed. */
 static __attribute__((cold, noinline)) int send_begin_refusal(
 	const struct weft_req *req)
 {
@@ -244,7 +245,7 @@ static int send_begin(struct weft_req *req, bool is_uncancellable)
 	struct weft_peer *peer;
 	int rc = WEFT_AGAIN;
 
-	/* collectives and partitions cannot be cancelled */
+	/* the program can cancel only its own sends */
 	req->send.is_uncancellable =
 		is_uncancellable ||
 		req->ctx % WEFT_CTX_OFFSET_END != WEFT_CTX_OFFSET_P2P;
@@ -282,8 +283,9 @@ int weft_send_start(struct weft_req *req)
 	return send_begin(req, false);
 }
 
-/* Sends a short, contiguous message to a process of this node that has credit
- * and ring space, without a request. False if one of these conditions fails. */
+/* Sends a short, contiguous message without a request. False if the receiver is
+ * not on this node, its ring has no space, this process has no credit for it,
+ * or other messages are queued for it. */
 static inline __attribute__((always_inline)) bool send_fast(
 	struct weft_vci *vci, const struct weft_msg *msg)
 {
@@ -302,9 +304,8 @@ static inline __attribute__((always_inline)) bool send_fast(
 	return eager_ring(vci, peer, msg, len, true);
 }
 
-/* Fills the request of a message that has left with the fields that cancel
- * needs.
- */
+/* Fills the request of a message that was sent with the fields that a cancel
+ * needs. */
 static inline void fill_sent(struct weft_req *req, const struct weft_msg *msg)
 {
 	req->comm = weft_comm_get(msg->comm);
@@ -363,7 +364,8 @@ int weft_isend(const struct weft_msg *msg, struct weft_req **req_out)
 	return err;
 }
 
-/* A blocking send, which has no handle and cannot be cancelled. */
+/* Sends with a request, and waits for the request. The request has no handle,
+ * so the program cannot cancel the send. */
 static __attribute__((noinline)) int send_slow(const struct weft_msg *msg)
 {
 	struct weft_req *req = weft_p2p_new(msg, WEFT_REQ_SEND);

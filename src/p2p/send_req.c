@@ -7,7 +7,7 @@
 void *weft_send_run(struct weft_req *req)
 {
 	if (weft_unlikely(!req->len))
-		return req; /* any address: no byte of it is read */
+		return req; /* any address, because no byte is read */
 	if (weft_type_is_run(req->type, req->count))
 		return (char *)req->buf + req->type->true_lb;
 	if (!req->staging) {
@@ -22,7 +22,7 @@ void *weft_send_run(struct weft_req *req)
 void weft_send_finish(struct weft_req *req, int err)
 {
 	req->comm->p2p.n_sends--;
-	req->send.is_cancelling = false; /* a pending CANCEL was too late */
+	req->send.is_cancelling = false; /* a pending CANCEL is too late */
 	if (req->send.is_announced) {
 		req->send.is_announced = false;
 		weft_p2p_peer_of(req->peer)->n_offered--;

@@ -11,8 +11,8 @@
 
 #include <stdlib.h>
 
-/* Counts a half, or weft_isendrecv() itself, as done. The last one completes
- * the request. Lock of the request's VCI held. */
+/* Counts a half, or weft_isendrecv() itself, as done. The last of the three
+ * completes the request. Lock of the request's VCI held. */
 static void part_done(struct weft_req *both)
 {
 	if (--both->sendrecv.n_left > 0)
@@ -21,7 +21,7 @@ static void part_done(struct weft_req *both)
 	weft_req_put(both);
 }
 
-/* Called at the completion of a half, with the lock of its VCI held. */
+/* Called when a half has completed, with the lock of its VCI held. */
 static void half_done(struct weft_req *both, struct weft_req *half)
 {
 	struct weft_vci *vci = both->vci;
@@ -71,8 +71,8 @@ static int sendrecv_copy_out(struct weft_req *both, struct weft_msg *send)
 	return 0;
 }
 
-/* Starts one half. If this half cannot start, it completes with its error in
- * the request's status, and the other half continues. */
+/* Starts one half. If a half cannot start, the status of the request gets its
+ * error, and the other half continues. */
 static void start_half(struct weft_req *both, const struct weft_msg *msg,
 	enum weft_req_kind kind)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* unmatched: messages and requests that are left on a communicator at its end
+/* unmatched: messages and requests that are left on a communicator when it is
+ * closed
  *
  * A disconnect does not return while a send of the process waits for its
- * receive. The receiver could post the receive, or the sender could cancel the
- * send. Once both processes are in disconnect, neither can happen.
+ * receive: the receiver may still post the receive, or the sender may cancel
+ * the send. Once both processes are in disconnect, neither can happen.
  *
  * So a sender in disconnect sends a CANCEL with the flag IS_UNCANCELLABLE for
  * each such send. The RTS of a blocking send has this flag already. A receiver
@@ -31,7 +32,7 @@ static void record_unmatched(struct weft_comm *comm,
 		return; /* expected after a death or a failed collective */
 	n = malloc(sizeof(*n));
 	if (!n)
-		return; /* out of memory: not reported */
+		return; /* out of memory: the report lacks the message */
 	*n = (struct weft_unmatched_record){
 		.next = comm->p2p.unmatched,
 		.left = { .kind = kind, .rank = rank, .tag = tag, .len = len },
@@ -68,7 +69,8 @@ static void send_all_last(struct weft_comm *comm)
 			weft_unmatched_send_last(req);
 }
 
-/* True while a collective of this process may yet receive data. */
+/* True while a collective with a request of this process may still receive
+ * data. */
 static bool has_collective(const struct weft_comm *comm)
 {
 	const struct weft_req *req;
@@ -128,8 +130,8 @@ void weft_unmatched_check(struct weft_message *message)
 	refuse_take(message, unmatched_kind_of(message), message->sreq);
 }
 
-/* The next message from *pos on that a matched probe removed from matching and
- * that was not received; NULL: none. */
+/* Returns the next message, from *pos on, that a matched probe removed from
+ * matching and that was not received. NULL: there is none. */
 static struct weft_message *next_probed(struct weft_comm *comm, uint32_t *pos)
 {
 	struct weft_message *m;
@@ -176,7 +178,8 @@ void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 		}
 }
 
-/* The error of a send for a collective to a rank whose collective failed. */
+/* Returns the error of a send of a collective to a rank at which the collective
+ * failed. */
 static int left_after(const struct weft_req *req, int err)
 {
 	return weft_err_set(err,
@@ -189,7 +192,7 @@ void weft_unmatched_on_refused(struct weft_req *req, int coll_err)
 {
 	uint32_t ms = weft_rndv_now_ms() - req->rndv.since_ms;
 
-	/* otherwise the call that completes the send reports the error */
+	/* in other cases the call that completes the send reports the error */
 	if (req->comm->is_disconnected &&
 		weft_p2p_offset_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P)
 		record_unmatched(req->comm,
@@ -231,8 +234,8 @@ void weft_p2p_refuse_locked(struct weft_comm *comm)
 
 /* ---- leftovers ---- */
 
-/* The kind of a request that its owner should have completed; NONE if it is not
- * reported. */
+/* Returns the kind of a request that its owner should have completed, or NONE
+ * if the request is not reported. */
 static enum weft_unmatched_kind kind_of_req(
 	const struct weft_comm *comm, const struct weft_req *req)
 {
@@ -299,8 +302,9 @@ static void report_message(const struct weft_message *message,
 }
 
 /* True for a message that is reported. These messages are not reported:
- * - control messages, which creation and disconnect remove themselves;
- * - messages that a failed collective leaves;
+ * - control messages: creation and disconnect remove them;
+ * - messages of a failed collective, or of a collective of a communicator with
+ *   a failed member;
  * - the set-up of a partitioned send, which carries no data of the program. */
 static bool unmatched_is_reported(const struct weft_message *message)
 {
