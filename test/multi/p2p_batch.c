@@ -46,7 +46,8 @@ static void receive_all(int from)
 		OK(MPI_Recv(
 			in, LONGEST, MPI_BYTE, from, 1, MPI_COMM_WORLD, &st));
 		OK(MPI_Get_count(&st, MPI_BYTE, &len));
-		CHECK(len == len_of(i), "message %d has %d bytes", i, len);
+		CHECK(len == len_of(i), "message %d has its length, got %d", i,
+			len);
 		CHECK(mtest_same(in, len, i), "message %d is unchanged", i);
 	}
 }
@@ -93,15 +94,15 @@ static void around(void)
 			int at = COLS * k + i % COLS;
 
 			CHECK(other[2 * i][k] == 100 * left + at,
-				"the word of the left neighbour arrives: %d",
+				"the item of the left neighbour arrives: %d",
 				other[2 * i][k]);
 			CHECK(other[2 * i + 1][k] == 100 * right + at,
-				"the word of the right neighbour arrives: %d",
+				"the item of the right neighbour arrives: %d",
 				other[2 * i + 1][k]);
 		}
 }
 
-/* Cancels one message of a burst. The message may be sent already. */
+/* Cancels one message of a burst. The message may have been sent. */
 static void cancelled(void)
 {
 	int value[4] = { 0, 1, 2, 3 }, is_gone = 0, got = -1;
@@ -161,7 +162,8 @@ static void computing(void)
 		for (int i = 0; i < AWAY; i++) {
 			OK(MPI_Recv(&got, 1, MPI_INT, 0, 6, MPI_COMM_WORLD,
 				MPI_STATUS_IGNORE));
-			CHECK(got == 10 + i, "message %d is number %d", got, i);
+			CHECK(got == 10 + i,
+				"the value %d is that of message %d", got, i);
 		}
 		unlink(name);
 	}

@@ -9,7 +9,7 @@
 
 enum { ROOM = 1000000, LAST = 900000 };
 
-/* The message is received before the cancel, which therefore has no effect. */
+/* The message is received before the cancel. So the cancel has no effect. */
 static void cancel_received(char *data, int len)
 {
 	int cancelled = 1;
@@ -27,7 +27,7 @@ static void cancel_received(char *data, int len)
 	OK(MPI_Cancel(&req));
 	OK(MPI_Wait(&req, &status));
 	OK(MPI_Test_cancelled(&status, &cancelled));
-	CHECK(!cancelled, "a receive of %d bytes was not cancelled", len);
+	CHECK(!cancelled, "a received send of %d bytes is not cancelled", len);
 }
 
 int main(int argc, char **argv)

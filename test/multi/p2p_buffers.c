@@ -97,18 +97,18 @@ static void automatic(void)
 	receive_some(40, "automatic");
 	OK(MPI_Comm_detach_buffer(comm, &back, &len));
 	CHECK(back == MPI_BUFFER_AUTOMATIC,
-		"an automatic buffer has no address");
+		"detach returns MPI_BUFFER_AUTOMATIC");
 }
 
-/* The buffer is never detached. MPI_Comm_disconnect() has to send its contents.
- */
+/* The program never detaches the buffer. MPI_Comm_disconnect() has to send its
+ * messages. */
 static void left_behind(void)
 {
 	OK(MPI_Comm_attach_buffer(comm, room, ROOM));
 	send_some(50);
 	receive_some(50, "left behind");
 	CHECK(MPI_Comm_disconnect(&comm) == MPI_SUCCESS,
-		"S112: disconnecting empties the communicator's buffer");
+		"S112: disconnect sends the messages of the buffer");
 	memset(room, 0xee, ROOM);
 }
 

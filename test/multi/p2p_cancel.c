@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_cancel: a cancelled receive matches nothing, a matched one completes;
+/* p2p_cancel: a cancelled receive matches nothing, a matched receive completes;
  * other kinds of requests cannot be cancelled */
 #include "mtest.h"
 
@@ -19,7 +19,7 @@ static void cancel_unmatched(void)
 	CHECK(value == 5, "the buffer is untouched");
 }
 
-/* a cancelled receive must not match the message for the next receive */
+/* A cancelled receive must not match the message for the next receive. */
 static void cancelled_is_gone(void)
 {
 	int first = -1, second = -1, cancelled = 0, v = 31;
@@ -47,7 +47,7 @@ static void cancelled_is_gone(void)
 		OK(MPI_Send(&v, 1, MPI_INT, 1, 3, MPI_COMM_WORLD));
 }
 
-/* a receive that already got its message completes as if not cancelled */
+/* A receive that has its message completes as if it was not cancelled. */
 static void matched_completes(void)
 {
 	int v = 77, got = -1, cancelled = 1, flag = 0, n = 0;
@@ -72,8 +72,8 @@ static void matched_completes(void)
 	}
 }
 
-/* MPI_Cancel is for messages. A request of another kind completes as if the
- * call had not been made. */
+/* MPI_Cancel refuses requests that are neither sends nor receives. Such a
+ * request completes as if the call had not been made. */
 static void not_a_message(void)
 {
 	int v = 6, got = -1, back = -1, other = 1 - mtest.rank;

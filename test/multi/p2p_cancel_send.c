@@ -2,8 +2,8 @@
 /*
  * p2p_cancel_send: a send without a receive is cancelled (S131-S135)
  *
- * late=0  rank 0 is slow: it cancels while rank 1 is already in Finalize
- * late=1  rank 1 is slow: the cancel is sent before its Finalize
+ * late=0  rank 0 is slow: it cancels while rank 1 is in MPI_Finalize
+ * late=1  rank 1 is slow: rank 0 cancels before rank 1 calls MPI_Finalize
  * len=    bytes of the message
  * how=    0: Isend, 1: Ibsend, 2: a persistent buffered send
  */

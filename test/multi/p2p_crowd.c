@@ -3,8 +3,8 @@
  * p2p_crowd: all processes send to rank 0 at the same time, up to 128 KiB each
  *
  * The messages exceed the receive buffers of rank 0, so that the provider stops
- * reading connections until a buffer is free. If it does not resume reading one
- * of them, the program hangs.
+ * reading connections until a buffer is free. If the provider does not resume
+ * reading a connection, the program hangs.
  */
 #include "mtest.h"
 
@@ -25,7 +25,7 @@ static void receive_all(int len, char mark)
 	for (int from = 1; from < mtest.size; from++)
 		CHECK(data[from][0] == mark + from &&
 				data[from][len - 1] == mark + from,
-			"%d bytes from %d arrive", len, from);
+			"%d bytes from rank %d arrive", len, from);
 }
 
 int main(int argc, char **argv)

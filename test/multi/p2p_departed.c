@@ -36,7 +36,7 @@ static void send_to_gone(MPI_Comm comm)
 		else
 			CHECK(MPI_Wait(&reqs[1], MPI_STATUS_IGNORE) !=
 					MPI_SUCCESS,
-				"the later receive fails, too");
+				"the later send fails, too");
 	}
 	CHECK(MPI_Barrier(comm) != MPI_SUCCESS, "collectives fail, too");
 }
@@ -51,7 +51,8 @@ int main(int argc, char **argv)
 	OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
 	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
 	OK(MPI_Allgather(&pid, 1, MPI_INT, pids, 1, MPI_INT, comm));
-	if (mtest.rank == 2) { /* both others have received all its messages */
+	if (mtest.rank == 2) {
+		/* the other ranks have received all messages of this rank */
 		for (int i = 0; i < 2; i++)
 			OK(MPI_Recv(&pid, 1, MPI_INT, i, 1, comm,
 				MPI_STATUS_IGNORE));

@@ -3,8 +3,8 @@
  * p2p_derived: messages of derived datatypes, the same or different at both
  * ends
  *
- * Each layout lists the ints it touches, in order. Sender and receiver use
- * any two layouts with the same number of ints; the receiver's gaps must not
+ * Each layout lists the ints of its type, in order. Sender and receiver use any
+ * two layouts with the same number of ints. The receiver's gaps must not
  * change.
  */
 #include "mtest.h"
@@ -15,7 +15,7 @@ enum { ROOM = 64, N_LAYOUTS = 11, INTS = 12 };
 struct layout {
 	const char *name;
 	MPI_Datatype type;
-	int count;    /* elements of the type that make INTS ints */
+	int count;    /* items of the type that have INTS ints */
 	int at[INTS]; /* index of each int of the message in the buffer */
 };
 
@@ -128,8 +128,8 @@ static void exchange(const struct layout *to, const struct layout *from)
 	OK(MPI_Get_count(&st, to->type, &n));
 	OK(MPI_Get_elements(&st, MPI_INT, &elements));
 	CHECK(n == to->count && elements == INTS,
-		"%s: the count is right, %d of %d ints", to->name, elements,
-		INTS);
+		"%s: the status has the count, %d of %d ints", to->name,
+		elements, INTS);
 	CHECK(check_in(in, to, 1000 * left), "a message of %s arrives in %s",
 		from->name, to->name);
 }
@@ -147,12 +147,13 @@ static void partial(void)
 		1, MPI_COMM_WORLD, &st));
 	OK(MPI_Get_count(&st, layouts[0].type, &n));
 	OK(MPI_Get_elements(&st, layouts[0].type, &elements));
-	CHECK(n == MPI_UNDEFINED, "5 ints are no count of triples");
+	CHECK(n == MPI_UNDEFINED, "5 ints are no whole number of triples");
 	CHECK(elements == 5, "5 ints are 5 elements, got %d", elements);
 	CHECK(memcmp(in, out, sizeof(out)) == 0, "the part is delivered");
 }
 
-/* a matrix column of any height, so that large strided data is sent, too */
+/* Exchanges a matrix column of this many rows, so that long strided messages
+ * are sent, too. */
 static void columns(int rows)
 {
 	int right = (mtest.rank + 1) % mtest.size;
@@ -173,16 +174,17 @@ static void columns(int rows)
 	for (int i = 0; i < rows * 3; i++)
 		bad += in[i] !=
 		       (i % 3 == 2 ? left + (i / 3 * 4 + 1) * 0.5 : 0.0);
-	CHECK(bad == 0, "%d rows: %d are wrong", rows, bad);
-	/* strided to contiguous */
+	CHECK(bad == 0, "%d rows arrive, %d items are wrong", rows, bad);
+	/* a strided send to a contiguous receive */
 	memset(in, 0, rows * sizeof(double));
 	OK(MPI_Sendrecv(out + 3, 1, wide, right, 2, in, rows, MPI_DOUBLE, left,
 		2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 	bad = 0;
 	for (int i = 0; i < rows; i++)
 		bad += in[i] != left + (i * 4 + 3) * 0.5;
-	CHECK(bad == 0, "%d rows to contiguous memory: %d items are wrong",
-		rows, bad);
+	CHECK(bad == 0,
+		"%d rows arrive in contiguous memory, %d items are wrong", rows,
+		bad);
 	OK(MPI_Type_free(&wide));
 	OK(MPI_Type_free(&narrow));
 	free(out);

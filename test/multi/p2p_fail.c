@@ -36,9 +36,11 @@ static bool arrived(int i, int rc)
 
 	CHECK(mine || mtest_class(rc) == MPI_ERR_OTHER ||
 			mtest_class(rc) == MPIX_ERR_PROC_FAILED,
-		"message %d: %s", i, mtest_error(rc));
+		"message %d succeeds or fails with a known class: %s", i,
+		mtest_error(rc));
 	OK(MPI_Allreduce(&mine, &both, 1, MPI_INT, MPI_SUM, comm));
-	CHECK(both == 0 || both == 2, "message %d succeeds for both", i);
+	CHECK(both == 0 || both == 2,
+		"message %d succeeds or fails at both processes", i);
 	return mine;
 }
 
@@ -60,10 +62,11 @@ static void fabric(void)
 	for (int i = 0; i < MANY; i++)
 		failures += !try(i);
 	if (getenv("FI_PROVIDER_PATH"))
-		CHECK(failures > 0 && failures < MANY, "%d messages fail",
+		CHECK(failures > 0 && failures < MANY,
+			"some messages fail, and some do not: %d fail",
 			failures);
 	else
-		CHECK(!failures, "%d messages fail", failures);
+		CHECK(!failures, "no message fails: %d fail", failures);
 }
 
 /* True if the library receives long messages by reading the memory of the other
@@ -94,7 +97,8 @@ static void memory(void)
 		mmap(NULL, LEN, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (!is_read())
-		mtest_skip("data of other processes is not read here");
+		mtest_skip("the library does not read other processes' memory "
+			   "here");
 	CHECK(!arrived(0, transfer(place)),
 		"a message to memory without permission fails");
 	CHECK(try(1), "the next message arrives");

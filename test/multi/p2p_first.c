@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_first: all processes send to all for the first time; on one node this
- * needs no request to the process manager after all have started
+ * p2p_first: all processes send to all for the first time; on one node they
+ * send no request to the process manager after all have started
  *
  * A few requests are permitted, for processes that were delayed and had not yet
  * published their address.
@@ -65,12 +65,12 @@ int main(int argc, char **argv)
 	}
 	OK(MPI_Waitall(n, requests, MPI_STATUSES_IGNORE));
 	for (int i = 0; i < mtest.size; i++)
-		CHECK(from[i] == i, "the word of rank %d arrives: %d", i,
+		CHECK(from[i] == i, "the message of rank %d arrives: %d", i,
 			from[i]);
 	n = n_asked;
 	OK(MPI_Allreduce(&n, &n_asked, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
 	if (mtest.rank == 0)
-		printf("# %d questions, of %d that could be asked%s\n", n_asked,
+		printf("# %d requests of addresses, %d possible%s\n", n_asked,
 			4 * most, is_one_node() ? "" : "; not one node");
 	CHECK(!is_one_node() || n_asked < most,
 		"few requests go to the process manager: %d, the limit is %d",

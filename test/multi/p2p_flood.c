@@ -3,7 +3,7 @@
  * p2p_flood: unexpected messages neither deadlock nor exhaust the memory
  *
  * how=other    rank 0 sends n messages; rank 1 first receives from rank 2
- * how=reverse  n non-blocking sends, received from the last tag to the first
+ * how=reverse  rank 1 receives n non-blocking sends from the last to the first
  * how=both     ranks 0 and 1 flood each other before either receives
  * limit=MiB    peak memory that no process may exceed (0: not checked)
  */

@@ -19,12 +19,13 @@ static void set_data(void)
 static void check_items(const char *name, const int *got)
 {
 	for (int i = 0; i < N; i++)
-		CHECK(got[i] == 10 * other + i, "%s: item %d is %d", name, i,
-			got[i]);
+		CHECK(got[i] == 10 * other + i, "%s: item %d arrives, got %d",
+			name, i, got[i]);
 	set_data();
 }
 
-/* A receive that both processes have posted: a ready send may follow. */
+/* Posts a receive. Returns when the other process has posted one too, so that a
+ * ready send may follow. */
 static MPI_Request posted(void)
 {
 	MPI_Request req;
@@ -79,8 +80,8 @@ static void check_sends(void)
 	OK(MPI_Buffer_iflush(&flush));
 	OK(MPI_Wait(&flush, MPI_STATUS_IGNORE));
 	OK(MPI_Buffer_detach_c(&was, &len));
-	CHECK(was == buffer && len == BUFFER, "%lld bytes are detached",
-		(long long)len);
+	CHECK(was == buffer && len == BUFFER,
+		"detach returns the buffer: %lld bytes", (long long)len);
 	OK(MPI_Comm_attach_buffer_c(world, buffer, BUFFER));
 	BLOCKING(MPI_Bsend_c);
 	OK(MPI_Comm_detach_buffer_c(world, &was, &len));

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_full: messages that do not fit into a ring do not wait for their sender
+ * p2p_full: messages for which a ring has no space arrive without a call of
+ * their sender
  *
  * Rank 0 starts more messages than the ring holds before rank 1 begins, and
  * computes until rank 1 has received all of them. The ranks synchronize by
- * writing to a word of the other's memory.
+ * writing a flag in each other's memory.
  */
 #define _GNU_SOURCE
 #include "cma.h"
@@ -29,7 +30,7 @@ static void signal_peer(const long to[2])
 
 	CHECK(process_vm_writev((pid_t)to[0], &local, 1, &remote, 1, 0) ==
 			(ssize_t)sizeof(yes),
-		"the flag is written at the other process");
+		"the flag of the other process is written");
 }
 
 static void wait_for_signal(void)
@@ -46,7 +47,8 @@ int main(int argc, char **argv)
 
 	mtest_init(&argc, &argv);
 	if (!cma_is_permitted(MPI_COMM_WORLD))
-		mtest_skip("data of other processes is not read here");
+		mtest_skip("the library does not read other processes' memory "
+			   "here");
 	OK(MPI_Sendrecv(mine, 2, MPI_LONG, 1 - mtest.rank, 0, theirs, 2,
 		MPI_LONG, 1 - mtest.rank, 0, MPI_COMM_WORLD,
 		MPI_STATUS_IGNORE));
@@ -71,6 +73,6 @@ int main(int argc, char **argv)
 	for (int i = 0; i < N; i++)
 		for (int k = 0; k < len_of(i); k++)
 			wrong += data[i][k] != i + 1;
-	CHECK(!wrong, "%d bytes are wrong", wrong);
+	CHECK(!wrong, "all bytes arrive, %d are wrong", wrong);
 	return mtest_finish();
 }

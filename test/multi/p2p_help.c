@@ -2,12 +2,12 @@
 /*
  * p2p_help: the sender of a long message on a node copies a part of it
  *
- * The program defines process_vm_writev(), counts the sender's writes, and
- * makes them fail.
+ * The program defines process_vm_writev(). This function counts the sender's
+ * writes, and in some cases fails or kills a process.
  *
  * how=0 the sender helps; all data is right
  * how=1 the sender has no permission to write into the receiver's memory
- * how=2 the sender is in no call
+ * how=2 the sender makes no call
  * how=3 the sender dies while it copies a piece
  * how=4 the receiver dies while the sender copies a piece
  * how=5 several threads send and receive
@@ -62,7 +62,7 @@ static void receive_one(char *buf, int len, int tag)
 	memset(buf, 0, (size_t)len);
 	OK(MPI_Recv(buf, len, MPI_BYTE, 0, tag, comm, &st));
 	OK(MPI_Get_count(&st, MPI_BYTE, &n));
-	CHECK(n == len, "%d bytes of %d arrived", n, len);
+	CHECK(n == len, "%d bytes of %d arrive", n, len);
 	CHECK(mtest_same(buf, (size_t)len, 3), "%d bytes have the right data",
 		len);
 }
@@ -77,7 +77,7 @@ static void all_lengths(char *buf, int tag)
 	}
 }
 
-/* If the receive is shorter than the message, it gets the first bytes. */
+/* The receive is shorter than the message, and gets its first bytes. */
 static void cut_short(char *buf)
 {
 	int len = LONGEST - 100000;
@@ -89,7 +89,7 @@ static void cut_short(char *buf)
 	memset(buf, 0, LONGEST);
 	CHECK(mtest_class(MPI_Recv(buf, len, MPI_BYTE, 0, TAG, comm,
 		      MPI_STATUS_IGNORE)) == MPI_ERR_TRUNCATE,
-		"the message is longer than its receive");
+		"a receive that is too short fails");
 	CHECK(mtest_same(buf, (size_t)len, 3),
 		"the beginning of the message is received");
 	CHECK(mtest_all(buf + len, LONGEST - (size_t)len, 0),
@@ -135,7 +135,8 @@ static void refused(char *buf)
 	until_helped(buf);
 	for (int i = 0; i < ROUNDS; i++)
 		all_lengths(buf, TAG);
-	CHECK(atomic_load(&n_writes) <= 1, "the sender tried to copy %d times",
+	CHECK(atomic_load(&n_writes) <= 1,
+		"the sender tries to copy once at most: %d times",
 		atomic_load(&n_writes));
 }
 
@@ -154,9 +155,10 @@ static void away(char *buf, int len)
 	OK(MPI_Bcast(&pid, 1, MPI_INT, 0, comm));
 	if (mtest.rank == 0) {
 		OK(MPI_Isend(buf, len, MPI_BYTE, 1, TAG, comm, &req));
-		CHECK(!sigwait(&usr1, &number), "the receiver has all data");
+		CHECK(!sigwait(&usr1, &number),
+			"the receiver signals that it has all data");
 		OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
-		CHECK(!atomic_load(&n_writes), "no data was left to copy");
+		CHECK(!atomic_load(&n_writes), "the sender copies nothing");
 	} else {
 		receive_one(buf, len, TAG);
 		kill(pid, SIGUSR1);
@@ -174,7 +176,8 @@ static void lost(char *buf)
 				       MPI_STATUS_IGNORE)
 			     : MPI_Send(buf, LONGEST, MPI_BYTE, 1, TAG, comm);
 	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
-		"a receive from a failed process fails: %s", mtest_error(rc));
+		"a message to or from a failed process fails: %s",
+		mtest_error(rc));
 }
 
 static void *one_thread(void *arg)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_large: the _c calls take MPI_Count; mib= is the largest message */
+/* p2p_large: messages of at most mib= MiB, with MPI_Count arguments */
 #include "mtest.h"
 
 static void blocking(MPI_Count n)
@@ -64,7 +64,8 @@ static void beyond_int(void)
 	CHECK(size == huge * 4, "the size of the type is 12 GiB, got %lld",
 		(long long)size);
 	OK(MPI_Type_get_extent_c(type, &lb, &extent));
-	CHECK(lb == 0 && extent == huge * 4, "the extent goes beyond int");
+	CHECK(lb == 0 && extent == huge * 4,
+		"the extent is above the maximum of an int");
 	OK(MPI_Type_size(type, &small));
 	CHECK(small == MPI_UNDEFINED, "no int holds the size, got %d", small);
 	OK(MPI_Type_free(&type));

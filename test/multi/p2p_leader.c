@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* p2p_leader: the first thread of each process ends, and another thread
- * continues: other processes can no longer read the memory of the process, and
- * its messages still arrive
- */
+ * continues
+ *
+ * Other processes can then no longer read the memory of the process. Its
+ * messages still arrive. */
 #include "mtest.h"
 
 #include <pthread.h>
@@ -45,7 +46,7 @@ static void *go_on(void *arg)
 	static const int lens[] = { 8, 20000, 100000, 1000000, MOST };
 
 	mtest_init(&argc_, &argv_);
-	exchange(100); /* while others can read the memory */
+	exchange(100); /* other processes can read the memory */
 	exchange(MOST);
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	atomic_store(&is_alone, 1);

@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 		for (int i = 0; i < N_SIZES && sizes[i] <= largest; i++) {
 			int tag = mode * 100 + i;
 
-			/* pairs of ranks: one direction, then the other */
+			/* each pair sends in one direction, then the other */
 			int peer = mtest.rank ^ 1;
 			if (peer >= mtest.size)
 				continue;

@@ -35,7 +35,8 @@ static void receive(MPI_Message *message, int i, bool blocking)
 		OK(MPI_Imrecv(buf, len, MPI_BYTE, message, &req));
 		OK(MPI_Wait(&req, &st));
 	}
-	CHECK(*message == MPI_MESSAGE_NULL, "a received message is null");
+	CHECK(*message == MPI_MESSAGE_NULL,
+		"the handle of a received message is null");
 	OK(MPI_Get_count(&st, MPI_BYTE, &n));
 	CHECK(n == len && mtest_same(buf, len, i),
 		"message %d has its own data", i);

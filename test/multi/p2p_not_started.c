@@ -3,7 +3,8 @@
  * p2p_not_started: a process that has not started blocks none of the others
  *
  * Rank late= (1) begins MPI only when a file exists. The other ranks all send
- * to it first, and create the file when they have received from each other.
+ * to it first, and then exchange messages with each other. The lowest of these
+ * ranks then creates the file.
  */
 #include "mtest.h"
 
@@ -45,7 +46,7 @@ int main(int argc, char **argv)
 		}
 	if (mtest.rank == !late) { /* rank 0, or 1 if rank 0 is late */
 		fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
-		CHECK(fd >= 0, "%s is new", path);
+		CHECK(fd >= 0, "%s is created", path);
 		close(fd);
 	}
 	for (int i = 0; mtest.rank == late && i < mtest.size; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_order: messages of one pair never overtake each other, any size mix */
+/* p2p_order: messages between two processes arrive in order, in any mix of
+ * sizes */
 #include "mtest.h"
 
 enum { N = 400, LARGEST = 300000 };
@@ -54,7 +55,8 @@ static void expect(int i, const char *buf, const MPI_Status *st)
 	CHECK(mtest_same(buf, len, i), "message %d is unchanged", i);
 }
 
-/* receives in order: all receives are posted first, or each when needed */
+/* Receives in order. All receives are posted before the messages are sent, or
+ * each is posted when needed. */
 static void receive_sequence(int from, bool posted)
 {
 	char *buf = mtest_alloc((size_t)(posted ? N : 1) * LARGEST);
@@ -77,7 +79,7 @@ static void receive_sequence(int from, bool posted)
 	free(buf);
 }
 
-/* many tags, received from the last to the first */
+/* Many tags, received from the last to the first. */
 static void reversed_tags(void)
 {
 	enum { TAGS = 200 };

@@ -2,7 +2,7 @@
 /*
  * p2p_part: partitioned communication
  *
- * Rank 0 marks partitions ready in arbitrary order; rank 1 divides the data
+ * Rank 0 marks partitions as ready in a mixed order. Rank 1 divides the data
  * differently. Each request is started rounds=N times, with and without gaps in
  * the type. Other cases: requests without partitions, and calls that are
  * invalid for a partitioned request in its state.
@@ -55,14 +55,14 @@ static void receiver(MPI_Datatype type, int stride, int n_parts, int rounds)
 	for (int round = 0; round < rounds; round++) {
 		memset(data, 0xff, sizeof(data));
 		OK(MPI_Start(&req));
-		flag = n_parts == 1; /* then all data waits for partition 0 */
+		flag = n_parts == 1; /* then the partition needs all data */
 		while (!flag)
 			if (!OK(MPI_Parrived(req, n_parts - 1, &flag)))
 				break;
 		bad += n_parts > 1 &&
 		       data[(TOTAL - 1) * stride] != value(round, TOTAL - 1);
 		OK(MPI_Parrived(req, 0, &flag));
-		CHECK(!flag, "the first partition was not declared ready yet");
+		CHECK(!flag, "the first partition has not arrived");
 		OK(MPI_Send(NULL, 0, MPI_INT, 0, 6, MPI_COMM_WORLD));
 		OK(MPI_Wait(&req, &status));
 		OK(MPI_Get_count(&status, type, &count));
@@ -71,11 +71,12 @@ static void receiver(MPI_Datatype type, int stride, int n_parts, int rounds)
 		for (int i = 0; i < TOTAL; i++)
 			bad += data[i * stride] != value(round, i);
 	}
-	CHECK(bad == 0, "%d items are wrong in %d parts", bad, n_parts);
+	CHECK(bad == 0, "all items arrive, %d are wrong in %d partitions", bad,
+		n_parts);
 	OK(MPI_Request_free(&req));
 }
 
-/* partitioned requests do not match an ordinary message with their tag */
+/* Partitioned requests do not match an ordinary message with the same tag. */
 static void beside(void)
 {
 	int word = 77;
@@ -112,7 +113,7 @@ static void empty(int n_sent, int n_received)
 		if (mtest.rank == 1) {
 			OK(MPI_Get_count(&status, MPI_INT, &count));
 			CHECK(count == 0 && status.MPI_TAG == 7,
-				"an empty message, count is %d", count);
+				"an empty message has count 0, got %d", count);
 		}
 	}
 	OK(MPI_Request_free(&req));
@@ -156,8 +157,8 @@ static void bad_arguments(void)
 	rc = MPI_Psend_init(data, 1, -((MPI_Count)1 << 32), MPI_INT, 0, 5,
 		MPI_COMM_WORLD, MPI_INFO_NULL, &req);
 	FAILS(rc, MPI_ERR_COUNT);
-	CHECK(says(rc, "-4294967296"), "the count has 64 bits: %s",
-		mtest_error(rc));
+	CHECK(says(rc, "-4294967296"),
+		"the error has all 64 bits of the count: %s", mtest_error(rc));
 	FAILS(MPI_Precv_init(data, 1, -((MPI_Count)1 << 32), MPI_INT, 0, 5,
 		      MPI_COMM_WORLD, MPI_INFO_NULL, &req),
 		MPI_ERR_COUNT);
@@ -218,7 +219,7 @@ static void wrong_states(void)
 		OK(MPI_Wait(&req, &status));
 		OK(MPI_Test_cancelled(&status, &flag));
 		CHECK(!flag && data[0] == 40 && data[3] == 43,
-			"the data arrived, %d and %d", data[0], data[3]);
+			"the data arrives, %d and %d", data[0], data[3]);
 	}
 	OK(MPI_Request_free(&req));
 }

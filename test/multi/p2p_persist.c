@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_persist: persistent sends of each mode, started again and again */
+/* p2p_persist: persistent sends of each mode, started repeatedly */
 #include "mtest.h"
 
 enum { ROUNDS = 20 };

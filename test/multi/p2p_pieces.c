@@ -16,7 +16,7 @@
 
 enum { MESSAGES = 6, LONGEST = 3 << 20, ROUNDS = 3 };
 
-/* Lengths from less than a piece to many pieces; no length is a multiple of a
+/* Lengths from less than a piece to many pieces. No length is a multiple of a
  * piece. */
 static int len_of(int i)
 {
@@ -84,7 +84,7 @@ static void crowd(bool is_reversed)
 
 		CHECK(is_right(in[k], len_of(i),
 			      seed_of(receiver, mtest.rank, i)),
-			"message %d of rank %d is right", i, receiver);
+			"message %d of rank %d arrives", i, receiver);
 		free(out[k]);
 		free(in[k]);
 	}
@@ -111,7 +111,7 @@ static void with_gaps(void)
 	OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
 	for (int i = 0; right && i < len; i++)
 		right = in[2 * i] == mtest_byte((size_t)i, 5) && !in[2 * i + 1];
-	CHECK(right, "the message with gaps is right");
+	CHECK(right, "the message with gaps arrives");
 	OK(MPI_Type_free(&type));
 	memset(in, 0, LONGEST);
 	OK(MPI_Irecv(in, half, MPI_BYTE, from, 2, MPI_COMM_WORLD, &req));
@@ -150,15 +150,17 @@ static void lose_one(void)
 
 			n_lost += k % 2 == 0 && rc != MPI_SUCCESS;
 			CHECK(k % 2 == 0 || rc == MPI_SUCCESS,
-				"a surviving process gets message %d", k / 2);
+				"message %d to a surviving process is sent",
+				k / 2);
 		}
-		CHECK(n_lost >= MESSAGES - 1, "%d of %d ended with an error",
-			n_lost, MESSAGES);
+		CHECK(n_lost >= MESSAGES - 1,
+			"most sends to the dead process fail: %d of %d", n_lost,
+			MESSAGES);
 	}
 	for (int i = 0; mtest.rank == 1 && i < MESSAGES; i++) {
 		OK(MPI_Recv(in, LONGEST, MPI_BYTE, 0, i, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
-		CHECK(is_right(in, LONGEST, 9), "message %d is right", i);
+		CHECK(is_right(in, LONGEST, 9), "message %d arrives", i);
 	}
 	free(out);
 	free(in);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_probe: Probe and Iprobe describe the next message and leave it there */
+/* p2p_probe: Probe and Iprobe describe the next message and do not receive it
+ */
 #include "mtest.h"
 
 static const int lens[] = { 0, 3, 500, 20000, 2000000 };

@@ -9,8 +9,9 @@ static void check_status(const MPI_Status *st, const char *what)
 {
 	int n = -1;
 
-	CHECK(st->MPI_SOURCE == MPI_PROC_NULL, "%s: source is null", what);
-	CHECK(st->MPI_TAG == MPI_ANY_TAG, "%s: tag is any", what);
+	CHECK(st->MPI_SOURCE == MPI_PROC_NULL,
+		"%s: the source is MPI_PROC_NULL", what);
+	CHECK(st->MPI_TAG == MPI_ANY_TAG, "%s: the tag is MPI_ANY_TAG", what);
 	OK(MPI_Get_count(st, MPI_INT, &n));
 	CHECK(n == 0, "%s: the count is 0, got %d", what, n);
 	CHECK(value == 42, "%s: the buffer is untouched", what);
@@ -67,7 +68,7 @@ static void receives(MPI_Comm comm)
 	check_status(&st, "imrecv");
 }
 
-/* The processes are a chain. At its ends, a neighbour is MPI_PROC_NULL. */
+/* The processes are a chain. At each end, one neighbour is MPI_PROC_NULL. */
 static void chain(void)
 {
 	int left = mtest.rank ? mtest.rank - 1 : MPI_PROC_NULL;
@@ -80,7 +81,7 @@ static void chain(void)
 		left, 5, MPI_COMM_WORLD, &st));
 	CHECK(got == (mtest.rank ? mtest.rank - 1 : -7),
 		"the chain ends at the null process, got %d", got);
-	CHECK(st.MPI_SOURCE == left, "the status has the left end as source");
+	CHECK(st.MPI_SOURCE == left, "the source is the left neighbour");
 }
 
 int main(int argc, char **argv)

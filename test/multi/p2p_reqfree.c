@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_reqfree: a freed request still delivers (S121, S126) */
+/* p2p_reqfree: messages of freed requests arrive (S121, S126) */
 #include "mtest.h"
 
 static const int lens[] = { 0, 8, 4000, 100000, 4000000 };
@@ -28,7 +28,7 @@ static void freed_sends(void)
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* a freed receive: a later message of the same sender proves it is done */
+/* Receives complete after the program has freed their requests. */
 static void freed_receives(void)
 {
 	MPI_Request req;
@@ -48,7 +48,7 @@ static void freed_receives(void)
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	if (mtest.rank != 1)
 		return;
-	/* the Ssend is complete, so only the delivery of this process may be
+	/* each Ssend is complete, so only the delivery in this process may be
 	 * pending */
 	for (int i = 0; i < N_LENS; i++)
 		for (double end = mtest_now() + MTEST_SOON_S;

@@ -2,9 +2,9 @@
 /*
  * p2p_rings: the memory of a node's rings is limited
  *
- * Each process exchanges windows of long messages, and then short ones, with
- * every other process. The shared memory of all processes together stays below
- * max=BYTES. Every byte is compared.
+ * Each process exchanges WINDOW long messages at a time, and then short ones,
+ * with every other process. The shared memory of all processes together is at
+ * most max=BYTES. Every byte is compared.
  */
 #include "mtest.h"
 
@@ -33,8 +33,8 @@ static void exchange_window(int to, int from)
 	OK(MPI_Waitall(2 * WINDOW, reqs, MPI_STATUSES_IGNORE));
 	memset(out, byte_of(from, mtest.rank, 0), LEN);
 	for (int i = 0; i < WINDOW; i++)
-		CHECK(!memcmp(in[i], out, LEN), "message %d from %d arrives", i,
-			from);
+		CHECK(!memcmp(in[i], out, LEN),
+			"message %d from rank %d arrives", i, from);
 }
 
 static void exchange_short(int to, int from)
@@ -45,7 +45,7 @@ static void exchange_short(int to, int from)
 		OK(MPI_Sendrecv(&mine, 1, MPI_INT, to, TAG, &other, 1, MPI_INT,
 			from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 		CHECK(other == byte_of(from, mtest.rank, i),
-			"number %d from %d arrives", i, from);
+			"short message %d from rank %d arrives", i, from);
 	}
 }
 
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 	} else if (!mtest.rank) {
 		printf("# %ld KiB of shared memory\n", all);
 		CHECK(all <= max / 1024,
-			"%ld KiB of shared memory, %ld allowed", all,
+			"%ld KiB of shared memory are at most %ld KiB", all,
 			max / 1024);
 	}
 	return mtest_finish();

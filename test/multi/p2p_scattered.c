@@ -2,9 +2,9 @@
 /*
  * p2p_scattered: long messages of data with gaps
  *
- * Either end or both have gaps. The receiver's buffer may be shorter. A send
- * without a receive is cancelled. Between processes of a node neither end
- * allocates memory of the message's length.
+ * The send buffer, the receive buffer or both have gaps. The receive buffer may
+ * be shorter. A send without a receive is cancelled. Between processes of a
+ * node, neither process allocates memory of the message's length.
  */
 #define _GNU_SOURCE
 #include "behind.h"
@@ -14,7 +14,7 @@
 
 enum { SCARCE = 1 << 18, TAG = 4 };
 
-static bool is_scarce;
+static bool is_scarce; /* malloc() of SCARCE bytes or more fails */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 void *malloc(size_t len)
@@ -93,7 +93,7 @@ static void travel(int n, int from_step, int to_step, int other)
 		OK(MPI_Send(out.at, 1, out.type, other, TAG, MPI_COMM_WORLD));
 	}
 	CHECK(!count_wrong(&in, n, 1e6 * (other + 1)),
-		"%d items from every %d to every %d arrive", n, from_step,
+		"%d items with stride %d arrive with stride %d", n, from_step,
 		to_step);
 	set(&in, 0);
 	OK(MPI_Irecv(in.at, 1, in.type, other, TAG, MPI_COMM_WORLD, &req[0]));
@@ -101,7 +101,8 @@ static void travel(int n, int from_step, int to_step, int other)
 	OK(MPI_Waitall(2, req, MPI_STATUSES_IGNORE));
 	is_scarce = false;
 	CHECK(!count_wrong(&in, n, 1e6 * (other + 1)),
-		"%d items from every %d to every %d arrive, in both directions",
+		"%d items with stride %d arrive with stride %d, in both "
+		"directions",
 		n, from_step, to_step);
 	side_free(&out);
 	side_free(&in);

@@ -23,7 +23,7 @@ static void exchange(MPI_Comm comm, int me, int len, bool posted_first)
 	OK(MPI_Get_count(&st[1], MPI_BYTE, &n));
 	CHECK(n == len && mtest_same(in, len, len),
 		"%d B to this process itself arrive", len);
-	CHECK(st[1].MPI_SOURCE == me, "my own rank is the source");
+	CHECK(st[1].MPI_SOURCE == me, "the rank of this process is the source");
 	free(out);
 	free(in);
 }
@@ -35,7 +35,7 @@ static void synchronous(MPI_Comm comm, int me)
 
 	OK(MPI_Issend(&v, 1, MPI_INT, me, 1, comm, &req));
 	OK(MPI_Test(&req, &flag, MPI_STATUS_IGNORE));
-	CHECK(!flag, "an unmatched synchronous send to myself is not complete");
+	CHECK(!flag, "an unmatched synchronous send is not complete");
 	OK(MPI_Recv(&got, 1, MPI_INT, me, 1, comm, MPI_STATUS_IGNORE));
 	OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
 	CHECK(got == 9, "the synchronous message arrives");

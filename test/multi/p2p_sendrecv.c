@@ -38,14 +38,14 @@ static void ring_replace(int len)
 		OK(MPI_Sendrecv_replace(buf, len, MPI_BYTE, right, 9, left, 9,
 			MPI_COMM_WORLD, &st));
 		CHECK(mtest_same(buf, len, owner),
-			"%d B are replaced by the owner's at hop %d", len, hop);
+			"%d B of another rank arrive at hop %d", len, hop);
 		CHECK(st.MPI_SOURCE == left,
 			"the status has the left neighbour as source");
 	}
 	free(buf);
 }
 
-/* replacing strided data keeps the gaps */
+/* A replacement of strided data does not change the gaps. */
 static void replace_strided(void)
 {
 	int right = (mtest.rank + 1) % mtest.size;

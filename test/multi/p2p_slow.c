@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* p2p_slow: a sender whose memory is not available yet delays no other message
  *
- * A page of the sender's buffer is missing (userfaultfd). The test provides it
- * when another thread of the receiver has sent messages to itself. */
+ * A page of the sender's buffer is missing (userfaultfd). The test provides the
+ * page when another thread of the receiver has exchanged messages with itself.
+ */
 #define _GNU_SOURCE
 #include "mtest.h"
 
@@ -45,7 +46,7 @@ static void *serve(void *arg)
 	(void)arg;
 	CHECK(poll(&at, 1, MTEST_SOON_S * 1000) == 1 &&
 			read(fault_fd, &msg, sizeof(msg)) == sizeof(msg),
-		"the sender's page is missed");
+		"an access to the missing page is reported");
 	atomic_store(&shared->is_waiting, 1);
 	CHECK(wait_for(&shared->may_come),
 		"%d bytes: another thread of the receiver continues meanwhile",
@@ -55,7 +56,8 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* Memory filled with ones; one page of it is missing. */
+/* Returns memory filled with ones, of which one page is missing. NULL if this
+ * user may not use userfaultfd. */
 static char *make_slow(void)
 {
 	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
@@ -88,7 +90,7 @@ static void *receive(void *arg)
 	for (int i = 0; i < len; i++)
 		is_good &= buf[i] == 0 || buf[i] == 1;
 	CHECK(is_good && buf[0] == 1 && buf[len - 1] == 1,
-		"the message arrived completely");
+		"the message arrives completely");
 	free(buf);
 	return NULL;
 }
@@ -98,7 +100,7 @@ static void talk_to_self(void)
 	for (int i = 0, x = 0, y = -1; i < ROUNDS; i++, x++) {
 		OK(MPI_Sendrecv(&x, 1, MPI_INT, 0, TAG_SELF, &y, 1, MPI_INT, 0,
 			TAG_SELF, MPI_COMM_SELF, MPI_STATUS_IGNORE));
-		CHECK(x == y, "round %d is %d", x, y);
+		CHECK(x == y, "the word %d arrives, got %d", x, y);
 	}
 }
 
@@ -129,7 +131,7 @@ static void one_length(char *buf)
 	if (mtest.rank) {
 		OK(MPI_Send(buf, len, MPI_BYTE, 0, TAG, MPI_COMM_WORLD));
 	} else {
-		CHECK(wait_for(&shared->is_waiting), "the sender waits");
+		CHECK(wait_for(&shared->is_waiting), "a page fault occurs");
 		talk_to_self();
 		atomic_store(&shared->may_come, 1);
 	}
@@ -149,8 +151,8 @@ int main(int argc, char **argv)
 
 	mtest_start(argv[0]);
 	OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level));
-	CHECK(level == MPI_THREAD_MULTIPLE, "threads may send, level %d",
-		level);
+	CHECK(level == MPI_THREAD_MULTIPLE,
+		"MPI_THREAD_MULTIPLE is provided, level %d", level);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	MPI_Comm_rank(MPI_COMM_WORLD, &mtest.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &mtest.size);

@@ -76,15 +76,15 @@ static void arrived(char *done, const char *buf, const MPI_Status *st, int n)
 
 	k = next_of(done + from * n, from, st->MPI_TAG, n);
 	OK(MPI_Get_count(st, MPI_BYTE, &len));
-	if (!CHECK(k >= 0, "a message with tag %d from %d is expected",
+	if (!CHECK(k >= 0, "a message with tag %d from rank %d is expected",
 		    st->MPI_TAG, from))
 		return;
 	done[from * n + k] = 1;
 	CHECK(len == len_of(from, mtest.rank, k),
-		"message %d from %d has %d B, got %d", k, from,
+		"message %d from rank %d has %d B, got %d", k, from,
 		len_of(from, mtest.rank, k), len);
 	CHECK(mtest_same(buf, len, hash(from, mtest.rank, k, 3)),
-		"%d from %d is unchanged", k, from);
+		"message %d from rank %d is unchanged", k, from);
 }
 
 static void receive_one(char *done, char *buf, int n, int i)
@@ -131,7 +131,7 @@ static void storm(int n)
 	}
 	OK(MPI_Waitall(WINDOW, req, MPI_STATUSES_IGNORE));
 	for (int i = 0; i < total; i++)
-		CHECK(done[i], "message %d of %d arrived", i % n, i / n);
+		CHECK(done[i], "message %d of rank %d arrives", i % n, i / n);
 	free(done);
 	free(in);
 	free(out);

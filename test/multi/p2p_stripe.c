@@ -45,17 +45,18 @@ static void shares(int devices, int broken)
 	carried(SHORT / DEVICES, sums);
 	for (int i = 0; i < DEVICES; i++)
 		all += sums[i];
-	CHECK(all >= LONG, "long messages were sent, %lld B", all);
+	CHECK(all >= LONG, "long messages are sent, %lld B", all);
 	for (int i = 0; i < devices; i++)
 		if (i == broken)
-			CHECK(!sums[i], "device %d carried %lld B", i, sums[i]);
+			CHECK(!sums[i], "device %d carries nothing: %lld B", i,
+				sums[i]);
 		else
 			CHECK(sums[i] > all / devices / 2,
-				"device %d carried its share: %lld of %lld", i,
-				sums[i], all);
+				"device %d carries its share: %lld of %lld B",
+				i, sums[i], all);
 }
 
-/* Lengths about SHORT and LONG; every process sends and receives. */
+/* Sends messages of about SHORT and LONG bytes around the ring. */
 static void lengths(void)
 {
 	static const int more[] = { -4097, -1, 0, 1, 4095, 4096 };
@@ -73,7 +74,8 @@ static void lengths(void)
 	free(in);
 }
 
-/* Many messages at the same time, some of them short: they arrive in order. */
+/* Sends many messages at the same time, some of them short. They arrive in
+ * order. */
 static void many(void)
 {
 	MPI_Request requests[2 * MANY];
@@ -131,7 +133,7 @@ static void odd(void)
 	free(in);
 }
 
-/* The growth of a performance variable during many(). */
+/* Returns by how much a performance variable grows during many(). */
 static unsigned long long variable(const char *name)
 {
 	MPI_T_pvar_session session;

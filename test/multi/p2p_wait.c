@@ -113,9 +113,8 @@ static void post(void)
 	}
 }
 
-/* Rank 1 sends the messages from the last to the first, each when rank 0 has
- * sent a go message.
- */
+/* Rank 1 sends the messages from the last to the first, each after a go message
+ * of rank 0. */
 static void serve(void)
 {
 	int go;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_wildcard: any source and any tag receive each message once */
+/* p2p_wildcard: receives with wildcards get each message once, in order */
 #include "mtest.h"
 
 enum { ROUNDS = 50, BIG = 100000 };
 
-/* every other rank sends ROUNDS messages with its own tags */
+/* Each rank except 0 sends ROUNDS messages with its own tags. */
 static void send_all(void)
 {
 	int *big = mtest_alloc(BIG * sizeof(int));
@@ -49,13 +49,14 @@ static void receive_any(bool any_tag)
 		next[from]++;
 	}
 	for (int r = 1; r < mtest.size; r++)
-		CHECK(next[r] == ROUNDS, "from rank %d arrived %d messages", r,
-			next[r]);
+		CHECK(next[r] == ROUNDS,
+			"all messages of rank %d arrive, got %d", r, next[r]);
 	free(next);
 	free(buf);
 }
 
-/* a posted wildcard and a posted named receive: the earlier one matches */
+/* Of a posted receive with wildcards and one without, the earlier one matches.
+ */
 static void posted_order(void)
 {
 	int got[3] = { -1, -1, -1 }, v;
