@@ -48,7 +48,7 @@ struct weft_vci_p2p {
 struct weft_p2p_peer {
 	struct weft_peer peer; /* first, because transport allocates and
 				  frees the whole struct */
-	uint64_t n_net_sent;   /* user messages over the fabric so far */
+	uint64_t n_net_sent; /* eager messages and RTS over the fabric so far */
 	uint64_t n_net_asked;  /* n_net_sent at the last PING */
 	uint64_t n_net_known;  /* messages that the last PONG has confirmed */
 	uint16_t n_eager_sent; /* number of the next eager message */
@@ -379,7 +379,7 @@ void weft_departed_on_wait(struct weft_req *req);
 
 /* ---- rndv.c ---- */
 
-/* Milliseconds since an arbitrary time. */
+/* Returns the milliseconds since a fixed time. */
 static inline uint32_t weft_rndv_now_ms(void)
 {
 	return (uint32_t)(weft_now_ns() / (WEFT_NS_PER_S / 1000));

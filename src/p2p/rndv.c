@@ -10,8 +10,8 @@
  *   HELPED, if it wrote    ------>
  *                          <------     FIN
  *                                   b) same node, and the kernel forbids
- *                                      reads, or the sender's data has gaps
- * (its address is 0)
+ *                                      reads, or the data has gaps at the
+ *                                      sender (address 0)
  *                          <------     CTS
  *   FRAG, FRAG, ...        ------>     completes with the last byte
  *                                   c) fabric: posts tagged receives

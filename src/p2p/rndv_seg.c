@@ -12,7 +12,8 @@
  *
  * If plan.n_near_segs is not 0 (tcp), it limits the segments in flight to a
  * process of the same host. The sender posts the next segment when the receiver
- * has received one. Until then, the send is in the VCI's rndv_waiting.
+ * has received one. Until then, the send is in the list rndv_waiting of the
+ * VCI.
  *
  * If the fabric fails a segment between two live processes, the side with the
  * error notifies the other side. A receiver then cancels its posted receives.
