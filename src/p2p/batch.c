@@ -60,7 +60,7 @@ static void thread_start(struct weft_progress_hook *hook)
 		return;
 	weft_progress_thread_remove(&thread->user);
 	thread->is_refused = true;
-	weft_log_info("P2P-BATCH", "short messages leave individually: %s",
+	weft_log_info("P2P-BATCH", "short messages are sent individually: %s",
 		weft_err_detail_peek(err));
 }
 

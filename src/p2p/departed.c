@@ -123,7 +123,8 @@ void weft_departed_on_departed(struct weft_vci *vci, struct weft_peer *peer,
 			weft_dispatch_queue(vci, peer, head, payload, len);
 	} else if (head->src >= (uint32_t)comm->remote_size ||
 		   weft_group_proc(comm->remote, head->src) != peer->proc) {
-		weft_dispatch_drop(vci, "departure under another rank");
+		weft_dispatch_drop(
+			vci, "departure of a rank of another process");
 	} else {
 		weft_failure_record(comm, left.failed);
 		weft_p2p_departed_locked(comm, (int32_t)head->src, 0);

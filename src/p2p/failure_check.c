@@ -52,16 +52,16 @@ int weft_departed_source(const struct weft_comm *comm, int32_t rank)
 		return departed_after_death(comm, rank);
 	if (rank >= 0 && comm->p2p.departed[rank])
 		return weft_err_set(WEFT_ERR_OTHER,
-			"rank %d has left the communicator and sends nothing "
-			"more on it",
+			"rank %d has left the communicator and sends no more "
+			"messages on it",
 			(int)rank);
 	/* this process may send to itself, now or in another thread */
 	if (rank == WEFT_ANY_SOURCE && is_last_here(comm) &&
 		(comm->is_inter ||
 			(!comm->p2p.n_sends && weft_thread_check_is_single())))
 		return weft_err_set(WEFT_ERR_OTHER,
-			"all others have left the communicator and send "
-			"nothing more on it");
+			"all other members have left the communicator and "
+			"send no more messages on it");
 	return 0;
 }
 
@@ -72,7 +72,7 @@ int weft_departed_member(const struct weft_comm *comm, int32_t rank)
 		return weft_departed_source(comm, rank);
 	return weft_err_set(comm->p2p.departed[rank],
 		"rank %d left the communicator after a collective that failed "
-		"there (its own error says why)",
+		"there (the error at that rank names the cause)",
 		(int)rank);
 }
 
@@ -186,8 +186,8 @@ int weft_failure_describe_pending(const struct weft_comm *comm)
 	failed_unacked(comm);
 	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(WEFT_ERR_PEER));
 	return weft_err_set(WEFT_ERR_FAILED_PENDING,
-		"%s; the receive is still active, and waits for the others "
-		"after MPIX_Comm_ack_failed",
+		"%s; the receive is still active, and waits for the other "
+		"members after MPIX_Comm_ack_failed",
 		why);
 }
 

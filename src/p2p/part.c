@@ -258,8 +258,8 @@ int weft_pready(struct weft_req *req, int32_t first, int32_t last)
 			"not an active partitioned send request");
 	if (first < 0 || last >= parts->n)
 		return weft_err_set(WEFT_ERR_ARG,
-			"partitions %d to %d of a send with %d", first, last,
-			parts->n);
+			"partitions %d to %d are out of range: the send has %d",
+			first, last, parts->n);
 	weft_vci_lock(req->vci);
 	for (int32_t k = first; !err && k <= last; k++)
 		err = ready(parts, k);
@@ -461,7 +461,8 @@ int weft_parrived(struct weft_req *req, int32_t k, bool *arrived_out)
 			WEFT_ERR_REQUEST, "not a partitioned receive request");
 	if (k < 0 || k >= parts->n)
 		return weft_err_set(WEFT_ERR_ARG,
-			"partition %d of a receive with %d", k, parts->n);
+			"partition %d is out of range: the receive has %d", k,
+			parts->n);
 	weft_vci_lock(req->vci);
 	if (!part_arrived(parts, k))
 		weft_progress_try(req->vci);

@@ -33,7 +33,7 @@ static __attribute__((cold)) int truncated(
 		return weft_err_set(WEFT_ERR_TRUNCATE,
 			"rank %d sent %zu bytes of a collective operation "
 			"where %zu were expected: members must agree on the "
-			"length of what they exchange",
+			"length of the data",
 			src, len, room);
 	return weft_err_set(WEFT_ERR_TRUNCATE,
 		"a message of %zu bytes from rank %d with tag %d matched a "
@@ -197,7 +197,7 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 
 	if (!weft_wire_get_rts(&rts, payload, len) || !rts.sreq ||
 		rts.len > INT64_MAX) {
-		weft_dispatch_drop(vci, "malformed announcement");
+		weft_dispatch_drop(vci, "malformed RTS");
 		return;
 	}
 	if (!comm) {

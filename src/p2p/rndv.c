@@ -137,7 +137,7 @@ static void pulled_by_reading(struct weft_req *req, uint64_t sreq, int err)
 	if (weft_unlikely(err == WEFT_ERR_ACCESS &&
 			  peer->state != WEFT_PEER_FAILED)) {
 		weft_log_info("SHM-UNREADABLE",
-			"%s; from now on its messages come in fragments",
+			"%s; from now on its messages arrive in fragments",
 			weft_err_detail_peek(err));
 		peer->can_read = false;
 		err = pull_frags(req, sreq, (size_t)req->status.len);
@@ -282,13 +282,13 @@ void weft_rndv_on_cts(struct weft_vci *vci, struct weft_peer *peer,
 
 	(void)head;
 	if (!weft_wire_get_cts(&cts, payload, len)) {
-		weft_dispatch_drop(vci, "clear-to-send too short");
+		weft_dispatch_drop(vci, "malformed CTS");
 		return;
 	}
 	req = weft_rndv_find(peer, cts.sreq, WEFT_REQ_SEND);
 	if (!req || req->rndv.remote || !cts.rreq || cts.len > req->len ||
 		cts.n_rails > peer->n_rails) {
-		weft_dispatch_drop(vci, "clear-to-send for no such send");
+		weft_dispatch_drop(vci, "CTS for an unknown send");
 		return;
 	}
 	req->rndv.remote = cts.rreq;
@@ -311,7 +311,7 @@ void weft_rndv_on_frag(struct weft_vci *vci, struct weft_peer *peer,
 
 	(void)head;
 	if (!weft_wire_get_frag(&frag, payload, len)) {
-		weft_dispatch_drop(vci, "fragment too short");
+		weft_dispatch_drop(vci, "malformed fragment");
 		return;
 	}
 	len -= sizeof(frag);
@@ -319,7 +319,7 @@ void weft_rndv_on_frag(struct weft_vci *vci, struct weft_peer *peer,
 	if (!req || req->recv.is_posted || !req->rndv.remote ||
 		req->rndv.n_segs || frag.offset != req->rndv.n_moved ||
 		len > req->rndv.total - req->rndv.n_moved) {
-		weft_dispatch_drop(vci, "fragment of no such message");
+		weft_dispatch_drop(vci, "fragment of an unknown message");
 		return;
 	}
 	weft_unpack(req->type, req->count, req->buf, frag.offset,
@@ -334,7 +334,8 @@ void weft_rndv_on_frag(struct weft_vci *vci, struct weft_peer *peer,
 static int lost(const struct weft_peer *peer, const char *what)
 {
 	return weft_err_set(WEFT_ERR_OTHER,
-		"process %u could not %s this message (its own error says why)",
+		"process %u could not %s this message (the error at that "
+		"process names the cause)",
 		(uint32_t)peer->proc, what);
 }
 
@@ -370,7 +371,7 @@ void weft_rndv_on_fin(struct weft_vci *vci, struct weft_peer *peer,
 			fin.status != WEFT_WIRE_REVOKED &&
 			!weft_failure_is_known(
 				vci, fin.status - WEFT_WIRE_PROC_FAILED))) {
-		weft_dispatch_drop(vci, "malformed end of a message");
+		weft_dispatch_drop(vci, "malformed FIN");
 		return;
 	}
 	req = weft_rndv_find(peer, fin.req, WEFT_REQ_SEND);
@@ -379,7 +380,7 @@ void weft_rndv_on_fin(struct weft_vci *vci, struct weft_peer *peer,
 	if (fin.status != WEFT_WIRE_DATA_FAILED) {
 		/* a failure or a departure may have completed the send */
 		if (!vci->n_failed)
-			weft_dispatch_drop(vci, "end of no such message");
+			weft_dispatch_drop(vci, "FIN for an unknown message");
 		return;
 	}
 	/* both sides may have failed, and each may have sent a FIN */

@@ -343,7 +343,7 @@ void weft_rndv_on_helped(struct weft_vci *vci, struct weft_peer *peer,
 	if (req)
 		c = find_copy(vci, req, (uint32_t)head->tag);
 	if (!c || !c->is_with_sender || fin.status > c->n_pieces) {
-		weft_dispatch_drop(vci, "help with no such message");
+		weft_dispatch_drop(vci, "HELPED for an unknown copy");
 		return;
 	}
 	c->is_with_sender = false;
@@ -468,8 +468,7 @@ void weft_rndv_on_help(struct weft_vci *vci, struct weft_peer *peer,
 	if (!req || req->rndv.remote || !peer->is_shm || !help.len ||
 		help.len > req->len) {
 		if (!vci->n_failed)
-			weft_dispatch_drop(vci, "asked to help with no such "
-						"message");
+			weft_dispatch_drop(vci, "HELP for an unknown send");
 		return;
 	}
 	if (!peer->can_read || weft_p2p_peer_of(peer)->cannot_write ||

@@ -183,8 +183,9 @@ void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 static int left_after(const struct weft_req *req, int err)
 {
 	return weft_err_set(err,
-		"rank %d left the communicator without receiving this, after "
-		"a collective that failed there (its own error says why)",
+		"rank %d left the communicator without receiving this message, "
+		"after a collective that failed there (the error at that rank "
+		"names the cause)",
 		(int)req->src);
 }
 
