@@ -104,8 +104,8 @@ void weft_revoke_arrive_locked(struct weft_comm *comm);
 int weft_comm_revoked(const struct weft_comm *comm);
 
 /* As weft_req_wait_in(), for a call that must not return with an active
- * receive. If a member has failed, a receive from any source completes with
- * WEFT_ERR_PEER. VCI's lock held. */
+ * receive. If weft_failure_is_pending() becomes true, the receive completes
+ * with WEFT_ERR_PEER. VCI's lock held. */
 void weft_recv_wait_more(
 	struct weft_vci *vci, struct weft_req *req, const char *call);
 
