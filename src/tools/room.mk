@@ -74,6 +74,7 @@ src/tools/weft-debug: $(top_srcdir)/src/tools/weft-debug.in Makefile
 fill_in = sed -e 's|@CC[@]|$(CC)|; s|@CXX[@]|$(CXX)|' \
 	-e 's|@includedir[@]|$(includedir)|; s|@libdir[@]|$(libdir)|' \
 	-e 's|@prefix[@]|$(prefix)|; s|@exec_prefix[@]|$(exec_prefix)|' \
+	-e 's|@bindir[@]|$(bindir)|; s|@mandir[@]|$(mandir)|' \
 	-e 's|@VERSION[@]|$(VERSION)|' -e 's|@FC[@]|$(FC)|' \
 	-e 's|@DEP_LIBS[@]|$(PMIX_LIBS) $(HWLOC_LIBS) $(URING_LIBS)|'
 
@@ -84,6 +85,18 @@ $(mpi_wrappers): $(top_srcdir)/src/tools/mpicc.in Makefile
 contrib/weft.pc contrib/mpi.pc contrib/openshmem.pc: %.pc: $(top_srcdir)/%.pc.in Makefile
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)$(fill_in) $< >$@
+
+# "module load weft": for Lmod, and for Environment Modules
+modulesdir = $(datadir)/modulefiles/weft
+modules_DATA = contrib/modules/$(VERSION).lua contrib/modules/$(VERSION)
+CLEANFILES += $(modules_DATA)
+EXTRA_DIST += contrib/modules/weft.lua.in contrib/modules/weft.in
+contrib/modules/$(VERSION).lua: $(top_srcdir)/contrib/modules/weft.lua.in Makefile
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)$(fill_in) $(top_srcdir)/contrib/modules/weft.lua.in >$@
+contrib/modules/$(VERSION): $(top_srcdir)/contrib/modules/weft.in Makefile
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)$(fill_in) $(top_srcdir)/contrib/modules/weft.in >$@
 
 bin_PROGRAMS += weft-info
 weft_info_SOURCES = src/tools/tool_info.c src/tools/tool_report.c src/tools/tool_report.h \
