@@ -2,8 +2,8 @@
 /* allreduce: recursive doubling; halving and doubling (Rabenseifner); a tree */
 #include "coll/fold.h"
 
-/* Copies the operand to the result buffer, unless the algorithm reads the
- * operand in place in its first round (may_stay). */
+/* Copies the operand to the result buffer. may_stay: the algorithm reads the
+ * operand in the send buffer in its first round, so no copy is necessary. */
 static struct weft_fold_data allreduce_data(
 	struct weft_sched *sched, const struct weft_coll *args, bool may_stay)
 {
@@ -68,7 +68,7 @@ void weft_allreduce_rabenseifner(struct weft_sched *sched,
 	weft_fold_out(sched, view, &f, d.acc);
 }
 
-/* Reduces to place 0, then broadcasts. Supports all operations. */
+/* Reduces to view rank 0, then broadcasts. */
 void weft_allreduce_tree(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {

@@ -2,15 +2,15 @@
 /* alltoall: all forms of alltoall
  *
  * The linear algorithm sends one message for each ordered pair of members. A
- * member begins with the next place, and has up to WINDOW sends and as many
- * receives in flight. Bruck's algorithm sends packed bytes in log2(n) rounds,
- * for short blocks of one length. */
+ * member begins with the next view rank, and has up to WINDOW sends and as many
+ * receives in flight. Bruck's algorithm sends packed bytes in log2(n) rounds.
+ * It requires blocks of one length. */
 #include "coll/coll_priv.h"
 
 enum { WINDOW = 32 }; /* sends, and as many receives, in flight */
 
-/* The blocks to send. In place: packed copies, made before any receive is
- * posted. */
+/* The blocks to send. With MPI_IN_PLACE: packed copies, made before any receive
+ * is posted. */
 struct sources {
 	const struct weft_blocks *blocks;
 	const struct weft_span *copies;
@@ -76,9 +76,9 @@ void weft_alltoall_linear(struct weft_sched *sched,
 			weft_block(&args->recv, me));
 }
 
-/* At first, all + i * len has the block for place me + i. Round `bit` sends the
- * blocks whose distance i has that bit to place me + bit. After the last round,
- * all + i * len has the block from place me - i. */
+/* At first, block i of `all`, at all + i * len, is for view rank me + i (modulo
+ * n). Round `bit` sends the blocks whose index has that bit to view rank me +
+ * bit. After the last round, block i is from view rank me - i. */
 void weft_alltoall_bruck(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bcast: a binomial tree; scatter and allgather
  *
- * Members may describe the same data by different types, so data is cut in
- * bytes. Data that is not contiguous is packed first. */
+ * Members may describe the same data by different types, so the second
+ * algorithm divides the data at bytes. It packs data that is not contiguous
+ * first. */
 #include "coll/coll_priv.h"
 
 #include "dt/pack.h"
 
-/* Places are numbered from the root. The number of the parent is that of the
- * place with its lowest set bit cleared. */
+/* `me` is the view rank relative to the root. The parent of a member is `me`
+ * with the lowest set bit cleared. */
 void weft_bcast_tree(struct weft_sched *sched,
 	const struct weft_coll_view *view, struct weft_span span, int32_t root)
 {

@@ -12,7 +12,7 @@
 #include "core/req.h"
 
 /* Allocates the next sequence number of the context. Returns the operation's
- * tag. */
+ * tag. VCI's lock held. */
 int32_t weft_coll_tag(struct weft_comm *comm, enum weft_ctx_offset ctx_offset,
 	enum weft_coll_kind kind);
 
@@ -21,11 +21,12 @@ int32_t weft_coll_tag(struct weft_comm *comm, enum weft_ctx_offset ctx_offset,
 int weft_coll_tag_mismatch(int32_t tag, int32_t met, int32_t rank)
 	__attribute__((cold));
 
-/* Blocks until this process's part is complete. No lock held. */
+/* Runs a blocking collective. Returns when this process's part is complete: 0
+ * or an error. No lock held. */
 int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args);
 
-/* Both start a non-blocking collective. The caller gets one reference of
- * *req_out. weft_coll_start(): no lock held. weft_coll_start_locked(): VCI's
+/* Both functions start a non-blocking collective. The caller gets one reference
+ * of *req_out. weft_coll_start(): no lock held. weft_coll_start_locked(): VCI's
  * lock held. */
 int weft_coll_start(enum weft_coll_kind kind, const struct weft_coll *args,
 	struct weft_req **req_out);
@@ -40,9 +41,8 @@ int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
 /* Frees the scratch memory that a VCI has cached. */
 void weft_coll_close(struct weft_vci *vci);
 
-/* For src/rma: starts an allgather of len bytes from each member, in the
- * control context. The caller gets one reference of *req_out. VCI's lock held.
- */
+/* Starts an allgather of len bytes from each member, in the control context
+ * (src/rma). The caller gets one reference of *req_out. VCI's lock held. */
 int weft_coll_allgather_bytes(struct weft_comm *comm, const void *mine,
 	void *all, size_t len, struct weft_req **req_out);
 

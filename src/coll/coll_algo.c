@@ -79,8 +79,8 @@ static const struct weft_coll_algo algos[] = {
 		weft_neighbor_nodes },
 };
 
-/* Number of operations for which each algorithm has written steps. Increments
- * are atomic, because each VCI has its own lock. */
+/* Number of calls for which each algorithm has written steps. Increments are
+ * atomic, because each VCI has its own lock. */
 static uint64_t algo_uses[sizeof(algos) / sizeof(algos[0])];
 
 uint64_t weft_coll_algo_uses(size_t i)
@@ -158,7 +158,8 @@ static int64_t longest(
 	return (blocks->counts ? most : blocks->count) * blocks->type->size;
 }
 
-/* Bytes of the block of a gather or scatter; all members know this length. */
+/* Bytes of a block of a regular gather or scatter. All members know this
+ * length. */
 static int64_t rooted_block(const struct weft_coll_case *c,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
@@ -288,7 +289,7 @@ void weft_coll_write_among(struct weft_sched *sched, enum weft_coll_kind kind,
 	weft_counter_add(&algo_uses[algo - algos], 1);
 	weft_event_raise(WEFT_EVENT_coll_algorithm, view->comm->vci->number,
 		true, kind, algo - algos, c.bytes, c.n);
-	/* warns only at rank 0, and only after the members have settled */
+	/* warns only at rank 0, and only if the nodes are known */
 	if (view->nodes && view->me == 0)
 		weft_coll_warn_forced(&c, algo);
 	algo->write(sched, view, args);

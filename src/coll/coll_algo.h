@@ -3,9 +3,9 @@
  *
  * The first rule that matches the call selects the algorithm. A rule whose
  * algorithm does not support the call is skipped. WEFT_COLL_FILE adds rules in
- * front of coll_rules.def; WEFT_COLL names algorithms. All members have the
- * same rules and the same properties of a call, so all select the same
- * algorithm. */
+ * front of coll_rules.def. WEFT_COLL names algorithms that have precedence over
+ * all rules. All members have the same rules and the same properties of a call,
+ * so all select the same algorithm. */
 #ifndef WEFT_COLL_ALGO_H
 #define WEFT_COLL_ALGO_H
 
@@ -33,8 +33,9 @@ struct weft_coll_algo {
 };
 
 /* The properties of a call that rules compare. bytes is the length of the whole
- * data for broadcasts and reductions, and the length of one block for other
- * collectives. It is 0 if not all members know the length. */
+ * data for broadcasts, reductions and scans, and of the longest block for other
+ * collectives. It is 0 if not all members know the length. count is the number
+ * of items of a reduction or scan, over all its blocks. */
 struct weft_coll_case {
 	enum weft_coll_kind kind;
 	int32_t n;	     /* number of members */
@@ -48,15 +49,15 @@ struct weft_coll_case {
 	const char *fabric;
 };
 
-/* Loads the rules once. The description of an error names the fault in
- * WEFT_COLL or WEFT_COLL_FILE, and the line. */
+/* Loads the rules once. 0 or WEFT_ERR_ARG: a fault in WEFT_COLL or
+ * WEFT_COLL_FILE, which the description names, with the line of the file. */
 int weft_coll_rules_load(void);
 
-/* A hash of the rules from the environment. Members with equal hashes select
- * the same algorithms. */
+/* A hash of WEFT_COLL, WEFT_COLL_REPRODUCIBLE and the rules of WEFT_COLL_FILE.
+ * Members with equal hashes select the same algorithms. */
 uint32_t weft_coll_rules_digest(void);
 
-/* Sets *c to the properties of a call that a member of the view knows. */
+/* Sets *c to the properties of a call among the members of a view. */
 void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 	const struct weft_coll_view *view, const struct weft_coll *args);
 
@@ -65,9 +66,10 @@ void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 void weft_coll_case_in_segment(struct weft_coll_case *c,
 	enum weft_coll_kind kind, int32_t n, bool shares_cores);
 
-/* Sets *c to the properties of a call of n members, per_node on each node, in
- * the order of ranks. The operation is commutative. Its type is double if bytes
- * is a multiple of 8, and byte otherwise. */
+/* Sets *c to the properties of a call of n members with consecutive ranks on
+ * each node. Each node has per_node members; the last node may have fewer. The
+ * operation is commutative. Its type is double if bytes is a multiple of 8, and
+ * byte otherwise. */
 void weft_coll_case_of_job(struct weft_coll_case *c, enum weft_coll_kind kind,
 	int32_t n, int32_t per_node, int64_t bytes, const char *fabric);
 
@@ -85,7 +87,8 @@ enum { WEFT_COLL_WHY_FORCED = -1 };
 const struct weft_coll_algo *weft_coll_choose(
 	const struct weft_coll_case *c, struct weft_coll_why *why_out);
 
-/* The smallest length above `bytes` at which another rule may apply. */
+/* The smallest length above `bytes` at which another rule may apply. INT64_MAX:
+ * none. */
 int64_t weft_coll_border(enum weft_coll_kind kind, int64_t bytes);
 
 /* The reason why an algorithm does not support a call; NULL: the algorithm
@@ -110,10 +113,9 @@ void weft_coll_warn_forced(
  */
 const struct weft_coll_algo *weft_coll_algo_at(size_t i);
 
-/* The number of operations for which algorithm i has written steps. The parts
- * of an operation within and between nodes count separately. A persistent
- * operation counts once. An operation in the segment of a node does not count.
- * Any thread.
+/* The number of calls for which algorithm i has written steps. The parts of a
+ * call within and between nodes count separately. A persistent operation counts
+ * once. A call that runs in the segment of a node does not count. Any thread.
  */
 uint64_t weft_coll_algo_uses(size_t i);
 
@@ -122,7 +124,8 @@ const char *weft_coll_kind_name(enum weft_coll_kind kind);
 /* Returns the operation with this name of len characters, or WEFT_COLL_N. */
 enum weft_coll_kind weft_coll_kind_of(const char *name, size_t len);
 
-/* The number in a text such as "64K"; -1: not a number. */
+/* The number of bytes in a text such as "64K"; -1: not a number, or above 2^63
+ * - 1. */
 int64_t weft_coll_bytes_of(const char *text, size_t len);
 
 /* Selects an algorithm and writes its steps among the members of a view. */

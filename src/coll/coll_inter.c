@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* inter: collectives between the two groups of an intercommunicator
+/* coll_inter: collectives between the two groups of an intercommunicator
  *
- * Most operations have three parts: within the own group (comm->local), between
- * the two leaders (rank 0 of each group), and within the own group again. In
- * gathers, scatters, allgathers and alltoalls, each process exchanges messages
- * directly with the remote processes. */
+ * A group leader is rank 0 of its group. Barrier, allreduce and reduce-scatter
+ * have three parts: within the local group (comm->local), between the two group
+ * leaders, and within the local group again. In a broadcast, the root sends to
+ * the group leader of the other group, which broadcasts. In a reduction, the
+ * group leader sends the result of its group to the root. In gathers, scatters,
+ * allgathers and alltoalls, members send directly to the remote processes. */
 #include "coll/coll_priv.h"
 
 static bool is_leader(const struct weft_coll *args)
@@ -124,8 +126,8 @@ void weft_inter_reduce(struct weft_sched *sched,
 	weft_reduce_tree(sched, &local, args->op, mine, NULL, 0);
 }
 
-/* Reduces `mine` in the own group. The leaders exchange the results; `in` is
- * the buffer for the result of the remote group. */
+/* Reduces `mine` in the local group. The group leaders exchange the results;
+ * `in` is the buffer for the result of the remote group. */
 static void swap_results(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	struct weft_span mine, struct weft_span in)

@@ -44,7 +44,7 @@ static const char *const built_in[] = {
 #include "coll/coll_rules.def"
 };
 
-/* Set once, by weft_coll_rules_load(). */
+/* Set once, by weft_coll_rules_load(), except is_warned. */
 static struct {
 	pthread_once_t once;
 	int err;
@@ -460,7 +460,7 @@ static bool fits(const struct rule *rule, const struct weft_coll_case *c)
 	       weft_coll_can(rule->algo, c);
 }
 
-/* The algorithm of a kind that supports all calls. */
+/* The first algorithm of an operation that supports all calls. */
 static const struct weft_coll_algo *plain_algo(const struct weft_coll_case *c)
 {
 	const struct weft_coll_algo *algo;

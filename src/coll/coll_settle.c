@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_settle: the members agree on nodes and segments
+/* coll_settle: the setup, in which the members agree on nodes and segments
  *
- * After its first FIRST_CALLS collectives a communicator settles. Each member
- * sends the lowest rank of its node to all. Rank 0 broadcasts its settings. The
- * lowest rank of a node, its leader, creates an unnamed file and publishes it
- * to the other members on the node, which map the file. A reduction and a
- * broadcast inform all members whether every mapping succeeded.
+ * The setup runs in the first blocking collective after FIRST_CALLS collectives
+ * of a communicator. Each member sends the rank of its node leader, the lowest
+ * rank of its node, to all members. Rank 0 broadcasts its settings. Each node
+ * leader creates an unnamed file and publishes it to the other members on the
+ * node. All members map the file of their node. A reduction and a broadcast
+ * inform all members whether every mapping succeeded.
  *
- * All messages of the agreement have one sequence number, and a mark in their
- * tags (WEFT_COLL_TAG_SETTLE). A member in another collective that receives
- * such a message sends an error in place of its own message of the agreement.
- * Otherwise the sender would wait forever. After an error, the next collective
- * settles again.
+ * All messages of the setup have one sequence number, and the bit
+ * WEFT_COLL_TAG_SETTLE in their tags. A member in another collective that
+ * receives such a message sends an error in place of its own message of the
+ * setup. Otherwise the sender would wait forever. After an error, the next
+ * blocking collective runs the setup again.
  *
  * A duplicate has the nodes and settings of its parent (comm/derive.c). Its
- * members agree only on a segment. If the parent has no segment, its duplicates
- * have none, and need no agreement. */
+ * members agree only on segments. If the parent has no segments, its duplicates
+ * have none, and need no setup. */
 #include "coll/coll_settle.h"
 
 #include "coll/coll_algo.h"
@@ -30,9 +31,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIRST_CALLS = 4 }; /* collectives before the members settle */
+enum { FIRST_CALLS = 4 }; /* collectives before the setup */
 
-/* Settings of rank 0, which all members use. */
+/* Rank 0's settings, which all members use. */
 struct setup {
 	uint32_t digest;
 	uint32_t shares_cores;
@@ -46,7 +47,8 @@ static bool is_local(const struct weft_comm *comm, int32_t rank)
 	return weft_proc_is_local(weft_group_proc(comm->group, (uint32_t)rank));
 }
 
-/* The ranks on this node. The caller frees the array. NULL if out of memory. */
+/* Returns the ranks on this node; *me_out is the index of this process in the
+ * array. The caller frees the array. NULL if out of memory. */
 static int32_t *local_members(
 	const struct weft_comm *comm, int32_t *n_out, int32_t *me_out)
 {
@@ -81,9 +83,10 @@ static void set_lens(const struct weft_comm *comm, enum weft_coll_kind kind,
 
 	for (int i = 0; i < WEFT_COLL_LENS; i++)
 		lens[i].to = -1;
-	/* Each piece of data that passes through the segment uses a sequence
-	 * number of the communicator. So all members must use the segment for
-	 * the same lengths, and these are computed for the largest node. */
+	/* Each piece of data that passes through a segment uses a sequence
+	 * number of the communicator. So the members of all nodes must use
+	 * their segments for the same lengths. These are computed for the
+	 * largest node. */
 	weft_coll_case_in_segment(&c, kind, nodes->most, nodes->shares_cores);
 	c.is_commutative = is_commutative;
 	if (weft_knobs.coll_reproducible && shm->is_whole &&
@@ -123,7 +126,7 @@ static void set_all_lens(struct weft_comm *comm)
 				shm->lens[other][k]);
 }
 
-/* ---- the agreement ---- */
+/* ---- the setup ---- */
 
 bool weft_coll_settle_is_due(struct weft_comm *comm)
 {
@@ -134,7 +137,7 @@ bool weft_coll_settle_is_due(struct weft_comm *comm)
 	return !comm->coll.is_settled;
 }
 
-/* Each member sends the leader of its node to all. */
+/* Each member sends the rank of its node leader to all members. */
 static void settle_nodes(struct weft_sched *sched, struct weft_comm *comm,
 	const struct weft_coll_view *all, int32_t leader)
 {
@@ -190,8 +193,8 @@ static void settle_setup(struct weft_sched *sched, struct weft_comm *comm,
 	comm->coll.nodes->shares_cores = setup.shares_cores != 0;
 }
 
-/* The leader of each node creates the segment, and selects the length of its
- * areas. */
+/* The leader of each node creates its segment, and selects the length of the
+ * areas in it. */
 static void settle_segment(struct weft_sched *sched, struct weft_comm *comm,
 	const struct weft_coll_view *all, const struct weft_coll_view *node)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_view: the ranks among which an algorithm runs, and this process's place
- */
+/* coll_view: a view: the members among which an algorithm runs */
 #ifndef WEFT_COLL_VIEW_H
 #define WEFT_COLL_VIEW_H
 
@@ -10,16 +9,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An algorithm addresses members by place. Place i is rank ranks[i * stride] of
- * comm, or rank i if ranks is NULL. The caller owns the array. There are n
- * places. `me` is the place of this process; -1: it has none. */
+/* A view numbers n members of comm. The number of a member is its view rank, as
+ * the rank in a subcommunicator would be. View rank i is rank ranks[i * stride]
+ * of comm, or rank i if ranks is NULL. The caller owns the array. `me` is the
+ * view rank of this process; -1: the process is not in the view. */
 struct weft_coll_view {
 	struct weft_comm *comm;
 	const int32_t *ranks;
 	int32_t n, me;
 	int32_t stride;
-	int32_t other, other_rank; /* place `other` is rank other_rank, as an
-				      exception; -1: none */
+	int32_t other, other_rank;	/* exception: view rank `other` is rank
+					   other_rank; -1: none */
 	const struct weft_nodes *nodes; /* NULL: unknown, or the view does not
 					   have all members of comm */
 };
@@ -44,7 +44,7 @@ static inline struct weft_coll_view weft_coll_view_ranks(
 		.other = -1 };
 }
 
-/* Returns a view of all members. */
+/* Returns a view of all members of an intracommunicator. */
 static inline struct weft_coll_view weft_coll_view_of(struct weft_comm *comm)
 {
 	return (struct weft_coll_view){ .comm = comm,
@@ -53,8 +53,8 @@ static inline struct weft_coll_view weft_coll_view_of(struct weft_comm *comm)
 		.nodes = comm->coll.nodes };
 }
 
-/* Returns a view of all remote members of an intercommunicator. This process
- * has no place in it. */
+/* Returns a view of all remote members of an intercommunicator. This process is
+ * not in the view. */
 static inline struct weft_coll_view weft_coll_view_remote(
 	struct weft_comm *comm)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* edges: computes the rows of the members of a node, and the edges of the
- * leader */
+/* edges: computes off-node lists (`rows`), and the edges of a bundle leader */
 #include "coll/edges.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- rows ---- */
+/* ---- off-node lists ---- */
 
 struct item {
 	int32_t node, rank, order, place;
@@ -79,7 +78,7 @@ static int compare_edges(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Allocates n numbers in the block of memory. */
+/* Takes n numbers from the allocation of the edges. */
 static int32_t *edges_take(int32_t **room, int64_t n)
 {
 	int32_t *taken = *room;
@@ -88,7 +87,8 @@ static int32_t *edges_take(int32_t **room, int64_t n)
 	return taken;
 }
 
-/* Reads the rows of this node's members in one direction, at a leader. */
+/* At a bundle leader: creates the edges of one direction from the off-node
+ * lists of this node's members. */
 static void read_rows(struct weft_coll_row *row, const struct weft_nodes *nodes,
 	int32_t node, const struct weft_coll_degrees *degrees,
 	const int32_t *rows, bool is_out, int32_t **room)

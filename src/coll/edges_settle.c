@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* edges_settle: the members agree on their neighbours on other nodes
+/* edges_settle: the setup of edges: the members exchange their neighbours on
+ * other nodes
  *
- * The agreement is part of the first blocking neighbourhood collective after
- * the members know their nodes, if a rule may select bundles. Each member sends
- * the numbers of its neighbours on other nodes to all members, and its rows to
- * its leader. */
+ * The setup is part of the first blocking neighbourhood collective after the
+ * members know their nodes, if a rule may select bundles. Each member sends the
+ * degrees of its off-node lists (edges.h) to all members, and the lists to its
+ * bundle leader. */
 #include "coll/coll_algo.h"
 #include "coll/edges.h"
 
@@ -45,15 +46,16 @@ bool weft_coll_edges_are_due(struct weft_comm *comm)
 	return false;
 }
 
-/* The data of one member during the agreement. */
+/* The data of one member during the setup. */
 struct edges_setup {
 	struct weft_coll_view all, node;
 	const struct weft_nodes *nodes;
-	int32_t *out, *in; /* rows of this process: indices in its lists of
-			      neighbours */
+	int32_t *out, *in; /* off-node lists of this process: indices in its
+			      lists of all neighbours */
 	struct weft_coll_degrees *degrees;
-	int32_t leader;
-	int32_t *rows;
+	int32_t leader; /* rank of the bundle leader, or -1 */
+	int32_t *rows;	/* at the bundle leader: off-node lists of its node, as
+			   ranks; at other members: their own */
 };
 
 static void gather_degrees(struct weft_sched *sched, struct edges_setup *t,
@@ -103,7 +105,7 @@ static void own_row(
 		*row++ = args->sources[t->in[i]];
 }
 
-/* Sends rows to the leader. */
+/* Sends the off-node lists of a node's members to the bundle leader. */
 static void gather_rows(struct weft_sched *sched, struct edges_setup *t,
 	const struct weft_coll *args)
 {
@@ -140,7 +142,8 @@ static void gather_rows(struct weft_sched *sched, struct edges_setup *t,
 			sched->err = WEFT_ERR_PROTO;
 }
 
-/* Computes how many messages a bundle replaces, on average over all nodes. */
+/* Sets n_per_bundle: how many messages a bundle replaces, on average over all
+ * nodes. */
 static void reduce_gain(struct weft_sched *sched, struct edges_setup *t,
 	struct weft_coll_edges *edges)
 {

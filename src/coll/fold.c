@@ -55,8 +55,8 @@ struct weft_span weft_fold_range(const struct weft_fold *f,
 	return weft_ranges(span, d->starts, i, j, f->n);
 }
 
-/* The first round reads `mine`. The message is received into acc, and this
- * process's half of `mine` is combined with acc. */
+/* If `mine` is not acc, the first round receives the message into acc and
+ * combines this member's half of `mine` with acc. */
 void weft_fold_halve(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_fold *f,
 	const struct weft_fold_data *d)

@@ -3,9 +3,9 @@
  *
  * Regular gathers and scatters may use a binomial tree of packed bytes, because
  * all members know the length of a block. In the irregular forms only the root
- * knows the lengths: it exchanges messages with each member. Bruck's algorithm
- * needs no final rotation here, because each block is received at its place in
- * the result. */
+ * knows the lengths, so it exchanges a message with each member. Bruck's
+ * allgather needs no final rotation here, because each block is received at its
+ * final position. */
 #include "coll/coll_priv.h"
 
 static bool is_regular(const struct weft_blocks *blocks)
@@ -13,9 +13,9 @@ static bool is_regular(const struct weft_blocks *blocks)
 	return !blocks->counts && !blocks->displs;
 }
 
-/* Returns the number of places in the subtree of place me, in a binomial tree
- * with root 0. Sets *parent_bit_out to the bit in which the place of the parent
- * differs from me. */
+/* Returns the number of members in the subtree of number `me` in a binomial
+ * tree with root 0. Sets *parent_bit_out to the bit in which the parent's
+ * number differs from me. */
 static int32_t subtree(int32_t me, int32_t n, int32_t *parent_bit_out)
 {
 	int32_t bit = 1;
@@ -210,7 +210,8 @@ void weft_allgather_ring(struct weft_sched *sched,
 	}
 }
 
-/* Each member sends its block to all others, without a copy. */
+/* Each member sends its block to all others, directly from the user's buffer.
+ */
 void weft_allgather_linear(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* neighbor: neighbourhood exchanges
+/* neighbor: neighbourhood collectives
  *
- * The algorithm "nodes" has parts within nodes and between nodes. The leaders
- * of two nodes (edges.h) exchange all blocks between the nodes as one message,
- * a bundle. A bundle has a block once, for any number of receivers. A member
- * without neighbours on other nodes sends only within its node. */
+ * The algorithm "nodes" has parts within nodes and between nodes. The bundle
+ * leaders of two nodes (edges.h) exchange all blocks between the nodes as one
+ * message, a bundle. In an allgather, a bundle has the block of a source once,
+ * for any number of receivers. A member without neighbours on other nodes sends
+ * only within its node. */
 #include "coll/edges.h"
 
 #include "coll/coll_algo.h"
@@ -64,14 +65,15 @@ int64_t weft_neighbor_len(const struct weft_coll *args)
 struct bundles {
 	const struct weft_coll_view *view;
 	const struct weft_coll_edges *edges;
-	size_t len;
-	int32_t place; /* place of this process among the members of its node */
+	size_t len;    /* bytes of a block */
+	int32_t place; /* index of this process among the members of its node */
 	int32_t n;     /* members on this node */
-	int32_t leader; /* rank of this node's leader */
+	int32_t leader; /* rank of this node's bundle leader */
 	bool is_same;	/* a source sends one block to all */
 };
 
-/* Returns the number of blocks in a member's row. */
+/* Returns the number of blocks of member m in one direction: one for each
+ * off-node edge, or one for all if a source sends one block. */
 static size_t blocks_of_row(
 	const struct bundles *b, const struct weft_coll_row *row, int32_t m)
 {
@@ -80,7 +82,8 @@ static size_t blocks_of_row(
 	return b->is_same && row == &b->edges->out ? n > 0 : (size_t)n;
 }
 
-/* Returns the index of the first block of a member's row among all rows. */
+/* Returns the index of member m's first block among the blocks of the node's
+ * members. */
 static size_t first_of_row(
 	const struct bundles *b, const struct weft_coll_row *row, int32_t m)
 {
@@ -88,8 +91,10 @@ static size_t first_of_row(
 						   : (size_t)row->first[m];
 }
 
-/* Sends the rows of all members to the leader, or from the leader to the
- * members. The own row is at `row`; at the leader it is inside `rows`. */
+/* Sends the outgoing blocks of all members to the bundle leader, or the
+ * incoming blocks from the bundle leader to the members. This member's blocks
+ * are at `row`. At the bundle leader, `rows` has the blocks of all members, its
+ * own among them; at other members rows is NULL. */
 static void move_own_rows(struct weft_sched *sched, const struct bundles *b,
 	const struct weft_coll_row *dir, char *rows, char *row, size_t n)
 {
@@ -119,8 +124,8 @@ static void move_own_rows(struct weft_sched *sched, const struct bundles *b,
 	weft_sched_fence(sched);
 }
 
-/* One direction: copies blocks between rows and bundles, or starts the messages
- * of the bundles. */
+/* Copies the blocks of one direction between `rows` and bundles (is_copy), or
+ * starts the messages of the bundles. */
 static void move_bundles(struct weft_sched *sched, const struct bundles *b,
 	const struct weft_coll_row *dir, char *rows, char *packed, bool is_copy)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nodes: collectives in parts, within nodes and between nodes
  *
- * Rules select the algorithm of each part: among the members of a node, or
- * among the leaders of all nodes. The leader of a node is its lowest rank, or
- * the root. */
+ * A node leader is the lowest rank of its node, or the root on the root's node.
+ * Reductions, broadcasts and the parts among node leaders use the algorithms
+ * that the rules select. Other parts write their steps here. */
 #include "coll/coll_algo.h"
 
 enum { WINDOW = 32 };
 
-/* node: the members of this node. among: the leaders of all nodes. */
+/* node: the members of this node. among: the node leaders; view rank i is the
+ * leader of node i. */
 struct parts {
 	struct weft_coll_view node, among;
 	bool is_leader;
@@ -38,7 +39,7 @@ static struct parts parts_of(const struct weft_coll_view *view, int32_t root)
 	return p;
 }
 
-/* The place of this node's leader in the view of the node. */
+/* The view rank of this node's leader in p->node. */
 static int32_t leader_of(
 	const struct parts *p, const struct weft_coll_view *view, int32_t root)
 {
@@ -52,7 +53,7 @@ static int32_t leader_of(
 	return 0;
 }
 
-/* Runs a part in the segment of the node, or by messages. */
+/* Runs a part within the node, in its segment or by messages. */
 static void within_node(struct weft_sched *sched, enum weft_coll_kind kind,
 	const struct parts *p, const struct weft_coll *args)
 {
@@ -107,8 +108,9 @@ void weft_bcast_nodes(struct weft_sched *sched,
 	within_node(sched, WEFT_COLL_BCAST, &p, &part);
 }
 
-/* Reduces to the leader of each node, and then among the leaders to the root,
- * or to all leaders (root -1). A leader has a result buffer. */
+/* Reduces to the leader of each node, and then among the node leaders to the
+ * root, or to all node leaders if root is -1. `result` is the result buffer of
+ * a node leader, and NULL at other members. */
 static void reduce_to_leaders(struct weft_sched *sched, const struct parts *p,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	int32_t root, void *result)
@@ -153,7 +155,8 @@ void weft_allreduce_nodes(struct weft_sched *sched,
 	struct parts p = parts_of(view, -1);
 	struct weft_coll part = *args;
 
-	/* leaders only: other members receive the result in the broadcast */
+	/* node leaders only: other members receive the result in the broadcast
+	 */
 	reduce_to_leaders(
 		sched, &p, view, args, -1, p.is_leader ? args->recv.buf : NULL);
 	part.root = 0;
@@ -162,8 +165,8 @@ void weft_allreduce_nodes(struct weft_sched *sched,
 
 /* ---- allgather ---- */
 
-/* Sends or receives the packed blocks of n nodes, from node `from` on, in one
- * or two runs. */
+/* Sends or receives the packed blocks of n nodes, from node `from` on (modulo
+ * the number of nodes), as one or two messages. */
 static void move_nodes(struct weft_sched *sched, const struct parts *p,
 	const struct weft_nodes *nodes, struct weft_span all, int32_t from,
 	int32_t n, int32_t place, bool is_send)
@@ -186,7 +189,7 @@ static void move_nodes(struct weft_sched *sched, const struct parts *p,
 	}
 }
 
-/* Bruck's algorithm among leaders. */
+/* Bruck's algorithm among node leaders. */
 static void gather_nodes(struct weft_sched *sched, const struct parts *p,
 	const struct weft_nodes *nodes, struct weft_span all)
 {
@@ -202,8 +205,8 @@ static void gather_nodes(struct weft_sched *sched, const struct parts *p,
 	}
 }
 
-/* Leaders gather the blocks of their nodes, exchange them and broadcast all.
- * Blocks are packed, in the order of nodes. */
+/* Node leaders gather the blocks of their nodes, exchange them and broadcast
+ * all. Blocks are packed, in the order of nodes. */
 void weft_allgather_nodes(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
@@ -244,8 +247,10 @@ void weft_allgather_nodes(struct weft_sched *sched,
 
 /* ---- alltoall ---- */
 
-/* The blocks of a leader. Member i's blocks for all members, of len bytes each,
- * in the order of nodes, are at rows + i * row. */
+/* The packed send buffers of a node's members, at its leader; later the receive
+ * buffers. A `row` is the buffer of one member: a block of len bytes for each
+ * rank, in the order of nodes. Member i's is at rows + i * row. A member that
+ * is not a leader has only its own. */
 struct bundle {
 	const struct weft_nodes *nodes;
 	const struct parts *p;
@@ -258,8 +263,8 @@ static int32_t size_of(const struct weft_nodes *nodes, int32_t node)
 	return nodes->first[node + 1] - nodes->first[node];
 }
 
-/* Sends the row of each member to the leader, or from the leader to the member.
- */
+/* Sends each member's packed send buffer to the node leader (is_up), or its
+ * packed receive buffer from the node leader to the member. */
 static void move_rows(
 	struct weft_sched *sched, const struct bundle *b, bool is_up)
 {
@@ -282,8 +287,8 @@ static void move_rows(
 	weft_sched_fence(sched);
 }
 
-/* Packs the blocks of this node's members for another node, member by member;
- * or unpacks the blocks from that node into the rows. */
+/* is_out: packs the blocks that this node's members send to `node`, member by
+ * member. Otherwise unpacks the blocks that `node` has sent. */
 static void bundle_blocks(struct weft_sched *sched, const struct bundle *b,
 	int32_t node, char *packed, bool is_out)
 {

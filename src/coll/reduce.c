@@ -2,9 +2,9 @@
 /* reduce: reductions to one process (reduce), and reductions of which each
  * process receives one part (reduce_scatter)
  *
- * The binomial tree combines neighbouring ranges of ranks, which keeps the
- * order of operands. An operation that needs the order is reduced to place 0,
- * which sends the result to the root. */
+ * The binomial tree combines adjacent ranges of view ranks, which keeps the
+ * order of operands. An operation that is not commutative is reduced to view
+ * rank 0, which sends the result to the root. */
 #include "coll/fold.h"
 
 void weft_reduce_tree(struct weft_sched *sched,
@@ -32,7 +32,7 @@ void weft_reduce_tree(struct weft_sched *sched,
 		weft_sched_recv(
 			sched, view, is_first ? acc : in, (me + bit + top) % n);
 		weft_sched_fence(sched);
-		/* `mine` is the left operand */
+		/* this member's operand is the left one */
 		if (is_first) {
 			weft_sched_reduce(sched, op, mine.buf, acc);
 		} else if (op->is_commutative) {
@@ -69,8 +69,9 @@ void weft_reduce_binomial(struct weft_sched *sched,
 		args->recv.buf, args->root);
 }
 
-/* Gathers the ranges at number `top`. In the round of a bit, a number that
- * differs from `top` in this bit sends its ranges. */
+/* Gathers the ranges at fold number `top`. In the round of a bit, a member
+ * whose fold number differs from `top` in this bit sends all its ranges to its
+ * partner and is finished. */
 static void gather_ranges(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_fold *f,
 	const struct weft_fold_data *d, int32_t top)
@@ -125,7 +126,7 @@ void weft_reduce_rabenseifner(struct weft_sched *sched,
 	weft_sched_fence(sched);
 }
 
-/* The first item of part i of the result. */
+/* The first item of the part of view rank i. */
 static int64_t reduce_part_start(const struct weft_coll *args, int32_t i)
 {
 	int64_t at = 0;

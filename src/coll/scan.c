@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scan: inclusive and exclusive prefix reductions
  *
- * Doubling takes log2(n) rounds. In a chain each place combines its operand
- * with the message of the place before it; the first place never waits, and
- * long data is cut into pieces. */
+ * Doubling takes log2(n) rounds. In a chain, each member combines its operand
+ * with the message of the previous view rank. View rank 0 receives nothing.
+ * Long data is divided into pieces, so that all members work at the same time.
+ */
 #include "coll/coll_priv.h"
 
+/* least bytes of a piece, if the data is as long; most pieces */
 enum { CHAIN_LEN = 262144, CHAIN_PIECES = 256 };
 
 /* ---- doubling ---- */
@@ -70,7 +72,7 @@ void weft_exscan_doubling(struct weft_sched *sched,
 
 /* ---- a chain ---- */
 
-/* The data of a place in the chain. */
+/* The data of one member of the chain. */
 struct chain {
 	const struct weft_coll_view *view;
 	struct weft_redop *op;
@@ -97,14 +99,14 @@ static struct weft_span chain_tmp(const struct chain *c, int64_t i)
 	return piece;
 }
 
-/* The buffer for piece i from the previous place. */
+/* The buffer for piece i from the previous member. */
 static struct weft_span chain_in(const struct chain *c, int64_t i)
 {
 	return !c->is_exclusive && c->tmp.buf ? chain_tmp(c, i)
 					      : chain_piece(c, c->result, i);
 }
 
-/* Piece i of the data that is sent to the next place. */
+/* Piece i of the data that is sent to the next member. */
 static struct weft_span chain_out(const struct chain *c, int64_t i)
 {
 	if (c->view->me == 0)
@@ -112,7 +114,8 @@ static struct weft_span chain_out(const struct chain *c, int64_t i)
 	return c->is_exclusive ? chain_tmp(c, i) : chain_piece(c, c->result, i);
 }
 
-/* Copies piece i of the operand to the buffer in which it is combined. */
+/* If the operation cannot be applied in place, copies piece i of the operand to
+ * the buffer in which it is combined. */
 static void chain_prepare(
 	struct weft_sched *sched, const struct chain *c, int64_t i)
 {
@@ -126,7 +129,7 @@ static void chain_combine(
 {
 	struct weft_span in = chain_in(c, i);
 
-	if (c->is_exclusive && !c->tmp.buf) /* the last place sends nothing */
+	if (c->is_exclusive && !c->tmp.buf) /* the last member sends nothing */
 		return;
 	if (!c->tmp.buf) /* received into the result */
 		in = chain_piece(c, c->own, i);

@@ -2,8 +2,9 @@
 /* sched: a collective operation as steps
  *
  * An algorithm only writes steps: sends, receives, local copies and reductions,
- * and fences. The steps between two fences start together. A fence waits for
- * all earlier messages. The executor of the schedule executes the steps. A
+ * and fences. The sends and receives between two fences start together. A fence
+ * waits for all earlier messages. Copies and reductions execute in the order in
+ * which they are written. The executor of the schedule executes the steps. A
  * blocking call executes each step when it is written (sched_blocking.c). The
  * other forms queue the steps in a list (sched_list.c). The completion of a
  * message continues the list.
@@ -33,13 +34,14 @@ enum weft_step_kind {
 
 struct weft_step {
 	enum weft_step_kind kind;
-	int32_t rank;
-	struct weft_comm *comm; /* SEND, RECV */
-	const void *in;		/* COPY, REDUCE */
-	int64_t in_count;	/* COPY */
-	struct weft_type *in_type;
-	struct weft_span span;
-	struct weft_redop *op;
+	int32_t rank;		   /* SEND, RECV: rank in comm */
+	struct weft_comm *comm;	   /* SEND, RECV */
+	const void *in;		   /* COPY, REDUCE */
+	int64_t in_count;	   /* COPY */
+	struct weft_type *in_type; /* COPY */
+	struct weft_span span;	   /* SEND, RECV: the message; COPY: the
+				      destination; REDUCE: inout */
+	struct weft_redop *op;	   /* REDUCE */
 };
 
 struct weft_tmp;
@@ -47,8 +49,9 @@ struct weft_tmp;
 /* The schedule that algorithms write to: the first field of an executor. */
 struct weft_sched {
 	void (*add)(struct weft_sched *sched, const struct weft_step *step);
-	/* Runs the part of an operation within a node in the segment.
-	 * WEFT_AGAIN: the part must use messages. NULL: no segment. */
+	/* Runs the part of an operation within a node in the segment. 0, also
+	 * if the schedule now has an error. WEFT_AGAIN: the part must use
+	 * messages. The function is NULL if there is no segment. */
 	int (*within)(struct weft_sched *sched, enum weft_coll_kind kind,
 		const struct weft_coll_view *view,
 		const struct weft_coll *args);
@@ -61,15 +64,18 @@ struct weft_sched {
 	size_t room_len;
 };
 
-/* weft_sched_tmp() returns scratch memory for steps, which the schedule owns.
- * Only steps may use the address. If out of memory, the schedule gets an error,
- * and the result is still not NULL. weft_sched_tmp_typed() returns an address
- * at which count items of the type have space. */
+/* weft_sched_tmp() returns scratch memory, which the schedule owns. If out of
+ * memory, the schedule gets an error. The result is then not NULL, but must not
+ * be accessed: steps no longer access it, and other code checks sched->err
+ * first. weft_sched_tmp_typed() returns an address at which count items of the
+ * type have space. */
 void *weft_sched_tmp(struct weft_sched *sched, size_t len);
 void *weft_sched_tmp_typed(
 	struct weft_sched *sched, int64_t count, const struct weft_type *type);
 void weft_sched_free_tmps(struct weft_sched *sched);
 
+/* weft_sched_send() and weft_sched_recv() write the step of a message to or
+ * from view rank `place`. weft_sched_copy() writes the step of a copy. */
 static inline void weft_sched_send(struct weft_sched *sched,
 	const struct weft_coll_view *view, struct weft_span span, int32_t place)
 {
@@ -102,27 +108,27 @@ void weft_sched_reduce(struct weft_sched *sched, struct weft_redop *op,
 
 /* ---- for the executors of steps ---- */
 
-/* Starts a message. Returns its request, which the caller owns until
- * weft_step_end(). NULL: the message is complete, or the schedule has an error.
- * After an error of the schedule a send becomes an error message, and a receive
- * is dropped. */
+/* Starts the message of a step. Returns its request, which the caller owns
+ * until weft_step_end(). NULL: the message is complete, or the schedule has an
+ * error. If the schedule already had an error, a send becomes an error message,
+ * and a receive is dropped. */
 struct weft_req *weft_step_start(
 	struct weft_sched *sched, const struct weft_step *step);
 void weft_step_end(struct weft_sched *sched, struct weft_req *req);
 
-/* Executes a copy, or a reduction by a predefined operation. */
+/* Executes a copy, or a reduction by a predefined operation. 0 or an error. */
 int weft_step_local(const struct weft_step *step);
 
-/* The function `add` of a schedule that has failed: sends an error in place of
- * each message. */
+/* The function `add` of a schedule that has failed: replaces each send by an
+ * error message and drops each receive. */
 void weft_step_send_error(
 	struct weft_sched *sched, const struct weft_step *step);
 
 /* Detects members that run this collective in the communicator's segment, and
- * so send no messages. In some rounds of progress, a watch checks for such
- * members. If there is one, the watch ends all messages whose on_done_arg is
- * the schedule.
- */
+ * so send no messages. A watch checks for such members in some rounds of
+ * progress. If there is one, the watch sets the schedule's error and completes,
+ * with this error, all pending messages of the schedule: those whose
+ * on_done_arg is the schedule. */
 struct weft_watch {
 	struct weft_progress_hook hook;
 	struct weft_sched *sched;
@@ -143,9 +149,9 @@ typedef void weft_sched_write_fn(struct weft_sched *sched,
 
 /* Creates a list of the steps that write() writes, and its request. The caller
  * owns the one reference of the request. The list uses the next tag of the
- * communicator's context, with `marks` added. The list holds references to the
- * types and the operation. The list is destroyed with the request. If the call
- * fails, error messages replace the messages of the list. */
+ * communicator's context, with the bits `marks` set. The list holds references
+ * to the types and the operation. The list is destroyed with the request. If
+ * the call fails, error messages replace the messages of the list. */
 int weft_sched_list_create(enum weft_coll_kind kind,
 	const struct weft_coll *args, weft_sched_write_fn *write, int32_t marks,
 	struct weft_req **req_out);
@@ -155,7 +161,8 @@ void weft_sched_list_start(struct weft_req *req);
 
 /* ---- blocking ---- */
 
-/* Executes each step when write() writes it; marks are added to the tag. */
+/* Executes each step when write() writes it, and waits for all messages. The
+ * bits `marks` are set in the tag. 0 or the first error. */
 int weft_sched_run(enum weft_coll_kind kind, const struct weft_coll *args,
 	weft_sched_write_fn *write, int32_t marks);
 

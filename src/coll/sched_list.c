@@ -20,9 +20,9 @@ struct list {
 			     list_call() is deferred */
 	struct weft_progress_hook call; /* deferred list_call() */
 	struct weft_watch watch;
-	struct weft_type **types; /* types that the list has a reference of */
+	struct weft_type **types; /* the list has a reference to each */
 	size_t n_types;
-	struct weft_redop *op; /* operation with a reference; or NULL */
+	struct weft_redop *op; /* the list has a reference; or NULL */
 	struct weft_step first[LIST_STEPS];
 };
 

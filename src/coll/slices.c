@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* slices: collectives in which each member of a node moves one slice between
- * nodes
+/* slices: collectives in which each member of a node exchanges one slice
+ * between nodes
  *
- * All nodes have equal numbers of members. The members that have equal places
- * on their nodes exchange one slice of the data between nodes. All slices are
- * exchanged at the same time. Before that the members of a node distribute the
- * slices, and after it they collect them. */
+ * All nodes have equal numbers of members. The members with equal local ranks
+ * (indices on their nodes) exchange one slice of the data between nodes. All
+ * slices are exchanged at the same time. Before this exchange, the members of a
+ * node distribute or reduce the slices among themselves. After it, they gather
+ * all slices. An algorithm may need only one of these parts. */
 #include "coll/coll_algo.h"
 
 struct slices {
 	struct weft_coll_view node,
 		among;	   /* node: the members of this node. among: the members
-			    * with this slice on all nodes */
+			      with this member's local rank on all nodes */
 	const int32_t *at; /* ranks of all members, node by node */
 };
 
@@ -38,8 +39,8 @@ static struct weft_blocks one_block(struct weft_span span)
 	};
 }
 
-/* Each member sends its slice to all others, except to place `has_all`, which
- * has all slices. */
+/* Each member sends its slice to all others on its node, except to view rank
+ * has_all, which has all slices; -1: none. */
 static void gather_slices(struct weft_sched *sched,
 	const struct weft_coll_view *node, struct weft_span all,
 	int32_t has_all)
@@ -92,7 +93,8 @@ void weft_bcast_slices(struct weft_sched *sched,
 
 /* ---- reductions ---- */
 
-/* Reduces the own slice of this node's operands, in scratch memory. */
+/* Reduces this member's slice of the operands of its node. The result is in
+ * scratch memory. */
 static struct weft_span node_sum(struct weft_sched *sched,
 	const struct weft_coll_view *node, struct weft_redop *op,
 	struct weft_span from)
@@ -132,8 +134,9 @@ void weft_allreduce_slices(struct weft_sched *sched,
 	gather_slices(sched, &s.node, all, -1);
 }
 
-/* The slice of a place has the parts of the members at this place on all nodes:
- * block j is the part of the member on node j. */
+/* The slice of a local rank consists of the result blocks of the members with
+ * this local rank on all nodes. Returns the operand of the block for the member
+ * on `node` with local rank `place`. */
 static struct weft_span part_of(const struct weft_coll *args,
 	const struct slices *s, int32_t node, int32_t place)
 {
@@ -177,8 +180,9 @@ void weft_reduce_scatter_slices(struct weft_sched *sched,
 
 /* ---- allgather ---- */
 
-/* A ring among the nodes. In each round, the members of a node distribute the
- * blocks of the previous round within the node. */
+/* A ring among the nodes. In each round, the members of a node exchange the
+ * blocks that they received from the previous node in the round before; in the
+ * first round, their own blocks. */
 void weft_allgather_slices(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {

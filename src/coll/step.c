@@ -19,9 +19,9 @@ struct weft_tmp {
 	_Alignas(16) char data[];
 };
 
-/* Takes scratch memory from the cache of the VCI, the last freed first. A VCI
- * caches long scratch memory, because the first access to a new page is slow.
- */
+/* Removes scratch memory of at least len bytes from the VCI's cache; the last
+ * freed first. NULL: none fits. A VCI caches long scratch memory, because the
+ * first access to a new page is slow. */
 static struct weft_tmp *take_cached(struct weft_vci *vci, size_t len)
 {
 	for (struct weft_tmp **at = &vci->scratch; *at; at = &(*at)->next) {
@@ -226,8 +226,8 @@ static void end_messages(const struct weft_watch *watch)
 	struct weft_req *req;
 	uint32_t pos = 0;
 
-	if (watch->req) /* if the request completes here, the reference keeps
-			 * the schedule */
+	if (watch->req) /* if the request completes here, this reference keeps
+			   the schedule valid */
 		weft_req_get(watch->req);
 	while ((req = weft_req_next(watch->comm->vci, &pos)) != NULL)
 		if (req->refs && !req->is_done && req->on_done &&
