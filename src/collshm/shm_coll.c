@@ -12,7 +12,7 @@
 
 enum {
 	SPINS = 100,		 /* polls before wait_slowly() */
-	CALLS_PER_ROUND = 32,	 /* rounds between calls of weft_progress() */
+	CALLS_PER_ROUND = 32,	 /* every 32nd round calls weft_progress() */
 	REFRESH_AFTER = 1 << 30, /* rounds, see refresh_reached() */
 	NO_KIND = WEFT_COLL_WORD_KIND, /* not a collective */
 };
@@ -29,8 +29,8 @@ static bool is_before(uint32_t a, uint32_t b)
 static uint64_t start_of(
 	const struct weft_coll_shm *shm, int32_t rank, uint32_t number)
 {
-	/* pairs with the release in shm_coll_start(): the member reads no data
-	 * of earlier rounds any more */
+	/* pairs with the release in shm_coll_start(): the member no longer
+	 * reads data of earlier rounds */
 	return atomic_load_explicit(
 		&shm->members[rank].starts[number % WEFT_COLL_STARTS],
 		memory_order_acquire);
@@ -67,7 +67,7 @@ static __attribute__((noinline)) void refresh_reached(struct weft_coll_shm *shm)
 	shm->reached = reached;
 }
 
-/* Publishes that this member has begun a round. Then the other members may
+/* Publishes that this member has begun a round. The other members may then
  * overwrite their data of earlier rounds. */
 static void shm_coll_start(
 	struct weft_coll_shm *shm, uint32_t number, uint64_t word)
@@ -135,8 +135,9 @@ static struct weft_coll_area *area_of(const struct weft_coll_round *r)
 	return &r->shm->areas[r->len > r->shm->short_max];
 }
 
-/* Rounds since the last use of any of these parts. After 2^32 rounds the number
- * wraps, and the computed age of a part is too small, which is safe. */
+/* Rounds since the latest use of one of these parts. The number wraps after
+ * 2^32 rounds. The age of a part may then seem too small, which only causes a
+ * wait. */
 static uint32_t age_of(const struct weft_coll_area *area, uint32_t number,
 	uint32_t part, uint32_t n_parts)
 {
@@ -148,11 +149,11 @@ static uint32_t age_of(const struct weft_coll_area *area, uint32_t number,
 	return age;
 }
 
-/* Chooses the parts of the area for the next data. All members have read the
+/* Selects the parts of the area for the next data. All members have read the
  * parts that were last used before round last_all. In a small area, the
- * function chooses the uppermost such parts, so that few parts are in use. In a
- * large area, or if there are no such parts, the function chooses the parts
- * below the last data. */
+ * function selects the uppermost of these parts, so that few parts are in use.
+ * In a large area, or if there are none, it selects the parts below the last
+ * data. */
 static uint32_t next_parts(const struct weft_coll_round *r,
 	const struct weft_coll_area *area, uint32_t n_parts)
 {
@@ -166,9 +167,9 @@ static uint32_t next_parts(const struct weft_coll_round *r,
 	return (part < n_parts ? area->n_parts : part) - n_parts;
 }
 
-/* Short data lies within one part, below the previous data. A hardware
- * prefetcher reads ahead upwards, so it does not fetch the lines that are
- * written next. Longer data uses whole parts. */
+/* Selects the offset of the round's data. Short data is within one part, below
+ * the previous data: a hardware prefetcher reads ahead upwards, so it does not
+ * fetch the lines that are written next. Longer data uses whole parts. */
 static void shm_coll_place(struct weft_coll_round *r)
 {
 	struct weft_coll_area *area = area_of(r);
@@ -253,8 +254,8 @@ static int error_of(const struct weft_coll_round *r, int32_t rank)
 	return weft_err_set(err, "%s", text);
 }
 
-/* Returns an error if the slot of an awaited member has a word of a later
- * round, or of another collective. */
+/* Returns an error if the slot of an awaited member has the member's error, a
+ * word of another collective, or a word of a later round. */
 static int error_in_slot(struct weft_coll_round *r, int32_t rank)
 {
 	uint64_t word = atomic_load_explicit(
@@ -264,14 +265,15 @@ static int error_in_slot(struct weft_coll_round *r, int32_t rank)
 	if (word == r->word || !word || is_before(number, r->number) ||
 		is_before(last_start(r->shm, rank), number))
 		return 0; /* the last comparison excludes a word of an earlier
-			   * use of the slot */
+			     use of the slot, whose number seems later after a
+			     wrap */
 	if (number == r->number && word & WEFT_COLL_WORD_ERR)
 		return error_of(r, rank);
 	return report_mismatch(r, rank, number == r->number ? word : NO_KIND);
 }
 
-/* Returns an error if a member has no word in its slot, but has begun another
- * collective in this round, or a later round. */
+/* Returns an error if a member has not published its slot, but has begun
+ * another collective in this round, or a later round. */
 static int error_in_start(struct weft_coll_round *r, int32_t rank)
 {
 	uint64_t word = start_of(r->shm, rank, r->number);
@@ -305,13 +307,14 @@ static void publish_error(struct weft_coll_round *r)
 
 /* ---- waits ---- */
 
-/* One wait: for a slot, or for space. */
+/* A wait for a member's slot, or for the member to begin a round, so that this
+ * member may reuse space. */
 struct shm_wait {
 	struct weft_coll_round *r;
 	int32_t rank;
 	bool is_space;
-	uint32_t number; /* is_space: the wait ends when the member has begun
-			    this round */
+	uint32_t number; /* the round that the member must have begun (is_space)
+			  */
 };
 
 static bool has_arrived(const struct shm_wait *a)
@@ -335,7 +338,7 @@ static bool coll_is_missing(const void *arg, int32_t rank)
 	return false;
 }
 
-/* Returns the error because of which a wait can never end. 0: there is none. */
+/* Returns the error that prevents the wait from ending; 0: none. */
 static int shm_coll_wait_error(const struct shm_wait *a)
 {
 	struct weft_comm *comm = a->r->comm;
@@ -391,7 +394,7 @@ static int wait_slowly(struct shm_wait *a)
 	return err;
 }
 
-/* After an error no wait is needed. */
+/* Returns immediately if the round has an error. */
 static void shm_coll_wait(struct shm_wait *a)
 {
 	if (a->r->err)
@@ -444,11 +447,12 @@ void weft_coll_wait_space(struct weft_coll_round *r)
 
 	if (r->len > WEFT_COLL_INLINE) {
 		before = area_of(r)->before;
-		/* a round whose slot has been reused is complete */
+		/* if the slot of round `before` has been reused, all members
+		 * have completed that round */
 		if (r->number - before < shm->n_slots)
 			until = before + 1;
 	}
-	/* a wait continues until half of the slots or parts are free, so that
+	/* the wait continues until half of the slots or parts are free, so that
 	 * the next rounds need no wait */
 	if (weft_unlikely(is_before(shm->reached, until)))
 		wait_reached(r, until + (r->number - until) / 2);

@@ -12,12 +12,13 @@
 enum {
 	MEMBERS_MAX = 512,   /* most members of a segment */
 	SEGMENTS_MAX = 4096, /* most segments that a process maps */
-	LARGE_MAX = 8,	     /* a process with as many segments gets no further
-				segment with a large area */
-	ALL_LONG = 8 << 20,  /* bytes of all members' areas for long data */
-	LARGE = 512 << 10,   /* an area of this length exceeds the private cache
-				of a core */
-	FEW_SLOTS = 64,	     /* slots of a member if no processes share cores */
+	LARGE_MAX = 8,	    /* a process with this many segments gets no further
+			       segment with a large area */
+	ALL_LONG = 8 << 20, /* target for the sum of all members' areas for long
+			       data, in bytes */
+	LARGE = 512 << 10,  /* an area of this length exceeds the private cache
+			       of a core */
+	FEW_SLOTS = 64,	    /* slots of a member if no processes share cores */
 };
 
 static size_t shm_areas_at(int32_t n)
@@ -43,8 +44,9 @@ uint32_t weft_shm_coll_valid_len(uint32_t len)
 	return len & ~(uint32_t)(WEFT_COLL_PART_LEN - 1);
 }
 
-/* Memory of a large area is allocated as it is used, for each communicator. To
- * limit this memory, only the first segments of a process have a large area. */
+/* Memory of a large area is allocated as it is used, in each communicator. To
+ * limit this memory, only the first LARGE_MAX segments of a process have a
+ * large area. */
 uint32_t weft_shm_coll_long_len(int32_t n)
 {
 	if (!weft_proc.node.has_own_cache ||
@@ -76,7 +78,7 @@ struct weft_coll_offer weft_shm_coll_offer(
 	return offer;
 }
 
-/* An empty area: its last use is round `last`. */
+/* Returns an empty area, as if round `last` had used all its parts. */
 static struct weft_coll_area shm_area(
 	uint32_t base, uint32_t len, uint32_t part_len, uint32_t last)
 {

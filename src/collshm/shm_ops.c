@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shm_ops: the operations of a segment
  *
- * Up to eight members read each other's slots in one step. With more members,
- * data is collected up a tree of degree eight to place 0, and all members read
- * the slot of place 0. Operands are combined from right to left in rank order,
- * with the same brackets at all members.
+ * Usually, a member reads the slots of all members whose data it needs in one
+ * step. In a barrier, a reduce or a short allreduce of more than eight members,
+ * a tree of degree eight collects the data at local rank 0. The other members,
+ * or the root of a reduce, then read the slot of local rank 0. Operands are
+ * combined from right to left in rank order, with the same brackets at all
+ * members.
  *
- * Data above 8 KiB is cut into pieces: short pieces if one member reads while
- * another writes, long pieces if all members exchange data. In a long
- * allreduce, each member combines one slice of the data for all members. */
+ * Data above 8 KiB is divided into pieces: short pieces if one member reads
+ * while another writes, long pieces in a scatter or if all members exchange
+ * data. A reduce-scatter is not divided. In a long allreduce, each member
+ * combines one slice of the data for all members. */
 #include "collshm/shm_coll.h"
 
 #include "dt/pack.h"
@@ -20,18 +23,20 @@ enum {
 	DEGREE = 8,
 	/* length of a piece of rooted operations and scans */
 	PIECE_LEN = WEFT_COLL_PART_LEN,
-	ITEM_MAX = 1024, /* longest item, in bytes, of data that is cut */
+	ITEM_MAX = 1024, /* longest item, in bytes, of data that is divided into
+			    pieces */
 };
 
-/* A pending reduction. */
+/* A reduction in progress at this member. */
 struct operand {
 	const struct weft_redop *op;
 	struct weft_span own;	 /* this member's operand */
 	struct weft_span result; /* in the caller's or scratch memory */
-	size_t at;	   /* offset of the operand in each member's data */
-	const void *right; /* the result so far: result.buf, or the first
-			      operand where it lies */
-	void *scratch;	   /* to unpack one operand; or NULL */
+	size_t at;	   /* offset of the operands in each member's data */
+	const void *right; /* the intermediate result: in result.buf, or the
+			      first operand at its address in the segment or in
+			      the caller's memory */
+	void *scratch;	   /* memory to unpack one operand; or NULL */
 	bool is_begun;	   /* `right` is valid */
 	bool is_staged;	   /* `own` is read from the segment */
 };
@@ -58,8 +63,8 @@ static int32_t top_of(const struct weft_coll_shm *shm)
 
 /* ---- copies to and from the segment ---- */
 
-/* Packs len bytes of a span, from byte r->skip on. Earlier pieces contain the
- * bytes before. */
+/* Packs len bytes of a buffer, from byte r->skip on. Earlier pieces contain the
+ * bytes before r->skip. */
 static void copy_out(const struct weft_coll_round *r, struct weft_span from,
 	uint8_t *to, size_t len)
 {
@@ -210,7 +215,8 @@ static void fold_all(struct weft_coll_round *r, struct operand *o)
 	fold_end(r, o);
 }
 
-/* Combines this member's operand and those that it reads in the tree. */
+/* Combines this member's operand and the operands of the members that it reads
+ * in the tree. */
 static void fold_tree(struct weft_coll_round *r, struct operand *o)
 {
 	const int32_t n = r->shm->n, me = r->shm->me;
@@ -223,7 +229,7 @@ static void fold_tree(struct weft_coll_round *r, struct operand *o)
 	fold_end(r, o);
 }
 
-/* Memory for one operand of this span. */
+/* Memory for one operand with the count and type of `like`. */
 static void *typed_room(struct weft_coll_round *r, struct weft_span like)
 {
 	int64_t low;
@@ -286,7 +292,7 @@ static void shm_bcast(struct weft_coll_round *r, const struct weft_coll *args)
 }
 
 /* If the result would overwrite this member's operand before the operand is
- * used, copies the operand to this member's data first. */
+ * used, copies the operand to this member's part of the segment first. */
 static void stage_own(struct weft_coll_round *r, struct operand *o)
 {
 	if (o->own.buf != o->result.buf || r->shm->me == r->shm->n - 1)
@@ -324,7 +330,8 @@ static void shm_allreduce(
 	typed_free(o.scratch, o.result);
 }
 
-/* Reduces up the tree to place 0. Place 0 publishes the result to the root. */
+/* Reduces up the tree to local rank 0, which publishes the result to the root.
+ */
 static void reduce_up(
 	struct weft_coll_round *r, struct operand *o, int32_t root)
 {
@@ -393,10 +400,11 @@ static void shm_reduce_scatter(
 	typed_free(o.scratch, o.result);
 }
 
-/* Members form groups of eight. A member reads the operands below it in its
- * group, and the prefix that the last member of the group below publishes. If
- * members share cores, the time depends on the total work, not on the longest
- * chain. Every member then publishes its prefix and reads one prefix. */
+/* Scans: members form groups of eight. A member reads the operands below it in
+ * its group, and the prefix that the last member of the group below publishes.
+ * If members share cores, the time depends on the total work, not on the
+ * longest chain. Then every member reads only the prefix of the previous
+ * member. */
 static int32_t place_in_group(const struct weft_coll_round *r)
 {
 	return r->shm->shares_cores ? 0 : r->shm->me % DEGREE;
@@ -541,7 +549,8 @@ static void shm_alltoall(
 	}
 }
 
-/* The length of a member's data, equal at all members; -1: not in a segment. */
+/* The length of the data of a call in bytes, as the rules count it; equal at
+ * all members. -1: the call cannot use a segment. */
 static int64_t length_of(const struct weft_coll_shm *shm,
 	enum weft_coll_kind kind, const struct weft_coll *args)
 {
@@ -576,7 +585,7 @@ static int64_t length_of(const struct weft_coll_shm *shm,
 		return -1;
 	}
 	blocks *= data->count * data->type->size;
-	/* data of long items cannot be cut */
+	/* data of long items cannot be divided into pieces */
 	if (weft_unlikely(args->op && blocks > WEFT_COLL_SHORT_MAX &&
 			  data->type->size > ITEM_MAX))
 		return -1;
@@ -612,8 +621,8 @@ static void shm_operation(
 
 /* ---- in pieces ---- */
 
-/* Each member combines one slice of the operands. Then all members read all
- * slices. */
+/* A long allreduce: each member combines one slice of the operands. Then all
+ * members read all slices. */
 static int32_t slice_start(
 	const struct weft_coll_round *r, struct weft_span span, int32_t rank)
 {
@@ -730,7 +739,8 @@ static int shm_piece(enum weft_coll_kind kind, const struct weft_coll *args,
 	return weft_coll_round_end(&r);
 }
 
-/* Members may describe the same data by different types, so bytes are cut. */
+/* Members may describe the same data by different types, so the data is divided
+ * at bytes. */
 static int shm_by_bytes(enum weft_coll_kind kind, const struct weft_coll *args,
 	size_t len, int err)
 {
@@ -759,7 +769,7 @@ static struct weft_blocks items_of(
 	return part;
 }
 
-/* All operands have one type, so items are cut. */
+/* All operands have one type, so the data is divided at items. */
 static int shm_by_items(enum weft_coll_kind kind, const struct weft_coll *args,
 	size_t len, int err)
 {
