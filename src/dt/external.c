@@ -2,9 +2,10 @@
 /* external: the portable "external32" form of data
  *
  * Numbers are big-endian, two's complement or IEEE. They are packed without
- * gaps and have the sizes of MPI-5.0, 14.5.2. Most types have the same size in
- * memory, but in this form long has 4 bytes, a wide character 2, and long
- * double is IEEE quad. configure checks that the machine is little-endian. */
+ * gaps and have the sizes of MPI-5.0, 14.5.2. Most types have the same size as
+ * in memory. Exceptions: long has 4 bytes, a wide character has 2, and long
+ * double is IEEE quad with 16. configure checks that the machine is
+ * little-endian. */
 #include "dt/pack.h"
 
 #include "base/quad.h"

@@ -165,8 +165,8 @@ static bool list_is_loop(const struct weft_flat *flat)
 	return true;
 }
 
-/* Returns the span of the list, see weft_flat_list_finish(). Called while the
- * `end` of each part is still the part's size. */
+/* Returns the memory span of the list, or 0, see weft_flat_list_finish().
+ * Called while the `end` of each part is still the part's size. */
 static int64_t list_span(const struct weft_flat *flat)
 {
 	const struct weft_flat_part *p = flat->part;

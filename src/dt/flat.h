@@ -30,20 +30,23 @@ struct weft_flat {
 	int64_t count, stride;	 /* loop: count > 1 */
 	struct weft_flat *child; /* loop: the tree that the loop repeats */
 	int64_t n_parts;	 /* list: > 1 */
-	int64_t span;		 /* list: see weft_flat_list_finish() */
+	int64_t span;		 /* list: its memory span, or 0, see
+				    weft_flat_list_finish() */
 	struct weft_flat_part part[];
 };
 
 struct weft_flat *weft_flat_get(struct weft_flat *flat);
 void weft_flat_put(struct weft_flat *flat); /* NULL is accepted */
 
-/* Returns the simplest tree of `count` >= 1 copies of child, stride bytes
- * apart. Consumes the caller's reference to child, also on failure. NULL if out
- * of memory. */
+/* Returns a tree of `count` >= 1 copies of child, stride bytes apart. Adjacent
+ * runs become one run. Two loops become one loop if their strides permit.
+ * Consumes the caller's reference to child, also on failure. NULL if out of
+ * memory. */
 struct weft_flat *weft_flat_loop_take(
 	int64_t count, int64_t stride, struct weft_flat *child);
 
-/* As weft_type_is_monotone(). NULL has no runs. */
+/* As weft_type_is_monotone(). NULL, a type without data, is monotone and
+ * disjoint. */
 bool weft_flat_is_monotone(const struct weft_flat *flat, bool *is_disjoint);
 
 /* A list under construction; empty if zeroed. */
@@ -57,14 +60,15 @@ struct weft_flat_list {
 int weft_flat_list_add(
 	struct weft_flat_list *list, int64_t disp, struct weft_flat *flat);
 
-/* Turns the list into a tree at displacement *disp_out; the list is empty
- * afterwards. An empty list becomes NULL. 0 or WEFT_ERR_NOMEM. The span of the
- * tree is the distance from its first byte to its end if the tree is a list of
- * runs that rise without overlap, otherwise 0. */
+/* Turns the list into a tree at displacement *disp_out, and empties the list.
+ * An empty list becomes NULL. 0, or WEFT_ERR_NOMEM and the list is unchanged.
+ * If the tree is a list of runs at rising displacements that do not overlap,
+ * its field `span` is the distance from its first byte to its end; otherwise it
+ * is 0. */
 int weft_flat_list_finish(struct weft_flat_list *list,
 	struct weft_flat **flat_out, int64_t *disp_out);
 
-/* Frees the parts of a list under construction. */
+/* Frees the parts of a list under construction and empties the list. */
 void weft_flat_list_fini(struct weft_flat_list *list);
 
 #endif

@@ -2,8 +2,8 @@
 /* pack: copies between typed buffers and streams of bytes
  *
  * One walk over the flat tree packs, unpacks or lists runs, depending on the
- * cursor. The walk copies bytes at runs and at loops of blocks with a constant
- * stride. */
+ * cursor's mode. The walk copies single runs, loops over one run, and loops
+ * over a list of runs. */
 #include "dt/pack.h"
 
 #include "base/bits.h"
@@ -41,7 +41,8 @@ static void iov_add(struct cursor *c, uintptr_t at, int64_t len)
 	c->left -= len;
 }
 
-/* Moves at most c->left bytes of a run; c->skip is 0. */
+/* Moves at most c->left bytes of a run. The caller has already applied c->skip
+ * to `at` and len. */
 static void walk_run(struct cursor *c, uintptr_t at, int64_t len)
 {
 	if (len > c->left)
@@ -111,8 +112,8 @@ static inline __attribute__((always_inline)) void scatter_fixed(const char *src,
 	}
 }
 
-/* For a constant block length, the compiler replaces memcpy by loads and
- * stores. */
+/* The compiler replaces memcpy by loads and stores if the block length is
+ * constant. */
 static void pack_blocks(char *dst, int64_t step, uintptr_t at, int64_t n,
 	int64_t stride, size_t block)
 {
@@ -197,9 +198,10 @@ static void walk_blocks(struct cursor *c, uintptr_t at, int64_t n,
 	c->left -= n * block;
 }
 
-/* Moves n whole lists of runs that do not overlap. c->left is at least their
- * length. For AT_A_TIME lists, which fit into the cache, moves one part of each
- * list, then the next part of each. */
+/* Moves n copies of a list of runs that do not overlap, at a constant stride.
+ * c->left is at least their length. For AT_A_TIME copies at a time, which fit
+ * into the cache, moves the first part of each copy, then the second part of
+ * each, and so on. */
 static void walk_lists(struct cursor *c, const struct weft_flat *list,
 	int64_t n, int64_t stride, uintptr_t at)
 {
@@ -304,8 +306,8 @@ static inline void copy_short(char *to, const char *from, size_t len)
 		memcpy(to, from, len);
 }
 
-/* Copies parts from i on while a part is a run that fits into c->left; c->skip
- * is 0. Returns the first part that was not copied. */
+/* Copies the parts from i on that are runs, until a part has a child or exceeds
+ * c->left. c->skip is 0. Returns the first part that was not copied. */
 static int64_t list_whole_runs(
 	struct cursor *c, const struct weft_flat *flat, int64_t i, uintptr_t at)
 {

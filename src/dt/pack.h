@@ -2,9 +2,9 @@
 /* pack: copies between typed buffers and streams of bytes
  *
  * The packed stream of `count` items is their data in the order of the type
- * map. A call can start at any byte of the stream; the cost depends on the
- * depth of the type, not on the byte. Addresses are computed as integers, so
- * NULL with absolute displacements (MPI_BOTTOM) is valid. */
+ * map. A call can start at any byte of the stream. The cost to find the byte
+ * depends on the type's tree (flat.h), not on the byte. Addresses are computed
+ * as integers, so NULL with absolute displacements (MPI_BOTTOM) is valid. */
 #ifndef WEFT_PACK_H
 #define WEFT_PACK_H
 
@@ -22,9 +22,10 @@ size_t weft_pack(const struct weft_type *type, int64_t count, const void *buf,
 size_t weft_unpack(const struct weft_type *type, int64_t count, void *buf,
 	size_t skip, const void *src, size_t len);
 
-/* Writes the stream from byte skip on to iov as at most n_iov runs in memory.
- * Adjacent runs are merged. *n_out is the number of runs, *bytes_out the sum of
- * their lengths; the rest of the stream starts at skip + *bytes_out. */
+/* Sets iov to the runs in memory that have the stream from byte skip on, at
+ * most n_iov > 0 runs. Adjacent runs are merged. *n_out is the number of runs,
+ * *bytes_out the sum of their lengths; the rest of the stream starts at skip +
+ * *bytes_out. */
 void weft_type_iov(const struct weft_type *type, int64_t count, const void *buf,
 	size_t skip, struct iovec *iov, size_t n_iov, size_t *n_out,
 	size_t *bytes_out);
@@ -35,8 +36,8 @@ struct weft_series {
 	int64_t n, len, stride; /* n runs of len bytes, stride bytes apart */
 };
 
-/* True if the whole stream is one series. Does not examine each run, so the
- * result may be false for a series. */
+/* True if the whole stream is one series. Examines only the root of the type's
+ * tree, so the result may be false although the runs form a series. */
 bool weft_type_series(const struct weft_type *type, int64_t count,
 	struct weft_series *series_out);
 

@@ -68,28 +68,28 @@ void weft_redop_put(struct weft_redop *op);
 /* Makes the handle stale and drops its reference. */
 void weft_redop_close_handle(struct weft_redop *op);
 
-/* True if the operation is defined on items of this type. */
+/* True if the operation is defined on items of this type. Always true for
+ * operations of the program, MPI_REPLACE and MPI_NO_OP. */
 bool weft_redop_is_defined(
 	const struct weft_redop *op, const struct weft_type *type);
 
-/* out[i] = left[i] op right[i] for count items, by a predefined operation.
- * Buffers may be the same, but must not overlap otherwise. For accumulates, the
- * type may be derived from one predefined type. WEFT_ERR_OP if the operation is
- * not defined on the type. */
+/* out[i] = left[i] op right[i] for count items, by a predefined operation. out
+ * may be left or right, but must not overlap them otherwise. For accumulates,
+ * the type may be derived from one predefined type. WEFT_ERR_OP if the
+ * operation is not defined on the type. */
 int weft_redop_apply(const struct weft_redop *op, const void *left,
 	const void *right, void *out, int64_t count,
 	const struct weft_type *type);
 
 /* Returns the kernel of a predefined operation for a predefined type. NULL if
- * the operation is not defined on the type or only moves data (MPI_REPLACE,
- * MPI_NO_OP). */
+ * the operation is not defined on the type, only moves data (MPI_REPLACE,
+ * MPI_NO_OP), or the compiler has no arithmetic for the type. */
 typedef void weft_redop_kernel_fn(
 	const void *left, const void *right, void *out, int64_t n);
 weft_redop_kernel_fn *weft_redop_kernel(
 	const struct weft_redop *op, const struct weft_type *basic);
 
-/* inout[i] = in[i] op inout[i] by an operation of the program. No lock is held.
- */
+/* inout[i] = in[i] op inout[i] by an operation of the program. No lock held. */
 void weft_redop_call(const struct weft_redop *op, const void *in, void *inout,
 	int64_t count, const struct weft_type *type);
 

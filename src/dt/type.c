@@ -205,8 +205,8 @@ static const struct weft_type *child_of(const struct weft_type *type)
 	return type->types[0];
 }
 
-/* Number of complete elements in len < type->size bytes of one struct or pair.
- */
+/* Number of complete elements in the first len < type->size bytes of one struct
+ * or pair. */
 static int64_t part_elements(const struct weft_type *type, int64_t len)
 {
 	int64_t n = 0;
@@ -245,7 +245,7 @@ int64_t weft_type_elements(const struct weft_type *type, int64_t len)
 	return n;
 }
 
-/* Bytes of n < type->n_elems elements of one struct or pair. */
+/* Bytes of the first n < type->n_elems elements of one struct or pair. */
 static int64_t part_len(const struct weft_type *type, int64_t n)
 {
 	int64_t len = 0;

@@ -104,16 +104,17 @@ struct weft_flat;
 /* Created by weft_type_make_*() with one reference, which the handle holds.
  * Requests, derived types and callers of weft_type_get() hold further
  * references. The last weft_type_put() destroys the type, on any thread.
- * Predefined types do not count references. */
+ * Predefined types and those of weft_type_make_f90() are never destroyed and
+ * count no references. */
 struct weft_type {
 	struct weft_obj obj;
 	int64_t size; /* bytes of data */
 	int64_t lb, extent;
 	int64_t true_lb, true_extent;
 	/* the data of any number of items is one run of bytes, which begins at
-	 * buf + true_lb */
+	 * buf + true_lb; or there is no data */
 	bool is_contig;
-	bool is_one_run; /* the data of one item is one run */
+	bool is_one_run; /* one item has one run or no data */
 	bool is_committed;
 	bool is_builtin;   /* the user may not free it */
 	int builtin_index; /* ABI value - WEFT_TYPE_FIRST, or -1 */
@@ -130,7 +131,7 @@ struct weft_type {
 
 	enum weft_type_class class_;
 	enum weft_num num; /* kernel; of a pair: kernel of its value */
-	int64_t n_elems;   /* predefined elements in one item */
+	int64_t n_elems;   /* predefined elements in one item; a pair has two */
 	int64_t elem_size; /* bytes of an element; 0: sizes differ */
 	/* the predefined type of all elements; NULL if they differ */
 	const struct weft_type *basic;
@@ -183,8 +184,8 @@ void weft_type_put(struct weft_type *type);
  * weft_type_open_handle() has opened it again. */
 void weft_type_close_handle(struct weft_type *type);
 
-/* Opens the handle of a type that may have been closed, with a new reference;
- * for the types that MPI_Type_get_contents returns. */
+/* Opens the handle of a type again, with a new reference. The handle may be
+ * closed. For the types that MPI_Type_get_contents returns. */
 uint64_t weft_type_open_handle(struct weft_type *type);
 
 /* True if the handle is open at most once. */
@@ -197,10 +198,12 @@ static inline bool weft_type_is_last_handle(const struct weft_type *type)
 /* Marks the type usable in communication. Idempotent. */
 void weft_type_commit(struct weft_type *type);
 
-/* Constructors. WEFT_ERR_ARG if a count or block length is negative;
- * WEFT_ERR_VALUE_TOO_LARGE if a size or displacement needs more than 63 bits.
- * The new type takes references to the old types. On success *type_out is an
- * uncommitted type with one reference; after failure nothing has changed. */
+/* Constructors. WEFT_ERR_ARG if an argument is invalid, for example a negative
+ * count or block length; WEFT_ERR_VALUE_TOO_LARGE if a size or displacement
+ * needs more than 63 bits; WEFT_ERR_NOMEM. The new type has references to the
+ * old types. On success *type_out is a type with one reference; it is
+ * uncommitted, except a duplicate of a committed type. After a failure nothing
+ * has changed. */
 int weft_type_make_dup(struct weft_type *old, struct weft_type **type_out);
 int weft_type_make_contiguous(
 	int64_t count, struct weft_type *old, struct weft_type **type_out);
@@ -257,9 +260,10 @@ static inline bool weft_type_is_run(const struct weft_type *type, int64_t count)
 	return type->is_contig | ((count == 1) & type->is_one_run);
 }
 
-/* Sets *first_out to the displacement of the first byte of data of count items,
- * and *len_out to the number of bytes from there to the end of the data, with
- * gaps. Both are 0 without data. False if a value needs more than 63 bits. */
+/* Computes the memory span of count items: the bytes from the first to the last
+ * byte of their data, with gaps (opal_datatype_span() in Open MPI). *first_out
+ * is the displacement of its first byte, *len_out its length. Both are 0
+ * without data. False if a value needs more than 63 bits. */
 static inline bool weft_type_span(const struct weft_type *type, int64_t count,
 	int64_t *first_out, int64_t *len_out)
 {
@@ -277,25 +281,25 @@ static inline bool weft_type_span(const struct weft_type *type, int64_t count,
 	       !__builtin_add_overflow(*len_out, high, len_out);
 }
 
-/* The number of complete predefined elements in the first `len` bytes of data
- * of items of this type. */
+/* The number of complete predefined elements in the first `len` bytes of packed
+ * data of this type. */
 int64_t weft_type_elements(const struct weft_type *type, int64_t len);
 
-/* True if the displacements of an item's data are monotonically nondecreasing.
- * *is_disjoint is true if, in addition, no two runs overlap. */
+/* True if the displacements of an item's runs never decrease in the order of
+ * the type map. *is_disjoint is true if, in addition, no two runs overlap. */
 bool weft_type_is_monotone(const struct weft_type *type, bool *is_disjoint);
 
-/* The length in bytes of the first n predefined elements of data of items of
- * this type. */
+/* The length in bytes of the first n predefined elements of packed data of this
+ * type. */
 int64_t weft_type_elements_len(const struct weft_type *type, int64_t n);
 
-/* Receives n elements of one predefined type, `basic->extent` bytes apart, the
- * first at displacement disp. A result other than 0 ends the walk. */
+/* Called with n items of one predefined type, `basic->extent` bytes apart, the
+ * first at displacement disp. A result other than 0 ends the visit. */
 typedef int weft_type_visit_fn(
 	void *arg, const struct weft_type *basic, int64_t disp, int64_t n);
 
-/* Visits all predefined elements of count items in the order of the type map.
- * Returns the result of the last visit. */
+/* Calls visit() for all predefined elements of count items, in the order of the
+ * type map. Returns the result of the last call. */
 int weft_type_visit(const struct weft_type *type, int64_t count,
 	weft_type_visit_fn *visit, void *arg);
 

@@ -73,7 +73,7 @@ static void shape_fini(struct shape *shape)
 }
 
 /* Extends [lb, ub) and [true_lb, true_ub), so that each also contains a copy of
- * itself shifted by `span` bytes. */
+ * itself at a distance of `span` bytes. */
 static int shape_extend(struct shape *shape, int64_t span)
 {
 	int err;
@@ -287,8 +287,9 @@ static int check_counts(const char *what, int64_t n, const int64_t *values)
 	return 0;
 }
 
-/* Creates a type of one old type. split: the numbers of integers and of byte
- * values in its args. Consumes the shape, even if err is not 0. */
+/* Creates a type from one old type. split: the numbers of integers and of byte
+ * values in its args. If err is not 0, only returns err. Consumes the shape in
+ * all cases. */
 static int type_wrap_take(int err, struct shape *shape,
 	enum weft_combiner combiner, struct weft_type *old,
 	const int64_t split[2], struct weft_type **type_out)
@@ -378,7 +379,7 @@ int weft_type_make_hvector(int64_t count, int64_t blocklen, int64_t stride,
 	return type_make_vector(args, true, old, type_out);
 }
 
-/* Sum of shapes at displacements. */
+/* A shape under construction: the union of shapes at displacements. */
 struct shape_sum {
 	struct shape sum; /* its tree is in `list` until shape_sum_finish() */
 	struct weft_flat_list list;
@@ -649,8 +650,8 @@ int weft_type_make_f90(enum weft_combiner combiner, int64_t p, int64_t r,
 	return err;
 }
 
-/* Creates an array type with an envelope around `expanded`, which the function
- * consumes. */
+/* Creates an array type with an envelope around `expanded`. If err is not 0,
+ * only returns err. Consumes `expanded` in all cases. */
 static int array_take(int err, struct weft_type *expanded,
 	const struct envelope *env, struct weft_type **type_out)
 {
