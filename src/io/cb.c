@@ -106,8 +106,8 @@ static struct weft_cb *cb_new(int32_t size)
 	return NULL;
 }
 
-/* Allocates what describes the aggregators, and creates this aggregator's
- * buffer, shared if possible. */
+/* Allocates the arrays that have an entry for each aggregator. Creates this
+ * process's buffer if it is an aggregator, shared if possible. */
 static int cb_make_buffers(struct weft_cb *cb, const struct weft_comm *comm)
 {
 	int64_t len = WEFT_CB_SLOTS * cb->len;
@@ -132,8 +132,9 @@ static int cb_make_buffers(struct weft_cb *cb, const struct weft_comm *comm)
 	return cb->mapped[cb->mine] ? 0 : WEFT_ERR_NOMEM;
 }
 
-/* Each member sends this many numbers: for a buffer its error, owner,
- * descriptor and time of creation, or the numbers of cb_agree_on_layout(). */
+/* Each member sends this many numbers: its error and its buffer's owner,
+ * descriptor and time of creation (cb_set_up_buffers()), or the numbers of
+ * cb_agree_on_layout(). */
 enum { CB_N_NUMBERS = 4 };
 
 static bool cb_map_one(
@@ -152,7 +153,7 @@ static bool cb_map_one(
 	return true;
 }
 
-/* Maps all buffers of the node, or none. */
+/* Maps all buffers of the node, or none. True if all are mapped. */
 static bool cb_map(struct weft_cb *cb, const int64_t *numbers,
 	const struct weft_comm *comm)
 {
@@ -187,7 +188,7 @@ static int cb_agree_on_layout(
 		cb->len = weft_min64(cb->len, numbers[2]);
 		cb->unit = weft_max64(cb->unit, numbers[3]);
 	}
-	/* the file's stripes take precedence over the hint */
+	/* the stripes of the file have precedence over the hint */
 	if (!cb->unit)
 		cb->unit = file->hints.striping_unit ? file->hints.striping_unit
 						     : cb->block;
@@ -195,8 +196,8 @@ static int cb_agree_on_layout(
 	return 0;
 }
 
-/* Creates and maps the buffers; *refused_out is true if a member failed to
- * create one. */
+/* Creates and maps the buffers. *refused_out is true if a member failed to
+ * create its buffer. 0 or an error. */
 static int cb_set_up_buffers(const struct weft_move *m, struct weft_cb *cb,
 	int64_t *numbers, bool *refused_out)
 {
@@ -223,7 +224,8 @@ static int cb_set_up_buffers(const struct weft_move *m, struct weft_cb *cb,
 	return err;
 }
 
-/* Sets file->cb, or file->cb_is_unavailable at all members. */
+/* Sets up collective buffering: sets file->cb at all members, or
+ * file->cb_is_unavailable at all members. 0 or an error. */
 static int cb_open(const struct weft_move *m)
 {
 	struct weft_file *file = m->file;

@@ -2,22 +2,25 @@
 /* cb_exchange: the rounds of a buffered access
  *
  * A domain is divided into windows, each as long as a slot of the aggregator's
- * buffer. In round k each aggregator moves window k of its domain. Three tags
- * in the collective context distinguish the messages:
+ * buffer. In round k, each aggregator moves window k of its domain. The
+ * messages use three tags of the collective context:
  *
- *   write: TO_AGGREGATOR  struct cb_part: what the member filled. With the runs
- *                         if the buffer is not mapped or holes are expected;
- *                         with the data if it is not mapped.
- *          TO_MEMBER      struct cb_outcome: how far the window was written, or
- *                         that it has unexpected holes
+ *   write: TO_AGGREGATOR  struct cb_part: the length and hash of the member's
+ *                         runs. A second message has the runs if the buffer
+ *                         is not mapped or holes are expected, and the data
+ *                         if the buffer is not mapped.
+ *          TO_MEMBER      struct cb_outcome: the offset up to which the window
+ *                         was written, or that it has unexpected holes
  *   read:  TO_AGGREGATOR  the runs, if the buffer is not mapped
- *          TO_MEMBER      how far the window was read; the data if not mapped
- *          DONE           the member has copied its data out of the slot
+ *          TO_MEMBER      struct cb_outcome: the offset up to which the window
+ *                         was read. A second message has the data if the
+ *                         buffer is not mapped.
+ *          DONE           the aggregator may reuse the slot
  *
  * The two slots of a buffer alternate: members fill one slot while the
  * aggregator writes the other. After an error of a message, a process sends
  * error messages in place of its messages, as in any collective. After an error
- * of the file, a process sends its messages but moves no more data. */
+ * of the file, a process still sends its messages but moves no more data. */
 #include "io/cb_priv.h"
 
 #include "base/bits.h"
@@ -33,12 +36,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS = 256 }; /* runs that are computed at once */
+enum { RUNS = 256 }; /* runs that a call of weft_view_runs() computes */
 
 enum cb_tag { TO_AGGREGATOR, TO_MEMBER, DONE, N_TAGS };
 
-/* The result of a window. After a result other than WRITTEN, members send their
- * runs in the next window of the slot. */
+/* The result of writing a window. After a result other than WRITTEN, members
+ * send their runs in the next window of the slot. */
 enum cb_verdict { WRITTEN, WRITTEN_AROUND, HAS_HOLES };
 
 /* Message to an aggregator: the part of a window that a member writes or reads.
@@ -66,8 +69,8 @@ struct cb_run {
 struct cb_sent {
 	struct cb_sent *next;
 	struct weft_req *req;
-	void *owned; /* the message, freed after it was sent; NULL: the message
-			is in data */
+	void *owned; /* an allocated message, freed after it was sent; NULL: the
+			message is in data */
 	int64_t data[4];
 };
 
@@ -82,7 +85,8 @@ struct exchange {
 					       of the parts in a slot */
 	int64_t end[WEFT_CB_SLOTS]; /* at an aggregator, read: byte offset up to
 				       which a slot was read */
-	uint64_t *filled; /* a bit for each byte of the slot; NULL: the members
+	uint64_t *filled; /* at an aggregator: a bit for each byte of the slot,
+			     set if a member has filled it; NULL: the members
 			     send no runs */
 	int msg_err;	  /* error of a message */
 	int err;	  /* error of the file or of memory */
@@ -106,8 +110,8 @@ static bool is_mapped(const struct exchange *x, int32_t rank, int agg)
 	return cb->maps[rank] && cb->node[rank] == cb->node[cb->aggs[agg]];
 }
 
-/* True if the member receives the outcome of this window. That is so if the
- * member accesses this window or the next window in the same slot. */
+/* True if the member receives the outcome of this window: the member accesses
+ * this window, or the next window in the same slot. */
 static bool gets_outcome(
 	const struct exchange *x, int32_t rank, int agg, int64_t round)
 {
@@ -258,11 +262,11 @@ static bool cb_recv(struct exchange *x, int32_t rank, enum cb_tag tag,
 
 /* ---- is a window filled? ---- */
 
-/* A pseudo-random number for each byte offset. If runs fill [a, b) without hole
- * or overlap, each inner boundary is the end of one run and the begin of
- * another. The sum of offset_hash(end) - offset_hash(begin) over all runs is
- * then offset_hash(b) - offset_hash(a). For other runs the sum differs, except
- * with probability 2^-64. */
+/* A pseudo-random number for each byte offset `place`. If runs fill [a, b)
+ * without hole or overlap, each inner boundary is the end of one run and the
+ * begin of another. The sum of offset_hash(end) - offset_hash(begin) over all
+ * runs is then offset_hash(b) - offset_hash(a). For other runs the sum differs,
+ * except with probability 2^-64. */
 static uint64_t offset_hash(int64_t place)
 {
 	uint64_t x = (uint64_t)place * 0x9e3779b97f4a7c15u;
@@ -357,8 +361,9 @@ static void copy_from_buffer(const struct exchange *x,
 
 /* ---- between memory and messages ---- */
 
-/* The runs of a part of the access, followed by extra bytes. The caller frees
- * the list. */
+/* Returns the runs of bytes [skip, skip + len) of the access, in memory with
+ * space for `extra` further bytes. The caller frees the list. NULL if out of
+ * memory. */
 static struct cb_run *list_runs(const struct exchange *x,
 	const struct weft_cb_window *w, int64_t skip, int64_t len,
 	int64_t extra, int64_t *n_out)
@@ -387,8 +392,8 @@ static struct cb_run *list_runs(const struct exchange *x,
 	return list;
 }
 
-/* Sends the runs of a part of the access. In a write to a buffer that is not
- * mapped, also sends the data. */
+/* Sends the runs of bytes [skip, skip + len) of the access. In a write to a
+ * buffer that is not mapped, also sends the data. */
 static void send_runs(struct exchange *x, const struct weft_cb_window *w,
 	int32_t to, int64_t skip, int64_t len)
 {
@@ -418,8 +423,9 @@ static void send_runs(struct exchange *x, const struct weft_cb_window *w,
 		part.n_runs * (int64_t)sizeof(*list) + data);
 }
 
-/* Receives the message that follows a part: its runs, and the data after the
- * runs. Checks both. NULL if the part has no runs or they are invalid. */
+/* Receives the message after a struct cb_part: the runs, followed by the data
+ * if the member has not mapped the buffer. Checks both. NULL after an error, or
+ * if the part has no runs. */
 static struct cb_run *recv_runs(struct exchange *x,
 	const struct weft_cb_window *w, int32_t from, struct cb_part *part)
 {
@@ -479,8 +485,8 @@ static void set_filled(uint64_t *filled, uint32_t at, uint32_t len)
 	}
 }
 
-/* The first byte in [at, end) that is filled, or with is_filled false the first
- * that is not filled. end if there is no such byte. */
+/* Returns the first byte in [at, end) that is filled, or with is_filled false
+ * the first that is not filled; end if there is none. */
 static int64_t find_filled(
 	const uint64_t *filled, int64_t at, int64_t end, bool is_filled)
 {
@@ -496,7 +502,7 @@ static int64_t find_filled(
 	return end;
 }
 
-/* Marks all bytes of the slot as not filled; false without memory. */
+/* Marks all bytes of the slot as not filled. False if out of memory. */
 static bool clear_filled(struct exchange *x)
 {
 	size_t len = (size_t)(x->cb->len / 64 + 1) * sizeof(*x->filled);
@@ -510,6 +516,8 @@ static bool clear_filled(struct exchange *x)
 
 /* ---- writing, at an aggregator ---- */
 
+/* Copies the data of runs to the slot, unless data is NULL, and marks the runs
+ * as filled. */
 static void place_runs(struct exchange *x, const struct weft_cb_window *w,
 	const struct cb_run *list, int64_t n, const char *data)
 {
@@ -523,7 +531,7 @@ static void place_runs(struct exchange *x, const struct weft_cb_window *w,
 	}
 }
 
-/* Marks the runs of this aggregator's own access. */
+/* Marks the bytes of this aggregator's own access as filled. */
 static void mark_own_runs(
 	struct exchange *x, const struct weft_cb_window *w, struct cb_part *sum)
 {
@@ -602,8 +610,8 @@ static int64_t write_filled(struct exchange *x, const struct weft_cb_window *w)
 	return end;
 }
 
-/* Writes a window. If the window has holes, writes around them if the members
- * have sent their runs. */
+/* Writes a window. If the window has holes and the members have sent their
+ * runs, writes around the holes. */
 static void move_window(struct exchange *x, const struct weft_cb_window *w,
 	const struct cb_part *sum, struct cb_outcome *outcome)
 {
@@ -745,7 +753,8 @@ static void member_request_runs(struct exchange *x, int64_t round)
 	}
 }
 
-/* Sends the data of its runs to a member that has not mapped the buffer. */
+/* Receives the runs of a member that has not mapped the buffer, and sends their
+ * data to the member. */
 static void send_data(struct exchange *x, const struct weft_cb_window *w,
 	int32_t to, struct cb_outcome outcome)
 {

@@ -12,13 +12,13 @@ enum { WEFT_CB_SLOTS = 2 };
 
 /* The state of an aggregator in a write, as its members know it. */
 struct weft_cb_state {
-	/* by slot: members send the runs of their data, because holes are
-	 * expected */
+	/* by slot: members also send the runs of their data, because the
+	 * aggregator expects holes */
 	bool needs_runs[WEFT_CB_SLOTS];
 };
 
-/* Collective buffering of a file. The fields from n_aggs to maps, except mine,
- * are the same at all members. */
+/* Collective buffering of a file. The fields from n_aggs to maps, except
+ * `mine`, are the same at all members. */
 struct weft_cb {
 	int n_aggs;
 	int32_t *aggs; /* ranks of the aggregators */
@@ -40,7 +40,8 @@ struct weft_cb_member {
 	int64_t err_code;   /* code of the member's error, or 0 */
 	int64_t first, end; /* range in the file */
 	int64_t len;	    /* bytes of data */
-	int64_t run_len;    /* average run; 0: byte offsets are not monotone */
+	int64_t run_len;    /* average run in bytes; 0: no data, or byte offsets
+			       are not monotone */
 };
 
 /* A buffered access. */
@@ -52,7 +53,8 @@ struct weft_cb_plan {
 	int64_t base;	    /* begin of the first domain */
 	int64_t domain;	    /* bytes of a domain */
 	int64_t n_rounds;
-	bool has_holes; /* the range has bytes that no member accesses */
+	bool has_holes; /* the members have less data than the range has bytes,
+			   so it has holes */
 };
 
 /* Sums over the accesses of all members. */
@@ -65,16 +67,20 @@ struct weft_cb_sums {
 /* The range that an aggregator moves in a round. */
 struct weft_cb_window {
 	int64_t base;	    /* byte offset of the begin of the slot */
-	int64_t first, end; /* byte offsets that members access */
+	int64_t first, end; /* the part of the window inside the range of all
+			       members */
 	char *slot;	    /* NULL: not mapped here */
 	int i;		    /* index of the slot */
 };
 
-/* Sets aggs and n_aggs from node and the hints: the first member of each node,
- * then the second of each, and so on. n_aggs is 0 if out of memory. */
+/* Sets aggs and n_aggs from cb->node and the hints: the first member of each
+ * node, then the second of each, and so on. n_aggs is 0 if out of memory. Sets
+ * mine to -1. */
 void weft_cb_plan_aggregators(
 	struct weft_cb *cb, int32_t size, const struct weft_file_hints *hints);
 
+/* Adds the descriptions of all members. first and end are the range that
+ * contains all accesses. */
 struct weft_cb_sums weft_cb_plan_sum(
 	const struct weft_cb_member *members, int32_t size);
 
@@ -88,11 +94,13 @@ bool weft_cb_plan_is_used(const struct weft_cb_sums *all,
 void weft_cb_plan_domains(
 	struct weft_cb_plan *plan, const struct weft_cb_sums *all);
 
-/* Sets *w to the window of an aggregator in a round. False if there is none. */
+/* Sets *w to the window of an aggregator in a round. False if the aggregator
+ * has no window in this round. */
 bool weft_cb_plan_window(const struct weft_cb_plan *plan, int agg,
 	int64_t round, struct weft_cb_window *w);
 
-/* Executes the plan. 0 or an error of this process; sets m->n_moved. */
+/* Executes the plan. Adds the bytes of this process that were moved to
+ * m->n_moved. 0 or an error of this process. */
 int weft_cb_exchange(const struct weft_cb_plan *plan);
 
 #endif

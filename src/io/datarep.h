@@ -46,9 +46,10 @@ const struct weft_datarep *weft_datarep_find(const char *name);
 /* Registers a copy. WEFT_ERR_DUP_DATAREP if the name is in use. */
 int weft_datarep_register(const struct weft_datarep *rep);
 
-/* Creates the layout of a type in a file, as a type of bytes. Displacements in
- * items are scaled to the sizes in the file. Displacements in bytes are not.
- * The caller owns the reference of *type_out. */
+/* Creates the layout of a type in a file. For native and internal, this is the
+ * type itself. Otherwise it is a type of bytes: displacements in items are
+ * scaled to the sizes in the file, displacements in bytes are not. The caller
+ * owns the reference of *type_out. */
 int weft_datarep_layout(const struct weft_datarep *rep, struct weft_type *type,
 	struct weft_type **type_out);
 
@@ -69,12 +70,12 @@ struct weft_datarep_move {
 	int64_t first, count;
 	void *data; /* of item first */
 };
-/* Converts the items to the data. */
+/* Converts the items in memory to the data of the file. */
 int weft_datarep_write(
 	const struct weft_datarep *rep, const struct weft_datarep_move *move);
 
-/* Converts the data to items. Stores only the complete elements in the first
- * data_len bytes of the data. */
+/* Converts the data of the file to items in memory. Stores only the complete
+ * elements in the first data_len bytes of the data. */
 int weft_datarep_read(const struct weft_datarep *rep,
 	const struct weft_datarep_move *move, int64_t data_len);
 

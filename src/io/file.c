@@ -240,9 +240,9 @@ static int file_check_mode(int amode)
 }
 
 /* A write-only file is also opened for reading if permissions allow it, because
- * scatter.h and shared locks need read permission. A sequential file is opened
- * for writing only, because it may be a pipe, of which this process would
- * become a reader. */
+ * scatter.h and shared locks need read permission. A sequential write-only file
+ * is opened only for writing: it may be a pipe, and this process would become a
+ * reader of the pipe. */
 static int file_open_fd(struct weft_file *file, int flags, unsigned permissions)
 {
 	bool is_wronly = file->amode & WEFT_FILE_WRONLY;
@@ -299,7 +299,7 @@ static int file_open_all(
 	err = weft_file_agree(file, err);
 	weft_range_open(file);
 	atomic_init(&file->can_store_runs, weft_knob_is_on(weft_knobs.cma));
-	/* a failed open leaves no file behind */
+	/* the open failed and this process has created the file: delete it */
 	if (err && is_mine && (file->amode & WEFT_FILE_EXCL)) {
 		char why[WEFT_ERR_TEXT];
 
@@ -482,8 +482,8 @@ int weft_file_set_atomic(struct weft_file *file, bool is_atomic)
 	};
 	int err = 0;
 
-	/* tries a lock, so that this call fails if the file system has no
-	 * locks, instead of a later access */
+	/* try a lock, so that this call fails if the file system has no locks,
+	 * and no later access does */
 	if (is_atomic)
 		err = weft_syscall_lock(file->fd, file->name, false, 0, 1);
 	if (is_atomic && !err)
@@ -637,7 +637,7 @@ static int file_check_not_sequential(const struct weft_file *file)
 	return 0;
 }
 
-/* The end of the file, rounded up to the next etype of the view. */
+/* Sets *etypes_out to the end of the file in etypes of the view, rounded up. */
 static int file_end(struct weft_file *file, int64_t *etypes_out)
 {
 	struct weft_view *view = weft_file_view(file);
@@ -703,8 +703,8 @@ int weft_file_position(struct weft_file *file, int64_t *offset_out)
 	return 0;
 }
 
-/* All members agree before and after the change. So no member reads the new
- * value before its call, or the old value after it. */
+/* All members synchronize before and after the change. So no member reads the
+ * new value before its call, or the old value after its call. */
 int weft_file_seek_shared(struct weft_file *file, int64_t offset,
 	enum weft_file_whence whence, int err)
 {

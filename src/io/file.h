@@ -58,7 +58,7 @@ enum { WEFT_FILE_RANGE_FDS = 2 };
 /* MPI_DISPLACEMENT_CURRENT */
 enum { WEFT_FILE_CURRENT = -1 };
 
-/* The value of a hint. If members differ, the lowest value applies to all. */
+/* The value of a hint that enables a method. */
 enum weft_file_choice {
 	WEFT_FILE_DISABLE,
 	WEFT_FILE_ENABLE,
@@ -68,22 +68,24 @@ enum weft_file_choice {
 /* The hints that the library uses. */
 struct weft_file_hints {
 	enum weft_file_choice read_sieve; /* data sieving */
-	int64_t read_sieve_max;		  /* bytes of one read, with gaps */
+	int64_t read_sieve_max;		  /* bytes of one transfer, with gaps */
 	enum weft_file_choice write_sieve;
 	int64_t write_sieve_max;
 	unsigned permissions; /* of a created file */
-	/* collective buffering; the lowest value of the members applies */
+	/* collective buffering; the lowest value of the members applies, up to
+	 * striping_unit */
 	enum weft_file_choice cb_read, cb_write;
 	int64_t cb_nodes;    /* aggregators; 0: one per node */
 	int64_t cb_per_node; /* aggregators on a node, at most; 0: no limit */
 	int64_t cb_buffer_size;	 /* bytes; 0: the default of weft_cb_len() */
 	int64_t striping_unit;	 /* bytes; 0: as the file system reports */
-	int64_t striping_factor; /* servers; 0: the file system's default */
+	int64_t striping_factor; /* servers for a file that rank 0 creates; 0:
+				    the file system's default */
 };
 
 struct weft_file_config {
 	const char *name; /* without a prefix such as ufs: */
-	int amode;	  /* sum of enum weft_file_mode */
+	int amode;	  /* bits of enum weft_file_mode */
 	struct weft_file_hints hints;
 	int err; /* error in this process's arguments, described, or 0 */
 };
@@ -113,11 +115,11 @@ struct weft_file {
 	_Atomic bool can_store_runs;	  /* scatter.h can be used */
 	bool is_readable;		  /* fd permits reading */
 	_Atomic(enum weft_syscall_fs) fs; /* kind of the file system */
-	/* range.c: this process locks the ranges that it writes; it has
-	 * announced that */
+	/* range.c: this process locks the ranges that it writes; this process
+	 * has announced whether it does */
 	_Atomic bool range_is_locking, range_is_announced;
 	int range_fds[WEFT_FILE_RANGE_FDS]; /* directory, /dev/null; or -1 */
-	int64_t range_place; /* offset of the announcements in range_fds */
+	int64_t range_place; /* byte offset of the announcements in range_fds */
 	bool has_pool;	     /* has a pool reference; guarded by spin */
 	bool has_uring;	     /* set by uring.c */
 	pthread_mutex_t range_lock; /* held while a range of the file is locked:
@@ -153,7 +155,8 @@ extern struct weft_errh *weft_file_errh;
 int weft_file_open(struct weft_comm *comm,
 	const struct weft_file_config *config, struct weft_file **file_out);
 
-/* Collective. Destroys the file even if it returns an error. */
+/* Collective. Closes and destroys the file, even if the function returns an
+ * error. */
 int weft_file_close(struct weft_file *file);
 
 int weft_file_delete(const char *name);
@@ -196,7 +199,8 @@ int weft_file_seek_shared(struct weft_file *file, int64_t offset,
 	enum weft_file_whence whence, int err);
 int weft_file_position_shared(struct weft_file *file, int64_t *offset_out);
 
-/* Converts an offset in etypes of the view to a byte offset in the file. */
+/* Sets *place_out to the byte offset in the file of an offset in etypes of the
+ * view. */
 int weft_file_byte_offset(
 	struct weft_file *file, int64_t offset, int64_t *place_out);
 
@@ -209,9 +213,10 @@ enum weft_file_at {
 	WEFT_FILE_AT_ORDERED,  /* shared, in the order of ranks; collective */
 };
 
-/* A transfer of count items of type between buf and the file. If err is not 0,
- * it is a described error of the program's arguments, and buf, count and type
- * are not read. The other members of a collective access return the error. */
+/* A transfer of count items of `type` between buf and the file. If err is not
+ * 0, it is a described error of the program's arguments, and buf, count and
+ * type are not read. The other members of a collective access return this
+ * error, too. */
 struct weft_file_access {
 	int err;
 	bool is_write;
@@ -229,15 +234,18 @@ struct weft_file_access {
 int weft_file_transfer(struct weft_file *file,
 	const struct weft_file_access *access, int64_t *moved_out);
 
-/* Nonblocking access, which makes progress without further calls. The caller
- * owns the one reference of *req_out. The status.len of the request is the
- * number of bytes transferred. The buffer must not be used until the request
- * completes. */
+/* Nonblocking access. Its data moves without further calls, unless no thread
+ * can move it: WEFT_IO_THREADS is 0, or a function of the program converts the
+ * data. Then the call itself moves the data. The agreement of a collective
+ * access is a nonblocking collective, which needs progress. The caller owns the
+ * one reference of *req_out. The status.len of the request is the number of
+ * bytes of memory transferred. The program must not use the buffer until the
+ * request completes. */
 int weft_file_start(struct weft_file *file,
 	const struct weft_file_access *access, struct weft_req **req_out);
 
 /* weft_file_begin() starts a split collective, and weft_file_end() waits for
- * it. A file has one split collective at a time. WEFT_ERR_OTHER: one is pending
+ * it. A file has at most one split collective. WEFT_ERR_OTHER: one is pending
  * at weft_file_begin(), or none matches weft_file_end(). */
 int weft_file_begin(
 	struct weft_file *file, const struct weft_file_access *access);

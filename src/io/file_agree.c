@@ -80,8 +80,8 @@ int weft_file_gather(struct weft_file *file, bool is_background, int n,
 	return err;
 }
 
-/* Returns WEFT_ERR_NOT_SAME, with the name of the first number that differs
- * between members. */
+/* Returns WEFT_ERR_NOT_SAME if a number differs between members. The
+ * description names the first such number. */
 static int check_same(const struct weft_file_agreement *on,
 	const int64_t *least, const int64_t *most)
 {
@@ -94,8 +94,8 @@ static int check_same(const struct weft_file_agreement *on,
 	return 0;
 }
 
-/* Sets the error of another rank and its text. Adds the name of the file to a
- * text without that name. */
+/* Sets the error of another rank, with its text. If the text does not name the
+ * file, adds the name. */
 static int set_remote_err(
 	const struct weft_file *file, int err, int rank, const char *text)
 {

@@ -9,8 +9,8 @@ struct weft_file;
 struct weft_file_hints;
 struct weft_info;
 
-/* Sets *hints_out to the hints that info sets, and to the defaults of the
- * others. info may be NULL. */
+/* Sets *hints_out to the hints in info, and the other hints to their defaults.
+ * info may be NULL. */
 void weft_file_hint_parse(
 	const struct weft_info *info, struct weft_file_hints *hints_out);
 

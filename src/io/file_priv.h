@@ -34,21 +34,21 @@ int weft_file_agree_on(
 int weft_file_numbers(struct weft_file *file, enum weft_coll_kind kind,
 	enum weft_redop_builtin op, int n, const int64_t *mine, int64_t *all);
 
-/* An allgather of n numbers of each member, also from threads of the pool:
- * is_background is that of struct weft_move. */
+/* An allgather of n numbers of each member. is_background is the field of
+ * struct weft_move: true if a thread of the pool calls. */
 int weft_file_gather(struct weft_file *file, bool is_background, int n,
 	const int64_t *mine, int64_t *all);
 
 /* weft_file_err_encode() encodes an error and the rank of this process as one
- * number. The lowest number of all members is the error of all.
- * weft_file_err_decode() decodes this number and describes the error. If err of
- * this process is not 0, it returns err with the text `why` instead. */
+ * number; 0: no error. The lowest number of all members becomes the error of
+ * all. weft_file_err_decode() decodes this number and describes the error. If
+ * this process has an error of its own, err, it returns err with the text `why`
+ * instead. */
 int64_t weft_file_err_encode(const struct weft_file *file, int err);
 int weft_file_err_decode(
 	const struct weft_file *file, int err, const char *why, int64_t code);
 
-/* --- nonblocking accesses (file.c) ------------------------------------------
- */
+/* --- nonblocking accesses (file.c, transfer.c) --------------------------- */
 
 /* Waits until all nonblocking accesses are complete. With colls_only, waits
  * until the agreement of each nonblocking collective access has started. `call`
@@ -56,7 +56,7 @@ int weft_file_err_decode(
 void weft_file_drain(struct weft_file *file, bool colls_only, const char *call);
 
 /* Returns the request for which weft_file_drain() waits next, or NULL. The
- * caller owns a reference. VCI's lock held; transfer.c. */
+ * caller gets a reference of the request. VCI's lock held. */
 struct weft_req *weft_file_pending_locked(
 	struct weft_file *file, bool colls_only);
 
@@ -69,10 +69,10 @@ void weft_file_drop_split_locked(struct weft_file *file);
 
 /* --- the shared pointer (pointer.c) -------------------------------------- */
 
-/* Rank 0 replies to requests from now on. */
+/* Starts the replies of rank 0 to requests. No effect at other members. */
 void weft_file_pointer_open(struct weft_file *file);
-/* Rank 0 stops replying. This is complete when pointer.recv is NULL. VCI's lock
- * held. */
+/* Stops the replies of rank 0. The stop is complete when pointer.recv is NULL.
+ * VCI's lock held. */
 void weft_file_pointer_close_locked(struct weft_file *file);
 
 /* Adds `by` to the shared pointer. Sets *old_out to its former value. */

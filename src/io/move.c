@@ -19,8 +19,9 @@
 enum {
 	STAGE = 4 << 20, /* bytes packed or converted at once */
 	RUNS = WEFT_SCATTER_MAX,
-	/* Runs are scattered if there are this many, this many bytes apart on
-	 * average: mapping a page costs as much as a few write calls. */
+	/* Runs are scattered if there are at least SCATTER_MIN, and they begin
+	 * at most SCATTER_STRIDE bytes apart on average. Mapping a page costs
+	 * as much as a few write calls. */
 	SCATTER_MIN = 32,
 	SCATTER_STRIDE = 1024,
 };
@@ -65,9 +66,9 @@ static bool can_scatter(
 	       (int64_t)n * SCATTER_STRIDE;
 }
 
-/* Writes runs through the page cache. Returns the number of runs that were
- * written. The caller writes the others individually, which reports an error.
- */
+/* Writes runs through the page cache (scatter.h). Returns the number of runs
+ * that were written. The caller writes the others individually, which reports
+ * an error. */
 static size_t write_scattered(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
@@ -99,7 +100,7 @@ static size_t write_scattered(const struct weft_move *m, char *buf,
 	return done;
 }
 
-/* Moves the runs. A read ends at the end of the file. For a write, the caller
+/* Moves the runs. A read stops at the end of the file. For a write, the caller
  * has locked the range if necessary. */
 static int move_view_runs_under_lock(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
@@ -296,7 +297,8 @@ int weft_move_part(
 		   : move_packed(m, skip, len, moved);
 }
 
-/* Converts and moves some items, of size bytes each in the file. */
+/* Converts and moves some items, each of which has `size` bytes in the file.
+ * *is_over is true if not all could be moved. */
 static int convert_items(struct weft_move *m, struct weft_datarep_move *move,
 	int64_t size, bool *is_over)
 {

@@ -2,8 +2,8 @@
 /* move: transfers between the memory of one process and the file
  *
  * A move connects a part of the view's stream with a buffer. Runs are computed
- * from the view as they are needed. Many short runs are moved together, with
- * the gaps between them (sieve.h) or without (scatter.h). */
+ * from the view as they are needed. Many short runs are transferred together,
+ * either with the gaps between them (sieve.h) or without (scatter.h). */
 #ifndef WEFT_MOVE_H
 #define WEFT_MOVE_H
 
@@ -16,15 +16,15 @@
 
 struct weft_file;
 
-/* In bytes. A shorter gap between two runs is read together with the runs,
- * because that is cheaper than another call. */
+/* In bytes. If the gaps between runs are not longer on average, they are read
+ * together with the runs, because that is cheaper than further calls. */
 enum { WEFT_MOVE_GAP_MAX = 4096 };
 
 struct weft_move {
 	struct weft_file *file;
 	struct weft_view *view; /* the owner holds a reference */
 	bool is_write;
-	bool is_background; /* a collective access in a thread of the pool */
+	bool is_background; /* a thread of the pool moves a collective access */
 	int64_t at, len;    /* stream bytes */
 	void *buf;
 	int64_t count;
@@ -38,16 +38,18 @@ struct weft_move {
 int weft_move_all(struct weft_move *m);
 
 /* True if the memory is contiguous and each run of the file is transferred by a
- * separate call. *run_len_out is the average length of the runs. */
+ * separate call. Sets *run_len_out to the average length of the runs. */
 bool weft_move_is_per_run(const struct weft_move *m, int64_t *run_len_out);
 
-/* Moves bytes [skip, skip + len) of native data. The first *moved_out bytes
- * were moved. A read moves less than len only at the end of the file. */
+/* Moves bytes [skip, skip + len) of native data. Sets *moved_out to the number
+ * of bytes that were moved, from `skip` on, also after an error. Without an
+ * error, a read moves less than len only at the end of the file. */
 int weft_move_part(const struct weft_move *m, int64_t skip, int64_t len,
 	int64_t *moved_out);
 
-/* Transfers a contiguous range of the file to or from buf, with the same
- * results as weft_move_part(). A write locks the range (range.h). */
+/* Transfers the range of the file at byte offset `place` to or from buf, with
+ * the same results as weft_move_part(). A write locks the range if necessary
+ * (range.h). */
 int weft_move_range(const struct weft_move *m, char *buf, int64_t place,
 	int64_t len, int64_t *moved_out);
 /* As weft_move_range(), for a caller that has locked the range. */
@@ -63,9 +65,9 @@ static inline char *weft_move_contig_buf(const struct weft_move *m)
 		       : NULL;
 }
 
-/* Writes n runs, WEFT_SCATTER_MAX at most, whose byte offsets rise. buf is the
- * image of the file from offset base on and may be overwritten. *end_out is the
- * offset up to which all runs were written. */
+/* Writes n runs, WEFT_SCATTER_MAX at most, at rising byte offsets. buf is an
+ * image of the file from byte offset base on and may be overwritten. Sets
+ * *end_out to the byte offset up to which all runs were written. */
 int weft_move_write_runs(const struct weft_move *m, char *buf, int64_t base,
 	const struct iovec *runs, size_t n, int64_t *end_out);
 

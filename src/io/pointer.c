@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pointer: the shared file pointer, a number at rank 0
  *
- * Another member sends rank 0 a request to add a number to the pointer. The
- * request is a message of two numbers in the file's communicator. The reply is
- * the former value. Rank 0 replies in any call that makes progress. The pointer
- * is not stored in the file system, so a failed process leaves nothing there.
- */
+ * To add a number to the pointer, another member sends a request to rank 0: a
+ * message of two numbers in the file's communicator. The reply is the former
+ * value of the pointer. Rank 0 replies in any call that makes progress. The
+ * pointer is not stored in the file system, so a failed process leaves nothing
+ * there. */
 #include "io/file_priv.h"
 
 #include "core/req.h"

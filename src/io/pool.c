@@ -14,8 +14,8 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* The lock is acquired after a VCI's lock. n_users counts references,
- * n_waiting queued tasks. */
+/* The lock is acquired after a VCI's lock. n_users counts references, n_waiting
+ * counts queued tasks. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t has_work;

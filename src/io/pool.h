@@ -2,10 +2,10 @@
 /* pool: threads that move data while the program computes
  *
  * The pool has WEFT_IO_THREADS threads at most. A thread starts when a task is
- * queued and no thread is idle. All threads end when no file uses the pool. A
- * task that waits for other processes gets an additional thread. Otherwise, the
- * threads of two processes could all wait for tasks that the other process
- * cannot start. */
+ * queued and no thread is idle. All threads end when no file uses the pool. For
+ * a task that waits for other processes, the pool may have one more thread.
+ * Otherwise, all threads of two processes could run tasks that wait for tasks
+ * which the other process cannot start. */
 #ifndef WEFT_POOL_H
 #define WEFT_POOL_H
 
@@ -16,8 +16,8 @@
 struct weft_vci;
 struct weft_req;
 
-/* A task. A thread calls run() once, without a lock; the memory belongs to
- * run() from then on. */
+/* A task. A thread of the pool calls run() once, without a lock. From then on,
+ * run() owns the memory of the task. */
 struct weft_pool_task {
 	struct weft_link link;
 	void (*run)(struct weft_pool_task *task);

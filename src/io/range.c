@@ -11,11 +11,11 @@
 #include <pthread.h>
 
 /* A writer announces itself by a lock on one byte: LOCKING if it locks its
- * ranges, UNLOCKED if it does not. Each inode has these two bytes in two files:
- * its directory and /dev/null. The bytes are not in the file itself, so that a
- * program can lock the whole file. All containers that share the directory
- * share the locks on the directory. The locks on /dev/null are found even after
- * the file was moved to another directory. */
+ * ranges, UNLOCKED if it does not. For each inode, two bytes in each of two
+ * files are used: in its directory and in /dev/null. The bytes are not in the
+ * file itself, so that a program can lock the whole file. All containers that
+ * share the directory share the locks on the directory. The locks on /dev/null
+ * are found even after the file was moved to another directory. */
 enum range_byte { LOCKING, UNLOCKED };
 
 static int64_t byte_place(const struct weft_file *file, enum range_byte byte)
@@ -42,7 +42,7 @@ static void byte_unlock(const struct weft_file *file, enum range_byte byte)
 		weft_syscall_unlock(file->range_fds[i], file->name, at, at + 1);
 }
 
-/* True if another open of the file holds the byte. */
+/* True if another open file description holds a lock of the byte. */
 static bool byte_is_held_by_others(
 	const struct weft_file *file, enum range_byte byte)
 {
@@ -98,7 +98,7 @@ static void range_set_locking(struct weft_file *file, bool locks)
 }
 
 /* Announces this writer, then checks for announcements of other writers. A
- * writer that cannot announce itself locks its ranges, never exclusively. One
+ * writer that cannot announce itself locks its ranges and does not sieve. One
  * thread at a time. */
 static void range_announce(struct weft_file *file)
 {
@@ -168,8 +168,8 @@ static bool is_atomic(const struct weft_file *file)
 	return atomic_load_explicit(&file->is_atomic, memory_order_acquire);
 }
 
-/* Announces this writer, unless it is announced. In atomic mode the access
- * holds range_lock already. */
+/* Announces this writer, unless it is announced. In atomic mode, the caller's
+ * access holds range_lock already. */
 static void range_announce_once(struct weft_file *file)
 {
 	bool has_range_lock = is_atomic(file);

@@ -8,15 +8,15 @@
  *
  * A file that no process sieves needs no locks. Before its first write, a
  * process announces whether it locks the ranges that it writes. The
- * announcement is a lock that the process holds until it closes the file. Then
- * the process checks for announcements of the other kind. If other processes
- * lock ranges, this process locks, too. If other processes do not lock, this
- * process does not sieve.
+ * announcement is a lock that the process holds until it closes the file. After
+ * its announcement, a process checks for announcements of other processes. If
+ * other processes lock ranges, this process locks, too. While other processes
+ * write without locks, this process does not sieve.
  *
  * The library uses locks of open file descriptions, which the kernel releases
- * when the process ends. It locks files only on file systems of this host.
- * Process locks (fcntl(2), lockf(3)) belong to the program; the library does
- * not wait for them. */
+ * when the process ends. Except in atomic mode, it locks files only on file
+ * systems of this host, and does not wait for process locks (fcntl(2),
+ * lockf(3)), which belong to the program. */
 #ifndef WEFT_RANGE_H
 #define WEFT_RANGE_H
 
@@ -32,7 +32,7 @@ enum weft_range_kind {
 	WEFT_RANGE_EXCLUSIVE,
 };
 
-/* Prepares the locks of an open file, whose is_readable is set. */
+/* Prepares the locks of an open file. file->is_readable must be set. */
 void weft_range_open(struct weft_file *file);
 
 /* The kind of the file's file system, determined once. */
@@ -47,18 +47,20 @@ static inline bool weft_range_is_local(struct weft_file *file)
 /* Withdraws the announcement. */
 void weft_range_close(struct weft_file *file);
 
-/* This process locks the ranges that it writes from now on. Collective, between
- * accesses; the members synchronize before the next access. */
+/* Makes this process lock the ranges that it writes from now on. Called between
+ * accesses, by all members. They synchronize before the next access. */
 void weft_range_start_locking(struct weft_file *file);
 
 /* Locks [first, end), and waits for other processes and for other accesses of
- * this process. *locked_out is false if no lock is necessary. With
- * WEFT_RANGE_EXCLUSIVE, it is also false if other writers cannot be excluded: a
- * process writes without locks, or a process lock overlaps. */
+ * this process. Sets *locked_out to false, and returns 0, if no lock is
+ * necessary or a process lock overlaps the range. With WEFT_RANGE_EXCLUSIVE,
+ * also if another process writes without locks or announcements are impossible;
+ * the caller must then not sieve. In atomic mode, the access has locked its
+ * range already. Locked ranges are released by weft_range_unlock(). */
 int weft_range_lock(struct weft_file *file, enum weft_range_kind kind,
 	int64_t first, int64_t end, bool *locked_out);
-/* True if writes must be locked. The result does not change until the view
- * changes. */
+/* Announces this writer if it is not announced. True if writes must be locked.
+ * The result does not change until the view changes. */
 bool weft_range_must_lock(struct weft_file *file);
 void weft_range_unlock(struct weft_file *file, int64_t first, int64_t end);
 

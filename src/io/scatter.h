@@ -16,11 +16,11 @@
 
 enum { WEFT_SCATTER_MAX = 512 }; /* runs of one call, at most */
 
-/* Writes n_runs runs from buf, WEFT_SCATTER_MAX at most. A run is an offset in
- * the file and a length; offsets rise and lie before the end of the file.
- * Returns the number of runs that were written. The caller writes the others by
- * write(2), which reports the error. *is_supported_out is false if this process
- * can never write in this way. */
+/* Writes n_runs runs, WEFT_SCATTER_MAX at most, from the contiguous data at
+ * buf. A run is an offset in the file and a length. The offsets rise, and all
+ * runs end at most at the end of the file. Returns the number of runs that were
+ * written. The caller writes the others by write(2), which reports the error.
+ * *is_supported_out is false if this process can never write in this way. */
 size_t weft_scatter_write(int fd, const char *buf, const struct iovec *runs,
 	size_t n_runs, bool *is_supported_out);
 

@@ -15,8 +15,8 @@ enum {
 	RUNS_MIN = 8,		  /* fewer runs are moved individually */
 	RUN_MAX = 16 << 10,	  /* longest average run of a write, bytes */
 	RUN_MAX_READ = 8 << 10,	  /* longest average run of a read, bytes */
-	RUN_MAX_CACHED = 8 << 10, /* longest average run of a write to cached
-				     pages of a disk, bytes */
+	RUN_MAX_CACHED = 8 << 10, /* longest average run of a write of whole
+				     pages to a disk, bytes */
 };
 
 /* Stream bytes [at, at + len), which lie in [first, end) of the file. */
@@ -140,9 +140,9 @@ static int64_t tiles_to_end(
 	return (s->at + s->len - 1) / m->view->tile->size + 1;
 }
 
-/* Reads the locked range into sieve_buf, copies the runs into sieve_buf, and
- * writes the range back. False if the range cannot be read; the caller then
- * writes the runs individually. */
+/* Reads the locked range into sieve_buf, copies the runs from buf into
+ * sieve_buf, and writes the range back. False if the range cannot be read; the
+ * caller then writes the runs individually. */
 static bool sieve_move(const struct weft_move *m, const struct sieve_range *s,
 	const char *buf, char *sieve_buf, int64_t *moved, int *err)
 {

@@ -10,13 +10,13 @@
 #include "base/clock.h"
 #include "io/file.h"
 
-/* The time now, for weft_stat_time(); 0 if times are not counted. */
+/* The time now in ns, for weft_stat_time(); 0 if times are not counted. */
 static inline uint64_t weft_stat_now(const struct weft_file *file)
 {
 	return file->reports_stats ? weft_now_ns() : 0;
 }
 
-/* Adds the time since `since` to a counter. */
+/* Adds the time since `since` to a counter, in ns. */
 static inline void weft_stat_time(
 	const struct weft_file *file, uint64_t *counter, uint64_t since)
 {
@@ -31,14 +31,15 @@ static inline void weft_stat_call(struct weft_file *file, uint64_t since)
 	weft_counter_add(&file->counters.file_calls, 1);
 }
 
-/* The time in system calls so far. */
+/* The time in system calls so far, in ns. */
 static inline int64_t weft_stat_call_ns(const struct weft_file *file)
 {
 	return (int64_t)__atomic_load_n(
 		&file->counters.file_call_ns, __ATOMIC_RELAXED);
 }
 
-/* Collective: rank 0 prints the sums of all members to standard error. */
+/* Collective. Rank 0 prints the sums of all members' counters to standard
+ * error. */
 void weft_stat_report(struct weft_file *file);
 
 #endif

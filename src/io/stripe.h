@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stripe: how Lustre distributes a file over its servers
  *
- * An ioctl(2) of Lustre gets and sets the layout of a file. Other file systems
- * have no layout that a program can set. */
+ * Two ioctl(2) requests of Lustre get and set the layout of a file. For other
+ * file systems, all layouts are unknown. */
 #ifndef WEFT_STRIPE_H
 #define WEFT_STRIPE_H
 
@@ -16,7 +16,7 @@ struct weft_stripe {
 	int64_t factor; /* number of servers */
 };
 
-/* The layout of an open file. */
+/* Returns the layout of an open file. */
 struct weft_stripe weft_stripe_of(int fd);
 
 /* Creates the file with this layout. Returns false and creates no file if the

@@ -29,7 +29,7 @@ enum {
 	MOVE_MAX = 1 << 30, /* bytes of one call; the kernel's limit is higher
 			     */
 	AGAIN_MS = 10,	    /* longest wait after EAGAIN, ms */
-	AGAIN_MAX = 6000,   /* consecutive EAGAIN: a minute */
+	AGAIN_MAX = 6000,   /* EAGAIN in succession before an error: a minute */
 	NAME_LEN = 90,
 	LOCK_YIELDS = 30,	 /* polls for a lock before the first sleep */
 	LOCK_EARLY_POLLS = 1000, /* polls before the sleeps become longer */
@@ -236,8 +236,8 @@ static struct flock flock_of(short type, int64_t first, int64_t last)
 	return lock;
 }
 
-/* The holder of a conflicting lock: a process, -1 for an open file description,
- * or 0 without a conflict. */
+/* The holder of a lock that overlaps: a process, -1 for an open file
+ * description, or 0 if there is none. */
 static pid_t lock_holder(int fd, int64_t first, int64_t last)
 {
 	struct flock lock = flock_of(F_WRLCK, first, last);
@@ -283,8 +283,8 @@ static __attribute__((cold)) void lock_report_wait(struct range_wait *wait)
 		(long long)wait->last - 1, who);
 }
 
-/* Waits between two polls. The holder usually moves some hundred kilobytes.
- * After the time for such a move, the waits are longer. */
+/* Waits between two polls. The holder usually moves some hundred kilobytes, so
+ * the first waits are short. */
 static void lock_back_off(struct range_wait *wait)
 {
 	struct timespec some = { .tv_nsec = wait->n < LOCK_EARLY_POLLS
@@ -302,8 +302,8 @@ static void lock_back_off(struct range_wait *wait)
 		lock_report_wait(wait);
 }
 
-/* Locks the range. If skips_posix is true and a process lock conflicts, returns
- * with *locked false. */
+/* Locks the range. With skips_posix, returns 0 with *locked false if a process
+ * lock overlaps. */
 static int lock_range(int fd, const char *name, bool is_exclusive,
 	bool skips_posix, int64_t first, int64_t last, bool *locked)
 {

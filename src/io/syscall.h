@@ -24,8 +24,8 @@ int weft_syscall_close(int fd, const char *name);
 
 int weft_syscall_unlink(const char *name);
 
-/* Opens the directory of a name for weft_syscall_unlink_opened(), so that a
- * chdir(2) of the program in between has no effect. */
+/* Opens the directory of a name for weft_syscall_unlink_opened(). A later
+ * chdir(2) of the program then has no effect. */
 int weft_syscall_parent(const char *name, int *folder_out);
 
 /* Deletes the name in its directory, if it still names the file of descriptor
@@ -42,11 +42,12 @@ struct weft_syscall_move {
 	int64_t at;
 };
 
-/* *moved_out is the number of bytes moved, also after an error. A read moves
- * less than len only at the end of the file. */
+/* Transfers all bytes. Sets *moved_out to the number of bytes moved, also after
+ * an error. Without an error, a read moves less than len only at the end of the
+ * file. */
 int weft_syscall_move(const struct weft_syscall_move *move, size_t *moved_out);
 
-/* The location of a byte of a file: in the page cache, or not. */
+/* The state of a byte of a file in the page cache. */
 enum weft_syscall_page {
 	WEFT_SYSCALL_CACHED,
 	WEFT_SYSCALL_NOT_CACHED,
@@ -56,14 +57,15 @@ enum weft_syscall_page {
 enum weft_syscall_page weft_syscall_page(int fd, int64_t at);
 
 /* Locks [first, last) for this open file description until it is unlocked or
- * the process ends. Polls for the lock, because fcntl(2) would block without a
- * limit, and warns after WEFT_STALL_WARN seconds. */
+ * closed, or the process ends. Waits for conflicting locks. Polls for the lock,
+ * so that it can warn after WEFT_STALL_WARN seconds. */
 int weft_syscall_lock(int fd, const char *name, bool is_exclusive,
 	int64_t first, int64_t last);
 int weft_syscall_unlock(int fd, const char *name, int64_t first, int64_t last);
 
 /* As weft_syscall_lock(), but does not wait for a process lock (fcntl(2),
- * lockf(3)). *locked_out is false if such a lock overlaps. */
+ * lockf(3)). If such a lock overlaps, sets *locked_out to false and returns 0.
+ */
 int weft_syscall_lock_unless_posix(int fd, const char *name, bool is_exclusive,
 	int64_t first, int64_t last, bool *locked_out);
 /* Tries to lock the range without a wait. False if another lock overlaps. */
@@ -77,15 +79,15 @@ bool weft_syscall_is_locked(int fd, int64_t first, int64_t last);
 enum weft_syscall_fs {
 	WEFT_SYSCALL_FS_UNKNOWN, /* not determined yet */
 	WEFT_SYSCALL_FS_MEMORY,	 /* tmpfs */
-	WEFT_SYSCALL_FS_LOCAL,	 /* on a disk of this host */
+	WEFT_SYSCALL_FS_LOCAL,	 /* a disk's file system on this host */
 	WEFT_SYSCALL_FS_OTHER,	 /* any other, or not a regular file */
 };
 enum weft_syscall_fs weft_syscall_fs(int fd);
 
-/* Opens the directory of a file for reading. *place_out is the offset at which
- * range.c locks two bytes for the file, a hash of device and inode. -1 if the
- * directory cannot be opened, or the file has several names or is a mount
- * point. */
+/* Opens the directory of a file for reading. Returns the descriptor. Sets
+ * *place_out to the byte offset at which range.c locks two bytes for the file:
+ * a hash of device and inode. Returns -1 if the directory cannot be opened, or
+ * the file has several names or is a mount point. */
 int weft_syscall_folder(int fd, int64_t *place_out);
 
 /* The preferred transfer size of the file system in bytes, a power of two from

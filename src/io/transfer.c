@@ -29,11 +29,11 @@ struct job {
 	struct weft_link link;	 /* in the file's colls */
 	struct weft_link active; /* in the file's active */
 	struct weft_req *agreed; /* the pending agreement, or NULL */
-	struct weft_move m;   /* owns a reference to the type, if req is set */
+	struct weft_move m; /* a nonblocking job owns a reference to the type */
 	struct weft_req *req; /* of a nonblocking access; NULL: blocking */
 	bool is_collective;
-	bool is_buffered; /* may use aggregators; starts in order */
-	bool is_started;  /* a buffered job is being moved */
+	bool is_buffered; /* may use aggregators; such jobs start in order */
+	bool is_started;  /* buffered: a thread moves the job or has moved it */
 	bool is_for_uring;
 	bool is_moved; /* err and m.n_moved are final */
 	int err;
@@ -41,8 +41,8 @@ struct job {
 	char why[WEFT_ERR_TEXT];  /* last field: set with err only */
 };
 
-/* Moves the data of a job while its range is locked against other open files of
- * the same file. */
+/* Moves the data of a job. Meanwhile, the range of the whole access is locked
+ * against other open file descriptions and other threads. */
 static int move_atomically(struct job *job)
 {
 	struct weft_file *file = job->m.file;
@@ -161,7 +161,7 @@ static int64_t advance_position(struct weft_file *file, int64_t by)
 }
 
 /* Sets the first stream byte and advances the file pointer. If err is not 0,
- * only calls the collective functions, with n = 0. */
+ * only calls the collective functions, with n = 0, and returns err. */
 static int job_set_range(
 	struct job *job, const struct weft_file_access *access, int err)
 {
@@ -292,7 +292,7 @@ static void job_release(struct weft_req *req)
 	job_free(req->attached);
 }
 
-/* MPI_Cancel of a file's request has no effect, as in ROMIO and OMPIO. */
+/* MPI_Cancel has no effect on a request of a file, as in ROMIO and OMPIO. */
 static int job_cancel(struct weft_req *req)
 {
 	(void)req;
@@ -306,7 +306,8 @@ static const struct weft_req_ops job_ops = {
 	.release = job_release,
 };
 
-/* VCI's lock held for all below. */
+/* The functions from here to job_on_moved() are called with the VCI's lock
+ * held. */
 
 static void job_finish(struct job *job)
 {
@@ -439,8 +440,8 @@ static bool job_can_defer(const struct job *job)
 	       job->m.view->rep->kind != WEFT_DATAREP_USER;
 }
 
-/* io_uring has moved the first n_moved bytes. A thread of the pool moves the
- * others. */
+/* Called after io_uring has moved the first n_moved bytes. A thread of the pool
+ * moves the rest, or this thread if the pool has none. */
 static void job_on_uring_done(struct weft_uring_task *task, int64_t n_moved)
 {
 	struct job *job = weft_container_of(task, struct job, uring), *mine;
@@ -540,8 +541,9 @@ static int job_begin(struct job *job, struct weft_req **req_out)
 	return err;
 }
 
-/* Returns the error to the program, without a request. The job still runs,
- * because the other members of a collective access need its agreement. */
+/* Returns the error of the program's arguments, without a request. The job of a
+ * collective access still runs, because the other members need its agreement.
+ */
 static int job_start_failed(struct job *job)
 {
 	struct weft_vci *vci = job->m.file->comm->vci;

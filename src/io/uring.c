@@ -28,13 +28,13 @@
 #include <unistd.h>
 
 enum {
-	DEPTH = 64,	     /* pieces in flight */
-	LEN_MAX = 64 << 10,  /* longest suitable access with one run, bytes */
-	RUN_MAX = 256 << 10, /* longest average of several runs, bytes */
-	RUNS_MIN = 8,	     /* fewer runs are moved by the caller */
-	PIECE_MAX = 1 << 20, /* bytes of a piece */
-	PROBE_EVERY = 4,     /* one run in four is probed for the cache */
-	BROKEN_POLL_NS = 1000000, /* time between polls of a broken ring */
+	DEPTH = 64,	    /* pieces in flight */
+	LEN_MAX = 64 << 10, /* longest suitable access that is one run, bytes */
+	RUN_MAX = 256 << 10,	  /* longest average of several runs, bytes */
+	RUNS_MIN = 8,		  /* fewer runs are moved by the caller */
+	PIECE_MAX = 1 << 20,	  /* bytes of a piece */
+	PROBE_EVERY = 4,	  /* one run in four is probed for the cache */
+	BROKEN_POLL_NS = 1000000, /* ns between polls of a broken ring */
 };
 
 struct piece {
@@ -43,9 +43,9 @@ struct piece {
 	struct piece *next_free;
 };
 
-/* The lock is acquired after a VCI's and guards the fields above it. Only the
- * thread accesses the fields below it; before the thread starts, its creator.
- */
+/* The lock is acquired after a VCI's lock and guards the fields above it. Only
+ * the ring's thread accesses the fields below it. Exceptions: the creator of
+ * the thread before the thread starts, and `event` in ring_wake(). */
 static struct {
 	struct weft_link tasks; /* tasks that are not submitted completely */
 	unsigned n_users;
@@ -160,7 +160,8 @@ static void ring_close(void)
 }
 
 /* Prepares pieces of the queued tasks before the thread sleeps. From now on,
- * ring_wake() wakes the thread. False if the thread must end. */
+ * ring_wake() wakes the thread. If the ring has no users, closes the ring and
+ * returns false; the thread must end. */
 static bool ring_prepare(void)
 {
 	bool has_users;
@@ -212,7 +213,8 @@ static void drop_submitted(unsigned n)
 		ring.n_unsubmitted * sizeof(ring.unsubmitted[0]));
 }
 
-/* Removes a task from the list. No more of its pieces will be submitted. */
+/* Removes the first task from the list. No more of its pieces will be
+ * submitted. NULL: the list is empty. */
 static struct weft_uring_task *ring_drop_task(void)
 {
 	struct weft_uring_task *task = NULL;
@@ -230,8 +232,8 @@ static struct weft_uring_task *ring_drop_task(void)
 }
 
 /* The kernel accepts no more requests, for example after seccomp(2). Requests
- * that it accepted will complete; the caller moves the data of all others, and
- * of all later tasks, by other means. */
+ * that it has accepted will complete. The owners of the tasks move all other
+ * data, and the data of later tasks, by other means. */
 static void ring_break(void)
 {
 	struct weft_uring_task *task;
@@ -294,8 +296,8 @@ static void *ring_thread(void *arg)
 
 /* ---- for other files ---- */
 
-/* Creates the ring, and the thread with all signals blocked, so that threads of
- * the program handle them. Lock held. */
+/* Creates the ring and its thread. All signals are blocked in the thread, so
+ * that threads of the program handle them. Lock held. */
 static bool ring_start(void)
 {
 	unsigned workers[2] = { (unsigned)weft_knobs.io_threads, 0 };

@@ -184,7 +184,8 @@ int64_t weft_view_find(
 	return low;
 }
 
-/* The bytes of tile number `tile` whose byte offset is below place. */
+/* Returns the number of bytes of tile number `tile` whose byte offset is below
+ * `place`. */
 static int64_t tile_bytes_before(
 	const struct weft_view *view, int64_t tile, int64_t place)
 {

@@ -45,7 +45,7 @@ int weft_view_make(
 struct weft_view *weft_view_get(struct weft_view *view);
 void weft_view_put(struct weft_view *view); /* NULL is accepted */
 
-/* True if the view is the whole file from the displacement on. */
+/* True if the stream is contiguous in the file. */
 static inline bool weft_view_is_contig(const struct weft_view *view)
 {
 	return view->tile->is_contig && view->tile->size > 0;
@@ -60,13 +60,14 @@ int64_t weft_view_byte_offset(const struct weft_view *view, int64_t at);
 bool weft_view_is_monotone(
 	const struct weft_view *view, int64_t at, int64_t len);
 
-/* Returns the first stream byte of [at, at + len) whose byte offset is at least
- * place, or at + len if no byte has such an offset. The range must be monotone.
- */
+/* Returns the first of stream bytes [at, at + len) whose byte offset in the
+ * file is at least `place`, or at + len if there is none. The range must be
+ * monotone. */
 int64_t weft_view_find(
 	const struct weft_view *view, int64_t at, int64_t len, int64_t place);
 
-/* The number of stream bytes whose byte offset is below place. */
+/* Returns the number of stream bytes whose byte offset in the file is below
+ * `place`. */
 int64_t weft_view_bytes_before(const struct weft_view *view, int64_t place);
 
 /* Writes the first runs of stream bytes [at, at + len) to iov, n_iov at most.
@@ -79,7 +80,7 @@ size_t weft_view_runs(const struct weft_view *view, int64_t at, int64_t len,
 struct weft_view_sample {
 	int64_t n;	    /* number of runs, 64 at most; 0 without data */
 	int64_t len;	    /* bytes of the runs */
-	int64_t gaps;	    /* bytes between the runs, if they are monotone */
+	int64_t gaps;	    /* bytes between the runs, if offsets rise */
 	int64_t begin;	    /* byte offset of the first run */
 	int64_t first_end;  /* byte offset after the first run */
 	int64_t last_begin; /* byte offset of the last run */
@@ -89,8 +90,8 @@ struct weft_view_sample {
 struct weft_view_sample weft_view_sample(
 	const struct weft_view *view, int64_t at, int64_t len);
 
-/* Both functions return a byte offset in the file: weft_view_run_begin() of the
- * first byte of a run, weft_view_run_end() of the byte after it. */
+/* weft_view_run_begin() returns the byte offset of the first byte of a run,
+ * weft_view_run_end() that of the byte after the run. */
 static inline int64_t weft_view_run_begin(const struct iovec *run)
 {
 	return (int64_t)(uintptr_t)run->iov_base;
