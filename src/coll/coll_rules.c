@@ -35,7 +35,7 @@ struct rule {
 	int shares_cores;   /* 1: nodes that share cores; 0: others; -1: all */
 	char fabric[16];    /* "": any fabric */
 	const struct weft_coll_algo *algo;
-	const struct rule *next; /* next rule of the same kind */
+	const struct rule *next; /* next rule of the same operation */
 	char text[LINE_LEN];	 /* the rule as it was read */
 	int line;		 /* line number in the file; 0: built in */
 };
@@ -383,7 +383,7 @@ static void read_forced(const char *text)
 	}
 }
 
-/* Links the rules of each kind in their order. */
+/* Links the rules of each operation in their order. */
 static void link_rules(void)
 {
 	const struct rule **ends[WEFT_COLL_N];

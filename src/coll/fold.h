@@ -43,8 +43,9 @@ struct weft_fold_data {
 };
 
 /* Combines the operand of each folded member with the operand of the next view
- * rank, which sets `mine` to acc. If `mine` was not acc, the operation must be
- * commutative, because the message is received into acc. */
+ * rank in acc, and sets `mine` of that member to acc. If `mine` was not acc,
+ * the operation must be commutative, because the message is received into acc.
+ */
 void weft_fold_in(struct weft_sched *sched, const struct weft_coll_view *view,
 	const struct weft_fold *f, struct weft_fold_data *d);
 /* Sends the result to the folded members. */

@@ -2,8 +2,9 @@
 /* nodes: collectives in parts, within nodes and between nodes
  *
  * A node leader is the lowest rank of its node, or the root on the root's node.
- * Reductions, broadcasts and the parts among node leaders use the algorithms
- * that the rules select. Other parts write their steps here. */
+ * Rules select the algorithm of each part that is a barrier, broadcast or
+ * reduction, among the members of a node or among the node leaders. The other
+ * messages of allgather and alltoall are written here. */
 #include "coll/coll_algo.h"
 
 enum { WINDOW = 32 };

@@ -114,8 +114,8 @@ static struct weft_span chain_out(const struct chain *c, int64_t i)
 	return c->is_exclusive ? chain_tmp(c, i) : chain_piece(c, c->result, i);
 }
 
-/* If the operation cannot be applied in place, copies piece i of the operand to
- * the buffer in which it is combined. */
+/* Copies piece i of the operand to chain_out(), unless the operand is there
+ * already or the message is received there. */
 static void chain_prepare(
 	struct weft_sched *sched, const struct chain *c, int64_t i)
 {
@@ -131,7 +131,7 @@ static void chain_combine(
 
 	if (c->is_exclusive && !c->tmp.buf) /* the last member sends nothing */
 		return;
-	if (!c->tmp.buf) /* received into the result */
+	if (!c->tmp.buf) /* the message was received into the result */
 		in = chain_piece(c, c->own, i);
 	weft_sched_reduce(sched, c->op, in.buf, chain_out(c, i));
 }

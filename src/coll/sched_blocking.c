@@ -2,8 +2,8 @@
 /* sched_blocking: executes the steps of a blocking collective as they are
  * written
  *
- * A list (sched_list.c) sends the same messages with the same tags. So in one
- * collective, some members may use a list and others this file. */
+ * A list (sched_list.c) sends the same messages with the same tags. So some
+ * members may execute a collective with a list, and others with this file. */
 #include "coll/coll_priv.h"
 #include "collshm/shm_coll.h"
 

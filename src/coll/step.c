@@ -103,7 +103,8 @@ void *weft_sched_tmp(struct weft_sched *sched, size_t len)
 		tmp = malloc(sizeof(*tmp) + len);
 		if (!tmp) {
 			sched->err = WEFT_ERR_NOMEM;
-			return sched; /* any address: steps no longer write */
+			return sched; /* any address: after an error, steps
+					 access no memory */
 		}
 		tmp->len = len;
 	}
