@@ -237,7 +237,8 @@ static int report_mismatch(
 			: "with another length, root or operation");
 }
 
-/* The error that a member published. Its text is made printable. */
+/* Returns the error that a member has published. Control characters in its text
+ * are replaced by spaces. */
 static int error_of(const struct weft_coll_round *r, int32_t rank)
 {
 	const struct weft_coll_member *m = &r->shm->members[rank];

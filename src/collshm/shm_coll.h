@@ -42,7 +42,7 @@ enum {
 	WEFT_COLL_TEXT = 112, /* bytes of an error's text */
 };
 
-/* In shared memory. The word is stored last. */
+/* In shared memory. The word (weft_coll_word()) is stored last. */
 struct weft_coll_slot {
 	union {
 		uint8_t data[WEFT_COLL_INLINE];
@@ -64,8 +64,8 @@ struct weft_coll_member {
 	_Alignas(WEFT_CACHE_LINE) struct weft_coll_slot slots[WEFT_COLL_SLOTS];
 };
 
-/* The lower half of a word. The upper half is the number of the round plus 1.
- */
+/* The lower half of a word. The upper half is the round's sequence number plus
+ * 1. */
 enum {
 	WEFT_COLL_WORD_KIND = 15,
 	WEFT_COLL_WORD_ERR = 16, /* the member failed; its slot has no data */
@@ -131,6 +131,8 @@ struct weft_coll_round {
 	int err;
 };
 
+/* The word of a round: its sequence number plus 1, and `what`, a combination of
+ * the bits above. 0 is no word. */
 static inline uint64_t weft_coll_word(uint32_t number, uint32_t what)
 {
 	return (uint64_t)(number + 1) << 32 | what;

@@ -140,7 +140,7 @@ bool weft_shm_coll_map(struct weft_comm *comm,
 	shm->n = layout->n;
 	shm->me = layout->me;
 	shm->mine = &shm->members[shm->me];
-	shm->reached = comm->coll.seq; /* the first round of the segment */
+	shm->reached = comm->coll.seq; /* the segment's first round */
 	shm->last_all = comm->coll.seq - 1;
 	shm_set_areas(shm, layout, comm->coll.seq - 1);
 	comm->coll.shm = shm;

@@ -136,7 +136,7 @@ static int copy_own(struct weft_span from, struct weft_span to)
 
 /* ---- reductions ---- */
 
-/* Copies the intermediate result to the result buffer. */
+/* Copies the intermediate result to the result buffer, unless it is there. */
 static void fold_end(struct weft_coll_round *r, struct operand *o)
 {
 	const struct weft_span to = o->result;
