@@ -98,7 +98,7 @@ static void external_get(const struct scalar *s, const char *from, char *to)
 	if (s->is_long_double) {
 		memcpy(&quad, low, sizeof quad);
 		x = (long double)quad;
-		/* do not copy the 6 bytes of padding of an x87 number */
+		/* an x87 number has 6 bytes of padding, which stay 0 */
 		memset(to, 0, sizeof x);
 		memcpy(to, &x, LDBL_MANT_DIG == 64 ? 10 : sizeof x);
 		return;

@@ -75,7 +75,8 @@ struct weft_flat *weft_flat_loop_take(
 	flat->count = count;
 	flat->stride = stride;
 	flat->child = child;
-	/* the strides of the two loops join without a gap: make one loop */
+	/* the last copy of the inner loop is followed at its stride by the
+	 * next: make one loop */
 	if (child->kind == WEFT_FLAT_LOOP && child->n_parts == 0 &&
 		stride / child->count == child->stride &&
 		stride % child->count == 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* redop: reduction operations and their kernels
  *
- * A kernel is a plain loop, one per operation and machine type, which the
- * compiler vectorises. redop.def lists the types; each of its inclusions below
- * defines the kernels of one group or the rows of a table. */
+ * A kernel is a plain loop, one for each operation and machine type, which the
+ * compiler vectorises. redop.def lists the types. Each of its inclusions below
+ * defines the kernels of one group, or the entries of a table. */
 #include "dt/redop.h"
 
 #include "base/bits.h"
@@ -31,10 +31,10 @@ struct weft_table weft_redops =
 typedef _Float16 weft_half;
 #endif
 
-/* On x86-64, kernels are compiled for AVX2 and for the base architecture, and
- * the loader selects one. Builds with a sanitizer have one form, because the
- * loader selects before the sanitizer is initialized. Fused multiply-add is not
- * used, so that all processors compute the same results. */
+/* On x86-64 with gcc and glibc, kernels are compiled for AVX2 and for the base
+ * architecture, and the loader selects one. Builds with a sanitizer have one
+ * form, because the loader selects before the sanitizer is initialized. Fused
+ * multiply-add is not used, so that all processors compute the same results. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && \
 	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define WIDE __attribute__((target_clones("avx2", "default")))

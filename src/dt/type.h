@@ -58,10 +58,10 @@ enum weft_distribute {
  * standard defines on the type. */
 enum weft_type_class {
 	WEFT_CLASS_NONE,  /* derived types, MPI_PACKED */
-	WEFT_CLASS_CHAR,  /* printable and wide characters: no reductions */
+	WEFT_CLASS_CHAR,  /* Fortran and wide characters: no reductions */
 	WEFT_CLASS_CINT,  /* C integers */
 	WEFT_CLASS_FINT,  /* Fortran integers */
-	WEFT_CLASS_MULTI, /* address, offset, count */
+	WEFT_CLASS_MULTI, /* MPI_AINT, MPI_OFFSET, MPI_COUNT */
 	WEFT_CLASS_FLOAT,
 	WEFT_CLASS_COMPLEX,
 	WEFT_CLASS_LOGICAL,
@@ -137,7 +137,7 @@ struct weft_type {
 	const struct weft_type *basic;
 	char name[WEFT_TYPE_NAME_LEN];
 
-	/* private to src/dt and the inline functions here */
+	/* private to src/dt and the inline functions of this file */
 	_Atomic uint32_t n_handles;
 	bool has_lb_mark, has_ub_mark; /* the program has set the bound */
 	int64_t align;

@@ -224,7 +224,8 @@ static int set_shape(struct weft_type *type, struct shape *shape)
 {
 	int err;
 
-	/* no check for displacements of runs: they lie within the bounds */
+	/* displacements of runs need no check: they are within the true bounds
+	 */
 	err = type_make_add(shape->ub, -shape->lb, &type->extent);
 	if (!err)
 		err = type_make_add(
@@ -918,7 +919,8 @@ static int expand_darray(
 
 		err = dist_dim_init(&dim, desc, d);
 		dim.coord = coord_of(desc, d);
-		/* this check covers all products in distribute_dim() */
+		/* this check covers all products in distribute_dim(); its own
+		 * operands are not checked */
 		if (!err)
 			err = type_make_mul(dim.gsize + dim.n_procs * dim.block,
 				2 * stride, &whole);
