@@ -14,9 +14,10 @@
 #include <unistd.h>
 
 enum {
-	/* default number of bytes of a slot: fits into a core's cache */
+	/* least bytes of a slot without a hint: fits into a core's cache */
 	LEN_DEFAULT = 1 << 20,
-	/* a slot has at least this many blocks of the file system */
+	/* without a hint, a slot has at least this many blocks of the file
+	 * system */
 	LEN_BLOCKS = 4,
 };
 

@@ -89,7 +89,7 @@ struct exchange {
 			     set if a member has filled it; NULL: the members
 			     send no runs */
 	int msg_err;	  /* error of a message */
-	int err;	  /* error of the file or of memory */
+	int err; /* the first error of any kind; no more data is moved */
 	char why[WEFT_ERR_TEXT];
 };
 

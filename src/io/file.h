@@ -51,7 +51,7 @@ enum weft_file_mode {
 	WEFT_FILE_WRONLY = 256,
 };
 
-/* Descriptors on which range.c locks a byte, to announce an open file to other
+/* Descriptors on which range.c locks a byte, to announce a writer to other
  * processes. */
 enum { WEFT_FILE_RANGE_FDS = 2 };
 
@@ -75,7 +75,8 @@ struct weft_file_hints {
 	/* collective buffering; the lowest value of the members applies, up to
 	 * striping_unit */
 	enum weft_file_choice cb_read, cb_write;
-	int64_t cb_nodes;    /* aggregators; 0: one per node */
+	int64_t cb_nodes;    /* aggregators; 0: one per node, or as many as
+				cb_per_node permits */
 	int64_t cb_per_node; /* aggregators on a node, at most; 0: no limit */
 	int64_t cb_buffer_size;	 /* bytes; 0: the default of weft_cb_len() */
 	int64_t striping_unit;	 /* bytes; 0: as the file system reports */

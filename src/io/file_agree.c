@@ -109,9 +109,9 @@ static int set_remote_err(
 		err, "at rank %d of file \"%s\": %.140s", rank, name, text);
 }
 
-/* code encodes an error and its rank; all members have the same code. This rank
- * broadcasts the text of its error. Members without an error of their own set
- * this error. */
+/* `code` encodes an error and its rank, and is equal at all members. The rank
+ * in `code` broadcasts the text of its error. Members without an error of their
+ * own set this error. */
 static int share_err_text(
 	struct weft_file *file, int err, const char *why, int64_t code)
 {

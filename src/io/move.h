@@ -52,7 +52,8 @@ int weft_move_part(const struct weft_move *m, int64_t skip, int64_t len,
  * (range.h). */
 int weft_move_range(const struct weft_move *m, char *buf, int64_t place,
 	int64_t len, int64_t *moved_out);
-/* As weft_move_range(), for a caller that has locked the range. */
+/* As weft_move_range(), for a caller that has locked the range or needs no
+ * lock. */
 int weft_move_unlocked(const struct weft_move *m, char *buf, int64_t place,
 	int64_t len, int64_t *moved_out);
 

@@ -35,7 +35,7 @@ struct job {
 	bool is_buffered; /* may use aggregators; such jobs start in order */
 	bool is_started;  /* buffered: a thread moves the job or has moved it */
 	bool is_for_uring;
-	bool is_moved; /* err and m.n_moved are final */
+	bool is_moved; /* the data was moved, and m.n_moved is final */
 	int err;
 	int64_t code, least_code; /* code of this member; lowest code of all */
 	char why[WEFT_ERR_TEXT];  /* last field: set with err only */
@@ -417,7 +417,7 @@ static struct job *job_on_moved(struct job *job)
 	return NULL;
 }
 
-/* Runs in a thread of the pool or of the program, without a lock. */
+/* Runs in a thread of the pool, of the program or of io_uring. No lock held. */
 static void job_run(struct weft_pool_task *task)
 {
 	struct job *job = weft_container_of(task, struct job, task);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* uring: reads with many runs through io_uring */
+/* uring: transfers of many runs through io_uring */
 #include "io/uring.h"
 
 #include "base/bits.h"
@@ -32,14 +32,14 @@ enum {
 	LEN_MAX = 64 << 10, /* longest suitable access that is one run, bytes */
 	RUN_MAX = 256 << 10,	  /* longest average of several runs, bytes */
 	RUNS_MIN = 8,		  /* fewer runs are moved by the caller */
-	PIECE_MAX = 1 << 20,	  /* bytes of a piece */
+	PIECE_MAX = 1 << 20,	  /* most bytes of a piece */
 	PROBE_EVERY = 4,	  /* one run in four is probed for the cache */
 	BROKEN_POLL_NS = 1000000, /* ns between polls of a broken ring */
 };
 
 struct piece {
 	struct weft_uring_task *task;
-	int64_t skip, len; /* bytes of the task */
+	int64_t skip, len; /* the piece's bytes of the move */
 	struct piece *next_free;
 };
 
