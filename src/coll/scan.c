@@ -12,9 +12,9 @@ enum { CHAIN_LEN = 262144, CHAIN_PIECES = 256 };
 
 /* ---- doubling ---- */
 
-/* In each round, `partial` is the reduction over a block of ranks that contains
- * this rank. `result` is the reduction over the ranks of the block that are not
- * above this rank. */
+/* In each round, `partial` is the reduction over a block of view ranks that
+ * contains this member. `result` is the reduction over the view ranks of the
+ * block up to this member, or below it in an exclusive scan. */
 static void scan_doubling(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	bool is_exclusive)
