@@ -85,8 +85,8 @@ static bool should_sieve_read(
 
 /* The first part of stream bytes [at, at + len) that fits into one buffer. The
  * part ends in the file at a multiple of the buffer's size, or with the access.
- * These multiples are the same in all processes, so each process waits for at
- * most one lock of another process.
+ * With equal hints, these multiples are the same in all processes, so each
+ * process waits for at most one lock of another process.
  *
  * A range to write that begins or ends in a gap near such a multiple is
  * extended to the multiple, because the file system uses large folios for
