@@ -18,8 +18,8 @@ struct weft_coll_view {
 	const int32_t *ranks;
 	int32_t n, me;
 	int32_t stride;
-	int32_t other, other_rank;	/* exception: view rank `other` is rank
-					   other_rank; -1: none */
+	int32_t other, other_rank;	/* with ranks: view rank `other` is rank
+					   other_rank, an exception; -1: none */
 	const struct weft_nodes *nodes; /* NULL: unknown, or the view does not
 					   have all members of comm */
 };
