@@ -3,7 +3,7 @@
  *
  * Mapped memory is copied or updated directly. For other memory of a process of
  * this node, the kernel copies long puts and gets. All other accesses are
- * active messages. */
+ * active messages or RDMA (win_origin.c). */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -159,8 +159,8 @@ static int copy_mapped(const struct weft_type *from_type, int64_t from_count,
 		from_type, from_count, from, to_type, to_count, to);
 }
 
-/* True if the kernel copies the data: origin and target are contiguous, and
- * longer than the longest active message. */
+/* True if the kernel copies the data: it is contiguous at the origin and at the
+ * target, and longer than message_max. */
 static bool is_copied_access(const struct weft_win_target *target,
 	const struct weft_win_access *access)
 {

@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 enum {
-	/* one of this many calls makes progress, if no call needs progress */
+	/* one of this many calls makes progress, even if none needs it */
 	FLUSHES_PER_ROUND = 32,
 	UNLOCKS_PER_ROUND = 64,
 };

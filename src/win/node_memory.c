@@ -25,7 +25,8 @@ struct states {
 	struct weft_win_state slots[SLOTS];
 };
 
-/* Kept for later windows; `lock` guards all fields. */
+/* The states of this process, kept for later windows. `lock` guards all
+ * fields. */
 static struct {
 	pthread_mutex_t lock;
 	struct weft_share share;
@@ -39,10 +40,9 @@ static struct {
 struct weft_win_memory {
 	uint32_t slot;
 	bool has_slot;
-	struct weft_share
-		share; /* memory of this process; or that of all (SHARED)
-			*/
-	void *pooled;  /* data in a shared file; or NULL */
+	struct weft_share share; /* memory of this process; SHARED, rank 0:
+				    memory of all members */
+	void *pooled;		 /* data in a shared file; or NULL */
 	struct weft_win_mapped **kept; /* mapped states and data of others */
 	uint32_t n_kept;
 	bool is_abandoned; /* members may still access the memory */

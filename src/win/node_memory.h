@@ -4,8 +4,8 @@
  * A process that has created a window keeps shared memory for the state of its
  * windows (locks and counters), and its mappings of the states of other
  * processes. Short data that the library allocates is in a file of
- * MPI_Alloc_mem. Long data has its own file. That file is closed once all
- * members have mapped it, so no file remains if a process is killed. */
+ * MPI_Alloc_mem. Long data has its own file, whose descriptor is closed once
+ * all members have mapped it. */
 #ifndef WEFT_NODE_MEMORY_H
 #define WEFT_NODE_MEMORY_H
 
@@ -30,7 +30,8 @@ struct weft_win_record {
 };
 
 /* Reserves a slot for the window's state, and allocates its memory if config
- * requires it. Fills the record. On an error the window is unchanged. */
+ * requires it. Fills the record. After an error, the caller still calls
+ * weft_win_memory_close(). */
 int weft_win_memory_open(struct weft_win *win,
 	const struct weft_win_config *config, struct weft_win_record *record);
 
@@ -53,8 +54,8 @@ int weft_win_memory_map(struct weft_win *win,
 /* Called when all members have mapped the data: closes its file. */
 void weft_win_memory_settle(struct weft_win *win);
 
-/* Called if a member has failed, so that members may still access the memory.
- * The memory of this window is never reused for another window. */
+/* Called if a member has failed, because other members may then still access
+ * the memory. The memory is never reused for another window. */
 void weft_win_memory_abandon(struct weft_win *win);
 
 /* Unmaps the memory of the window. Releases its slot and its data in a shared

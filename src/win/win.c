@@ -300,8 +300,8 @@ int weft_win_create(struct weft_comm *comm,
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
 	}
 	err = weft_win_fill(win, own, config);
-	/* errors of this call name the communicator that the caller passed,
-	 * because the window has no name yet; also errors of other members */
+	/* errors of this call, at any member, name the caller's communicator,
+	 * because the window has no name yet */
 	snprintf(own->name, sizeof(own->name), "of communicator \"%.100s\"",
 		weft_comm_label(comm));
 	weft_vci_lock(own->vci);

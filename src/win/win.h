@@ -2,21 +2,22 @@
 /* win: windows and one-sided access to them, as upper rooms call it
  *
  * A window is memory that each member of a communicator exposes to the others.
- * It owns a private duplicate of that communicator, through which it is a child
- * of the session. Memory of another process of the node is mapped here. Where
- * it cannot be mapped (MPI_Win_create), the kernel copies long data. All other
- * accesses are active messages, which the target's CPU carries out.
+ * A window owns a private duplicate of that communicator, through which the
+ * window is a child of the session. The memory of other processes on the node
+ * is mapped. If it cannot be mapped (MPI_Win_create), the kernel copies long
+ * contiguous data. Accesses to another node use RDMA if the fabric supports it.
+ * All other accesses are active messages, which the target's CPU carries out.
  *
- * The caller has checked the arguments: the rank is in range (not
- * WEFT_PROC_NULL), types are committed, counts are not negative, an operation
- * is predefined and fits its type. Displacements and epochs are checked here.
- * No call needs the VCI's lock. Any thread may call, but one thread at a time
+ * The caller has checked the arguments: the rank is in range (WEFT_PROC_NULL
+ * only where a comment names it), types are committed, counts are not negative,
+ * an operation is predefined and fits its type. Displacements and epochs are
+ * checked here. No lock held. Any thread may call, but one thread at a time
  * opens and closes the epochs of a window.
  *
  * Errors: 0, or a negative enum weft_err described by weft_err_set(). If a
  * target refuses an operation, the call that completes the operation there
- * returns the error. A call outside its epoch, or an access out of range, is
- * refused before anything is done. MPI 4.1, chapter 12. */
+ * returns the error. A call outside its epoch has no effect, and neither has an
+ * access that the origin finds out of range. MPI 4.1, chapter 12. */
 #ifndef WEFT_WIN_H
 #define WEFT_WIN_H
 
@@ -102,7 +103,7 @@ struct weft_win {
 	uint8_t access;			   /* enum weft_win_access_epoch */
 	bool is_exposed;    /* between MPI_Win_post and MPI_Win_wait */
 	bool is_nocheck;    /* lock_all with NOCHECK: no lock is acquired */
-	bool has_remote;    /* messages access the memory of some member */
+	bool has_remote;    /* messages may access the memory of some member */
 	bool is_uniform;    /* all members have the same size and disp_unit */
 	bool polls_states;  /* members read each other's weft_win_state */
 	bool uses_rma;	    /* puts and gets to other nodes may be RDMA */
@@ -155,19 +156,19 @@ int weft_win_free(struct weft_win *win);
  * epoch that is still open. An epoch of a fence does not matter. */
 int weft_win_may_free(const struct weft_win *win);
 
-/* Sets the name of the window, which messages about it print. */
+/* Sets the name of the window, which errors and log lines print. */
 void weft_win_name(struct weft_win *win, const char *name);
 
 /* The longest put or get, in bytes, that is sent as an active message to a
  * member of this node whose memory is not mapped (CREATE). The kernel copies
- * longer puts and gets. The limit is 0 if processes share cores, because the
- * target may not be running. */
+ * longer puts and gets of contiguous data. The limit is 0 if processes share
+ * cores, because the target may not be running. */
 int64_t weft_win_message_max(bool shares_cores);
 
 /* Sets *base_out to the address at which this process maps the memory of rank.
- * WEFT_PROC_NULL selects the lowest rank that exposes memory. If that memory is
- * not mapped, *base_out is NULL and *size_out is 0. WEFT_ERR_RMA_FLAVOR for a
- * dynamic window. */
+ * WEFT_PROC_NULL selects the lowest rank whose memory is mapped and not empty.
+ * If the memory is not mapped, *base_out is NULL and *size_out is 0.
+ * WEFT_ERR_RMA_FLAVOR for a dynamic window. */
 int weft_win_query(struct weft_win *win, int32_t rank, size_t *size_out,
 	int64_t *disp_unit_out, void **base_out);
 
@@ -245,8 +246,8 @@ int weft_win_fence(struct weft_win *win, unsigned asserts);
 
 /* The group may be empty. WEFT_ERR_GROUP: a process of the group is no member
  * of the window. weft_win_start() waits until each process of the group has
- * called MPI_Win_post, unless NOCHECK is set. If weft_win_test() sets
- * *done_out, it has ended the exposure epoch like weft_win_wait(). */
+ * called MPI_Win_post, unless NOCHECK is set. If weft_win_test() sets *done_out
+ * to true, it has ended the exposure epoch like weft_win_wait(). */
 int weft_win_post(
 	struct weft_win *win, const struct weft_group *group, unsigned asserts);
 int weft_win_start(
@@ -268,8 +269,8 @@ int weft_win_unlock_all(struct weft_win *win);
 int weft_win_flush(struct weft_win *win, int32_t rank);
 int weft_win_flush_local(struct weft_win *win, int32_t rank);
 
-/* Orders loads and stores of this process with accesses of other members. Makes
- * progress. */
+/* Orders loads and stores of this process with accesses of other members. May
+ * make progress. */
 int weft_win_sync(struct weft_win *win);
 
 #endif

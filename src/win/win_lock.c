@@ -2,9 +2,9 @@
 /* win_lock: the lock of a window at a member, and locks by address
  *
  * A window's lock at a member is a word in shared memory. Members on the same
- * node acquire the lock with an atomic instruction. Any other member sends a
- * message to the lock's owner, which acquires the lock for that member
- * (win_target.c). */
+ * node acquire the lock with an atomic instruction. A member on another node
+ * sends its request to the member that the lock belongs to, which acquires the
+ * lock for it (win_target.c). */
 #include "win/win_priv.h"
 
 #include "base/bits.h"

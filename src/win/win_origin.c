@@ -3,10 +3,9 @@
  *
  * A message has one or more records. Data below WEFT_WIN_LONG bytes follows its
  * record. Longer data is a message of its own through p2p, tagged with the
- * record's id.
- * A target carries out the records of an origin in order. A long accumulate is
- * carried out when its data has arrived. Until then, the origin sends no other
- * accumulate to that target.
+ * record's id. A target carries out the records of an origin in order. A long
+ * accumulate is carried out when its data has arrived. Until then, the origin
+ * sends no other accumulate to that target, except more parts of the same one.
  *
  * Datatypes are not sent: the origin divides an access into runs of bytes or
  * elements of the target's memory. */
@@ -302,7 +301,8 @@ static int send_elements(struct transfer *t)
 		t->access, e->basic, e->n, send_part_runs, t);
 }
 
-/* Sets *is_moved if the access was posted as RDMA. */
+/* Posts the access as RDMA, and sets *is_moved, if RDMA can access the target's
+ * memory. */
 static int move_by_rma(const struct transfer *t, bool is_put, bool *is_moved)
 {
 	int err;

@@ -25,9 +25,9 @@ enum weft_win_access_epoch {
 /* The method of accesses to a member's memory. */
 enum weft_win_method {
 	WEFT_WIN_MAPPED, /* by loads and stores */
-	WEFT_WIN_COPIED, /* on this node: the kernel copies long data, and
-			    active messages transfer short data */
-	WEFT_WIN_BY_AM,	 /* by active messages */
+	WEFT_WIN_COPIED, /* on this node: the kernel copies long contiguous
+			    data; active messages transfer all other data */
+	WEFT_WIN_BY_AM,	 /* by active messages or RDMA */
 };
 
 /* Flags of weft_win_state.lock. Its other bits are the number of shared
@@ -56,7 +56,7 @@ struct weft_win_state {
 		atomic_uint n_notices[WEFT_WIN_NOTICES][WEFT_WIN_POLLED_MAX];
 };
 
-/* Locks for updates, chosen by address, in shared memory. A lock that is held
+/* Locks for updates, selected by address, in shared memory. A lock that is held
  * contains the process id of its holder. */
 enum { WEFT_WIN_STRIPES = 1024 };
 typedef atomic_uint weft_win_stripes[WEFT_WIN_STRIPES];
@@ -80,9 +80,9 @@ struct weft_win_target {
 	bool is_opening; /* a thread acquires the lock for lock_all */
 	bool is_me;
 	bool is_known;	/* size and disp_unit are valid */
-	char *base;	/* address in this process (MAPPED) or in the member
-			   (COPIED) */
-	uint64_t there; /* address of the same memory in the member */
+	char *base;	/* address in this process; NULL: not MAPPED */
+	uint64_t there; /* address of the memory in the member; SHARED: offset
+			   in the window's memory */
 	size_t size;
 	int64_t disp_unit;
 	struct weft_link opened; /* in the window's list `opened`, while is_open
@@ -217,10 +217,10 @@ void weft_win_detach_all(struct weft_win *win);
  * acquires the target's lock, and may block. WEFT_ERR_RMA_SYNC: the epoch
  * allows no access to the target. */
 int weft_win_target_open(struct weft_win *win, struct weft_win_target *target);
-/* members.c, to weft_win_place(). Sets *at_out to the byte offset of an access
- * from the target's base. WEFT_ERR_RMA_RANGE: the access is outside of the
- * target's memory. If this process does not know the size of that memory, sets
- * *at_out to 0 and returns 0. */
+/* From here to weft_win_place(): members.c. Sets *at_out to the byte offset of
+ * an access from the target's base. WEFT_ERR_RMA_RANGE: the access is outside
+ * of the target's memory. If this process does not know the size of that
+ * memory, sets *at_out to 0 and returns 0. */
 int weft_win_target_range(const struct weft_win_target *target,
 	const struct weft_win_access *access, int64_t *at_out);
 /* Adds the member and the window to the description of err. Returns err. */
@@ -232,13 +232,16 @@ int weft_win_of_target(const struct weft_win *win,
 char *weft_win_place(
 	const struct weft_win *win, int64_t disp, int64_t at, uint64_t len);
 
-/* epoch.c. Completes all accesses of the access epoch, and ends it. */
+/* epoch.c. Completes all accesses of the access epoch, and closes its targets.
+ * The caller then changes win->access. */
 int weft_win_close_epoch(struct weft_win *win);
-/* win_lock.c. Acquires the lock for the member `rank`, if the lock is free. */
+/* win_lock.c. If the lock is free, acquires it for the member `rank` and
+ * returns true. */
 bool weft_win_try_lock(
 	struct weft_win_state *state, bool is_exclusive, int32_t rank);
 /* Sets WEFT_WIN_WANTED. While it is set, no shared lock is granted, and a
- * process that requests the lock waits for some rounds before it tries. */
+ * process of this node waits for some rounds before it tries to acquire the
+ * lock. */
 void weft_win_want_lock(struct weft_win_state *state);
 /* Releases the lock that weft_win_try_lock() acquired. */
 void weft_win_drop_lock(struct weft_win_state *state, bool is_exclusive);
@@ -267,7 +270,7 @@ struct weft_win_update {
 		*kernel; /* weft_redop_kernel() of op and basic, or NULL */
 };
 /* Updates one element at `place`. `there` is the address of the element in the
- * process that owns the memory. */
+ * process that owns the memory (SHARED: its offset); it selects the stripe. */
 void weft_win_update(const struct weft_win_update *update, char *place,
 	uint64_t there, weft_win_stripes *stripes);
 /* The stripe that a sequence of updates keeps locked while the elements begin
@@ -284,7 +287,7 @@ void weft_win_update_series(const struct weft_win_update *update, char *place,
 	struct weft_win_hold *hold);
 /* Releases the stripe after the last series. */
 void weft_win_hold_drop(struct weft_win_hold *hold);
-/* Replaces one element by value if it equals compare. */
+/* Stores one element in *old, and replaces it by value if it equals compare. */
 void weft_win_swap(const struct weft_type *type, const void *compare,
 	const void *value, void *old, char *place, uint64_t there,
 	weft_win_stripes *stripes);
@@ -321,8 +324,8 @@ void weft_win_am_lock(struct weft_win *win, struct weft_win_target *target,
 	bool is_exclusive);
 /* Completes all accesses to the member, and releases its lock. */
 int weft_win_am_unlock(struct weft_win *win, struct weft_win_target *target);
-/* Ends an epoch of MPI_Win_start: notifies the target, and waits for the data
- * of gets. */
+/* Ends an epoch of MPI_Win_start: completes its accesses at the origin, and
+ * notifies the target. */
 int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target);
 
 /* Called after the last record of an access that was sent in parts. Appends a
@@ -371,8 +374,8 @@ struct weft_req *weft_win_req_new(struct weft_win *win);
 struct weft_win_whole *weft_win_whole_new(struct weft_req **req_out);
 /* Called when all parts have begun. Without an error, creates the request and
  * sets *req_out, unless req_out is NULL. Completes the part that
- * weft_win_whole_new() counts for the calling function. Returns err, or the
- * error of the request. */
+ * weft_win_whole_new() counts for the calling function. Returns err, or
+ * WEFT_ERR_NOMEM if the request cannot be created. */
 int weft_win_whole_begun(struct weft_win *win, struct weft_win_whole *whole,
 	struct weft_req **req_out, int err);
 /* Begins an operation that waits for n_left answers. The operation cannot
@@ -440,14 +443,14 @@ int weft_win_wait_count(struct weft_win *win,
 void weft_win_sync_threads(struct weft_win *win);
 
 /* win_notice.c: notices of MPI_Win_post and MPI_Win_complete. Increments the
- * counter of the target's notices. Called if the members poll each other's
- * state, or if the target is this process. */
+ * target's counter of notices from this process. Called if the members poll
+ * each other's state, or if the target is this process. */
 void weft_win_notice_count(struct weft_win *win, struct weft_win_target *target,
 	enum weft_win_notice notice);
-/* Waits for a notice of the target, and consumes it. */
+/* Waits for a notice from the target, and consumes it. */
 int weft_win_notice_take(struct weft_win *win, struct weft_win_target *target,
 	enum weft_win_notice notice);
-/* True if a notice has arrived. VCI's lock held. */
+/* True if a notice from the target has arrived. VCI's lock held. */
 bool weft_win_notice_has(const struct weft_win *win,
 	const struct weft_win_target *target, enum weft_win_notice notice);
 

@@ -3,8 +3,8 @@
  * that messages reach, and ends epochs there
  *
  * A message to another node costs a system call. So short accesses that request
- * no answer stay in the target's queue until the next message to that target.
- * Every wait for answers of a target posts its queue first.
+ * no answer stay in the origin's queue for the target until the next message to
+ * that target. Every wait for answers of a target posts this queue first.
  *
  * The request for a lock is the first record of the first message of its epoch.
  * While the lock is held, the target queues that message and the unlock. The
@@ -118,8 +118,9 @@ int weft_win_am_acquire(struct weft_win *win, struct weft_win_target *target)
 }
 
 /* An epoch of MPI_Win_start needs no answer if the target cannot refuse an
- * access. Otherwise an access requests an answer if no operation is pending, so
- * that a single access and its flush cost one message in each direction. */
+ * access and is notified by message. Otherwise an access requests an answer if
+ * no operation is pending, so that a single access and its flush cost one
+ * message in each direction. */
 bool weft_win_needs_answer(
 	const struct weft_win *win, const struct weft_win_target *target)
 {
