@@ -24,7 +24,8 @@
 #include <stdlib.h>
 
 enum {
-	AM_SHORT = 256, /* longer puts are not sent as active messages */
+	AM_SHORT = 256, /* longer puts without a signal are not active
+			   messages */
 	FENCES_PER_POLL = 16,
 	BURST_NS = 20000, /* about the cost of sending a message */
 };
@@ -445,8 +446,8 @@ int weft_remote_quiet(struct weft_rma_ctx *ctx, uint32_t only)
 /* --- small operations as active messages --------------------------------- */
 
 /* True if the last small operation was less than BURST_NS ago: more are likely.
- * The progress thread posts the queue later, so a process without that thread
- * never has a burst. */
+ * The progress thread posts the queue later, so there is no burst without that
+ * thread, or in a private context. */
 static bool is_burst(struct weft_rma_ctx *ctx)
 {
 	uint64_t last = ctx->last_ns;

@@ -13,7 +13,7 @@
  * far PEs.
  *
  * Threads: a context serialises the calls on it by a lock, unless it was
- * created with WEFT_RMA_PRIVATE. No call needs the VCI's lock.
+ * created with WEFT_RMA_PRIVATE. No lock held.
  *
  * Errors: 0, or a negative enum weft_err described by weft_err_set(). If an
  * operation fails after its call has returned, the next fence or quiet of the
@@ -50,9 +50,9 @@ struct weft_rma_pe {
 	char *data;
 };
 
-/* One object per process. It is constant between open and close. While
- * one-sided access is closed, n_pes is 0, so that the check of a PE number
- * fails. */
+/* One object per process. It is constant between open and close, except the
+ * registration of `data`. While one-sided access is closed, n_pes is 0, so that
+ * the check of a PE number fails. */
 struct weft_rma {
 	uint32_t n_pes;
 	uint32_t my_pe;
@@ -162,8 +162,8 @@ struct weft_amo {
 int weft_rma_amo(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, uint32_t pe);
 
-/* An atomic that stores the former value of the word at `fetched`: as 8 bytes
- * before the call returns, or (nbi) as amo->width bytes by the next quiet. */
+/* An atomic that stores the word's former value in *fetched: 8 bytes before the
+ * call returns, or (nbi) amo->width bytes by the next quiet. */
 int weft_rma_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, uint64_t *fetched, uint32_t pe);
 int weft_rma_amo_fetch_nbi(struct weft_rma_ctx *ctx, void *dest,
@@ -182,8 +182,8 @@ int weft_rma_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 int weft_rma_fence(struct weft_rma_ctx *ctx);
 
 /* Completes all operations of the context and makes them visible at their
- * targets. Blocks. weft_rma_quiet_pe() flushes the writes to one PE only. But
- * it waits for non-blocking gets, fetching atomics and answers of all PEs. */
+ * targets. Blocks. weft_rma_quiet_pe() flushes the writes to one PE only, but
+ * waits for non-blocking gets, fetching atomics and answers of all PEs. */
 int weft_rma_quiet(struct weft_rma_ctx *ctx);
 int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 

@@ -448,9 +448,9 @@ int weft_rma_am_release(struct weft_rma_ctx *ctx)
 	return err;
 }
 
-/* Waits for all answers of the PE, and returns an error of the target, or else
- * the error of a post to another PE. If the wait cannot end, none of the
- * answers is stored any more. */
+/* Posts all deferred operations, and waits for all answers of the PE. Returns
+ * an error of the target, or else an error of the posts. If the wait cannot
+ * end, none of the answers is stored any more. */
 static int channel_wait(
 	struct weft_rma_ctx *ctx, struct weft_am_channel *am, const char *what)
 {

@@ -35,8 +35,8 @@ void weft_rma_fabric_close(void);
  * short. */
 int weft_rma_fabric_name(void *buf, size_t *len);
 
-/* Adds a process by its weft_rma_fabric_name(), unless it was added before, and
- * returns its address in the domain. */
+/* Adds a process by its weft_rma_fabric_name(), unless it was added before.
+ * Sets *addr_out to its address in the domain. */
 int weft_rma_fabric_peer(
 	uint64_t proc, const void *name, size_t len, uint64_t *addr_out);
 

@@ -96,7 +96,7 @@ struct weft_rma_remote {
 	_Atomic bool has_data_key;	 /* spans[1].key is known */
 };
 
-/* State of the room in addition to weft_rma. Set by open, cleared by close. */
+/* State of the room in addition to weft_rma. Set by weft_rma_open(). */
 struct weft_rma_own {
 	struct weft_comm *comm; /* owned by the caller of open */
 	struct weft_share heap_share;
@@ -140,8 +140,8 @@ static inline void weft_ctx_touch(
 	ctx->states[pe] |= (uint8_t)(how | WEFT_STATE_LISTED);
 }
 
-/* amo.c: executes an atomic on the CPU. Returns the error of weft_amo_check();
- * then *old_out is unchanged. */
+/* amo.c: executes an atomic on the CPU. Returns 0, or the error of
+ * weft_amo_check() with *old_out unchanged. */
 int weft_amo_apply(void *at, const struct weft_amo *amo, uint64_t *old_out);
 /* WEFT_ERR_ARG, described, if the operation or the width is unknown, or the
  * address is not aligned. */
@@ -153,7 +153,8 @@ struct weft_rma_access {
 	uint32_t pe;
 	bool is_nbi;	 /* non-blocking: completed by the next quiet */
 	const void *sym; /* symmetric address of the data or the word */
-	void *here;	 /* local source, destination, or place of the result */
+	void *here;	 /* local source, destination, or address of the
+			    result */
 	size_t len;	 /* of the data, or width of the word */
 	const struct weft_amo *amo; /* AMO, FAMO, PWS; else NULL */
 	uint64_t *sig;		    /* PWS: symmetric address of the signal */
@@ -186,10 +187,10 @@ int weft_remote_release(struct weft_rma_ctx *ctx);
  * VCI's lock is not.
  *
  * Appends the access, an atomic or a put, to the PE's queue. Posts the queue,
- * unless is_queued is set and the queue has space. If `sym` is NULL, the access
- * requests the key of the PE's variables, which is stored at `here`. If `here`
- * is NULL as well, it requests only an answer. is_answered: the target answers;
- * it must be set for a fetch. */
+ * unless is_queued is set and neither the queue nor the batch is full. If `sym`
+ * is NULL, the access requests the key of the PE's variables, which is stored
+ * at `here`. If `here` is NULL as well, it requests only an answer.
+ * is_answered: the target answers; it must be set for a fetch. */
 struct weft_rma_channel;
 int weft_rma_am_send(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
 	bool is_answered, bool is_queued);
@@ -229,7 +230,8 @@ bool weft_rma_wait_is_time(struct weft_rma_wait *wait, uint64_t *now_out);
 int weft_rma_wait_check(struct weft_rma_wait *wait, uint64_t now,
 	bool has_moved, char failed[WEFT_RMA_GONE_TEXT]);
 /* Adds the operation, its PE and the failed PEs to the description of an error
- * of the fabric. With WEFT_RMA_ALL, adds the failed PEs only. Returns err. */
+ * of the fabric. With WEFT_RMA_ALL, adds the failed PEs only. Waits up to a
+ * second until a failure is known. Returns err. */
 int weft_rma_fault_at(int err, const char *what, uint32_t pe);
 /* Describes and returns the error of an operation whose PE has failed. */
 int weft_rma_wait_failed(const char *what, uint32_t pe);

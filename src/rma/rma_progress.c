@@ -43,8 +43,8 @@ void weft_rma_release(void)
 
 /* --- waits for memory ----------------------------------------------------- */
 
-/* Makes a round of progress. Sleeps for the n-th time if the round was empty
- * and has_spun is set. */
+/* Makes a round of progress. If the round was empty and has_spun is set, sleeps
+ * for the n-th time in this wait. */
 static bool mem_wait_progress(struct weft_vci *vci, bool has_spun, uint64_t n)
 {
 	bool has_arrived;

@@ -2,10 +2,10 @@
 /* rma_wait: ends waits for operations and for memory
  *
  * A wait for one PE ends with an error when that PE has failed. A wait for
- * several PEs, or for any PE, ends at once if all others have failed. If only
- * some have failed, the wait ends GRACE_NS after it noticed the first failure,
- * because the other PEs may still complete it. Each operation that completes
- * restarts that time.
+ * several PEs, or for any PE, ends immediately if all others have failed. If
+ * only some have failed, the wait ends GRACE_NS after it found the first
+ * failure, because the other PEs may still complete it. Each operation that
+ * completes restarts that time.
  *
  * A long wait causes one warning. The process manager reports failures to any
  * thread that makes progress. */
