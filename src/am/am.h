@@ -66,8 +66,8 @@ typedef int weft_am_try_fn(struct weft_am_channel *channel, void *arg);
 
 /* The functions that each user implements. */
 struct weft_am_ops {
-	const char *posting; /* Name of the wait that posts a queue, for
-			      * messages: "a message to" */
+	const char *posting; /* Names the wait that posts a queue, for error
+				texts: "a message to" */
 	/* Makes progress and calls fn() until fn() does not return WEFT_AGAIN.
 	 * Returns the last result of fn(), or a described error if the wait
 	 * cannot end. */
@@ -130,7 +130,8 @@ void weft_am_open(
 	struct weft_am_channel *channel, struct weft_am *am, uint32_t rank);
 /* Ends all pending operations of the channel, and sets their error to err. An
  * operation of the fabric, or with a posted receive, is released later.
- * is_gone: the channel is freed, and its operations are unlinked from it. */
+ * is_gone: the caller frees the channel afterwards; its operations are unlinked
+ * from it. */
 void weft_am_forget(struct weft_am_channel *channel, int err, bool is_gone);
 
 /* Begins an operation that waits for n_left answers. The caller holds a
@@ -154,8 +155,8 @@ void weft_am_refused(
 
 /* The size in a message of a record and its len bytes of data. */
 size_t weft_am_size(const struct weft_wire_am *rec, size_t len);
-/* Appends a record to the queue, which has space for it. Returns the place for
- * its len bytes of data, or NULL with an error described. */
+/* Appends a record to the queue, which has space for it. Returns the address
+ * for its len bytes of data, or NULL with an error described. */
 uint8_t *weft_am_append(struct weft_am_channel *channel,
 	const struct weft_wire_am *rec, size_t len);
 static inline bool weft_am_fits(
@@ -199,7 +200,7 @@ bool weft_am_take_replies(struct weft_am *am, struct weft_am_channel *channel,
 
 /* --- target ----------------------------------------------------------- */
 
-/* Answers to one message, which are sent as one message. */
+/* Answers to one message, which are sent as one message if they fit. */
 struct weft_am_replies {
 	struct weft_comm *comm;
 	uint32_t rank; /* rank of the origin */
