@@ -2,8 +2,8 @@
 /* attr: attributes cached on objects, and their keys
  *
  * One lock guards all keys and the attributes of all objects. The lock is held
- * for a few loads, never while a user function runs. A key exists while its
- * number is valid or an attribute uses it. */
+ * only while the lists are read or changed, never while a user function runs. A
+ * key exists while its number is valid or an attribute uses it. */
 #include "core/attr.h"
 
 #include "base/err.h"

@@ -40,9 +40,10 @@ enum weft_comm_state {
 
 enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
 
-/* State of other rooms in a communicator. Only the named room uses a struct,
- * but weft_comm_destroy() frees its allocated parts. The structs are embedded,
- * because every message or collective reads them. */
+/* State of other rooms in a communicator. The named room maintains a struct;
+ * other rooms use only single fields. weft_comm_destroy() frees the allocated
+ * parts. The structs are embedded, because every message or collective reads
+ * them. */
 
 struct weft_comm_coll {	 /* src/coll */
 	uint32_t seq;	 /* number of the next collective; part of its tag */
@@ -74,7 +75,8 @@ struct weft_comm_p2p {	   /* src/p2p */
 	uint32_t n_probed; /* messages matched by a probe and not received */
 	uint32_t part_seq; /* next tag of partitions; only part.c */
 	int *departed; /* indexed by rank: 1 if the rank has departed, or the
-			  error of its last collective; only departed.c */
+			  error of its last collective; only departed.c changes
+			  it */
 	/* record for the report of unmatched messages; only unmatched.c */
 	struct weft_unmatched_record *unmatched;
 	struct weft_progress_hook revoke_hook; /* only revoke.c */
@@ -234,8 +236,8 @@ void weft_comm_forget_peers(struct weft_comm *comm);
 /* Slow path of weft_comm_peer(): creates the peer. */
 struct weft_peer *weft_comm_peer_new(struct weft_comm *comm, uint32_t rank);
 
-/* Returns the peer of a rank, or NULL if no peer is cached, because no message
- * was sent to the rank yet, or the communicator is revoked. */
+/* Returns the peer of a rank. NULL if no peer is cached: weft_comm_peer() was
+ * not called for the rank, or the communicator is revoked. */
 static inline struct weft_peer *weft_comm_peer_cached(
 	const struct weft_comm *comm, uint32_t rank)
 {

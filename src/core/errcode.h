@@ -36,8 +36,9 @@ bool weft_errcode_text(int code, char *buf, size_t len);
 int weft_errcode_remove_class(int class_);
 int weft_errcode_remove_code(int code);
 
-/* Returns the address of the largest code in use, for MPI_LASTUSEDCODE. The
- * address is constant; the value changes when codes are added or removed. */
+/* Returns the address of the variable with the largest code in use, for
+ * MPI_LASTUSEDCODE. The address is constant; the value changes when codes are
+ * added or removed. */
 const int *weft_errcode_last_peek(void);
 
 #endif

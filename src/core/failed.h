@@ -24,8 +24,8 @@ int weft_failed_others(struct weft_group **group_out);
 /* Records a death that the process manager reports. */
 void weft_failed_event(const struct weft_boot_event *event);
 
-/* True if a member of the group has failed. Costs one load while no process of
- * the job has failed. Any thread. */
+/* True if a member of the group has failed. Costs one load while the list is
+ * empty. Any thread. */
 bool weft_failed_in(const struct weft_group *group);
 
 /* True if the process proc has failed. */
@@ -40,8 +40,8 @@ bool weft_failed_was_aborted(uint64_t proc);
 int32_t weft_failed_first(const struct weft_group *group);
 
 /* Returns the process number + 1 of a failed member: of those that the program
- * has not acknowledged, the one that was reported first. 0: all are
- * acknowledged. VCI's lock held. */
+ * has not acknowledged, the one that was reported first. 0: there is none.
+ * VCI's lock held. */
 uint64_t weft_failed_unacked(const struct weft_comm *comm);
 
 /* Creates the group of the first n failed members of a communicator, or of all

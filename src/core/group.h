@@ -5,8 +5,8 @@
  * job, the lower half its rank there. A group stores runs (first, stride,
  * count) in canonical form: each run is as long as possible, from the first
  * member on. So a job of a million processes is one run, the process of a rank
- * is found in O(log runs), and equal member lists have equal runs. Groups never
- * change after creation and are reference counted. */
+ * is found in O(log runs), and equal member lists have equal runs. The members
+ * of a group never change. Groups are reference counted. */
 #ifndef WEFT_GROUP_H
 #define WEFT_GROUP_H
 

@@ -111,8 +111,7 @@ bool weft_hint_is_accepted(enum weft_hint_object object, const char *key);
 bool weft_hint_is_kind(const char *kind);
 
 /* Creates an info object with the keys of requested that a communicator
- * accepts.
- */
+ * accepts. 0 or WEFT_ERR_NOMEM. */
 int weft_hint_comm(
 	const struct weft_info *requested, struct weft_info **info_out);
 

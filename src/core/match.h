@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* match: posted receives and unexpected messages of one communicator
  *
- * p2p/match.c implements matching. Receives and messages are in bins by a hash
- * of (context with its offset, source, tag). Posted receives with a wildcard
- * are in a list of their own. Unexpected messages are also in one list in order
- * of arrival. The bins are allocated with the first entry. */
+ * p2p/match.c and p2p/match_priv.h implement matching. Receives and messages
+ * are in bins by a hash of (context with its offset, source, tag). Posted
+ * receives with a wildcard are in a list of their own. Unexpected messages are
+ * also in one list in order of arrival. The bins are allocated with the first
+ * entry. */
 #ifndef WEFT_MATCH_H
 #define WEFT_MATCH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* req: allocates, completes, waits for and frees requests */
+/* req: allocates, starts, waits for and recycles requests */
 #include "core/req.h"
 
 #include "core/comm.h"

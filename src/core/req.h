@@ -134,8 +134,8 @@ struct weft_req {
 	struct weft_status status;
 
 	/* Further cache lines: a short message only checks that their fields
-	 * are unused. The fields from ops to the union of parts are 0 in a
-	 * spare request. */
+	 * are unused. In a spare request, the fields from ops to the union with
+	 * `attached` are 0, and so are rndv.remote and rndv.n_segs. */
 	_Alignas(WEFT_CACHE_LINE) struct weft_vci *vci;
 	int64_t count;
 	const struct weft_req_ops *ops;
@@ -182,7 +182,8 @@ struct weft_req *weft_req_make(struct weft_vci *vci);
  * references. VCI's lock held. */
 struct weft_req *weft_req_next(const struct weft_vci *vci, uint32_t *pos);
 
-/* Frees a request whose last reference was dropped; for weft_req_put(). */
+/* Adds a request whose last reference was dropped to the VCI's spare requests.
+ * For weft_req_put(). */
 void weft_req_recycle(struct weft_req *req);
 
 /* Allocates a request with one reference (the user's); NULL when out of memory.

@@ -94,7 +94,7 @@ struct weft_world {
 	atomic_int state; /* enum weft_world_state */
 	struct weft_session *session;
 	struct weft_comm *comms[2]; /* MPI_COMM_WORLD and MPI_COMM_SELF; NULL
-				       unless OPEN */
+				       unless the World is OPEN */
 	uint64_t parent; /* handle of the communicator to the parent job */
 	pthread_t main_thread;
 };
