@@ -20,7 +20,7 @@ bool weft_abort_scope_of(const char *name, enum weft_abort_scope *scope_out);
 /* Requests that the process manager end the processes in the scope of the
  * session, and ends this process. If comm is NULL, scope "group" has the effect
  * of "session". If session is NULL, the whole job ends. Acquires the locks of
- * the session's VCIs; none may be held. */
+ * the default VCI and of the session's own VCI. No VCI's lock held. */
 void weft_abort_end(const struct weft_comm *comm, struct weft_session *session,
 	int code, const char *text) __attribute__((noreturn));
 

@@ -73,8 +73,8 @@ int weft_pset_combine(struct weft_session *session, weft_pset_op_fn *op,
 	const char *a, const char *b, const char *name);
 
 /* Returns the number of definitions and deletions of sets, by the process
- * manager or by the application in this session, since the session first listed
- * sets. Each failure of a process of the job counts as one change, of
+ * manager or by the application in this session, since the session's first call
+ * about sets. Each failure of a process of the job counts as one change, of
  * weft://alive. */
 uint64_t weft_pset_changes(struct weft_session *session);
 

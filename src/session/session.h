@@ -12,20 +12,20 @@
 struct weft_info;
 struct weft_errh;
 
-/* Opens a session. info may be NULL and is only read (core/hint.h). Takes a
+/* Opens a session. info may be NULL and is only read (core/hint.h). Acquires a
  * reference on errh. Returns 0 or an error described by weft_err_set(). */
 int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	struct weft_session **session_out);
 
 /* Closes the session's open children, together with all other members, and
  * destroys the session, also after an error. Blocks; local if every child was
- * disconnected before. WEFT_ERR_PEER: a child could not be closed with all
- * members. WEFT_ERR_PENDING: this process left operations pending on a child.
- */
+ * disconnected before. WEFT_ERR_PEER: this process could not reach a member of
+ * a child. A failed member is no error. WEFT_ERR_PENDING: this process left
+ * operations pending on a child. */
 int weft_session_close(struct weft_session *session);
 
-/* Installs the message handlers in a dedicated VCI before its first message;
- * for weft_vci_acquire(). */
+/* Installs the message handlers in a VCI before its first message. For
+ * weft_vci_acquire(). */
 int weft_session_open_vci(struct weft_vci *vci);
 
 /* weft_world_open() opens the World: a session, MPI_COMM_WORLD and

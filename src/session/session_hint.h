@@ -7,8 +7,8 @@
 #include "session/session.h"
 
 /* Records the fabric hints of the process's first session, with which the
- * fabric opens. Has no effect once the fabric is open. Called before
- * weft_proc_get(). */
+ * fabric opens. Has no effect once the process is open (weft_proc.is_open).
+ * Called before weft_proc_get(). */
 void weft_session_hint_requested(const struct weft_info *requested);
 
 /* Chooses the VCI of a session with these hints: the default one, or a
