@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bc: business card, which a process publishes once and its peers read
  *
- * The first session publishes the card through boot under WEFT_BC_KEY. A peer
- * fetches it before its first message. The content of a fetched card is not
+ * The first session publishes the card through boot under WEFT_BC_KEY. Before
+ * its first message, a peer reads the card: from the process manager, from the
+ * node's table (node_bc.h), or from a message. The content of a card is not
  * trusted: weft_bc_read() checks it. */
 #ifndef WEFT_BC_H
 #define WEFT_BC_H

@@ -186,8 +186,8 @@ static int connect_ring(struct weft_peer *peer, const struct weft_bc *bc)
 	return 0;
 }
 
-/* Reports, once in a process, that shared memory cannot be used on this node.
- * The node's first process warns for all. */
+/* Reports that shared memory cannot be used with a process of this node. The
+ * first report of the node's first process is a warning. */
 static void warn_lacks_shm(const struct weft_peer *peer, const char *why)
 {
 	bool lacked_shm = atomic_exchange_explicit(

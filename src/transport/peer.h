@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* peer: a remote process, or this process
+/* peer: a VCI of a remote process, or of this process
  *
  * weft_peer_of() creates a peer with the first message to or from the process.
  * The peer is destroyed when the VCI closes, and guarded by the VCI's lock. The
@@ -144,7 +144,8 @@ void weft_peer_queue(struct weft_peer *peer, struct weft_out *out);
 int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
 	const void *payload, size_t len);
 
-/* Posts a control message, or copies and queues it. 0 or WEFT_ERR_NOMEM. */
+/* Posts a control message, or copies and queues it. Drops it if the peer has
+ * failed. 0, WEFT_ERR_NOMEM, or the error of weft_peer_post(). */
 int weft_peer_control(struct weft_peer *peer, struct weft_wire_head *head,
 	const void *payload, size_t len);
 
@@ -198,9 +199,9 @@ void weft_peer_notify_failed(struct weft_peer *peer);
 void weft_peer_on_given_up(struct weft_peer *peer);
 
 /* True if the peer's process has ended, although the process manager has not
- * reported its end. On this node, its pid does not exist. On another node, its
- * port refuses a new connection. Writes a clause with the finding, or "", to
- * what. Blocks for 20 ms at most. */
+ * reported its end. If messages use shared memory, its pid does not exist. If
+ * they use the fabric, its port refuses a new connection. Writes a clause with
+ * the finding, or "", to what. Blocks for 20 ms at most. */
 bool weft_peer_has_ended(const struct weft_peer *peer, char *what, size_t len);
 
 /* Returns the number of peers with queued operations whose business card is

@@ -121,7 +121,7 @@ uint64_t weft_proc_new_ctx(uint32_t n);
 /* Returns the context id of the communicator with only this process. */
 uint64_t weft_proc_self_ctx(void);
 
-/* Requests from the process manager to end the given ranks of the job, or the
+/* Requests that the process manager end the given ranks of the job, or the
  * whole job if ranks is NULL. Ends this process. */
 void weft_proc_abort(int code, const char *text, const uint32_t *ranks,
 	size_t n) __attribute__((noreturn));

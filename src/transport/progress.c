@@ -153,8 +153,8 @@ static __attribute__((noinline)) void notify_program(struct weft_vci *vci)
 /* Returns the VCI with this number, or NULL. */
 static struct weft_vci *progress_vci_at(uint32_t number)
 {
-	/* acquire: pairs with the store in weft_vci_acquire(), which publishes
-	 * an open VCI */
+	/* acquire: pairs with the store in open_another() (vci.c), which
+	 * publishes an open VCI */
 	return number ? atomic_load_explicit(&weft_proc.others[number - 1],
 				memory_order_acquire)
 		      : &weft_proc.vci;

@@ -12,7 +12,7 @@ struct weft_vci;
 int weft_progress(struct weft_vci *vci);
 
 /* One round of a wait loop. After a round without an event it releases the lock
- * for other threads and, after WEFT_SPIN such rounds, yields the core
+ * for other threads and, after weft_proc.max_spin such rounds, yields the core
  * (weft_sleep). The awaited event must arrive through the VCI; the caller
  * notices other events late. VCI's lock held before and after. */
 void weft_progress_wait(struct weft_vci *vci);

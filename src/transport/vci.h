@@ -204,10 +204,10 @@ void weft_vci_names(const struct weft_vci *vci, struct weft_vci_hints *names);
 typedef int weft_vci_open_fn(struct weft_vci *vci);
 
 /* Acquires a VCI for one session: a released VCI with the same hints, or a new
- * VCI, for which on_open is called. If a hint is not "", all messages of the
- * VCI use that fabric. Otherwise it selects transports as the default VCI does.
- * WEFT_ERR_OTHER if all WEFT_VCIS are in use. Any thread, no VCI's lock held.
- */
+ * VCI, for which on_open is called. If the hints name a provider or an
+ * interface, all messages of the VCI use that fabric. Otherwise the VCI selects
+ * transports as the default VCI does. WEFT_ERR_OTHER if all WEFT_VCIS are in
+ * use. Any thread, no VCI's lock held. */
 int weft_vci_acquire(const struct weft_vci_hints *vci_hints,
 	weft_vci_open_fn *on_open, struct weft_vci **vci_out);
 

@@ -412,7 +412,8 @@ struct weft_wire_am {
 		     */
 	uint16_t type; /* elements: ABI value of the predefined type; AMO, PUT
 			  and GET without RUNS: bytes */
-	uint32_t id;   /* the answer returns it; 0: only an error is answered */
+	uint32_t id;   /* the answer returns it; 0: at most an error is
+			  answered */
 	int64_t disp;  /* window: in displacement units of the target; dynamic
 			  window: an address; symmetric memory: an offset */
 	/* the following fields are sent only with RUNS */
