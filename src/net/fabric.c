@@ -400,8 +400,8 @@ static struct fi_info *best_of(const struct criteria *w,
 }
 
 /* If several devices are equal to `best`, returns the one that belongs to this
- * process's place on the node. Only devices of one fabric are equal. Interfaces
- * are never equal, because they may belong to different networks. */
+ * process's number on the node. Only devices of one fabric are equal.
+ * Interfaces are never equal, because they may belong to different networks. */
 static struct fi_info *assign_device(const struct criteria *w,
 	const struct weft_prov *prov, struct fi_info *list,
 	struct fi_info *best)

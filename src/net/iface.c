@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iface: reads the properties of an interface from the kernel
  *
- * Uses ioctl and /proc, because /sys shows the interfaces of the namespace in
- * which it was mounted. */
+ * This file uses ioctl and /proc, because /sys shows the interfaces of the
+ * namespace in which it was mounted. */
 #include "net/iface.h"
 
 #include <linux/ethtool.h>

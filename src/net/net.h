@@ -82,8 +82,7 @@ struct weft_net {
 /* Chooses a provider and an interface, logs one info line, opens the endpoint
  * and posts its receive buffers. Does not wait for any other process. On
  * failure WEFT_ERR_NOPROV, with each candidate and its reason in the
- * description and the log, or WEFT_ERR_NOMEM, WEFT_ERR_OTHER; *net_out is
- * unchanged. */
+ * description and the log, or WEFT_ERR_NOMEM; *net_out is unchanged. */
 int weft_net_open(const struct weft_net_hints *hints, weft_net_recv_fn *recv,
 	void *arg, struct weft_net **net_out);
 
@@ -109,9 +108,9 @@ int weft_net_peer_add(
 /* Removes a peer, to which no operation is pending. */
 void weft_net_peer_remove(struct weft_net *net, uint64_t addr);
 
-/* True if the peer's port refuses a new connection: the process has ended.
- * `what` is set to a clause about the attempt, or "" if the provider has no
- * ports. Blocks for 20 ms at most. */
+/* True if the peer's port refuses or resets a new connection: the process has
+ * ended. `what` is set to a clause about the attempt, or "" if the provider is
+ * not tcp, whose ports alone are tested. Blocks for 20 ms at most. */
 bool weft_net_refuses(
 	struct weft_net *net, uint64_t addr, char *what, size_t len);
 
@@ -119,9 +118,10 @@ bool weft_net_refuses(
  * when idle. Errors of operations are passed to op->done. */
 int weft_net_poll(struct weft_net *net);
 
-/* True if no event is pending and a thread may sleep. *fd_out is then a
- * descriptor that becomes readable with the next event. A thread may poll the
- * descriptor without the lock. It is -1 if the provider has none. */
+/* True if a thread may sleep: no event is pending, or there is no descriptor.
+ * *fd_out is the descriptor, which becomes readable with the next event, and
+ * which a thread may poll without the lock. It is -1 without WEFT_WAIT=block,
+ * or if the provider has none. */
 bool weft_net_may_sleep(struct weft_net *net, int *fd_out);
 
 /* Translates the code of a failed post. Counts -FI_EAGAIN as refused and
@@ -160,10 +160,10 @@ int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
 
 /* weft_net_tsend() sends, and weft_net_trecv() receives, a tagged message of at
  * most plan.max_msg_len bytes. Only the bits of plan.tag_mask are compared; the
- * receiver chooses a tag that is unique in these bits. addr of the receive is
- * only a hint. A send posted before its receive waits in the fabric. Otherwise
- * as weft_net_send(). A receive passes the length that arrived to its done. A
- * send must not be longer than its receive: the receive would complete with
+ * receiver chooses a tag that is unique in these bits. A receive does not use
+ * addr. A send posted before its receive waits in the fabric. Otherwise as
+ * weft_net_send(). A receive passes the length that arrived to its done. A send
+ * must not be longer than its receive: the receive would complete with
  * WEFT_ERR_TRUNCATE, and some providers (tcp;ofi_rxm) would close the
  * connection. */
 int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
@@ -211,8 +211,8 @@ struct weft_net_candidate {
  * opens no fabric; weft_net_open() tries such names itself. */
 void weft_net_check_provider(void);
 
-/* True if an entry of prov/ has this name. The rules for collectives use these
- * names (fabric=NAME). */
+/* True if an entry of prov/, except "other", has this name. The rules for
+ * collectives use these names (fabric=NAME). */
 bool weft_net_is_fabric(const char *name);
 
 /* Returns the name of the i-th entry of prov/, the last of which is "other".

@@ -7,7 +7,7 @@
  * operation has its own completion only if it is posted with a struct weft_op.
  * To complete operations without an op, the caller posts an empty write with
  * plan.flush_flags. After the completion of this write, all earlier operations
- * to that peer are visible there.
+ * of the endpoint to that peer are visible there.
  *
  * Threads: different endpoints may be used at the same time; the owner of an
  * endpoint guards all its calls, including polls.
