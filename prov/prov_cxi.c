@@ -5,7 +5,7 @@
  * endpoint, no remote events, and a registration key below 100. If a condition
  * is not met, the provider falls back without a report. So the library requests
  * message order only. It chooses the keys itself, and uses the first hundred
- * for heaps. */
+ * for memory that peers access. */
 #include "prov/prov_all.h"
 #include "prov/cxi_ext.h"
 #include "prov/slingshot.h"

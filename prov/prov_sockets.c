@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prov_sockets: libfabric's old socket provider without layers
  *
- * Slow and no longer developed upstream. A process that receives invalid bytes
- * crashes in it (libfabric 1.17), so it is used only if the user names it. */
+ * The provider is slow and no longer developed upstream. A process that
+ * receives invalid bytes crashes in it (libfabric 1.17), so it is used only if
+ * the user names it. */
 #include "prov/prov_all.h"
 
 #include <rdma/fabric.h>

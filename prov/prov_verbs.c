@@ -2,7 +2,7 @@
 /* prov_verbs: InfiniBand and RoCE, through the ofi_rxm layer
  *
  * The layer registers and caches user memory itself. Its messages have at most
- * 2 GiB; callers split longer messages at plan.max_msg_len. */
+ * 2 GiB; callers split longer data into segments. */
 #include "prov/prov_all.h"
 
 #include "base/knob.h"
