@@ -89,7 +89,7 @@ int weft_win_elements_return(
 /* --- under a stripe ------------------------------------------------ */
 
 /* Updates one integer, or replaces or reads one element of the same size.
- * False: the operation is none of these. */
+ * Returns false for other operations. */
 #define UPDATE_WORD(type)                                     \
 	static bool update_##type(                            \
 		const struct weft_win_update *u, char *place) \

@@ -173,7 +173,7 @@ int weft_win_fill(struct weft_win *win, struct weft_comm *comm,
 		       : weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
 }
 
-/* 0, or the error of a member that cannot take part. */
+/* 0, or the error of a member that cannot create the window. */
 static int win_check(
 	const struct weft_win *win, const struct weft_win_record *records)
 {

@@ -2,10 +2,10 @@
 /* win_notice: posts and completes
  *
  * MPI_Win_post and MPI_Win_complete notify each member of their group. Each
- * MPI_Win_start or MPI_Win_wait of a notified member uses up one notice, so
+ * MPI_Win_start or MPI_Win_wait of a notified member consumes one notice, so
  * notices are counted. If members poll each other's state, the state of each
- * member has a counter for each other member. Otherwise members send messages.
- */
+ * member has a counter for each other member. Otherwise members send
+ * messages. */
 #include "win/win_priv.h"
 
 #include "core/comm.h"

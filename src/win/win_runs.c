@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_runs: the target's runs of bytes or elements, as records describe them
  *
- * Runs of one length at one distance are one record: a column of a matrix is
- * one record and its data. */
+ * Runs of equal length at equal distances form one record. For example, a
+ * column of a matrix is one record with its data. */
 #include "win/win_priv.h"
 
 #include "dt/pack.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_send: posts the active messages of a window; requests locks of members
- * that messages reach, and ends epochs there
+/* win_send: posts the active messages of a window; requests locks and ends
+ * epochs by message
  *
  * A message to another node costs a system call. So short accesses that request
  * no answer stay in the origin's queue for the target until the next message to

@@ -279,9 +279,9 @@ struct arrival {
 	struct incoming in;    /* in.win is NULL if the window was freed */
 	struct work work;
 	char *staging; /* buffer of the received data; NULL: the data is
-			  received in place, or there is none */
-	char *old; /* data to return; NULL: the data is sent from its place, or
-		      there is none */
+			  received into the window's memory, or there is none */
+	char *old; /* data to return; NULL: the data is sent from the window's
+		      memory, or there is none */
 };
 
 static struct weft_msg arrival_message(

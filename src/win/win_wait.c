@@ -22,7 +22,7 @@
 
 enum {
 	ROUNDS_PER_CHECK = 64,
-	AWAKE = 2048, /* rounds before a wait for a word yields the core */
+	AWAKE = 2048, /* rounds before a wait for a word sleeps */
 	NOTE_NS = 100000000,
 	GRACE_NS = 1000000000, /* wait for a lock after a member failed */
 };
