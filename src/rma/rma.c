@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rma: opens and closes access to the symmetric memory of all PEs
  *
- * Every PE publishes a record of its spans, and the PEs of its node map them. A
- * PE that fails publishes its error, so that open fails at all PEs and no PE
+ * Every PE publishes a record of its regions, and the PEs of its node map them.
+ * A PE that fails publishes its error, so that open fails at all PEs and no PE
  * waits for it. */
 #include "rma/rma_priv.h"
 
@@ -49,7 +49,7 @@ static int rma_gather(const void *mine, void *all, size_t len)
 	return err;
 }
 
-/* --- spans of this process ---------------------------------------------- */
+/* --- regions of this process -------------------------------------------- */
 
 static void open_data(struct record *record)
 {
@@ -102,7 +102,7 @@ static int open_own(size_t heap_len, uint32_t n_pes, struct record *record)
 	return open_heap(heap_len, record);
 }
 
-/* --- spans of the other PEs ----------------------------------------------- */
+/* --- regions of the other PEs --------------------------------------------- */
 
 /* Returns the same result at every PE. Variables are symmetric only if their
  * length is the same at all PEs. */
@@ -137,7 +137,7 @@ static int rma_compare(const struct record *all, uint32_t n_pes)
 	return 0;
 }
 
-/* Maps the spans of a PE on this node: both or none. */
+/* Maps the regions of a PE on this node: both or none. */
 static bool map_pe(struct weft_rma_pe *pe, const struct record *record)
 {
 	size_t data_len = weft_rma.data.len;
@@ -158,7 +158,7 @@ static bool map_pe(struct weft_rma_pe *pe, const struct record *record)
 	return !err;
 }
 
-/* Maps the spans of all PEs on this node. True if some PE is far. */
+/* Maps the regions of all PEs on this node. True if some PE is far. */
 static bool map_pes(const struct record *all, uint32_t n_pes)
 {
 	const struct weft_group *group = weft_rma_own.comm->group;

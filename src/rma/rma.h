@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rma: one-sided access to symmetric memory, as upper rooms call it
  *
- * Symmetric memory is two spans per process (PE): the heap, and the writable
- * data of the executable. An address is symmetric if it lies in a span of the
- * calling PE. At another PE it denotes the same offset in the same span.
+ * Symmetric memory is two regions per process (PE): the heap, and the writable
+ * data of the executable. An address is symmetric if it lies in a region of the
+ * calling PE. At another PE it denotes the same offset in the same region.
  *
- * A PE is local if this process maps its spans, and far otherwise. Puts and
+ * A PE is local if this process maps its regions, and far otherwise. Puts and
  * gets to a local PE are loads and stores without a lock. Puts and gets to a
  * far PE use the context's endpoint, or active messages. If the fabric has
  * atomics and some PE is far, the fabric executes all atomics. Otherwise the
@@ -44,7 +44,7 @@ struct weft_rma_region {
 				   mr is set */
 };
 
-/* Addresses of a PE's spans in this process; NULL if the PE is far. */
+/* Addresses of a PE's regions in this process; NULL if the PE is far. */
 struct weft_rma_pe {
 	char *heap;
 	char *data;
@@ -90,7 +90,7 @@ static inline void *weft_rma_local(const void *sym, uint32_t pe)
 	return NULL;
 }
 
-/* True if [sym, sym + len) lies in one span of this PE. */
+/* True if [sym, sym + len) lies in one region of this PE. */
 bool weft_rma_is_symmetric(const void *sym, size_t len);
 
 /* --- contexts --------------------------------------------------------- */

@@ -27,8 +27,8 @@ struct weft_rma_channel {
 
 /* --- target; VCI's lock held --------------------------------------------- */
 
-/* The memory that a record addresses; NULL outside of the spans. After close
- * both spans are empty. */
+/* The memory that a record addresses; NULL outside of the symmetric regions.
+ * After close both regions are empty. */
 static void *am_place(const struct weft_wire_am *rec, size_t len)
 {
 	const struct weft_rma_region *span = rec->op & WEFT_WIRE_AM_VARIABLES

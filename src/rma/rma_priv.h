@@ -92,7 +92,7 @@ struct weft_rma_ctx {
 /* How the fabric reaches a PE. */
 struct weft_rma_remote {
 	uint64_t addr;
-	struct weft_rma_ep_key spans[2]; /* heap, data */
+	struct weft_rma_ep_key spans[2]; /* regions: heap, data */
 	_Atomic bool has_data_key;	 /* spans[1].key is known */
 };
 
@@ -245,9 +245,9 @@ void weft_rma_fabric_poll_next(void);
 void weft_rma_progress_open(void);
 void weft_rma_progress_close(void);
 
-/* span.c: returns the span that contains len bytes at a symmetric address (0:
- * heap, 1: data). Sets *at_out to their offset in the span. WEFT_ERR_ARG,
- * described, if no span contains them. */
+/* span.c: returns the region that contains len bytes at a symmetric address (0:
+ * heap, 1: data). Sets *at_out to their offset in the region. WEFT_ERR_ARG,
+ * described, if no region contains them. */
 int weft_rma_span_of(const void *sym, size_t len, size_t *at_out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* span: the symmetric spans of this process, and offsets in them */
+/* span: the symmetric regions of this process, and offsets in them */
 #include "rma/rma_priv.h"
 
 struct weft_rma weft_rma;
