@@ -28,8 +28,8 @@ struct weft_child_ops {
 	 * of progress. */
 	bool (*test_close)(struct weft_child *child);
 
-	/* Frees the child after test_close returned true; the handle is stale
-	 * afterwards. Cannot fail. */
+	/* Frees the child after test_close returned true, or if no other member
+	 * uses it; the handle is stale afterwards. Cannot fail. */
 	void (*destroy)(struct weft_child *child);
 };
 

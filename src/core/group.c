@@ -2,9 +2,10 @@
 /* group: an ordered set of processes, as runs
  *
  * Every group is built by appending members or whole runs in order, greedily,
- * so that equal member lists result in equal runs. A run never spans two jobs.
- * The lookup of a process searches a few runs linearly. A group with many runs
- * gets an index of all members, sorted by process, at the first lookup. */
+ * so that equal member lists result in equal runs. A run has processes of one
+ * job only. The lookup of a process searches a few runs linearly. A group with
+ * many runs gets an index of all members, sorted by process, at the first
+ * lookup. */
 #include "core/group.h"
 
 #include "base/err.h"

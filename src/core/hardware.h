@@ -2,8 +2,8 @@
 /* hardware: the processes of this node that share a hardware object with this
  * process
  *
- * VCI's lock held in all calls. The first call reads the topology of the
- * machine, which takes milliseconds. */
+ * Default VCI's lock held in all calls. The first call reads the topology of
+ * the machine, which takes milliseconds. */
 #ifndef WEFT_HARDWARE_H
 #define WEFT_HARDWARE_H
 
