@@ -22,7 +22,7 @@ int weft_session_hint_vci(const struct weft_info *requested,
 /* Sets the fields of the session by the keys of `requested` (NULL: none), and
  * writes the hints in effect into its info object. Unknown keys are ignored,
  * with a warning if they begin with weft_. Called after weft_proc_get(),
- * because the launcher also provides hints. */
+ * because the process manager also provides hints. */
 int weft_session_hint_apply(
 	struct weft_session *session, const struct weft_info *requested);
 
