@@ -11,7 +11,7 @@
 
 #include "transport/vci.h"
 
-/* Installs the handler of an op, once, when the VCI opens. */
+/* Installs the handler of an op, before its first message arrives. */
 void weft_dispatch_set(
 	struct weft_vci *vci, enum weft_wire_op op, weft_wire_fn *fn);
 

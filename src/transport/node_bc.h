@@ -10,8 +10,9 @@
  * manager, so no process depends on the first one. The table is an unnamed
  * file, as in shm/share.h.
  *
- * A place is a process's index among those of the node (weft_boot_local_index).
- * The default VCI's lock guards struct weft_node_bc. */
+ * `place` is the index of a process among those of the node
+ * (weft_boot_local_index). The default VCI's lock guards struct
+ * weft_node_bc. */
 #ifndef WEFT_NODE_BC_H
 #define WEFT_NODE_BC_H
 
@@ -39,13 +40,13 @@ int weft_node_bc_open(struct weft_node_bc *table, uint32_t n);
 void weft_node_bc_join(
 	struct weft_node_bc *table, const struct weft_bc *first, uint32_t n);
 
-/* Stores this process's card at its place, once, if there is a table with that
- * place. */
+/* Stores this process's card at index `place`, once, if there is a table with
+ * that index. */
 void weft_node_bc_put(
 	struct weft_node_bc *table, uint32_t place, const struct weft_bc *bc);
 
-/* Copies the business card of a place and checks it. False if there is no valid
- * card. */
+/* Copies the business card at index `place` and checks it. False if there is no
+ * valid card. */
 bool weft_node_bc_find(const struct weft_node_bc *table, uint32_t place,
 	struct weft_bc *bc_out);
 

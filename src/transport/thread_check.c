@@ -25,8 +25,8 @@ struct task {
 	unsigned long long started; /* clock ticks since boot */
 };
 
-/* The helper threads. Only a thread that opens a fabric or the process manager
- * writes this, and one thread at a time does so. */
+/* The helper threads. Only weft_thread_check_end() writes this, and only if the
+ * application has one thread. */
 static struct {
 	struct task tasks[MAX_TASKS];
 	int n;

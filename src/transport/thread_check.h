@@ -6,8 +6,8 @@
  * MPI_THREAD_MULTIPLE unless they request less, although most programs have one
  * thread. So the library counts the threads. A thread is a helper and makes no
  * calls if it was created while the library opened a fabric or the process
- * manager, and the application had one thread then. Every other thread may make
- * calls. */
+ * manager, or started a thread of its own, and the application had one thread
+ * then. Every other thread may make calls. */
 #ifndef WEFT_THREAD_CHECK_H
 #define WEFT_THREAD_CHECK_H
 
@@ -15,7 +15,7 @@
 
 /* weft_thread_check_begin() is called before code that may start helper
  * threads. weft_thread_check_end() is called after it, with the result of the
- * first call. Process lock or VCI's lock held. */
+ * first call. */
 bool weft_thread_check_begin(void);
 void weft_thread_check_end(bool began);
 

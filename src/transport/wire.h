@@ -141,11 +141,13 @@ struct weft_wire_head {
 };
 static_assert(sizeof(struct weft_wire_head) == 24, "wire layout");
 
-/* The header of each message over a fabric. The cookie is a keyed hash of both
- * process numbers. Its key is the receiver's, which only members of the job can
- * fetch. The receiver drops a message with another cookie. The number increases
- * with each message from a sender to a receiver. The receiver drops a message
- * whose number does not increase, because it is a repetition. */
+/* The header of each message over a fabric. The cookie is a keyed hash of the
+ * addresses of both VCIs. Its key is the receiver's, which only members of the
+ * job can fetch; other jobs have a second key (foreign.h). src_proc is the
+ * address of the sender's VCI. The receiver drops a message with another
+ * cookie. The number increases with each message from a sender to a receiver.
+ * The receiver drops a message whose number does not increase, because it is a
+ * repetition. */
 struct weft_wire_net {
 	uint8_t version;
 	uint8_t reserved[3];
