@@ -3,7 +3,7 @@
  *
  * libfabric may depend on libraries that take long to load. The libraries of
  * the PSM family sleep for a tenth of a second before main() to calibrate a
- * clock. A job on one node does not load libfabric.
+ * clock. A job on one node need not load libfabric.
  *
  * The other files of this room call fi_getinfo() and so on as usual.
  * libfabric.c defines the few functions that are not inline in libfabric's

@@ -17,15 +17,16 @@ struct fi_info;
 /* When the library uses an entry that the user has not named. */
 enum weft_prov_use {
 	WEFT_PROV_AUTO,	    /* whenever libfabric offers it */
-	WEFT_PROV_MULTI,    /* when the job spans hosts; on one host the
-			     * loopback suffices and needs no hardware */
+	WEFT_PROV_MULTI,    /* when the job has several hosts; on one host the
+			       loopback suffices and needs no hardware */
 	WEFT_PROV_ON_DEMAND /* only when named by the user */
 };
 
 enum { WEFT_PROV_FORMS = 4 };
 
-/* One entry. All functions are optional and run once per open, on the opening
- * thread. Their arguments are valid during the call. */
+/* One entry. All functions are optional. They run when libfabric is queried or
+ * a candidate opens, on the calling thread. Their arguments are valid during
+ * the call. */
 struct weft_prov {
 	const char *name; /* name of the entry in WEFT_PROVIDER */
 	const char *note; /* a phrase: the reason for its use, or why it is used
