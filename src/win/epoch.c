@@ -171,8 +171,9 @@ static int flush_target(
 		       : weft_win_am_flush(win, target, is_local);
 }
 
-/* Makes progress in a call that may need none, because the program may poll a
- * word of the window that only an incoming message changes. */
+/* Makes progress in one of FLUSHES_PER_ROUND calls, or in each call if the
+ * window has_remote. The program may poll a word of the window that only an
+ * incoming message changes. */
 static void flush_progress(struct weft_win *win)
 {
 	struct weft_vci *vci = win->comm->vci;

@@ -63,7 +63,7 @@ void weft_win_memory_abandon(struct weft_win *win);
 void weft_win_memory_close(struct weft_win *win);
 
 /* alloc_mem.c. If base is memory of weft_win_mem_alloc(), sets data_fd, data_at
- * and kept_len, so that other processes can map it. */
+ * and kept_len. Other processes can then map the memory. */
 void weft_win_mem_find(
 	const void *base, size_t len, struct weft_win_record *record);
 

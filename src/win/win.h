@@ -8,11 +8,11 @@
  * contiguous data. Accesses to another node use RDMA if the fabric supports it.
  * All other accesses are active messages, which the target's CPU carries out.
  *
- * The caller has checked the arguments: the rank is in range (WEFT_PROC_NULL
- * only where a comment names it), types are committed, counts are not negative,
- * an operation is predefined and fits its type. Displacements and epochs are
- * checked here. No lock held. Any thread may call, but one thread at a time
- * opens and closes the epochs of a window.
+ * The caller has checked the arguments: types are committed, counts are not
+ * negative, and an operation is predefined and fits its type. The rank is in
+ * range; it may be WEFT_PROC_NULL only where a comment names that value.
+ * Displacements and epochs are checked here. No lock held. Any thread may call,
+ * but one thread at a time opens and closes the epochs of a window.
  *
  * Errors: 0, or a negative enum weft_err described by weft_err_set(). If a
  * target refuses an operation, the call that completes the operation there

@@ -337,8 +337,8 @@ int weft_win_am_end(struct weft_win *win, struct weft_win_target *target);
  * releases the VCI's lock. */
 int weft_win_am_request(struct weft_win *win, struct weft_win_target *target,
 	struct weft_wire_am *rec, const struct weft_win_buf *to);
-/* True if an access that needs no answer for itself must request one, because
- * no pending operation will confirm it. */
+/* True if the next access must request an answer even if it returns no data: no
+ * pending operation would confirm the access. */
 bool weft_win_needs_answer(
 	const struct weft_win *win, const struct weft_win_target *target);
 /* True if records may stay in the queue until the next message. */

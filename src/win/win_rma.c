@@ -65,8 +65,8 @@ static void win_rma_poll(struct weft_progress_hook *hook)
 	ep->err = 0;
 }
 
-/* True if a member is on another node, the fabric supports RDMA, the window is
- * not dynamic, and its session uses the default VCI. */
+/* True if the fabric supports RDMA, some member is on another node, and the
+ * window is not dynamic. The window's session must use the default VCI. */
 static bool wants_rma(const struct weft_win *win)
 {
 	const struct weft_vci *vci = win->comm->vci;

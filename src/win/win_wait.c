@@ -185,8 +185,8 @@ static void win_wait_answered(
 }
 
 /* Returns WEFT_WIRE_UNMET if this process holds the lock of a member
- * exclusively. A request that is not granted does not count, because other
- * requests may be queued before it. */
+ * exclusively. Ignores a request that is not granted, because other requests
+ * may be queued before it. */
 enum weft_wire_met weft_win_met_lock(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out)
