@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* group: an ordered set of processes, as runs
  *
- * Every group is built by appending members or whole runs in order, greedily,
- * so that equal member lists result in equal runs. A run has processes of one
- * job only. The lookup of a process searches a few runs linearly. A group with
- * many runs gets an index of all members, sorted by process, at the first
- * lookup. */
+ * Every group is built by appending members or whole runs in order. Each run
+ * becomes as long as possible, so equal member lists result in equal runs. A
+ * run has processes of one job only. The lookup of a process searches a few
+ * runs linearly. A group with many runs gets an index of all members, sorted by
+ * process, at the first lookup. */
 #include "core/group.h"
 
 #include "base/err.h"
@@ -371,8 +371,8 @@ enum weft_compare weft_group_compare(
 	return WEFT_SIMILAR;
 }
 
-/* The arguments of append_filtered(), which appends the members that are in
- * `other` (keep_common), or the members that are not. */
+/* The arguments of append_filtered(). If keep_common is set, it appends the
+ * members that are in `other`, else the members that are not. */
 struct filter {
 	struct runs *runs;
 	const struct weft_group *other;
