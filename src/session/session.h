@@ -17,10 +17,10 @@ struct weft_errh;
 int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	struct weft_session **session_out);
 
-/* Closes the session's open children, together with all other members, and
- * destroys the session, also after an error. Blocks; local if every child was
- * disconnected before. WEFT_ERR_PEER: this process could not reach a member of
- * a child. A failed member is no error. WEFT_ERR_PENDING: this process left
+/* Closes the session's open children collectively with their other members.
+ * Then destroys the session, even after an error. Blocks; local if every child
+ * was disconnected before. WEFT_ERR_PEER: this process could not reach a member
+ * of a child. A failed member is no error. WEFT_ERR_PENDING: this process left
  * operations pending on a child. */
 int weft_session_close(struct weft_session *session);
 
