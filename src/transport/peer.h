@@ -167,9 +167,9 @@ int weft_peer_send_pending(struct weft_peer *peer);
  * unreachable peer fails. False if the call must be repeated. */
 bool weft_peer_probe_all(struct weft_vci *vci);
 
-/* Called when the fabric could not deliver a message to the peer. Fails the
- * peer if the error means that it cannot be reached, because later messages
- * cannot arrive either. */
+/* Called when the fabric could not deliver a message to the peer. If the error
+ * means that the peer cannot be reached, fails the peer: later messages cannot
+ * arrive either. */
 void weft_peer_undelivered(struct weft_peer *peer, int err);
 
 /* Handles the business card that process `proc` sent through the process

@@ -63,8 +63,8 @@ static int poll_net(struct weft_vci *vci)
 }
 
 /* Calls all hooks. Each hook is put back on the list before its call, as in
- * progress_flush(), because a hook that destroys a communicator may remove
- * other hooks. */
+ * progress_flush(). A hook may remove other hooks, for example when it destroys
+ * a communicator. */
 static void run_hooks(struct weft_vci *vci)
 {
 	struct weft_link todo, *link;

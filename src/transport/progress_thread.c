@@ -70,9 +70,9 @@ static void serve_user(struct weft_progress_user *user)
 		n = weft_progress(user->vci);
 		user->vci->is_served = false;
 		weft_vci_unlock(user->vci);
-		/* yields only if a thread waits for the lock, because a thread
-		 * that computes on this core would keep the core for a time
-		 * slice */
+		/* yields only if a thread waits for the lock. A thread that
+		 * computes on this core would keep the core for a time
+		 * slice. */
 		if (weft_lock_is_wanted(&user->vci->lock))
 			weft_yield_wait(0);
 	}

@@ -44,8 +44,8 @@
 #include <unistd.h>
 
 enum {
-	VAIN_WAKES = 16, /* sleeps in one wait that the fabric prevented or
-			    ended, after which its descriptor is not used */
+	VAIN_WAKES = 16, /* in one wait: after the fabric has prevented or ended
+			    this many sleeps, its descriptor is not used */
 	/* limits of one sleep if every event wakes the thread: */
 	WOKEN_NS = 1000000,
 	LONG_NS = 10000000,   /* WEFT_WAIT=block, one thread */

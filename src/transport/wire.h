@@ -248,7 +248,8 @@ static_assert(sizeof(struct weft_wire_create) == 40, "wire layout");
  * end the wait. */
 enum weft_wire_need {
 	WEFT_WIRE_NEED_LEAVE,  /* leave (disconnect) the context `what` */
-	WEFT_WIRE_NEED_CREATE, /* forward more than `what` creations */
+	WEFT_WIRE_NEED_CREATE, /* forward a creation (CREATE); the sender has
+				  received `what` of them */
 	WEFT_WIRE_NEED_ROUND,  /* begin round `round` of the context `what` */
 	WEFT_WIRE_NEED_ENDPOINTS, /* join the creation whose members agree on
 				     VCIs in the context `what` */
