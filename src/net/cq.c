@@ -161,8 +161,8 @@ static void cq_report(struct weft_inside *in, const struct fi_cq_err_entry *e)
 }
 
 /* Called when a receive buffer has completed with an error. Posts the buffer
- * again, unless too many consecutive receives have failed, because the next
- * receive would probably fail, too. */
+ * again, unless BAD_BUFS_MAX consecutive receives have failed. The next receive
+ * would then probably fail, too. */
 static void on_bad_buf(struct weft_inside *in, struct weft_recv_buf *buf,
 	const struct fi_cq_err_entry *e)
 {

@@ -15,9 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Terms of the sum that ranks an interface. RUNNING: it has a carrier. OWN: it
- * is no bridge, tunnel or dummy (is_joint()). DEFAULT_ROUTE: it is one of
- * these, but has the default route. */
+/* Terms of the sum that ranks an interface. RUNNING: its link is up. OWN: it is
+ * no bridge, tunnel or dummy (is_joint()). DEFAULT_ROUTE: it is one of these,
+ * but has the default route. */
 enum { RUNNING = 8, OWN = 4, DEFAULT_ROUTE = 2 };
 
 /* True for the driver of a bridge, a tunnel or a dummy interface. Usually it

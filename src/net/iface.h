@@ -8,13 +8,13 @@ enum {
 };
 
 /* Ranks an interface from 0 to WEFT_IFACE_RANK_MAX; a higher rank is better. An
- * interface with a carrier ranks above one without. At equal carrier, a network
- * device of this host ranks above an interface that only connects containers
- * and virtual machines (bridges such as docker0 and virbr0, tunnels), because a
- * bridge has the same address on every host. Among interfaces of the second
- * kind, an interface with the default route ranks higher. An unknown interface
- * ranks like a network device with a carrier. Interfaces are those of the
- * process's network namespace. Any thread may call it. */
+ * interface whose link is up ranks above one whose link is down. Among
+ * interfaces with the same state, a network device ranks above a bridge or
+ * tunnel (docker0, virbr0), which only connects containers and virtual
+ * machines. The reason is that a bridge may have the same address on every
+ * host. Among bridges and tunnels, one with the default route ranks higher. An
+ * unknown interface ranks like a network device whose link is up. Interfaces
+ * are those of the process's network namespace. Any thread may call it. */
 int weft_iface_rank(const char *name);
 
 #endif
