@@ -124,7 +124,8 @@ struct weft_win {
 				     are not granted; VCI's lock */
 	struct weft_progress_hook
 		waiters_hook;	   /* registered while waiters is not empty */
-	struct weft_link arrivals; /* incoming long data; VCI's lock */
+	struct weft_link arrivals; /* long accesses of members whose data is in
+				      transfer; VCI's lock */
 	struct weft_am am;	   /* VCI's lock */
 	struct weft_win_op *spare; /* one freed operation for reuse, or NULL;
 				      VCI's lock */

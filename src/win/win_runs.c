@@ -12,8 +12,8 @@ enum {
 	SHORT_RUN = 1024, /* bytes; longer runs have a record each */
 };
 
-/* The state of a division into records: consecutive runs of one length at one
- * distance are joined. */
+/* The state of a division into records: consecutive runs of equal length at
+ * equal distances are joined. */
 struct runs {
 	weft_win_run_fn *fn;
 	void *arg;
