@@ -203,7 +203,7 @@ bool weft_rma_relax(uint32_t round);
  * has failed. The caller zeroes the struct and sets fn, from, watched and len.
  */
 struct weft_rma_wait {
-	const char *fn; /* the procedure that waits, for messages */
+	const char *fn; /* the procedure that waits, for error and log texts */
 	uint32_t from;	/* PE that ends the wait, plus 1; 0: any PE */
 	uint32_t n_rounds;
 	/* has_moved: progress returned events since the last check; is_op: the

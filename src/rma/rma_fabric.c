@@ -9,8 +9,8 @@
 
 #include <pthread.h>
 
-/* `lock` may be acquired while a VCI's lock is held. No other lock is acquired
- * while `lock` is held. */
+/* `lock` may be acquired while a VCI's lock is held. While `lock` is held, only
+ * locks of src/base are acquired. */
 static struct {
 	pthread_mutex_t lock;
 	struct weft_rma_domain *domain;
