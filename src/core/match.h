@@ -28,7 +28,8 @@ struct weft_match {
 	uint32_t n_unexpected;
 	uint32_t most_unexpected; /* maximum of n_unexpected since the tool
 				     interface reset it */
-	uint64_t n_compared;	  /* entries that the slow paths compared */
+	uint64_t n_compared;	  /* entries compared by the slow paths of
+				     matching */
 };
 
 #endif

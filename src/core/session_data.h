@@ -88,8 +88,8 @@ enum weft_world_state {
 };
 
 /* The World Model's session and its two communicators. One per process. state
- * is exchanged atomically; the other fields are written only while OPENING or
- * CLOSING. */
+ * is exchanged atomically. The other fields are written only while OPENING or
+ * CLOSING, except parent, which MPI_Init sets afterwards. */
 struct weft_world {
 	atomic_int state; /* enum weft_world_state */
 	struct weft_session *session;
