@@ -34,7 +34,8 @@ struct weft_psets {
 	struct weft_link app_sets;
 	uint64_t n_app_changes;	 /* definitions and deletions by the application
 				  */
-	uint64_t n_first_events; /* pset_n_events() when the list was created */
+	uint64_t n_first_events; /* pset_n_events() when this struct was
+				    created */
 };
 
 static void app_set_free(struct app_set *app_set)

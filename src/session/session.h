@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* session: open and close
+/* session: opens and closes sessions
  *
  * A session is opened by MPI_Session_init, by MPI_Init (the World) or by
  * OpenSHMEM. It owns the communicators, windows and files derived from it. Any
