@@ -123,7 +123,7 @@ int weft_av_add(struct fid_av *av, const struct fi_info *info,
 	const struct weft_plan *plan, const void *name, size_t len,
 	uint64_t *addr_out);
 
-/* cq.c: a libfabric error code, of either sign, as a weft_err. */
+/* cq.c: converts a libfabric error code, of either sign, to a weft_err. */
 int weft_cq_err(int code);
 
 /* mr.c: draws a random key within plan->key_mask that is not a special key
