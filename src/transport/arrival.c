@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* arrival: check the sender of a message, pass it to dispatch */
+/* arrival: checks the sender of a message, and passes the message to its
+ * handler */
 #include "transport/arrival.h"
 
 #include "base/err.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dispatch: install handlers; queue messages of communicators not created yet
- */
+/* dispatch: installs handlers; queues messages of communicators not created
+ * yet */
 #include "transport/dispatch.h"
 
 #include "base/log.h"

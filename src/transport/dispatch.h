@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dispatch: passes a message to the handler of its op
  *
- * Receives the messages of both transports (arrival.h) and the messages that a
- * process sends to itself. The length of the head has been checked; a handler
- * checks the rest of the message. Handlers run with the VCI's lock held, never
- * block and never call progress. The payload is valid until the handler
- * returns. */
+ * weft_dispatch() receives the messages of both transports (arrival.h) and the
+ * messages that a process sends to itself. The length of the head has been
+ * checked; a handler checks the rest of the message. Handlers run with the
+ * VCI's lock held, never block and never call progress. The payload is valid
+ * until the handler returns. */
 #ifndef WEFT_DISPATCH_H
 #define WEFT_DISPATCH_H
 

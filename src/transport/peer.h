@@ -62,7 +62,8 @@ struct weft_peer {
 			      VCI->asked */
 	bool has_ended;	   /* the event that the process ended was handled */
 	bool is_unreached; /* FAILED: no message could ever be sent to it */
-	bool was_ready;	   /* FAILED: it was READY before */
+	bool was_ready;	   /* FAILED: it was READY before, or was connected to
+			      notify it */
 	bool may_live;	   /* FAILED: no end of its process is known, so it may
 			      still access memory through the fabric */
 	bool is_excluded;  /* FAILED: its messages are dropped */
@@ -150,7 +151,7 @@ int weft_peer_control(struct weft_peer *peer, struct weft_wire_head *head,
 	const void *payload, size_t len);
 
 /* Frees a peer, its ring, its addresses, and control messages that were never
- * posted. Called when the VCI closes and has removed the peer from its map. */
+ * posted. Called when the VCI closes, before its map of peers is freed. */
 void weft_peer_free(struct weft_peer *peer);
 
 /* Fills the header of a message over the fabric with a copy of the head and the

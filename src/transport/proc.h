@@ -18,7 +18,8 @@
 struct weft_net_hints;
 struct weft_topo;
 
-/* Called with each event of the process manager, for the session room. */
+/* Called with each event that reports the end of a process or a change of
+ * process sets. The session room sets the function. */
 typedef void weft_proc_event_fn(const struct weft_boot_event *event);
 
 /* Context id of MPI_COMM_WORLD. It is constant, so the members need no
@@ -68,11 +69,13 @@ struct weft_proc {
 			     for short times, because a cgroup's quota is below
 			     one processor for each process */
 	weft_proc_event_fn *on_event; /* set by the session room */
-	bool is_exiting; /* an EXIT message ends the job; guarded by VCI.lock */
+	bool is_exiting; /* the job ends by EXIT messages; guarded by
+			    VCI.lock */
 	struct weft_progress_hook exit_hook; /* guarded by VCI.lock */
 	atomic_bool has_notices;	     /* notify() is pending */
 	void (*notify)(void);	       /* notifies the program; no lock held */
-	struct weft_counters counters; /* process counters; guarded by lock */
+	struct weft_counters counters; /* process counters; guarded by lock, or
+					  changed by weft_counter_add() */
 	void (*wait_req)(struct weft_vci *vci, struct weft_req *req,
 		const char *call); /* see core/req.h */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* proc_open: open the process manager and the default VCI with the first
- * session, close them when the process exits, handle the manager's events */
+/* proc_open: opens the process manager and the default VCI with the first
+ * session, closes them when the process exits, and handles the manager's
+ * events */
 #include "transport/proc.h"
 
 #include "base/knob.h"

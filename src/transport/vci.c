@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vci: open and close VCIs; acquire and release dedicated VCIs
+/* vci: opens and closes VCIs; acquires and releases dedicated VCIs
  *
  * A dedicated VCI never calls the process manager. The addresses of its peers
  * are exchanged when communicators are created on it. The default VCI reports

@@ -342,7 +342,8 @@ struct weft_wire_edge {
 	uint64_t epoch; /* number of that process's wait, from its answer */
 	uint16_t need;	/* enum weft_wire_need */
 	uint16_t clause;
-	uint32_t size;		     /* members of the object of the wait */
+	uint32_t size;		     /* number of members of the communicator or
+					window of the wait */
 	uint32_t owner;		     /* as in weft_wire_answer */
 	uint32_t is_soft;	     /* used in reports, but proves nothing */
 	char label[WEFT_WIRE_LABEL]; /* name or string tag of the object */
