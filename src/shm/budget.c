@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { TRIES = 8 }; /* rings that one call examines */
+enum { TRIES = 8 }; /* rings that one call examines, at most */
 
 void weft_budget_init(struct weft_budget *budget, size_t limit)
 {
@@ -26,7 +26,7 @@ void weft_budget_join(struct weft_budget *budget, struct weft_ring_tx *tx)
 	tx->open_len = 0;
 }
 
-/* Subtracts the buffer, which must not be empty, from its budget. */
+/* Subtracts the buffer from its budget. n_occupied is above 0. */
 static void budget_subtract(struct weft_ring_tx *tx)
 {
 	weft_list_remove(&tx->link);
@@ -46,7 +46,7 @@ void weft_budget_leave(struct weft_ring_tx *tx)
 	tx->open_len = tx->buf_len;
 }
 
-/* True if the reader has read all messages. */
+/* True if the reader has read all messages of the ring. */
 static bool budget_is_idle(const struct weft_ring_tx *tx)
 {
 	/* pairs with the release in weft_ring_publish: the reader has finished
@@ -55,8 +55,9 @@ static bool budget_is_idle(const struct weft_ring_tx *tx)
 	       tx->n;
 }
 
-/* Returns the memory of an idle buffer. The reader does not touch the buffer
- * before the next payload, which begins at the start of the buffer. */
+/* Returns the memory of an idle buffer to the kernel. The reader does not
+ * access the buffer before the next payload, which is at the start of the
+ * buffer. */
 static void budget_return(struct weft_ring_tx *tx)
 {
 	if (madvise(tx->buf, tx->buf_map_len, MADV_REMOVE))
@@ -65,7 +66,7 @@ static void budget_return(struct weft_ring_tx *tx)
 		budget_subtract(tx);
 }
 
-/* Examines the rings in turn, and returns idle buffers. */
+/* Examines rings in turn, and returns idle buffers until the limit is met. */
 static void budget_shrink(struct weft_budget *budget)
 {
 	for (int i = 0; i < TRIES && budget->used > budget->limit; i++) {
@@ -93,6 +94,7 @@ void weft_ring_open_to(struct weft_ring_tx *tx, uint64_t end)
 	tx->n_occupied = len;
 	budget_shrink(budget);
 	weft_list_push_back(&budget->open, &tx->link);
-	/* while the limit is exceeded, the next payload tries again */
+	/* While the limit is exceeded, each payload in the buffer calls this
+	 * function. */
 	tx->open_len = budget->used > budget->limit ? 0 : len;
 }

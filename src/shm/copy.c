@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* copy: repeats process_vm_readv() or process_vm_writev() until all bytes are
- * copied */
+/* copy: copies directly between this process's memory and another's */
 #include "shm/copy.h"
 
 #include "base/err.h"
@@ -26,13 +25,15 @@ bool weft_copy_can_read(const struct weft_shm_bc *bc)
 
 void weft_copy_permit(void)
 {
-	/* Yama may restrict tracing to ancestors of a process. Without Yama the
-	 * call fails, which has no effect. */
+	/* Yama may permit such access only to ancestors of a process. Without
+	 * Yama the call fails and has no effect. */
 	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 
-/* Sets part to the next runs to copy, at most COPY_IOV, from byte *skip of run
- * *at on. *n_out is their number, 0 after the last run. */
+/* Fills part with the entries of runs that are still to be copied, at most
+ * COPY_IOV of them. The copy continues at byte *skip of entry *at; both are
+ * advanced past entries that are complete. *n_out is the number of entries in
+ * part, 0 after the last one. */
 static void runs_left(struct iovec *part, const struct iovec *runs, size_t n,
 	size_t *at, size_t *skip, size_t *n_out)
 {
@@ -47,8 +48,8 @@ static void runs_left(struct iovec *part, const struct iovec *runs, size_t n,
 	part[0].iov_len -= *skip;
 }
 
-/* The kernel returns ESRCH for a process that is ending, and for a live one
- * whose first thread has ended. */
+/* The kernel returns ESRCH also for a living process whose first thread has
+ * ended. So ESRCH alone does not prove that the process has ended. */
 static int copy_err(pid_t pid, int reason)
 {
 	if (reason == ESRCH && weft_pid_has_ended(pid, END_MS))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ring: one-writer, one-reader message ring between two processes of a node
+/* ring: message ring with one writer and one reader, two processes of a node
  *
- * Each process owns a segment (seg.h) with one ring for each process of its
+ * Each VCI owns a segment (seg.h) with one ring for each possible writer on its
  * node. The owner of the segment is the reader of all its rings. Each ring has
  * one writer. A ring has slots and a payload buffer, which is elsewhere in the
  * segment. A slot has:
@@ -11,26 +11,27 @@
  *   first cache line of the slot.
  *
  * A longer payload is in the buffer. Reader and writer compute its offset from
- * the lengths of the earlier payloads. The reader recognises a new slot by the
- * sequence number. So an idle poll reads one cache line, which stays in the
- * reader's cache. From time to time the reader publishes its position, which
- * frees space.
+ * the lengths of the earlier payloads. The reader recognises a new message by
+ * the sequence number of the slot. So a poll of an empty ring reads one cache
+ * line, which stays in the reader's cache. The reader publishes its position
+ * after several messages, which frees the space of these messages.
  *
  * The ring back is the ring in the opposite direction. A slot also has a count
- * of the slots that its writer has read from the ring back. If all messages of
- * the ring back were read, its writer writes the next payload at the start of
- * its buffer, whose lines both processes still have in their caches. A long
- * payload in a large buffer is an exception: it is written at the next offset.
- * A store to a line in the reader's cache waits for that cache. The store is
- * four times as fast if the line has left that cache.
+ * of the slots that its writer has read from the ring back. The count can show
+ * that all messages of the ring back were read. Then the writer of the ring
+ * back writes its next payload at the start of its buffer, because both
+ * processes still have these lines in their caches. A long payload in a large
+ * buffer is an exception: it follows the previous payload. A store to a line in
+ * the reader's cache waits for that cache; it is four times as fast if the line
+ * has left that cache.
  *
  * The writer counts the pages of the buffer that it has written, and returns
- * them to the kernel while they are unused (budget.h).
+ * unused pages to the kernel (budget.h).
  *
- * If a writer reads no message between two messages that it writes, it will
+ * A writer that has read no message between two messages that it writes will
  * probably write more. So it prefetches the lines of the next messages.
  *
- * Neither side is thread safe: the VCI's lock guards it. */
+ * Neither side is thread safe. The VCI's lock guards both. */
 #ifndef WEFT_RING_H
 #define WEFT_RING_H
 
@@ -48,20 +49,21 @@
 enum {
 	WEFT_RING_HEAD = 24,
 	WEFT_RING_INLINE = 224,
-	WEFT_RING_FIRST = 32,	 /* bytes of payload in the first cache line */
-	WEFT_RING_SLOTS_MIN = 8, /* powers of two. A power of two that divides
-				  * 128 makes the words of two laps differ */
+	WEFT_RING_FIRST = 32, /* bytes of payload in the first cache line */
+	/* The number of slots is a power of two. It is at most 128, so that the
+	 * 8-bit counts of two successive messages in a slot differ. */
+	WEFT_RING_SLOTS_MIN = 8,
 	WEFT_RING_SLOTS_MAX = 128,
 	WEFT_RING_FETCH = 1024, /* bytes of a payload to prefetch, at most */
 	WEFT_RING_AHEAD = 4,	/* a writer prefetches the lines of the message
 				 * this many messages later */
-	WEFT_RING_LARGE = 512 << 10, /* bytes of a buffer that exceeds caches */
+	WEFT_RING_LARGE = 512 << 10, /* shortest buffer that counts as large */
 };
 
-/* The word of a slot is written last. Its low 8 bits count messages, from 1,
- * and differ from those of the former message in the slot. The next bit is set
- * if the payload is at the start of the buffer. The bits above it are the
- * length of the payload. */
+/* The writer stores the word of a slot last. Its low 8 bits count messages,
+ * from 1, and differ from those of the previous message in the slot.
+ * WEFT_RING_REWOUND is set if the payload is at the start of the buffer. The
+ * bits above it are the length of the payload. */
 enum { WEFT_RING_REWOUND = 1 << 8, WEFT_RING_LEN_SHIFT = 9 };
 
 struct weft_ring_slot {
@@ -75,20 +77,21 @@ _Static_assert(
 
 /* In shared memory. */
 struct weft_ring {
-	/* written by the writer, once */
+	/* stored by the writer when it attaches */
 	_Alignas(WEFT_CACHE_LINE) uint64_t writer_proc;
 	uint64_t writer_cookie;
-	/* seldom written: the flags of a reader or a writer that sleeps */
+	/* Written only around a sleep. Not 0: the reader sleeps until a message
+	 * arrives. */
 	_Atomic uint32_t is_reader_asleep;
 	_Atomic uint32_t is_writer_asleep; /* the writer sleeps until the ring
 					      has space */
 	struct weft_wakeup_at writer_wakeup;
-	/* not 0: the writer treats the reader as failed, for example because
-	 * the reader was stopped. The reader checks this when it continues */
+	/* Not 0: the writer treats the reader as failed, for example because
+	 * the reader was stopped. The reader checks this when it continues. */
 	_Atomic uint32_t is_given_up;
-	/* the state of a long copy of which both processes copy pieces. Upper
+	/* The state of a long copy, of which both processes copy pieces. Upper
 	 * half: the number of the copy. Lower half: how many pieces are
-	 * claimed. 0: no copy is open */
+	 * claimed. 0: no copy is open. */
 	_Atomic uint64_t claims;
 	/* written by the reader: slots read, and bytes of the buffer freed */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t n_read;
@@ -96,7 +99,7 @@ struct weft_ring {
 	_Alignas(2 * WEFT_CACHE_LINE) struct weft_ring_slot slots[];
 };
 
-/* Bytes of a ring without its buffer. */
+/* The length of a ring without its buffer, in bytes. */
 static inline size_t weft_ring_bytes(size_t n_slots)
 {
 	return sizeof(struct weft_ring) +
@@ -105,7 +108,7 @@ static inline size_t weft_ring_bytes(size_t n_slots)
 
 struct weft_budget;
 
-/* The writer's side, private. */
+/* The writer's state, in private memory. */
 struct weft_ring_tx {
 	struct weft_ring *ring; /* NULL: not attached */
 	uint8_t *buf;
@@ -113,36 +116,37 @@ struct weft_ring_tx {
 	uint64_t n;	       /* slots written */
 	uint64_t n_read;       /* ring->n_read when last loaded */
 	uint64_t pos;	       /* payload bytes written or skipped */
-	uint64_t n_read_bytes; /* bytes of the buffer known as freed */
+	uint64_t n_read_bytes; /* payload bytes known to be freed, as pos */
 	uint64_t buf_len;      /* a power of two */
-	uint64_t open_len;     /* a payload that ends behind these bytes of the
-				* buffer calls weft_ring_open_to() */
+	uint64_t open_len;     /* before a payload is written beyond this offset
+				* of the buffer, weft_ring_open_to() is called
+				*/
 	const struct weft_ring_rx *back; /* the ring back; NULL: none yet */
-	uint32_t rewound;  /* REWOUND flag of the reserved message */
-	uint32_t n_back;   /* n_back of the last message */
+	uint32_t rewound; /* WEFT_RING_REWOUND or 0, for the reserved message */
+	uint32_t n_back;  /* n_back of the last message */
 	bool knows_wakeup; /* the writer has tried to open the wakeup */
 	int wakeup;	   /* descriptor of the reader's wakeup; -1: none */
 	struct weft_wakeup_at wakeup_at; /* address of the reader's wakeup */
-	bool stores_past; /* payloads are stored past the caches */
+	bool stores_past; /* long payloads use non-temporal stores (write.h) */
 	bool is_reserved; /* the memory of the segment was allocated in advance
 			   */
-	void *map;	  /* mapping to unmap, of the ring and its neighbours */
+	void *map;	  /* mapping of whole pages that contain the ring */
 	size_t map_len;
-	size_t buf_map_len;	    /* mapping of the buffer */
+	size_t buf_map_len;	    /* length of the mapping of the buffer */
 	struct weft_budget *budget; /* NULL: the buffer is not counted */
 	uint64_t n_occupied;   /* bytes of the buffer that may occupy memory,
 				  from its start on. 0: the buffer is empty */
 	struct weft_link link; /* in budget->open if n_occupied is not 0 */
 };
 
-/* The reader's side, private. */
+/* The reader's state, in private memory. */
 struct weft_ring_rx {
 	struct weft_ring *ring;
 	const uint8_t *buf;
 	uint64_t mask;	      /* number of slots, less one */
 	uint64_t n;	      /* slots read */
 	uint64_t n_published; /* n when it was last stored in ring->n_read */
-	uint64_t most_late;   /* n is published when more slots were read */
+	uint64_t most_late;   /* n is published after more slots than this */
 	uint64_t pos;	      /* payload bytes read or skipped */
 	uint64_t buf_len;
 	uint32_t n_back; /* n_back of the last slot read */
@@ -151,8 +155,8 @@ struct weft_ring_rx {
 	void *owner;	 /* the upper room's record of the writer */
 };
 
-/* The offset of a payload of len bytes: the first one from pos on at which the
- * payload does not wrap. */
+/* The position of a payload of len bytes: the first position from pos on at
+ * which the payload does not wrap. */
 static inline uint64_t weft_ring_place(
 	uint64_t pos, uint64_t len, uint64_t buf_len)
 {
@@ -161,13 +165,15 @@ static inline uint64_t weft_ring_place(
 	return len <= room ? pos : pos + room;
 }
 
-/* Counts the first end bytes of the buffer as occupied, and returns buffers of
- * other rings to the kernel. budget.c */
+/* Counts the first `end` bytes of the buffer as occupied. If the budget is
+ * exceeded, returns unused buffers of other rings to the kernel. In budget.c.
+ */
 void weft_ring_open_to(struct weft_ring_tx *tx, uint64_t end);
 
-/* Reserves a slot, and len bytes for the payload of the message. NULL if the
- * ring is full. len is at most buf_len / 2 and below 8 MiB. The reader does not
- * read the message before weft_ring_commit(), which must be the next call. */
+/* Reserves a slot and len bytes for the payload of the message. Returns the
+ * address for the payload, or NULL if the ring is full. len is at most buf_len
+ * / 2 and below 8 MiB. The caller writes payload and head (weft_ring_head()),
+ * and must then call weft_ring_commit(). */
 static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 {
 	struct weft_ring_slot *slot = &tx->ring->slots[tx->n & tx->mask];
@@ -212,14 +218,13 @@ static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 	return tx->buf + end - len;
 }
 
-/* Signals the wakeup of the reader. The first call opens the wakeup. */
+/* Signals the reader's wakeup. The first call opens the wakeup. */
 void weft_ring_wake_reader(struct weft_ring_tx *tx);
 
 /* The head of the reserved message, which the caller fills in. The caller must
- * store each field directly into the slot. A wide load from a copy on the stack
- * would wait until all earlier stores, including the payload, have left the
- * core.
- */
+ * store each field directly into the slot. If the caller copied the head from
+ * the stack, a wide load would wait until all earlier stores, including the
+ * payload, have left the core. */
 static inline void *weft_ring_head(struct weft_ring_tx *tx)
 {
 	return tx->ring->slots[tx->n & tx->mask].head;
@@ -247,8 +252,8 @@ static inline void weft_ring_fetch_ahead(
 		weft_prefetch_write(payload + i);
 }
 
-/* Makes the reserved message visible. Its head and payload have been written.
- */
+/* Publishes the reserved message, of which the caller has written head and
+ * payload. */
 static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
 {
 	struct weft_ring_slot *slot = &tx->ring->slots[tx->n & tx->mask];
@@ -268,9 +273,9 @@ static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
 	 * weft_ring_peek */
 	atomic_store_explicit(
 		&slot->word, word | (uint8_t)tx->n, memory_order_release);
-	/* The store of the word precedes the load of the flag below. Here a
-	 * compiler fence suffices, because a reader that is about to sleep sets
-	 * the flag (weft_shm_watch()), calls weft_wakeup_fence(), which is a
+	/* The store of the word must precede the load of the flag below. A
+	 * compiler fence suffices: a reader that is about to sleep sets the
+	 * flag (weft_shm_watch()), calls weft_wakeup_fence(), which is a
 	 * barrier in all processes, and then polls once more. */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (weft_unlikely(atomic_load_explicit(
@@ -280,10 +285,10 @@ static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
 		weft_ring_fetch_ahead(tx, len);
 }
 
-/* Returns the head of the next message, or NULL. The payload is at *payload_out
- * until weft_ring_next(). Its first lines are prefetched. If the length is
- * impossible, returns NULL and sets *len_out to SIZE_MAX. Then the content of
- * the ring is invalid, and the ring must not be read again. */
+/* Returns the head of the next message, or NULL if there is none. The payload
+ * is at *payload_out until weft_ring_next(). Its first lines are prefetched. If
+ * the length of the message exceeds the buffer, the content of the ring is
+ * invalid: returns NULL, and sets *len_out to SIZE_MAX. */
 static inline const void *weft_ring_peek(
 	struct weft_ring_rx *rx, const void **payload_out, size_t *len_out)
 {
@@ -315,7 +320,8 @@ static inline const void *weft_ring_peek(
 	return slot->head;
 }
 
-/* Frees the space of all messages read so far. */
+/* Publishes the reader's position, which frees the space of all messages read
+ * so far. */
 static inline void weft_ring_publish(struct weft_ring_rx *rx)
 {
 	/* Both stores follow all reads of the freed slots and bytes. They pair
@@ -339,11 +345,10 @@ static inline void weft_ring_next(struct weft_ring_rx *rx, size_t len)
 		weft_ring_publish(rx);
 }
 
-/* Opens a copy from the memory of the writer to the memory of the reader. The
- * writer may copy pieces of it. The reader calls this after it has closed the
- * previous copy. The number is not 0 and differs from that of the previous
- * copy.
- */
+/* Opens a copy from the memory of the writer to the memory of the reader, so
+ * that both can claim pieces. The reader calls this after it has closed the
+ * previous copy. The number is not 0 and differs from the number of the
+ * previous copy. */
 static inline void weft_ring_claims_open(
 	struct weft_ring *ring, uint32_t number)
 {
@@ -376,9 +381,9 @@ static inline bool weft_ring_claim(struct weft_ring *ring, uint32_t number,
 	return true;
 }
 
-/* Called before the writer ends its operations on the reader, because it treats
- * the reader as failed. A reader that continues may read the memory of these
- * operations after they have ended. */
+/* The writer calls this when it treats the reader as failed, before it
+ * completes its operations with the reader. A stopped reader that continues
+ * later may read the memory of these operations after they have completed. */
 static inline void weft_ring_give_up(struct weft_ring_tx *tx)
 {
 	atomic_store_explicit(&tx->ring->is_given_up, 1, memory_order_relaxed);
@@ -388,7 +393,7 @@ static inline void weft_ring_give_up(struct weft_ring_tx *tx)
 }
 
 /* True if the writer treats this process as failed. Then data that this process
- * has read from the memory of the writer before the call may be wrong. */
+ * read from the memory of the writer before the call may be invalid. */
 static inline bool weft_ring_is_given_up(const struct weft_ring_rx *rx)
 {
 	/* orders earlier reads of that memory before the load of the flag;

@@ -5,10 +5,10 @@
  * Layout: the header, n_writers rings, n_writers buffers. The header, the first
  * ring and each buffer begin at a multiple of 64 KiB, which every page size
  * divides. Rings follow each other without gaps, because a ring of few slots is
- * smaller than a page. So a writer maps the pages of its ring, which contain
- * parts of other rings, and its buffer. A ring or buffer without a writer is
- * never touched. Writers announce themselves in the header by writing to the
- * file, and do not map the header. */
+ * smaller than a page. A writer maps its buffer and the pages of its ring,
+ * which may contain parts of other rings. No process writes to a ring or buffer
+ * that has no writer. Writers announce themselves in the header with a write to
+ * the file, and do not map the header. */
 #include "shm/seg.h"
 
 #include "base/bits.h"
@@ -30,7 +30,7 @@
 
 enum {
 	SEG_MAGIC = 0x77656674, /* "weft" */
-	SEG_PAGE = 65536,	/* the largest of any 64-bit Linux */
+	SEG_PAGE = 65536,	/* the largest page size of 64-bit Linux */
 	SEG_BUF_MIN = 4096,
 	SEG_BUF_MAX = 1 << 30,
 	POLL_BATCH = 64, /* messages read from one ring before the next */
@@ -67,7 +67,8 @@ struct weft_shm {
 	uint64_t seen;	   /* header->last_writer at the last search for writers
 			    */
 	uint32_t n_active; /* number of rings with a writer */
-	struct weft_ring_rx *active; /* these rings; space for n_writers */
+	struct weft_ring_rx *active; /* rings with a writer; space for n_writers
+				      */
 };
 
 static size_t header_bytes(uint32_t n_writers)
@@ -76,7 +77,7 @@ static size_t header_bytes(uint32_t n_writers)
 		offsetof(struct seg_header, has_writer) + n_writers, SEG_PAGE);
 }
 
-/* Bytes from one buffer to the next. */
+/* The distance from one buffer to the next, in bytes. */
 static size_t buf_bytes(uint64_t buf_len)
 {
 	return weft_round_up(buf_len, SEG_PAGE);
@@ -189,8 +190,9 @@ void weft_shm_watch(struct weft_shm *shm)
 			memory_order_relaxed);
 }
 
-/* True if this can be the header of a segment in a file of that length. An
- * access beyond the end of the file would raise SIGBUS. */
+/* True if the header is a valid header of a segment, and the file is long
+ * enough for that segment. An access beyond the end of the file would raise
+ * SIGBUS. */
 static bool seg_is_valid(const struct seg_header *header, uint64_t file_len)
 {
 	return header->magic == SEG_MAGIC && header->buf_len >= SEG_BUF_MIN &&
@@ -203,8 +205,8 @@ static bool seg_is_valid(const struct seg_header *header, uint64_t file_len)
 				   header->buf_len, header->n_writers);
 }
 
-/* Returns the length read, which is less than len only at the end of the file
- * or after an error. */
+/* Reads the first len bytes of the file. Returns the number of bytes read,
+ * which is below len only at the end of the file or after an error. */
 static size_t read_first(int fd, void *buf, size_t len)
 {
 	size_t done = 0;
@@ -239,14 +241,15 @@ static int read_header(int fd, uint64_t identity, struct seg_header *header_out,
 	return -1;
 }
 
-/* Calls the kernel by number: a program or tool may replace the C library's
- * pwrite() for its own files. */
+/* Uses the system call directly, because a program or tool may replace the C
+ * library's pwrite(). */
 static bool write_at(int fd, const void *data, size_t len, size_t at)
 {
 	return syscall(SYS_pwrite64, (long)fd, data, len, (long)at) ==
 	       (long)len;
 }
 
+/* Announces the writer of ring `index` in the segment's header. */
 static bool announce(int fd, uint32_t index)
 {
 	const uint8_t yes = 1;
@@ -367,14 +370,14 @@ void weft_ring_set_wakeup(
 
 void weft_ring_watch(struct weft_ring_tx *tx)
 {
-	/* publishes the writer's wakeup; pairs with the acquire in wake_writer
-	 */
+	/* The release publishes the writer's wakeup; it pairs with the acquire
+	 * in wake_writer. */
 	atomic_store_explicit(
 		&tx->ring->is_writer_asleep, 1, memory_order_release);
 }
 
-/* The kernel's lock of the pipe orders the store before the reader sets the
- * flag again: test/litmus/wake-clear.litmus. */
+/* The kernel's lock of the pipe orders this store of the flag before the reader
+ * sets the flag again (test/litmus/wake-clear.litmus). */
 void weft_ring_wake_reader(struct weft_ring_tx *tx)
 {
 	atomic_store_explicit(
@@ -430,7 +433,7 @@ static void find_writers(struct weft_shm *shm)
 	}
 }
 
-/* The ring's content is invalid: reports it once. */
+/* Called when the content of the ring is invalid. Reports this once. */
 static void on_broken(struct weft_shm *shm, struct weft_ring_rx *rx)
 {
 	if (rx->is_broken)
@@ -463,7 +466,7 @@ static int poll_ring(struct weft_shm *shm, struct weft_ring_rx *rx)
 		weft_ring_next(rx, len);
 		n++;
 	}
-	/* messages of earlier calls, too, may have freed space */
+	/* this call publishes messages of earlier calls, too */
 	has_room = n || rx->n != rx->n_published;
 	if (n < POLL_BATCH && rx->n != rx->n_published)
 		weft_ring_publish(rx);

@@ -2,15 +2,17 @@
 /* share: creates and maps shared memory, and moves the program's data into it
  *
  * To move the data, the library writes the pages to a file and maps the file
- * over them with one mmap. Some system calls are made by number: through the C
- * library's functions, sanitizers would treat the pages as new memory.
+ * over them with one mmap. Some system calls are made with syscall(). If they
+ * were made through the C library's functions, sanitizers would treat the pages
+ * as new memory.
  *
  * A child of fork() must not share the program's variables, so it makes a
  * private copy before fork() returns in it. The parent waits inside fork()
  * until the copy is complete; otherwise the child would see later stores of the
- * parent. A pipe reports the end of the copy: the child's end closes when the
- * child has copied or has died. After vfork and posix_spawn, the child makes no
- * copy, because it shares all memory with the parent until exec. */
+ * parent. A pipe reports the end of the copy: the child closes the writing end
+ * after the copy, or the kernel closes it when the child dies. After vfork() or
+ * posix_spawn(), the child makes no copy, because it shares all memory with the
+ * parent until exec. */
 #include "shm/share.h"
 
 #include "base/bits.h"
@@ -38,8 +40,8 @@
 enum { ALIGN_MIN = 2 << 20, ALIGN_MAX = 1 << 30 };
 
 /* The moved data and the state of a fork. data is set once. The thread that
- * calls fork() holds `lock` from before until after the call; only this thread
- * uses pipe. */
+ * calls fork() holds `lock` during the call. Only this thread and the child use
+ * `pipe`. */
 static struct {
 	pthread_mutex_t lock;
 	struct weft_share data;
@@ -82,7 +84,8 @@ size_t weft_share_align(size_t len)
 }
 
 /* Maps the file at the alignment that every process uses, so that an aligned
- * offset is an aligned address in each. NULL with errno set on failure. */
+ * offset is an aligned address in every process. Returns NULL and sets errno on
+ * failure. */
 static char *map_aligned(int fd, size_t len)
 {
 	size_t align = weft_share_align(len);
@@ -132,7 +135,7 @@ void weft_share_destroy(struct weft_share *share)
 	share->len = 0;
 }
 
-/* The number of a namespace of this process; 0 without /proc. */
+/* The inode number of a namespace of this process; 0 without /proc. */
 static uint64_t namespace_ino(const char *path)
 {
 	struct stat st;
@@ -140,7 +143,8 @@ static uint64_t namespace_ino(const char *path)
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
-/* True if other processes of the same user may open this one's descriptors. */
+/* True if other processes of the same user can open this process's descriptors.
+ */
 static bool is_open_to_others(void)
 {
 	char pid[24] = "";
@@ -247,8 +251,9 @@ struct extent {
 	uintptr_t end;
 };
 
-/* The first object is the program. Its last writable segment holds .data and
- * .bss; pages that are read-only after relocation are left out. */
+/* Callback of dl_iterate_phdr(). The first object is the program. Its last
+ * writable segment has .data and .bss. Pages that are read-only after
+ * relocation are excluded. */
 static int find_data(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct extent *x = arg;
@@ -281,16 +286,16 @@ __attribute__((no_sanitize("address", "thread"))) static bool is_zero(
 	return true;
 }
 
-/* The arguments of syscall() are words. If an argument were an int, the upper
- * half of its word would be undefined. */
+/* The casts are needed because syscall() reads each argument as a long. The
+ * upper half of an int argument would be undefined. */
 static long map_pages(uintptr_t at, size_t len, long flags, int fd)
 {
 	return syscall(SYS_mmap, at, len, (long)(PROT_READ | PROT_WRITE), flags,
 		(long)fd, 0L);
 }
 
-/* Writes the pages to the file. Pages of zeros are left out and take no memory
- * there. */
+/* Writes the pages to the file. Pages of zeros are skipped, so that they occupy
+ * no memory in the file. */
 static int save(const struct extent *x, int fd)
 {
 	size_t page = page_len();
@@ -305,6 +310,8 @@ static int save(const struct extent *x, int fd)
 	return 0;
 }
 
+/* Replaces the pages by a mapping of the file. Signals are blocked, so that no
+ * signal handler of this thread changes a page after it was saved. */
 static int share_move(const struct extent *x, int fd)
 {
 	sigset_t all, old;
@@ -339,8 +346,8 @@ static void after_fork_in_parent(void)
 	pthread_mutex_unlock(&moved.lock);
 }
 
-/* A loop instead of memcpy(), which sanitizers check against the red zones
- * around variables. */
+/* Does not use memcpy(), because sanitizers would report accesses to the red
+ * zones around variables. */
 __attribute__((no_sanitize("address", "thread"))) static void copy_page(
 	uint64_t *to, const uint64_t *from, size_t len)
 {
@@ -348,8 +355,9 @@ __attribute__((no_sanitize("address", "thread"))) static void copy_page(
 		((volatile uint64_t *)to)[i] = from[i];
 }
 
-/* Calls only functions that are permitted between fork and exec of a program
- * with threads. */
+/* Replaces the shared pages by a private copy, in the child. Calls only
+ * functions that are permitted between fork and exec in a program with threads.
+ */
 static void make_private(void)
 {
 	const struct weft_share *data = &moved.data;
@@ -382,6 +390,7 @@ static void after_fork_in_child(void)
 	pthread_mutex_init(&moved.lock, NULL);
 }
 
+/* Finds the pages of the program's writable data. */
 static int find_extent(struct extent *x)
 {
 	*x = (struct extent){ 0 };

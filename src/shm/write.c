@@ -5,8 +5,8 @@
 #if defined(__SSE2__)
 #include <emmintrin.h>
 
-/* Writes whole cache lines past the caches. The four stores to a line are
- * consecutive, so that the processor combines them. */
+/* Writes whole cache lines with non-temporal stores. The four stores to a line
+ * are consecutive, so that the processor combines them. */
 static void write_lines(char *to, const char *from, size_t n_lines)
 {
 	for (; n_lines; n_lines--) {
