@@ -3,8 +3,8 @@
  *
  * The members form a binomial tree. The subtree of rank r has the ranks from r
  * to r + (lowest bit of r) - 1. So the records of a subtree are contiguous, and
- * a child sends them to its parent in one message. Each step posts its
- * messages. The completion of its last message starts the next step. After a
+ * a child sends them to its parent in one message. Each step posts sends and
+ * receives. The completion of the last of them starts the next step. After a
  * failed step the round continues: this member sends the error to its parent
  * and its children, and drops received messages. */
 #include "comm/agree.h"
@@ -68,7 +68,8 @@ static void agree_on_done(void *arg, struct weft_req *req)
 	agree_arrived(a);
 }
 
-/* Posts one message of this step, in either direction. */
+/* Posts a send or a receive of this step. After an error, sends the error, or
+ * drops the message to be received. */
 static void agree_post(struct weft_agree *a, bool is_send,
 	struct weft_comm *comm, uint32_t rank, char *buf, size_t len)
 {
@@ -131,8 +132,8 @@ static void send_up(struct weft_agree *a)
 			(subtree_end(a, rank) - rank) * a->len);
 }
 
-/* Rank 0 stores its word. On an intercommunicator, the ranks 0 of both groups
- * exchange words and records. */
+/* At rank 0: stores the word. On an intercommunicator, the ranks 0 of both
+ * groups exchange words and records. */
 static void agree_swap(struct weft_agree *a)
 {
 	uint64_t word;
@@ -145,8 +146,7 @@ static void agree_swap(struct weft_agree *a)
 	if (!a->comm->is_inter)
 		return;
 	/* Words and records are separate messages, because each side stores its
-	 * own word first: the word at index 0 here is received at index 1
-	 * there. */
+	 * own word first. The other side receives that word as its second. */
 	agree_post(a, false, a->comm, 0, a->buf + sizeof(word), sizeof(word));
 	agree_post(a, true, a->comm, 0, a->buf, sizeof(word));
 	if (!a->len)
@@ -186,7 +186,7 @@ static void advance(struct weft_agree *a)
 	while (a->n_waiting == 0) {
 		int step = a->step++;
 
-		a->n_waiting = 1; /* the step lasts until all are posted */
+		a->n_waiting = 1; /* the step ends when all are posted */
 		if (step == 0 && !a->is_down_only)
 			for_each_child(a, recv_up);
 		else if (step == 1 && !a->is_down_only)
@@ -232,7 +232,7 @@ void weft_agree_start(struct weft_agree *a)
 		a->err = WEFT_ERR_NOMEM;
 	if (a->buf && a->len)
 		memcpy(record(a, my_rank(a)), a->mine, a->len);
-	weft_comm_get(comm); /* released in finish */
+	weft_comm_get(comm); /* released in agree_finish() */
 	advance(a);
 }
 
@@ -249,7 +249,7 @@ uint32_t weft_agree_above(const struct weft_comm *comm, int32_t *ranks)
 	return n;
 }
 
-/* Returns the memory of the round itself, so that no allocation can fail. */
+/* Returns the buffer of the round itself, so no allocation can fail. */
 void *weft_agree_take(struct weft_agree *a)
 {
 	void *records = a->buf;

@@ -18,8 +18,8 @@
 
 enum { QUERIED_MAX = 128 }; /* members queried per communicator */
 
-/* The number of creation messages received from and sent to a process, by
- * process number + 1. The default VCI's lock guards them. */
+/* The number of creation messages received from each process (in) and sent to
+ * it (out), by process number + 1. The default VCI's lock guards both maps. */
 static struct {
 	struct weft_map in, out;
 } creations;
@@ -320,7 +320,7 @@ static bool has_joined(const struct weft_comm *comm,
 		comm, WEFT_CTX_OFFSET_CTL, rank, (int32_t)query->round);
 }
 
-/* Ends operations that wait for the querying process, because that process
+/* Ends operations that wait for a message of the querying process. That process
  * closes the communicator, and all its messages have arrived. */
 static void on_querier_closed(
 	struct weft_comm *comm, uint64_t querier, int coll_err)
@@ -349,8 +349,8 @@ static enum weft_wire_met answer_leave(struct weft_vci *vci,
 }
 
 /* Answers whether this process has joined a collective call on a communicator.
- * If this process closes the communicator, and the barrier of the close has the
- * number of the queried round, this process never joins the call. */
+ * If this process closes the communicator, and the barrier of the close uses
+ * the number of the queried round, this process never joins the call. */
 static enum weft_wire_met answer_join(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t querier,
 	uint32_t *owner_out)
@@ -387,8 +387,9 @@ static enum weft_wire_met answer_agree(struct weft_vci *vci,
 							 : WEFT_WIRE_UNMET;
 }
 
-/* Answers whether this process has sent the context id of a creation. An id
- * that progress may still send counts as sent. */
+/* Answers whether this process has sent the context id of a creation, or has
+ * started the exchange of VCIs. A message that progress may still send counts
+ * as sent. */
 static enum weft_wire_met answer_create(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t querier,
 	uint32_t *owner_out)
@@ -406,8 +407,8 @@ static enum weft_wire_met answer_create(struct weft_vci *vci,
 
 /* ---- silent members ---- */
 
-/* True for a peer over a fabric from which no message has arrived since this
- * process first sent to it. A peer in shared memory is never silent. */
+/* True for a peer on the fabric to which this process has sent, but from which
+ * no message has arrived. A peer in shared memory is never silent. */
 static bool is_silent(const struct weft_vci *vci, uint64_t addr)
 {
 	const struct weft_peer *peer = weft_map_get(&vci->peers, addr + 1);

@@ -7,16 +7,18 @@
 
 struct weft_comm_init {
 	struct weft_session *session;
-	struct weft_vci *vci;	   /* of the communicator; NULL: the default VCI
-				    */
+	struct weft_vci *vci;	   /* NULL: the default VCI */
 	const uint8_t *vcis;	   /* VCI numbers of the remote group, by rank,
 				      or NULL */
-	const uint8_t *local_vcis; /* inter: of the local members, or NULL */
+	const uint8_t *local_vcis; /* intercommunicator: VCI numbers of the
+				      local group, or NULL */
 	struct weft_comm *parent;  /* the communicator from which the new one is
 				      derived, with the same VCIs; or NULL */
 	uint64_t ctx;
-	bool is_fixed;	    /* all members know ctx without communication */
-	uint64_t local_ctx; /* of the local intracommunicator, if inter */
+	bool is_fixed;	    /* the creation succeeds although a member is known
+			       to have failed */
+	uint64_t local_ctx; /* intercommunicator: context id of the local
+			       communicator */
 	struct weft_group *group;
 	struct weft_group *remote; /* NULL for an intracommunicator */
 	struct weft_errh *errh;
@@ -24,10 +26,10 @@ struct weft_comm_init {
 	const char *tag; /* string tag; NULL: none */
 };
 
-/* Creates the communicator and registers it with the session. Adds references
- * and copies data as needed. Local. WEFT_ERR_PEER: is_fixed is not set, and a
- * member is known to have failed; the call may succeed at other members. The
- * lock of init's VCI is held. */
+/* Creates the communicator and adds it to the session. References the objects
+ * of init and copies its arrays. Does not wait for other members.
+ * WEFT_ERR_PEER: is_fixed is not set, and a member is known to have failed; the
+ * call may succeed at other members. The lock of init's VCI is held. */
 int weft_comm_init(
 	const struct weft_comm_init *init, struct weft_comm **comm_out);
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* create: communicators from groups, without a parent
+/* create: communicators from groups, without a parent communicator
  *
  * Rank 0 of the group chooses a context id and sends it down a binomial tree. A
  * hash of the member list and the string tag identifies the creation. Each
  * process waits only for its parent in the tree. A message that arrives before
- * the call of this process is queued. Messages of one sender stay in order, so
- * creations with the same list and tag match in order.
+ * this process calls the creation is queued. Messages of one sender stay in
+ * order, so creations with the same list and tag match in order.
  *
- * A process that knows of a failed member refuses the creation. It sends a
- * refusal to its children, which refuse the creation, too. Other members may
- * have created the communicator. So a process that refuses, and knows the
- * context id, notifies all members that it has departed. If the message with
- * the id has not arrived, the process does this when it arrives. */
+ * A process that knows of a failed member, or has no memory, refuses the
+ * creation. It sends a refusal to its children, which refuse the creation, too.
+ * Other members may have created the communicator. So a process that refuses
+ * notifies all members: it sends DEPARTED because of a failed member, and
+ * otherwise revokes the communicator. It does this when it knows the context
+ * id. */
 #include "comm/create.h"
 
 #include "base/err.h"
@@ -35,7 +36,7 @@
 
 enum { TAG_MAX = 1100 }; /* MPI_MAX_STRINGTAG_LEN and a prefix of the library */
 
-/* A creation message for which this process has made no call yet. */
+/* A message of a creation that this process has not called yet. */
 struct arrival {
 	struct weft_link link;
 	struct weft_wire_create wire;
@@ -61,10 +62,11 @@ bool weft_create_has_started(void)
 	return n_started > 0;
 }
 
-/* Creation messages in order of arrival. The default VCI's lock guards them. */
+/* Queued messages of creations, in order of arrival. The default VCI's lock
+ * guards them. */
 static struct weft_link arrivals = { &arrivals, &arrivals };
 
-/* Refused creations in order of their calls. The default VCI's lock guards
+/* Refused creations, in order of their calls. The default VCI's lock guards
  * them. */
 static struct weft_link refusals = { &refusals, &refusals };
 
@@ -87,8 +89,9 @@ bool weft_create_has_arrived(uint64_t exchange_ctx)
 	return false;
 }
 
-/* Leaves a communicator that other members may have created. The members that
- * have it learn of the failed member, or that the communicator is revoked. */
+/* Notifies the other members of a refused creation, because they may have
+ * created the communicator: that this process has departed because of the
+ * failed member (failed - 1), or that the communicator is revoked. */
 static void leave_ctx(struct weft_vci *vci, uint64_t ctx,
 	struct weft_group *group, uint64_t failed)
 {
@@ -193,8 +196,8 @@ static uint8_t vci_in_parent(const struct weft_comm *parent, uint64_t proc)
 	return rank >= 0 && parent->local->vcis ? parent->local->vcis[rank] : 0;
 }
 
-/* Records the members' VCI numbers: the exchanged numbers (vcis), or the
- * numbers in the parent communicator. */
+/* Records the members' VCI numbers: the exchanged numbers (vcis), or, if vcis
+ * is NULL, the numbers in the parent communicator. */
 static int record_vcis(struct weft_comm *comm, const uint8_t *vcis,
 	const struct weft_comm *parent)
 {
@@ -227,17 +230,18 @@ void weft_create_drop(void)
 }
 
 /* Returns the error of a creation with a failed member. Other members may not
- * know of the failure yet and may have created the communicator. So they are
- * notified that this process has departed. */
+ * know of the failure yet and may have created the communicator. So this
+ * process sends DEPARTED to them. */
 static int refuse_failed(struct weft_comm *comm)
 {
-	/* also in the local communicator */
+	/* records the failure in the local communicator, too */
 	weft_comm_record_failed(comm, comm->failed - 1);
 	weft_p2p_send_departed_locked(comm);
 	return weft_comm_failed(comm);
 }
 
-/* Creates the communicator and, of an intercommunicator, the local one. */
+/* Creates the communicator, and the local communicator of an intercommunicator.
+ */
 static int init_data(const struct weft_comm_init *b, struct weft_vci *vci,
 	struct weft_comm **comm_out)
 {
@@ -263,8 +267,9 @@ static int init_data(const struct weft_comm_init *b, struct weft_vci *vci,
 }
 
 /* Called when the creation fails at this process. Other members may have the
- * communicator, and would wait for this process. Unless they learn of a failed
- * member, they learn that the communicator is revoked. */
+ * communicator, and would wait for this process. So the communicator is
+ * revoked. With WEFT_ERR_PEER, the other members have received DEPARTED
+ * instead. */
 static void init_undo(struct weft_comm *comm, int err)
 {
 	if (err != WEFT_ERR_PEER)
@@ -335,7 +340,7 @@ int weft_create_fixed_locked(struct weft_session *session, uint64_t ctx,
 	return err;
 }
 
-/* Identifies a creation in progress. */
+/* A creation in progress. */
 struct creation {
 	struct weft_blocked_create
 		blocked_create; /* group, tag, and the parent in the tree */
@@ -454,9 +459,9 @@ static bool is_parent_unreachable(
 	return peer && peer->state == WEFT_PEER_FAILED;
 }
 
-/* Resolves the address of a parent on another node. This also sends the
- * business card of this process to the parent, so the parent need not fetch the
- * card from the process manager. */
+/* Resolves the address of a parent on another node. This also sends the card of
+ * this process to the parent, so that the parent need not fetch the card from
+ * the process manager. */
 static void connect_parent(struct weft_vci *vci, const struct creation *c)
 {
 	struct weft_peer *parent;
@@ -468,8 +473,9 @@ static void connect_parent(struct weft_vci *vci, const struct creation *c)
 		weft_peer_resolve(parent);
 }
 
-/* Sends the context id, or a refusal, to the children in the tree. A child that
- * cannot be notified would wait for ever, so it counts as failed. */
+/* Sends the context id, or a refusal, to the children in the tree. If a message
+ * cannot be sent, the child would wait forever, so the child counts as failed.
+ */
 static void send_children(struct weft_vci *vci, const struct creation *c)
 {
 	uint32_t rank = (uint32_t)c->group->my_rank;
@@ -498,8 +504,8 @@ static void send_children(struct weft_vci *vci, const struct creation *c)
 	}
 }
 
-/* Records the refused creation until the message of the parent arrives. Without
- * memory, the parent counts as failed. */
+/* Records the refused creation until the message of the parent arrives. If
+ * there is no memory for the record, the parent counts as failed. */
 static void keep_refused(struct weft_vci *vci, const struct creation *c)
 {
 	struct refused *r = malloc(sizeof(*r));
@@ -519,8 +525,8 @@ static void keep_refused(struct weft_vci *vci, const struct creation *c)
 		weft_peer_fail(parent, WEFT_ERR_NOMEM);
 }
 
-/* Refuses the creation. Notifies the children, and the members that have the
- * communicator. */
+/* Refuses the creation. failed: number of a failed process + 1, or 0. Notifies
+ * the children, and the members that may have the communicator. */
 static void create_refuse(
 	struct weft_vci *vci, struct creation *c, uint64_t failed)
 {
@@ -581,7 +587,8 @@ static int refuse_group(struct weft_vci *vci, struct creation *c)
 
 /* Receives the context id from the parent. WEFT_AGAIN: the id has not arrived.
  * An error: the creation is refused. If a member has failed, but the members
- * will exchange their VCIs, returns 0: that exchange fails at all members. */
+ * will exchange their VCIs, returns 0, because that exchange fails at all
+ * members. */
 static int recv_ctx(struct weft_vci *vci, struct creation *c)
 {
 	struct arrival *a = find_arrival(c);
@@ -638,7 +645,8 @@ static int choose_ctx(struct weft_vci *vci, struct creation *c, bool has_vcis)
 }
 
 /* Starts the exchange of the members' VCIs. If this process knows of a failed
- * member, or has no memory, it contributes that error to the exchange. */
+ * member, or has no memory, it contributes that error to the exchange and
+ * returns it. */
 static int start_exchange(struct weft_session *session,
 	const struct creation *c, struct weft_ep_exchange **exchange_out)
 {
@@ -653,7 +661,8 @@ static int start_exchange(struct weft_session *session,
 	return err;
 }
 
-/* Exchanges VCIs with all members, and waits. Default VCI's lock held. */
+/* Exchanges VCIs with all members, and waits for the result. Default VCI's lock
+ * held. */
 static int exchange_vcis(struct weft_session *session, const struct creation *c,
 	struct weft_vci **vci_out, uint8_t **vcis_out)
 {
@@ -678,8 +687,8 @@ static int exchange_vcis(struct weft_session *session, const struct creation *c,
 	return weft_blocked_raise(&blocked);
 }
 
-/* The VCI of a communicator with one member, in a session with a dedicated VCI.
- */
+/* Returns the VCI of a communicator with one member, in a session with a
+ * dedicated VCI. */
 static int single_vci(struct weft_session *session, struct weft_vci **vci_out,
 	uint8_t **vcis_out)
 {
@@ -779,7 +788,7 @@ int weft_create_group(struct weft_comm *comm, struct weft_group *group, int tag,
 /* ---- started creations ---- */
 
 /* A non-blocking creation, which is a child of its session. Freed when the
- * creation has ended. */
+ * creation is complete. */
 struct started {
 	struct weft_progress_hook hook;
 	struct weft_child child;
@@ -818,15 +827,15 @@ static int started_ctx(struct started *s)
 	if (err)
 		return err;
 	send_children(vci, &s->c);
-	/* this process offers no dedicated VCI, but the other members wait for
-	 * its record */
+	/* A started creation offers no dedicated VCI, but the other members
+	 * wait for the record of this process. */
 	if (s->c.has_vcis)
 		err = start_exchange(NULL, &s->c, &s->exchange);
 	return err;
 }
 
-/* Completes the creation once the context id is known and the exchange of VCIs,
- * if there is an exchange, is over. */
+/* Completes the creation when the context id is known and the exchange of VCIs,
+ * if needed, is complete. */
 static void started_run(struct weft_progress_hook *hook)
 {
 	struct started *s = weft_container_of(hook, struct started, hook);

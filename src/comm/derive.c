@@ -2,7 +2,7 @@
 /* derive: communicators from a communicator
  *
  * Each call is one round of agreement (agree.h). Rank 0 of each side reserves
- * all context ids that the results can need. Every member computes the group
+ * as many context ids as the results can need. Every member computes the group
  * and the context id of its result from the same records. On an
  * intercommunicator, the side whose first process has the lower number provides
  * the id of the result. Each side provides the id of its own local
@@ -33,17 +33,17 @@ struct round {
 	struct weft_group *group; /* subset: the group of the result */
 };
 
-/* The wait for a round. It exists until the round is over, also if the call was
- * aborted earlier. */
+/* The wait for a round. It exists until the round is complete, also if the call
+ * was aborted earlier. */
 struct pending_round {
 	struct round round;
 	bool is_done;
 	bool is_abandoned;
 };
 
-/* Creates and frees the communicator of an aborted call. The other members have
- * created this communicator, and can close it only together with this process.
- */
+/* Creates and immediately frees the communicator of an aborted call. The other
+ * members have created this communicator, and can close it only together with
+ * this process. */
 static void derive_finish_abandoned(struct pending_round *w)
 {
 	struct weft_comm *comm = NULL;
@@ -75,7 +75,7 @@ static void fill_join(struct weft_blocked *b, bool is_down_only)
 		b->join.n = weft_agree_above(b->comm, b->join.ranks);
 }
 
-/* Runs one round and waits for it. After success, the caller calls
+/* Runs one round and waits for it. If the result is 0, the caller calls
  * weft_agree_fini() or weft_agree_take(). VCI's lock held. */
 static int round_wait(struct round *r, const char *what)
 {
@@ -116,14 +116,14 @@ static int round_wait(struct round *r, const char *what)
 	err = r->agree.err;
 	if (err)
 		weft_agree_fini(&r->agree);
-	/* meanwhile, progress may have described a failure on another
-	 * communicator */
+	/* describes the error again, because progress may have described a
+	 * failure on another communicator meanwhile */
 	if (err == WEFT_ERR_PEER && comm->failed)
 		return weft_comm_failed(comm);
 	return err;
 }
 
-/* Runs one round and creates its result. */
+/* Runs one round and creates the communicator. */
 static int round_run(
 	struct round *r, const char *what, struct weft_comm **comm_out)
 {
@@ -145,8 +145,8 @@ static int round_run(
 struct dup {
 	struct weft_agree agree;
 	struct weft_info *info;
-	struct weft_nodes *nodes; /* of the parent when the call was made, or
-				     NULL */
+	struct weft_nodes *nodes; /* coll.nodes of the parent at the time of the
+				     call, or NULL */
 	weft_create_done_fn *made;
 	void *arg;
 };
@@ -157,8 +157,9 @@ static uint64_t reserve_two_ctx(struct weft_agree *agree)
 	return weft_proc_new_ctx(2);
 }
 
-/* Gives the duplicate the nodes of its parent. All members do so or none: they
- * make the calls on the parent in the same order. */
+/* Sets the nodes of the duplicate to those of its parent. Either all members or
+ * none had the parent's nodes at the call, because all make their calls on the
+ * parent in the same order. */
 static void dup_take_nodes(struct dup *d, struct weft_comm *comm)
 {
 	if (!d->nodes)
@@ -196,8 +197,7 @@ static void on_dup(struct weft_agree *agree)
 	free(d);
 }
 
-/* Joins the round only to send the error to the other members. Returns the
- * error. */
+/* Contributes the error to the round. Returns the error. */
 static int dup_fail_locked(struct weft_comm *comm, int err)
 {
 	struct weft_agree agree = { .comm = comm, .is_down_only = true };
@@ -452,9 +452,9 @@ static uint64_t reserve_subset_ctx(struct weft_agree *agree)
 	return weft_proc_new_ctx((uint32_t)agree->comm->size);
 }
 
-/* Creates a subset of an intracommunicator. Members may pass different groups,
- * if the groups are disjoint. The rank of a group's first member determines the
- * context id. */
+/* Creates a communicator of a subset of an intracommunicator. Members may pass
+ * different groups, if the groups are disjoint. The rank of a group's first
+ * member determines the context id. */
 static int subset_finish(struct round *r, struct weft_comm **comm_out)
 {
 	struct weft_comm *comm = r->agree.comm;

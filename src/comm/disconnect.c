@@ -10,16 +10,16 @@
  *   MPIX_Comm_idisconnect  closes in the background; a progress hook tests
  *                          whether the communicator has closed
  *   end of the session     starts to close all communicators, then waits
- * The library tests whether freed communicators have closed whenever a
- * communicator is created, freed or disconnected, and when a process fails.
- * Every round of progress sends and receives their messages.
+ * Whenever a communicator is created, freed or disconnected, and when a process
+ * fails, the library tests whether freed communicators have closed. Progress of
+ * the VCI sends and receives the messages of a close at any time.
  *
  * A member that waits for a message of a process that has closed would wait
- * forever. So a member that closes without the barrier, because another member
- * failed, notifies all others that it has departed and sends nothing more.
- * After a long time in the barrier, a member queries the other members. A
- * member that receives such a query ends its operations that wait for the
- * sender of the query, as after a notification (comm/blocked.c). */
+ * forever. So a member that closes a broken communicator, without the barrier,
+ * sends DEPARTED to all others and nothing after that. After a long time in the
+ * barrier, the watchdog of a member queries the other members. A member that
+ * receives such a query ends its operations that wait for the sender of the
+ * query, as after DEPARTED (comm/blocked.c). */
 #include "comm/disconnect.h"
 
 #include "base/clock.h"
@@ -39,7 +39,7 @@
 
 #include <stdlib.h>
 
-enum { NOTIFY_MS = 2000 }; /* the longest wait for a notification to be sent */
+enum { NOTIFY_MS = 2000 }; /* longest wait until DEPARTED is sent */
 
 /* The state of a communicator that closes. The first call that closes or frees
  * the communicator creates the state. The state is freed with the communicator.
@@ -50,10 +50,10 @@ struct closing {
 	bool is_forced;	 /* does not wait for requests to be freed */
 	bool in_barrier; /* the barrier was started */
 	bool is_done;
-	bool is_abandoned; /* the communicator is destroyed: the barrier frees
-			      the state */
+	bool is_abandoned;     /* the communicator is destroyed; the end of the
+				  barrier frees the state */
 	bool is_departed_sent; /* DEPARTED was queued; the close waits until it
-				  was sent, until due_ns at most */
+				  was sent, but at most until due_ns */
 	uint64_t due_ns;
 	uint32_t n_tests;      /* calls of test_close() so far */
 	uint32_t next_test;    /* value of n_tests at which test_close() next
@@ -77,6 +77,7 @@ static void on_barrier_done(struct weft_agree *agree)
 		free(c);
 }
 
+/* Records in comm the first failed process of the group, if there is one. */
 static void record_failed(
 	struct weft_comm *comm, const struct weft_group *group)
 {
@@ -87,10 +88,9 @@ static void record_failed(
 			comm, weft_group_proc(group, (uint32_t)rank));
 }
 
-/* True if the communicator cannot be closed by a barrier: a member has failed,
- * or it is revoked. Records a failure in comm that this process knows only from
- * another communicator. Requests that the close completes with an error then
- * report that failure. */
+/* True if comm is broken: a member has failed, or comm is revoked. If this
+ * process knows of the failure only from another communicator, records it in
+ * comm, so that requests that the close completes with an error report it. */
 static bool is_broken(struct weft_comm *comm)
 {
 	if (!comm->failed) {
@@ -109,7 +109,7 @@ static void notify_departed(struct closing *c)
 	weft_p2p_send_departed_locked(c->comm);
 }
 
-/* True if the close is over, with or without an error. */
+/* True if the close is complete, with or without an error. */
 static bool disconnect_is_over(struct closing *c)
 {
 	if (!is_broken(c->comm))
@@ -119,8 +119,8 @@ static bool disconnect_is_over(struct closing *c)
 	       weft_now_ns() >= c->due_ns;
 }
 
-/* Starts the barrier, if that is possible now. A broken communicator needs no
- * barrier. */
+/* Starts the barrier if all conditions for it are met. A broken communicator
+ * needs no barrier. */
 static void closing_advance(struct closing *c)
 {
 	struct weft_comm *comm = c->comm;
@@ -163,7 +163,7 @@ static struct closing *closing_of(struct weft_comm *comm)
 	return c;
 }
 
-/* Ends sends that no member will ever receive. */
+/* Completes sends that no member will ever receive. */
 static void end_unmatchable(const struct closing *c)
 {
 	if (c->in_barrier)
@@ -194,7 +194,7 @@ static bool test_close(struct weft_child *child)
 	if (!c)
 		return true;
 	/* end_unmatchable() reads all requests, so the number of tests between
-	 * two calls of it doubles, up to 256 */
+	 * two of its calls doubles, up to 256 */
 	if (c->n_tests++ == c->next_test && c->is_forced) {
 		c->next_test += weft_min(c->n_tests, 256U);
 		end_unmatchable(c);
@@ -204,8 +204,8 @@ static bool test_close(struct weft_child *child)
 }
 
 /* Reports messages and requests that the program left on the communicator.
- * Returns an error if all members closed the communicator and a leftover is a
- * fault of this process. */
+ * Returns an error if one of them is a fault of this process (comm/leak.h).
+ * While the session closes, the fault is recorded in the session instead. */
 static int report_left(struct weft_comm *comm, const struct closing *c)
 {
 	struct weft_session *session = comm->child.session;
@@ -217,9 +217,8 @@ static int report_left(struct weft_comm *comm, const struct closing *c)
 	return weft_leak_raise(&leak);
 }
 
-/* Destroys the communicator. Returns 0 or the error of the close. While a
- * session closes, leftovers cause no error here, but are recorded in the
- * session. */
+/* Destroys the communicator. Returns 0, the error of the close, or the error of
+ * report_left(). */
 static int destroy_and_report(struct weft_child *child)
 {
 	struct weft_comm *comm =
@@ -260,7 +259,8 @@ static int destroy_and_report(struct weft_child *child)
 		if (c->done)
 			c->done(c->arg, err);
 	}
-	/* if a member failed during the close, the barrier may still use c */
+	/* If the communicator was broken during the close, the barrier may
+	 * still use c. */
 	if (c && c->in_barrier && !c->is_done)
 		c->is_abandoned = true;
 	else
@@ -274,7 +274,7 @@ static void disconnect_destroy(struct weft_child *child)
 	(void)destroy_and_report(child);
 }
 
-/* The freed or cancelled communicators of a VCI that are still closing. */
+/* The freed or cancelled communicators of a VCI that are not closed yet. */
 struct weft_vci_comm {
 	struct weft_link closings;
 };
@@ -302,8 +302,8 @@ const struct weft_child_ops weft_disconnect_ops = {
 	.destroy = disconnect_destroy,
 };
 
-/* Tests each closing communicator once, at most `most` of them. The next call
- * tests the remaining communicators first. */
+/* Tests up to `most` closing communicators, each at most once. The next call
+ * continues with the others. */
 static void progress_some(struct weft_vci *vci, uint32_t most)
 {
 	struct weft_link *closings = &vci->comm->closings,

@@ -4,10 +4,9 @@
  * In each process, a communicator matches messages on one VCI. At all members
  * this is the default VCI, unless rank 0 creates the communicator in a session
  * with a dedicated VCI. Then the members exchange the cards of their dedicated
- * VCIs in a round on the default VCI. If every member has a dedicated VCI on
- * the same kind of fabric, the communicator uses these VCIs. Otherwise it uses
- * the default VCI.
- */
+ * VCIs in a round of comm/agree.h on the default VCI. If every member has a
+ * dedicated VCI on a fabric of the same provider, the communicator uses these
+ * VCIs. Otherwise it uses the default VCI. */
 #ifndef WEFT_EP_EXCHANGE_H
 #define WEFT_EP_EXCHANGE_H
 
@@ -16,7 +15,7 @@
 #include "core/session_data.h"
 
 struct weft_ep_exchange {
-	bool is_done; /* the round is over; its result is agree.err */
+	bool is_done; /* the round is complete; its result is agree.err */
 	/* below: only ep_exchange.c */
 	struct weft_agree agree;
 	struct weft_vci *vci; /* the VCI that this process offers */
@@ -40,23 +39,23 @@ int weft_ep_exchange_refuse(struct weft_group *group, uint64_t ctx, int err);
 /* The communicator of the round, for reports. */
 struct weft_comm *weft_ep_exchange_comm(struct weft_ep_exchange *exchange);
 
-/* Ends an exchange that is done, and frees it. Sets *vci_out to the VCI that
- * the communicator will use. Sets *vcis_out to the VCI numbers of the members,
- * which the caller frees (NULL for the default VCI). Releases the default VCI's
- * lock temporarily if this process offered a dedicated VCI. */
+/* Ends and frees an exchange whose is_done is set. Sets *vci_out to the VCI
+ * that the communicator will use. Sets *vcis_out to the VCI numbers of the
+ * members, which the caller frees (NULL for the default VCI). Releases the
+ * default VCI's lock temporarily if this process offered a dedicated VCI. */
 int weft_ep_exchange_end(struct weft_ep_exchange *exchange,
 	struct weft_vci **vci_out, uint8_t **vcis_out);
 
 /* Checks the cards of all members of a group, by rank. If the cards can be
- * used, creates the members' peers in vci. Sets *vcis_out to the VCI numbers by
- * rank, which the caller frees. *vcis_out is NULL if the cards cannot be used:
- * a member has no VCI, or the fabrics or jobs differ. The result is the same at
- * all processes with the same cards. No lock held. */
+ * used, creates the members' peers in vci and sets *vcis_out to the VCI numbers
+ * by rank, which the caller frees. Otherwise *vcis_out is NULL: a member has no
+ * dedicated VCI, or the fabrics or jobs differ. The result is the same at all
+ * processes with the same cards. No lock held. */
 int weft_ep_exchange_resolve(struct weft_vci *vci,
 	const struct weft_group *group, const struct weft_vci_card *bcs,
 	uint8_t **vcis_out);
 
-/* Abandons an exchange, which is freed when it is done. */
+/* Abandons an exchange, which is freed when its round is complete. */
 void weft_ep_exchange_abandon(struct weft_ep_exchange *exchange);
 
 #endif

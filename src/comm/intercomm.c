@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* intercomm: intercommunicators
  *
- * Each leader sends its member list and two context ids to the other leader,
- * and broadcasts the received data to its side. Member lists are sent as runs,
- * so that a whole job takes 24 bytes. The side whose first process has the
- * lower number provides the id of the result. The local communicator of a side
- * uses the second id of the side's own leader. If the members of both sides use
- * dedicated VCIs, the result uses these VCIs. The leaders then also exchange
- * the cards of the VCIs (see ep_exchange.h). Otherwise the result uses the
+ * A side is one of the two groups. Each leader sends its member list and two
+ * context ids to the other leader, and broadcasts the received data to its
+ * side. Member lists are sent as runs (core/group.h), so that a whole job takes
+ * 24 bytes. The side whose first process has the lower number provides the id
+ * of the result. The local communicator of a side uses the second id of the
+ * side's own leader. If the members of both sides use dedicated VCIs on fabrics
+ * of the same provider, the result uses these VCIs. For this, the leaders also
+ * exchange the cards of the VCIs (ep_exchange.h). Otherwise the result uses the
  * default VCI.
  *
- * Processes of several jobs cannot fetch each other's business cards. Then the
- * sides exchange the addresses of all members. */
+ * Processes of different jobs cannot fetch each other's cards from the process
+ * manager. Then the sides exchange the cards of all members. */
 #include "comm/create.h"
 
 #include "base/err.h"
@@ -31,12 +32,12 @@
 #include <string.h>
 
 enum {
-	/* agreements on the same communicator use other tags */
+	/* rounds of agree.h on the same communicator use other tags */
 	TAG_LEADERS = WEFT_TAG_PAIR,
 	TAG_SIDE = WEFT_TAG_PAIR_END,
-	PIECE = 3072, /* bytes of one message of a broadcast */
-	/* the largest side whose members connect to all members of the other
-	 * side */
+	PIECE = 3072, /* most bytes in one message of bcast_long() */
+	/* the most members of a side whose members connect to all members of
+	 * the other side */
 	CONNECT_MAX = 256,
 };
 
@@ -45,13 +46,13 @@ static int first_error(int err, int next)
 	return err ? err : next;
 }
 
-/* Memory to send or to receive into. */
+/* Data to send, or memory for data to receive. */
 struct buffer {
 	void *at;
 	size_t len;
 };
 
-/* The error in a message, with its message text; err is 0 for success. */
+/* An error and its message text, as sent in a message. err is 0 for success. */
 struct error_record {
 	int32_t err;
 	char why[WEFT_ERR_TEXT];
@@ -68,7 +69,7 @@ static void error_record_set(struct error_record *v, int err)
 		err && !*why ? weft_err_str(err) : why);
 }
 
-/* Makes a received error the last error of this thread, and returns it. */
+/* Describes the error of the record in this thread, and returns the error. */
 static int error_record_raise(struct error_record *v)
 {
 	v->why[sizeof(v->why) - 1] = '\0';
@@ -79,25 +80,26 @@ static int error_record_raise(struct error_record *v)
 struct side_info {
 	uint64_t my_ctx;
 	uint64_t their_ctx;
-	uint32_t n_runs;	   /* number of runs of the other side */
-	uint32_t n_bcs;		   /* number of cards of the other side; 0: the
-				      result uses default VCIs */
-	int32_t is_spanning;	   /* processes of several jobs take part */
-	struct error_record error; /* the last field of the first broadcast; if
-				      an error, nothing follows */
+	uint32_t n_runs;     /* number of runs of the other side */
+	uint32_t n_bcs;	     /* number of cards of the other side; 0: the
+				result uses default VCIs */
+	int32_t is_spanning; /* the sides have processes of several jobs */
+	struct error_record error; /* the last field of the first broadcast.
+				      After an error, no broadcast follows */
 	struct weft_run *runs;
 	struct weft_vci_card *bcs;  /* cards of the other side */
-	struct weft_vci_card *mine; /* cards of the own side; NULL: it uses
-				       default VCIs */
+	struct weft_vci_card *mine; /* cards of the own side; NULL: this side
+				       uses default VCIs */
 };
 
-/* The state of the creation of an intercommunicator. If the call is aborted
- * because of a cycle of waits, its posted messages continue, and the completion
- * of the last message frees the state. */
+/* The state of the creation of an intercommunicator. If the watchdog ends a
+ * wait of the call, the call is aborted, but its posted messages continue. The
+ * completion of the last message then frees the state. */
 struct inter_creation {
-	atomic_uint refs; /* the call and unfinished messages */
+	atomic_uint refs; /* one for the call, one for each posted message of an
+			     aborted call */
 	bool is_abandoned;
-	uint32_t number; /* of the creation on its local communicator */
+	uint32_t number; /* counts creations on the local communicator */
 	struct weft_group *group;
 	struct weft_leader mine, theirs;
 	struct error_record error, their_error;
@@ -105,8 +107,8 @@ struct inter_creation {
 	struct side_info side;
 };
 
-/* Used when memory is exhausted: this process must still send its error,
- * because the other processes wait for it. */
+/* Used by one call when no memory is left. The process must still send its
+ * error, because the other processes wait for this message. */
 static struct inter_creation reserve;
 static atomic_flag is_reserve_used = ATOMIC_FLAG_INIT;
 
@@ -150,8 +152,8 @@ struct channel {
 	int err; /* within a side: error to send to the children instead of the
 		    data; 0: none */
 	struct weft_blocked_join
-		join; /* further ranks that the next message depends on; n is 0
-			 if there are none */
+		join; /* for the watchdog: ranks that the next message needs; n
+			 is 0 if there are none */
 };
 
 /* The channel for messages between the leaders. */
@@ -201,8 +203,8 @@ static void on_abandoned_done(void *arg, struct weft_req *req)
 	inter_creation_put(arg);
 }
 
-/* Waits for the request, unless the creation was aborted. Returns 0 or the
- * reason of an abort. */
+/* Waits for the request, unless the creation was aborted. Returns 0, or the
+ * error with which the watchdog ended the wait. */
 static int intercomm_wait_for(
 	const struct channel *t, const struct weft_req *req)
 {
@@ -225,7 +227,8 @@ static int intercomm_wait_for(
 	return weft_blocked_raise(&blocked);
 }
 
-/* Waits and frees the request; *len_out is the received length. */
+/* Waits for the request and frees it. *len_out is the received length. If the
+ * creation is aborted, the completion of the request frees it later. */
 static int intercomm_finish(
 	const struct channel *t, struct weft_req *req, size_t *len_out)
 {
@@ -282,7 +285,8 @@ static int swap_exact(
 	return err;
 }
 
-/* The position of this rank in the tree below root. */
+/* The position of this rank in the binomial tree of root, which has position 0.
+ */
 static uint32_t intercomm_place_of(const struct weft_comm *comm, int32_t root)
 {
 	uint32_t size = (uint32_t)comm->size;
@@ -290,6 +294,7 @@ static uint32_t intercomm_place_of(const struct weft_comm *comm, int32_t root)
 	return ((uint32_t)comm->rank + size - (uint32_t)root) % size;
 }
 
+/* The rank at a position in the binomial tree of root. */
 static int32_t rank_at(
 	const struct weft_comm *comm, int32_t root, uint64_t place)
 {
@@ -364,8 +369,8 @@ static int send_below(struct channel *t, int32_t root, struct buffer buffer)
 	return err;
 }
 
-/* Broadcasts from root in pieces, so that a member without memory for all the
- * data (buffer.at is NULL) still sends the data to its children. */
+/* Broadcasts from root in pieces. So a member that has no memory for all the
+ * data (buffer.at is NULL) can still forward the data to its children. */
 static int bcast_long(struct channel *t, int32_t root, struct buffer buffer)
 {
 	bool is_root = t->comm->rank == root;
@@ -388,9 +393,9 @@ static int bcast_long(struct channel *t, int32_t root, struct buffer buffer)
 	return err;
 }
 
-/* Exchanges the cards of all members' dedicated VCIs, if all members have a
- * dedicated VCI. After an earlier error (err), the received cards are dropped.
- */
+/* Exchanges the cards of the members' dedicated VCIs. A side without dedicated
+ * VCIs sends an empty message. After an earlier error (err), the received cards
+ * are dropped. */
 static int exchange_bcs(const struct channel *t, uint32_t n_theirs, int err)
 {
 	struct side_info *side = &t->x->side;
@@ -408,8 +413,8 @@ static int exchange_bcs(const struct channel *t, uint32_t n_theirs, int err)
 	return first_error(err, swap_exact(t, mine, theirs));
 }
 
-/* Exchanges the first message. Its arrival shows that the other leader has
- * joined the creation. */
+/* Exchanges the first message. The arrival of the other leader's message shows
+ * that this leader has joined the creation. */
 static int exchange_leaders(struct channel *t)
 {
 	struct inter_creation *x = t->x;
@@ -509,10 +514,10 @@ static void exchange_sides(
 	error_record_set(&side->error, err);
 }
 
-/* The first broadcast within a side: the leaders' result, and the lengths of
- * the following broadcasts. A member with an error of its own (side.error)
- * sends that error to its children. After an error, nothing follows.
- * *passed_out is the result of sending to the children. */
+/* The first broadcast within a side: the result of the exchange between the
+ * leaders, and the lengths of the following broadcasts. A member with an error
+ * of its own (side.error) sends that error to its children. After an error, no
+ * broadcast follows. *passed_out is the result of sending to the children. */
 static int bcast_first(struct channel *t, int32_t root, int *passed_out)
 {
 	struct inter_creation *x = t->x;
@@ -548,7 +553,7 @@ static int bcast_first(struct channel *t, int32_t root, int *passed_out)
 }
 
 /* Broadcasts the leader's data to its side. If a child cannot be reached, the
- * broadcast continues, because the other members wait for it. */
+ * member continues with the other children, because they wait for the data. */
 static int bcast_side(
 	struct weft_comm *local, int32_t root, struct inter_creation *x)
 {
@@ -577,9 +582,10 @@ static int bcast_side(
 
 /* ---- processes of several jobs ---- */
 
-/* Exchanges the addresses of both sides between the leaders and broadcasts
- * them. All members are in the call by now, so no member aborts its wait alone.
- * An earlier error (err) of any member is returned by all. */
+/* Exchanges the cards of both sides between the leaders and broadcasts the
+ * cards of the other side. All members are in the call by now, so the watchdog
+ * ends no wait. err is an earlier error of a member, which weft_create_gather()
+ * has returned at all members of the side. */
 static int exchange_foreign(const struct weft_create_inter *how,
 	struct inter_creation *x, struct buffer mine, struct buffer theirs,
 	int err)
@@ -616,9 +622,9 @@ static int exchange_foreign(const struct weft_create_inter *how,
 	return record.err ? error_record_raise(&record) : err;
 }
 
-/* Records the addresses of the other side, and prepares the connections if both
- * sides are small. The side whose first process has the lower number connects.
- * Large sides connect on use. */
+/* Records the cards of the other side. If both sides are small, also prepares
+ * the connections: the side whose first process has the lower number connects.
+ * Members of larger sides connect when they first send. */
 static int connect_all(const struct weft_comm *local,
 	const struct weft_group *remote, const struct weft_vci_card *theirs)
 {
@@ -640,8 +646,9 @@ static int connect_all(const struct weft_comm *local,
 	return err;
 }
 
-/* Makes the processes of the other side reachable. A member with an earlier
- * error (err) contributes that error, which all members return. */
+/* Exchanges the cards of all members of both sides, and records the other
+ * side's. A member with an earlier error (err) contributes that error, which
+ * all members return. */
 static int exchange_all(const struct weft_create_inter *how,
 	struct inter_creation *x, const struct weft_group *remote, int err)
 {
@@ -674,8 +681,9 @@ static int exchange_all(const struct weft_create_inter *how,
 
 /* ---- the result ---- */
 
-/* Creates the communicator: on the VCI of the local communicator if the members
- * of the other side have dedicated VCIs on the same fabric. */
+/* Creates the communicator. It uses the VCI of the local communicator if the
+ * members of the other side have dedicated VCIs on a fabric of the same
+ * provider, and otherwise the default VCI. */
 static int intercomm_make(const struct weft_create_inter *how,
 	const struct side_info *side, struct weft_group *remote,
 	struct weft_comm **comm_out)
@@ -722,7 +730,7 @@ static int intercomm_make(const struct weft_create_inter *how,
 	return err;
 }
 
-/* Gathers the cards of the own side's dedicated VCIs, if it has them. */
+/* Gathers the cards of the own side's dedicated VCIs, if the side uses them. */
 static int gather_bcs(struct weft_comm *local, struct side_info *side)
 {
 	const struct weft_vci_card *mine;
@@ -738,8 +746,8 @@ static int gather_bcs(struct weft_comm *local, struct side_info *side)
 	return err;
 }
 
-/* The steps of all members. x->side.error is the result of the earlier steps.
- */
+/* The steps of all members after the leaders' exchange. x->side.error is the
+ * result of the earlier steps. */
 static int inter_run_members(const struct weft_create_inter *how,
 	struct inter_creation *x, struct weft_comm **comm_out)
 {
@@ -765,7 +773,7 @@ static int inter_run_members(const struct weft_create_inter *how,
 	return err;
 }
 
-/* The steps between the leaders. */
+/* The exchange between the leaders. No effect in other members. */
 static void inter_run_leaders(
 	const struct weft_create_inter *how, struct inter_creation *x)
 {
@@ -837,8 +845,8 @@ static int make_peer(
 	return err;
 }
 
-/* The leader of a side without a communicator sends its error to the other
- * leader. Returns the error. */
+/* Called by the leader of a side whose communicator could not be created. Sends
+ * the error to the other leader. Returns the error. */
 static int inter_refuse(
 	const struct weft_create_inter *how, struct weft_group *group)
 {
@@ -853,9 +861,9 @@ static int inter_refuse(
 	return how->err;
 }
 
-/* Waits until all members of a side have its communicator. Without this wait,
- * the intercommunicator might include a member that refused the communicator.
- */
+/* Waits until all members of a side have created its communicator. Without this
+ * wait, the intercommunicator might include a member that refused to create
+ * that communicator. */
 static int confirm_side(struct weft_comm *local)
 {
 	char none = 0;

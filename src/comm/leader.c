@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* the most processes of a side, if this process has peers in other jobs */
+/* The most processes of a side, if this process has peers in other jobs. */
 enum { LIMIT = 1 << 20 };
 
 uint32_t weft_leader_limit(void)
@@ -44,7 +44,8 @@ static bool is_inside(const struct weft_run *run)
 	return last >= 0 && last < size;
 }
 
-/* Marks a run's processes; false if one is marked already. */
+/* Marks the processes of a run in `seen`, by rank. False if a process is marked
+ * already. */
 static bool leader_mark(const struct weft_run *run, uint8_t *seen)
 {
 	uint32_t rank = (uint32_t)run->first;
@@ -65,8 +66,8 @@ static int malformed_side(void)
 		"is listed twice");
 }
 
-/* Checks a run. The size of another job is unknown here, so its ranks are only
- * checked to have 31 bits. */
+/* Checks a run. The size of another job is unknown here. So ranks of another
+ * job must only fit into 31 bits. */
 static bool leader_is_sane(const struct weft_run *run)
 {
 	int64_t last = (uint32_t)run->first;
@@ -87,8 +88,8 @@ static void leader_expand(const struct weft_run *run, uint64_t *procs)
 		procs[i] = run->first + (uint64_t)run->stride * i;
 }
 
-/* Builds a group that may have processes of other jobs: lists every process, so
- * that duplicates are found. */
+/* Creates a group that may have processes of other jobs. Lists every process,
+ * so that weft_group_create() finds duplicates. */
 static int foreign_group(const struct weft_run *runs, uint32_t n_runs,
 	struct weft_group **group_out)
 {

@@ -12,25 +12,24 @@
 #include <stdint.h>
 
 /* A leader sends this description of its group, then the runs of the group,
- * then the VCIs of the members. */
+ * then the cards of the members' dedicated VCIs, if they have such VCIs. */
 struct weft_leader {
-	uint64_t ctx; /* the first of two context ids that the side provides */
-	uint32_t n_runs;
-	uint32_t has_vcis; /* all members have dedicated VCIs */
+	uint64_t ctx;	   /* the first of two context ids of the side */
+	uint32_t n_runs;   /* of the group (struct weft_run) */
+	uint32_t has_vcis; /* 1: all members have dedicated VCIs; 0 */
 };
 static_assert(sizeof(struct weft_leader) == 16, "wire layout");
 
-/* Checks a received description of len bytes. Returns 0 or WEFT_ERR_PROTO. */
+/* Checks a received description of len bytes. 0 or a described WEFT_ERR_PROTO.
+ */
 int weft_leader_check(const struct weft_leader *leader, size_t len);
 
-/* The largest number of processes in a group of an intercommunicator. */
+/* The most processes that a group of an intercommunicator can have. */
 uint32_t weft_leader_limit(void);
 
-/* Creates the group of these runs. Each process must appear once, and be a
- * process of this job. Processes of other jobs are permitted if this process
- * accepts messages of other jobs. WEFT_ERR_PROTO: the runs are malformed.
- * WEFT_ERR_NOMEM.
- */
+/* Creates the group of these runs. Each process must appear once. It must be a
+ * process of this job, unless this process accepts messages of other jobs. 0 or
+ * WEFT_ERR_NOMEM. WEFT_ERR_PROTO: the runs are malformed. */
 int weft_leader_group(const struct weft_run *runs, uint32_t n_runs,
 	struct weft_group **group_out);
 

@@ -26,7 +26,7 @@ struct found {
 	struct weft_leak *leak;
 };
 
-/* "rank 3, tag 7" */
+/* Prints the peer, for example "rank 3, tag 7". */
 static void print_peer(const struct weft_unmatched *left, char *buf, size_t len)
 {
 	char rank[24] = "any rank", tag[24] = "any tag";
@@ -38,7 +38,7 @@ static void print_peer(const struct weft_unmatched *left, char *buf, size_t len)
 	snprintf(buf, len, "%s, %s", rank, tag);
 }
 
-/* "rank 3, tag 7 (64 bytes)" */
+/* Prints the peer and the length, for example "rank 3, tag 7 (64 bytes)". */
 static void print_end(const struct weft_unmatched *left, char *buf, size_t len)
 {
 	char peer_text[56];
@@ -99,8 +99,9 @@ static void leak_print(const struct weft_unmatched *left, char buf[ITEM_TEXT])
 	}
 }
 
-/* Counts a complete request, and describes the first SHOWN_DONE such requests.
- * The description has no length, because a short send does not record it. */
+/* Counts a complete request that the program never waited for, and describes
+ * the first SHOWN_DONE such requests. The description has no length, because a
+ * short send does not record its length. */
 static void note_done(const struct weft_unmatched *left,
 	const struct weft_comm *comm, struct weft_leak *leak)
 {
@@ -134,7 +135,7 @@ static void leak_find(const struct weft_unmatched *left, void *arg)
 			"%d) closes with %s",
 			name, comm->tag, (int)comm->rank, (int)comm->size,
 			item);
-	/* a buffered send is complete for the program, so it is no fault */
+	/* A buffered send is complete for the program, so it is no fault. */
 	if (!f->all_closed || left->kind == WEFT_UNMATCHED_BUFFERED)
 		return;
 	if (f->leak->n++ == 0)
@@ -173,7 +174,8 @@ void weft_leak_report(
 		leak->n_unreported += f.n;
 }
 
-/* Reports all requests that were never completed, in one line. */
+/* Reports the complete requests that the program never waited for, in one line.
+ */
 static void report_uncompleted(const struct weft_leak *leak)
 {
 	char more[32] = "";

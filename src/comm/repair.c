@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* repair: agreement, and a communicator of the members that live
+/* repair: agreement, and a communicator of the living members
  *
  * Each operation is one agreement (era/era_comm.h). The word of the agreement
  * is a context id, so that the members create a communicator without further
@@ -24,11 +24,11 @@ enum repair_kind {
 	REPAIR_SHRINK,
 };
 
-/* A started agreement. Freed when it is over. */
+/* A started agreement. Freed when it is complete. */
 struct repair {
 	struct weft_era_call call;
 	enum repair_kind kind;
-	uint32_t flag;		       /* of the program */
+	uint32_t flag;		       /* the program's flag */
 	weft_repair_agreed_fn *agreed; /* REPAIR_AGREE: receives the result */
 	weft_create_done_fn *made;     /* REPAIR_SHRINK: receives the result */
 	void *arg;
@@ -56,8 +56,8 @@ static uint64_t flag_in(const struct weft_comm *comm, const struct repair *r)
 					: (uint64_t)r->flag << 32 | UINT32_MAX;
 }
 
-/* The agreed flag of the program; on an intercommunicator, that of the remote
- * group. */
+/* The agreed flag for the program; on an intercommunicator, the flag of the
+ * remote group. */
 static uint32_t flag_out(const struct repair *r)
 {
 	const struct weft_comm *comm = r->call.comm;
@@ -111,7 +111,8 @@ static int living_group(const struct repair *r, const struct weft_group *group,
 	return err;
 }
 
-/* *comm_out is NULL if no member of a side of an intercommunicator lives. */
+/* Creates the communicator. *comm_out is NULL if all members of a group of an
+ * intercommunicator have died. */
 static int create_shrunk(const struct repair *r, struct weft_comm **comm_out)
 {
 	struct weft_comm *old = r->call.comm;
@@ -247,8 +248,8 @@ static void keep_comm(void *arg, struct weft_comm *comm, int err)
 }
 
 /* The callbacks of an aborted call. drop_comm() frees the communicator: the
- * other members have created it, and can close it only together with this
- * process. */
+ * other members have created this communicator, and can close it only together
+ * with this process. */
 static void drop_flag(void *arg, uint32_t flag, int err)
 {
 	(void)arg;
@@ -268,8 +269,7 @@ static void update_awaited(struct weft_blocked *b, const struct repair *r)
 {
 	uint32_t ranks[WEFT_BLOCKED_ABOVE];
 
-	/* the number of the agreement in progress, which may be an earlier
-	 * agreement than that of this call */
+	/* The agreement in progress may precede the agreement of this call. */
 	b->join.round = weft_era_comm_begun(r->call.comm);
 	b->join.n = weft_era_comm_awaited(&r->call, ranks, WEFT_BLOCKED_ABOVE);
 	for (uint32_t i = 0; i < b->join.n; i++)
