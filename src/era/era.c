@@ -2,11 +2,10 @@
 /* era: early-returning agreement as a state machine
  *
  * The members form a binomial tree: the parent of rank r is r without its
- * lowest bit. Dead members are left out: a member's parent is its nearest
- * ancestor that lives. The root is the lowest rank that lives. It is also the
- * parent of each member without a living ancestor. Each member computes the
- * tree from the set of deaths that it knows, so the tree changes only when this
- * set grows. */
+ * lowest bit. If that member has died, the nearest living ancestor is the
+ * parent. The root is the lowest living rank. It is also the parent of each
+ * member without a living ancestor. Each member computes the tree from the set
+ * of deaths that it knows, so the tree changes only when this set grows. */
 #include "era/era.h"
 
 #include <string.h>
@@ -31,12 +30,12 @@ struct weft_era {
 	bool is_expelled;
 	struct era_round rounds[ROUNDS]; /* agreement seq is in rounds[seq %
 					    ROUNDS] */
-	/* the set of dead members, then for each round the sets sent, failed,
-	 * acked */
+	/* the set of dead members, then the sets sent, failed and acked of each
+	 * round */
 	uint64_t sets[];
 };
 
-/* The context of an event. */
+/* The machine that handles an event, and the caller's functions. */
 struct era_run {
 	struct weft_era *era;
 	const struct weft_era_ops *ops;
@@ -135,7 +134,7 @@ static uint32_t living_parent(const struct weft_era *era)
 	return era->root;
 }
 
-/* True if this process is the root, or an ancestor of `member`. */
+/* True if this member is the root, or an ancestor of `member`. */
 static bool is_above(const struct weft_era *era, uint32_t member)
 {
 	if (era->rank == era->root)
@@ -147,8 +146,8 @@ static bool is_above(const struct weft_era *era, uint32_t member)
 
 typedef void child_fn(struct era_run *run, struct era_round *r, uint32_t child);
 
-/* Calls fn for each living child below `top`. The living children of a dead
- * child take its place. */
+/* Calls fn for each living child of `top`. For a dead child, calls fn for its
+ * living children instead. */
 static void for_each_living(
 	struct era_run *run, struct era_round *r, uint32_t top, child_fn *fn)
 {
@@ -163,8 +162,9 @@ static void for_each_living(
 	}
 }
 
-/* True if the value of each living child below `top` has arrived. If a child
- * died before it sent an UP, its children count instead. */
+/* True if the UP of each living child of `top` has arrived. For a child that
+ * died before it sent an UP, the UPs of its children must have arrived instead.
+ */
 static bool has_all_below(
 	const struct weft_era *era, const struct era_round *r, uint32_t top)
 {
@@ -248,8 +248,9 @@ static void decide(struct era_run *run, struct era_round *r)
 	for_each_living(run, r, tree_top(run->era), send_decision);
 }
 
-/* If the values of this member and of all its children are known, the root
- * decides. Another member sends its UP, once to each parent. */
+/* Called when an event may have completed the values below this member. If this
+ * member has called the agreement, and the UPs of all children have arrived,
+ * the root decides. Another member sends its UP, once to each parent. */
 static void round_step(struct era_run *run, struct era_round *r)
 {
 	struct weft_era *era = run->era;
@@ -273,7 +274,7 @@ static void round_step(struct era_run *run, struct era_round *r)
 
 /* ---- deaths ---- */
 
-/* Called when the set of known deaths has grown: the tree and the root may have
+/* Called when the set of known deaths has grown. The tree and the root may have
  * changed. Sends ASK to the children whose UP is missing, because a child that
  * has the decision sends it only as an answer. */
 static void on_deaths(struct era_run *run)
@@ -356,10 +357,10 @@ static void use_decision(struct era_run *run, struct era_round *r,
 	decide(run, r);
 }
 
-/* Handles an UP: the values of a child and of the members below it, or the
- * decision. Only a member that became the root after a death receives the
- * decision in an UP. Any other member receives the decision from its parent,
- * before its children receive it. */
+/* Handles an UP, which has the combined value of a child and of the members
+ * below it, or the decision. Only a member that became the root after a death
+ * learns the decision from an UP. Any other member receives the decision from
+ * its parent, before its children receive it. */
 static void on_up(struct era_run *run, struct era_round *r, uint32_t from,
 	const struct weft_era_msg *msg)
 {
@@ -460,8 +461,9 @@ bool weft_era_is_expelled(const struct weft_era *era)
 	return era->is_expelled;
 }
 
-/* Writes the living children below `top` whose UP is missing to ranks, at most
- * max. Returns their number. */
+/* Writes the living children of `top` whose UP is missing to ranks, at most max
+ * of them. For a dead child, its living children count. Returns the number of
+ * ranks written. */
 static uint32_t add_awaited(const struct weft_era *era,
 	const struct era_round *r, uint32_t top, uint32_t *ranks, uint32_t max)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* era: early-returning agreement among the members of a communicator
  *
- * The protocol as a state machine without input and output. The caller passes
- * three kinds of events to the machine: this member calls an agreement, a
- * message arrives, a member has died. The machine responds with messages to
- * send. era_comm.c runs a machine for each communicator, and
- * test/unit/era_test.c explores the states of a machine.
+ * The protocol is a state machine, which neither sends nor receives by itself.
+ * The caller passes three kinds of events to the machine: this member calls an
+ * agreement, a message arrives, a member has died. The machine passes the
+ * messages to send to the caller. era_comm.c runs a machine for each
+ * communicator, and test/unit/era_test.c explores the states of a machine.
  *
  * src/era/README.md describes the protocol. The machine is one block of memory
  * without pointers, so a copy of the block is a copy of the state. It allocates
@@ -33,13 +33,13 @@ struct weft_era_msg {
 				   knows */
 	const uint64_t *failed; /* set of the failed members that a decision
 				   names; a subset of dead */
-	const uint64_t *acked;	/* set of failures that all members of the value
-				   have acknowledged; a bit counts only if the
-				   rank is dead */
+	const uint64_t *acked;	/* set of failures that all members whose values
+				   are combined have acknowledged; only bits of
+				   dead ranks are significant */
 };
 
-/* The value that the members agree on. The set is valid until the next event.
- */
+/* The value that the members agree on. The set `failed` is valid until the next
+ * event. */
 struct weft_era_value {
 	uint64_t flag;		/* bitwise AND of the flags of the members */
 	uint64_t word;		/* chosen by the root that decided */
@@ -48,8 +48,8 @@ struct weft_era_value {
 };
 
 /* The caller's functions. send() sends a message to another member, and must
- * not call the machine. word() returns the word of the decision when this
- * member decides as the root. */
+ * not call the machine. word() is called when this member decides as the root,
+ * and returns the word of the decision. */
 struct weft_era_ops {
 	void (*send)(void *arg, uint32_t to, const struct weft_era_msg *msg);
 	uint64_t (*word)(void *arg);
@@ -79,12 +79,12 @@ void weft_era_init(struct weft_era *era, uint32_t n, uint32_t rank);
 
 /* Event: this member calls its next agreement. Returns the agreement's number.
  * Returns 0, without a change, if this member has no decision of the previous
- * agreement yet. acked is the set of failures that the member has acknowledged;
- * the machine ignores deaths that it does not know. */
+ * agreement yet. acked is the set of failures that the member has acknowledged.
+ * The machine ignores bits of members that it does not know to be dead. */
 uint32_t weft_era_start(struct weft_era *era, uint64_t flag,
 	const uint64_t *acked, const struct weft_era_ops *ops, void *arg);
 
-/* Event: a message arrives from another member. Returns false, without a
+/* Event: a message has arrived from another member. Returns false, without a
  * change, if the message is malformed or belongs to no agreement that may be in
  * progress. */
 bool weft_era_arrive(struct weft_era *era, uint32_t from,
@@ -108,8 +108,8 @@ uint32_t weft_era_seq(const struct weft_era *era);
  * receives no further results. */
 bool weft_era_is_expelled(const struct weft_era *era);
 
-/* Writes the ranks that this member waits for, at most max, to ranks. Returns
- * the number of ranks written. */
+/* Writes the ranks of the members that this member waits for to ranks, at most
+ * max of them. Returns the number of ranks written. */
 uint32_t weft_era_awaited(
 	const struct weft_era *era, uint32_t *ranks, uint32_t max);
 

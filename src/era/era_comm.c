@@ -18,16 +18,16 @@ enum {
 	DEAD_SHORT = 32, /* dead members of a message that fits on the stack */
 };
 
-/* The agreements of one communicator, in one block of memory. It is created by
- * the first call or message, and freed by weft_era_comm_forget() or when the
- * VCI closes. */
+/* The agreements of one communicator, in one block of memory. The first call or
+ * message creates it. It is freed by weft_era_comm_forget(), when the VCI
+ * closes, or by era_find() if is_gone() returns true. */
 struct era_state {
 	struct weft_comm *comm;
 	struct weft_group *group; /* local group of comm; referenced */
 	bool is_kept;		  /* the communicator is closed, but this state
 				     still answers other members */
 	bool is_running;	  /* the machine handles an event */
-	bool has_missed;	/* the machine does not know a reported death */
+	bool has_missed; /* a death was reported, but not to the machine yet */
 	bool is_too_large;	/* more than DEAD_MAX members are dead */
 	struct weft_link calls; /* struct weft_era_call, in order */
 	struct weft_era *era;
@@ -44,9 +44,10 @@ struct weft_vci_era {
 
 /* ---- members ---- */
 
-/* The member with a machine rank. On an intercommunicator, the members of the
- * first group (weft_comm_is_first()) have the lowest machine ranks, and those
- * of the other group follow. Both sides compute the same machine ranks. */
+/* The member that has a machine rank, which is its rank in the state machine.
+ * On an intercommunicator, the members of the first group
+ * (weft_comm_is_first()) have the lowest machine ranks, and the members of the
+ * other group follow. Both groups compute the same machine ranks. */
 struct era_member {
 	bool is_local;
 	uint32_t rank; /* in its group */
@@ -97,10 +98,10 @@ static int32_t era_rank_of(const struct weft_comm *comm, uint64_t proc)
 	return rank < 0 || local_first(comm) ? rank : rank + comm->size;
 }
 
-/* The peer of a member; NULL when out of memory. Also NULL for a local member
- * while the intercommunicator is created, because its local communicator does
- * not exist. No member needs an answer then, because this process has not
- * called an agreement. */
+/* The peer of a member; NULL when out of memory. For a local member, also NULL
+ * while the intercommunicator is being created, because its local communicator
+ * does not exist yet. No member needs an answer then, because this process has
+ * not called an agreement. */
 static struct weft_peer *era_peer_at(struct weft_comm *comm, uint32_t i)
 {
 	struct era_member m = era_member_at(comm, i);
@@ -123,8 +124,9 @@ static void era_free(struct era_state *s)
 	free(s);
 }
 
-/* True if the communicator was destroyed without weft_era_comm_forget(), like a
- * communicator of the library itself, which has no agreements. */
+/* True if the communicator was destroyed without weft_era_comm_forget(). The
+ * library does this with its internal communicators. They have no agreements,
+ * but an unexpected message may have created a state. */
 static bool is_gone(
 	const struct weft_vci *vci, uint64_t ctx, const struct era_state *s)
 {
@@ -171,7 +173,7 @@ static void count_sent(struct weft_vci_era *v)
 		raise(SIGKILL);
 }
 
-/* Writes one word for each dead member. */
+/* Writes one word for each dead member to list (WEFT_WIRE_ERA_SHIFT). */
 static void list_dead(
 	const struct weft_era_msg *msg, uint32_t n_words, uint32_t *list)
 {
@@ -279,7 +281,7 @@ static struct era_state *era_create(struct weft_comm *comm)
 	return s;
 }
 
-/* Passes the known deaths to the machine. */
+/* Passes all known deaths of members to the machine. */
 static void pass_deaths(struct era_state *s)
 {
 	uint32_t n_dead = 0;
@@ -293,14 +295,15 @@ static void pass_deaths(struct era_state *s)
 	s->is_too_large |= n_dead > DEAD_MAX;
 }
 
-/* Starts a call in the machine, if the agreement before it is decided. */
+/* Starts a call in the machine, if the previous agreement is decided. */
 static void begin_call(struct era_state *s, struct weft_era_call *call)
 {
 	size_t n_words = weft_era_words(era_n(s->comm));
 	uint64_t *acked = s->sets[0];
 	struct weft_group *group;
 
-	/* includes deaths that only other members noticed */
+	/* includes deaths that were reported to this process by other members
+	 */
 	if (has_failed_member(s->comm))
 		pass_deaths(s);
 	memset(acked, 0, n_words * sizeof(*acked));
@@ -379,7 +382,8 @@ static void era_advance(struct era_state *s)
 
 /* ---- events ---- */
 
-/* Reads the list of deaths into the state's sets; false if it is malformed. */
+/* Reads the list of deaths into the state's sets. False if the list is
+ * malformed. */
 static bool read_dead(
 	struct era_state *s, const struct weft_wire_era *wire, const char *list)
 {
@@ -463,8 +467,7 @@ static void on_era(struct weft_vci *vci, struct weft_peer *peer,
 		weft_peer_fail(peer, WEFT_ERR_NOMEM);
 }
 
-/* A state whose machine does not know a reported death and handles no event
- * now; or NULL. */
+/* Returns a state that has has_missed set and handles no event now, or NULL. */
 static struct era_state *next_missed(const struct weft_vci *vci)
 {
 	struct weft_map_entry *entry;
@@ -479,7 +482,7 @@ static struct era_state *next_missed(const struct weft_vci *vci)
 	return NULL;
 }
 
-/* Called when a peer of the VCI has failed. Completing a call may create
+/* Called when a peer of the VCI has failed. The completion of a call may create
  * another state, so the search starts again after each state. */
 static void era_on_failed(struct weft_peer *peer)
 {

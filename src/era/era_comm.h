@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* era_comm: agreements of the members of communicators
  *
- * Each communicator with agreements has a machine of era.h. The members of an
- * intercommunicator are those of both groups. Messages of agreements use only
- * the context id and the peers of the communicator. So agreements also work if
- * the communicator has failed members, is revoked or is freed.
+ * Each communicator with agreements has a state machine (era.h). The members of
+ * an intercommunicator are those of both groups. Messages of agreements use
+ * only the context id and the peers of the communicator. So agreements also
+ * work if the communicator has failed members, is revoked or is freed.
  *
- * The VCI's lock is held in all functions, and no function blocks. Handlers of
- * messages and reports of failures continue an agreement, even if no call is in
+ * The VCI's lock is held in all functions, and no function blocks. Message
+ * handlers and reports of failures continue an agreement, even if no call is in
  * progress. */
 #ifndef WEFT_ERA_COMM_H
 #define WEFT_ERA_COMM_H
@@ -25,8 +25,8 @@ struct weft_era_call {
 	/* the caller sets these fields, and zeroes the rest */
 	struct weft_comm *comm;
 	uint64_t flag;
-	weft_era_done_fn *done; /* must not start a call, nor free
-				   the communicator */
+	weft_era_done_fn *done; /* must neither start a call nor free the
+				   communicator */
 	void *arg;		/* for the caller's use */
 
 	/* result; the value is valid during `done`, if err is 0 */
@@ -59,9 +59,9 @@ void weft_era_comm_forget(struct weft_comm *comm);
 /* The number of agreements that this process has begun on a communicator. */
 uint32_t weft_era_comm_begun(const struct weft_comm *comm);
 
-/* Writes the ranks that a call waits for, at most max, to ranks. A rank of the
- * remote group is written as size + rank. Returns the number of ranks written.
- */
+/* Writes the ranks of the members that a call waits for to ranks, at most max
+ * of them. A rank of the remote group is written as size + rank. Returns the
+ * number of ranks written. */
 uint32_t weft_era_comm_awaited(
 	const struct weft_era_call *call, uint32_t *ranks, uint32_t max);
 
