@@ -14,7 +14,8 @@
  * the lengths of the earlier payloads. The reader recognises a new message by
  * the sequence number of the slot. So a poll of an empty ring reads one cache
  * line, which stays in the reader's cache. The reader publishes its position
- * after several messages, which frees the space of these messages.
+ * after several messages, or when the ring is empty. This frees the space of
+ * the messages that it has read.
  *
  * The ring back is the ring in the opposite direction. A slot also has a count
  * of the slots that its writer has read from the ring back. The count can show
@@ -93,7 +94,8 @@ struct weft_ring {
 	 * half: the number of the copy. Lower half: how many pieces are
 	 * claimed. 0: no copy is open. */
 	_Atomic uint64_t claims;
-	/* written by the reader: slots read, and bytes of the buffer freed */
+	/* The reader's published position: slots read, and payload bytes read
+	 * or skipped. */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t n_read;
 	_Atomic uint64_t n_read_bytes;
 	_Alignas(2 * WEFT_CACHE_LINE) struct weft_ring_slot slots[];
@@ -146,7 +148,8 @@ struct weft_ring_rx {
 	uint64_t mask;	      /* number of slots, less one */
 	uint64_t n;	      /* slots read */
 	uint64_t n_published; /* n when it was last stored in ring->n_read */
-	uint64_t most_late;   /* n is published after more slots than this */
+	uint64_t most_late;   /* n is published when it exceeds n_published by
+			       * more than this */
 	uint64_t pos;	      /* payload bytes read or skipped */
 	uint64_t buf_len;
 	uint32_t n_back; /* n_back of the last slot read */
@@ -230,8 +233,9 @@ static inline void *weft_ring_head(struct weft_ring_tx *tx)
 	return tx->ring->slots[tx->n & tx->mask].head;
 }
 
-/* Prefetches the lines of a later message for writing. Called if no message has
- * arrived from the reader since the previous message. */
+/* Prefetches the lines that the writer will write WEFT_RING_AHEAD messages
+ * later, if the messages have the same length. Called if the writer has read no
+ * message from the reader since its previous message. */
 static inline void weft_ring_fetch_ahead(
 	const struct weft_ring_tx *tx, size_t len)
 {

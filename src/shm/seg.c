@@ -60,7 +60,8 @@ struct weft_shm {
 	weft_shm_recv_fn *recv;
 	void *arg;
 	uint64_t probe;
-	/* copies of the header's fields, which other processes can write */
+	/* Copies of header fields. The owner reads only the copies, because
+	 * other processes can write to the header. */
 	uint32_t n_writers;
 	uint64_t n_slots;
 	uint64_t buf_len;
