@@ -33,7 +33,8 @@ typedef uint64_t weft_agree_word_fn(struct weft_agree *agree);
 struct weft_agree {
 	/* set by the caller, which zeroes the other fields */
 	struct weft_comm *comm;
-	const void *mine;	  /* own record; read by weft_agree_start() */
+	const void *mine;	  /* record of this member, which
+				     weft_agree_start() reads */
 	size_t len;		  /* bytes of a record */
 	bool is_down_only;	  /* no message is sent up the tree; len is 0 */
 	weft_agree_word_fn *word; /* called at rank 0; NULL: the word is 0 */
@@ -42,7 +43,7 @@ struct weft_agree {
 
 	/* result, valid in `done`; the records are NULL if len is 0 */
 	int err;
-	uint64_t words[2]; /* of the local group, of the remote group */
+	uint64_t words[2]; /* 0: of the local group; 1: of the remote group */
 	char *records;	   /* of the local group, by rank */
 	char *remote_records;
 

@@ -49,7 +49,7 @@ struct arrival {
 struct refused {
 	struct weft_link link;
 	uint64_t key[2];
-	uint64_t failed; /* as in weft_wire_create */
+	uint64_t failed; /* number of a failed member + 1, or 0 */
 	struct weft_group *group;
 };
 
@@ -309,7 +309,7 @@ int weft_comm_init(const struct weft_comm_init *b, struct weft_comm **comm_out)
 		return err;
 	}
 	if (!comm->group->session && !b->session->is_world) {
-		/* no other thread uses the group yet, or the group was derived
+		/* No other thread uses the group yet, or the group was derived
 		 * from the World */
 		comm->group->session = b->session;
 		comm->group->session_handle = weft_obj_handle(b->session);
@@ -447,7 +447,7 @@ static void create_explain(
 	}
 }
 
-/* True if the parent process was found unreachable. */
+/* True if the peer of the parent process has failed. */
 static bool is_parent_unreachable(
 	struct weft_vci *vci, const struct creation *c)
 {

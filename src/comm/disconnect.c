@@ -89,8 +89,9 @@ static void record_failed(
 }
 
 /* True if comm is broken: a member has failed, or comm is revoked. If this
- * process knows of the failure only from another communicator, records it in
- * comm, so that requests that the close completes with an error report it. */
+ * process knows of the failure only from another communicator, records the
+ * failure in comm. Requests that the close completes with an error then report
+ * this failure. */
 static bool is_broken(struct weft_comm *comm)
 {
 	if (!comm->failed) {

@@ -89,8 +89,8 @@ struct weft_comm *weft_ep_exchange_comm(struct weft_ep_exchange *exchange)
 	return exchange->comm;
 }
 
-/* True if each card is of a dedicated VCI, and all cards are of the same
- * fabric. The result is the same at all members. */
+/* True if each card is of a dedicated VCI, and all VCIs use the same provider.
+ * The result is the same at all members. */
 static bool has_same_fabric(const struct weft_vci_card *bcs, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)

@@ -152,8 +152,8 @@ struct channel {
 	int err; /* within a side: error to send to the children instead of the
 		    data; 0: none */
 	struct weft_blocked_join
-		join; /* for the watchdog: ranks that the next message needs; n
-			 is 0 if there are none */
+		join; /* ranks that must join before the next message can
+			 complete; n is 0 if there are none */
 };
 
 /* The channel for messages between the leaders. */
@@ -646,9 +646,9 @@ static int connect_all(const struct weft_comm *local,
 	return err;
 }
 
-/* Exchanges the cards of all members of both sides, and records the other
- * side's. A member with an earlier error (err) contributes that error, which
- * all members return. */
+/* Exchanges the cards of all members of both sides, and records the cards of
+ * the other side. A member with an earlier error (err) contributes that error,
+ * which all members return. */
 static int exchange_all(const struct weft_create_inter *how,
 	struct inter_creation *x, const struct weft_group *remote, int err)
 {

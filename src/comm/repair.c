@@ -3,7 +3,8 @@
  *
  * Each operation is one agreement (era/era_comm.h). The word of the agreement
  * is a context id, so that the members create a communicator without further
- * messages. A bit of the agreement's flag identifies the operation. */
+ * messages. On an intracommunicator, a bit of the agreement's flag identifies
+ * the operation. */
 #include "comm/repair.h"
 
 #include "base/err.h"
@@ -14,11 +15,11 @@
 
 #include <stdlib.h>
 
-/* The bit of an agreement's flag that identifies the operation, above the
- * program's flag. The flag of an intercommunicator has no such bit, so members
- * that call different procedures get no error. Its lower half contains the
- * program's flags of the first side (weft_comm_is_first), and the upper half
- * the flags of the other side. */
+/* The bit of an agreement's flag that identifies the operation, above the 32
+ * bits of the program's flag. On an intercommunicator, the flag has no such
+ * bit, so members that call different procedures get no error. There, the lower
+ * half of the flag has the program's flags of the first group
+ * (weft_comm_is_first), and the upper half has those of the other group. */
 enum repair_kind {
 	REPAIR_AGREE = 32,
 	REPAIR_SHRINK,
