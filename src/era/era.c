@@ -25,7 +25,7 @@ struct era_round {
 
 struct weft_era {
 	uint32_t n, rank;
-	uint32_t root; /* the lowest rank that is not in dead */
+	uint32_t root; /* the lowest rank of a member not known to be dead */
 	uint32_t seq;
 	bool is_expelled;
 	struct era_round rounds[ROUNDS]; /* agreement seq is in rounds[seq %
@@ -102,8 +102,8 @@ static uint32_t tree_parent(uint32_t rank)
 	return rank & (rank - 1);
 }
 
-/* Returns the next child of a rank after `child`, or the first child if child
- * is 0. Returns 0 if there is none. */
+/* Returns the next child of a rank after `child`, or the first child if `child`
+ * is 0. Returns 0 if there is no such child. */
 static uint32_t next_child(
 	const struct weft_era *era, uint32_t rank, uint32_t child)
 {
@@ -146,8 +146,8 @@ static bool is_above(const struct weft_era *era, uint32_t member)
 
 typedef void child_fn(struct era_run *run, struct era_round *r, uint32_t child);
 
-/* Calls fn for each living child of `top`. For a dead child, calls fn for its
- * living children instead. */
+/* Calls fn for each living child of `top`. For a child that is dead, or is this
+ * member, calls fn for its living children instead. */
 static void for_each_living(
 	struct era_run *run, struct era_round *r, uint32_t top, child_fn *fn)
 {
