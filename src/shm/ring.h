@@ -23,8 +23,8 @@
  * back writes its next payload at the start of its buffer, because both
  * processes still have these lines in their caches. A long payload in a large
  * buffer is an exception: it follows the previous payload. A store to a line in
- * the reader's cache waits for that cache; it is four times as fast if the line
- * has left that cache.
+ * the reader's cache waits for that cache; it can be four times as fast if the
+ * line has left that cache.
  *
  * The writer counts the pages of the buffer that it has written, and returns
  * unused pages to the kernel (budget.h).
