@@ -47,7 +47,8 @@ int weft_disconnect_start(
  * if the child is not a communicator. */
 struct weft_comm *weft_disconnect_comm_of(struct weft_link *link);
 
-/* True while a started close is not complete and no member has failed. */
+/* True if the communicator is closing or freed, its close is not complete, and
+ * no member has failed. */
 bool weft_disconnect_is_open(const struct weft_comm *comm);
 
 /* Returns and describes the result of the close. 0 while the close is not
