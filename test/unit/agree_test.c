@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agree_test: the ancestors of a rank in the tree of a round */
+/* agree_test: weft_agree_above() lists the ancestors of a rank in the tree */
 #include "comm/agree.h"
 #include "core/comm.h"
 
@@ -11,8 +11,8 @@
 
 enum { SIZE = 200 };
 
-/* Returns the parent in a binomial tree: the rank whose subtree, of a power of
- * two ranks, is the smallest that contains `rank`. */
+/* Returns the parent of a rank in a binomial tree: the root of the smallest
+ * subtree, of a power of two ranks, that contains `rank`. */
 static int32_t parent_of(int32_t rank)
 {
 	int32_t parent = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* budget_test: buffers of rings are returned when all messages were read */
+/* budget_test: above the limit, buffers of rings are returned to the kernel if
+ * all their messages were read */
 #include "shm/budget.h"
 #include "shm/seg.h"
 
@@ -16,9 +17,9 @@ enum {
 	WRITERS = 8,
 	RING = 1 << 17,
 	LEN = 16000,
-	WINDOW = 4, /* messages to one ring before the next */
-	LIMIT = 1 << 17,
-	REST = 1 << 17, /* the header, the slots and the last buffer */
+	WINDOW = 4,	 /* messages to one ring before the next ring */
+	LIMIT = 1 << 17, /* of the budget, in bytes */
+	REST = 1 << 17, /* bytes of the header, the slots and the last buffer */
 };
 
 static struct weft_budget budget;
@@ -46,7 +47,7 @@ static void on_message(void *arg, struct weft_ring_rx *rx, const void *head,
 	n_received[writer]++;
 }
 
-/* Bytes of the segment that occupy memory. */
+/* Returns how many bytes of the segment occupy memory. */
 static long occupied(void)
 {
 	struct stat st;

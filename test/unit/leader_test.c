@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leader_test: data of the other side's leader is checked */
+/* leader_test: weft_leader_check() and weft_leader_group() refuse invalid data
+ * of the other leader */
 #include "comm/leader.h"
 #include "transport/proc.h"
 #include "transport/wire.h"
@@ -72,7 +73,7 @@ static void runs_of_the_job_become_a_group(void **state)
 static void other_runs_are_refused(void **state)
 {
 	const struct weft_run wrong[][2] = {
-		/* beyond either end of the job */
+		/* ranks beyond either end of the job */
 		{ { .first = proc(SIZE), .stride = 1, .n = 1 } },
 		{ { .first = proc(8), .stride = 1, .n = 3 } },
 		{ { .first = proc(2), .stride = -1, .n = 4 } },
@@ -81,12 +82,12 @@ static void other_runs_are_refused(void **state)
 		{ { .first = proc(0), .stride = INT64_MAX, .n = 3 } },
 		{ { .first = proc(0), .stride = INT64_MIN, .n = 3 } },
 		{ { .first = proc(0), .stride = 1, .n = UINT32_MAX } },
-		/* no process; a process of another job */
+		/* a run without a process; a process of another job */
 		{ { .first = proc(0), .stride = 1, .n = 0 } },
 		{ { .first = weft_proc_number(JOB + 1, 0),
 			.stride = 1,
 			.n = 1 } },
-		/* a process twice: in one run, in two */
+		/* a process that is listed twice: in one run, or in two */
 		{ { .first = proc(4), .stride = 0, .n = 2 } },
 		{ { .first = proc(4), .stride = 1, .n = 3, .rank = 0 },
 			{ .first = proc(9), .stride = -3, .n = 2, .rank = 3 } },

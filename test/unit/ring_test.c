@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ring_test: messages of all lengths from another process */
+/* ring_test: messages of several lengths from another process arrive as they
+ * were written */
 #include "shm/seg.h"
 
 #include <setjmp.h>
@@ -42,7 +43,7 @@ static void send_one(struct weft_ring_tx *tx, int i)
 	weft_ring_commit(tx, len);
 }
 
-/* Starts the process that writes. */
+/* Starts the process that writes N messages. */
 static void start_writer(void)
 {
 	struct weft_ring_rx back = { 0 };

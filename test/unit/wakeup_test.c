@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* wakeup_test: no wake-up is lost
  *
- * Two processes answer each other's messages over two rings. Before each
- * message its receiver sleeps without a time limit, in the order that
- * transport/sleep.c keeps: watch, fence, poll, sleep. If a wake-up is lost,
- * both processes sleep until the alarm. A second case is a writer that sleeps
- * until a full ring has space. */
+ * Two processes answer each other's messages over two rings. A process that has
+ * no message sleeps without a time limit, with the steps of transport/sleep.c:
+ * watch, fence, poll, sleep. If a wake-up is lost, both processes sleep until
+ * the alarm. In a second case, a writer sleeps until a full ring has space. */
 #include "shm/seg.h"
 #include "shm/wakeup.h"
 
@@ -67,8 +66,9 @@ static void close_sides(void)
 	}
 }
 
-/* Attaches to the rings of the other side. Both sides' memory was opened by the
- * parent. */
+/* Attaches to the ring of the other side. `owner` is the pid of the other
+ * process, whose descriptors have the same numbers, because the parent opened
+ * them before the fork. */
 static void attach(struct side *side, const struct side *other, pid_t owner)
 {
 	struct weft_wakeup_at at;
@@ -83,8 +83,8 @@ static void attach(struct side *side, const struct side *other, pid_t owner)
 	weft_ring_set_wakeup(&side->tx, &at);
 }
 
-/* Sleeps until a message or space has arrived; true if it had arrived before.
- */
+/* Sleeps until a message has arrived or, if is_full, until the ring has space.
+ * Returns true without a sleep if that is the case already. */
 static bool sleep_until_poll(struct side *side, bool is_full)
 {
 	struct pollfd fd = { .fd = side->wakeup.rd, .events = POLLIN };
@@ -167,7 +167,7 @@ static void play_both(void (*part)(struct side *, bool))
 	assert_int_equal(waitpid(child, &status, 0), child);
 	alarm(0);
 	assert_int_equal(status, 0);
-	print_message("%ld sleeps\n", sides[0].n_sleeps);
+	print_message("side 0 slept %ld times\n", sides[0].n_sleeps);
 	assert_true(part != play || sides[0].n_heard == ROUNDS);
 	close_sides();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* write_test: every byte at every offset, by each method; no other byte changes
- */
+/* write_test: weft_write() writes every byte, at many offsets and with each
+ * method, and changes no other byte */
 #include "shm/write.h"
 
 #include <setjmp.h>
@@ -27,11 +27,13 @@ static void one_write(bool is_past, int i)
 	memset(to, i, sizeof(to));
 	weft_write(is_past, to + at, from + skip, len);
 	if (memcmp(to + at, from + skip, len))
-		fail_msg("%zu bytes at %zu are changed", len, at);
+		fail_msg("%zu bytes at offset %zu differ from the source", len,
+			at);
 	for (size_t k = 0; k < sizeof(to); k++)
 		if ((k < at || k >= at + len) && to[k] != (unsigned char)i)
-			fail_msg("byte %zu was written, of %zu to %zu", k, at,
-				at + len);
+			fail_msg("byte %zu was written; the data is from %zu "
+				 "to %zu",
+				k, at, at + len);
 }
 
 static void all_bytes_arrive(void **state)
