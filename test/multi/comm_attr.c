@@ -39,7 +39,7 @@ static int delete_fn(MPI_Comm comm, int key, void *value, void *state)
 	if (deletes < 32)
 		last_deleted[deletes] = (int)(intptr_t)value;
 	deletes++;
-	/* the communicator still works inside the callback */
+	/* the communicator can still be used inside the callback */
 	OK(MPI_Comm_get_attr(comm, MPI_TAG_UB, &there, &flag));
 	(void)key;
 	return refuse ? MPI_ERR_OTHER : MPI_SUCCESS;
@@ -71,7 +71,7 @@ static void copied_and_deleted(void)
 	OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN,
 		MPI_COMM_NULL_DELETE_FN, &null_copy, NULL));
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &a));
-	CHECK(get(a, copy) == -1, "no attribute before it is set");
+	CHECK(get(a, copy) == -1, "an attribute that was not set is not found");
 	set(a, copy, 100);
 	set(a, skip, 200);
 	set(a, plain, 300);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* comm_churn: creates and disconnects n= communicators; context ids and memory
- * are reused
- */
+/* comm_churn: creates n= communicators, and frees or disconnects each, so that
+ * context ids and memory are reused */
 #include "mtest.h"
 
 enum { ALIVE = 20 };
@@ -43,8 +42,8 @@ int main(int argc, char **argv)
 	}
 	grown = mtest_filled_kib() - before;
 	CHECK(grown < 2048,
-		"S100: the second half of the rounds needs no more memory, "
-		"grown by %ld KiB",
+		"S100: memory grows by less than 2048 KiB in the second half "
+		"of the rounds, by %ld",
 		grown);
 	for (int i = 0; i < ALIVE; i++) {
 		check_alive(held[i], i);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* comm_dims: grids whose sides are as close to each other as they can be */
+/* comm_dims: MPI_Dims_create returns dimensions that are as close to each other
+ * as possible */
 #include "mtest.h"
 
 static const struct {
@@ -16,8 +17,10 @@ static const struct {
 	{ 735134400, 6, { 34, 33, 30, 30, 28, 26 } },
 };
 
-/* Returns the smallest difference between the largest and the smallest of k
- * factors of n. first: the largest factor, or 0; limit: of the next one. */
+/* Writes n as a product of k factors in every way. Returns the smallest
+ * difference between the largest and the smallest factor. first: the largest
+ * factor if it is chosen already, or 0. limit: the largest permitted value of
+ * the next factor. */
 static int least(int n, int k, int first, int limit)
 {
 	int best = INT32_MAX;
@@ -45,12 +48,12 @@ static void all_small_ones(void)
 				is_falling &= !i || dims[i] <= dims[i - 1];
 			}
 			CHECK(product == n && is_falling,
-				"the dimensions of %d in %d fall and have the "
-				"right product",
+				"%d processes in %d dimensions: the dimensions "
+				"do not increase, and their product is right",
 				n, k);
 			CHECK(dims[0] - dims[k - 1] == least(n, k, 0, n),
-				"the dimensions of %d in %d are as close as "
-				"possible: from %d to %d",
+				"%d processes in %d dimensions: the dimensions "
+				"are as close as possible, from %d to %d",
 				n, k, dims[0], dims[k - 1]);
 		}
 }

@@ -28,14 +28,14 @@ static void user_handler(void)
 	CHECK(mtest_class(wrong_send(a)) == MPI_ERR_RANK,
 		"the call returns the class after the handler returned");
 	CHECK(calls == 1 && last_comm == a && last_class == MPI_ERR_RANK,
-		"the handler saw communicator and class");
+		"the handler received communicator and class");
 	OK(MPI_Comm_get_errhandler(a, &got));
-	CHECK(got == mine, "the handler set is the handler got");
+	CHECK(got == mine, "MPI_Comm_get_errhandler returns the set handler");
 	OK(MPI_Errhandler_free(&got));
 	OK(MPI_Errhandler_free(&mine));
 	CHECK(mine == MPI_ERRHANDLER_NULL, "a freed handler is null");
 	wrong_send(a);
-	CHECK(calls == 2, "the handler lives on its communicator");
+	CHECK(calls == 2, "the communicator still uses the freed handler");
 	OK(MPI_Comm_dup(a, &b));
 	wrong_send(b);
 	CHECK(calls == 3 && last_comm == b, "dup inherits the handler");
@@ -44,7 +44,7 @@ static void user_handler(void)
 		"MPI_Comm_call_errhandler calls the handler");
 	OK(MPI_Comm_set_errhandler(b, MPI_ERRORS_RETURN));
 	wrong_send(b);
-	CHECK(calls == 4, "replaced handlers are not called");
+	CHECK(calls == 4, "a replaced handler is not called");
 	OK(MPI_Comm_free(&a));
 	OK(MPI_Comm_free(&b));
 }
@@ -73,7 +73,7 @@ static void strings(void)
 		CHECK(class == i, "the class of class %d is the same class", i);
 		OK(MPI_Error_string(i, text, &len));
 		CHECK(len > 0 && len == (int)strlen(text),
-			"class %d has a sentence", i);
+			"class %d has a text", i);
 	}
 	OK(MPI_Add_error_class(&fresh));
 	CHECK(fresh > MPI_ERR_LASTCODE, "a new class is above the last code");
@@ -109,10 +109,10 @@ static void particulars(void)
 	OK(MPI_Error_string(rc, text, &len));
 	CHECK(!strncmp(text, plain, strcspn(plain, ":")) &&
 			strstr(text, "MPI_Send") && strstr(text, "4711"),
-		"class, call and value are in '%s'", text);
+		"the text names class, call and value: '%s'", text);
 	OK(MPI_Error_string(MPI_ERR_TAG, text, &len));
 	CHECK(!strstr(text, "4711"),
-		"the text of another error does not contain it: '%s'", text);
+		"the text of another error lacks the value: '%s'", text);
 	OK(MPI_Comm_free(&comm));
 }
 

@@ -20,7 +20,8 @@ static void empty_groups(void)
 		(MPI_Group[3][2]){
 			{ world, none }, { none, world }, { none, none } },
 		sizeof(groups));
-	/* one after the other: no other process is in the call */
+	/* one process after the other, so that no other process is in the call
+	 */
 	for (int turn = 0; turn < mtest.size; turn++) {
 		for (int i = 0; mtest.rank == turn && i < 3; i++) {
 			comm = MPI_COMM_WORLD;
@@ -64,8 +65,8 @@ static void wrong_at_leader(void)
 	OK(MPI_Group_free(&mine));
 }
 
-/* The two arguments of the high leader belong to different sessions. It knows
- * its remote leader, so both sides get the error. */
+/* The leader of the high ranks passes two arguments of different sessions. Its
+ * remote leader is valid, so both sides return an error. */
 static void error_reaches_both_sides(void)
 {
 	MPI_Session session = session_open();
@@ -89,7 +90,7 @@ static void error_reaches_both_sides(void)
 	session_close(&session);
 }
 
-/* Only the root's arguments are used. If they are wrong, all members get the
+/* Only the root's arguments are used. If they are wrong, all members return an
  * error. */
 static void wrong_at_root(void)
 {

@@ -128,7 +128,9 @@ static void from_groups(void)
 		works(a, "create", n);
 		OK(MPI_Comm_create_group(MPI_COMM_WORLD, even, 17, &b));
 		works(b, "create_group", n);
-		CHECK(compare(a, b) == MPI_CONGRUENT, "both are congruent");
+		CHECK(compare(a, b) == MPI_CONGRUENT,
+			"MPI_Comm_create and MPI_Comm_create_group create "
+			"congruent communicators");
 		OK(MPI_Comm_free(&a));
 		OK(MPI_Comm_free(&b));
 	}

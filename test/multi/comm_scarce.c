@@ -11,13 +11,14 @@
 #include <errno.h>
 #include <string.h>
 
-static bool is_refused; /* the next allocation fails */
+static bool is_refused; /* the next calloc() fails */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { CAN_REFUSE = 0 }; /* sanitizers replace malloc */
 #else
 enum { CAN_REFUSE = 1 };
 
-/* A provider without memory fails the peer, so its calls are not refused. */
+/* True if a provider of libfabric calls. Its allocations do not fail, because a
+ * provider without memory fails the peer. */
 static bool is_of_provider(const void *caller)
 {
 	Dl_info info;
@@ -103,8 +104,9 @@ static void duplicate_later(int scarce)
 		OK(MPI_Comm_free(&comm));
 }
 
-/* Refuses one allocation. If the creation needs it, only this rank fails, and a
- * barrier of the other members ends. */
+/* Refuses one allocation at rank `scarce`. If the creation needs this memory,
+ * only that rank fails, and a barrier of the other members returns an error.
+ * Returns the number of members whose creation failed. */
 static int create_from_group(MPI_Session session, int scarce)
 {
 	MPI_Group group = MPI_GROUP_NULL;
@@ -123,15 +125,16 @@ static int create_from_group(MPI_Session session, int scarce)
 	if (comm != MPI_COMM_NULL) {
 		rc = MPI_Barrier(comm);
 		CHECK(mtest_class(rc) == (n ? MPIX_ERR_REVOKED : MPI_SUCCESS),
-			"%d members have failed, and the barrier: %s", n,
-			mtest_error(rc));
+			"the barrier succeeds, or reports a revoked "
+			"communicator if a creation failed (%d failed): %s",
+			n, mtest_error(rc));
 		OK(MPI_Comm_free(&comm));
 	}
 	OK(MPI_Group_free(&group));
 	return n;
 }
 
-/* The first allocation may be one that a creation can do without. */
+/* Repeats the creation, because it may succeed without the first allocation. */
 static void create_scarce(int scarce)
 {
 	MPI_Session session = MPI_SESSION_NULL;
@@ -140,7 +143,10 @@ static void create_scarce(int scarce)
 	OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
 	for (int i = 0; i < 3; i++)
 		n_failed += create_from_group(session, scarce);
-	CHECK(n_failed, "a creation needs memory at rank %d", scarce);
+	CHECK(n_failed,
+		"at least one creation fails for lack of memory at "
+		"rank %d",
+		scarce);
 	OK(MPI_Session_finalize(&session));
 }
 

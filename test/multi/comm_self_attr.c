@@ -14,7 +14,7 @@ static int delete_fn(MPI_Comm comm, int key, void *value, void *state)
 	(void)state;
 	OK(MPI_Finalized(&done));
 	CHECK(!done, "MPI is not finalized inside the callback");
-	/* MPI still works here */
+	/* MPI calls still succeed inside the callback */
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	if (n < 4)
 		order[n] = (int)(intptr_t)value;
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 			MPI_COMM_SELF, key[i], (void *)(intptr_t)(i + 1)));
 	}
 	OK(MPI_Finalize());
-	CHECK(n == 3, "three callbacks, %d ran", n);
+	CHECK(n == 3, "three callbacks were called, got %d", n);
 	CHECK(order[0] == 3 && order[1] == 2 && order[2] == 1,
 		"the callbacks run in the reverse order of setting");
 	return mtest_done();

@@ -60,8 +60,8 @@ static void keys_and_undefined(void)
 	}
 }
 
-/* Checks the level that an unguided split chose: not empty, and the same for
- * all members. */
+/* Checks the resource type that an unguided split reports: present if there is
+ * a communicator, and the same at all members. */
 static void check_level(MPI_Comm made, MPI_Info info)
 {
 	char mine[64] = "", first[64] = "";
@@ -69,12 +69,16 @@ static void check_level(MPI_Comm made, MPI_Info info)
 
 	OK(MPI_Info_get_string(
 		info, "mpi_hw_resource_type", &len, mine, &flag));
-	CHECK((made != MPI_COMM_NULL) == flag, "the info names the level");
+	CHECK((made != MPI_COMM_NULL) == flag,
+		"the info has the resource type if a communicator was created");
 	if (made == MPI_COMM_NULL)
 		return;
 	memcpy(first, mine, sizeof(mine));
 	OK(MPI_Bcast(first, sizeof(first), MPI_CHAR, 0, made));
-	CHECK(!strcmp(first, mine), "\"%s\" is \"%s\" at rank 0", mine, first);
+	CHECK(!strcmp(first, mine),
+		"all members have the resource type of rank 0: \"%s\", not "
+		"\"%s\"",
+		first, mine);
 }
 
 /* Unguided splits: each communicator is a proper subset of the one before,
@@ -135,7 +139,7 @@ static void without_one(void)
 	OK(MPI_Info_free(&info));
 }
 
-/* A member that passes both keys gets an error. The others get no communicator.
+/* A member that passes two keys gets an error. The others get no communicator.
  */
 static void two_keys(void)
 {
@@ -212,7 +216,7 @@ static void both_sides(void)
 	OK(MPI_Comm_split_type(
 		inter, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &comm));
 	CHECK(comm == MPI_COMM_NULL,
-		"the intercommunicator is not divided further");
+		"an unguided split of an intercommunicator creates none");
 	OK(MPI_Comm_free(&inter));
 	OK(MPI_Comm_free(&mine));
 }

@@ -24,7 +24,8 @@ static void check_ranks(MPI_Comm cart)
 
 		OK(MPI_Cart_coords(cart, i, 2, at));
 		CHECK(at[0] == i / COLUMNS && at[1] == i % COLUMNS,
-			"rank %d is at %d, %d", i, at[0], at[1]);
+			"the coordinates of rank %d are right: %d, %d", i,
+			at[0], at[1]);
 		OK(MPI_Cart_rank(cart, at, &rank));
 		CHECK(rank == i, "the coordinates are of rank %d, not %d", rank,
 			i);
@@ -85,8 +86,8 @@ static void check_sub(MPI_Comm cart)
 		"the grid of a column has this rank: %d of %d", rank, n);
 	OK(MPI_Cart_get(sub, 1, &side, &wrap, &at));
 	CHECK(side == ROWS && wrap == 1 && at == rank,
-		"the column has its side, is periodic, and has this rank's "
-		"place: %d, %d, %d",
+		"length, period and coordinate in the column are right: %d, "
+		"%d, %d",
 		side, wrap, at);
 	OK(MPI_Comm_free(&sub));
 	OK(MPI_Cart_sub(cart, none, &point));
@@ -111,7 +112,7 @@ static void check_cart(void)
 	check_sub(cart);
 	OK(MPI_Comm_free(&cart));
 	OK(MPI_Cart_map(MPI_COMM_WORLD, 2, dims, periods, &rank));
-	CHECK(rank >= 0 && rank < N, "mapped to %d", rank);
+	CHECK(rank >= 0 && rank < N, "MPI_Cart_map returns a rank: %d", rank);
 	OK(MPI_Cart_map(MPI_COMM_WORLD, 2, small, periods, &rank));
 	CHECK(rank == MPI_UNDEFINED || (rank >= 0 && rank < 4),
 		"a rank below 4 or MPI_UNDEFINED is returned: %d", rank);
@@ -146,7 +147,7 @@ static void check_graph(void)
 			n, i, next);
 	}
 	OK(MPI_Graph_map(MPI_COMM_WORLD, N, ends, edges, &rank));
-	CHECK(rank >= 0 && rank < N, "mapped to %d", rank);
+	CHECK(rank >= 0 && rank < N, "MPI_Graph_map returns a rank: %d", rank);
 	OK(MPI_Comm_free(&graph));
 }
 
@@ -158,8 +159,10 @@ static void check_neighbors(MPI_Comm graph, int from, int to)
 
 	check_kind(graph, MPI_DIST_GRAPH);
 	OK(MPI_Dist_graph_neighbors_count(graph, &n_in, &n_out, &is_weighted));
-	CHECK(n_in == 1 && n_out == 1 && is_weighted, "%d in, %d out, %d", n_in,
-		n_out, is_weighted);
+	CHECK(n_in == 1 && n_out == 1 && is_weighted,
+		"a rank has one source, one destination and weights: %d, %d, "
+		"%d",
+		n_in, n_out, is_weighted);
 	OK(MPI_Dist_graph_neighbors(
 		graph, 1, &source, &in_weight, 1, &dest, &out_weight));
 	CHECK(source == from && in_weight == 3,
@@ -187,8 +190,10 @@ static void check_dist_graph(void)
 	OK(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &source, &one, &dest,
 		&weight, MPI_INFO_NULL, 0, &graph));
 	OK(MPI_Dist_graph_neighbors_count(graph, &n_in, &n_out, &is_weighted));
-	CHECK(n_in == 1 && n_out == 1 && is_weighted, "%d in, %d out, %d", n_in,
-		n_out, is_weighted);
+	CHECK(n_in == 1 && n_out == 1 && is_weighted,
+		"a rank has one source, one destination and weights: %d, %d, "
+		"%d",
+		n_in, n_out, is_weighted);
 	OK(MPI_Dist_graph_neighbors(graph, 1, &source, &w[0], 1, &dest, &w[1]));
 	CHECK(source == from && dest == to && w[0] == 7 && w[1] == 7,
 		"the neighbours have the weight 7: from %d with %d to %d with "
