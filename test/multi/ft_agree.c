@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ft_agree: agreement and shrink give the same results to all that live
+ * ft_agree: all living members get the same results from agree and shrink
  *
  * Without a failure: flags, several agreements in progress, every form, and a
  * shrunk communicator. Then rounds of agree and shrink. In each, a member may
@@ -71,8 +71,9 @@ static void several(void)
 	OK(MPI_Waitall(PENDING, requests, MPI_STATUSES_IGNORE));
 	for (int i = 0; i < PENDING; i++)
 		CHECK(flags[i] == (others & ~(i << 16)),
-			"agreement %d in progress gives %x, not %x", i,
-			(unsigned)flags[i], (unsigned)(others & ~(i << 16)));
+			"agreement %d in progress returns the AND of the "
+			"flags: %x, not %x",
+			i, (unsigned)flags[i], (unsigned)(others & ~(i << 16)));
 }
 
 static int n_mappings(void)
@@ -106,7 +107,9 @@ static void revoke_and_free(void)
 		OK(MPI_Comm_free(&copy));
 	}
 	n = n_mappings() - n;
-	CHECK(n < REVOKED / 2, "%d revoked communicators leave %d mappings",
+	CHECK(n < REVOKED / 2,
+		"the memory of revoked communicators is unmapped: %d "
+		"communicators, %d mappings left",
 		(int)REVOKED, n);
 }
 
@@ -218,17 +221,18 @@ static void compare(MPI_Comm newcomm)
 	for (int i = 0; i < size; i++) {
 		CHECK(all[i].is_agree, "rank %d is in the same round", i);
 		CHECK(all[i].flag == mine.flag && all[i].class == mine.class,
-			"rank %d of the new communicator agreed on %x, class "
-			"%d, and this process on %x, class %d",
+			"rank %d of the new communicator has the result of "
+			"this process: flag %x, class %d, not %x, class %d",
 			i, (unsigned)all[i].flag, all[i].class,
 			(unsigned)mine.flag, mine.class);
 		CHECK(!(mine.flag >> all[i].world_rank & 1),
 			"the flag %x includes the flag of process %d",
 			(unsigned)mine.flag, all[i].world_rank);
 		CHECK(!i || all[i].world_rank > all[i - 1].world_rank,
-			"ranks keep their order");
+			"the members are in the order of their old ranks");
 	}
-	CHECK((mine.flag & others) == others, "no other bit has changed: %x",
+	CHECK((mine.flag & others) == others,
+		"the bits that belong to no process are set: %x",
 		(unsigned)mine.flag);
 }
 

@@ -104,7 +104,7 @@ static void perhaps_die(int round, enum moment moment)
 	pthread_detach(thread);
 }
 
-/* A session on the shared VCI or on a dedicated one. */
+/* Opens a session on the default VCI or on a dedicated one. */
 static MPI_Session open_any(void)
 {
 	MPI_Session session = MPI_SESSION_NULL;
@@ -135,10 +135,11 @@ static int create_any(MPI_Group group, MPI_Comm *comm)
 	}
 	took = mtest_now() - began;
 	longest = took > longest ? took : longest;
-	CHECK(took < MTEST_SOON_S, "a creation takes %.1f s", took);
+	CHECK(took < MTEST_SOON_S, "a creation ends soon, after %.1f s", took);
 	CHECK(mtest_class(rc) == MPI_SUCCESS ||
 			mtest_class(rc) == MPIX_ERR_PROC_FAILED,
-		"creation: %s", mtest_error(rc));
+		"a creation succeeds or reports a failed process: %s",
+		mtest_error(rc));
 	return rc;
 }
 
@@ -151,8 +152,10 @@ static void all_are_here(MPI_Comm comm)
 	OK(MPI_Allgather(&mtest.rank, 1, MPI_INT, ranks, 1, MPI_INT, comm));
 	for (int i = 0; i < mtest.size; i++)
 		if (is_survivor[i]) {
-			CHECK(ranks[n] == i, "member %d is %d, not %d", n,
-				ranks[n], i);
+			CHECK(ranks[n] == i,
+				"member %d is a survivor, in the order of the "
+				"ranks: %d, not %d",
+				n, ranks[n], i);
 			n++;
 		}
 	session_works(comm, "survivors");
@@ -182,7 +185,8 @@ static bool meet(int round)
 		rc = MPI_Barrier(comm);
 		CHECK(mtest_class(rc) == MPI_SUCCESS ||
 				mtest_class(rc) == MPIX_ERR_PROC_FAILED,
-			"barrier: %s", mtest_error(rc));
+			"a barrier succeeds or reports a failed process: %s",
+			mtest_error(rc));
 	}
 	perhaps_die(round, AFTER);
 	if (!rc && size == n_survivors) {
@@ -194,7 +198,8 @@ static bool meet(int round)
 	rc = MPI_Session_finalize(&session);
 	CHECK(mtest_class(rc) == MPI_SUCCESS ||
 			mtest_class(rc) == MPIX_ERR_PROC_FAILED,
-		"finalize: %s", mtest_error(rc));
+		"finalize succeeds or reports a failed process: %s",
+		mtest_error(rc));
 	return are_together;
 }
 

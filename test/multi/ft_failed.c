@@ -37,7 +37,7 @@ static void check_group(
 	MPI_Group world;
 
 	OK(MPI_Group_size(group, &size));
-	CHECK(size == n, "%s has %d members, not %d", what, n, size);
+	CHECK(size == n, "%s: the group has %d members, not %d", what, n, size);
 	OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
 	OK(MPI_Group_translate_ranks(group, size, all, world, found));
 	for (int i = 0; i < n && i < size; i++)
@@ -111,7 +111,7 @@ static void first_failure(void)
 	check_failed(MPI_COMM_WORLD, ranks, 1, "after the first failure");
 	check_failed(MPI_COMM_SELF, NULL, 0, "MPI_COMM_SELF");
 	check_acked(copy, NULL, 0, "nothing acknowledged");
-	CHECK(acked(copy, 0) == 0, "zero acknowledges nothing");
+	CHECK(acked(copy, 0) == 0, "the number 0 acknowledges no failure");
 	CHECK(acked(copy, 1) == 1, "one failure is acknowledged");
 	check_acked(copy, ranks, 1, "acknowledged");
 	check_acked(MPI_COMM_WORLD, NULL, 0, "another communicator");
@@ -149,12 +149,15 @@ static void second_failure(void)
 	check_failed(inter, ranks, 2, "both groups of the intercommunicator");
 	check_acked(copy, ranks, 1, "only the first is acknowledged");
 	name_unacked();
-	CHECK(acked(copy, 9) == 2, "more than there are acknowledges all");
+	CHECK(acked(copy, 9) == 2,
+		"a number above that of the failures acknowledges all");
 	CHECK(acked(copy, 1) == 2, "an acknowledgement is not withdrawn");
 	check_acked(inter, NULL, 0, "the intercommunicator");
 	OK(MPIX_Comm_failure_ack(inter));
 	check_acked(inter, ranks, 2, "all acknowledged");
-	CHECK(acked(inter, 0) == 2, "both calls acknowledge the same");
+	CHECK(acked(inter, 0) == 2,
+		"MPIX_Comm_ack_failed counts the failures that "
+		"MPIX_Comm_failure_ack acknowledged");
 	FAILS(MPIX_Comm_ack_failed(copy, -1, &n), MPI_ERR_ARG);
 }
 

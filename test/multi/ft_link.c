@@ -5,8 +5,8 @@
  * Rank 1 shuts down the sockets that were opened since MPI_Init. Then rank 0
  * sends messages, and rank 1 replies to the last one. All of them arrive in
  * order, or a call fails. If one process treats its peer as failed, the peer
- * treats that process as failed, too. So neither waits for ever. Rank 1 makes
- * progress until rank 0 waits no longer.
+ * treats that process as failed, too. So neither waits forever. Rank 1 makes
+ * progress until the wait of rank 0 has ended.
  */
 #include "mtest.h"
 
@@ -82,7 +82,9 @@ static int receive_all(void)
 		ok = is_done(MPI_Recv(&got, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD,
 				     MPI_STATUS_IGNORE),
 			"MPI_Recv");
-		CHECK(!ok || got == i, "message %d is number %d", got, i);
+		CHECK(!ok || got == i,
+			"messages arrive in order: message %d as number %d",
+			got, i);
 	}
 	return ok;
 }
@@ -113,7 +115,8 @@ int main(int argc, char **argv)
 			     "MPI_Recv");
 		kill(other, SIGUSR2);
 	}
-	CHECK(mtest_now() - began < MTEST_SOON_S, "%s after %.1f s",
+	CHECK(mtest_now() - began < MTEST_SOON_S,
+		"no wait lasts long: %s after %.1f s",
 		ok ? "all arrived" : "the peer failed", mtest_now() - began);
 	return mtest_finish();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ft_refuse: members refuse a creation, and no other member waits for ever
+ * ft_refuse: members refuse a creation, and no other member waits forever
  *
  * The connection of ranks 2 and 4 on a dedicated VCI breaks. Both processes
  * live, but treat each other as failed. The others do not know this. Then all
@@ -57,11 +57,11 @@ static void lose(MPI_Comm comm, int other, int breaks)
 				shutdown(fd, SHUT_RDWR);
 	}
 	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
-		"the connection to rank %d is lost: %s", other,
+		"this process treats rank %d as failed: %s", other,
 		mtest_error(rc));
 }
 
-/* Waits until ranks 2 and 4 have lost each other. */
+/* Waits until ranks 2 and 4 treat each other as failed. */
 static void await_loss(MPI_Comm comm)
 {
 	for (int i = 0; i < N && mtest.rank == 0; i++)
@@ -131,15 +131,18 @@ static void try_all(MPI_Group all)
 		mtest_linger(300);
 	began = mtest_now();
 	rc = create(all, &comm);
-	CHECK(mtest_now() - began < MTEST_SOON_S, "the creation takes %.1f s",
-		mtest_now() - began);
+	CHECK(mtest_now() - began < MTEST_SOON_S,
+		"the creation ends soon, after %.1f s", mtest_now() - began);
 	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED ||
 			(rc == MPI_SUCCESS && mtest.rank < 2),
-		"creation: %s", mtest_error(rc));
+		"the creation reports a failed process, or succeeds at ranks "
+		"0 and 1: %s",
+		mtest_error(rc));
 	if (rc != MPI_SUCCESS)
 		return;
 	rc = MPI_Barrier(comm);
-	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED, "barrier: %s",
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
+		"a barrier on the communicator reports a failed process: %s",
 		mtest_error(rc));
 	OK(MPI_Comm_free(&comm));
 }
@@ -166,9 +169,10 @@ static void ends(MPI_Session session)
 	int rc = MPI_Session_finalize(&session);
 
 	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPIX_ERR_PROC_FAILED,
-		"finalize: %s", mtest_error(rc));
-	CHECK(mtest_now() - began < MTEST_SOON_S, "finalize takes %.1f s",
-		mtest_now() - began);
+		"finalize succeeds or reports a failed process: %s",
+		mtest_error(rc));
+	CHECK(mtest_now() - began < MTEST_SOON_S,
+		"finalize ends soon, after %.1f s", mtest_now() - began);
 }
 
 int main(int argc, char **argv)

@@ -74,13 +74,14 @@ static int wait_requests(MPI_Comm comm)
 		OK(MPI_Irecv(buf, 1, MPI_INT, left, TAG, comm, &requests[0]));
 	}
 	rc = MPI_Waitall(3, requests, statuses);
-	CHECK(mtest_class(rc) == MPI_ERR_IN_STATUS, "MPI_Waitall: got %s",
+	CHECK(mtest_class(rc) == MPI_ERR_IN_STATUS,
+		"MPI_Waitall returns MPI_ERR_IN_STATUS, got %s",
 		mtest_error(rc));
 	for (int i = 0; i < 3; i++) {
 		CHECK(mtest_class(statuses[i].MPI_ERROR) == MPIX_ERR_REVOKED,
-			"request %d: got %s", i,
+			"request %d reports the revocation, got %s", i,
 			mtest_error(statuses[i].MPI_ERROR));
-		CHECK(requests[i] == MPI_REQUEST_NULL, "request %d ends", i);
+		CHECK(requests[i] == MPI_REQUEST_NULL, "request %d is null", i);
 	}
 	return statuses[0].MPI_ERROR;
 }
@@ -169,12 +170,13 @@ static const struct {
 		int rc = call;                                           \
                                                                          \
 		CHECK(!rc || request == MPI_REQUEST_NULL,                \
-			#call " fails, and leaves a request");           \
+			#call " leaves no request if it fails");         \
 		if (!rc)                                                 \
 			rc = MPI_Wait(&request, MPI_STATUS_IGNORE);      \
 		else                                                     \
 			OK(MPI_Wait(&request, MPI_STATUS_IGNORE));       \
-		CHECK(mtest_class(rc) == MPIX_ERR_REVOKED, #call ": %s", \
+		CHECK(mtest_class(rc) == MPIX_ERR_REVOKED,               \
+			#call " or its wait reports the revocation: %s", \
 			rc ? mtest_error(rc) : "success");               \
 	} while (0)
 
@@ -216,7 +218,8 @@ static void started(MPI_Comm comm)
 		OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 	else
 		rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
-	CHECK(mtest_class(rc) == MPIX_ERR_REVOKED, "MPI_Start: %s",
+	CHECK(mtest_class(rc) == MPIX_ERR_REVOKED,
+		"MPI_Start reports the revocation: %s",
 		rc ? mtest_error(rc) : "success");
 	OK(MPI_Request_free(&request));
 }
@@ -286,7 +289,8 @@ static void check_call(MPI_Comm comm, int i)
 	double began = mtest_now();
 	int rc = calls[i].fn(comm);
 
-	CHECK(mtest_class(rc) == MPIX_ERR_REVOKED, "%s: got %s", calls[i].name,
+	CHECK(mtest_class(rc) == MPIX_ERR_REVOKED,
+		"%s reports the revocation, got %s", calls[i].name,
 		rc ? mtest_error(rc) : "success");
 	CHECK(mtest_now() - began < MTEST_SOON_S, "%s ends soon",
 		calls[i].name);
@@ -335,7 +339,8 @@ static void repeat_until_revoked(MPI_Comm comm)
 			OK(MPI_Send(NULL, 0, MPI_INT, 0, TAG, MPI_COMM_WORLD));
 	} while (mtest_class(rc) == MPIX_ERR_PROC_FAILED &&
 		 mtest_now() - began < MTEST_SOON_S);
-	CHECK(mtest_class(rc) == MPIX_ERR_REVOKED, "the barrier gives %s",
+	CHECK(mtest_class(rc) == MPIX_ERR_REVOKED,
+		"the barrier reports the revocation, got %s",
 		rc ? mtest_error(rc) : "success");
 	OK(MPI_Comm_free(&comm));
 }
@@ -427,7 +432,7 @@ static void check_eager(void)
 		while (!is_done && mtest_now() - began < MTEST_SOON_S)
 			OK(MPI_Testall(SENDS, requests, &is_done,
 				MPI_STATUSES_IGNORE));
-		CHECK(is_done, "short sends are eager");
+		CHECK(is_done, "short sends complete without a receive");
 		OK(MPI_Send(NULL, 0, MPI_INT, 1, TAG + 1, MPI_COMM_WORLD));
 		OK(MPI_Waitall(SENDS, requests, MPI_STATUSES_IGNORE));
 	} else if (mtest.rank == 1) {

@@ -28,7 +28,7 @@ enum { LEN = 50000000, TESTS = 5, PART = 100000 };
 static int pids[SIZE], word = 7;
 static char *data;
 
-/* Messages between the survivors, in a ring. */
+/* Exchanges messages between the survivors, in a ring. */
 static void exchange(void)
 {
 	int n = LAST, got = -1;
@@ -40,7 +40,7 @@ static void exchange(void)
 		"messages between the survivors arrive");
 }
 
-/* Rank 2 waits for a message from any source. */
+/* Waits for a message of the last rank; at rank 2, with any source. */
 static void wait_for_last(void)
 {
 	int src = mtest.rank == 2 ? MPI_ANY_SOURCE : LAST;
@@ -94,7 +94,8 @@ static void await_last(const char *states)
 	while (!strchr(states, state_of_last()) &&
 		mtest_now() - began < MTEST_SOON_S)
 		continue;
-	CHECK(strchr(states, state_of_last()), "the last rank's state is %c",
+	CHECK(strchr(states, state_of_last()),
+		"the last rank's state is one of \"%s\", got %c", states,
 		state_of_last());
 }
 
@@ -113,14 +114,16 @@ static void send_to_stopped(void)
 	memset(data, 1, PART);
 }
 
-/* Rank 0 keeps its memory until the last rank has ended. */
+/* Waits, and exchanges messages between the survivors. Then rank 0 sends the
+ * signal to the last rank, and keeps its memory until the last rank has ended.
+ */
 static void survive(void (*wait)(void), int sig)
 {
 	double began = mtest_now();
 
 	wait();
-	CHECK(mtest_now() - began < MTEST_SOON_S, "the wait took %.1f s",
-		mtest_now() - began);
+	CHECK(mtest_now() - began < MTEST_SOON_S,
+		"the wait ends soon, after %.1f s", mtest_now() - began);
 	FAILS(MPI_Barrier(MPI_COMM_WORLD), MPIX_ERR_PROC_FAILED);
 	exchange();
 	exchange(); /* the second one begins after all waits have ended */
@@ -130,7 +133,7 @@ static void survive(void (*wait)(void), int sig)
 	}
 }
 
-/* Stops, and finds after its return that no other process receives from it. */
+/* Stops. After the process is continued, its receives from the others fail. */
 static void stop(void)
 {
 	raise(SIGSTOP);
@@ -151,7 +154,7 @@ static void start(int rank, MPI_Request *req)
 			MPI_COMM_WORLD, req));
 }
 
-/* Stops during its transfers, which end with errors after its return. */
+/* Stops during its transfers. After the process is continued, they fail. */
 static void stop_in_transfer(void)
 {
 	MPI_Request reqs[LAST];
@@ -170,7 +173,8 @@ static void stop_in_transfer(void)
 			MPIX_ERR_PROC_FAILED);
 }
 
-/* Stops after it has posted a receive, which ends with an error. */
+/* Stops after it has posted a receive. After the process is continued, the
+ * receive fails. */
 static void stop_before_message(void)
 {
 	MPI_Request req;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ft_spawn: a process is killed after its job has spawned other jobs; all
- * processes of all jobs notice that and continue
+ * ft_spawn: a process is killed after its job has spawned other jobs; the
+ * processes of all jobs get the failure reported and continue
  *
  * Each spawned job has two processes. Their ranks follow those of the parents
  * in a merged communicator, which spawns the next job.
@@ -49,12 +49,14 @@ static void check_shrunk(MPI_Comm comm)
 		return;
 	OK(MPI_Comm_size(alive, &n));
 	OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, alive));
-	CHECK(n == size - lost && sum == n, "%d of %d processes live, %d added",
-		n, size, sum);
+	CHECK(n == size - lost && sum == n,
+		"the shrunk communicator has all but %d of %d processes: %d, "
+		"and a sum of %d",
+		lost, size, n, sum);
 	OK(MPI_Comm_disconnect(&alive));
 }
 
-/* Merges the two groups; the new processes are the second one. */
+/* Merges the two groups. The new processes get the upper ranks. */
 static MPI_Comm merge(MPI_Comm inter, int is_new)
 {
 	MPI_Comm merged = MPI_COMM_NULL;

@@ -29,9 +29,10 @@ static void wait_failed(MPI_Comm comm)
 
 static void is_pending(int rc, MPI_Request request, const char *call)
 {
-	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED_PENDING, "%s: got %s",
-		call, mtest_error(rc));
-	CHECK(request != MPI_REQUEST_NULL, "%s leaves the request", call);
+	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED_PENDING,
+		"%s reports PROC_FAILED_PENDING, got %s", call,
+		mtest_error(rc));
+	CHECK(request != MPI_REQUEST_NULL, "%s keeps the request", call);
 }
 
 /* An array with a receive that is pending and one that is complete. */
@@ -43,15 +44,16 @@ static void arrays(MPI_Request request)
 
 	is_pending(MPI_Waitany(1, requests, &n, statuses), requests[0],
 		"MPI_Waitany");
-	CHECK(n == 0, "MPI_Waitany names the receive");
+	CHECK(n == 0, "MPI_Waitany returns the index of the receive");
 	is_pending(MPI_Testany(1, requests, &n, &flag, statuses), requests[0],
 		"MPI_Testany");
-	CHECK(!flag, "MPI_Testany: it is not complete");
+	CHECK(!flag, "MPI_Testany: the receive is not complete");
 	FAILS(MPI_Waitsome(1, requests, &n, at, statuses), MPI_ERR_IN_STATUS);
 	is_pending(statuses[0].MPI_ERROR, requests[0], "MPI_Waitsome");
 	FAILS(MPI_Testsome(1, requests, &n, at, statuses), MPI_ERR_IN_STATUS);
 	is_pending(statuses[0].MPI_ERROR, requests[0], "MPI_Testsome");
-	CHECK(n == 1 && at[0] == 0, "MPI_Testsome names the receive");
+	CHECK(n == 1 && at[0] == 0,
+		"MPI_Testsome returns the index of the receive");
 	FAILS(MPI_Testall(1, requests, &flag, statuses), MPI_ERR_IN_STATUS);
 	is_pending(statuses[0].MPI_ERROR, requests[0], "MPI_Testall");
 	OK(MPI_Isend(
@@ -62,7 +64,7 @@ static void arrays(MPI_Request request)
 			requests[1] == MPI_REQUEST_NULL,
 		"MPI_Waitall completes the other request");
 	OK(MPI_Request_get_status(requests[0], &flag, MPI_STATUS_IGNORE));
-	CHECK(!flag, "MPI_Request_get_status: it is not complete");
+	CHECK(!flag, "MPI_Request_get_status: the receive is not complete");
 }
 
 static void blocking(void)
@@ -117,7 +119,7 @@ static void rank0(void)
 	is_pending(MPI_Wait(&posted, MPI_STATUS_IGNORE), posted, "MPI_Wait");
 	is_pending(MPI_Wait(&posted, MPI_STATUS_IGNORE), posted, "MPI_Wait");
 	is_pending(MPI_Test(&posted, &flag, &status), posted, "MPI_Test");
-	CHECK(!flag, "MPI_Test: it is not complete");
+	CHECK(!flag, "MPI_Test: the receive is not complete");
 	arrays(posted);
 	blocking();
 	cancelled();
@@ -126,7 +128,7 @@ static void rank0(void)
 	/* rank 1 sends when the failure is acknowledged */
 	OK(MPIX_Comm_ack_failed(world, 1, &n));
 	OK(MPI_Test(&posted, &flag, &status));
-	CHECK(!flag, "the receive waits again");
+	CHECK(!flag, "the receive is active after the acknowledgement");
 	OK(MPI_Iprobe(MPI_ANY_SOURCE, TAG, world, &flag, &status));
 	OK(MPI_Send(&n, 1, MPI_INT, 1, OTHER_TAG, world));
 	OK(MPI_Wait(&posted, &status));

@@ -33,7 +33,8 @@ static MPI_Session open_with(const char *scope, MPI_Errhandler errh)
 	OK(MPI_Info_free(&info));
 	OK(MPI_Session_get_info(session, &used));
 	OK(MPI_Info_get_string(used, "weft_abort", &len, value, &flag));
-	CHECK(flag && !strcmp(value, scope), "the scope is '%s'", value);
+	CHECK(flag && !strcmp(value, scope),
+		"the scope of the session is '%s', got '%s'", scope, value);
 	OK(MPI_Info_free(&used));
 	return session;
 }
@@ -63,8 +64,8 @@ static void all_there(MPI_Comm all)
 		OK(MPI_Recv(&x, 1, MPI_INT, r, 3, all, MPI_STATUS_IGNORE));
 }
 
-/* The end of the other half is an error like any failure. All other objects
- * work. */
+/* The end of the other half is reported as a failure. All other objects remain
+ * usable. */
 static void go_on(MPI_Comm all, MPI_Comm half)
 {
 	int x = 0;

@@ -27,19 +27,20 @@ static void on_change(
 	struct calls *calls = extra_state;
 	MPI_Group group;
 
-	CHECK(session == calls->session, "the function gets its session");
+	CHECK(session == calls->session, "the callback receives its session");
 	if (strcmp(name, ALIVE)) {
 		calls->n_others++;
 		return;
 	}
 	calls->n_alive++;
-	CHECK(change == MPIX_PSET_DEFINED, "the change is %d", change);
+	CHECK(change == MPIX_PSET_DEFINED,
+		"the change is MPIX_PSET_DEFINED, got %d", change);
 	group = session_group(session, name);
 	OK(MPI_Group_size(group, &calls->size));
 	OK(MPI_Group_free(&group));
 }
 
-/* The set has the first n processes of the world, by rank. */
+/* Checks that the set has the first n processes of the world, by rank. */
 static void members_are(MPI_Session session, int n)
 {
 	MPI_Group world = session_group(session, "mpi://WORLD");
@@ -54,10 +55,12 @@ static void members_are(MPI_Session session, int n)
 	CHECK(result == MPI_IDENT, "the set has the first %d processes", n);
 	OK(MPI_Session_get_pset_info(session, ALIVE, &info));
 	OK(MPI_Info_get_string(info, "weft_kind", &len, value, &flag));
-	CHECK(flag && !strcmp(value, "alive"), "its kind is '%s'", value);
+	CHECK(flag && !strcmp(value, "alive"),
+		"the kind of the set is 'alive', got '%s'", value);
 	len = sizeof(value);
 	OK(MPI_Info_get_string(info, "mpi_size", &len, value, &flag));
-	CHECK(flag && atoi(value) == n, "its size is '%s'", value);
+	CHECK(flag && atoi(value) == n, "the size of the set is %d, got '%s'",
+		n, value);
 	OK(MPI_Info_free(&info));
 	OK(MPI_Group_free(&want));
 	OK(MPI_Group_free(&group));
@@ -119,23 +122,25 @@ int main(int argc, char **argv)
 		raise(SIGKILL);
 	for (began = mtest_now(); !changes(session);)
 		if (!CHECK(mtest_now() - began < MTEST_SOON_S,
-			    "a failure is a change of a set, soon"))
+			    "a failure is soon reported as a change of a set"))
 			break;
-	CHECK(changes(session) == 1, "one failure is one change");
+	CHECK(changes(session) == 1, "one failure counts as one change");
 	CHECK(calls.n_alive == 1 && calls.n_others == 0,
-		"the function is called once, not %d times", calls.n_alive);
+		"the callback is called once, not %d times", calls.n_alive);
 	CHECK(calls.size == mtest.size - 1,
-		"the set in the function has %d members", calls.size);
+		"the set in the callback has %d members, got %d",
+		mtest.size - 1, calls.size);
 	members_are(session, mtest.size - 1);
 	CHECK(is_listed(session) == 1, "the set is listed once");
 	create_works(session, "survivors");
 	later = session_open();
 	members_are(later, mtest.size - 1);
-	CHECK(changes(later) == 0, "the failure was before this session");
+	CHECK(changes(later) == 0,
+		"a failure before the session opened counts as no change");
 	create_works(later, "later");
 	session_close(&later);
 	session_close(&session);
-	CHECK(calls.n_alive == 1, "the function is called once");
+	CHECK(calls.n_alive == 1, "the callback is not called again");
 	MPI_Comm_free(&last_words);
 	MPI_Session_finalize(&other); /* the error names the failed process */
 	return mtest_done();

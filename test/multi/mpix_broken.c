@@ -37,7 +37,7 @@ static void wait_broken(MPI_Session session, const char *set)
 		mtest_linger(1);
 	}
 	CHECK(mtest_class(rc) == MPIX_ERR_PROC_FAILED,
-		"'%s': the class is MPIX_ERR_PROC_FAILED: %s", set,
+		"'%s': the call reports a failed process, got %s", set,
 		mtest_error(rc));
 }
 
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 	broken(session, set);
 	broken(session, "all");
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[1]));
-	CHECK(n[0] <= n[1], "the number of sets does not fall: %d then %d",
+	CHECK(n[0] <= n[1], "the number of sets does not decrease: %d, then %d",
 		n[0], n[1]);
 	group = session_group(session, "mpi://WORLD");
 	OK(MPI_Group_free(&group));

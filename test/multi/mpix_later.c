@@ -44,7 +44,7 @@ static void crossed(MPI_Session a, MPI_Session b)
 
 		OK(MPIX_Comm_idisconnect(&comms[k], &reqs[k]));
 		CHECK(comms[k] == MPI_COMM_NULL,
-			"the handle is null immediately");
+			"the handle is null when the call returns");
 	}
 	OK(MPI_Waitall(2, reqs, MPI_STATUSES_IGNORE));
 }
@@ -72,7 +72,8 @@ static void mixed(MPI_Session session, int n)
 	}
 }
 
-/* messages that were sent earlier arrive, although the receiver is late */
+/* Messages that were sent before the disconnect arrive, although the receiver
+ * receives them late. */
 static void in_flight(MPI_Session session)
 {
 	enum { N = 200000 };
@@ -94,7 +95,7 @@ static void in_flight(MPI_Session session)
 	OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
 	for (int i = 0; i < N; i++)
 		wrong += got[i] != left + i;
-	CHECK(!wrong, "%d of %d numbers are wrong", wrong, N);
+	CHECK(!wrong, "all data arrives: %d of %d numbers are wrong", wrong, N);
 	free(data);
 	free(got);
 }
@@ -141,7 +142,7 @@ static void session_first(void)
 	OK(MPI_Wait(&left, MPI_STATUS_IGNORE));
 	if (mtest.rank > 0) {
 		FAILS(MPI_Wait(&made, MPI_STATUS_IGNORE), MPI_ERR_SESSION);
-		CHECK(never == MPI_COMM_NULL, "no communicator was created");
+		CHECK(never == MPI_COMM_NULL, "no communicator is created");
 	}
 	session_close(&other);
 }

@@ -27,7 +27,7 @@ static int listed(MPI_Session session, const char *want, int *index_out)
 	return found;
 }
 
-/* the ranks of the world that are in a set, as bits */
+/* Returns the ranks of the world that are in a set, as bits. */
 static unsigned bits_of(MPI_Session session, const char *name)
 {
 	MPI_Group world = session_group(session, "mpi://WORLD");
@@ -74,15 +74,17 @@ static void kind_is(MPI_Session session, const char *name, const char *want)
 		name, value, want);
 	len = sizeof(value);
 	OK(MPI_Info_get_string(info, "weft_host", &len, value, &flag));
-	CHECK(flag && value[0], "'%s' is on '%s'", name, value);
+	CHECK(flag && value[0], "the info of '%s' names its host: '%s'", name,
+		value);
 	len = sizeof(value);
 	OK(MPI_Info_get_string(info, "weft_hwloc_object", &len, value, &flag));
 	CHECK(flag == !strcmp(want, "hardware"),
-		"'%s': an object of hardware, '%s'", name, value);
+		"only a hardware set has an object: '%s' has '%s'", name,
+		value);
 	OK(MPI_Info_free(&info));
 }
 
-/* every set that the session lists has its kind in the info */
+/* The info of every set that the session lists has the kind of the set. */
 static void kinds(MPI_Session session)
 {
 	int n = 0;
@@ -106,7 +108,8 @@ static void operations(MPI_Session session, unsigned a, unsigned b)
 {
 	unsigned all = (1u << mtest.size) - 1;
 
-	CHECK(bits_of(session, "a") == a, "set a has its members: %x", a);
+	CHECK(bits_of(session, "a") == a,
+		"set a has the members with which it was defined: %x", a);
 	OK(MPIX_Session_pset_union(session, "a", "b", "a or b"));
 	OK(MPIX_Session_pset_intersection(session, "a", "b", "a and b"));
 	OK(MPIX_Session_pset_difference(session, "a", "b", "a not b"));
@@ -125,10 +128,10 @@ static void operations(MPI_Session session, unsigned a, unsigned b)
 	FAILS(MPIX_Session_pset_union(session, "a", "nobody's", "x"),
 		MPI_ERR_ARG);
 	FAILS(MPIX_Session_pset_union(session, "a", "b", "a"), MPI_ERR_NAME);
-	CHECK(bits_of(session, "a") == a, "set a is as it was");
+	CHECK(bits_of(session, "a") == a, "set a is unchanged");
 }
 
-/* a set becomes a communicator of its members; the others do nothing */
+/* The members of a set create a communicator of it. The others do nothing. */
 static void members_talk(MPI_Session session, unsigned bits, const char *name)
 {
 	MPI_Comm comm;
@@ -138,13 +141,13 @@ static void members_talk(MPI_Session session, unsigned bits, const char *name)
 		return;
 	comm = session_comm(session, name, name);
 	OK(MPI_Comm_size(comm, &size));
-	CHECK(size == __builtin_popcount(bits), "'%s' has %d members", name,
-		size);
+	CHECK(size == __builtin_popcount(bits),
+		"the communicator has all members of '%s', got %d", name, size);
 	session_works(comm, name);
 	OK(MPI_Comm_disconnect(&comm));
 }
 
-/* The deletion of a set changes the number of no set. A deleted set cannot be
+/* No set gets another number when a set is deleted. A deleted set cannot be
  * used. */
 static void deleted(MPI_Session session, unsigned a)
 {
@@ -161,9 +164,9 @@ static void deleted(MPI_Session session, unsigned a)
 	OK(MPIX_Session_get_pset_changes(session, &changes[0]));
 	OK(MPIX_Session_delete_pset(session, "a"));
 	OK(MPIX_Session_get_pset_changes(session, &changes[1]));
-	CHECK(changes[1] == changes[0] + 1, "the deletion is one change");
+	CHECK(changes[1] == changes[0] + 1, "a deletion counts as one change");
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[1]));
-	CHECK(n[0] == n[1], "the number of sets does not change: %d and %d",
+	CHECK(n[0] == n[1], "a deletion keeps the number of sets: %d, then %d",
 		n[0], n[1]);
 	FAILS(MPI_Group_from_session_pset(session, "a", &group), MPI_ERR_ARG);
 	FAILS(MPI_Session_get_pset_info(session, "a", &info), MPI_ERR_ARG);
@@ -171,11 +174,15 @@ static void deleted(MPI_Session session, unsigned a)
 	if (is_in) {
 		OK(MPI_Session_get_nth_pset(
 			session, MPI_INFO_NULL, before, &len, name));
-		CHECK(!strcmp(name, "a"), "number %d keeps its name", before);
+		CHECK(!strcmp(name, "a"),
+			"the set with number %d keeps its "
+			"name",
+			before);
 	}
 	define(session, "a", a | 1u << mtest.rank);
 	CHECK(listed(session, "a", &after) == 1, "'a' is listed once again");
-	CHECK(!is_in || before == after, "number %d does not change: %d",
+	CHECK(!is_in || before == after,
+		"a set that is defined again keeps its number: %d, then %d",
 		before, after);
 }
 

@@ -12,7 +12,7 @@
 
 enum { N_NEWS = 16 };
 
-/* The notifications of the callback, in order. */
+/* The notifications that the callback received, in order. */
 struct notified {
 	MPI_Session session;
 	int n;
@@ -27,14 +27,15 @@ static void on_change(
 	struct notified *notified = extra_state;
 	MPI_Group group = MPI_GROUP_NULL;
 
-	CHECK(session == notified->session, "the callback gets its session");
+	CHECK(session == notified->session,
+		"the callback receives its session");
 	if (notified->n == N_NEWS)
 		return;
 	notified->change[notified->n] = change;
 	snprintf(notified->name[notified->n++], 64, "%s", name);
 	if (change != MPIX_PSET_DEFINED)
 		return;
-	/* MPI may be called from here */
+	/* the callback may call MPI */
 	OK(MPI_Group_from_session_pset(session, name, &group));
 	OK(MPI_Group_size(group, &notified->size));
 	OK(MPI_Group_free(&group));
@@ -95,8 +96,8 @@ static void wrong(MPI_Session session)
 	OK(MPI_Group_free(&self));
 }
 
-/* One process defines a set. All processes see it, also those that are no
- * members. */
+/* One process defines a set. All processes are notified, also those that are
+ * not members. */
 static void made(struct notified *notified, MPI_Comm all)
 {
 	MPI_Session session = notified->session;
@@ -113,7 +114,8 @@ static void made(struct notified *notified, MPI_Comm all)
 	}
 	wait_told(notified, "even", MPIX_PSET_DEFINED);
 	CHECK(notified->size == (mtest.size + 1) / 2,
-		"the callback gets the number of members: %d", notified->size);
+		"the set in the callback has all its members, got %d",
+		notified->size);
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[1]));
 	CHECK(n[1] == n[0] + is_in,
 		"only members list the set: %d sets, then %d", n[0], n[1]);
@@ -148,11 +150,12 @@ static void gone(struct notified *notified, MPI_Comm all, int how)
 	FAILS(MPI_Group_from_session_pset(session, "even", &group),
 		MPI_ERR_ARG);
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[1]));
-	CHECK(n[0] == n[1], "the number of sets does not change: %d and %d",
+	CHECK(n[0] == n[1], "a deletion keeps the number of sets: %d, then %d",
 		n[0], n[1]);
 }
 
-/* sets of the session cause notifications, too, but only in that session */
+/* Sets that a session defines for itself cause notifications, but only in that
+ * session. */
 static void local(struct notified *notified, MPI_Session other)
 {
 	MPI_Group group = even_group(notified->session);
@@ -163,10 +166,10 @@ static void local(struct notified *notified, MPI_Session other)
 		"a set of another session is not reported");
 	OK(MPIX_Session_create_pset(notified->session, "mine", group));
 	CHECK(was_notified(notified, "mine", MPIX_PSET_DEFINED) == 1,
-		"the callback reports the set");
+		"the callback reports the definition of the set once");
 	OK(MPIX_Session_delete_pset(notified->session, "mine"));
 	CHECK(was_notified(notified, "mine", MPIX_PSET_DELETED) == 1,
-		"the callback reports the set");
+		"the callback reports the deletion of the set once");
 	OK(MPI_Group_free(&group));
 }
 
@@ -181,20 +184,24 @@ static void given(MPI_Session session, const char *name)
 	OK(MPI_Group_size(group, &members));
 	OK(MPI_Group_rank(group, &rank));
 	OK(MPI_Group_free(&group));
-	CHECK(rank != MPI_UNDEFINED, "this process is in '%s'", name);
+	CHECK(rank != MPI_UNDEFINED, "this process is a member of '%s'", name);
 	OK(MPI_Session_get_pset_info(session, name, &info));
 	OK(MPI_Info_get_string(info, "weft_kind", &len, kind, &flag));
-	CHECK(flag && !strcmp(kind, "manager"), "'%s' is '%s'", name, kind);
+	CHECK(flag && !strcmp(kind, "manager"),
+		"the kind of '%s' is 'manager', got '%s'", name, kind);
 	len = sizeof(size);
 	OK(MPI_Info_get_string(info, "mpi_size", &len, size, &flag));
-	CHECK(flag && atoi(size) == members, "'%s' has size %s", name, size);
+	CHECK(flag && atoi(size) == members,
+		"the info of '%s' has the number of members, %d, got %s", name,
+		members, size);
 	OK(MPI_Info_free(&info));
 	OK(MPIX_Session_pset_difference(
 		session, "mpi://WORLD", name, "all but mine"));
 	group = session_group(session, "all but mine");
 	OK(MPI_Group_size(group, &rank));
-	CHECK(rank == mtest.size - members, "%d processes are not members",
-		rank);
+	CHECK(rank == mtest.size - members,
+		"the difference has all other processes: %d, not %d",
+		mtest.size - members, rank);
 	if (rank)
 		OK(MPI_Group_free(&group));
 }
@@ -208,7 +215,7 @@ static void stop_on_change(
 	OK(MPIX_Session_set_pset_callback(session, NULL, NULL));
 }
 
-/* The callback may be removed from within itself. It is not called again. */
+/* The callback may remove itself. It is not called again. */
 static void taken_off(MPI_Session session)
 {
 	MPI_Group group = even_group(session);
@@ -217,7 +224,7 @@ static void taken_off(MPI_Session session)
 	OK(MPIX_Session_set_pset_callback(session, stop_on_change, &n));
 	OK(MPIX_Session_create_pset(session, "one", group));
 	OK(MPIX_Session_create_pset(session, "two", group));
-	CHECK(n == 1, "the callback is called once, %d", n);
+	CHECK(n == 1, "the callback is called once, got %d calls", n);
 	FAILS(MPIX_Session_set_pset_callback(MPI_SESSION_NULL, NULL, NULL),
 		MPI_ERR_SESSION);
 	OK(MPI_Group_free(&group));
