@@ -133,8 +133,8 @@ static void always(const char *when, bool ever)
 	fortran(when);
 }
 
-/* a procedure that is not in the list returns an error, and neither crashes nor
- * succeeds */
+/* Each procedure that is not in the list of always-available calls returns an
+ * error. */
 static void others(int argc, char **argv)
 {
 	MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -152,12 +152,12 @@ static void others(int argc, char **argv)
 			MPI_ERR_COMM,
 		"S137: MPI_COMM_SELF is invalid");
 	CHECK(mtest_class(MPI_Barrier(MPI_COMM_WORLD)) == MPI_ERR_COMM,
-		"S137: a barrier is refused");
+		"S137: a barrier returns an error");
 	CHECK(mtest_class(MPI_Type_contiguous(2, MPI_INT, &type)) ==
 			MPI_ERR_OTHER,
 		"S46, S137: no datatype is created");
 	CHECK(mtest_class(MPI_Query_thread(&level)) == MPI_ERR_OTHER,
-		"S137: the thread level is refused");
+		"S137: the query of the thread level returns an error");
 }
 
 /* MPI_Finalize without MPI_Init reports the reason of its error */

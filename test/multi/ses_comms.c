@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ses_comms: communicators from groups of all and some processes, the same tag
- * at the same time */
+/* ses_comms: creates communicators from groups of all and of some processes,
+ * also with the same tag at the same time */
 #include "session.h"
 
 static MPI_Session session;
@@ -29,7 +29,7 @@ static void whole(void)
 	OK(MPI_Comm_free(&self));
 }
 
-/* every process is in a group of two or one; all use the same tag */
+/* Every process is a member of a group of two or one. All use the same tag. */
 static void disjoint(void)
 {
 	MPI_Group world = session_group(session, "mpi://WORLD"), pair;
@@ -50,7 +50,8 @@ static void disjoint(void)
 	OK(MPI_Group_free(&world));
 }
 
-/* only some processes take part; the others never make the call */
+/* Only some processes create the communicator. The others never make the call.
+ */
 static void partial(void)
 {
 	MPI_Group world = session_group(session, "mpi://WORLD"), some;
@@ -139,7 +140,7 @@ static void attributes(void)
 	int *value = NULL, flag = 0;
 
 	OK(MPI_Comm_get_attr(comm, MPI_TAG_UB, &value, &flag));
-	CHECK(flag && *value >= 32767, "the largest tag is known");
+	CHECK(flag && *value >= 32767, "MPI_TAG_UB is at least 32767");
 	for (size_t i = 0; i < sizeof(not_here) / sizeof(*not_here); i++) {
 		flag = 1;
 		OK(MPI_Comm_get_attr(comm, not_here[i], &value, &flag));

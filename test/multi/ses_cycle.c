@@ -69,8 +69,8 @@ static void example_9(int order)
 	make(mtest.rank ? a : b, "foobar3");
 	first = finalize(order ? &b : &a);
 	second = finalize(order ? &a : &b);
-	CHECK(first, "S76: the first finalize is an error");
-	CHECK(!second, "the second finalize completes");
+	CHECK(first, "S76: the first finalize returns an error");
+	CHECK(!second, "the second finalize succeeds");
 }
 
 static void example_xyz(void)
@@ -89,8 +89,8 @@ static void example_xyz(void)
 	}
 	first = finalize(mtest.rank == 1 ? &a : &b);
 	second = finalize(mtest.rank == 1 ? &b : &a);
-	CHECK(first, "S86: the first finalize is an error");
-	CHECK(!second, "the second finalize completes");
+	CHECK(first, "S86: the first finalize returns an error");
+	CHECK(!second, "the second finalize succeeds");
 }
 
 static void disconnect_crossed(void)
@@ -99,7 +99,7 @@ static void disconnect_crossed(void)
 	double began = MPI_Wtime();
 	int rc = MPI_Comm_disconnect(mtest.rank ? &y : &x);
 
-	CHECK(is_deadlock(rc, began), "the first disconnect is an error");
+	CHECK(is_deadlock(rc, began), "the first disconnect returns an error");
 	OK(MPI_Comm_disconnect(mtest.rank ? &x : &y));
 	OK(MPI_Session_finalize(&a));
 }
@@ -127,7 +127,7 @@ static void ring(void)
 	}
 	MPI_Group_free(&world);
 	first = finalize(&a);
-	CHECK(!finalize(&b), "the second finalize completes");
+	CHECK(!finalize(&b), "the second finalize succeeds");
 	a = session_open();
 	comm = session_comm(a, "mpi://WORLD", "how many");
 	OK(MPI_Allreduce(&first, &n, 1, MPI_INT, MPI_SUM, comm));
@@ -152,7 +152,7 @@ static void literal_11_9(void)
 		z = session_comm(b, "mpi://WORLD", "foobar3");
 		CHECK(finalize(&a), "T1: rank 0 gets an error, because its "
 				    "wait cannot end");
-		CHECK(!finalize(&b), "its second finalize completes");
+		CHECK(!finalize(&b), "its second finalize succeeds");
 		return;
 	}
 	group = session_group(a, "mpi://WORLD");
@@ -165,7 +165,7 @@ static void literal_11_9(void)
 	CHECK(MPI_Wtime() - began < MTEST_SOON_S, "the wait ends after %.1f s",
 		MPI_Wtime() - began);
 	session_comm_take(group, "foobar3");
-	CHECK(!finalize(&a) && !finalize(&b), "both finalizes complete");
+	CHECK(!finalize(&a) && !finalize(&b), "both finalizes succeed");
 }
 
 int main(int argc, char **argv)

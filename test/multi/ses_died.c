@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 	session = session_open();
 	session_set_rank(session);
 	comm = session_comm(session, "mpi://WORLD", "died");
-	output_capture(); /* the process may be gone before the next line is
+	output_capture(); /* the process may have died before the next line is
 			  complete */
 	session_works(comm, "S93: all are there");
 	session_let_go(comm);
@@ -54,9 +54,10 @@ int main(int argc, char **argv)
 		"S93: finalize succeeds without the failed process, %s",
 		mtest_error(rc));
 	CHECK(output_count("CORE-DIED") == 1 && output_count(words[kind]) == 1,
-		"S94: the way in which it ended is reported once");
+		"S94: the kind of the end is reported once");
 	for (int i = 0; i < 3; i++)
 		CHECK(output_count(words[i]) == (i == kind),
-			"S94: no other way is reported, %d", i);
+			"S94: only the kind of the end is reported, kind %d",
+			i);
 	return mtest_done();
 }

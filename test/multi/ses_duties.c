@@ -41,7 +41,7 @@ static void complete(void)
 		&mtest.rank, &sum, 1, MPI_INT, MPI_SUM, comm, &req[0]));
 	OK(MPI_Wait(&req[0], MPI_STATUS_IGNORE));
 	CHECK(close_one() == MPI_SUCCESS,
-		"S31, S38, S43, S49: collectives are completed by all");
+		"S31, S38, S43, S49: finalize succeeds after collectives");
 }
 
 static void persistent(void)
@@ -99,7 +99,8 @@ static void freed_requests(void)
 	CHECK(close_one() == MPI_SUCCESS, "S36: freed requests are no error");
 }
 
-/* several communicators between two processes, one of each kind */
+/* Disconnects communicators of the same processes that were created in
+ * different ways: dup, split, intercommunicator, group. */
 static void all_paths(void)
 {
 	MPI_Comm dup, part, inter, local;

@@ -106,7 +106,7 @@ static void example_10(int order)
 		order);
 }
 
-/* rank 0 is X with one session, the others have two */
+/* Rank 0 is process X, which has one session. The others have two. */
 static void example_xyz(int order)
 {
 	open_both(false);
@@ -118,7 +118,7 @@ static void example_xyz(int order)
 	CHECK(closed(), "S84, S85: Y and Z finalize their sessions in order %d",
 		order);
 	if (mtest.rank == 0)
-		CHECK(closed(), "S87: X returns when both have");
+		CHECK(closed(), "S87: X finalizes its session after Y and Z");
 }
 
 int main(int argc, char **argv)

@@ -122,7 +122,7 @@ static void active_done(MPI_Comm comm)
 	}
 }
 
-/* the call must fail, because its receiver leaves */
+/* The blocking send must fail, because its receiver closes. */
 static void blocking_send(MPI_Comm comm)
 {
 	int rc = MPI_ERR_PENDING;
@@ -186,7 +186,7 @@ static void freed_receive(MPI_Comm comm)
 	OK(MPI_Barrier(comm));
 }
 
-/* the sender cancels its message while the receiver leaves */
+/* The sender cancels its message while the receiver closes. */
 static void cancelled(MPI_Comm comm)
 {
 	if (mtest.rank == 1) {
@@ -304,7 +304,8 @@ int main(int argc, char **argv)
 		f->claim, f->is_fault[mtest.rank] ? "an error" : "no error",
 		mtest_error(rc));
 	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PENDING,
-		"%s: the class, got %s", f->claim, mtest_error(rc));
+		"%s: the error has the expected class, got %s", f->claim,
+		mtest_error(rc));
 	CHECK(output_count("SESSION-LEFT") == f->n[mtest.rank],
 		"%s: %d reports, got %d", f->claim, f->n[mtest.rank],
 		output_count("SESSION-LEFT"));

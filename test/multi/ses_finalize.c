@@ -68,7 +68,7 @@ static void local_after_disconnect(void)
 	OK(MPI_Comm_disconnect(&comm));
 	if (mtest.rank)
 		CHECK(sign_wait("closed"),
-			"S55: rank 0 finalizes while the others have not");
+			"S55: rank 0 finalizes before the others do");
 	session_close(&session);
 	if (mtest.rank == 0)
 		sign_set("closed");
@@ -88,7 +88,7 @@ static void waits_for_others(void)
 	}
 	session_close(&session);
 	CHECK(mtest.rank || sign_seen("ending"),
-		"S61, S63: ending waits for the others");
+		"S61, S63: finalize waits for the other processes");
 }
 
 static void freed_send(void)
@@ -156,14 +156,14 @@ static void subset(void)
 	session_close(&all);
 }
 
-/* S17: opening is local: no other process has opened yet */
+/* S17: opening a session is local: no other process has opened one yet. */
 static void open_is_local(void)
 {
 	MPI_Session session;
 
 	if (mtest.rank)
 		CHECK(sign_wait("opened"),
-			"S17: rank 0 opens before anybody else does");
+			"S17: rank 0 opens a session before the others do");
 	session = session_open();
 	if (mtest.rank == 0)
 		sign_set("opened");

@@ -37,7 +37,7 @@ static void refused(const char *key, const char *value)
 	OK(MPI_Info_free(&info));
 }
 
-/* the fabric opens with the first session of the process */
+/* Opens the first session of the process, with which the fabric opens. */
 static void first(int argc, char **argv)
 {
 	const char *wish = hints_word(argc, argv, "wish=");
@@ -99,7 +99,7 @@ static void misspelt(void)
 	output_restore();
 	CHECK(output_count("SESSION-KEY") == 1 &&
 			output_count("the nearest is weft_finalize") == 1,
-		"the right spelling is reported");
+		"the misspelt key and the nearest key are reported");
 	session_close(&session);
 }
 
@@ -118,7 +118,8 @@ static void refuses(MPI_Session *session, const char *tag)
 	CHECK(class == MPI_ERR_PENDING, "the class is MPI_ERR_PENDING: %d",
 		class);
 	hints_value(*session, "weft_open_handles", text, sizeof(text));
-	CHECK(strstr(text, tag) != NULL, "'%s' is named in: %s", tag, text);
+	CHECK(strstr(text, tag) != NULL,
+		"the session lists the open handle '%s': %s", tag, text);
 }
 
 static void strict(void)

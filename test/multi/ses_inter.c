@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ses_inter: an intercommunicator from two groups of a session, without a
- * communicator before */
+/* ses_inter: creates an intercommunicator from two groups of a session that has
+ * no communicator */
 #include "session.h"
 
 int main(int argc, char **argv)
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 	CHECK(is_inter, "the communicator is an intercommunicator");
 	OK(MPI_Comm_remote_size(inter, &size));
 	CHECK(size == (side ? cut : mtest.size - cut),
-		"the remote group has %d members", size);
+		"the size of the remote group is right, got %d", size);
 	OK(MPI_Comm_rank(inter, &rank));
 	if (rank == 0)
 		OK(MPI_Sendrecv(&mtest.rank, 1, MPI_INT, 0, 1, &got, 1, MPI_INT,

@@ -70,7 +70,7 @@ static void nonsense(void)
 	calls = 0;
 }
 
-/* an error while opening: a handle of a freed info object */
+/* Opening a session fails, because the info handle was freed. */
 static void opening_fails(void)
 {
 	MPI_Session session = MPI_SESSION_NULL;
@@ -85,7 +85,8 @@ static void opening_fails(void)
 	rc = MPI_Session_init(copy, opening, &session);
 	CHECK(rc != MPI_SUCCESS && session == MPI_SESSION_NULL,
 		"S15: the error is returned and no session is opened");
-	CHECK(calls == 1, "S3, S15: its handler is called once, got %d", calls);
+	CHECK(calls == 1, "S3, S15: the error handler is called once, got %d",
+		calls);
 	OK(MPI_Errhandler_free(&opening));
 	calls = 0;
 }
@@ -108,7 +109,8 @@ static void level_of(MPI_Session session, int *level)
 			*level = i;
 }
 
-/* the lowest and the highest level in one process, in both orders */
+/* Opens sessions with the lowest and the highest thread level, in both orders.
+ */
 static void two_levels(void)
 {
 	static const char *const names[] = { "MPI_THREAD_SINGLE",
@@ -221,7 +223,8 @@ static void many(void)
 	for (int i = 0; i < N; i++) {
 		all[i] = session_open();
 		for (int k = 0; k < i; k++)
-			CHECK(all[k] != all[i], "S18: each has its own handle");
+			CHECK(all[k] != all[i],
+				"S18: each session has its own handle");
 	}
 	for (int i = 0; i < N; i += 2)
 		session_close(&all[i]);
@@ -248,7 +251,8 @@ static void handlers(void)
 	CHECK(calls == 2 && last_class == MPI_ERR_TAG,
 		"MPI_Session_call_errhandler calls the handler");
 	OK(MPI_Session_get_errhandler(session, &got));
-	CHECK(got == mine, "the handler set is the handler got");
+	CHECK(got == mine,
+		"MPI_Session_get_errhandler returns the set handler");
 	OK(MPI_Errhandler_free(&got));
 	OK(MPI_Session_set_errhandler(session, MPI_ERRORS_RETURN));
 	OK(MPI_Errhandler_free(&mine));

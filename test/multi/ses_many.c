@@ -10,9 +10,9 @@
 
 enum { FEW = 400, MANY = 4000, TIMES = 8 };
 
-/* Microseconds of processor time for each of n communicators that are freed;
- * waits_for: the process whose report of a wait rank 1 expects before it frees
- * its own. */
+/* Frees n communicators. Returns the microseconds of processor time for each.
+ * waits_for: before rank 1 frees its communicators, it waits until this process
+ * has reported its wait. */
 static double end_of(int n, int waits_for)
 {
 	MPI_Comm *comms = mtest_alloc((size_t)n * sizeof(MPI_Comm));

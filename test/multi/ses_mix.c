@@ -15,8 +15,9 @@ static int is_strict;
  * it returns this class. */
 static void looks(int rc, int class, const char *what)
 {
-	CHECK(mtest_class(rc) == (is_strict ? class : MPI_SUCCESS), "%s: %s",
-		what, mtest_error(rc));
+	CHECK(mtest_class(rc) == (is_strict ? class : MPI_SUCCESS),
+		"%s succeeds, or returns an error with strict=1: %s", what,
+		mtest_error(rc));
 }
 
 static void mix_groups(MPI_Group a, MPI_Group b)
@@ -86,7 +87,9 @@ static void mix_leaders(MPI_Comm self, MPI_Comm bridge, int is_mixed)
 	int rc = MPI_Intercomm_create(self, 0, bridge, !mtest.rank, 5, &inter);
 
 	CHECK(mtest_class(rc) == (is_mixed ? MPI_ERR_COMM : MPI_SUCCESS),
-		"an intercommunicator: %s", mtest_error(rc));
+		"the creation succeeds if both communicators are of one "
+		"session, and otherwise fails: %s",
+		mtest_error(rc));
 	if (inter == MPI_COMM_NULL)
 		return;
 	OK(MPI_Comm_group(inter, &near));
@@ -122,7 +125,7 @@ static void both_are_named(MPI_Group a, MPI_Group world)
 
 	OK(MPI_Error_string(rc, text, &len));
 	CHECK(strstr(text, "session") && strstr(text, "World"),
-		"the text names both: \"%s\"", text);
+		"the text names the session and the World: \"%s\"", text);
 }
 
 int main(int argc, char **argv)

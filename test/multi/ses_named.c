@@ -25,7 +25,7 @@ static bool is_set(const char *name, const char *want)
 	return strcmp(name, want) == 0 || (tail && !strcmp(tail + 3, want));
 }
 
-/* a set may be queried by a process outside it */
+/* A process may query a set of which it is not a member. */
 static void from_outside(MPI_Session session, const char *other)
 {
 	MPI_Group group = MPI_GROUP_NULL;
@@ -35,8 +35,8 @@ static void from_outside(MPI_Session session, const char *other)
 	if (MPI_Group_from_session_pset(session, other, &group) != MPI_SUCCESS)
 		return;
 	OK(MPI_Group_rank(group, &rank));
-	CHECK(rank == MPI_UNDEFINED, "this process is not in '%s', rank %d",
-		other, rank);
+	CHECK(rank == MPI_UNDEFINED,
+		"this process is no member of '%s', got %d", other, rank);
 	FAILS(MPI_Comm_create_from_group(group, "not mine", MPI_INFO_NULL,
 		      MPI_ERRORS_RETURN, &comm),
 		MPI_ERR_GROUP);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_reinit: n= times open, communicate and close; no message and no memory is
- * lost
+ * ses_reinit: opens a session, communicates and closes it, n= times, without a
+ * lost message or a memory leak
  *
- * talk=K makes a communicator every K-th time (0: never)
+ * talk=K creates a communicator every K-th time (0: never)
  */
 #include "session.h"
 

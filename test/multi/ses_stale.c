@@ -94,10 +94,10 @@ static void inherited(void)
 		CHECK(refused(MPI_Comm_rank(comms[i], &rank)),
 			"S43: a communicator created by %s is invalid", how[i]);
 	CHECK(mtest_class(MPI_Start(&req)) == MPI_ERR_REQUEST,
-		"S43: a request is invalid");
+		"S43: a request of the session is invalid");
 	CHECK(MPI_Mrecv(&word, 1, MPI_INT, &message, MPI_STATUS_IGNORE) !=
 			MPI_SUCCESS,
-		"S43: a message is invalid");
+		"S43: a message of the session is invalid");
 	CHECK(refused(MPI_Comm_create_from_group(group, "none", MPI_INFO_NULL,
 		      MPI_ERRORS_RETURN, &comms[0])),
 		"S43: a group of a communicator is invalid");
@@ -110,7 +110,7 @@ static void inherited(void)
 	session_close(&second);
 }
 
-/* a handler for communicators cannot serve a session */
+/* An error handler for communicators is refused for a session. */
 static void wrong_handler(void)
 {
 	MPI_Session session = MPI_SESSION_NULL;
@@ -139,7 +139,8 @@ static int delete_fn(MPI_Comm comm, int key, void *value, void *state)
 	return MPI_SUCCESS;
 }
 
-/* S45: callbacks run at free and disconnect, never at session finalize */
+/* S45: attribute callbacks are called at free and disconnect, but not when the
+ * session is finalized. */
 static void attributes(void)
 {
 	MPI_Session session;

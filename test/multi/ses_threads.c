@@ -66,8 +66,8 @@ static void *one_group(void *arg)
 			shared, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
 		OK(MPI_Bcast(&word, 1, MPI_INT, 0, comm));
 		CHECK(word == me * 100 + i,
-			"S19, S68: the tag tells two equal groups apart, got "
-			"%d",
+			"S19, S68: creations of equal groups match by their "
+			"tag, got %d",
 			word);
 		OK(MPI_Comm_disconnect(&comm));
 	}

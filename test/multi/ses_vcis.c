@@ -2,7 +2,7 @@
 /*
  * ses_vcis: a session with a VCI of its own works together with other sessions
  *
- * provider=P the session asks for this provider as well
+ * provider=P the session also requests this provider
  */
 #include "hints.h"
 
@@ -95,7 +95,7 @@ static void owes_progress(MPI_Comm a, MPI_Comm b)
 	free(buf);
 }
 
-/* a message each way and a duplicate of an intercommunicator */
+/* Sends a message in each direction, and duplicates an intercommunicator. */
 static void across(MPI_Comm inter, int low)
 {
 	int mine = low ? 10 : 20, theirs = 0, rank, n;
@@ -128,7 +128,7 @@ static void derived(MPI_Comm comm)
 		low ? mtest.size - 1 : mtest.size / 2 - 1, 5, &inter));
 	OK(MPI_Comm_remote_size(inter, &n));
 	CHECK(n == (low ? mtest.size - mtest.size / 2 : mtest.size / 2),
-		"the other side has %d", n);
+		"the remote size is right, got %d", n);
 	CHECK(is_dedicated(inter),
 		"both sides of the intercommunicator are dedicated");
 	across(inter, low);
@@ -142,7 +142,8 @@ static void derived(MPI_Comm comm)
 	OK(MPI_Comm_disconnect(&dup));
 }
 
-/* only some processes have a dedicated VCI: the session works */
+/* Only some processes have a dedicated VCI. The communicator then uses the
+ * default VCI. */
 static void mixed(MPI_Session own, MPI_Session shared, int odd_ones)
 {
 	MPI_Session mine = mtest.rank % 2 == odd_ones ? own : shared;

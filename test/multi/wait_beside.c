@@ -59,7 +59,8 @@ static int left(void)
 	return (mtest.rank + mtest.size - 1) % mtest.size;
 }
 
-/* Passes a word around all processes. Returns the seconds. */
+/* Passes a word around all processes, `rounds` times. Returns the duration in
+ * seconds. */
 static double ring(int rounds, bool tests)
 {
 	double t = MPI_Wtime();
@@ -114,7 +115,8 @@ static void wait_for_less_than_yields(void)
 		best * 1e6);
 	if (us > COSTLY_US)
 		CHECK(best * 1e6 < us / 2,
-			"a round takes %.1f us, and a yield %.1f us",
+			"a round takes less than half of a yield: %.1f us, "
+			"%.1f us",
 			best * 1e6, us);
 }
 
@@ -270,7 +272,8 @@ int main(int argc, char **argv)
 	if (is_mt)
 		threads();
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	/* all others wait in MPI_Finalize next to the last one's thread */
+	/* all others wait in MPI_Finalize while the thread of the last process
+	 * computes */
 	if (mtest.rank != mtest.size - 1) {
 		atomic_store(&must_stop, true);
 		pthread_join(busy, NULL);

@@ -37,7 +37,7 @@ static long n_sleeps(void)
 	return u.ru_nvcsw;
 }
 
-/* Processor time and number of sleeps per second of a wait. */
+/* The cost of a wait: processor time and number of sleeps, per second. */
 struct waited {
 	double cpu, sleeps;
 };

@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 		"the class is MPIX_ERR_PROC_FAILED, got %s", text);
 	CHECK(strstr(text, "rank 1 of communicator") &&
 			strstr(text, "refuses connections"),
-		"names the rank and what was found: %s", text);
+		"the text names the rank and the refused connection: %s", text);
 	kill(pid, SIGKILL);
 	MPI_Finalize();
 	return mtest_done();

@@ -195,7 +195,7 @@ static void poll_late(bool is_probe)
 				    : "MPI-POLL MPI_Test") == 1,
 		"a process that polls reports it");
 	CHECK(output_count("it computes, or is stopped") >= 1,
-		"no call of the other process makes progress");
+		"the report names a process that makes no progress");
 }
 
 static void allreduce_late(void)
