@@ -34,7 +34,7 @@ EXTRA_DIST += \
 	contrib/cxi-checklist.md \
 	contrib/check-style.allow \
 	contrib/install-deps \
-	contrib/debian \
+	contrib/debian contrib/spack \
 	contrib/make-deb contrib/make-tarball \
 	contrib/quickstart \
 	contrib/tsan.supp
