@@ -45,7 +45,8 @@ static bool run_accept_peer_uid(const struct sockaddr_in *there,
 	return is_found;
 }
 
-/* False if the other end belongs to another user than root and the caller. */
+/* False if the other end belongs to a user other than root and the
+ * launcher's. */
 static bool run_accept_is_allowed(int fd)
 {
 	struct sockaddr_in here, there;

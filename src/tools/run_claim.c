@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Finds the process that has bound a socket to a name. *holder is unchanged if
- * the kernel does not report it. */
+ * the kernel does not report the process. */
 static void find_holder(
 	const struct sockaddr_un *name, socklen_t len, struct ucred *holder)
 {
@@ -71,8 +71,8 @@ static socklen_t claim_name(struct sockaddr_un *name, unsigned cpu, bool is_own)
 }
 
 /* Returns the descriptor that holds the name of a core; -1 if another job uses
- * the core. If the holder's claim is not valid, the jobs of this user exclude
- * each other by a second name. */
+ * the core, or if no socket can be created. If the holder's claim is not valid,
+ * the jobs of this user exclude each other by a second name. */
 static int bind_name(unsigned cpu)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The claims of one job. All zero: none. The launcher's thread alone uses it.
- */
+/* The claims of one job. All zero: no claims. Only the launcher's main thread
+ * uses it. */
 struct weft_run_claim {
 	int *fds;
 	size_t n;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run_delegate: replaces mpiexec by srun or prterun inside Slurm or PRRTE
+ * run_delegate: replaces mpiexec by srun, prun or prterun
  *
  * srun starts one program with one environment. Several app contexts become one
  * shell script, in which each process selects its part by its rank. Slurm has
- * no process sets: WEFT_PSETS passes them, which the library reads if the
- * process manager has none.
+ * no process sets: the variable WEFT_PSETS passes them. The library reads it if
+ * the process manager has no process sets.
  */
 #include "tools/run_delegate.h"
 
@@ -32,7 +32,8 @@ void weft_run_cmd_fini(struct weft_run_cmd *cmd)
 	*cmd = (struct weft_run_cmd){ 0 };
 }
 
-/* Appends a word and takes ownership of it. NULL: out of memory. */
+/* Appends a word and takes ownership of it. If the word is NULL, stores
+ * WEFT_ERR_NOMEM. */
 static void push_take(struct weft_run_cmd *cmd, char *word)
 {
 	char **argv = NULL;
@@ -278,8 +279,8 @@ void weft_run_delegate_slurm(
 	slurm_program(cmd, opt);
 }
 
-/* Returns the number of processes of a context; from Slurm if the command line
- * has none. */
+/* Returns the number of processes of an app context; from Slurm if the command
+ * line does not specify it. */
 static uint32_t slurm_app_size(
 	const struct weft_run_opt *opt, const struct weft_run_app *app)
 {
@@ -416,8 +417,8 @@ static void prrte_app(struct weft_run_cmd *cmd, const struct weft_run_opt *opt,
 	push_all(cmd, app->argv);
 }
 
-/* True if two contexts have the same set. PRRTE creates a set for each context,
- * and keeps only one of each name. */
+/* True if two app contexts name the same process set. PRRTE creates a set for
+ * each context, and keeps only one set of each name. */
 static bool prrte_shares_pset(const struct weft_run_opt *opt)
 {
 	for (size_t a = 0; a < opt->n_apps; a++)

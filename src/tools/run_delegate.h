@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_delegate: replaces mpiexec by srun or prterun inside Slurm or PRRTE */
+/* run_delegate: replaces mpiexec by srun, prun or prterun */
 #ifndef WEFT_RUN_DELEGATE_H
 #define WEFT_RUN_DELEGATE_H
 
@@ -11,7 +11,7 @@ enum weft_run_by { WEFT_RUN_BY_SELF, WEFT_RUN_BY_SLURM, WEFT_RUN_BY_PRRTE };
 
 /* A command line under construction; err is the first failure. */
 struct weft_run_cmd {
-	char **argv; /* NULL-terminated; the words are owned */
+	char **argv; /* NULL-terminated; this struct owns the words */
 	size_t n;
 	int err;
 };

@@ -13,8 +13,8 @@
 bool weft_run_elf_other_mpi(const char *file, char *name_out, size_t len);
 
 /* True if a running process or a descendant of it has loaded the library of
- * another MPI and not Weft; writes the library's name to name_out. For
- * interpreters, which load a library later, and for programs that a script
+ * another MPI and not Weft; writes the library's name to name_out. This also
+ * detects interpreters, which load a library later, and programs that a script
  * starts. */
 bool weft_run_elf_has_loaded(pid_t pid, char *name_out, size_t len);
 

@@ -6,14 +6,15 @@
 #include "tools/run_opt.h"
 
 /*
- * Returns the names of the hosts, divided by commas, without slots, in the
- * order of the option; *list_out is NULL without such an option. The caller
- * frees it. WEFT_ERR_ARG if the file cannot be read.
+ * Writes the names of the hosts to *list_out, separated by commas, without
+ * slots, in the order of the option; NULL without such an option. The caller
+ * frees the list. 0, WEFT_ERR_NOMEM, or WEFT_ERR_ARG, described, if the file
+ * cannot be read.
  */
 int weft_run_hosts_list(const struct weft_run_opt *opt, char **list_out);
 
-/* WEFT_ERR_ARG, described, if the options name another host. host is the name
- * of this host. */
+/* Fails with WEFT_ERR_ARG, described, if the options name another host, or as
+ * weft_run_hosts_list() fails. host is the name of this host. */
 int weft_run_hosts_check(const struct weft_run_opt *opt, const char *host);
 
 #endif

@@ -19,7 +19,8 @@
 enum {
 	BUF_LEN = 65536,     /* first size of a buffer; doubled as needed */
 	LINE_MAX_KIB = 1024, /* longest line that is not printed in parts */
-	SINK_MAX = 1 << 20,  /* bytes queued for a slow reader, at most */
+	SINK_MAX = 1 << 20,  /* with more bytes in its queue, a sink accepts no
+				output */
 	CHUNK = 4096,	     /* bytes that a writable pipe accepts */
 	PARTIAL_MS = 100,    /* age at which an incomplete line is printed */
 	NO_STREAM = -1,
@@ -32,7 +33,7 @@ struct stream {
 	char *buf;
 	size_t len, cap;
 	uint64_t last_ns; /* time of the last data */
-	bool is_long; /* a line was printed in parts, because it is too long */
+	bool is_long;	  /* a line was too long, and was printed in parts */
 };
 
 /* Standard output or standard error of the launcher. */
@@ -40,7 +41,8 @@ struct sink {
 	int fd;
 	bool is_pipe;
 	bool is_broken;	 /* a write failed */
-	int error;	 /* its errno; 0 if the reader closed the pipe */
+	int error;	 /* errno of that write; 0 if the reader closed the
+			    pipe */
 	int64_t partial; /* the stream whose incomplete line was added last, or
 			    NO_STREAM */
 	char *queue;
@@ -54,7 +56,7 @@ struct tty {
 	size_t len;
 };
 
-/* Created, used and destroyed by the launcher's only thread. */
+/* Created, used and destroyed by the launcher's main thread. */
 struct weft_run_io {
 	enum weft_run_tag tag;
 	uint32_t n_procs;
@@ -176,9 +178,9 @@ static void add_tag(struct weft_run_io *io, struct sink *sink, size_t index)
 	sink_add(sink, text, (size_t)n);
 }
 
-/* Called before data of one stream is added after an incomplete line of
- * another. If lines have tags, a newline ends the incomplete line. Otherwise
- * the output is not changed, and the first interruption of a long line causes a
+/* Called before data of one stream is added after an incomplete line of another
+ * stream. If lines have tags, a newline ends the incomplete line. Otherwise the
+ * output is not changed, and the first interruption of a long line causes a
  * warning. */
 static void end_partial_line(struct weft_run_io *io, struct sink *sink)
 {
@@ -234,7 +236,7 @@ static void emit(struct weft_run_io *io, size_t index, bool all)
 		memmove(stream->buf, p, stream->len);
 }
 
-/* Makes space for more data; false if the line is too long or when out of
+/* Makes space for more data; false if the line is too long, or when out of
  * memory. */
 static bool stream_grow(struct stream *stream)
 {

@@ -87,7 +87,8 @@ static int make_names(struct weft_run_job *run, uint8_t key[16])
 	return 0;
 }
 
-/* The PMIx server and the processes communicate over IPv4 on this interface. */
+/* The PMIx server and the processes communicate over IPv4 on the loopback
+ * interface. */
 static int check_loopback(void)
 {
 	struct ifaddrs *list = NULL;
@@ -415,8 +416,8 @@ void weft_run_job_check_loaded(struct weft_run_job *run, uint32_t rank)
 }
 
 /* Opens the standard input of a process. For rank 0, this is the launcher's
- * standard input, or a pipe to which a terminal's input is copied. Otherwise,
- * and if the launcher's is closed, it is /dev/null. */
+ * standard input, or a pipe to which a terminal's input is copied. For other
+ * ranks, and if the launcher's standard input is closed, it is /dev/null. */
 static int open_input(struct weft_run_job *run, uint32_t rank, int *fd_out)
 {
 	if (rank == 0 && isatty(STDIN_FILENO))

@@ -23,7 +23,8 @@ struct weft_run_proc;
 struct weft_serve;
 
 enum {
-	/* first entries of fds: signals, server, parent and child launchers */
+	/* first entries of fds: signals, server, pipes from the parent launcher
+	 * and from the child launchers */
 	WEFT_RUN_JOB_FDS = 4,
 };
 
@@ -34,7 +35,7 @@ enum weft_run_job_state {
 	WEFT_RUN_JOB_KILLED,
 };
 
-/* One job. A variable of main(); fields in the order of their setup. */
+/* One job: a variable of main(). */
 struct weft_run_job {
 	struct weft_run_opt opt;
 	uint32_t n; /* number of processes */
@@ -69,7 +70,8 @@ struct weft_run_job {
 	uint64_t warn_ns;    /* time to report the final wait; 0: not yet set */
 	bool has_warned;     /* the final wait was reported */
 	int n_ends_asked;    /* number of signals INT, TERM, HUP and QUIT */
-	uint64_t repeat_ns;  /* until then, another signal is a repetition */
+	uint64_t repeat_ns;  /* until then, another signal to end the job is
+				ignored */
 	struct weft_run_state inquiry;
 	const struct weft_run_proc *failed; /* set in the state FAILED */
 	uint64_t check_ns;  /* time of the next check of loaded libraries */

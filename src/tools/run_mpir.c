@@ -11,10 +11,10 @@
 enum { MPIR_DEBUG_SPAWNED = 1, MPIR_DEBUG_ABORTING = 2 };
 
 /* The names and types are those of the MPIR interface. A debugger writes
- * MPIR_being_debugged. Of the last three, a debugger only tests whether they
- * exist. MPIR_i_am_starter: mpiexec is no process of the job.
- * MPIR_partial_attach_ok: the debugger need not attach to all processes.
- * MPIR_acquired_pre_main: the processes are stopped before main(). */
+ * MPIR_being_debugged. A debugger only tests whether the last three exist.
+ * MPIR_i_am_starter: mpiexec is no process of the job. MPIR_partial_attach_ok:
+ * the debugger need not attach to all processes. MPIR_acquired_pre_main: the
+ * processes are stopped before main(). */
 MPIR_PROCDESC *MPIR_proctable;
 int MPIR_proctable_size;
 volatile int MPIR_being_debugged;

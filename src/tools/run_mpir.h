@@ -19,8 +19,8 @@ typedef struct {
 	int pid;
 } MPIR_PROCDESC;
 
-/* True if a debugger runs mpiexec. Processes then start stopped, before their
- * first instruction. */
+/* True if a debugger runs mpiexec, or has attached to it. Processes then start
+ * stopped, before their first instruction. */
 bool weft_run_mpir_is_debugged(void);
 
 /* Called in the launcher. Waits until a process that calls
@@ -34,7 +34,7 @@ void weft_run_mpir_hold(pid_t pid);
 void weft_run_mpir_trace(void);
 
 /* Fills the table, and calls MPIR_Breakpoint(), at which a debugger stops
- * mpiexec. If there is a debugger, then continues the stopped processes.
+ * mpiexec. After that, continues the stopped processes if there is a debugger.
  * name_of writes the path of the program of an app context. The table exists
  * until mpiexec ends. */
 void weft_run_mpir_publish(const struct weft_run_proc *procs, uint32_t n,

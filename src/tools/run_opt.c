@@ -549,7 +549,7 @@ static bool is_variable(const char *word)
 	return true;
 }
 
-/* Passes on the value of a variable. */
+/* Passes the launcher's value of a variable on to the processes. */
 static int export_variable(struct weft_run_env *env, const char *name)
 {
 	const char *value = weft_knob_getenv(name);
@@ -571,8 +571,8 @@ static int export_variable(struct weft_run_env *env, const char *name)
 	return 0;
 }
 
-/* Parses Open MPI's -x NAME[=VALUE]. Before a word that is no variable,
- * -x means --continue, as in the first versions of this launcher. */
+/* Parses Open MPI's -x NAME[=VALUE]. Before a word that is no variable, -x
+ * means --continue, for old command lines. */
 static int x_option(struct weft_run_opt *opt, struct weft_run_app *app,
 	const char *value, char **argv, int *at)
 {

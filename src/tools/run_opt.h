@@ -74,8 +74,8 @@ struct weft_run_opt {
 };
 
 /*
- * Parses the command line, and changes argv. 0, or WEFT_ERR_ARG or
- * WEFT_ERR_NOMEM, described. The caller calls weft_run_opt_fini() in any case.
+ * Parses the command line, and changes argv. 0, WEFT_ERR_NOMEM, or
+ * WEFT_ERR_ARG, described. The caller calls weft_run_opt_fini() in any case.
  */
 int weft_run_opt_parse(struct weft_run_opt *opt, int argc, char **argv);
 

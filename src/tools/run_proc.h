@@ -75,7 +75,7 @@ typedef void weft_run_other_fn(void *arg, pid_t pid, int status);
 struct weft_run_proc *weft_run_proc_reap(struct weft_run_proc *procs,
 	uint32_t n, weft_run_other_fn *fn, void *arg);
 
-/* Kills and reaps all remaining children except one. */
+/* Kills and reaps all remaining children except the process `except`. */
 void weft_run_proc_sweep(pid_t except);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* run_profile: mpiexec --profile
  *
- * The processes write what they measured into the job's temporary directory
+ * The processes write their measurements to the session directory of the job
  * (run_job.h: dir). mpiexec reads these files when the job has ended, also
  * after a failure. */
 #include "tools/run_profile.h"

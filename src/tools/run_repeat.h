@@ -16,7 +16,7 @@ enum {
 	WEFT_RUN_REPEAT_TEXT = 160,
 };
 
-/* Zeroed by its owner, the launcher's one thread. */
+/* All zero: no warnings. Only the launcher's main thread uses it. */
 struct weft_run_repeat {
 	struct {
 		uint64_t hash;	  /* hash of the cause; 0: unused entry */
@@ -33,8 +33,9 @@ bool weft_run_repeat_has(struct weft_run_repeat *repeat, const char *line,
 	size_t len, uint64_t now_ns);
 
 /* Returns the number of dropped warnings of one cause, one second after the
- * last one, with the text of the cause (valid until the next call). Returns 0
- * if no cause is due, and lowers *timeout_ms to the time until one is due. */
+ * last of them, with the text of the cause (valid until the next call of
+ * weft_run_repeat_has()). Returns 0 if no cause is due, and lowers *timeout_ms
+ * to the time until one is due. */
 uint32_t weft_run_repeat_due(struct weft_run_repeat *repeat, uint64_t now_ns,
 	const char **text_out, int *timeout_ms);
 

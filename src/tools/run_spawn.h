@@ -3,9 +3,9 @@
  *
  * Each spawned job has its own launcher, another mpiexec, which is a child of
  * this launcher. So the new job is independent of this job. Only communicators
- * that its processes create connect both jobs. The launchers notify each other
- * of failed processes and of jobs that have ended, so that no process waits for
- * these. */
+ * that its processes create connect the two jobs. The launchers notify each
+ * other of failed processes and of jobs that have ended, so that no process
+ * waits for a process that has ended. */
 #ifndef WEFT_RUN_SPAWN_H
 #define WEFT_RUN_SPAWN_H
 

@@ -11,7 +11,8 @@
 
 enum { RANKS_MAX = 1 << 20, PROFILE_PLACES = 32 };
 
-/* One more than the largest rank with a record in dir; 0: there is none. */
+/* Returns one more than the largest rank with a record in dir; 0 without
+ * records. */
 static uint32_t count_records(const char *dir)
 {
 	DIR *stream = opendir(dir);

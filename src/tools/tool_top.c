@@ -63,8 +63,8 @@ static int top_refuse(const char *what, const char *remedy)
 	return EXIT_USAGE;
 }
 
-/* Reads a positive number. False if the text is no such number, or if the
- * number is too large. */
+/* Parses the value of --delay. False unless it is a number of seconds from 0.1
+ * to DELAY_MAX_S. */
 static bool read_delay(const char *text)
 {
 	char *end = NULL;
@@ -93,7 +93,8 @@ static unsigned terminal_rows(void)
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_row;
 }
 
-/* Reads until the needs of all waits are known, or for a limited time. */
+/* Reads the state of the job until the needs of all waits are known, for at
+ * most ANSWERS_MS. */
 static void read_whole(struct weft_top_job *job)
 {
 	const uint64_t watched_ns = weft_top_job_watch(job);

@@ -2,11 +2,11 @@
 /* top_nodes: passes records of a job's processes from the weft-top of each node
  * to the weft-top that the user started
  *
- * A line is "weft-top-node HOST" or "weft-top-part RANK AT LEN HEX": bytes from
- * AT on of a record of LEN bytes. Launchers read a multiple of LINE_LEN bytes
- * at a time (PRRTE: 4096). Each line has this length and is written by one
- * call, so no launcher puts its tag, or the output of another node, into a
- * line. */
+ * A line is "weft-top-node HOST" or "weft-top-part RANK AT LEN HEX". HEX has
+ * the bytes of a record of LEN bytes, from offset AT on. Launchers read a
+ * multiple of LINE_LEN bytes at a time (PRRTE: 4096). Each line has this length
+ * and is written by one call, so no launcher puts its tag, or the output of
+ * another node, into a line. */
 #include "tools/top_nodes.h"
 
 #include "base/clock.h"
@@ -126,8 +126,8 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* If two nodes report a rank, the first complete record of that rank is used,
- * and further bytes are ignored. */
+/* Uses a line only if its bytes continue those that have arrived. Bytes of a
+ * rank that two nodes report are therefore used once. */
 static void add_part_line(struct merging *m, const char *line)
 {
 	const char *mark = strstr(line, PART_MARK), *hex;
@@ -152,7 +152,7 @@ static void add_part_line(struct merging *m, const char *line)
 	parts->n_got = at;
 }
 
-/* Converts a time of the other node's clock to the clock of this node. */
+/* Converts a time by the clock of another node to the clock of this node. */
 static void move_time(uint64_t *ns, uint64_t now, uint64_t there)
 {
 	if (*ns)
@@ -164,8 +164,8 @@ static void end_text(char *text, size_t len)
 	text[len - 1] = 0;
 }
 
-/* Adds the process of a record to the job. False: the record is incomplete or
- * of another build. */
+/* Adds the process of a record to the job. False: the record is incomplete,
+ * invalid or of another build. */
 static bool accept_part(struct weft_top_job *job, const struct parts *parts)
 {
 	const uint64_t now = weft_now_ns();
@@ -223,8 +223,8 @@ static void merge_parts(struct weft_top_job *job, const struct merging *m)
 	snprintf(job->name, sizeof(job->name), "%s", job->procs[0].page.job);
 }
 
-/* Starts the command with this program and its arguments. Its output is read
- * from *out. */
+/* Starts the command, with this program and its arguments appended. *out reads
+ * the output of the command. */
 static pid_t start_parts(const char *command, const char *name, FILE **out)
 {
 	char self[4096] = "", text[4096];

@@ -2,8 +2,9 @@
 /* top_nodes: the processes of a job on several nodes
  *
  * A command of the user (srun, prun, pdsh) starts one weft-top on each node.
- * Each of them prints its processes in lines of text. The first weft-top reads
- * these lines from the command's output, whatever precedes them in a line. */
+ * Each of them prints its processes in lines of text. The weft-top that the
+ * user started reads these lines from the command's output. It ignores text
+ * that a launcher puts in front of them. */
 #ifndef WEFT_TOP_NODES_H
 #define WEFT_TOP_NODES_H
 

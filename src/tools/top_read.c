@@ -448,7 +448,7 @@ static void find_pages(
 		closedir(dir);
 }
 
-/* The reason why no process was found. */
+/* Writes to why the reason why no process was found. */
 static void explain_none(
 	const struct weft_top_want *want, char why[WEFT_TOP_WHY])
 {
@@ -546,7 +546,8 @@ static bool take_job(struct weft_top_job *job, const struct found_list *list)
 	return true;
 }
 
-/* Checks that some process can be read: its build, and the permission. */
+/* True if at least one process can be read. Otherwise writes the reason to why:
+ * its build, or a missing permission. */
 static bool check_job(const struct weft_top_job *job, char why[WEFT_TOP_WHY])
 {
 	const struct weft_top_proc *proc = &job->procs[0];

@@ -89,8 +89,8 @@ struct weft_top_want {
 	pid_t pid;	  /* 0: any */
 };
 
-/* Finds the processes of a job. False and a reason if there is none, or if it
- * belongs to another user. The caller calls weft_top_job_fini(). */
+/* Finds the processes of a job. False and a reason if there is none, or if none
+ * of its processes can be read. The caller calls weft_top_job_fini(). */
 bool weft_top_job_find(struct weft_top_job *job,
 	const struct weft_top_want *want, char why[WEFT_TOP_WHY]);
 void weft_top_job_fini(struct weft_top_job *job);
@@ -98,7 +98,7 @@ void weft_top_job_fini(struct weft_top_job *job);
 /* Sorts the processes by rank. */
 void weft_top_job_sort(struct weft_top_job *job);
 
-/* Prints one line for each job whose processes this user may read. */
+/* Prints one line for each job that this user runs on this node. */
 void weft_top_jobs_print(FILE *to);
 
 /* Reads the present state of all processes. Adds those that have joined the

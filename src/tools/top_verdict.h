@@ -18,9 +18,10 @@ enum { WEFT_TOP_SENTENCE = 700, WEFT_TOP_STEPS = 8, WEFT_TOP_STEP = 300 };
 struct weft_top_verdict {
 	enum weft_top_state state;
 	char sentence[WEFT_TOP_SENTENCE];
-	uint32_t n_waiting; /* ranks that wait for a second or longer */
+	uint32_t n_waiting; /* ranks that have waited for more than a second */
 	uint32_t n_ranks;   /* number of `ranks` */
-	uint32_t n_missing; /* the most processes for which one rank waits */
+	uint32_t n_missing; /* largest number of processes for which one rank
+			       waits */
 	bool is_elsewhere;  /* a rank waits for a process of another job */
 	char steps[WEFT_TOP_STEPS][WEFT_TOP_STEP]; /* text of the steps of the
 						      cycle */
@@ -34,8 +35,8 @@ struct weft_top_verdict {
 void weft_top_judge(
 	const struct weft_top_job *job, struct weft_top_verdict *verdict);
 
-/* True if the needs of all waits are known since `since_ns`, so that a cycle
- * is complete. */
+/* True if the needs of all waits of more than a second were queried after
+ * `since_ns`, so that a cycle is complete. */
 bool weft_top_is_known(const struct weft_top_job *job, uint64_t since_ns);
 
 /* Returns the rate of a number between the last two readings, per second. */
