@@ -37,8 +37,8 @@ void weft_graph_fini(struct weft_graph *graph)
 	graph->n = 0;
 }
 
-/* True if this edge leads to a process that is stuck in the wait it reported.
- */
+/* True if this edge leads to a process that is stuck in the wait that the edge
+ * names. */
 static bool leads_to_stuck(const struct weft_graph *graph,
 	const struct weft_graph_node *node, uint32_t e,
 	struct weft_graph_rules rules)

@@ -44,8 +44,8 @@ struct weft_monitor_page {
 	uint64_t counters_closed; /* address of the sums of closed counters */
 	uint64_t comms;		  /* address of a struct weft_table */
 	uint64_t n_sessions;	  /* address of an atomic_int */
-	_Atomic uint64_t watched_ns; /* time of the last read by weft-top, which
-					writes it; 0: never */
+	_Atomic uint64_t watched_ns; /* time of weft-top's last request, written
+					by weft-top; 0: never */
 };
 
 /* Publishes the page. If the page cannot be created, weft-top does not find

@@ -578,7 +578,8 @@ static void end_req(struct weft_req *whole, int err)
 			on_stuck(req, err);
 }
 
-/* Ends the request of a loop with an error, because the wait can never end. */
+/* Ends the first active request of a loop with an error, because the wait can
+ * never end. */
 static void request_fail(const struct weft_request_waiting *w)
 {
 	const struct weft_request_loop *loop = w->loop;

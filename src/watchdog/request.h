@@ -24,7 +24,7 @@ void weft_request_on_stuck(void (*fn)(struct weft_req *req, int err));
 
 /* A loop that waits for requests, a message, members or another event. The
  * owner zeroes the struct and sets the fields above the line. Until the wait is
- * long, a round only increments a counter. */
+ * long, 63 of 64 rounds only increment a counter. */
 struct weft_request_loop {
 	const char *call;
 	/* a wait for any of n requests: at() returns request i, or NULL */

@@ -202,7 +202,8 @@ static void answer_snapshots(const struct weft_wait *wait, uint64_t now)
 	}
 }
 
-/* True if a snapshot is open at the wait. Registry's lock held. */
+/* True if a snapshot is open at the wait, or if the wait itself gathers one.
+ * Registry's lock held. */
 static bool is_open(uint64_t epoch)
 {
 	const struct weft_wait *w = NULL;

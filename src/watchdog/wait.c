@@ -21,7 +21,8 @@
 
 enum {
 	ROUNDS_PER_CHECK = 64, /* rounds between readings of the clock */
-	FRESH_MS = 200,	       /* edges are valid for this time */
+	FRESH_MS = 200,	       /* least time between queries that gatherers
+				  cause */
 	PULSE_NS = 250000000,  /* time between readings of the pulse */
 	QUERIES = 4,	       /* queries in WEFT_FAIL_TIMEOUT seconds, at
 				  least */
@@ -47,8 +48,8 @@ void weft_wait_lock(void)
 {
 	weft_spin_acquire(&registry.spin);
 	wait_count_change();
-	/* the odd number is stored before all changes, so weft-top, which reads
-	 * it after them, detects an inconsistent copy */
+	/* the odd number becomes visible before the changes: weft-top, which
+	 * reads `changes` again after the data, detects an inconsistent copy */
 	atomic_thread_fence(memory_order_release);
 }
 
@@ -258,7 +259,7 @@ static void add_edge(struct weft_wait *wait, const struct weft_need *need,
 }
 
 /* Adds edges to the processes that wait themselves. All these edges have the
- * clause any. If any is 0, each edge has a clause of its own. */
+ * clause `any`. If `any` is 0, each edge has a clause of its own. */
 static void collect_clause(struct weft_wait *wait, uint16_t any)
 {
 	const struct weft_wait_view *view = wait->view;

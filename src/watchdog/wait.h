@@ -25,14 +25,15 @@ struct weft_wait_view;
 enum { WEFT_WAIT_TEXT = 160, WEFT_WAIT_PHRASE = 224 };
 
 /* A condition that must be met before a wait can end. Each process of the need
- * must meet it. */
+ * must meet it, unless `any` is set. */
 struct weft_need {
 	enum weft_wire_need kind;
 	uint64_t what;
 	uint32_t round;
 	uint16_t any;	 /* not 0: among all needs with this number, one process
 			    that meets its need suffices */
-	bool is_soft;	 /* a ring through it is reported, without an error */
+	bool is_soft;	 /* a ring through it ends with errors only under
+			    WEFT_DEADLOCK=error */
 	bool is_flushed; /* see weft_wire_query */
 	uint32_t size;	 /* members of the communicator or window */
 	char label[WEFT_WIRE_LABEL];   /* name of the communicator or window */
