@@ -40,7 +40,7 @@ static const struct category {
 
 enum { N_CATEGORIES = sizeof(categories) / sizeof(categories[0]) };
 
-/* The room of a member; NULL: the index is out of range. */
+/* Returns the room of a member; NULL: the index is out of range. */
 typedef const char *room_fn(int index);
 
 static const char *cvar_room(int index)

@@ -3,10 +3,11 @@
  *
  * The index of a control variable is that of its knob. A number is an
  * MPI_COUNT, a text is an array of MPI_CHAR, and a knob with a list of values
- * is an MPI_INT with an enumeration. Most knobs are read only when the first
- * session opens, so a tool can write them only before that. A knob with a list
- * that can be written at any time is a text, because an MPI_INT accepts any
- * number (MPICH's test cvarwrite relies on that). */
+ * is an MPI_INT with an enumeration, which cannot be written. Most other knobs
+ * are read only when the first session opens, so a tool can write them only
+ * before that. A knob with a list that can be written at any time is a text,
+ * because an MPI_INT accepts any number (MPICH's test cvarwrite relies on
+ * that). */
 #include "mpit_priv.h"
 
 #include "base/knob.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* event_type: sources of events, and the types of events of base/event.def
  *
- * The first types are all events of the table. Then the events of messages
+ * The first types are all events of the table. The events in bound_events
  * follow once more, as types that are bound to a communicator. Their names
  * begin with "comm_".
  *
@@ -18,8 +18,8 @@
 
 enum { SOURCE_NAME_MAX = 16, SOURCE_DESC_MAX = 100, EVENT_NAME_MAX = 64 };
 
-/* The events that can be bound to a communicator. Their first element is its
- * context. */
+/* The events that can be bound to a communicator. The first element of each is
+ * the context of the communicator. */
 static const enum weft_event bound_events[] = {
 	WEFT_EVENT_unexpected_queued,
 	WEFT_EVENT_rndv_started,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpit: declarations that the files of the tool interface share
  *
- * Every procedure of the interface begins with weft_mpit_enter() and ends with
- * weft_mpit_leave(). In between, the procedure holds one lock, which guards the
- * handles and sessions of all tools. While this lock is held, the procedure
- * calls no function of the library that calls callbacks or waits. The reason is
- * that an event callback may call the procedure with a VCI's lock held. */
+ * Every procedure except MPI_T_init_thread begins with weft_mpit_enter(), and
+ * calls weft_mpit_leave() later. In between, the procedure holds one lock,
+ * which guards the handles and sessions of all tools. While this lock is held,
+ * the procedure calls no function of the library that calls callbacks or waits.
+ * The reason is that an event callback may call the procedure with a VCI's lock
+ * held. */
 #ifndef WEFT_MPIT_PRIV_H
 #define WEFT_MPIT_PRIV_H
 

@@ -191,7 +191,8 @@ static bool path_info(size_t i, struct pvar_info *info_out)
 	return true;
 }
 
-/* A counter of a VCI or of a file, bound to an object. */
+/* Describes the variable of a counter of a VCI or of a file, bound to an
+ * object. */
 static void bound_counter(size_t counter, struct pvar_info *info_out)
 {
 	info_out->counter = counter;
@@ -337,7 +338,8 @@ static uint64_t bound_handle(
 	return o ? weft_obj_handle(o) : 0;
 }
 
-/* The address of an object's counter; NULL: the object has been freed. */
+/* Returns the address of an object's counter; NULL: the object has been
+ * freed. */
 static void *field_of(
 	const struct pvar_info *info, const struct weft_pvar *pvar)
 {
@@ -775,8 +777,8 @@ int PMPI_T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 	return weft_mpit_leave(code);
 }
 
-/* Reads and resets with one read of the counter, so that no concurrent
- * increment is lost. */
+/* Returns the value of a handle and resets the handle. A counter is read once,
+ * so that no concurrent increment is lost. */
 static int read_reset(struct weft_pvar *pvar, uint64_t *value_out)
 {
 	uint64_t zero = 0;

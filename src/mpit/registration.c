@@ -51,7 +51,8 @@ struct weft_registration {
 	void *freed_data;
 };
 
-/* On the stack of registration_deliver(); valid during the callbacks there. */
+/* An event that is being delivered. It is on the stack of
+ * registration_deliver(), and valid during the callbacks. */
 struct instance {
 	const struct weft_event_raised *raised;
 	MPI_Count timestamp;
@@ -524,7 +525,8 @@ int PMPI_T_event_set_dropped_handler(
 
 /* ---- event instances ---- */
 
-/* The instance of a handle; NULL if this thread does not deliver it now. */
+/* Returns the instance of a handle; NULL if this thread does not deliver it
+ * now. */
 static const struct instance *instance_of(MPI_T_event_instance handle)
 {
 	const struct instance *instance = instances;
