@@ -86,7 +86,8 @@ struct weft_profile_event {
 /* The table of a thread. The file has holes, so an unused part uses no storage.
  */
 struct weft_profile_table {
-	/* always zeroed: the site at offset 0 of procedures without a call */
+	/* always zeroed: the site of procedures without a call, whose offset in
+	 * latest[] is 0 */
 	struct weft_profile_site none;
 	/* by procedure: offset of its last site in the table */
 	uint32_t latest[WEFT_PROFILE_PROCEDURES];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* profile_clock: compares the clocks of the nodes, for a timeline
  *
- * The clock of a node is that of its leader, the lowest rank on the node. In
- * MPI_Init and MPI_Finalize, rank 0 exchanges a few messages with each leader.
- * Only the fastest exchange counts. The leader is assumed to read its clock
- * midway between the two times of rank 0. The messages use a private
+ * The clock of a node is that of the lowest rank on the node. In MPI_Init and
+ * MPI_Finalize, rank 0 exchanges a few messages with the lowest rank of each
+ * other node. Only the fastest exchange counts. That rank is assumed to read
+ * its clock midway between the two times of rank 0. The messages use a private
  * communicator. */
 #include "profile/profile_record.h"
 
@@ -25,7 +25,8 @@ static double head_now(const struct weft_profile_head *head)
 	return weft_profile_seconds(head, weft_profile_now());
 }
 
-/* Rank 0 measures the difference: the leader's clock minus that of rank 0. */
+/* Measures, at rank 0, the clock of another node minus that of rank 0. leader:
+ * the lowest rank of that node. */
 static void clock_ask(const struct weft_profile_head *head, int leader)
 {
 	double best = 1e300, offset = 0;

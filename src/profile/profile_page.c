@@ -7,7 +7,7 @@
 
 enum { N_PROCEDURES = 10, N_SITES = 12, N_PAIRS = 8, NAME_COLUMNS = 24 };
 
-/* part in percent of whole; 0 if whole is 0. */
+/* Returns part in percent of whole; 0 if whole is 0. */
 static double percent(double part, double whole)
 {
 	return whole > 0 ? 100 * part / whole : 0;
@@ -34,7 +34,7 @@ static const char *name_of(const struct weft_profile_sum *sum)
 
 /* ---- the advice ---- */
 
-/* The site with the longest waits; NULL: no waits. */
+/* Returns the site with the longest waits; NULL: no waits. */
 static const struct weft_profile_sum *most_waiting(
 	const struct weft_profile_report *report)
 {

@@ -44,8 +44,8 @@ static pid_t place_start(char *const *words, int *fd_out)
 	return pid;
 }
 
-/* Reads until the end of the output or the deadline. The caller frees the text.
- */
+/* Reads until the end of the output or the deadline, at most 64 KiB. The caller
+ * frees the text. */
 static char *place_read(int fd)
 {
 	uint64_t until = weft_now_ns() + PLACE_WAIT_S * WEFT_NS_PER_S, now;

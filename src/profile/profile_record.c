@@ -43,7 +43,7 @@ enum {
 	SAMPLE = 60,
 };
 
-/* The record of this process. Guarded by lock, except is_off. */
+/* The record of this process. Written with the lock held, except is_off. */
 static struct {
 	pthread_mutex_t lock;
 	atomic_bool is_off; /* nothing is recorded (any more) */
@@ -251,8 +251,8 @@ __attribute__((destructor)) static void recorder_close(void)
 		weft_proc.facts.size, recorder.is_temporary);
 }
 
-/* Maps a new table. NULL if there are WEFT_PROFILE_THREADS, or if it cannot be
- * mapped. Lock held. */
+/* Maps a new table. NULL if there are WEFT_PROFILE_THREADS tables, or if the
+ * table cannot be mapped. Lock held. */
 static struct weft_profile_table *table_map(void)
 {
 	size_t len = sizeof(struct weft_profile_table);
@@ -319,7 +319,7 @@ void weft_profile_find_next(const struct weft_profile_slot *slots, size_t n)
 
 /* ---- sites ---- */
 
-/* The index of an object's path in the head, where it is added if needed.
+/* Returns the index of an object's path in the head, and adds a new path.
  * WEFT_PROFILE_OBJECTS if the head has no space for it. */
 static uint32_t object_index(const char *path)
 {
@@ -723,8 +723,8 @@ uint64_t weft_profile_members(MPI_Comm comm)
 
 /* ---- collectives ---- */
 
-/* The number of entries in the list of neighbours to which this process sends.
- * On a Cartesian grid, an entry may be MPI_PROC_NULL. 0 for an invalid
+/* Returns the number of entries in the list of neighbours to which this process
+ * sends. On a Cartesian grid, an entry may be MPI_PROC_NULL. 0 for an invalid
  * communicator. */
 static int neighbor_places(MPI_Comm comm, bool *is_cart)
 {

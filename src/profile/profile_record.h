@@ -100,7 +100,7 @@ void weft_profile_begin(struct weft_profile_call *call, uint32_t procedure,
 /* Ends a call on the slow path. */
 void weft_profile_end(struct weft_profile_call *call);
 
-/* Adds the bytes that the call passed. */
+/* Adds the bytes that the call transferred. */
 void weft_profile_bytes(struct weft_profile_call *call, uint64_t bytes);
 
 /* weft_profile_sent() adds a message to a rank of the communicator.

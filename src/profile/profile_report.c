@@ -117,8 +117,8 @@ static void entry_add(
 		to->longest = entry->longest;
 }
 
-/* True if the site can be settled. Its indexes are invalid if the record is
- * damaged. */
+/* True if the pending calls of the site can be added. Its indexes are invalid
+ * if the record is damaged. */
 static bool can_settle(const struct weft_profile_site *site)
 {
 	return site->mark >= site->left &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* profile_report: the records of a job as one table, and its outputs */
+/* profile_report: the sums of a job's records, and their output */
 #ifndef WEFT_PROFILE_REPORT_H
 #define WEFT_PROFILE_REPORT_H
 
@@ -108,7 +108,7 @@ void weft_profile_page(const struct weft_profile_report *report, FILE *out);
 /* Writes the whole report as one JSON object. */
 void weft_profile_json(const struct weft_profile_report *report, FILE *out);
 
-/* Writes the timeline. 0, or WEFT_ERR_NOMEM, and nothing is written. */
+/* Writes the timeline. 0. WEFT_ERR_NOMEM: nothing is written. */
 int weft_profile_trace(const struct weft_profile_report *report, FILE *out);
 
 #endif

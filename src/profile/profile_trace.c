@@ -86,8 +86,8 @@ static void trace_slice(struct trace *trace, uint32_t rank, uint32_t thread,
 
 /* ---- arrows ---- */
 
-/* The call that completes a nonblocking receive. The record does not have it,
- * so the next call of the thread that waits or tests is used. */
+/* Returns the call that completes a nonblocking receive. The record does not
+ * have it, so the next call of the thread that waits or tests is used. */
 static const struct weft_profile_event *trace_completion(
 	const struct weft_profile_table *table, uint32_t i)
 {
