@@ -62,9 +62,8 @@ enum weft_boot_event_kind {
 	WEFT_BOOT_PEER_DIED,	/* fields: rank, code, end */
 	WEFT_BOOT_OTHER_DIED,	/* fields: name of another job, rank in that
 				   job, code, end */
-	WEFT_BOOT_JOB_ENDED, /* fields: name of the job that has ended. This job
-				started that job, or that job started this one
-			      */
+	WEFT_BOOT_JOB_ENDED,	/* fields: name of a job that has ended. Spawns
+				   connect that job and this job */
 	WEFT_BOOT_CALLED, /* fields: rank, data, len; see weft_boot_ops.call */
 };
 
