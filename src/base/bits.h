@@ -71,8 +71,8 @@ static inline void weft_prefetch_write(const void *line)
 #endif
 }
 
-/* Copies a message. Up to 16 bytes are copied inline, with two overlapping
- * moves. */
+/* Copies a message. Up to 16 bytes are copied inline: 8 or more with two
+ * overlapping moves, fewer byte by byte. */
 static inline void weft_copy_msg(void *to, const void *from, size_t len)
 {
 	uint64_t head, tail;
@@ -90,7 +90,7 @@ static inline void weft_copy_msg(void *to, const void *from, size_t len)
 	}
 }
 
-/* Returns the smallest power of two that is not below n; n must not be 0. */
+/* Returns the smallest power of two that is not below n. */
 static inline size_t weft_pow2_up(size_t n)
 {
 	return n <= 1 ? 1 : (size_t)1 << (64 - __builtin_clzl(n - 1));

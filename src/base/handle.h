@@ -46,7 +46,8 @@ enum {
 /* The first member of every object in a table. */
 struct weft_obj {
 	uint32_t low; /* kind and index: the low half of the handle */
-	uint32_t gen; /* odd while live; only handle.c writes */
+	uint32_t gen; /* odd while live; only this header and handle.c write
+			 it */
 };
 
 struct weft_table {
@@ -105,8 +106,8 @@ uint32_t weft_table_n_live(struct weft_table *table);
  * objects concurrently; such an object is zeroed before it is live. */
 void *weft_table_next(struct weft_table *table, uint32_t *pos);
 
-/* The object with index i, live or not; NULL from the first index that was
- * never used. Any thread. */
+/* Returns the object with index i, live or not; NULL from the first index that
+ * was never used. Any thread. */
 void *weft_table_at(struct weft_table *table, uint32_t i);
 
 static inline uint64_t weft_obj_handle(const void *obj)

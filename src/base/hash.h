@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 64-bit SipHash-2-4 of len bytes under a 16-byte key. */
+/* Returns the 64-bit SipHash-2-4 of len bytes under a 16-byte key. */
 uint64_t weft_hash(const uint8_t key[16], const void *data, size_t len);
 
 #endif

@@ -82,8 +82,8 @@ static const struct knob_range ranges[] = {
 
 enum { N_KNOBS = sizeof(descs) / sizeof(descs[0]) };
 
-/* Variables with these prefixes cause no warning. They belong to the launcher,
- * the compiler wrappers, the tests and contrib/lanes. */
+/* Variables with these prefixes after WEFT_ cause no warning. They belong to
+ * the launcher, the compiler wrappers, the tests and contrib/lanes. */
 static const char *const other_prefixes[] = { "MPIEXEC", "CC", "CXX", "FC",
 	"TEST_", "LANE_" };
 
@@ -160,8 +160,7 @@ static const char *keep_text(const char *text)
 }
 
 /* Sets a knob. WEFT_ERR_ARG: the value is not in its list or range, and is not
- * the default, which may be out of range.
- * WEFT_ERR_NOMEM. */
+ * the default, which may be out of range. Or WEFT_ERR_NOMEM. */
 static int knob_assign(size_t i, const char *text)
 {
 	const struct knob_range *range = &ranges[i];

@@ -21,7 +21,7 @@ struct weft_map {
 	size_t n_used;
 };
 
-/* Value for key, or NULL. */
+/* Returns the value of a key, or NULL. */
 static inline void *weft_map_get(const struct weft_map *map, uint64_t key)
 {
 	if (!map->entries)

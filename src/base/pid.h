@@ -8,9 +8,9 @@
 #include <sys/types.h>
 
 /* True if all threads of the process have ended, or end within wait_ms. A
- * zombie counts as ended, although kill() still finds it. False if pid is not
- * positive.
- */
+ * zombie counts as ended, although kill() still finds it. Linux before 5.3
+ * finds only processes that have ended and were reaped. False if pid is not
+ * positive. */
 bool weft_pid_has_ended(pid_t pid, int wait_ms);
 
 /* True if /proc shows that the process is stopped, by a signal or a debugger.
