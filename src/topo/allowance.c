@@ -47,7 +47,7 @@ static unsigned min_quota(unsigned a, unsigned b)
 	return !a || (b && b < a) ? b : a;
 }
 
-/* Returns the smallest quota of a group and its ancestors below root, or 0. */
+/* Returns the smallest quota of a group and its ancestors, up to root, or 0. */
 static unsigned quota_of_ancestors(const char *root, const char *group)
 {
 	char dir[PATH_LEN];

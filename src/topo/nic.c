@@ -29,8 +29,9 @@ static hwloc_obj_t pci_of(hwloc_obj_t device)
 	return device;
 }
 
-/* Prints the id "Type:index" of the object that a device is attached to; if the
- * object has exactly one NUMA node, prints the id of this node. */
+/* Prints the id "Type:index" of the object that a device is attached to; if an
+ * object other than the machine has exactly one NUMA node, prints the id of
+ * this node. */
 static void print_object_id(hwloc_obj_t object, char *text, size_t len)
 {
 	char type[32];

@@ -17,8 +17,8 @@ struct weft_nic {
 	const char *vendor; /* the PCI vendor's name, or "" */
 	const char *near;   /* object to which it is attached, such as
 			       "NUMANode:1" or "Machine:0" */
-	bool is_local;	    /* all processors of this process are in the object
-			       `near` */
+	bool is_local;	    /* all processors of the calling thread are in the
+			       object `near` */
 };
 
 typedef void weft_nic_fn(void *arg, const struct weft_nic *nic);
