@@ -428,8 +428,9 @@ static int make_pair(struct weft_comm *local, uint64_t porter, uint64_t guest,
 	return err;
 }
 
-/* Waits for a connect request. The wait ends when the port is closed, or when a
- * member of local fails, because then there is no intercommunicator. */
+/* Waits for a connect request. The wait ends when the port is closed, or when
+ * the spawned job `job` has ended ("": none). It also ends when a member of
+ * local fails, because then there is no intercommunicator. */
 static int wait_connect_request(const struct weft_comm *local, const char *name,
 	const char *job, struct connect_request **request_out)
 {

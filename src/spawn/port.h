@@ -5,7 +5,7 @@
  * request must carry. So a process needs the name to connect. A connect request
  * contains the business card of the connecting process. After an accept, the
  * two roots create a communicator, and over it the two sides create an
- * intercommunicator (intercomm.c). */
+ * intercommunicator (comm/intercomm.c). */
 #ifndef WEFT_PORT_H
 #define WEFT_PORT_H
 
