@@ -116,7 +116,7 @@ static bool is_predefined(int keyval)
 	       keyval == MPIX_FT;
 }
 
-/* Address of a predefined attribute's value. */
+/* Returns the address of a predefined attribute's value. */
 static const void *predefined(int keyval)
 {
 	static const int tag_ub = WEFT_TAG_UB, host = MPI_PROC_NULL,

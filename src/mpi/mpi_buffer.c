@@ -12,7 +12,7 @@
 
 #include <limits.h>
 
-/* The place of the buffer, and the object on which an error is raised. */
+/* Where the buffer is stored, and the object on which an error is raised. */
 struct at {
 	struct weft_vci *vci;
 	struct weft_bsend **place;

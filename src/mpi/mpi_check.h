@@ -26,7 +26,7 @@ int weft_check_bad_ptr(const void *ptr, const char *name) __attribute__((cold));
 
 int weft_check_not_up(void) __attribute__((cold));
 
-/* Tells the compiler that a slow path returns an error. */
+/* Lets the compiler assume that a slow path returns an error. */
 static inline int weft_check_failed(int err)
 {
 	if (err >= 0)
@@ -36,10 +36,11 @@ static inline int weft_check_failed(int err)
 
 static inline bool weft_check_is_on(void)
 {
-	return weft_knobs.check[1] != 'f'; /* "off", not "on" or "strict" */
+	return weft_knobs.check[1] != 'f'; /* false for "off", true for "on" and
+					      "strict" */
 }
 
-/* 0 if a session or the World Model is open, else an error. */
+/* Checks that a session or the World Model is open. */
 static inline int weft_check_up(void)
 {
 	if (weft_unlikely(!atomic_load_explicit(
@@ -63,8 +64,8 @@ static inline int weft_check_comm(MPI_Comm handle, struct weft_comm **comm_out)
 /* Returns an error for an intercommunicator. */
 int weft_check_is_intra(const struct weft_comm *comm);
 
-/* weft_check_comm() and weft_check_is_intra(). *comm_out is also set for an
- * intercommunicator, so that the error can be raised on it. */
+/* Checks as weft_check_comm() and weft_check_is_intra(). *comm_out is also set
+ * for an intercommunicator, so that the error can be raised on it. */
 int weft_check_intra(MPI_Comm handle, struct weft_comm **comm_out);
 
 /* Checks a type, which need not be committed. */
@@ -108,7 +109,7 @@ static inline int weft_check_op(MPI_Op handle, struct weft_redop **op_out)
 	return 0;
 }
 
-/* MPI_REQUEST_NULL is an error. */
+/* Looks up a request. MPI_REQUEST_NULL is an error. */
 static inline int weft_check_req(MPI_Request handle, struct weft_req **req_out)
 {
 	struct weft_req *req = weft_mpi_req(handle);
@@ -166,7 +167,7 @@ static inline int weft_check_file(MPI_File handle, struct weft_file **file_out)
 	return 0;
 }
 
-/* MPI_INFO_NULL is an error. */
+/* Looks up an info object. MPI_INFO_NULL is an error. */
 static inline int weft_check_info(MPI_Info handle, struct weft_info **info_out)
 {
 	struct weft_info *info = weft_mpi_info(handle);
@@ -178,7 +179,7 @@ static inline int weft_check_info(MPI_Info handle, struct weft_info **info_out)
 	return 0;
 }
 
-/* MPI_INFO_NULL yields NULL. */
+/* As weft_check_info(), but MPI_INFO_NULL yields NULL. */
 static inline int weft_check_info_or_null(
 	MPI_Info handle, struct weft_info **info_out)
 {

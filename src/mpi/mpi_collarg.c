@@ -230,7 +230,8 @@ static int check_alias(const void *send, const void *recv, bool is_meant)
 	return 0;
 }
 
-/* The address of a block if it has data of a predefined type; else NULL. */
+/* Returns the address of a block if it has data of a predefined type; else
+ * NULL. */
 static const void *block_at(const struct weft_blocks *b, int32_t i)
 {
 	const struct weft_type *type = b->types ? b->types[i] : b->type;
@@ -391,8 +392,8 @@ static int check_fits(const struct weft_redop *op, const struct weft_type *type)
 	return 0;
 }
 
-/* The send side of a reduction, which has the count and the type of its receive
- * side. */
+/* Fills in the send side of a reduction, which has the count and the type of
+ * the receive side. */
 static int reduce_send(struct frame *f, const struct weft_collarg *a)
 {
 	struct weft_collside side = {

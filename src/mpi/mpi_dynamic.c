@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_dynamic: connects processes that were started independently */
+/* mpi_dynamic: connects processes that were started independently, and starts
+ * processes */
 #include "mpi_check.h"
 
 #include "core/hint.h"
@@ -35,8 +36,8 @@ static int mpi_close_port(const char *port_name)
 }
 
 /* Checks the common arguments of accept and connect. The port name is
- * significant at the root only. *bad_out is its error, which all members
- * return, so the caller passes it on. */
+ * significant at the root only. *bad_out is the error of the port name, which
+ * all members return, so the caller passes *bad_out on. */
 static int check_meeting(const char *port_name, MPI_Info info, int root,
 	MPI_Comm comm, MPI_Comm *newcomm, struct weft_comm **comm_out,
 	struct weft_info **info_out, int *bad_out)
@@ -76,7 +77,7 @@ int PMPI_Comm_accept(const char *port_name, MPI_Info info, int root,
 	return weft_mpi_end(of, "MPI_Comm_accept", err);
 }
 
-/* Timeout in seconds, from the info or from the user's variable. */
+/* Reads the timeout in seconds, from the info or from the user's variable. */
 static int timeout_of(const struct weft_info *info, uint32_t *timeout_out)
 {
 	*timeout_out = (uint32_t)weft_hint_number(

@@ -155,7 +155,8 @@ static int check_contents(const struct shown *s, const struct contents *out)
 	return err;
 }
 
-/* max: sizes of the output arrays, in the order of struct shown. */
+/* Writes the arguments of the constructor to out. max: sizes of the output
+ * arrays. */
 static int get_contents(const struct weft_type *type, const struct shown *max,
 	const struct contents *out, bool can_large)
 {

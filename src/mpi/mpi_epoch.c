@@ -193,7 +193,7 @@ static inline int on_target(
 	return weft_mpi_end_win(of, func, err);
 }
 
-/* Runs fn for all targets: their rank is WEFT_PROC_NULL. */
+/* Runs fn for all targets, which the rank WEFT_PROC_NULL denotes. */
 static inline int on_all(const char *func, rank_fn *fn, MPI_Win win)
 {
 	struct weft_win *of = NULL;

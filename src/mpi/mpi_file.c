@@ -228,7 +228,8 @@ static int mpi_file_set_view(int failed, struct weft_file *fh, MPI_Offset disp,
 	return !err && has_hints ? file_add_hints(fh, info, 0) : err;
 }
 
-/* Returns a handle for the program, which frees handles of derived types. */
+/* Opens a handle of a derived type, which the program frees. Returns the
+ * type. */
 static struct weft_type *file_type_out(struct weft_type *type)
 {
 	if (!type->is_builtin)

@@ -85,7 +85,8 @@ static int mpi_group_excl(const struct weft_group *group, int n,
 	return err ? err : weft_group_excl(group, ranks, (uint32_t)n, made);
 }
 
-/* Number of ranks in a triplet (first, last, stride); 0 if it is empty. */
+/* Returns the number of ranks in a triplet (first, last, stride); 0 if it is
+ * empty. */
 static int64_t n_in_range(const int *range)
 {
 	int64_t span = (int64_t)range[1] - range[0];

@@ -234,8 +234,8 @@ struct raised {
 
 /* Returns the handler for errors without an object: the initial handler before
  * MPI_COMM_SELF exists, and then the handler of MPI_COMM_SELF. MPI-3.1 used the
- * handler of MPI_COMM_WORLD. So a program that sets only that handler gets it
- * here, too. */
+ * handler of MPI_COMM_WORLD. If a program sets only that handler, this function
+ * returns it. */
 struct weft_errh *weft_mpi_errh_without_object(void)
 {
 	struct weft_errh *initial = weft_session_initial_errh();
@@ -475,8 +475,8 @@ static struct raised raised_of_file(
 	};
 }
 
-/* An error on a communicator. If a window or file owns it, the error is raised
- * on that window or file. */
+/* Describes an error on a communicator. If a window or file owns the
+ * communicator, the error is raised on that window or file. */
 static struct raised raised_of_comm(
 	struct weft_comm *comm, const char *func, int err)
 {

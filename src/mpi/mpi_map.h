@@ -113,7 +113,7 @@ static inline MPI_Comm weft_mpi_comm_handle(const struct weft_comm *comm)
 	return (MPI_Comm)(uintptr_t)weft_obj_handle(comm);
 }
 
-/* The communicator's name for a message text. */
+/* Returns the communicator's name for a message text. */
 static inline const char *weft_mpi_comm_print(const struct weft_comm *comm)
 {
 	return comm->name[0] ? comm->name : "without a name";
@@ -180,21 +180,21 @@ static inline MPI_Errhandler weft_mpi_errh_handle(const struct weft_errh *errh)
 
 /* ---- errors ---- */
 
-/* MPI error code of an internal error. 0 and positive arguments (codes from
- * user functions) are returned unchanged. */
+/* Returns the MPI error code of an internal error. 0 and positive arguments
+ * (codes from user functions) are returned unchanged. */
 int weft_mpi_code(int err);
 
-/* Error class of any error code, predefined or added. */
+/* Returns the error class of any error code, predefined or added. */
 int weft_mpi_class(int code);
 
-/* The text of an error code; buf has MPI_MAX_ERROR_STRING bytes. If that code
- * was the last one raised in this thread, the text describes that error.
- * Otherwise, the text is that of weft_mpi_class_string(). False if the code
- * does not exist. */
+/* Writes the text of an error code to buf, of MPI_MAX_ERROR_STRING bytes. If
+ * that code was the last one raised in this thread, the text describes that
+ * error. Otherwise, the text is that of weft_mpi_class_string(). False if the
+ * code does not exist. */
 bool weft_mpi_string(int code, char *buf);
 
-/* The fixed text of an error code; buf has MPI_MAX_ERROR_STRING bytes. False
- * when the code does not exist. */
+/* Writes the fixed text of an error code to buf, of MPI_MAX_ERROR_STRING bytes.
+ * False when the code does not exist. */
 bool weft_mpi_class_string(int code, char *buf);
 
 /* The seven functions below raise an error: each finds the responsible handler
@@ -298,8 +298,8 @@ static inline void weft_status_to_mpi_err(
 	mpi->MPI_ERROR = status->err ? weft_mpi_code(status->err) : 0;
 }
 
-/* The status that wait and test return for a null or inactive request. The
- * standard defines it with its error, so MPI_ERROR is written, too. */
+/* Writes the status that wait and test return for a null or inactive request.
+ * The standard defines it with its error, so MPI_ERROR is written, too. */
 static inline void weft_status_empty(MPI_Status *mpi)
 {
 	static const struct weft_status empty = { .source = WEFT_ANY_SOURCE,

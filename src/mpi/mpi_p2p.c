@@ -40,7 +40,7 @@ static inline __attribute__((always_inline)) int mpi_p2p_fill(
 	return err;
 }
 
-/* The communicator that carries messages with this tag: for a spread
+/* Returns the communicator that carries messages with this tag: for a spread
  * communicator (session/spread.h), one of several. */
 static inline struct weft_comm *comm_of_tag(struct weft_comm *comm, int tag)
 {
@@ -49,7 +49,7 @@ static inline struct weft_comm *comm_of_tag(struct weft_comm *comm, int tag)
 	return comm;
 }
 
-/* The error of a receive with MPI_ANY_TAG on a communicator with
+/* Returns the error of a receive with MPI_ANY_TAG on a communicator with
  * mpi_assert_no_any_tag. */
 static __attribute__((cold)) int any_tag(const struct weft_comm *comm)
 {
@@ -305,7 +305,7 @@ static inline int mpi_recv_init(const char *func, void *buf, MPI_Count count,
 
 /* ---- buffered ---- */
 
-/* The buffers of a send, in this order: that of the communicator, of its
+/* Returns the buffers of a send, in this order: of the communicator, of its
  * session, and of the process. */
 static struct weft_bsend_places places_of(struct weft_comm *comm)
 {
@@ -375,7 +375,7 @@ static inline int mpi_bsend_init(const char *func, const void *buf,
 
 /* ---- both directions at once ---- */
 
-/* Waits for an internal request and drops it. */
+/* Waits for an internal request and releases it. */
 static int wait_own(const char *func, struct weft_req *req, MPI_Status *status)
 {
 	struct weft_vci *vci = req->vci;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_part: partitioned communication
  *
- * MPI-5.0 section 4. */
+ * MPI-5.0 chapter 4. */
 #include "mpi_check.h"
 #include "mpi_map.h"
 

@@ -16,7 +16,7 @@
 
 enum { FOUND_MAX = 64 };
 
-/* The VCI of requests without a communicator. */
+/* Returns the VCI of requests without a communicator. */
 static inline struct weft_vci *the_vci(void)
 {
 	return &weft_proc.vci;
@@ -102,7 +102,7 @@ static inline __attribute__((always_inline)) int mpi_request_take_out(
 	return err;
 }
 
-/* Returns the error of a receive from any source that remains active because a
+/* Stores the error of a receive from any source that remains active because a
  * member has failed. VCI's lock held. */
 static __attribute__((cold, noinline)) void take_pending(
 	const struct weft_req *req, MPI_Status *status, struct outcome *outcome)
@@ -326,7 +326,8 @@ static inline MPI_Status *status_at(MPI_Status *statuses, int i)
 					       : &statuses[i];
 }
 
-/* The request at a checked index, unless another thread took it. */
+/* Returns the request at a checked index. Looks it up again if the array has
+ * changed meanwhile. */
 static inline struct weft_req *found_at(
 	const struct found *found, const MPI_Request *requests, int i)
 {
@@ -337,7 +338,7 @@ static inline struct weft_req *found_at(
 	return req_at(requests, i);
 }
 
-/* The VCI of the first request, which is locked first. */
+/* Returns the VCI of the first request, which is locked first. */
 static inline struct weft_vci *vci_of(int count, const MPI_Request *requests)
 {
 	for (int i = 0; i < count; i++)
@@ -365,7 +366,7 @@ static inline void mpi_request_hold(
 		*vci = change(*vci, req->vci);
 }
 
-/* One round of progress of every VCI that the requests of an array are on. */
+/* Runs one round of progress of each VCI that the requests of an array use. */
 static void progress(struct weft_vci **vci, int count,
 	const MPI_Request *requests, bool is_blocking)
 {
@@ -492,8 +493,8 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 	return mpi_request_finish("MPI_Testall", &outcome, true);
 }
 
-/* Index of the first done request; -1: none is done; MPI_UNDEFINED: none is
- * active. */
+/* Returns the index of the first done request; -1: none is done; MPI_UNDEFINED:
+ * none is active. */
 static int first_done(
 	struct weft_vci **vci, int count, const MPI_Request *requests)
 {
@@ -512,8 +513,8 @@ static int first_done(
 	return found;
 }
 
-/* Index of the first receive that remains active because a member has failed,
- * or -1. */
+/* Returns the index of the first request for which is_returnable() holds, or
+ * -1. */
 static int first_receive_pending(
 	struct weft_vci **vci, int count, const MPI_Request *requests)
 {

@@ -83,7 +83,7 @@ static int rma_too_much(const char *from, const char *to, int64_t n, int64_t m)
 		(long long)n, to, (long long)m);
 }
 
-/* Bytes of data; INT64_MAX if the number is larger. */
+/* Returns the bytes of data; INT64_MAX if the number is larger. */
 static int64_t rma_bytes(const struct weft_type *type, int64_t count)
 {
 	int64_t n;
@@ -258,7 +258,8 @@ static const char *rma_type_name(const struct weft_type *type)
 	return type->name[0] ? type->name : "a derived datatype";
 }
 
-/* The predefined type of all elements of a type; NULL if there are several. */
+/* Returns the predefined type of all elements of a type; NULL if there are
+ * several. */
 static inline const struct weft_type *rma_basic(const struct weft_type *type)
 {
 	return type->is_builtin && !type->basic ? type : type->basic;
@@ -273,7 +274,8 @@ static bool rma_is_alike(const struct weft_type *a, const struct weft_type *b)
 					 (b->class_ == WEFT_CLASS_PAIR));
 }
 
-/* The error of an accumulate whose sides have different data. */
+/* Returns the error of an accumulate whose sides have different data; 0 if the
+ * data agree. */
 static int rma_bad_type(const char *name, const struct weft_win_buf *buf,
 	const struct weft_win_access *access)
 {

@@ -66,8 +66,8 @@ static int check_kind(const struct weft_comm *comm, int kind)
 	return 0;
 }
 
-/* Creates a communicator of the first n ranks with this topology. Takes
- * ownership of the topology, also on failure. */
+/* Creates a communicator of the members with this color, ordered by key, and
+ * attaches this topology. Takes ownership of the topology, also on failure. */
 static int attach_take(struct weft_comm *comm, int64_t color, int key,
 	struct weft_topo_attached *topo, struct weft_comm **made)
 {
@@ -90,8 +90,9 @@ static int mpi_topo_test(const struct weft_comm *comm, int *status)
 /* ---- dimensions ---- */
 
 /* The search for the best product of k factors, largest first, that equals n.
- * The factors of the best product differ least. Among equal products, the best
- * one has the largest smallest factor, then the largest next one, and so on. */
+ * The factors of the best product differ least. Among products with equal
+ * differences, the best one has the largest smallest factor, then the largest
+ * next one, and so on. */
 struct factors {
 	int64_t *divisors; /* all divisors of n, ascending */
 	int n_divisors, k;
@@ -383,7 +384,7 @@ static int mpi_cart_coords(
 	return err;
 }
 
-/* The rank at a displacement along one direction, or MPI_PROC_NULL. */
+/* Returns the rank at a displacement along one direction, or MPI_PROC_NULL. */
 static int shifted(struct weft_topo_attached *t, int direction, int64_t disp)
 {
 	int dim = cart_dims(t)[direction];
@@ -546,7 +547,7 @@ static int mpi_graph_get(const struct weft_comm *comm, int maxindex,
 	return 0;
 }
 
-/* The neighbours of a node. */
+/* Returns the neighbours of a node. */
 static const int *graph_neighbors(
 	const struct weft_topo_attached *t, int node, int *n_out)
 {

@@ -24,8 +24,8 @@ static inline int64_t weft_widen_get(const int *from)
 	return weft_widen_is_there(from) ? *from : 0;
 }
 
-/* The address that is passed to the body for an output: that of the wide
- * variable, or the invalid address of the program. */
+/* Returns the address that is passed to the body for an output: that of the
+ * wide variable, or the invalid address of the program. */
 static inline int64_t *weft_widen_at(int *to, int64_t *wide)
 {
 	return weft_widen_is_there(to) ? wide : (int64_t *)(void *)to;

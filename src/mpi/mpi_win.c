@@ -70,7 +70,7 @@ static int check_config(const struct weft_win_config *config)
 	return err;
 }
 
-/* Creates the window from config and hints; *made_out gets the hints. */
+/* Creates the window from config and hints, and stores the hints in it. */
 static int win_make(struct weft_comm *comm, struct weft_win_config *config,
 	MPI_Info info, struct weft_win **made_out)
 {
