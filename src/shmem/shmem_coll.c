@@ -253,7 +253,7 @@ static int fcollect(const char *fn, struct weft_shmem_team *team, void *dest,
 	return shmem_coll_run(fn, WEFT_COLL_ALLGATHER, team, &args);
 }
 
-/* Gathers the lengths of all PEs, then their data at the resulting places. */
+/* Gathers the lengths of all PEs, then their data at the resulting offsets. */
 static int shmem_coll_collect(const char *fn, struct weft_shmem_team *team,
 	void *dest, const void *source, size_t len)
 {

@@ -4,8 +4,9 @@
  * The lock has two words:
  * - `last` is used at one PE, which the lock's address selects. Its value is
  *   the PE that joined the queue last, plus 1; 0: the lock is free.
- * - `node` is used at each PE. Bit 0 is set while this PE waits. The other bits
- *   are the PE's successor in the queue, plus 1.
+ * - `node` is used at each PE. A PE that joins sets bit 0 of its node, and the
+ *   PE before it clears the bit. The other bits are the PE's successor in the
+ *   queue, plus 1.
  *
  * A PE that joins writes its number to the node of the PE before it, and waits
  * on its own node. So a waiting PE sends no messages. All updates are atomic
@@ -76,7 +77,7 @@ static struct queue_lock *open_lock(const char *fn, long *lock)
 	return (struct queue_lock *)(void *)lock;
 }
 
-/* One round of a wait until another PE writes to this PE's node. */
+/* Runs one round of a wait until another PE writes to this PE's node. */
 static void shmem_lock_relax(
 	const char *fn, const long *lock, struct weft_rma_wait *wait)
 {

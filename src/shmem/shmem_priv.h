@@ -4,7 +4,7 @@
  * A handle is a number. SHMEM_CTX_DEFAULT and SHMEM_TEAM_WORLD are small
  * numbers. The others are handles of objects in tables, so a stale or invalid
  * handle is detected. A fault of the caller ends the job with a message,
- * because procedures of OpenSHMEM cannot return an error. */
+ * because most procedures of OpenSHMEM cannot return an error. */
 #ifndef WEFT_SHMEM_PRIV_H
 #define WEFT_SHMEM_PRIV_H
 
@@ -30,7 +30,8 @@ struct weft_shmem_team {
 	uint32_t n_pes;
 	uint32_t my_pe;
 	bool is_world;	  /* ranks are the PE numbers of the world */
-	bool is_mine;	  /* the program created the team, and may destroy it */
+	bool is_mine;	  /* false for the predefined teams, which cannot be
+			     destroyed */
 	int num_contexts; /* number of contexts in the team's configuration */
 	/* fields of the team of an active set; see shmem_coll.c */
 	uint64_t triplet;
@@ -49,7 +50,8 @@ struct weft_shmem_ctx {
 	size_t total_ops;
 };
 
-/* The state of OpenSHMEM in this process. Only init and finalize write it. */
+/* The state of OpenSHMEM in this process. Only init and finalize write it,
+ * except the hints of ctx and the communicator of shared. */
 struct weft_shmem {
 	int n_inits; /* number of inits without a finalize */
 	int level;   /* SHMEM_THREAD_... */
@@ -180,8 +182,8 @@ void weft_shmem_sets_close(void);
 /* Destroys the contexts of a team; NULL: all contexts. */
 void weft_shmem_ctxs_close(const struct weft_shmem_team *team);
 
-/* Runs a barrier of all PEs, which completes the puts of the default
- * context. */
+/* Completes the accesses of the default context, then runs a barrier of all
+ * PEs. */
 void weft_shmem_barrier(const char *fn);
 
 /* Sets the procedure whose name appears in reports of this thread's long waits.

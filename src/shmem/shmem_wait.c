@@ -189,7 +189,7 @@ static void shmem_wait_describe(
 		*failed ? "; failed: " : "", failed);
 }
 
-/* One round of a wait. */
+/* Runs one round of a wait. */
 static void shmem_wait_relax(
 	const char *fn, const struct wait_set *s, struct weft_rma_wait *wait)
 {
