@@ -93,7 +93,7 @@ int weft_f_peers(MPI_Fint comm)
 	return n;
 }
 
-/* The numbers of neighbors in the topology of comm. */
+/* Writes the numbers of neighbors in the topology of comm. */
 static void degrees(MPI_Fint comm, int *in, int *out)
 {
 	MPI_Comm c = PMPI_Comm_fromint(comm);

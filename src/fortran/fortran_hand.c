@@ -9,7 +9,8 @@
 
 /* The functions weft_f_* of libmpi_abi have no version node, because its MPI
  * names have none. This reference to libweft has one (src/weft.map.in), so the
- * loader refuses a libweft_fortran of another build than the other two. */
+ * loader refuses a libweft_fortran of another build than libweft and
+ * libmpi_abi. */
 static void (*const hand_needs_build)(enum weft_log_level level, const char *id,
 	const char *fmt, ...) __attribute__((used)) = weft_log_write;
 
