@@ -343,7 +343,7 @@ static void on_ended(pmix_status_t status, pmix_info_t *info, size_t n,
 
 /* ---- on the caller's thread ---- */
 
-/* Managers that do not support the query refuse it. */
+/* Sends the query. Managers that do not support it refuse it. */
 void weft_pmix_query_exit(struct weft_boot *base, uint32_t rank)
 {
 	struct pmix_boot *boot = pmix_boot_of(base);

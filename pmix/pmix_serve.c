@@ -410,9 +410,9 @@ static int define_psets(
 	return 0;
 }
 
-/* Keeps the keys of this job in memory instead of PMIx's shared files. With
- * shared files, a client on a busy machine sometimes reads "not found" for a
- * key that the server has just written (4.2.2). A value from the user is not
+/* Makes PMIx store the keys of this job in memory instead of in shared files.
+ * With shared files, a client on a busy machine sometimes reads "not found" for
+ * a key that the server has just written (4.2.2). A value from the user is not
  * changed. */
 static int set_gds_hash(void)
 {
@@ -541,7 +541,7 @@ static void *finalize(void *arg)
 	return NULL;
 }
 
-/* Waits a second at most. A long stall of the machine also counts as one
+/* Waits a second at most. A longer stall of the machine counts as one
  * second. */
 static void waiter_wait_1s(struct waiter *waiter)
 {

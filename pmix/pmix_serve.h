@@ -100,7 +100,7 @@ void weft_serve_other_died(struct weft_serve *serve, const char *job,
 	uint32_t rank, enum weft_serve_end how, int code);
 
 /* Records that rank has ended, in any way. Later queries return the rank. No
- * process is notified, because a normal end needs no reaction. */
+ * process is notified: weft_serve_died() reports a failure. */
 void weft_serve_ended(struct weft_serve *serve, uint32_t rank);
 
 /* weft_serve_spawned() answers a SPAWN event with the name of the job, or with
