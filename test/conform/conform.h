@@ -54,7 +54,7 @@ void claim_not(const struct side *s, const char *sentence, const char *why);
 
 void die(const struct side *s, const char *what) __attribute__((noreturn));
 
-/* One round of a wait that began at start. Ends the process after the
+/* Runs one round of a wait that began at start. Ends the process after the
  * deadline. */
 void tick(const struct side *s, uint64_t start, const char *what);
 
@@ -62,7 +62,7 @@ void op_init(struct wait_op *w);
 int op_wait(const struct side *s, struct wait_op *w, const char *what);
 void wait_got(const struct side *s, uint64_t n, const char *what);
 
-/* Barrier of both sides. Makes progress on the fabric while it waits. */
+/* Runs a barrier of both sides. Makes progress on the fabric while it waits. */
 void sync_sides(const struct side *s);
 void swap_bytes(
 	const struct side *s, const void *mine, void *theirs, size_t len);

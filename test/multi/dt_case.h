@@ -13,7 +13,8 @@ enum {
 	PROCS_MAX = 16,
 	SPAN_MAX = 100000, /* limit for the bytes from the first to the last of
 			      a buffer */
-	MEMORY = 1 << 18,  /* limit for a window, and for the part of a file */
+	MEMORY = 1 << 18,  /* limit for a window, and for the part of a file of
+			      one rank */
 	PARTITIONS_MAX = 32,
 };
 
@@ -35,7 +36,7 @@ static uint64_t tag_of(int rank, enum role role)
 	       role;
 }
 
-/* The stream of count items of a buffer that has this tag. */
+/* Returns the stream of count items of a buffer that has this tag. */
 static char *stream_of(const struct map *m, int count, uint64_t tag)
 {
 	struct area area = area_new(m, count, tag);

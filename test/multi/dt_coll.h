@@ -137,7 +137,8 @@ static void op_allgather(void)
 	expect_sent(&from, &now.from->map, now.n_from);
 }
 
-/* Part i of the data that a rank sends to all; each part has n_from items. */
+/* Returns part i of the data that a rank sends to all; each part has n_from
+ * items. */
 static char *part_of(int rank, int part)
 {
 	const struct map *m = &now.from->map;
@@ -261,7 +262,7 @@ static char *xor_of(int n, int parts, int part)
 	return sum;
 }
 
-/* The data of reductions: parts times n_to items. */
+/* Returns the data of reductions: parts times n_to items. */
 static struct area to_reduce(int parts)
 {
 	return area_new(

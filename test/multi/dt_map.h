@@ -167,8 +167,8 @@ static inline bool map_block(
 	return true;
 }
 
-/* The predefined type of all entries, as an index into basics[]; -1: there are
- * several types, or no entries. */
+/* Returns the predefined type of all entries, as an index into basics[]; -1:
+ * there are several types, or no entries. */
 static inline int map_basic(const struct map *m)
 {
 	for (int i = 1; i < m->n; i++)
@@ -441,7 +441,8 @@ static inline bool make_subarray(struct node *to, const struct node *old)
 	return fits;
 }
 
-/* A two-dimensional array that is distributed over a grid of processes. */
+/* Creates a type of a two-dimensional array that is distributed over a grid of
+ * processes. */
 static inline bool make_darray(struct node *to, const struct node *old)
 {
 	static const int kinds[3] = { MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_BLOCK,

@@ -117,8 +117,8 @@ static void win_end(void)
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* Checks that the own window has this stream and is unchanged otherwise. Frees
- * the stream. */
+/* Checks that the window of this rank has this stream and is unchanged
+ * otherwise. Frees the stream. */
 static void win_expect(char *stream)
 {
 	char *want = mtest_alloc(win_now.len);

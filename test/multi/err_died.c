@@ -5,10 +5,9 @@
  * failed process in the communicator, window or file of that call
  *
  * The first three processes survive. Each round has a communicator of them and
- * a victim. The victim has rank 1 there, which is neither its rank in the job
- * nor the rank of a survivor. It sleeps, and is killed about 40 ms after the
- * survivors begin their calls. When the failure is known, each survivor makes
- * all calls of the round again.
+ * a victim. The victim has rank 1 there, and a greater rank in the job. It
+ * sleeps, and is killed about 40 ms after the survivors begin their calls. When
+ * the failure is known, each survivor makes all calls of the round again.
  *
  * part= 0: messages, 1: collectives, 2: windows, 3: files, 4: communicators
  */

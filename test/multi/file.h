@@ -7,8 +7,8 @@
 
 #include <sys/stat.h>
 
-/* A file name that is the same in all processes of this run, and in no other.
- */
+/* Returns a file name that is the same in all processes of this run, and in no
+ * other run. */
 static inline const char *file_named(const char *stem)
 {
 	static char name[4][96];
@@ -21,7 +21,7 @@ static inline const char *file_named(const char *stem)
 	return to;
 }
 
-/* Opens for reading and writing; the file is deleted when it is closed. */
+/* Opens a file for reading and writing, which is deleted when it is closed. */
 static inline MPI_File file_scratch(const char *stem)
 {
 	MPI_File fh = MPI_FILE_NULL;
@@ -32,7 +32,7 @@ static inline MPI_File file_scratch(const char *stem)
 	return fh;
 }
 
-/* The number of elements of a datatype in a status. */
+/* Returns the number of elements of a datatype in a status. */
 static inline int file_count(const MPI_Status *status, MPI_Datatype type)
 {
 	int n = -7;

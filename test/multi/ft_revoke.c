@@ -2,10 +2,10 @@
 /*
  * ft_revoke: a communicator is revoked while its members wait in calls on it
  *
- * In each round the last rank revokes a new communicator. All others wait in
- * a call that only the revocation ends. Then every call that communicates
- * fails with the class REVOKED, local calls and the end of the communicator
- * succeed, and MPI_COMM_WORLD is as before.
+ * In each round the last rank revokes a new communicator. All others wait in a
+ * call that only the revocation ends. Then every call that communicates fails
+ * with the class REVOKED, local calls and the free of the communicator succeed,
+ * and MPI_COMM_WORLD is as before.
  *
  * Then one member revokes and frees communicators while another one still sends
  * on them. After that, short messages between the two are still eager, because

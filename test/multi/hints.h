@@ -5,7 +5,7 @@
 
 #include "session.h"
 
-/* The value after a word like "key=" in the arguments, or NULL. */
+/* Returns the value after a word like "key=" in the arguments, or NULL. */
 static inline const char *hints_word(int argc, char **argv, const char *key)
 {
 	size_t len = strlen(key);

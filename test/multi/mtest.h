@@ -57,10 +57,10 @@ static struct mtest mtest;
 /* Checks one condition: CHECK(condition, "sentence" [, printf arguments]). */
 #define CHECK(ok, ...) mtest_check((ok), __FILE__, __LINE__, #ok, __VA_ARGS__)
 
-/* the call must return MPI_SUCCESS */
+/* Checks that the call returns MPI_SUCCESS. */
 #define OK(call) mtest_ok((call), __FILE__, __LINE__, #call)
 
-/* the call must return an error of this class */
+/* Checks that the call returns an error of this class. */
 #define FAILS(call, class_wanted) \
 	mtest_fails((call), (class_wanted), __FILE__, __LINE__, #call)
 
@@ -145,7 +145,7 @@ static inline void mtest_late(int signal_number)
 	_exit(MTEST_LATE);
 }
 
-/* name the program and arm the deadline; the first call of main() */
+/* Names the program and arms the deadline; the first call of main(). */
 static inline void mtest_start(const char *path)
 {
 	static const char *const keys[] = { "PMIX_RANK", "PMI_RANK",
@@ -226,14 +226,15 @@ static inline void mtest_skip(const char *reason)
 	exit(mtest.n_failed ? 1 : MTEST_SKIP);
 }
 
-/* skip unless the job has at least this many processes */
+/* Skips the test unless the job has at least n processes. */
 static inline void mtest_need(int n)
 {
 	if (mtest.size < n)
 		mtest_skip("needs more processes");
 }
 
-/* skip, with the function's name, if the library does not implement it */
+/* Skips the test, with the function's name, if the library does not implement
+ * the function. */
 static inline void mtest_offered(int rc, const char *function)
 {
 	if (mtest_class(rc) == MPI_ERR_UNSUPPORTED_OPERATION)
@@ -253,7 +254,7 @@ static inline void mtest_fill(void *buf, size_t len, unsigned seed)
 		at[i] = mtest_byte(i, seed);
 }
 
-/* true if the bytes are those of mtest_fill() with the same seed */
+/* True if the bytes are those of mtest_fill() with the same seed. */
 static inline bool mtest_same(const void *buf, size_t len, unsigned seed)
 {
 	const unsigned char *at = buf;
@@ -264,7 +265,7 @@ static inline bool mtest_same(const void *buf, size_t len, unsigned seed)
 	return true;
 }
 
-/* true if all bytes have this value */
+/* True if all bytes have this value. */
 static inline bool mtest_all(const void *buf, size_t len, int value)
 {
 	const unsigned char *at = buf;
@@ -294,7 +295,7 @@ static inline double mtest_now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-/* processor time of this process in seconds */
+/* Returns the processor time of this process in seconds. */
 static inline double mtest_cpu(void)
 {
 	struct timespec ts;
@@ -303,7 +304,7 @@ static inline double mtest_cpu(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-/* delays this process; never use it to wait for something */
+/* Delays this process. Never used to wait for an event. */
 static inline void mtest_linger(int ms)
 {
 	struct timespec ts = { ms / 1000, (long)(ms % 1000) * 1000000 };
@@ -311,7 +312,7 @@ static inline void mtest_linger(int ms)
 	nanosleep(&ts, NULL);
 }
 
-/* the value of argument "key=value", or the default */
+/* Returns the value of the argument "key=value", or the default. */
 static inline long mtest_arg(int argc, char **argv, const char *key, long value)
 {
 	size_t len = strlen(key);
@@ -322,7 +323,7 @@ static inline long mtest_arg(int argc, char **argv, const char *key, long value)
 	return value;
 }
 
-/* a figure of /proc/self/status in KiB ("VmHWM", "RssAnon"), or 0 */
+/* Returns a number of /proc/self/status in KiB ("VmHWM", "RssAnon"), or 0. */
 static inline long mtest_memory_kib(const char *field)
 {
 	FILE *file = fopen("/proc/self/status", "r");
@@ -338,8 +339,8 @@ static inline long mtest_memory_kib(const char *field)
 	return kib;
 }
 
-/* KiB of memory that this process has written. Pages of files, such as its
- * code, do not count: the kernel maps and drops them at any time. */
+/* Returns the KiB of memory that this process has written. Pages of files, such
+ * as its code, do not count: the kernel maps and drops them at any time. */
 static inline long mtest_filled_kib(void)
 {
 	return mtest_memory_kib("RssAnon") + mtest_memory_kib("RssShmem");

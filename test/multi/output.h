@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* output: captures the messages of the library during a part of a test
  *
- * One capture at a time; the other ranks have a stderr of their own. */
+ * One capture at a time. The standard error of the other ranks is not
+ * captured. */
 #ifndef MTEST_OUTPUT_H
 #define MTEST_OUTPUT_H
 
@@ -24,7 +25,7 @@ static inline void output_capture(void)
 		exit(1);
 }
 
-/* copies all output so far to output_text */
+/* Copies all output so far to output_text. */
 static inline void output_read(void)
 {
 	ssize_t n;
@@ -44,7 +45,7 @@ static inline void output_restore(void)
 	fputs(output_text, stderr);
 }
 
-/* the number of times that the text was printed */
+/* Returns the number of times that the text was printed. */
 static inline int output_count(const char *what)
 {
 	int n = 0;

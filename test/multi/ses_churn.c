@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_churn: n= communicators of one session made and disconnected
+ * ses_churn: n= communicators of one session are created and disconnected
  *
  * The number of descriptors does not grow after the first half, and the memory
  * grows by kib= KiB at most. Over a fabric it grows by default, because the

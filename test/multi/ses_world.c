@@ -2,8 +2,10 @@
 /*
  * ses_world: sessions before, around and after the World Model (S44, S137)
  *
- * how=0 session, World inside    how=1 World, session inside
- * how=2 session closed while World stays    how=3 World, then sessions
+ * how=0  the World Model begins and ends within a session
+ * how=1  a session opens and closes within the World Model
+ * how=2  a session closes while the World Model continues
+ * how=3  sessions open after the end of the World Model
  */
 #include "session.h"
 

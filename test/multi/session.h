@@ -10,7 +10,7 @@
  * a test would be hundreds of descriptors. */
 enum { LATE_FILES = 4 };
 
-/* a session whose errors are returned */
+/* Opens a session whose errors are returned. */
 static inline MPI_Session session_open(void)
 {
 	MPI_Session session = MPI_SESSION_NULL;
@@ -53,8 +53,8 @@ static inline MPI_Comm session_comm(
 	return session_comm_take(session_group(session, pset), tag);
 }
 
-/* Call it before the last rank ends: the last rank waits until the other ranks
- * no longer need it. */
+/* Called by all ranks before the last rank exits: the last rank waits until the
+ * other ranks no longer need it. */
 static inline void session_let_go(MPI_Comm comm)
 {
 	int last = mtest.size - 1;
@@ -66,7 +66,7 @@ static inline void session_let_go(MPI_Comm comm)
 		OK(MPI_Recv(NULL, 0, MPI_INT, i, 2, comm, MPI_STATUS_IGNORE));
 }
 
-/* set rank and size of the test from mpi://WORLD of this session */
+/* Sets rank and size of the test from mpi://WORLD of this session. */
 static inline void session_set_rank(MPI_Session session)
 {
 	MPI_Group group = session_group(session, "mpi://WORLD");

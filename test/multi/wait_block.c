@@ -2,7 +2,7 @@
 /* wait_block: with WEFT_WAIT=block a waiting process uses no processor time,
  * and still receives messages
  *
- * Without it, only the messages are checked. */
+ * Without WEFT_WAIT=block, only the messages are checked. */
 #include "mtest.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_rows: no update is lost if several processes update a long row of
+/* win_rows: no update is lost if several processes update a long array of
  * integers and single elements of it at the same time
  *
  * The updates are made with locks, between fences, and without a common lock:

@@ -2,7 +2,8 @@
 /*
  * world_exit: the launcher's exit code shows how the processes ended
  *
- * how=code   every process exits with code= plus its rank (S144)
+ * how=code   every process exits with code= plus its rank, or with 0 if code=
+ *            is 0 (S144)
  * how=abort  rank who= calls MPI_Abort with code=; the others are waiting
  * how=raise  rank who= dies of a signal; the others are waiting
  * how=error  rank who= makes an erroneous call under MPI_ERRORS_ARE_FATAL

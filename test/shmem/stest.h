@@ -127,7 +127,7 @@ static inline void stest_start(const char *path)
 		alarm((unsigned)atoi(late));
 }
 
-/* Stores the number of this PE and that of all PEs. Call it after an init. */
+/* Stores the number of this PE and of all PEs. Called after an init. */
 static inline void stest_set_pe(void)
 {
 	stest.me = shmem_my_pe();
@@ -148,13 +148,13 @@ static inline int stest_done(void)
 	return stest.n_failed != 0;
 }
 
-/* The PE after this one, in the ring of all PEs. */
+/* Returns the PE after this one, in the ring of all PEs. */
 static inline int stest_next(void)
 {
 	return (stest.me + 1) % stest.n;
 }
 
-/* The PE before this one, in the ring of all PEs. */
+/* Returns the PE before this one, in the ring of all PEs. */
 static inline int stest_before(void)
 {
 	return (stest.me + stest.n - 1) % stest.n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* capture: the output of a function to standard error */
+/* capture: captures the output of a function to standard error */
 #ifndef TEST_CAPTURE_H
 #define TEST_CAPTURE_H
 
@@ -12,7 +12,7 @@ struct capture {
 	char text[8192];
 };
 
-/* From now on, standard error is written to a temporary file. */
+/* Redirects standard error to a temporary file. */
 static inline void capture_start(struct capture *capture)
 {
 	fflush(stderr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* exhaust: memory runs out, for unit tests */
+/* exhaust: allocates all memory, for unit tests */
 #ifndef WEFT_TEST_EXHAUST_H
 #define WEFT_TEST_EXHAUST_H
 
