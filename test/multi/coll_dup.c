@@ -74,7 +74,7 @@ static void reductions(MPI_Comm comm)
 	for (int i = 0; i < 2 * FIRST; i++) {
 		OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm));
 		CHECK(sum == mtest.size * (mtest.size - 1) / 2,
-			"the sum %d of the ranks", sum);
+			"the sum of the ranks is right: %d", sum);
 	}
 }
 
@@ -99,13 +99,14 @@ int main(int argc, char **argv)
 	of_grandchild = count(grandchild);
 	CHECK(of_child.settling < of_parent.settling &&
 			of_grandchild.settling < of_parent.settling,
-		"%ld messages at the parent, %ld and %ld at its duplicates",
+		"the duplicates agree with fewer messages: %ld at the parent, "
+		"%ld and %ld",
 		of_parent.settling, of_child.settling, of_grandchild.settling);
 	if (!has_segment)
 		CHECK(of_child.settling <= of_child.first / FIRST + STRAY,
-			"%ld messages for the first %d collectives, %ld for "
-			"the next one",
-			of_child.first, FIRST, of_child.settling);
+			"the collective after the first %d takes at most a few "
+			"messages more than one of them: %ld, %ld for all",
+			FIRST, of_child.settling, of_child.first);
 	reductions(child);
 	OK(MPI_Comm_free(&parent));
 	reductions(grandchild);

@@ -67,7 +67,8 @@ static void has(MPI_Comm comm, const char *key, const char *want)
 	OK(MPI_Info_get_string(info, key, &len, value, &flag));
 	CHECK(flag == (want != NULL), "%s is %s", key,
 		want ? "there" : "dropped");
-	CHECK(!want || strcmp(value, want) == 0, "%s is %s", key, value);
+	CHECK(!want || strcmp(value, want) == 0, "%s is %s: %s", key, want,
+		value);
 	OK(MPI_Info_free(&info));
 }
 

@@ -292,12 +292,11 @@ static void on_disk(bool is_disk, int from)
 	OK(MPI_File_write_at(
 		fh, 0, mine, RUNS * RUN, MPI_BYTE, MPI_STATUS_IGNORE));
 	CHECK(is_along ? n_writes - before <= 4 : n_writes - before == RUNS,
-		"%d runs from %d in %d calls, %s%s", RUNS, from,
-		n_writes - before, is_cold ? "cold " : "",
+		"%d runs from %d take the right number of calls: %d, %s%s",
+		RUNS, from, n_writes - before, is_cold ? "cold " : "",
 		is_disk ? "disk" : "memory");
 	CHECK(longest == (is_along ? (size_t)(512 << 10) - (size_t)from : RUN),
-		"%zu bytes in one call, with the gap after the last run",
-		longest);
+		"the longest call has the right length: %zu bytes", longest);
 	free(mine);
 	OK(MPI_File_close(&fh));
 	OK(MPI_File_delete(name, MPI_INFO_NULL));
@@ -324,8 +323,8 @@ static void on_pages(bool is_disk, int run_len)
 	OK(MPI_File_write_at(
 		fh, 0, mine, RUNS * run_len, MPI_BYTE, MPI_STATUS_IGNORE));
 	CHECK(is_along ? n_writes - before <= 5 : n_writes - before == RUNS,
-		"%d runs of %d in %d calls, %s", RUNS, run_len,
-		n_writes - before, is_disk ? "disk" : "memory");
+		"%d runs of %d bytes take the right number of calls: %d, %s",
+		RUNS, run_len, n_writes - before, is_disk ? "disk" : "memory");
 	free(mine);
 	OK(MPI_File_close(&fh));
 	OK(MPI_File_delete(name, MPI_INFO_NULL));
@@ -488,8 +487,8 @@ static void gathered(void)
 	before = n_writes;
 	OK(MPI_File_write_at_all(
 		fh, 0, mine, RUNS * RUN, MPI_BYTE, MPI_STATUS_IGNORE));
-	CHECK(rank != 1 || n_writes == before, "process 1 writes %d times",
-		n_writes - before);
+	CHECK(rank != 1 || n_writes == before,
+		"process 1 writes nothing: %d calls", n_writes - before);
 	MPI_Type_free(&run);
 	MPI_Type_free(&turn);
 	free(mine);

@@ -90,8 +90,9 @@ static int check_half(MPI_Group group, int odd, int killed)
 		OK(MPI_Group_translate_ranks(group, 1, &i, world, &rank));
 		CHECK(rank > previous && rank % 2 == odd &&
 				!(killed >> rank & 1),
-			"member %d has rank %d, after rank %d", i, rank,
-			previous);
+			"member %d is the next rank of this side that lives: "
+			"%d, after %d",
+			i, rank, previous);
 		previous = rank;
 	}
 	OK(MPI_Group_free(&group));
@@ -125,8 +126,9 @@ static void check_shrunk(MPI_Comm made, int killed)
 				 n_remote == count_half(!is_odd, killed)),
 		"the groups have %d and %d members", n, n_remote);
 	rc = MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, made);
-	CHECK(may_die || !rc, "allreduce: %s", mtest_error(rc));
-	CHECK(rc || sum == n_remote, "the sum is %d, not %d", sum, n_remote);
+	CHECK(may_die || !rc, "the allreduce succeeds if nobody dies: %s",
+		mtest_error(rc));
+	CHECK(rc || sum == n_remote, "the sum is %d: %d", n_remote, sum);
 	OK(MPI_Comm_free(&made));
 }
 
@@ -167,8 +169,9 @@ static void compare(const struct record *mine)
 		int other = all[i].world_rank;
 
 		CHECK(all[i].class == mine->class,
-			"rank %d has class %d, and this one %d", other,
-			all[i].class, mine->class);
+			"all ranks get one error class: rank %d %d, this one "
+			"%d",
+			other, all[i].class, mine->class);
 		if (other % 2 == is_odd)
 			CHECK(all[i].flag == mine->flag,
 				"rank %d has flag %x, and this one %x", other,
@@ -190,7 +193,8 @@ static int agree_and_compare(void)
 
 	mine.class = mtest_class(rc);
 	CHECK(mine.class == MPI_SUCCESS || mine.class == MPIX_ERR_PROC_FAILED,
-		"agreement: %s", mtest_error(rc));
+		"the agreement succeeds or reports a failed process: %s",
+		mtest_error(rc));
 	compare(&mine);
 	return mine.class;
 }

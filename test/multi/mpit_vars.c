@@ -563,7 +563,8 @@ static void count_algorithms(void)
 			OK(MPI_T_pvar_handle_alloc(session, i, NULL,
 				&handles[n_handles++], &count));
 	}
-	CHECK(n_handles > 2, "%d algorithms of allreduce", n_handles);
+	CHECK(n_handles > 2, "allreduce has more than two algorithms: %d",
+		n_handles);
 	for (int i = 0; i < N; i++) {
 		MPI_Request request;
 
@@ -573,7 +574,10 @@ static void count_algorithms(void)
 	}
 	for (int i = 0; i < n_handles; i++)
 		sum += pvar_value(session, handles[i]);
-	CHECK(sum >= N, "%llu uses of %d operations", sum, N);
+	CHECK(sum >= N,
+		"each operation counts at its algorithm: %llu uses, %d "
+		"operations",
+		sum, N);
 	OK(MPI_T_pvar_session_free(&session));
 }
 

@@ -17,11 +17,12 @@ static void work(MPI_Comm inter, int is_high)
 	OK(MPI_Comm_rank(merged, &rank));
 	OK(MPI_Comm_size(merged, &size));
 	OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, merged));
-	CHECK(sum == size, "%d of %d processes contribute", sum, size);
+	CHECK(sum == size, "all processes contribute: %d of %d", sum, size);
 	all = mtest_alloc((size_t)size * sizeof(*all));
 	OK(MPI_Allgather(&rank, 1, MPI_INT, all, 1, MPI_INT, merged));
 	for (int i = 0; i < size; i++)
-		CHECK(all[i] == i, "rank %d is %d", i, all[i]);
+		CHECK(all[i] == i, "element %d is from that rank: %d", i,
+			all[i]);
 	free(all);
 	OK(MPI_Comm_disconnect(&merged));
 	OK(MPI_Barrier(inter));
