@@ -7,12 +7,11 @@
  * A wait has clauses. It cannot end before each clause is met. A clause is one
  * edge, or several edges with the same value of `clause`. A clause is met when
  * the need of one of its edges is met. A process is stuck if, for one of its
- * clauses, all processes at the edges are stuck in the waits that they
- * reported. The algorithm removes processes that may continue until all
- * remaining processes are stuck. A stuck process that can reach itself along
- * edges is in a cycle, called ring in the names below. The other stuck
- * processes wait for a ring. They can continue when the waits of the ring end
- * with errors. */
+ * clauses, all processes at the edges are stuck in the waits that the edges
+ * name. The algorithm removes processes that may continue until all remaining
+ * processes are stuck. A stuck process that can reach itself along edges is in
+ * a cycle, called ring in the names below. The other stuck processes wait for a
+ * ring. They can continue when the waits of the ring end with errors. */
 #ifndef WEFT_GRAPH_H
 #define WEFT_GRAPH_H
 
@@ -33,7 +32,8 @@ struct weft_graph_node {
 	uint32_t dead; /* bit i is set if the clause of edge i can never be met
 			*/
 	uint16_t to[WEFT_WIRE_EDGES]; /* to[i]: index of the node that edge i
-					 leads to */
+					 leads to, or n of the graph if there is
+					 no such node */
 	struct weft_wire_edge edges[WEFT_WIRE_EDGES];
 	char call[WEFT_GRAPH_CALL]; /* name of the call: "MPI_Finalize" */
 };

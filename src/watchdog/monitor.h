@@ -4,8 +4,8 @@
  * A process publishes one page, an unnamed file in shared memory, which
  * weft-top finds in /proc/PID/fd. The page contains the addresses of the
  * registry of waits, the counters and the communicators. weft-top reads these
- * from /proc/PID/mem, as a debugger does. So the process writes nothing for
- * weft-top while it runs.
+ * from /proc/PID/mem, as a debugger does. So the process copies nothing for
+ * weft-top, except facts and edges of long waits.
  *
  * The kernel permits the user of the process and root to read this memory.
  * weft-top must be of the same build, because it reads the structs of the

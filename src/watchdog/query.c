@@ -282,8 +282,9 @@ bool weft_query_suspects(const struct weft_wait *wait)
 }
 
 /* The silence of a process is the time since the first query without an answer.
- * A call adds at most a second, and at most a quarter of the limit, because the
- * time in which this process itself was stopped must not count. */
+ * On this node, it begins again while the process is not stopped. A call adds
+ * at most a second, and at most a quarter of the limit, because the time in
+ * which this process itself was stopped must not count. */
 void weft_query_add_silence(struct weft_wait *wait, uint64_t passed_ns)
 {
 	uint64_t limit = (uint64_t)weft_knobs.fail_timeout * WEFT_NS_PER_S;

@@ -130,8 +130,9 @@ static void report_unresolved(const struct weft_wait *wait)
 			n > 1 ? " and others" : "");
 }
 
-/* True if each missing process waits itself or makes calls. A process that
- * waits reports its own wait, and a process that makes calls makes progress. */
+/* True if processes are missing, and each of them may still meet its need, and
+ * waits itself or makes calls. A process that waits reports its own wait, and a
+ * process that makes calls makes progress. */
 static bool is_explained(const struct weft_wait_view *view)
 {
 	uint32_t n = 0;

@@ -9,8 +9,9 @@
 struct weft_comm;
 struct weft_req;
 
-/* Waits for a request, after weft_req_wait() has polled for some rounds. VCI's
- * lock held, here and below. */
+/* Waits for a request, after weft_req_wait() has polled for some rounds.
+ * Returns early if vci->on_wait() ends the wait. VCI's lock held, here and
+ * below. */
 void weft_request_wait(
 	struct weft_vci *vci, struct weft_req *req, const char *call);
 

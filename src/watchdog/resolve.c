@@ -18,7 +18,8 @@ enum {
 	SILENCE_MS = 1500, /* time without an answer after which a gatherer
 			      stops waiting */
 	HOLD_MS = 2000,	 /* longest time for which open snapshots delay the end
-			    of a wait */
+			    of a wait, and greatest age of the edges in a
+			    NODE */
 	OPEN_MAX = 1024, /* most open snapshots of other processes */
 	TEXT_MAX = 2400, /* longest text of a verdict */
 };
@@ -43,7 +44,8 @@ static struct {
 struct weft_gather {
 	uint64_t number;
 	uint64_t answered_ns; /* time of the last answer */
-	uint32_t n_queried;   /* nodes 0 to n_queried - 1 were queried */
+	uint32_t n_queried;   /* nodes 1 to n_queried - 1 were queried; node 0
+				 is this process */
 	uint32_t n_pending;
 	bool is_decided; /* the graph was analysed; from then on, only ACKs are
 			    due */

@@ -34,7 +34,8 @@ bool weft_resolve_is_asked(const struct weft_wait *wait);
 /* One round: answers gatherers, continues to gather, and handles a verdict. */
 void weft_resolve_round(struct weft_wait *wait, uint64_t now);
 
-/* Removes the wait from the registry. Sets wait->err if it has a verdict. */
+/* Removes the wait from the registry. Sets wait->err if it has a verdict. Tells
+ * the gatherers that wait for its edges that it has ended. */
 void weft_resolve_end(struct weft_wait *wait);
 
 weft_wire_fn weft_resolve_on_graph;

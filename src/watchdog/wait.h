@@ -103,7 +103,7 @@ struct weft_wait {
 	uint64_t epoch;		      /* marked; waits of one call share it */
 	char text[WEFT_WAIT_TEXT];    /* marked */
 	struct weft_wait_facts facts; /* marked */
-	atomic_bool is_notified;      /* a message for it has arrived */
+	atomic_bool is_notified;      /* the next round must check the wait */
 	struct weft_wire_edge *edges; /* marked: published edges, an array of
 					 WEFT_WIRE_EDGES; or NULL */
 	uint32_t n_edges;	      /* marked */
@@ -127,7 +127,7 @@ struct weft_wait {
 	bool has_come_due;	    /* the wait must be reported, or its graph
 				       gathered, after the answers */
 	bool has_reported, has_reported_ring;
-	bool has_unasked;    /* a need about which no process was queried */
+	bool has_unasked;    /* see weft_wait_set_unsure() */
 	uint64_t verdict_ns; /* time of the verdict's report */
 	struct weft_wait_view *view;
 	int err;
@@ -166,8 +166,8 @@ void weft_wait_add_proc(struct weft_wait *wait, struct weft_need *need,
 uint32_t weft_wait_first_member(
 	const struct weft_wait *wait, uint32_t n, uint32_t max);
 
-/* Called by ops->needs if this process may act without a call. Then the wait
- * proves nothing. */
+/* Called by ops->needs if this process may act without a call, or if no answer
+ * can prove that a need stays unmet. Then the wait proves nothing. */
 void weft_wait_set_unsure(struct weft_wait *wait);
 
 /* Publishes the call and the start time of a loop that polls a word of memory.
