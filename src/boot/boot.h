@@ -241,8 +241,7 @@ struct weft_boot_ops {
  * weft_boot_close. An implementation embeds this as its first member. */
 struct weft_boot {
 	const struct weft_boot_ops *ops;
-	atomic_uint pending; /* number of items that the manager's thread has
-				queued for poll */
+	atomic_uint pending; /* number of items that are queued for poll */
 	atomic_int wakeup;   /* descriptor to which a byte is written when
 				pending rises; 0 or less: no thread sleeps */
 	/* Called on the manager's thread when the launcher requests the state

@@ -40,7 +40,8 @@ struct answer {
 	enum weft_boot_event_kind kind;
 };
 
-/* Created by weft_singleton_open, destroyed by close; used by one thread. */
+/* Created by weft_singleton_open, destroyed by close; used by one thread at a
+ * time. */
 struct singleton {
 	struct weft_boot boot;
 	char host[WEFT_BOOT_HOST_MAX];

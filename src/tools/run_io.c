@@ -419,8 +419,8 @@ size_t weft_run_io_fill(
 	return n;
 }
 
-/* Closes the pipes of the processes if the reader has closed its end, so that
- * the processes receive SIGPIPE. */
+/* Closes the pipes of the processes after a failed write (the reader has closed
+ * its end, or the disk is full), so that the processes receive SIGPIPE. */
 static void close_broken(struct weft_run_io *io, int which)
 {
 	if (!io->sinks[which].is_broken)

@@ -3,10 +3,10 @@
  * run_io: output of many processes onto two descriptors, line by line
  *
  * Output of other processes never appears within a line, unless the line is
- * incomplete for 0.1 s or too long. An incomplete line is printed after
- * 0.1 s, so that prompts and progress dots appear. If the reader closes
- * its end, the launcher closes the processes' pipes, and they receive SIGPIPE
- * as in a shell pipeline. A slow reader slows the processes down.
+ * incomplete for 0.1 s or too long. An incomplete line is printed after 0.1 s,
+ * so that prompts and progress dots appear. If the reader closes its end or a
+ * write fails, the launcher closes the processes' pipes, and they receive
+ * SIGPIPE as in a shell pipeline. A slow reader slows the processes down.
  */
 #ifndef WEFT_RUN_IO_H
 #define WEFT_RUN_IO_H

@@ -244,8 +244,8 @@ static bool is_listed(const char *pair, const char *list)
 	return false;
 }
 
-/* True for variables of the PMIx server that started this launcher: they do not
- * concern the new job. */
+/* True for variables that another launcher or its PMIx server set for this
+ * launcher: they do not concern the new job. */
 static bool is_foreign(const char *pair)
 {
 	return (!strncmp(pair, "PMIX_", 5) && strncmp(pair, "PMIX_MCA_", 9)) ||

@@ -2,10 +2,10 @@
 /* tool_run: mpiexec, the launcher for one host
  *
  * One thread runs one loop. It polls a signalfd for signals and ended
- * processes, the descriptor of the PMIx server for events, and pipes for
- * output. The first process that fails determines the exit status. Without
- * --continue, it also ends the job: the launcher sends SIGTERM, and SIGKILL
- * after the grace time. */
+ * processes, the descriptor of the PMIx server for events, and pipes for output
+ * and for notices of other launchers. The first process that fails determines
+ * the exit status. Without --continue, it also ends the job: the launcher sends
+ * SIGTERM, and SIGKILL after the grace time. */
 #include "config.h"
 
 #include "base/clock.h"
@@ -637,7 +637,8 @@ static void warn_of_wait(struct weft_run_job *run, int *ms)
 			"their output (WEFT_STALL_WARN)");
 }
 
-/* True if all processes have ended and their output is written. */
+/* True if all processes and all spawned jobs have ended, and the output is
+ * written or no longer waited for. */
 static bool tool_run_is_over(struct weft_run_job *run, int *ms)
 {
 	if (!run->n_running)

@@ -9,7 +9,7 @@
 
 enum weft_top_state {
 	WEFT_TOP_MOVES,
-	WEFT_TOP_WAITS, /* ranks wait for processes that do not wait */
+	WEFT_TOP_WAITS, /* ranks wait for more than a second, but in no cycle */
 	WEFT_TOP_STUCK, /* a cycle of waits */
 };
 
@@ -21,7 +21,7 @@ struct weft_top_verdict {
 	uint32_t n_waiting; /* ranks that have waited for more than a second */
 	uint32_t n_ranks;   /* number of `ranks` */
 	uint32_t n_missing; /* largest number of processes for which one rank
-			       waits */
+			       waits and that do not wait themselves */
 	bool is_elsewhere;  /* a rank waits for a process of another job */
 	char steps[WEFT_TOP_STEPS][WEFT_TOP_STEP]; /* text of the steps of the
 						      cycle */
@@ -36,7 +36,8 @@ void weft_top_judge(
 	const struct weft_top_job *job, struct weft_top_verdict *verdict);
 
 /* True if the needs of all waits of more than a second were queried after
- * `since_ns`, so that a cycle is complete. */
+ * `since_ns`, so that a cycle is complete. Waits of stopped processes do not
+ * count. */
 bool weft_top_is_known(const struct weft_top_job *job, uint64_t since_ns);
 
 /* Returns the rate of a number between the last two readings, per second. */
