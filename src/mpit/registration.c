@@ -3,10 +3,11 @@
  *
  * registration_deliver() runs on the thread that raises an event, perhaps with
  * a VCI's lock held. Under the lock of the tool interface it chooses the
- * callbacks and counts the event as dropped where none qualifies. The function
- * calls the callbacks without that lock, so that they may call the tool
- * interface. n_active keeps a registration that was freed meanwhile until its
- * last callback has returned; then the tool's free callback runs.
+ * callbacks and counts the event as dropped for registrations with a dropped
+ * handler where none qualifies. The function calls the callbacks without that
+ * lock, so that they may call the tool interface. n_active keeps a registration
+ * that was freed meanwhile until its last callback has returned; then the
+ * tool's free callback runs.
  *
  * Safety levels: while a thread holds a lock of the library, callbacks may call
  * the tool interface only (MPI_RESTRICTED). In a process with several threads
@@ -160,8 +161,8 @@ static bool is_for(const struct weft_registration *registration,
 			       WEFT_CTX_OFFSET_END);
 }
 
-/* Adds the calls of an event's callbacks. For a registration without a
- * sufficient callback, counts the event as dropped. */
+/* Adds the calls of an event's callbacks. For a registration that has a dropped
+ * handler, but no sufficient callback, counts the event as dropped. */
 static int add_callbacks(
 	struct call *calls, const struct weft_event_raised *raised, int level)
 {

@@ -28,7 +28,7 @@ enum {
 /* The value of key_peer if a call has no peer. */
 #define WEFT_PROFILE_NONE UINT32_MAX
 
-/* Process number of the entry for all further peers, if the table of peers is
+/* Value of `proc` in the entry for all further peers, if the table of peers is
  * full. */
 #define WEFT_PROFILE_OTHERS UINT64_MAX
 
@@ -91,7 +91,8 @@ struct weft_profile_table {
 	struct weft_profile_site none;
 	/* by procedure: offset of its last site in the table */
 	uint32_t latest[WEFT_PROFILE_PROCEDURES];
-	uint64_t first, last; /* ticks at the start and end of its calls */
+	uint64_t first, last; /* ticks at the start of its first call and at the
+				 end of its last timed call or sleep */
 	uint32_t n_sites, n_peers;
 	uint32_t n_events, max_events; /* max_events 0: no timeline */
 	uint64_t n_dropped;	       /* calls beyond max_events */

@@ -384,7 +384,8 @@ static struct weft_profile_site *site_find(
 			site_create(table, site, procedure, address);
 			return site;
 		}
-		/* all further sites share one entry of the last quarter */
+		/* a quarter of the entries is free: all further sites share one
+		 * of these */
 		return site_find(table, 0, SITE_OTHERS);
 	}
 }

@@ -63,7 +63,8 @@ struct weft_profile_report {
 	struct weft_profile_pair *pairs; /* sorted by bytes, most first */
 	size_t n_pairs;
 	double seconds, in_mpi, waiting; /* sums over all ranks */
-	double longest; /* time from the first call to the last, at the rank
+	double longest; /* time from the first call of a thread to its last,
+			   averaged over the threads of a rank, at the rank
 			   where it is longest */
 };
 

@@ -15,8 +15,8 @@ static const char waited[] = " has waited ";
 static const char end[] = " (WEFT_STALL_WARN)\n";
 
 /* Copies the cause of a warning: the line without process and seconds. False if
- * the line is no warning of a long wait. watchdog/report.c and rma/rma_wait.c
- * write these lines through base/log.c. */
+ * the line is no warning of a long wait. watchdog/report.c, rma/rma_wait.c and
+ * io/syscall.c write these lines through base/log.c. */
 static bool cause_of(const char *line, size_t len, char cause[LINE_MAX_LEN])
 {
 	const char *from, *at, *rest;
