@@ -409,7 +409,8 @@ static int mpi_comm_free(struct weft_comm *comm)
 	return err;
 }
 
-/* Raises an error after the communicator is destroyed. */
+/* An error of the disconnection itself is raised after the communicator is
+ * destroyed. */
 int PMPI_Comm_disconnect(MPI_Comm *comm)
 {
 	struct weft_errh *errh;

@@ -203,11 +203,11 @@ bool weft_mpi_class_string(int code, char *buf);
  * name of the MPI procedure. They return what the procedure must return. No
  * lock held.
  *
- * Without an object (comm or win NULL, and weft_mpi_raise_none()), the error is
- * raised on MPI_COMM_SELF, on MPI_COMM_WORLD if only its handler was set, or on
- * the initial handler while neither exists. file NULL: on MPI_FILE_NULL. group:
- * on its session; NULL, a group of the World Model or of a finalized session:
- * as weft_mpi_raise_none(). */
+ * Without an object (comm, session or win NULL, and weft_mpi_raise_none()), the
+ * error is raised on MPI_COMM_SELF, on MPI_COMM_WORLD if only its handler was
+ * set, or on the initial handler while neither exists. file NULL: on
+ * MPI_FILE_NULL. group: on its session; NULL, a group of the World Model or of
+ * a finalized session: as weft_mpi_raise_none(). */
 int weft_mpi_raise(struct weft_comm *comm, const char *func, int err);
 
 /* As weft_mpi_raise(), for an err that is in a status. The procedure returns

@@ -12,8 +12,8 @@
 
 #include "mpi_check.h"
 
-/* 0, or an error that names both sessions: WEFT_ERR_GROUP if the first object
- * is a group, else WEFT_ERR_COMM. The empty group belongs to no session. */
+/* 0, or an error that names both sessions: WEFT_ERR_COMM for two communicators,
+ * else WEFT_ERR_GROUP. The empty group belongs to no session. */
 int weft_mix_groups(const struct weft_group *a, const struct weft_group *b);
 int weft_mix_comms(const struct weft_comm *a, const struct weft_comm *b);
 int weft_mix_comm_group(

@@ -366,7 +366,8 @@ static inline void mpi_request_hold(
 		*vci = change(*vci, req->vci);
 }
 
-/* Runs one round of progress of each VCI that the requests of an array use. */
+/* Runs at least one round of progress of each VCI that the requests of an array
+ * use. */
 static void progress(struct weft_vci **vci, int count,
 	const MPI_Request *requests, bool is_blocking)
 {
