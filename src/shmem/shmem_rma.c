@@ -122,7 +122,7 @@ static void get_nbi(const char *fn, shmem_ctx_t ctx, void *dest,
 }
 
 /* Returns the bytes from the start of the first block to the end of the last
- * block. */
+ * block. If the step is negative, returns the bytes of the first block. */
 static size_t spread(const struct weft_rma_stride *how, ptrdiff_t step)
 {
 	return how->len + (how->n - 1) * (size_t)(step < 0 ? 0 : step);

@@ -46,8 +46,8 @@ enum weft_place_choice {
 /* Chooses the binding of n processes and claims a core for each. Two processes
  * are bound to their cores, unless is_threaded. Other jobs of several processes
  * are bound to the NUMA nodes of their cores, and are distributed over the
- * nodes in turn. Writes sets_out if they are bound. WEFT_ERR_OTHER: the machine
- * cannot be read. */
+ * nodes in turn. sets_out is valid only if they are bound. WEFT_ERR_OTHER: the
+ * machine cannot be read. */
 int weft_place_choose(const char *machine, uint32_t n, bool is_threaded,
 	weft_place_claim_fn *claim, void *arg, cpu_set_t *sets_out,
 	enum weft_place_choice *choice_out);
