@@ -19,11 +19,13 @@ EXTRA_DIST += \
 	contrib/examples/sessions.c contrib/examples/stencil_respawn.c \
 	contrib/examples/stencil_restart.c contrib/examples/stencil_sessions.c \
 	contrib/examples/stencil_shrink.c \
+	contrib/html.css \
 	contrib/check \
 	contrib/check-calls contrib/check-calls.allow \
 	contrib/check-english \
 	contrib/check-fortran \
 	contrib/check-headers \
+	contrib/check-html \
 	contrib/check-install \
 	contrib/check-layers \
 	contrib/check-release \
@@ -35,7 +37,8 @@ EXTRA_DIST += \
 	contrib/check-style.allow \
 	contrib/install-deps \
 	contrib/debian contrib/spack \
-	contrib/make-deb contrib/make-tarball \
+	contrib/make-deb contrib/make-html contrib/make-html.awk \
+	contrib/make-tarball \
 	contrib/quickstart \
 	contrib/tsan.supp
 
@@ -55,6 +58,20 @@ conformance:
 	$(top_srcdir)/contrib/conformance-page
 
 .PHONY: conformance
+
+# All pages and manual pages as a static site in html/, by mandoc and lowdown.
+html-local: src/mpi/man.stamp $(dist_man_MANS) $(nodist_man_MANS)
+	$(AM_V_GEN)$(srcdir)/contrib/make-html html \
+		$(filter %.1 %.3 %.7,$^) src/mpi/man3/MPI*_*.3
+	$(AM_V_at)$(srcdir)/contrib/check-html html $(abs_top_builddir)
+
+install-html-local: html-local
+	$(MKDIR_P) "$(DESTDIR)$(htmldir)"
+	rm -rf "$(DESTDIR)$(htmldir)/html"
+	cp -R html "$(DESTDIR)$(htmldir)/html"
+
+mostlyclean-local:
+	rm -rf html
 
 EXTRA_DIST += contrib/check-abi contrib/check-sma contrib/check-symbols \
 	contrib/abi/libmpi_abi.abi.xz contrib/abi/libmpi_abi.symbols \
@@ -79,3 +96,4 @@ install-exec-hook:
 
 uninstall-hook:
 	rm -f $(DESTDIR)$(libdir)/libmpi.so $(DESTDIR)$(bindir)/mpirun$(EXEEXT)
+	rm -rf "$(DESTDIR)$(htmldir)/html"

@@ -47,6 +47,8 @@ check-one:
 .PHONY: check-one
 EXTRA_DIST += test/unit/capture.h
 EXTRA_DIST += test/gates test/tap
+TESTS += test/html.test
+EXTRA_DIST += test/html.test
 
 # For LD_PRELOAD; the profile "pages" of run-multi.
 check_LTLIBRARIES += test/fake/pages64k.la
