@@ -29,6 +29,7 @@ function begin(page, title,    up) {
 		"<title>" escaped(title) (title == "Weft" ? "" : " - Weft") "</title>\n" \
 		"<link rel=\"stylesheet\" href=\"" up "weft.css\">\n</head>\n<body>\n" \
 		"<nav><a href=\"" up "index.html\">Weft</a>\n" \
+		"<a href=\"" up "contrib/guides/index.html\">Guides</a>\n" \
 		"<a href=\"" up "man/index.html\">Manual pages</a>\n" \
 		"<a href=\"" up "src/index.html\">Design</a>\n" \
 		"<a href=\"" up "pages.html\">All pages</a></nav>\n<main>" > file
@@ -155,9 +156,12 @@ function page_index(    i) {
 	end()
 }
 
-function text_page(path,    line) {
+function text_page(path,    line, folder) {
 	if ((getline line < path) <= 0)
 		return
+	folder = path
+	sub(/[^\/]*$/, "", folder)
+	system("mkdir -p \"" out "/" folder "\"")
 	begin(path ".html", path)
 	printf "<h1>%s</h1>\n<pre>%s\n", path, escaped(line) > file
 	while ((getline line < path) > 0)

@@ -19,11 +19,15 @@ EXTRA_DIST += \
 	contrib/examples/sessions.c contrib/examples/stencil_respawn.c \
 	contrib/examples/stencil_restart.c contrib/examples/stencil_sessions.c \
 	contrib/examples/stencil_shrink.c \
+	contrib/examples/coupled.c contrib/examples/deadlock.c \
+	contrib/examples/two_libraries.c \
+	contrib/guides/README.md contrib/guides/sessions.md \
 	contrib/html.css \
 	contrib/check \
 	contrib/check-calls contrib/check-calls.allow \
 	contrib/check-english \
 	contrib/check-fortran \
+	contrib/check-guides \
 	contrib/check-headers \
 	contrib/check-html \
 	contrib/check-install \
