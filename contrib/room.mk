@@ -21,7 +21,8 @@ EXTRA_DIST += \
 	contrib/examples/stencil_shrink.c \
 	contrib/examples/coupled.c contrib/examples/deadlock.c \
 	contrib/examples/two_libraries.c \
-	contrib/guides/README.md contrib/guides/sessions.md \
+	contrib/guides/README.md contrib/guides/hang.md \
+	contrib/guides/sessions.md \
 	contrib/html.css \
 	contrib/check \
 	contrib/check-calls contrib/check-calls.allow \
