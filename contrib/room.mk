@@ -22,7 +22,7 @@ EXTRA_DIST += \
 	contrib/examples/coupled.c contrib/examples/deadlock.c \
 	contrib/examples/two_libraries.c \
 	contrib/guides/README.md contrib/guides/hang.md \
-	contrib/guides/sessions.md \
+	contrib/guides/moving.md contrib/guides/sessions.md \
 	contrib/html.css \
 	contrib/check \
 	contrib/check-calls contrib/check-calls.allow \
