@@ -20,9 +20,8 @@ EXTRA_DIST += \
 	contrib/examples/stencil_restart.c contrib/examples/stencil_sessions.c \
 	contrib/examples/stencil_shrink.c \
 	contrib/examples/coupled.c contrib/examples/deadlock.c \
-	contrib/examples/two_libraries.c \
-	contrib/guides/README.md contrib/guides/hang.md \
-	contrib/guides/moving.md contrib/guides/sessions.md \
+	contrib/examples/shmem_sessions.c contrib/examples/two_libraries.c \
+	contrib/guides \
 	contrib/html.css \
 	contrib/check \
 	contrib/check-calls contrib/check-calls.allow \
