@@ -66,6 +66,7 @@ src/tools/weft-bench: $(top_srcdir)/src/tools/weft-bench.in Makefile
 bin_SCRIPTS += src/tools/weft-debug
 CLEANFILES += src/tools/weft-debug
 EXTRA_DIST += src/tools/weft-debug.in
+dist_man_MANS += contrib/man/weft-debug.1
 src/tools/weft-debug: $(top_srcdir)/src/tools/weft-debug.in Makefile
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)sed -e 's|@pkgdatadir[@]|$(pkgdatadir)|' \
