@@ -2,19 +2,66 @@
 /* mpi_check: slow paths of argument checks */
 #include "mpi_check.h"
 
+/* The name of a predefined handle of any kind. NULL: there is no such handle.
+ */
+static const char *predefined_name(uintptr_t n)
+{
+	static const struct {
+		const void *handle;
+		const char *name;
+	} names[] = {
+#define NAME(handle) { handle, #handle }
+		NAME(MPI_COMM_NULL),
+		NAME(MPI_COMM_WORLD),
+		NAME(MPI_COMM_SELF),
+		NAME(MPI_DATATYPE_NULL),
+		NAME(MPI_ERRHANDLER_NULL),
+		NAME(MPI_ERRORS_ARE_FATAL),
+		NAME(MPI_ERRORS_ABORT),
+		NAME(MPI_ERRORS_RETURN),
+		NAME(MPI_FILE_NULL),
+		NAME(MPI_GROUP_NULL),
+		NAME(MPI_GROUP_EMPTY),
+		NAME(MPI_INFO_NULL),
+		NAME(MPI_INFO_ENV),
+		NAME(MPI_MESSAGE_NULL),
+		NAME(MPI_MESSAGE_NO_PROC),
+		NAME(MPI_OP_NULL),
+		NAME(MPI_REQUEST_NULL),
+		NAME(MPI_SESSION_NULL),
+		NAME(MPI_WIN_NULL),
+#undef NAME
+	};
+	const struct weft_redop *op;
+	const struct weft_type *type;
+
+	if (n >= WEFT_HANDLE_PREDEFINED_END)
+		return NULL;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if ((uintptr_t)names[i].handle == n)
+			return names[i].name;
+	op = weft_redop_lookup(n);
+	if (op)
+		return op->name;
+	type = weft_mpi_type((MPI_Datatype)n);
+	return type ? type->name : NULL;
+}
+
 int weft_check_bad_comm(MPI_Comm handle)
 {
 	uintptr_t n = (uintptr_t)handle;
+	const char *name = predefined_name(n);
 
 	if (handle == MPI_COMM_NULL)
 		return weft_err_set(WEFT_ERR_COMM, "comm is MPI_COMM_NULL");
 	if (handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF)
-		return weft_err_set(WEFT_ERR_COMM, "comm is %s, but %s",
-			handle == MPI_COMM_WORLD ? "MPI_COMM_WORLD"
-						 : "MPI_COMM_SELF",
+		return weft_err_set(WEFT_ERR_COMM, "comm is %s, but %s", name,
 			atomic_load(&weft_world.state) >= WEFT_WORLD_CLOSING
 				? "MPI_Finalize has been called"
 				: "MPI_Init has not been called");
+	if (name)
+		return weft_err_set(WEFT_ERR_COMM,
+			"comm is %s, which is not a communicator", name);
 	if ((uint32_t)n >> WEFT_HANDLE_INDEX_BITS == WEFT_KIND_COMM)
 		return weft_err_set(WEFT_ERR_COMM,
 			"comm 0x%zx was freed, or its session was finalized",
@@ -46,10 +93,10 @@ int weft_check_intra(MPI_Comm handle, struct weft_comm **comm_out)
 int weft_check_bad_handle(int err, const char *name, const void *handle)
 {
 	uintptr_t n = (uintptr_t)handle;
+	const char *predefined = predefined_name(n);
 
-	/* the standard ABI's null handles are multiples of 8 */
-	if (n < WEFT_HANDLE_PREDEFINED_END && n % 8 == 0 && n)
-		return weft_err_set(err, "%s is the null handle", name);
+	if (predefined)
+		return weft_err_set(err, "%s is %s", name, predefined);
 	return weft_err_set(
 		err, "%s 0x%zx is not valid, or was freed", name, n);
 }

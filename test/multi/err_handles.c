@@ -77,10 +77,41 @@ static void foreign(void)
 	OK(MPI_Info_free(&info));
 }
 
+/* Prints the text of an error. */
+static void print(int code)
+{
+	char text[MPI_MAX_ERROR_STRING];
+	int len;
+
+	OK(MPI_Error_string(code, text, &len));
+	printf("%s\n", text);
+}
+
+/* The texts name a predefined handle of another kind. multi/list checks one. */
+static void named(void)
+{
+	MPI_Comm comm = (MPI_Comm)(intptr_t)MPI_BAND;
+	int x, code;
+
+	code = MPI_Comm_rank(comm, &x);
+	CHECK(code != MPI_SUCCESS, "an operation is no communicator");
+	print(code);
+	code = MPI_Group_size((MPI_Group)(intptr_t)MPI_FLOAT, &x);
+	CHECK(code != MPI_SUCCESS, "a datatype is no group");
+	print(code);
+	code = MPI_Type_size((MPI_Datatype)(intptr_t)MPI_BAND, &x);
+	CHECK(code != MPI_SUCCESS, "an operation is no datatype");
+	print(code);
+	code = MPI_Group_size(MPI_GROUP_NULL, &x);
+	CHECK(code != MPI_SUCCESS, "MPI_GROUP_NULL is no group");
+	print(code);
+}
+
 int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
 	freed();
 	foreign();
+	named();
 	return mtest_finish();
 }
