@@ -32,7 +32,8 @@ struct rule {
 	struct range procs, bytes, per_node, bundle;
 	int shares;
 	int is_commutative; /* 1: commutative operations; 0: others; -1: all */
-	int shares_cores;   /* 1: nodes that share cores; 0: others; -1: all */
+	int shares_cores;   /* 1: only if processes share cores; 0: only if
+			     not; -1: both */
 	char fabric[16];    /* "": any fabric */
 	const struct weft_coll_algo *algo;
 	const struct rule *next; /* next rule of the same operation */

@@ -4,9 +4,11 @@
  * In each process, a communicator matches messages on one VCI. At all members
  * this is the default VCI, unless rank 0 creates the communicator in a session
  * with a dedicated VCI. Then the members exchange the cards of their dedicated
- * VCIs in a round of comm/agree.h on the default VCI. If every member has a
- * dedicated VCI on a fabric of the same provider, the communicator uses these
- * VCIs. Otherwise it uses the default VCI. */
+ * VCIs in a round of comm/agree.h on the default VCI. If all members
+ * belong to one job, and each has a dedicated VCI on a fabric of the same
+ * provider, the communicator uses these VCIs. Otherwise it uses the default
+ * VCI.
+ */
 #ifndef WEFT_EP_EXCHANGE_H
 #define WEFT_EP_EXCHANGE_H
 
@@ -26,14 +28,14 @@ struct weft_ep_exchange {
 
 /* Starts the round, on a temporary communicator with this context id. If
  * session is NULL, this process offers no dedicated VCI. Default VCI's lock
- * held, here and below. */
+ * held, here and below, except for weft_ep_exchange_resolve(). */
 int weft_ep_exchange_start(struct weft_session *session,
 	struct weft_group *group, uint64_t ctx, const char *tag,
 	struct weft_ep_exchange **exchange_out);
 
 /* Called instead of weft_ep_exchange_start(). Contributes an error to the
  * round, so that the round fails at all members. With WEFT_ERR_PEER, the
- * message names the failed member. Returns the error. */
+ * text of the error names the failed member. Returns the error. */
 int weft_ep_exchange_refuse(struct weft_group *group, uint64_t ctx, int err);
 
 /* The communicator of the round, for reports. */

@@ -4,9 +4,10 @@
  * The room of an operation (p2p, coll) creates its request. The last
  * weft_req_put() recycles the request: in wait, test or free, or at completion.
  * `refs` counts the user's handle and the library's own references (the
- * transport, a matched message). Only weft_req_complete() completes a request,
- * once for each start. A cancel makes an eager send incomplete again, until the
- * receiver has answered (p2p/cancel.c). The VCI's lock guards the request. */
+ * transport, a matched message). Only weft_req_complete() completes a
+ * pending request, once for each start. An eager send may be complete from the
+ * start; a cancel makes it incomplete again, until the receiver has answered
+ * (p2p/cancel.c). The VCI's lock guards the request. */
 #ifndef WEFT_REQ_H
 #define WEFT_REQ_H
 
@@ -42,10 +43,10 @@ struct weft_req_ops {
 	/* Tries to cancel; the request completes in any case. */
 	int (*cancel)(struct weft_req *req);
 	/* Called before wait or test reports completion; may fill status
-	 * (general requests). Calls a user function, so no lock is held. */
+	 * (generalized requests). Calls a user function, so no lock is held. */
 	int (*query)(struct weft_req *req, struct weft_status *status);
 	/* Called after query, before the user's handle is freed: calls the
-	 * user's free function (general requests). No lock held. */
+	 * user's free function (generalized requests). No lock held. */
 	int (*free)(struct weft_req *req);
 	/* Frees the data that the room attached. Called after the last
 	 * reference was dropped. */

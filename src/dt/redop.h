@@ -31,14 +31,15 @@ typedef void weft_redop_large_fn(
 	void *in, void *inout, int64_t *count, void **type);
 
 /* Created by weft_redop_make() with one reference, which the handle holds.
- * Pending operations hold further references. Predefined operations are static.
+ * Collectives and accumulates in progress hold further references. Predefined
+ * operations are static.
  */
 struct weft_redop {
 	struct weft_obj obj;
 	bool is_builtin;
 	bool is_commutative;
 	enum weft_redop_builtin builtin; /* WEFT_OP_NULL for user operations */
-	const char *name;		 /* static, for messages */
+	const char *name;		 /* static, for error texts */
 	_Atomic uint32_t refs;
 	weft_redop_fn *fn; /* user operations have one of the two functions */
 	weft_redop_large_fn *large_fn;

@@ -85,8 +85,8 @@ uint32_t weft_era_start(struct weft_era *era, uint64_t flag,
 	const uint64_t *acked, const struct weft_era_ops *ops, void *arg);
 
 /* Event: a message has arrived from another member. Returns false, without a
- * change, if the message is malformed or belongs to no agreement that may be in
- * progress. */
+ * change, if the message is malformed, or if its agreement cannot have begun.
+ * Ignores a message of a dead member, or of an agreement that has ended. */
 bool weft_era_arrive(struct weft_era *era, uint32_t from,
 	const struct weft_era_msg *msg, const struct weft_era_ops *ops,
 	void *arg);

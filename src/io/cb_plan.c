@@ -9,10 +9,11 @@
 #include <stdlib.h>
 
 enum {
-	/* Members move their own runs in two cases. First, if a member has
-	 * fewer than FEW_RUNS runs on average. Second, if the average run is as
-	 * long as a block of the file system, and in a write also LONG_RUN
-	 * bytes. */
+	/* Unless a hint enables collective buffering, members move their own
+	 * runs in three cases. First, if a member has fewer than FEW_RUNS runs
+	 * on average. Second, if the average run is as long as a block of the
+	 * file system, and in a write also LONG_RUN bytes. Third, if the gaps
+	 * between the runs are too large. */
 	FEW_RUNS = 16,
 	LONG_RUN = 32 << 10,
 	DOMAIN_MIN = 256 << 10, /* bytes */
@@ -77,7 +78,7 @@ bool weft_cb_plan_is_used(const struct weft_cb_sums *all,
 	if (all->n_runs < (int64_t)FEW_RUNS * size ||
 		all->len / all->n_runs >= long_run)
 		return false;
-	/* a write needs full buffers; a read also reads the gaps */
+	/* a write permits few gaps; a read also reads them */
 	return is_write ? gaps <= span / 8
 			: gaps / all->n_runs <= WEFT_MOVE_GAP_MAX;
 }

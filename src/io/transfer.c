@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* transfer: accesses to a file
  *
- * An access becomes a job: a part of the view's stream and a buffer. The caller
- * or a thread of the pool moves the data. The members of a collective access
- * then agree on its error. The agreements of nonblocking accesses start in the
- * order in which the accesses started. */
+ * An access becomes a job: a part of the view's stream and a buffer. The
+ * caller, a thread of the pool or io_uring moves the data. The members of a
+ * collective access then agree on its error. The agreements of nonblocking
+ * accesses start in the order in which the accesses started. */
 #include "io/file_priv.h"
 
 #include "base/bits.h"
@@ -37,7 +37,8 @@ struct job {
 	bool is_for_uring;
 	bool is_moved; /* the data was moved, and m.n_moved is final */
 	int err;
-	int64_t code, least_code; /* code of this member; lowest code of all */
+	int64_t code, least_code; /* weft_file_err_encode() of this member's
+				     error; the lowest of all members */
 	char why[WEFT_ERR_TEXT];  /* last field: set with err only */
 };
 
@@ -378,8 +379,9 @@ struct weft_req *weft_file_pending_locked(
 	return weft_req_get(job->agreed ? job->agreed : job->req);
 }
 
-/* Starts moving a buffered job. All earlier jobs have sent their messages.
- * False if the caller must move the job. */
+/* Starts moving a buffered job. All earlier collective jobs have exchanged
+ * their data and started their agreement. False if the caller must move the
+ * job. */
 static bool job_start_move(struct job *job)
 {
 	job->is_started = true;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_check: argument checks
  *
- * Each check returns 0 or an internal error whose description names the
- * argument and its value. Handles are always checked, because each must be
- * translated to an object; WEFT_CHECK=off omits the other checks. The slow
- * paths are in mpi_check.c, so that a check costs a compare and a branch. */
+ * Each check returns 0 or a described error, which names the argument if there
+ * is one. WEFT_CHECK=off omits the checks of numbers and addresses. Handles and
+ * the properties of their objects, string tags, and whether a session is open
+ * are always checked. The slow paths are in mpi_check.c, so that a check costs
+ * a compare and a branch. */
 #ifndef WEFT_MPI_CHECK_H
 #define WEFT_MPI_CHECK_H
 

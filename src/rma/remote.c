@@ -445,9 +445,9 @@ int weft_remote_quiet(struct weft_rma_ctx *ctx, uint32_t only)
 
 /* --- small operations as active messages --------------------------------- */
 
-/* True if the last small operation was less than BURST_NS ago: more are likely.
- * The progress thread posts the queue later, so there is no burst without that
- * thread, or in a private context. */
+/* True if the last call was less than BURST_NS ago: more small operations are
+ * likely. The progress thread posts the queue later, so there is no burst
+ * without that thread, or in a private context. */
 static bool is_burst(struct weft_rma_ctx *ctx)
 {
 	uint64_t last = ctx->last_ns;
@@ -465,8 +465,8 @@ static bool uses_am(const struct weft_rma_ctx *ctx, enum weft_rma_class class)
 
 /* Sends a small operation. The operation is queued in a session with BUNDLE, if
  * it is non-blocking, or in a burst. Otherwise it is posted. The first
- * operation after a quiet requests its own answer, so that a put and a quiet
- * need one message in each direction. */
+ * operation to a PE after a quiet, if it is posted, requests its own answer, so
+ * that a put and a quiet need one message in each direction. */
 static int am_small(struct weft_rma_ctx *ctx, const struct weft_rma_access *a)
 {
 	bool is_queued = uses_am(ctx, a->class) || a->is_nbi || is_burst(ctx);
@@ -702,7 +702,7 @@ static int remote_put_signal(
 		weft_word_store(there, a->here, a->len, __ATOMIC_RELAXED);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	} else if (a->len && !has_amo && a->len <= WEFT_AM_MAX / 2) {
-		/* in the same message as the signal */
+		/* usually in the same message as the signal */
 		err = weft_rma_am_send(ctx, &data, false, true);
 	} else if (a->len) {
 		err = fabric_put(ctx, &data, flags);

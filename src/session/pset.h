@@ -35,7 +35,7 @@ int weft_pset_name(
 	struct weft_session *session, uint32_t i, const char **name_out);
 
 /* Creates a group of the members, which belongs to the session.
- * WEFT_ERR_NOTFOUND: there is no such set. WEFT_ERR_PEER: a member has ended;
+ * WEFT_ERR_NOTFOUND: there is no such set. WEFT_ERR_PEER: a member has failed;
  * sets of mpi://, weft:// and hwloc:// do not cause this error. weft://alive is
  * computed after the process manager's events were handled. */
 int weft_pset_group(struct weft_session *session, const char *name,
@@ -73,9 +73,9 @@ int weft_pset_combine(struct weft_session *session, weft_pset_op_fn *op,
 	const char *a, const char *b, const char *name);
 
 /* Returns the number of definitions and deletions of sets, by the process
- * manager or by the application in this session, since the session's first call
- * about sets. Each failure of a process of the job counts as one change, of
- * weft://alive. */
+ * manager or by the application in this session, since the session
+ * first listed, named, defined or counted sets. Each failure of a process of
+ * the job counts as one change, of weft://alive. */
 uint64_t weft_pset_changes(struct weft_session *session);
 
 /* Frees the sets and names of a session; NULL is accepted. Acquires no lock. */

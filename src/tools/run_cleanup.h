@@ -2,10 +2,10 @@
 /*
  * run_cleanup: a process that cleans up when the launcher is killed
  *
- * A small process, in a session of its own, reads a pipe that only the launcher
- * writes to. If the pipe ends without a final message, the process kills every
- * process group of the job and all processes with the job's name in their
- * environment. Then it removes the session directory.
+ * A small process, which has called setsid(2), reads a pipe that only the
+ * launcher writes to. If the pipe ends without a final message, the process
+ * kills every process group of the job and all processes with the job's name in
+ * their environment. Then it removes the job's temporary directory.
  */
 #ifndef WEFT_RUN_CLEANUP_H
 #define WEFT_RUN_CLEANUP_H

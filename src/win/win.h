@@ -91,14 +91,16 @@ struct weft_win {
 	bool is_unified; /* MPI_WIN_UNIFIED: loads of this process see the
 			    accesses of other members without a call */
 	char name[WEFT_WIN_NAME_MAX];
-	/* private to core/attr.c, core/info.c, core/errh.c */
+	/* used by core/attr.c, core/info.c and core/errh.c, and set by src/mpi
+	 */
 	struct weft_attrs *attrs;
 	struct weft_info *info;
 	struct weft_errh *errh;
 	/* ---- private to this room; `spin` guards the list of open targets,
 	 * the counts of locks and the creation of targets ---- */
 	struct weft_win_target ***targets; /* [rank / PAGE][rank % PAGE],
-					      created on use */
+					      for other nodes, created on
+					      first use */
 	struct weft_link opened;	   /* targets with is_open */
 	uint8_t access;			   /* enum weft_win_access_epoch */
 	bool is_exposed;    /* between MPI_Win_post and MPI_Win_wait */

@@ -79,8 +79,9 @@ struct weft_win_target {
 	bool is_open;	 /* accesses are allowed now */
 	bool is_opening; /* a thread acquires the lock for lock_all */
 	bool is_me;
-	bool is_known;	/* size and disp_unit are valid */
-	char *base;	/* address in this process; NULL: not MAPPED */
+	bool is_known; /* size and disp_unit are valid */
+	char *base; /* address in this process; NULL: not MAPPED, or no memory
+		     */
 	uint64_t there; /* address of the memory in the member; SHARED: offset
 			   in the window's memory */
 	size_t size;
@@ -88,7 +89,8 @@ struct weft_win_target {
 	struct weft_link opened; /* in the window's list `opened`, while is_open
 				  */
 	struct weft_win_lock_use lock;
-	/* notices of the member that arrived by message */
+	/* notices of the member, if states are not polled: by message, or
+	 * from this process itself */
 	atomic_uint n_notices[WEFT_WIN_NOTICES];
 	/* notices of the member that MPI_Win_start or MPI_Win_wait of this
 	 * process has consumed */
@@ -104,9 +106,9 @@ struct weft_win_target {
 
 	/* VCI's lock */
 	struct weft_am_channel am;
-	uint32_t n_long_accs; /* incomplete accumulates with long data */
+	uint32_t n_long_accs; /* incomplete long parts of accumulates */
 	uint32_t n_short;     /* short accesses queued since the last flush */
-	bool is_burst; /* at the last flush, n_short was at least BURST */
+	bool is_burst;	      /* at the last flush, n_short was at least 4 */
 	struct weft_win_remote *remote; /* owned; NULL: the member's
 					  registration was not requested yet */
 	unsigned granted; /* lock of this process that the member has acquired
@@ -115,7 +117,8 @@ struct weft_win_target {
 					   process's lock, or NULL */
 };
 
-/* Data of an access with at least this many bytes is a message of its own. */
+/* A record with at least this many bytes of data sends them as a message of
+ * their own, except for an accumulate to COPIED memory. */
 enum { WEFT_WIN_LONG = 8192 };
 
 /* The operands and the former elements of an accumulate, as arrays. Consecutive
@@ -141,18 +144,18 @@ struct weft_win_whole {
 				       reference to its type */
 };
 
-/* An incomplete operation: a part of an access, or a record that only requests
- * an answer. VCI's lock. */
+/* An incomplete operation: an access, a part of an access, or a record without
+ * data that requests an answer. VCI's lock. */
 struct weft_win_op {
 	struct weft_am_op am;
-	struct weft_win_whole *whole; /* its access; NULL: only an answer is
-					 requested */
+	struct weft_win_whole *whole; /* the access that it is a part of,
+					 or NULL */
 	bool is_long;		      /* the data is a separate message */
 	bool is_long_acc;
 	struct weft_op fabric;	/* for the fabric's completions, if am.is_fabric
 				 */
-	struct weft_win_buf to; /* destination of data that is unpacked at the
-			       end; owns a reference to its type */
+	struct weft_win_buf to; /* destination of returned data; owns a
+			       reference to its type */
 	void *staging; /* owned: contiguous copy of the part's data, or NULL */
 	size_t pos, len; /* position and length of the part's data in the
 			    access */
@@ -235,8 +238,9 @@ char *weft_win_place(
 /* epoch.c. Completes all accesses of the access epoch, and closes its targets.
  * The caller then changes win->access. */
 int weft_win_close_epoch(struct weft_win *win);
-/* win_lock.c. If the lock is free, acquires it for the member `rank` and
- * returns true. */
+/* win_lock.c. Acquires the lock for the member `rank` and returns true, unless
+ * another holder conflicts. A shared lock also fails while WEFT_WIN_WANTED is
+ * set. */
 bool weft_win_try_lock(
 	struct weft_win_state *state, bool is_exclusive, int32_t rank);
 /* Sets WEFT_WIN_WANTED. While it is set, no shared lock is granted, and a
@@ -330,7 +334,8 @@ int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target);
 
 /* Called after the last record of an access that was sent in parts. Appends a
  * FLUSH if weft_win_needs_answer() is true, and posts the queue. VCI's lock
- * held, here and below; the call may release it while it waits. */
+ * held, from here to weft_win_am_acquire(); a call that waits releases it
+ * meanwhile. */
 int weft_win_am_end(struct weft_win *win, struct weft_win_target *target);
 /* Sends a record without data that requests an answer. The data of the answer
  * is stored in `to`; NULL: the answer has no data. Sets rec->id before it
@@ -338,7 +343,8 @@ int weft_win_am_end(struct weft_win *win, struct weft_win_target *target);
 int weft_win_am_request(struct weft_win *win, struct weft_win_target *target,
 	struct weft_wire_am *rec, const struct weft_win_buf *to);
 /* True if the next access must request an answer even if it returns no data: no
- * pending operation would confirm the access. */
+ * operation is pending, except for a request of a lock, and the end of the
+ * epoch requires an answer. */
 bool weft_win_needs_answer(
 	const struct weft_win *win, const struct weft_win_target *target);
 /* True if records may stay in the queue until the next message. */
@@ -407,8 +413,8 @@ int weft_win_no_memory(void);
  * the memory of this window. Otherwise accesses are active messages. No VCI's
  * lock held. */
 void weft_win_rma_open(struct weft_win *win);
-/* Called when no member accesses the window any more. Here and below: VCI's
- * lock held. */
+/* Called when no member accesses the window any more. VCI's lock held, from
+ * here to weft_win_rma_flush(). */
 void weft_win_rma_leave(struct weft_win *win);
 /* Fills *out with the registration of this process's memory in the window. */
 void weft_win_rma_describe(
@@ -524,10 +530,10 @@ static inline bool weft_win_is_plain(const struct weft_win_access *access)
 						access->result.count == n));
 }
 
-/* Long data is a message whose tag is the id of its access. The tag of data
- * that returns to the origin also has this bit. Without it, accesses of both
- * members to each other could have equal tags, because each member counts ids
- * from 1. */
+/* Long data is a message whose tag is the id of its record, modulo 2^30. The
+ * tag of data that returns to the origin also has this bit. Without it, long
+ * data of two members for each other could have equal tags, because each member
+ * counts ids from 1. */
 enum { WEFT_WIN_REPLY_TAG = 1 << 30 };
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* net_conform: one suite over a real provider, between two processes
+/* net_conform: one suite over a provider, or over shared memory, between two
+ * processes
  *
  *   net_NAME [--bench]
  *

@@ -7,8 +7,9 @@
  * in a merged communicator, which spawns the next job.
  *
  * victim= the rank of the killed process   jobs= number of spawned jobs
- * root= the rank that spawns the second job
- * lost= processes of the victim's job that end with it: 2 without --continue
+ * root= the rank that spawns all jobs but the first
+ * lost= number of processes that end: the victim, and ranks before it in its
+ * job
  */
 #include "mtest.h"
 

@@ -108,7 +108,9 @@ static void another_open_of_the_file_is_excluded(void **state)
 	assert_int_equal(weft_syscall_close(two, name), 0);
 }
 
-/* The library does not wait for a lock of fcntl(2), which this process has. */
+/* weft_syscall_lock_unless_posix() does not wait for a POSIX lock (F_SETLK).
+ * Here this process holds one. It conflicts with the library's lock, which
+ * belongs to the open file description (F_OFD_SETLK). */
 static void a_process_lock_is_not_waited_for(void **state)
 {
 	int one = open_file(), two = open_file();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* write_test: weft_write() writes every byte, at many offsets and with each
- * method, and changes no other byte */
+/* write_test: weft_write() writes every byte, at many offsets, with usual
+ * stores and past the caches (is_past), and changes no other byte */
 #include "shm/write.h"
 
 #include <setjmp.h>
