@@ -300,10 +300,12 @@ int weft_rma_domain_peer_add(struct weft_rma_domain *domain, const void *name,
 
 /* --- posts --------------------------------------------------------------- */
 
-static int rma_ep_posted(struct weft_rma_ep *ep, const char *call, ssize_t rc)
+static int rma_ep_posted(
+	struct weft_rma_ep *ep, const char *call, size_t len, ssize_t rc)
 {
 	if (weft_likely(rc == 0)) {
 		ep->counters.rma_posted++;
+		ep->counters.rma_posted_bytes += len;
 		return 0;
 	}
 	if (rc == -FI_EAGAIN) {
@@ -333,7 +335,7 @@ static int write_as_is(struct weft_rma_ep *ep,
 		.context = op,
 	};
 
-	return rma_ep_posted(ep, "fi_writemsg",
+	return rma_ep_posted(ep, "fi_writemsg", len,
 		fi_writemsg(ep_inside(ep)->ep, &msg, signal_flags(flags, op)));
 }
 
@@ -370,7 +372,7 @@ int weft_rma_ep_read(struct weft_rma_ep *ep,
 		.context = op,
 	};
 
-	return rma_ep_posted(ep, "fi_readmsg",
+	return rma_ep_posted(ep, "fi_readmsg", len,
 		fi_readmsg(ep_inside(ep)->ep, &msg, signal_flags(flags, op)));
 }
 
@@ -405,14 +407,14 @@ int weft_rma_ep_amo(struct weft_rma_ep *ep, const struct weft_rma_ep_target *to,
 
 	flags = signal_flags(flags, op);
 	if (amo->compare)
-		return rma_ep_posted(ep, "fi_compare_atomicmsg",
+		return rma_ep_posted(ep, "fi_compare_atomicmsg", amo->width,
 			fi_compare_atomicmsg(fid, &msg, &cond, NULL, 1, &result,
 				NULL, 1, flags));
 	if (amo->result)
-		return rma_ep_posted(ep, "fi_fetch_atomicmsg",
+		return rma_ep_posted(ep, "fi_fetch_atomicmsg", amo->width,
 			fi_fetch_atomicmsg(fid, &msg, &result, NULL, 1, flags));
 	return rma_ep_posted(
-		ep, "fi_atomicmsg", fi_atomicmsg(fid, &msg, flags));
+		ep, "fi_atomicmsg", amo->width, fi_atomicmsg(fid, &msg, flags));
 }
 
 /* --- completions --------------------------------------------------------- */

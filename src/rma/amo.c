@@ -76,6 +76,14 @@ static inline void *by_cpu(const void *sym, uint32_t pe)
 		       : weft_rma_local(sym, pe);
 }
 
+/* Executes an atomic on memory of a local PE. */
+static inline int amo_here(
+	void *there, const struct weft_amo *amo, uint64_t *old_out)
+{
+	weft_rma_note_mapped(amo->width);
+	return weft_amo_apply(there, amo, old_out);
+}
+
 static int amo_remote(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi)
 {
@@ -98,7 +106,7 @@ int weft_rma_amo(struct weft_rma_ctx *ctx, void *dest,
 
 	if (weft_unlikely(!there))
 		return amo_remote(ctx, dest, amo, NULL, pe, false);
-	return weft_amo_apply(there, amo, &old);
+	return amo_here(there, amo, &old);
 }
 
 int weft_rma_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
@@ -110,7 +118,7 @@ int weft_rma_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
 		*fetched = 0;
 		return amo_remote(ctx, dest, amo, fetched, pe, false);
 	}
-	return weft_amo_apply(there, amo, fetched);
+	return amo_here(there, amo, fetched);
 }
 
 int weft_rma_amo_fetch_nbi(struct weft_rma_ctx *ctx, void *dest,
@@ -122,7 +130,7 @@ int weft_rma_amo_fetch_nbi(struct weft_rma_ctx *ctx, void *dest,
 
 	if (weft_unlikely(!there))
 		return amo_remote(ctx, dest, amo, fetched, pe, true);
-	err = weft_amo_apply(there, amo, &old);
+	err = amo_here(there, amo, &old);
 	if (!err)
 		memcpy(fetched, &old, amo->width);
 	return err;

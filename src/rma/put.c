@@ -25,6 +25,7 @@ static inline int put_or_get(struct weft_rma_ctx *ctx,
 				     .sym = sym,
 				     .here = here,
 				     .len = len });
+	weft_rma_note_mapped(len);
 	if (class == WEFT_CLASS_PUT)
 		weft_word_store(there, here, len, __ATOMIC_RELAXED);
 	else
@@ -101,6 +102,7 @@ int weft_rma_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 				     .len = len,
 				     .amo = &amo,
 				     .sig = sig });
+	weft_rma_note_mapped(len);
 	weft_word_store(there, src, len, __ATOMIC_RELAXED);
 	/* the signal's update releases the data; pairs with the acquire of the
 	 * PE that waits for the signal */

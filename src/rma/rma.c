@@ -378,6 +378,7 @@ static void close_all(void)
 		&weft_proc.counters.heap_memory, -(int64_t)own->heap_share.len);
 	weft_share_destroy(&own->heap_share);
 	free(weft_rma.pes);
+	weft_counters_close(&weft_rma.counters);
 	memset(&weft_rma, 0, sizeof(weft_rma));
 	own->comm = NULL;
 }
@@ -400,6 +401,7 @@ int weft_rma_open(struct weft_comm *comm, size_t heap_len)
 	uint32_t n_pes = (uint32_t)comm->size;
 	int err;
 
+	weft_counters_open(&weft_rma.counters, WEFT_COUNTER_PROCESS);
 	weft_rma_own.comm = comm;
 	weft_list_init(&weft_rma_own.ctxs);
 	weft_rma.my_pe = (uint32_t)comm->rank;

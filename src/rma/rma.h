@@ -22,6 +22,7 @@
 #define WEFT_RMA_H
 
 #include "base/bits.h"
+#include "base/counter.h"
 #include "base/err.h"
 
 #include <stdbool.h>
@@ -51,19 +52,27 @@ struct weft_rma_pe {
 };
 
 /* One object per process. It is constant between open and close, except the
- * registration of `data`. While one-sided access is closed, n_pes is 0, so that
- * the check of a PE number fails. */
+ * counters and the registration of `data`. While one-sided access is closed,
+ * n_pes is 0, so that the check of a PE number fails. */
 struct weft_rma {
 	uint32_t n_pes;
 	uint32_t my_pe;
 	bool is_all_local; /* each PE is local for each other PE */
 	struct weft_rma_pe *pes;
 	struct weft_rma_region heap;
-	struct weft_rma_region data; /* len 0: variables are not symmetric */
-	struct weft_rma_ctx *ctx;    /* the default context */
+	struct weft_rma_region data;   /* len 0: variables are not symmetric */
+	struct weft_rma_ctx *ctx;      /* the default context */
+	struct weft_counters counters; /* no lock: weft_counter_note() */
 };
 
 extern struct weft_rma weft_rma;
+
+/* Counts an access to memory of a local PE. */
+static inline void weft_rma_note_mapped(size_t len)
+{
+	weft_counter_note(&weft_rma.counters.rma_mapped,
+		&weft_rma.counters.rma_mapped_bytes, len);
+}
 
 /* weft_rma_open() opens one-sided access among the members of comm, whose ranks
  * become PE numbers. heap_len is rounded up to pages. comm must exist until

@@ -417,6 +417,9 @@ int weft_rma_am_send(struct weft_rma_ctx *ctx, const struct weft_rma_access *a,
 		err = before_sending(ctx, a);
 	if (err)
 		return err;
+	if (a->sym)
+		weft_counter_note(&weft_rma.counters.rma_messages,
+			&weft_rma.counters.rma_messages_bytes, a->len);
 	/* an answer to this record completes all records before it */
 	channel->am.is_touched = !is_answered;
 	is_queued &= channel->am.n_queued + 1 < ctx->window;

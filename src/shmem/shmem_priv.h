@@ -51,7 +51,7 @@ struct weft_shmem_ctx {
 };
 
 /* The state of OpenSHMEM in this process. Only init and finalize write it,
- * except the hints of ctx and the communicator of shared. */
+ * except the counters, the hints of ctx and the communicator of shared. */
 struct weft_shmem {
 	int n_inits; /* number of inits without a finalize */
 	int level;   /* SHMEM_THREAD_... */
@@ -59,7 +59,8 @@ struct weft_shmem {
 	struct weft_session *session;
 	struct weft_shmem_team world;
 	struct weft_shmem_team shared;
-	struct weft_shmem_ctx ctx; /* the default context */
+	struct weft_shmem_ctx ctx;     /* the default context */
+	struct weft_counters counters; /* of shmem_rma.c */
 };
 
 extern struct weft_shmem weft_shmem;
@@ -129,7 +130,8 @@ struct weft_shmem_team *weft_shmem_team_ready(
 uint32_t weft_shmem_team_pe(
 	const char *fn, const struct weft_shmem_team *team, int pe);
 
-static inline uint32_t weft_shmem_pe(const char *fn, shmem_ctx_t ctx, int pe)
+static inline __attribute__((always_inline)) uint32_t weft_shmem_pe(
+	const char *fn, shmem_ctx_t ctx, int pe)
 {
 	const struct weft_shmem_team *team;
 

@@ -9,10 +9,18 @@
 
 enum { INLINE_MAX = 256 }; /* bytes of the longest inline copy */
 
+/* Counts a transfer that this file copies. */
+static inline void note_local(size_t len)
+{
+	weft_counter_note(&weft_shmem.counters.rma_mapped,
+		&weft_shmem.counters.rma_mapped_bytes, len);
+}
+
 /* Copies data of the length of a basic type with one store, because other PEs
  * poll it with plain loads. */
 static inline void shmem_rma_copy(void *to, const void *from, size_t len)
 {
+	note_local(len);
 	if (__builtin_constant_p(len) || len > 8) {
 		memcpy(to, from, len);
 		return;
@@ -34,17 +42,21 @@ static inline void shmem_rma_copy(void *to, const void *from, size_t len)
 
 /* WORD_STORE stores one item of a program's type, and WORD_LOAD loads one. A
  * word needs a single store or load, because other PEs may poll or store it. */
-#define WORD_STORE(at, from)                                             \
-	(sizeof(*(at)) <= 8 ? __atomic_store(at, from, __ATOMIC_RELAXED) \
-			    : (void)(*(at) = *(from)))
-#define WORD_LOAD(at, to)                                             \
-	(sizeof(*(at)) <= 8 ? __atomic_load(at, to, __ATOMIC_RELAXED) \
-			    : (void)(*(to) = *(at)))
+#define WORD_STORE(at, from)                                         \
+	(note_local(sizeof(*(at))),                                  \
+		sizeof(*(at)) <= 8                                   \
+			? __atomic_store(at, from, __ATOMIC_RELAXED) \
+			: (void)(*(at) = *(from)))
+#define WORD_LOAD(at, to)                                                    \
+	(note_local(sizeof(*(at))),                                          \
+		sizeof(*(at)) <= 8 ? __atomic_load(at, to, __ATOMIC_RELAXED) \
+				   : (void)(*(to) = *(at)))
 
 /* Returns the address of a PE's memory in this process. NULL if this process
- * cannot access the memory directly. */
+ * cannot access the memory directly. The arguments are in the registers in
+ * which shmem_p() gets them. */
 static inline void *local_address(
-	const char *fn, shmem_ctx_t ctx, const void *sym, size_t len, int pe)
+	const void *sym, shmem_ctx_t ctx, int pe, size_t len, const char *fn)
 {
 	return weft_shmem_local(sym, len, weft_shmem_pe(fn, ctx, pe));
 }
@@ -76,7 +88,7 @@ __attribute__((noinline)) static void get_remote(const char *fn,
 static inline void shmem_rma_put(const char *fn, shmem_ctx_t ctx, void *dest,
 	const void *source, size_t len, int pe)
 {
-	void *local = local_address(fn, ctx, dest, len, pe);
+	void *local = local_address(dest, ctx, pe, len, fn);
 
 	if (weft_likely(local && len <= INLINE_MAX))
 		shmem_rma_copy(local, source, len);
@@ -87,7 +99,7 @@ static inline void shmem_rma_put(const char *fn, shmem_ctx_t ctx, void *dest,
 static inline void shmem_rma_get(const char *fn, shmem_ctx_t ctx, void *dest,
 	const void *source, size_t len, int pe)
 {
-	void *local = local_address(fn, ctx, source, len, pe);
+	void *local = local_address(source, ctx, pe, len, fn);
 
 	if (weft_likely(local && len <= INLINE_MAX))
 		shmem_rma_copy(dest, local, len);

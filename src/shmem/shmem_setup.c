@@ -57,6 +57,8 @@ static int open_access(struct weft_comm *comm)
 	err = weft_shmem_teams_open(comm);
 	if (err)
 		weft_rma_close();
+	else
+		weft_counters_open(&weft_shmem.counters, WEFT_COUNTER_PROCESS);
 	return err;
 }
 
@@ -135,6 +137,7 @@ static void stop(const char *fn)
 	weft_shmem_barrier(fn);
 	if (--weft_shmem.n_inits)
 		return;
+	weft_counters_close(&weft_shmem.counters);
 	weft_shmem_ctxs_close(NULL);
 	weft_shmem_set_caller(fn);
 	err = weft_rma_close();

@@ -140,6 +140,18 @@ static int done_request(struct weft_win *win, struct weft_req **req_out)
 		   : weft_err_set(WEFT_ERR_NOMEM, "no memory for a request");
 }
 
+/* Counts an access to mapped memory. */
+static inline void note_mapped(struct weft_win *win, size_t len)
+{
+	weft_counter_note(&win->counters.rma_mapped,
+		&win->counters.rma_mapped_bytes, len);
+}
+
+static inline size_t access_len(const struct weft_win_access *access)
+{
+	return (size_t)(access->type->size * access->count);
+}
+
 /* --- put, get ------------------------------------------------------ */
 
 static int copy_mapped(const struct weft_type *from_type, int64_t from_count,
@@ -172,7 +184,7 @@ static bool is_copied_access(const struct weft_win_target *target,
 	       weft_type_is_run(here->type, here->count);
 }
 
-static int copy_by_kernel(const struct weft_win *win,
+static int copy_by_kernel(struct weft_win *win,
 	const struct weft_win_target *target,
 	const struct weft_win_access *access, uint64_t there, bool is_put)
 {
@@ -183,6 +195,8 @@ static int copy_by_kernel(const struct weft_win *win,
 	uint64_t at = there + (uint64_t)access->type->true_lb;
 	struct iovec its = { (void *)(uintptr_t)at, len };
 
+	weft_counter_note(&win->counters.rma_copied,
+		&win->counters.rma_copied_bytes, len);
 	return weft_win_of_target(win, target,
 		weft_copy_move(target->pid, &mine, 1, &its, 1, is_put));
 }
@@ -204,11 +218,14 @@ static __attribute__((noinline)) int access_move(struct weft_win *win,
 		err = access_place(win, target, access, &place, &there);
 	if (err)
 		return err;
-	if (is_copied_access(target, access))
+	if (is_copied_access(target, access)) {
 		err = copy_by_kernel(win, target, access, there, is_put);
-	else if (target->method != WEFT_WIN_MAPPED)
+		return err ? err : done_request(win, req_out);
+	}
+	if (target->method != WEFT_WIN_MAPPED)
 		return weft_win_am_move(win, target, access, is_put, req_out);
-	else if (is_put)
+	note_mapped(win, access_len(access));
+	if (is_put)
 		err = copy_mapped(here->type, here->count, here->buf,
 			access->type, access->count, place);
 	else
@@ -222,12 +239,15 @@ int weft_win_put(struct weft_win *win, const struct weft_win_access *access,
 {
 	const struct weft_win_buf *from = &access->origin;
 	char *place;
+	size_t len;
 
 	if (weft_unlikely(req_out || !from->type->is_contig ||
 			  !fast_place(win, access, &place)))
 		return access_move(win, access, true, req_out);
+	len = (size_t)(from->type->size * from->count);
+	note_mapped(win, len);
 	weft_word_store(place, (const char *)from->buf + from->type->true_lb,
-		(size_t)(from->type->size * from->count), __ATOMIC_RELAXED);
+		len, __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -236,12 +256,14 @@ int weft_win_get(struct weft_win *win, const struct weft_win_access *access,
 {
 	const struct weft_win_buf *to = &access->origin;
 	char *place;
+	size_t len;
 
 	if (weft_unlikely(req_out || !to->type->is_contig ||
 			  !fast_place(win, access, &place)))
 		return access_move(win, access, false, req_out);
-	weft_word_load((char *)to->buf + to->type->true_lb, place,
-		(size_t)(access->type->size * access->count));
+	len = access_len(access);
+	note_mapped(win, len);
+	weft_word_load((char *)to->buf + to->type->true_lb, place, len);
 	return 0;
 }
 
@@ -362,6 +384,7 @@ int weft_win_accumulate(struct weft_win *win,
 		return err;
 	if (weft_unlikely(target->method != WEFT_WIN_MAPPED))
 		return weft_win_am_accumulate(win, target, access, req_out);
+	note_mapped(win, access_len(access));
 	if (weft_likely(weft_win_is_plain(access)))
 		update_plainly(target, access, place, there);
 	else
@@ -384,6 +407,7 @@ int weft_win_fetch_and_op(
 		return err;
 	if (weft_unlikely(target->method != WEFT_WIN_MAPPED))
 		return weft_win_am_accumulate(win, target, access, NULL);
+	note_mapped(win, access_len(access));
 	update_plainly(target, access, place, there);
 	return 0;
 }
@@ -401,6 +425,7 @@ int weft_win_compare_and_swap(
 		return err;
 	if (weft_unlikely(target->method != WEFT_WIN_MAPPED))
 		return weft_win_am_compare_and_swap(win, target, access);
+	note_mapped(win, access_len(access));
 	weft_win_swap(access->type, access->compare, access->origin.buf,
 		access->result.buf, place, there, target->stripes);
 	return 0;

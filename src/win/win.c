@@ -33,6 +33,7 @@ static struct weft_progress_user win_progress[WEFT_VCIS];
 /* Frees a window after its communicator was disconnected. */
 static void win_destroy(struct weft_win *win)
 {
+	weft_counters_close(&win->counters);
 	weft_win_detach_all(win);
 	weft_win_memory_close(win);
 	weft_win_targets_free(win);
@@ -166,6 +167,7 @@ int weft_win_fill(struct weft_win *win, struct weft_comm *comm,
 	win->disp_unit = config->disp_unit;
 	win->has_no_locks = config->has_no_locks;
 	win->is_unified = true;
+	weft_counters_open(&win->counters, WEFT_COUNTER_PROCESS);
 	win->targets = calloc(n_pages, sizeof(*win->targets));
 	win->errh = weft_errh_get(&weft_errh_builtin[WEFT_ERRH_FATAL]);
 	return win->targets

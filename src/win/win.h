@@ -22,6 +22,7 @@
 #define WEFT_WIN_H
 
 #include "am/am.h"
+#include "base/counter.h"
 #include "base/err.h"
 #include "base/handle.h"
 #include "base/interval.h"
@@ -133,6 +134,7 @@ struct weft_win {
 				      VCI's lock */
 	struct weft_intervals
 		attached; /* memory of a dynamic window; VCI's lock */
+	struct weft_counters counters; /* no lock: weft_counter_note() */
 };
 
 extern struct weft_table weft_wins;

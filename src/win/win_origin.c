@@ -30,6 +30,15 @@ enum {
 	TAGS = 1 << 30,
 };
 
+/* Counts an access. */
+static void note_message(
+	struct weft_win *win, const struct weft_win_access *access)
+{
+	weft_counter_note(&win->counters.rma_messages,
+		&win->counters.rma_messages_bytes,
+		(size_t)(access->type->size * access->count));
+}
+
 /* --- one record ---------------------------------------------------- */
 
 /* Sends one record with len bytes of data. If `to` is not NULL, the target
@@ -346,8 +355,10 @@ static int transfer(struct weft_win *win, struct weft_win_target *target,
 		if (!err && !is_moved)
 			err = send_bytes(&t, is_put);
 	}
-	if (!err && !is_moved)
+	if (!err && !is_moved) {
+		note_message(win, access);
 		err = weft_win_am_end(win, target);
+	}
 	if (t.op)
 		weft_am_op_begun(&t.op->am, err);
 	return weft_win_whole_begun(win, t.whole, req_out, err);
@@ -375,6 +386,7 @@ static int move_one(struct weft_win *win, struct weft_win_target *target,
 		(win->uses_rma && target->method == WEFT_WIN_BY_AM))
 		return WEFT_AGAIN;
 	rec.kind = is_put ? WEFT_WIRE_AM_PUT : WEFT_WIRE_AM_GET;
+	note_message(win, access);
 	return send_one(win, target, &rec,
 		(char *)here->buf + here->type->true_lb,
 		is_put ? (size_t)len : 0, is_put ? NULL : here);
@@ -423,6 +435,7 @@ static int acc_one(struct weft_win *win, struct weft_win_target *target,
 		return err;
 	if (is_fetching)
 		rec.op |= WEFT_WIRE_AM_FETCHES;
+	note_message(win, access);
 	return send_one(win, target, &rec, access->origin.buf,
 		has_in ? (size_t)len : 0, is_fetching ? &access->result : NULL);
 }
@@ -456,6 +469,7 @@ int weft_win_am_compare_and_swap(struct weft_win *win,
 	memcpy(data, access->compare, len);
 	memcpy(data + len, access->origin.buf, len);
 	weft_vci_lock(win->comm->vci);
+	note_message(win, access);
 	err = wait_long_accs(target, 1);
 	if (!err)
 		err = send_one(

@@ -162,6 +162,7 @@ multi_programs += test/multi/win_died
 multi_programs += test/multi/win_epochs
 multi_programs += test/multi/win_left
 multi_programs += test/multi/win_rings
+multi_programs += test/multi/win_count
 multi_programs += test/multi/win_created
 multi_programs += test/multi/win_rma
 multi_programs += test/multi/win_rows

@@ -6,6 +6,7 @@ sma_programs =
 sma_programs += test/shmem/sma_amo
 sma_programs += test/shmem/sma_beside
 sma_programs += test/shmem/sma_coll
+sma_programs += test/shmem/sma_count
 sma_programs += test/shmem/sma_exposed
 sma_programs += test/shmem/sma_gone
 sma_programs += test/shmem/sma_moves
@@ -27,7 +28,7 @@ EXTRA_DIST += $(sma_programs:=.c) $(sma_cxx_programs:=.cpp) \
 CLEANFILES += $(sma_programs) $(sma_cxx_programs)
 
 sma_libs = libsma.la
-test/shmem/sma_mpi: sma_libs = libsma.la libmpi_abi.la
+test/shmem/sma_count test/shmem/sma_mpi: sma_libs = libsma.la libmpi_abi.la
 
 $(sma_programs): %: %.c test/shmem/stest.h include/shmemx.h \
 	$(shmem_headers) libsma.la libmpi_abi.la
