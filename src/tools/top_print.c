@@ -74,18 +74,25 @@ static const char *idle_text(const struct weft_top_proc *proc)
 	return proc->state == 'T' ? "(stopped)" : "-";
 }
 
+/* The bytes of one-sided operations, by all paths. */
+static uint64_t one_sided_bytes(const struct weft_counters *counters)
+{
+	return counters->rma_mapped_bytes + counters->rma_copied_bytes +
+	       counters->rma_posted_bytes + counters->rma_messages_bytes;
+}
+
 static void print_numbers(const struct weft_top_proc *proc, FILE *to)
 {
 	struct weft_counters now = counters_of(&proc->now),
 			     before = counters_of(&proc->before);
 	uint32_t posted = 0, unexpected = 0;
-	char buf[5][16];
+	char buf[6][16];
 
 	for (uint32_t i = 0; i < proc->n_comms; i++) {
 		posted += proc->comms[i].n_posted;
 		unexpected += proc->comms[i].n_unexpected;
 	}
-	fprintf(to, " %6s %6s %6s %6s %6u %6u %6s\n",
+	fprintf(to, " %6s %6s %6s %6s %6s %6u %6u %6s\n",
 		print_amount(weft_top_rate(proc, before.shm_sent_bytes,
 				     now.shm_sent_bytes),
 			buf[0]),
@@ -95,10 +102,13 @@ static void print_numbers(const struct weft_top_proc *proc, FILE *to)
 		print_amount(weft_top_rate(proc, before.net_sent_bytes,
 				     now.net_sent_bytes),
 			buf[2]),
+		print_amount(weft_top_rate(proc, one_sided_bytes(&before),
+				     one_sided_bytes(&now)),
+			buf[3]),
 		print_amount(weft_top_rate(proc, proc->before.n_collectives,
 				     proc->now.n_collectives),
-			buf[3]),
-		posted, unexpected, print_amount(proc->memory, buf[4]));
+			buf[4]),
+		posted, unexpected, print_amount(proc->memory, buf[5]));
 }
 
 static void top_print_row(const struct weft_top_proc *proc, FILE *to)
@@ -140,10 +150,10 @@ void weft_top_print(const struct weft_top_job *job,
 		fprintf(to, "  %s\n", verdict->steps[i]);
 	fprintf(to,
 		"%5s %7s %1s %-22s %5s %6s %-16s %8s %6s %6s %6s %6s %6s "
-		"%6s %6s\n",
+		"%6s %6s %6s\n",
 		"RANK", "PID", "S", "CALL", "PEER", "TAG", "COMMUNICATOR",
-		"SINCE", "SHM/s", "RNDV/s", "NET/s", "COLL/s", "POSTED",
-		"UNEXP", "MEMORY");
+		"SINCE", "SHM/s", "RNDV/s", "NET/s", "RMA/s", "COLL/s",
+		"POSTED", "UNEXP", "MEMORY");
 	for (size_t i = 0; i < n; i++)
 		top_print_row(&job->procs[i], to);
 	if (n < job->n)

@@ -252,10 +252,17 @@ static void judge_waits(
 
 /* ---- motion ---- */
 
+/* The number of one-sided operations, except those that messages carry. */
+static uint64_t n_one_sided(const struct weft_counters *counters)
+{
+	return counters->rma_mapped + counters->rma_copied +
+	       counters->rma_posted;
+}
+
 static void judge_moving(
 	const struct weft_top_job *job, struct weft_top_verdict *verdict)
 {
-	uint64_t messages = 0, colls = 0;
+	uint64_t messages = 0, accesses = 0, colls = 0;
 	uint32_t n_open = 0;
 
 	for (size_t i = 0; i < job->n; i++) {
@@ -269,6 +276,8 @@ static void judge_moving(
 		messages +=
 			weft_top_rate(proc, before->shm_sent + before->net_sent,
 				now->shm_sent + now->net_sent);
+		accesses += weft_top_rate(
+			proc, n_one_sided(before), n_one_sided(now));
 		colls += weft_top_rate(proc, proc->before.n_collectives,
 			proc->now.n_collectives);
 	}
@@ -278,17 +287,18 @@ static void judge_moving(
 			"No rank on %s has an open session: the job is about "
 			"to end, or not yet in MPI.",
 			job->n_nodes ? "these nodes" : "this node");
-	else if (messages + colls)
+	else if (messages + accesses + colls)
 		snprintf(verdict->sentence, sizeof(verdict->sentence),
 			"The job moves: no rank waits for longer than a "
-			"second; %llu messages and %llu collectives per "
-			"second.",
+			"second; %llu messages, %llu one-sided operations "
+			"and %llu collectives per second.",
 			(unsigned long long)messages,
+			(unsigned long long)accesses,
 			(unsigned long long)colls);
 	else
 		snprintf(verdict->sentence, sizeof(verdict->sentence),
 			"The job computes: no rank waits for longer than a "
-			"second, and no rank sends messages.");
+			"second, and no rank communicates.");
 }
 
 void weft_top_judge(

@@ -7,6 +7,7 @@
  *   slow     the last rank sleeps between barriers
  *   asleep   the first rank finalizes and the others sleep
  *   apart    each rank receives from a spawned process that sleeps
+ *   puts     each rank puts 8 bytes into a window of the next one
  *   healthy  ranks exchange 64 KiB with their neighbours (default)
  */
 #include <mpi.h>
@@ -62,6 +63,22 @@ static void wait_for_spawned(char *program)
 	MPI_Recv(&word, 1, MPI_INT, 1, 7, inter, MPI_STATUS_IGNORE);
 }
 
+static void put_on(int rank, int size)
+{
+	long *base, word = rank;
+	MPI_Win win;
+
+	MPI_Win_allocate(
+		sizeof(word), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+	MPI_Win_lock_all(0, win);
+	for (;;) {
+		MPI_Put(&word, 1, MPI_LONG, (rank + 1) % size, 0, 1, MPI_LONG,
+			win);
+		MPI_Win_flush_all(win);
+		usleep(1000);
+	}
+}
+
 static void be_healthy(int rank, int size)
 {
 	static char out[65536], in[65536];
@@ -95,6 +112,8 @@ int main(int argc, char **argv)
 		sleep_but_first(rank);
 	else if (!strcmp(how, "apart"))
 		wait_for_spawned(argv[0]);
+	else if (!strcmp(how, "puts"))
+		put_on(rank, size);
 	else
 		be_healthy(rank, size);
 	MPI_Finalize();
