@@ -49,6 +49,9 @@ EXTRA_DIST += \
 # For LeakSanitizer, valgrind and gdb.
 dist_pkgdata_DATA = contrib/lsan.supp contrib/valgrind.supp contrib/weft-gdb.py
 
+# Files that the manual pages name.
+dist_doc_DATA = contrib/pictures/timeline.png
+
 check-layers check-style:
 	$(top_srcdir)/contrib/$@
 

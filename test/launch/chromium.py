@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """chromium: the rows that Chromium finds in a timeline
 
-usage: chromium.py TRACE
+usage: chromium.py TRACE [PICTURE]
 Reads the file with the parser of the developer tools, in headless Chromium
 without a network. Prints a line "PID NAME SLICES" for each thread with slices.
+Writes the timeline, as the panel Performance draws it, to the file PICTURE.png.
 Exits with 77 and a reason if this Chromium cannot do that.
 """
+import base64
 import json
 import os
 import shutil
@@ -29,6 +31,31 @@ SCRIPT = """(async () => {
             rows.push([pid, data.Meta.processNames.get(pid)?.args.name ?? '-',
                 thread.entries.filter(e => e.ph === 'X').length]);
     return JSON.stringify(rows.filter(row => row[2]));
+})()"""
+
+# Opens the file in the panel, hides all but the timeline, and opens all rows.
+DRAW = """(async () => {
+    const bundled = 'devtools://devtools/bundled/';
+    const legacy = await import(bundled + 'ui/legacy/legacy.js');
+    const timeline = await import(bundled + 'panels/timeline/timeline.js');
+    await legacy.ViewManager.ViewManager.instance().showView('timeline');
+    const panel = timeline.TimelinePanel.TimelinePanel.instance();
+    await panel.loadFromFile(new File([%s], 'trace.json'));
+    const chart = panel.flameChart.mainFlameChart;
+    while (!chart.timelineData()?.groups.length)
+        await new Promise(wake => setTimeout(wake, 100));
+    panel.flameChart.detailsSplitWidget.hideSidebar();
+    chart.timelineData().groups.forEach(
+        (group, i) => group.expanded || chart.toggleGroupExpand(i));
+    // a window with the keys opens when the timeline is drawn
+    await new Promise(wake => setTimeout(wake, 1000));
+    const inside = node => [node, ...[...node.children,
+        ...(node.shadowRoot?.children ?? [])].flatMap(inside)];
+    inside(document.body).filter(node => node.tagName === 'DIALOG')
+        .forEach(dialog => dialog.close());
+    await new Promise(wake => setTimeout(wake, 1000));
+    const place = chart.contentElement.getBoundingClientRect();
+    return JSON.stringify([place.x, place.y, place.width]);
 })()"""
 
 
@@ -76,9 +103,26 @@ class Browser:
                 skip("Chromium does not start here")
             self.got += more
 
+    def value(self, session, expression):
+        answer = self.call("Runtime.evaluate", session, awaitPromise=True,
+                           expression=expression)
+        if "value" not in answer.get("result", {}):
+            sys.exit(f"Chromium refuses the timeline: {answer}")
+        return json.loads(answer["result"]["value"])
+
     def stop(self):
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+
+def draw(browser, session, trace, file):
+    browser.call("Emulation.setDeviceMetricsOverride", session, width=1200,
+                 height=400, deviceScaleFactor=1, mobile=False)
+    x, y, width = browser.value(session, DRAW % json.dumps(trace))
+    answer = browser.call("Page.captureScreenshot", session, clip={
+        "x": x, "y": y, "width": width, "height": 400 - y, "scale": 1})
+    with open(file, "wb") as out:
+        out.write(base64.b64decode(answer["data"]))
 
 
 def main():
@@ -99,14 +143,12 @@ def main():
                 expression=f"import('{PARSER}').then(() => true, () => false)")
             if not probe["result"].get("value"):
                 skip("this Chromium has no trace parser at " + PARSER)
-            answer = browser.call("Runtime.evaluate", session,
-                                  awaitPromise=True,
-                                  expression=SCRIPT % (PARSER, trace))
+            rows = browser.value(session, SCRIPT % (PARSER, trace))
+            if len(sys.argv) > 2:
+                draw(browser, session, trace, sys.argv[2])
         finally:
             browser.stop()
-    if "value" not in answer.get("result", {}):
-        sys.exit(f"Chromium refuses the timeline: {answer}")
-    for pid, name, n_slices in sorted(json.loads(answer["result"]["value"])):
+    for pid, name, n_slices in sorted(rows):
         print(pid, name, n_slices)
 
 
