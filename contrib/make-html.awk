@@ -215,6 +215,8 @@ FNR == NR {
 		$0 = with_manuals($0)
 	if (/<\/pre>/)
 		listing = 0
+	if (/^<td/) # an option is not divided after its first dash
+		gsub(/<code>-[^ <]*<\/code>/, "<span class=\"word\">&</span>")
 	sub(/^ *<table/, "<div class=\"wide\">&")
 	sub(/^ *<\/table>/, "&</div>")
 	print > file
