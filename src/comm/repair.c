@@ -3,8 +3,7 @@
  *
  * Each operation is one agreement (era/era_comm.h). The word of the agreement
  * is a context id, so that the members create a communicator without further
- * messages. On an intracommunicator, a bit of the agreement's flag identifies
- * the operation. */
+ * messages. A bit of the agreement's kinds identifies the operation. */
 #include "comm/repair.h"
 
 #include "base/err.h"
@@ -15,14 +14,10 @@
 
 #include <stdlib.h>
 
-/* The bit of an agreement's flag that identifies the operation, above the 32
- * bits of the program's flag. On an intercommunicator, the flag has no such
- * bit, so members that call different procedures get no error. There, the lower
- * half of the flag has the program's flags of the first group
- * (weft_comm_is_first), and the upper half has those of the other group. */
+/* The bit that identifies the operation. */
 enum repair_kind {
-	REPAIR_AGREE = 32,
-	REPAIR_SHRINK,
+	REPAIR_AGREE = 1,
+	REPAIR_SHRINK = 2,
 };
 
 /* A started agreement. Freed when it is complete. */
@@ -37,8 +32,7 @@ struct repair {
 
 static int repair_check_kind(const struct repair *r)
 {
-	if (r->call.err || r->call.comm->is_inter ||
-		r->call.value.flag >> r->kind & 1)
+	if (r->call.err || r->call.value.kinds & r->kind)
 		return r->call.err;
 	return weft_err_set(WEFT_ERR_NOT_SAME,
 		"some members of communicator \"%s\" call MPIX_Comm_agree, "
@@ -48,11 +42,13 @@ static int repair_check_kind(const struct repair *r)
 
 /* ---- agree ---- */
 
-/* The flag that this member contributes to the agreement. */
+/* The flag that this member contributes to the agreement. On an
+ * intercommunicator, the lower half contains the program's flags of the first
+ * group (weft_comm_is_first), and the upper half those of the other group. */
 static uint64_t flag_in(const struct weft_comm *comm, const struct repair *r)
 {
 	if (!comm->is_inter)
-		return (uint64_t)1 << r->kind | r->flag;
+		return r->flag;
 	return weft_comm_is_first(comm) ? (uint64_t)UINT32_MAX << 32 | r->flag
 					: (uint64_t)r->flag << 32 | UINT32_MAX;
 }
@@ -173,6 +169,7 @@ static int repair_start(struct weft_comm *comm, const struct repair *how,
 	r->call = (struct weft_era_call){
 		.comm = weft_comm_get(comm),
 		.flag = flag_in(comm, r),
+		.kinds = r->kind,
 		.done = r->kind == REPAIR_AGREE ? on_agreed : on_shrunk,
 	};
 	/* set before the start, because done() may be called there */

@@ -20,6 +20,7 @@ struct era_round {
 	bool is_called;	  /* this member has called the agreement */
 	bool is_decided;  /* the value is final */
 	uint64_t flag;
+	uint32_t kinds;
 	uint64_t word;
 };
 
@@ -193,6 +194,7 @@ static void send_msg(struct era_run *run, const struct era_round *r,
 		.seq = r->seq,
 		.is_decided = r->is_decided,
 		.flag = r->flag,
+		.kinds = r->kinds,
 		.word = r->word,
 		.dead = dead_of(era),
 		.failed = failed_of(era, r),
@@ -234,7 +236,9 @@ static struct era_round *begin_round(struct weft_era *era, uint32_t seq)
 		return NULL;
 	if (!r->seq && seq > ROUNDS)
 		return NULL;
-	*r = (struct era_round){ .seq = seq, .flag = UINT64_MAX };
+	*r = (struct era_round){
+		.seq = seq, .flag = UINT64_MAX, .kinds = UINT32_MAX
+	};
 	memset(sent_of(era, r), 0, set_len(era));
 	memset(failed_of(era, r), 0, set_len(era));
 	memset(acked_of(era, r), 0xff, set_len(era));
@@ -325,7 +329,7 @@ static void intersect(
 		set[i] &= with[i];
 }
 
-uint32_t weft_era_start(struct weft_era *era, uint64_t flag,
+uint32_t weft_era_start(struct weft_era *era, uint64_t flag, uint32_t kinds,
 	const uint64_t *acked, const struct weft_era_ops *ops, void *arg)
 {
 	struct era_run run = { era, ops, arg };
@@ -339,6 +343,7 @@ uint32_t weft_era_start(struct weft_era *era, uint64_t flag,
 	era->seq++;
 	r->is_called = true;
 	r->flag &= flag;
+	r->kinds &= kinds;
 	intersect(era, acked_of(era, r), acked);
 	intersect(era, acked_of(era, r), dead_of(era));
 	round_step(&run, r);
@@ -351,6 +356,7 @@ static void use_decision(struct era_run *run, struct era_round *r,
 	struct weft_era *era = run->era;
 
 	r->flag = msg->flag;
+	r->kinds = msg->kinds;
 	r->word = msg->word;
 	memcpy(failed_of(era, r), msg->failed, set_len(era));
 	memcpy(acked_of(era, r), msg->acked, set_len(era));
@@ -374,6 +380,7 @@ static void on_up(struct era_run *run, struct era_round *r, uint32_t from,
 	weft_era_set_add(sent_of(era, r), from);
 	if (!msg->is_decided) {
 		r->flag &= msg->flag;
+		r->kinds &= msg->kinds;
 		intersect(era, acked_of(era, r), msg->acked);
 		round_step(run, r);
 		return;
@@ -444,6 +451,7 @@ bool weft_era_result(const struct weft_era *era, uint32_t seq,
 		missing |= failed_of(era, r)[i] & ~acked_of(era, r)[i];
 	*value_out = (struct weft_era_value){
 		.flag = r->flag,
+		.kinds = r->kinds,
 		.word = r->word,
 		.failed = failed_of(era, r),
 		.is_acked = !missing,

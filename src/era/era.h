@@ -29,6 +29,7 @@ struct weft_era_msg {
 	uint32_t seq;	 /* number of the agreement, from 1 */
 	uint64_t flag;
 	uint64_t word;
+	uint32_t kinds;
 	const uint64_t *dead;	/* set of the members whose death the sender
 				   knows */
 	const uint64_t *failed; /* set of the failed members that a decision
@@ -43,6 +44,7 @@ struct weft_era_msg {
 struct weft_era_value {
 	uint64_t flag;		/* bitwise AND of the flags of the members */
 	uint64_t word;		/* chosen by the root that decided */
+	uint32_t kinds;		/* bitwise AND of the kinds of the members */
 	const uint64_t *failed; /* set of the failed members */
 	bool is_acked; /* all members have acknowledged all of failed */
 };
@@ -79,9 +81,10 @@ void weft_era_init(struct weft_era *era, uint32_t n, uint32_t rank);
 
 /* Event: this member calls its next agreement. Returns the agreement's number.
  * Returns 0, without a change, if this member has no decision of the previous
- * agreement yet. acked is the set of failures that the member has acknowledged.
- * The machine ignores bits of members that it does not know to be dead. */
-uint32_t weft_era_start(struct weft_era *era, uint64_t flag,
+ * agreement yet. kinds has the bit of the procedure that the member calls.
+ * acked is the set of failures that the member has acknowledged. The machine
+ * ignores bits of members that it does not know to be dead. */
+uint32_t weft_era_start(struct weft_era *era, uint64_t flag, uint32_t kinds,
 	const uint64_t *acked, const struct weft_era_ops *ops, void *arg);
 
 /* Event: a message has arrived from another member. Returns false, without a

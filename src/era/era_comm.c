@@ -233,6 +233,7 @@ static void era_send(void *arg, uint32_t to, const struct weft_era_msg *msg)
 		.is_decided = msg->is_decided,
 		.flag = msg->flag,
 		.word = msg->word,
+		.kinds = msg->kinds,
 		.n_dead = n_dead,
 	};
 	list_dead(msg, n_words, out->dead);
@@ -315,7 +316,8 @@ static void begin_call(struct era_state *s, struct weft_era_call *call)
 					       weft_group_proc(group, i)));
 		weft_group_put(group);
 	}
-	call->seq = weft_era_start(s->era, call->flag, acked, &era_ops, s);
+	call->seq = weft_era_start(
+		s->era, call->flag, call->kinds, acked, &era_ops, s);
 }
 
 /* Adds the agreed failures to the list of failed processes, also those that
@@ -419,6 +421,7 @@ static void era_receive(struct era_state *s, uint32_t from,
 		.seq = wire->seq,
 		.flag = wire->flag,
 		.word = wire->word,
+		.kinds = wire->kinds,
 		.dead = s->sets[0],
 		.failed = s->sets[1],
 		.acked = s->sets[2],

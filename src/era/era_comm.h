@@ -25,6 +25,7 @@ struct weft_era_call {
 	/* the caller sets these fields, and zeroes the rest */
 	struct weft_comm *comm;
 	uint64_t flag;
+	uint32_t kinds;		/* the bit of the procedure */
 	weft_era_done_fn *done; /* must neither start a call nor free the
 				   communicator */
 	void *arg;		/* for the caller's use */

@@ -468,11 +468,11 @@ struct weft_wire_era {
 	uint32_t seq;	     /* number of the agreement */
 	uint16_t kind;	     /* enum weft_wire_era_kind */
 	uint16_t is_decided; /* the value is a decision */
-	uint64_t flag;	     /* flag and word: the value; see era/era.h */
+	uint64_t flag;	     /* flag, word, kinds: the value; see era/era.h */
 	uint64_t word;
 	uint32_t n_dead; /* 32-bit words that follow: one for each dead rank, in
 			    ascending order */
-	uint32_t reserved;
+	uint32_t kinds;
 };
 static_assert(sizeof(struct weft_wire_era) == 32, "wire layout");
 

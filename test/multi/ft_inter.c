@@ -151,6 +151,20 @@ static void shrink(int killed, int is_nonblocking)
 			"both groups have living members");
 }
 
+/* Some members agree, and others shrink: both fail at all members. is_by_group:
+ * the members of a group call the same procedure. */
+static void mixed(int is_by_group)
+{
+	int agrees = is_by_group ? is_odd : mtest.rank / 2 % 2, flag = -1, rc;
+	MPI_Comm made = MPI_COMM_NULL;
+
+	rc = agrees ? MPIX_Comm_agree(inter, &flag)
+		    : MPIX_Comm_shrink(inter, &made);
+	CHECK(mtest_class(rc) == MPI_ERR_NOT_SAME, "mixed calls: got %s",
+		rc ? mtest_error(rc) : "success");
+	CHECK(made == MPI_COMM_NULL, "no communicator is created");
+}
+
 /* ---- with failures ---- */
 
 /* Compares the results of all members that live. */
@@ -258,6 +272,10 @@ int main(int argc, char **argv)
 		several();
 		shrink(0, 0);
 		shrink(0, 1);
+		mixed(1);
+		if (mtest.size > 2)
+			mixed(0);
+		agree_once();
 		/* a member dies only after all have passed the above */
 		(void)MPIX_Comm_agree(MPI_COMM_WORLD, &flag);
 	}

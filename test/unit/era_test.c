@@ -198,6 +198,7 @@ static void check_results(struct state *s, uint32_t p)
 
 		if (!weft_era_result(era_of(s, p), call + 1, &value))
 			continue;
+		CHECK((uint16_t)value.kinds == (uint16_t)value.flag);
 		r = (struct result){
 			.flag = (uint16_t)value.flag,
 			.word = (uint16_t)value.word,
@@ -234,7 +235,8 @@ static bool try_call(struct state *s, uint32_t p)
 	if (seq == job.n_calls || (seq && !s->m[p].has_result[seq - 1]))
 		return false;
 	s->m[p].acked[seq] = (uint16_t)acked;
-	seq = weft_era_start(era_of(s, p), flag_of(p), &acked, &ops, NULL);
+	seq = weft_era_start(
+		era_of(s, p), flag_of(p), flag_of(p), &acked, &ops, NULL);
 	CHECK(seq && seq == weft_era_seq(era_of(s, p)));
 	end_event(s, p);
 	return true;
@@ -250,6 +252,7 @@ static bool try_receive(struct state *s, uint32_t p, uint32_t from)
 		.is_decided = k.is_decided,
 		.flag = k.flag,
 		.word = k.word,
+		.kinds = k.flag, /* a member's kinds are its flag */
 		.dead = &dead,
 		.failed = &failed,
 		.acked = &acked };
@@ -601,9 +604,9 @@ static void test_bad_input(void **state)
 	msg.is_decided = true;
 	assert_true(weft_era_arrive(era, 1, &msg, &ops, NULL));
 	assert_int_equal(weft_era_seq(era), 0);
-	assert_int_equal(weft_era_start(era, 0, &acked, &ops, NULL), 1);
+	assert_int_equal(weft_era_start(era, 0, 0, &acked, &ops, NULL), 1);
 	/* the next call has to wait for the result */
-	assert_int_equal(weft_era_start(era, 0, &acked, &ops, NULL), 0);
+	assert_int_equal(weft_era_start(era, 0, 0, &acked, &ops, NULL), 0);
 	/* a round is replaced only after its result is known */
 	msg.seq = 3;
 	assert_false(weft_era_arrive(era, 1, &msg, &ops, NULL));
