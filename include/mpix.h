@@ -115,6 +115,17 @@ int PMPIX_Comm_revoke(MPI_Comm comm);
 int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
 int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
 
+/* MPIX_Win_revoke ends accesses and synchronization of a window at all members,
+ * and MPIX_File_revoke ends accesses and collective calls of a file. Both are
+ * called like MPIX_Comm_revoke. MPIX_Win_get_failed returns the failed members
+ * of a window that this process knows. */
+int MPIX_Win_revoke(MPI_Win win);
+int PMPIX_Win_revoke(MPI_Win win);
+int MPIX_Win_get_failed(MPI_Win win, MPI_Group *failedgrp);
+int PMPIX_Win_get_failed(MPI_Win win, MPI_Group *failedgrp);
+int MPIX_File_revoke(MPI_File fh);
+int PMPIX_File_revoke(MPI_File fh);
+
 /* MPIX_Comm_failure_ack acknowledges all failed members that this process
  * knows, and MPIX_Comm_failure_get_acked returns the acknowledged members.
  * MPIX_Comm_get_failed and MPIX_Comm_ack_failed replace these older calls. */

@@ -134,6 +134,11 @@ void weft_am_open(
  * from it. */
 void weft_am_forget(struct weft_am_channel *channel, int err, bool is_gone);
 
+/* Ends all pending operations of the channel that wait for answers, and sets
+ * their error to err. Operations of the fabric complete later, as they would
+ * have. Called when am->comm was revoked: late answers are ignored. */
+void weft_am_cancel(struct weft_am_channel *channel, int err);
+
 /* Begins an operation that waits for n_left answers. The caller holds a
  * reference until weft_am_op_begun(). Sets all fields except ops, dest and
  * room. */

@@ -123,6 +123,18 @@ void weft_am_forget(struct weft_am_channel *channel, int err, bool is_gone)
 	channel->len = 0;
 }
 
+void weft_am_cancel(struct weft_am_channel *channel, int err)
+{
+	weft_list_for_each(link, next, &channel->ops)
+	{
+		struct weft_am_op *op =
+			weft_container_of(link, struct weft_am_op, link);
+
+		if (!op->is_fabric)
+			weft_am_op_answered(op, op->n_left, err);
+	}
+}
+
 /* --- the queue ------------------------------------------------------- */
 
 /* True if the short head of a record is enough: the fields that only a head
@@ -320,7 +332,8 @@ static bool am_take_data(struct weft_am_op *op,
 	return true;
 }
 
-/* False: the answer is malformed, or no operation waits for it. */
+/* False: the answer is malformed, or no operation waits for it and the
+ * communicator is not revoked. */
 static bool am_take_reply(struct weft_am *am, struct weft_am_channel *channel,
 	uint32_t rank, const struct weft_wire_am_reply *rec,
 	const uint8_t *data)
@@ -329,7 +342,7 @@ static bool am_take_reply(struct weft_am *am, struct weft_am_channel *channel,
 
 	if (rec->id && (!op || !op->n_left || op->is_fabric ||
 			       op->channel->rank != rank))
-		return false;
+		return weft_comm_is_revoked(am->comm);
 	channel = op ? op->channel : channel;
 	if (weft_unlikely(rec->err)) {
 		if (rec->err <= WEFT_ERR_FIRST_ || rec->err >= 0 || !channel)

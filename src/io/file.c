@@ -16,6 +16,7 @@
 #include "io/stripe.h"
 #include "io/syscall.h"
 #include "io/uring.h"
+#include "p2p/p2p.h"
 #include "transport/progress.h"
 #include "transport/vci.h"
 
@@ -170,12 +171,26 @@ static int file_disconnect(struct weft_file *file)
 	weft_comm_get(comm);
 	weft_vci_unlock(vci);
 	err = weft_disconnect_wait(comm);
-	weft_cb_close(file, !err);
+	weft_cb_close(file, !err && !weft_comm_is_revoked(comm));
 	weft_vci_lock(vci);
 	weft_comm_put(comm);
 	weft_vci_unlock(vci);
 	file_destroy(file);
 	return err;
+}
+
+/* The members agree on the error of a close. If the file is revoked, each
+ * member closes it alone. */
+static int file_agree_on_close(struct weft_file *file, int err)
+{
+	char why[WEFT_ERR_TEXT];
+	int rc;
+
+	snprintf(why, sizeof(why), "%s", err ? weft_err_detail_peek(err) : "");
+	rc = weft_file_agree(file, err);
+	if (rc != WEFT_ERR_REVOKED)
+		return rc;
+	return err ? weft_err_set(err, "%s", why) : 0;
 }
 
 int weft_file_close(struct weft_file *file)
@@ -190,18 +205,23 @@ int weft_file_close(struct weft_file *file)
 	weft_range_close(file);
 	/* rank 0 deletes the file after all others have closed it */
 	err = file->folder_fd >= 0 ? 0 : file_close_fd(file);
-	err = weft_file_agree(file, err);
+	err = file_agree_on_close(file, err);
 	if (file->amode & WEFT_FILE_DELETE_ON_CLOSE) {
 		int first = err;
 
 		snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
-		err = weft_file_agree(file, file_close_fd(file));
+		err = file_agree_on_close(file, file_close_fd(file));
 		if (first)
 			err = weft_err_set(first, "%s", why);
 	}
 	snprintf(why, sizeof(why), "%s", err ? weft_err_detail_peek(err) : "");
 	leave_err = file_disconnect(file);
 	return err ? weft_err_set(err, "%s", why) : leave_err;
+}
+
+void weft_file_revoke(struct weft_file *file)
+{
+	weft_revoke(file->comm);
 }
 
 int weft_file_delete(const char *name)
@@ -502,7 +522,7 @@ int weft_file_set_hints(
 	struct weft_file *file, const struct weft_file_hints *hints, int err)
 {
 	weft_file_drain(file, false, "MPI_File_set_info");
-	weft_cb_close(file, true);
+	weft_cb_close(file, !weft_comm_is_revoked(file->comm));
 	file->hints = *hints;
 	return file_agree_hints(file, err, 0);
 }

@@ -160,6 +160,12 @@ int weft_file_open(struct weft_comm *comm,
  * error. */
 int weft_file_close(struct weft_file *file);
 
+/* Revokes the file at all live members; any thread. Later accesses fail with
+ * WEFT_ERR_REVOKED, and so do collective calls, also those that wait. Pending
+ * accesses that are not collective complete normally. Closing the file waits
+ * for no member. */
+void weft_file_revoke(struct weft_file *file);
+
 int weft_file_delete(const char *name);
 
 /* Collective. */

@@ -51,7 +51,7 @@ int weft_file_numbers(struct weft_file *file, enum weft_coll_kind kind,
 {
 	struct weft_coll args = numbers_of(file, n, mine, all);
 
-	if (file->comm->size == 1) {
+	if (file->comm->size == 1 && !weft_comm_is_revoked(file->comm)) {
 		memcpy(all, mine, (size_t)n * sizeof(*all));
 		return 0;
 	}

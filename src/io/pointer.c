@@ -181,6 +181,8 @@ int weft_file_pointer_fetch_add(
 {
 	int err = 0;
 
+	if (weft_comm_is_revoked(file->comm))
+		return weft_comm_revoked(file->comm);
 	if (file->comm->rank == 0) {
 		weft_vci_lock(file->comm->vci);
 		*old_out = pointer_fetch_add(file, by);

@@ -16,6 +16,7 @@
 #include "io/range.h"
 #include "io/syscall.h"
 #include "io/uring.h"
+#include "p2p/p2p.h"
 #include "transport/vci.h"
 
 #include <stddef.h>
@@ -109,6 +110,8 @@ static int check_mode(
 	bool is_own = access->at == WEFT_FILE_AT_OFFSET ||
 		      access->at == WEFT_FILE_AT_POSITION;
 
+	if (weft_comm_is_revoked(file->comm))
+		return weft_comm_revoked(file->comm);
 	if (access->is_write && (file->amode & WEFT_FILE_RDONLY))
 		return weft_err_set(WEFT_ERR_READ_ONLY,
 			"\"%s\" was opened with MPI_MODE_RDONLY",

@@ -61,6 +61,26 @@ static int mpi_comm_is_revoked(struct weft_comm *comm, int *flag)
 	return 0;
 }
 
+/* ---- windows and files ---- */
+
+static int mpi_win_revoke(struct weft_win *win)
+{
+	weft_win_revoke(win);
+	return 0;
+}
+
+static int mpi_win_get_failed(
+	struct weft_win *win, struct weft_group **failedgrp)
+{
+	return mpi_comm_get_failed(win->comm, failedgrp);
+}
+
+static int mpi_file_revoke(struct weft_file *fh)
+{
+	weft_file_revoke(fh);
+	return 0;
+}
+
 /* ---- agreement ---- */
 
 static int mpi_comm_agree(struct weft_comm *comm, int *flag)

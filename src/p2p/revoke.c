@@ -64,6 +64,8 @@ static bool revoke_here(struct weft_comm *comm)
 	weft_comm_forget_peers(comm);
 	drop_unexpected(comm);
 	revoke_end_all(comm);
+	if (comm->win)
+		comm->vci->on_win_revoked(comm);
 	return true;
 }
 

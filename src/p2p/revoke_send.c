@@ -12,6 +12,8 @@
  * REVOKE before one of its calls returns WEFT_ERR_REVOKED. */
 #include "p2p/p2p_priv.h"
 
+#include <string.h>
+
 /* A place is the index of a member among the members of both groups, or of the
  * only group. All members use the same order. */
 struct places {
@@ -132,7 +134,11 @@ int weft_comm_revoked(const struct weft_comm *comm)
 {
 	const struct weft_comm *whole =
 		weft_comm_whole((struct weft_comm *)(uintptr_t)comm);
+	const char *label = weft_comm_label(whole ? whole : comm);
 
-	return weft_err_set(WEFT_ERR_REVOKED, "communicator \"%s\" is revoked",
-		weft_comm_label(whole ? whole : comm));
+	if (comm->win || comm->file) /* the label is "of window x" */
+		return weft_err_set(WEFT_ERR_REVOKED, "%s is revoked",
+			label + strlen("of "));
+	return weft_err_set(
+		WEFT_ERR_REVOKED, "communicator \"%s\" is revoked", label);
 }

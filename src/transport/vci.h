@@ -31,6 +31,7 @@
 struct weft_boot;
 struct weft_net;
 struct weft_shm;
+struct weft_comm;
 struct weft_req;
 struct weft_vci_comm;
 struct weft_tmp;
@@ -149,6 +150,8 @@ struct weft_vci {
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
 	void (*on_failed)(struct weft_peer *peer);     /* p2p: a peer died */
 	void (*on_win_failed)(struct weft_peer *peer); /* win: a peer died */
+	/* win: a window's communicator was revoked */
+	void (*on_win_revoked)(struct weft_comm *comm);
 	void (*on_era_failed)(struct weft_peer *peer); /* era: a peer died */
 	/* p2p: called in a wait for a request while n_failed is not 0. Ends the
 	 * request if only a departed process could complete it. True: the wait

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "core/comm.h"
+#include "p2p/p2p.h"
 #include "transport/progress.h"
 
 #include <stdio.h>
@@ -36,6 +37,23 @@ static __attribute__((cold)) int out_of_turn(
 	return weft_err_set(WEFT_ERR_RMA_SYNC, "window \"%s\" is in %s%s; %s",
 		win->name, epoch_names[win->access],
 		win->is_exposed ? " and was posted" : "", remedy);
+}
+
+/* 0, or the error of a call that would begin an epoch of a revoked window. */
+static int check_not_revoked(const struct weft_win *win)
+{
+	return weft_likely(!weft_comm_is_revoked(win->comm))
+		       ? 0
+		       : weft_comm_revoked(win->comm);
+}
+
+/* The result of a call that completes accesses. If the window is revoked, some
+ * accesses may be incomplete. */
+static int completed(const struct weft_win *win, int err)
+{
+	int revoked = check_not_revoked(win);
+
+	return weft_likely(!revoked) ? err : revoked;
 }
 
 /* --- the lock of a member ------------------------------------------ */
@@ -268,12 +286,12 @@ static int flush(struct weft_win *win, int32_t rank, bool is_local)
 
 int weft_win_flush(struct weft_win *win, int32_t rank)
 {
-	return flush(win, rank, false);
+	return completed(win, flush(win, rank, false));
 }
 
 int weft_win_flush_local(struct weft_win *win, int32_t rank)
 {
-	return flush(win, rank, true);
+	return completed(win, flush(win, rank, true));
 }
 
 int weft_win_sync(struct weft_win *win)
@@ -295,7 +313,7 @@ int weft_win_fence(struct weft_win *win, unsigned asserts)
 	atomic_thread_fence(memory_order_seq_cst);
 	win->access = asserts & WEFT_WIN_NOSUCCEED ? WEFT_WIN_CLOSED
 						   : WEFT_WIN_FENCED;
-	return err ? err : barrier_err;
+	return completed(win, err ? err : barrier_err);
 }
 
 /* --- post, start, complete, wait ----------------------------------- */
@@ -364,6 +382,8 @@ int weft_win_post(
 {
 	int err = check_members(win, group);
 
+	if (!err)
+		err = check_not_revoked(win);
 	if (err)
 		return err;
 	if (win->is_exposed)
@@ -389,6 +409,8 @@ int weft_win_start(
 {
 	int err = check_members(win, group);
 
+	if (!err)
+		err = check_not_revoked(win);
 	if (err)
 		return err;
 	if (win->access > WEFT_WIN_FENCED)
@@ -425,7 +447,7 @@ int weft_win_complete(struct weft_win *win)
 	win->access = WEFT_WIN_CLOSED;
 	win->started = NULL;
 	weft_group_put(group);
-	return err;
+	return completed(win, err);
 }
 
 int weft_win_wait(struct weft_win *win)
@@ -440,7 +462,7 @@ int weft_win_wait(struct weft_win *win)
 			win, member_at(win, win->posted, i), WEFT_WIN_COMPLETE);
 	weft_win_sync_threads(win);
 	unexpose(win);
-	return err;
+	return completed(win, err);
 }
 
 int weft_win_test(struct weft_win *win, bool *done_out)
@@ -457,7 +479,8 @@ int weft_win_test(struct weft_win *win, bool *done_out)
 			win, member_at(win, win->posted, i), WEFT_WIN_COMPLETE);
 	weft_vci_unlock(win->comm->vci);
 	*done_out = is_done;
-	return is_done ? weft_win_wait(win) : 0;
+	return is_done || weft_comm_is_revoked(win->comm) ? weft_win_wait(win)
+							  : 0;
 }
 
 /* --- locks --------------------------------------------------------- */
@@ -480,8 +503,10 @@ int weft_win_lock(
 {
 	bool has_lock = !(asserts & WEFT_WIN_NOCHECK);
 	struct weft_win_target *target;
-	int err = 0;
+	int err = check_not_revoked(win);
 
+	if (err)
+		return err;
 	note_lock(win, "MPI_Win_lock");
 	if (win->access != WEFT_WIN_CLOSED && win->access != WEFT_WIN_FENCED &&
 		win->access != WEFT_WIN_LOCKED)
@@ -527,11 +552,15 @@ int weft_win_unlock(struct weft_win *win, int32_t rank)
 	weft_spin_release(&win->spin);
 	if (weft_unlikely(is_round))
 		win_progress(win);
-	return err;
+	return completed(win, err);
 }
 
 int weft_win_lock_all(struct weft_win *win, unsigned asserts)
 {
+	int err = check_not_revoked(win);
+
+	if (err)
+		return err;
 	note_lock(win, "MPI_Win_lock_all");
 	if (win->access > WEFT_WIN_FENCED)
 		return out_of_turn(win, "end that first");
@@ -548,5 +577,5 @@ int weft_win_unlock_all(struct weft_win *win)
 		return out_of_turn(win, "call MPI_Win_lock_all first");
 	err = weft_win_close_epoch(win);
 	win->access = WEFT_WIN_CLOSED;
-	return err;
+	return completed(win, err);
 }

@@ -15,6 +15,7 @@
 #include "core/attr.h"
 #include "core/errh.h"
 #include "core/info.h"
+#include "p2p/p2p.h"
 #include "transport/progress_thread.h"
 #include "transport/proc.h"
 #include "win/node_memory.h"
@@ -65,7 +66,8 @@ static void win_detach(struct weft_win *win)
 			weft_am_forget(&target->am, WEFT_ERR_WIN, true);
 	}
 	weft_win_rma_leave(win);
-	if (win->comm->failed || weft_failed_in(win->comm->group))
+	if (win->comm->failed || weft_failed_in(win->comm->group) ||
+		weft_comm_is_revoked(win->comm))
 		weft_win_memory_abandon(win);
 	if (win->progress)
 		weft_progress_thread_remove(win->progress);
@@ -142,7 +144,7 @@ int weft_win_free(struct weft_win *win)
 {
 	int err = weft_win_close_epoch(win);
 
-	if (err)
+	if (err && err != WEFT_ERR_REVOKED)
 		weft_log_warn("WIN-FREE", "%s", weft_err_detail_peek(err));
 	return win_leave(win);
 }
@@ -330,6 +332,13 @@ void weft_win_name(struct weft_win *win, const char *name)
 	weft_vci_lock(comm->vci);
 	snprintf(comm->name, sizeof(comm->name), "of window %.100s", name);
 	weft_vci_unlock(comm->vci);
+}
+
+/* --- revoking ------------------------------------------------------ */
+
+void weft_win_revoke(struct weft_win *win)
+{
+	weft_revoke(win->comm);
 }
 
 /* --- queries ------------------------------------------------------- */

@@ -157,6 +157,11 @@ int weft_win_create(struct weft_comm *comm,
  * before. */
 int weft_win_free(struct weft_win *win);
 
+/* Revokes the window at all live members; any thread. Accesses end, and
+ * synchronizations fail with WEFT_ERR_REVOKED. Calls that end an epoch end it,
+ * so that the window can be freed. Freeing it waits for no member. */
+void weft_win_revoke(struct weft_win *win);
+
 /* WEFT_ERR_RMA_SYNC if MPI_Win_post, MPI_Win_start or a lock has opened an
  * epoch that is still open. An epoch of a fence does not matter. */
 int weft_win_may_free(const struct weft_win *win);

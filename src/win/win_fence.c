@@ -11,6 +11,7 @@
 #include "coll/coll.h"
 #include "core/failed.h"
 #include "core/comm.h"
+#include "p2p/p2p.h"
 #include "transport/proc.h"
 
 #include <stdio.h>
@@ -109,6 +110,8 @@ int weft_win_barrier(struct weft_win *win)
 	struct weft_coll barrier = { .comm = win->comm,
 		.ctx_offset = WEFT_CTX_OFFSET_COLL };
 
+	if (weft_comm_is_revoked(win->comm))
+		return weft_comm_revoked(win->comm);
 	if (win->polls_states)
 		return poll_all_states(win);
 	return of_window(win, weft_coll_run(WEFT_COLL_BARRIER, &barrier));

@@ -97,27 +97,49 @@ static struct weft_msg origin_message(
 		.mode = WEFT_SEND_STANDARD };
 }
 
-/* Sends the data of an operation. The target's answer completes the operation,
- * so the request of the message is detached. */
-static int long_send(const struct weft_win_op *op, const void *buf, size_t len)
+/* Keeps the operation until the message with its data is complete. */
+static void long_begun(struct weft_win_op *op, struct weft_req *req,
+	void (*done)(void *op, struct weft_req *req))
+{
+	op->am.n_holds++;
+	op->n_messages++;
+	req->on_done = done;
+	req->on_done_arg = op;
+	if (req->is_done)
+		done(op, req);
+}
+
+static void long_done(struct weft_win_op *op, struct weft_req *req, uint32_t n)
+{
+	int err = n ? req->status.err : 0;
+
+	weft_req_put(req);
+	op->am.n_holds--;
+	op->n_messages--;
+	weft_am_op_answered(&op->am, n, err);
+}
+
+static void long_sent(void *op, struct weft_req *req)
+{
+	long_done(op, req, 0);
+}
+
+static void long_came(void *op, struct weft_req *req)
+{
+	long_done(op, req, 1);
+}
+
+/* Sends the data of an operation. The target's answer reports an error of the
+ * message. */
+static int long_send(struct weft_win_op *op, const void *buf, size_t len)
 {
 	struct weft_msg msg = origin_message(op, (void *)(uintptr_t)buf, len);
 	struct weft_req *req;
 	int err = weft_isend_locked(&msg, &req);
 
 	if (!err)
-		weft_req_detach(req);
+		long_begun(op, req, long_sent);
 	return err;
-}
-
-static void long_came(void *arg, struct weft_req *req)
-{
-	struct weft_win_op *op = arg;
-	int err = req->status.err;
-
-	weft_req_put(req);
-	op->am.n_holds--;
-	weft_am_op_answered(&op->am, 1, err);
 }
 
 static int long_recv(struct weft_win_op *op, void *buf, size_t len)
@@ -128,14 +150,9 @@ static int long_recv(struct weft_win_op *op, void *buf, size_t len)
 
 	msg.tag |= WEFT_WIN_REPLY_TAG;
 	err = weft_irecv_locked(&msg, &req);
-	if (err)
-		return err;
-	op->am.n_holds++; /* until the message is complete */
-	req->on_done = long_came;
-	req->on_done_arg = op;
-	if (req->is_done)
-		long_came(op, req);
-	return 0;
+	if (!err)
+		long_begun(op, req, long_came);
+	return err;
 }
 
 /* Sends a record and its long data: sends len bytes from out, and receives len

@@ -152,6 +152,7 @@ struct weft_win_op {
 					 or NULL */
 	bool is_long;		      /* the data is a separate message */
 	bool is_long_acc;
+	uint8_t n_messages;	/* pending messages with the data */
 	struct weft_op fabric;	/* for the fabric's completions, if am.is_fabric
 				 */
 	struct weft_win_buf to; /* destination of returned data; owns a

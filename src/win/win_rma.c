@@ -15,6 +15,7 @@
 #include "core/comm.h"
 #include "dt/pack.h"
 #include "net/rma_ep.h"
+#include "p2p/p2p.h"
 #include "rma/rma_fabric.h"
 #include "transport/proc.h"
 
@@ -244,6 +245,9 @@ int weft_win_rma_reach(
  * the error. Each later error then names the target. */
 static int rma_fault(struct weft_comm *comm, uint32_t rank, int err)
 {
+	if (err && weft_comm_is_revoked(comm)) /* the target may have freed the
+						  window */
+		return weft_comm_revoked(comm);
 	if (err != WEFT_ERR_PEER)
 		return err;
 	(void)weft_comm_record_failed(comm, weft_group_proc(comm->group, rank));

@@ -618,6 +618,24 @@ static void win_on_failed(struct weft_peer *peer)
 	}
 }
 
+/* Called when a window's communicator was revoked. Ends the operations that
+ * wait for answers. */
+static void win_on_revoked(struct weft_comm *comm)
+{
+	int err = weft_comm_revoked(comm);
+
+	for (uint32_t i = 0; i < (uint32_t)comm->size; i++) {
+		struct weft_win_target *target =
+			weft_win_target_at(comm->win, i);
+
+		if (target)
+			weft_am_cancel(&target->am, err);
+		else if (!comm->win->targets[i / WEFT_WIN_PAGE])
+			i |= WEFT_WIN_PAGE - 1;
+	}
+	weft_vci_wake(comm->vci);
+}
+
 /* --- dispatch ------------------------------------------------------ */
 
 /* False: the record is invalid. */
@@ -687,7 +705,7 @@ static void on_win(struct weft_vci *vci, struct weft_peer *peer,
 		in.from = weft_win_target_of(in.win, head->src);
 	if (in.from)
 		carry_out_all(&in, payload, len);
-	else
+	else if (!weft_vci_core_broken(vci, head->ctx))
 		weft_dispatch_drop(vci, "access to a window that is not here");
 }
 
@@ -698,6 +716,8 @@ static void on_win_reply(struct weft_vci *vci, struct weft_peer *peer,
 	struct weft_win_target *target =
 		win ? weft_win_target_at(win, head->src) : NULL;
 
+	if (!target && weft_vci_core_broken(vci, head->ctx))
+		return; /* freed after a failure or a revocation */
 	if (!target || !weft_am_take_replies(
 			       &win->am, &target->am, head->src, payload, len))
 		weft_dispatch_drop(
@@ -709,5 +729,6 @@ void weft_win_open(struct weft_vci *vci)
 	weft_dispatch_set(vci, WEFT_WIRE_WIN, on_win);
 	weft_dispatch_set(vci, WEFT_WIRE_WIN_REPLY, on_win_reply);
 	vci->on_win_failed = win_on_failed;
+	vci->on_win_revoked = win_on_revoked;
 	weft_query_set(WEFT_WIRE_NEED_LOCK, weft_win_met_lock);
 }

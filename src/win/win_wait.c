@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_wait: waits for other members of a window
  *
- * A wait ends with an error if the target has failed. Long waits are registered
+ * A wait ends with an error if the target has failed or the window is revoked.
+ * Long waits are registered
  * with src/watchdog, which reports them and finds cycles. */
 #include "win/win_priv.h"
 
@@ -276,6 +277,29 @@ static int check_failed(struct weft_win_wait *wait, uint64_t now)
 	return weft_comm_failed_rank(comm, weft_failed_first(comm->group));
 }
 
+/* True if the fabric or a message accesses memory of an operation to the
+ * target. */
+static bool has_data_due(const struct weft_win_target *target)
+{
+	weft_list_for_each(link, next, &target->am.ops)
+	{
+		const struct weft_win_op *op =
+			weft_container_of(link, struct weft_win_op, am.link);
+
+		if ((op->am.is_fabric && op->am.n_left) || op->n_messages)
+			return true;
+	}
+	return false;
+}
+
+/* The error of a wait for a revoked window. The wait first continues until the
+ * program may reuse its buffers. */
+static int check_revoked(const struct weft_win_wait *wait)
+{
+	return has_data_due(wait->target) ? 0
+					  : weft_comm_revoked(wait->win->comm);
+}
+
 /* --- the wait ------------------------------------------------------ */
 
 static void win_wait_begin(struct weft_win_wait *wait)
@@ -344,6 +368,12 @@ int weft_win_wait_round(struct weft_win_wait *wait)
 	if (weft_unlikely(wait->waiting) &&
 		weft_wait_after_round(&wait->waiting->wait))
 		return stuck(wait);
+	if (weft_unlikely(weft_comm_is_revoked(wait->win->comm))) {
+		int err = check_revoked(wait);
+
+		if (err)
+			return err;
+	}
 	if (weft_likely(++wait->n_rounds % ROUNDS_PER_CHECK))
 		return 0;
 	/* the process that changes the word may need the core */

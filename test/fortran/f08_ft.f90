@@ -42,6 +42,8 @@ program f08_ft
 		'a send that is not started has no request')
 	call agree()
 	call shrink()
+	call window()
+	call file()
 	call MPI_Comm_free(comm, ierror)
 	call check(ierror == MPI_SUCCESS, 'freed')
 	call MPI_Finalize(ierror)
@@ -85,5 +87,39 @@ contains
 		call check(ierror == MPI_SUCCESS, 'ishrink')
 		call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)
 		call check_shrunk(made, 'ishrink creates a communicator')
+	end subroutine
+	subroutine window()
+		type(MPI_Win) :: win
+		integer, asynchronous, target :: memory(1)
+
+		call MPI_Win_create(memory, 4_MPI_ADDRESS_KIND, 4, &
+			MPI_INFO_NULL, MPI_COMM_WORLD, win)
+		call MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN)
+		call MPIX_Win_get_failed(win, group, ierror)
+		call check(ierror == MPI_SUCCESS, 'win_get_failed')
+		call MPI_Group_size(group, n)
+		call check(n == 0, 'no member of the window has failed')
+		call MPIX_Win_revoke(win, ierror)
+		call check(ierror == MPI_SUCCESS, 'win_revoke')
+		call MPI_Win_fence(0, win, ierror)
+		call MPI_Error_class(ierror, class)
+		call check(class == MPIX_ERR_REVOKED, 'a fence fails')
+		call MPI_Win_free(win, ierror)
+		call check(ierror == MPI_SUCCESS, 'the window is freed')
+	end subroutine
+
+	subroutine file()
+		type(MPI_File) :: fh
+
+		call MPI_File_open(MPI_COMM_WORLD, 'weft_f08_ft', &
+			ior(ior(MPI_MODE_CREATE, MPI_MODE_RDWR), &
+			MPI_MODE_DELETE_ON_CLOSE), MPI_INFO_NULL, fh)
+		call MPIX_File_revoke(fh, ierror)
+		call check(ierror == MPI_SUCCESS, 'file_revoke')
+		call MPI_File_sync(fh, ierror)
+		call MPI_Error_class(ierror, class)
+		call check(class == MPIX_ERR_REVOKED, 'a sync fails')
+		call MPI_File_close(fh, ierror)
+		call check(ierror == MPI_SUCCESS, 'the file is closed')
 	end subroutine
 end program
