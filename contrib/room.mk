@@ -32,7 +32,7 @@ EXTRA_DIST += \
 	contrib/check-html \
 	contrib/check-install \
 	contrib/check-layers \
-	contrib/check-release \
+	contrib/check-release contrib/check-runpath \
 	contrib/check-style \
 	contrib/check-workflows \
 	contrib/conformance-page \
@@ -104,3 +104,6 @@ install-exec-hook:
 uninstall-hook:
 	rm -f $(DESTDIR)$(libdir)/libmpi.so $(DESTDIR)$(bindir)/mpirun$(EXEEXT)
 	rm -rf "$(DESTDIR)$(htmldir)/html"
+
+installcheck-local:
+	$(top_srcdir)/contrib/check-runpath '$(DESTDIR)$(prefix)'
