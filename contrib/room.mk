@@ -78,7 +78,7 @@ install-html-local: html-local
 	cp -R html "$(DESTDIR)$(htmldir)/html"
 
 mostlyclean-local:
-	rm -rf html
+	rm -rf html test/html-pictures
 
 EXTRA_DIST += contrib/check-abi contrib/check-sma contrib/check-symbols \
 	contrib/abi/libmpi_abi.abi.xz contrib/abi/libmpi_abi.symbols \

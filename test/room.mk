@@ -47,8 +47,10 @@ check-one:
 .PHONY: check-one
 EXTRA_DIST += test/unit/capture.h
 EXTRA_DIST += test/gates test/tap
-TESTS += test/html.test
 EXTRA_DIST += test/html.test
+if !SANITIZED
+TESTS += test/html.test
+endif
 
 # For LD_PRELOAD; the profile "pages" of run-multi.
 check_LTLIBRARIES += test/fake/pages64k.la
