@@ -166,6 +166,7 @@ multi_programs += test/multi/win_count
 multi_programs += test/multi/win_created
 multi_programs += test/multi/win_rma
 multi_programs += test/multi/win_rows
+multi_programs += test/multi/win_silent
 multi_programs += test/multi/stats
 multi_programs += test/multi/storm
 multi_programs += test/multi/win_misuse
