@@ -113,6 +113,8 @@ int bench_scatter(struct bench *b);
 int bench_reduce_scatter(struct bench *b);
 int bench_scan(struct bench *b);
 int bench_coll(struct bench *b);
+int bench_agree(struct bench *b);
+int bench_shrink(struct bench *b);
 int bench_rma_latency(struct bench *b);
 int bench_rma_swap(struct bench *b);
 int bench_rma_rate(struct bench *b);

@@ -46,6 +46,8 @@ static const struct bench_cmd cmds[] = {
 		true, 1, bench_reduce_scatter },
 	{ "scan", "MPI_Scan of doubles", true, 1, bench_scan },
 	{ "coll", "all collectives", true, 1, bench_coll },
+	{ "agree", "MPIX_Comm_agree", true, 1, bench_agree },
+	{ "shrink", "MPIX_Comm_shrink", true, 1, bench_shrink },
 	{ "rma_latency", "one access to a window, and its flush", true, 2,
 		bench_rma_latency },
 	{ "rma_swap", "compare and swap", true, 2, bench_rma_swap },

@@ -8,6 +8,7 @@ test_bench_bench_SOURCES = \
 	test/bench/bench.h \
 	test/bench/bench_coll.c \
 	test/bench/bench_copy.c \
+	test/bench/bench_ft.c \
 	test/bench/bench_vcis.c \
 	test/bench/bench_main.c \
 	test/bench/bench_pt2pt.c \
