@@ -63,6 +63,10 @@ void weft_am_op_answered(struct weft_am_op *op, uint32_t n, int err)
 
 void weft_am_op_begun(struct weft_am_op *op, int err)
 {
+	/* weft_am_cancel() has not seen an operation that began later */
+	if (!err && !op->is_fabric && op->channel &&
+		weft_unlikely(weft_comm_is_revoked(op->channel->am->comm)))
+		err = WEFT_ERR_REVOKED;
 	op->n_holds--;
 	weft_am_op_answered(op, err ? op->n_left : 0, err);
 }
@@ -343,6 +347,12 @@ static bool am_take_reply(struct weft_am *am, struct weft_am_channel *channel,
 	if (rec->id && (!op || !op->n_left || op->is_fabric ||
 			       op->channel->rank != rank))
 		return weft_comm_is_revoked(am->comm);
+	if (weft_unlikely(weft_comm_is_revoked(am->comm))) {
+		/* the access may have ended, and its buffer be gone */
+		if (op)
+			weft_am_op_answered(op, 1, WEFT_ERR_REVOKED);
+		return true;
+	}
 	channel = op ? op->channel : channel;
 	if (weft_unlikely(rec->err)) {
 		if (rec->err <= WEFT_ERR_FIRST_ || rec->err >= 0 || !channel)
