@@ -55,7 +55,9 @@ static int32_t *local_members(
 	int32_t *ranks = malloc((size_t)comm->size * sizeof(*ranks));
 	int32_t n = 0;
 
-	for (int32_t i = 0; ranks && i < comm->size; i++) {
+	if (!ranks)
+		return NULL;
+	for (int32_t i = 0; i < comm->size; i++) {
 		if (i == comm->rank)
 			*me_out = n;
 		if (i == comm->rank || is_local(comm, i))
