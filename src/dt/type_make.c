@@ -798,10 +798,11 @@ struct dist_dim {
 static int dist_dim_init(
 	struct dist_dim *dim, const struct weft_type_darray *desc, int d)
 {
+	const int64_t gsize = desc->gsizes[d], n_procs = desc->psizes[d];
+	const int64_t least = gsize / n_procs + (gsize % n_procs != 0);
 	int64_t darg = desc->dargs[d];
 
-	*dim = (struct dist_dim){ .gsize = desc->gsizes[d],
-		.n_procs = desc->psizes[d] };
+	*dim = (struct dist_dim){ .gsize = gsize, .n_procs = n_procs };
 	switch (desc->distribs[d]) {
 	case WEFT_DISTRIBUTE_NONE:
 		if (dim->n_procs != 1)
@@ -810,9 +811,8 @@ static int dist_dim_init(
 		return 0;
 	case WEFT_DISTRIBUTE_BLOCK:
 		if (darg == WEFT_DISTRIBUTE_DFLT_DARG)
-			darg = (dim->gsize + dim->n_procs - 1) / dim->n_procs;
-		if (darg < 1 ||
-			darg < (dim->gsize + dim->n_procs - 1) / dim->n_procs)
+			darg = least;
+		if (darg < 1 || darg < least)
 			break;
 		dim->block = darg;
 		return 0;
@@ -919,14 +919,19 @@ static int expand_darray(
 
 		err = dist_dim_init(&dim, desc, d);
 		dim.coord = coord_of(desc, d);
-		/* this check covers all products in distribute_dim(); its own
-		 * operands are not checked */
+		/* no product in distribute_dim() is larger than `whole` */
 		if (!err)
-			err = type_make_mul(dim.gsize + dim.n_procs * dim.block,
-				2 * stride, &whole);
+			err = type_make_mul(dim.n_procs, dim.block, &whole);
+		if (!err)
+			err = type_make_add(dim.gsize, whole, &whole);
+		if (!err)
+			err = type_make_mul(whole, stride, &whole);
+		if (!err)
+			err = type_make_mul(whole, 2, &whole);
 		if (!err)
 			err = distribute_dim(type, &dim, stride);
-		stride *= dim.gsize;
+		if (!err)
+			stride *= dim.gsize;
 	}
 	return err ? err : set_array_bounds(type, stride);
 }

@@ -225,7 +225,7 @@ static void test_refused(void **state)
 	struct weft_type *d = builtin(0x214), *t = NULL, *big = NULL;
 	const int64_t minus = -1, huge = INT64_MAX / 8, one = 1;
 	int distrib = WEFT_DISTRIBUTE_BLOCK, darg = 1, psize = 2;
-	const int64_t gsize = 10;
+	int64_t gsize = 10;
 	struct weft_type_darray desc = { 2, 0, 1, &gsize, &distrib, &darg,
 		&psize, WEFT_ORDER_C };
 
@@ -242,6 +242,10 @@ static void test_refused(void **state)
 	assert_int_equal(weft_type_make_vector(3, 1, INT64_MAX / 8, d, &t),
 		WEFT_ERR_VALUE_TOO_LARGE);
 	assert_int_equal(weft_type_make_darray(&desc, d, &t), WEFT_ERR_ARG);
+	gsize = INT64_MAX;
+	distrib = WEFT_DISTRIBUTE_CYCLIC;
+	assert_int_equal(
+		weft_type_make_darray(&desc, d, &t), WEFT_ERR_VALUE_TOO_LARGE);
 	assert_null(t);
 	weft_type_put(big);
 	assert_int_equal(weft_table_n_live(&weft_types), 0);
