@@ -27,10 +27,14 @@ static struct {
 
 /* ---- names ---- */
 
-static const struct weft_datarep *find_user_rep(const char *name)
+/* The caller holds the mutex. */
+static const struct weft_datarep *find_rep(const char *name)
 {
 	const struct weft_datarep *rep = user_reps.first;
 
+	for (int i = 0; i < N_BUILTIN; i++)
+		if (!strcmp(builtin_reps[i].name, name))
+			return &builtin_reps[i];
 	while (rep && strcmp(rep->name, name) != 0)
 		rep = rep->next;
 	return rep;
@@ -40,32 +44,33 @@ const struct weft_datarep *weft_datarep_find(const char *name)
 {
 	const struct weft_datarep *rep;
 
-	for (int i = 0; i < N_BUILTIN; i++)
-		if (!strcmp(builtin_reps[i].name, name))
-			return &builtin_reps[i];
 	pthread_mutex_lock(&user_reps.lock);
-	rep = find_user_rep(name);
+	rep = find_rep(name);
 	pthread_mutex_unlock(&user_reps.lock);
 	return rep;
 }
 
 int weft_datarep_register(const struct weft_datarep *rep)
 {
-	struct weft_datarep *copy;
+	struct weft_datarep *copy = malloc(sizeof(*copy));
+	bool is_new;
 
-	if (weft_datarep_find(rep->name))
-		return weft_err_set(WEFT_ERR_DUP_DATAREP,
-			"datarep \"%.100s\" is registered already", rep->name);
-	copy = malloc(sizeof(*copy));
 	if (!copy)
 		return weft_err_set(
 			WEFT_ERR_NOMEM, "no memory for a representation");
 	*copy = *rep;
 	pthread_mutex_lock(&user_reps.lock);
-	copy->next = user_reps.first;
-	user_reps.first = copy;
+	is_new = !find_rep(rep->name);
+	if (is_new) {
+		copy->next = user_reps.first;
+		user_reps.first = copy;
+	}
 	pthread_mutex_unlock(&user_reps.lock);
-	return 0;
+	if (is_new)
+		return 0;
+	free(copy);
+	return weft_err_set(WEFT_ERR_DUP_DATAREP,
+		"datarep \"%.100s\" is registered already", rep->name);
 }
 
 /* ---- sizes ---- */
