@@ -260,12 +260,13 @@ void weft_coll_case_of_job(struct weft_coll_case *c, enum weft_coll_kind kind,
 	weft_coll_case_in_segment(c, kind, n, false);
 	c->bytes = kind == WEFT_COLL_BARRIER ? 0 : bytes;
 	c->count = bytes % 8 ? bytes : bytes / 8;
-	c->has_segment =
-		per_node >= n && n > 1 && bytes <= weft_coll_segment_max(kind);
 	if (is_reduction(kind) && weft_knobs.coll_reproducible) {
 		c->n_nodes = c->most = c->least = 0;
+		c->has_segment = false;
 		return;
 	}
+	c->has_segment =
+		per_node >= n && n > 1 && bytes <= weft_coll_segment_max(kind);
 	c->n_nodes = (n + per_node - 1) / per_node;
 	c->most = per_node < n ? per_node : n;
 	c->least = n % per_node ? n % per_node : c->most;

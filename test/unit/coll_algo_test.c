@@ -490,9 +490,12 @@ static void test_reproducible(void **state)
 {
 	const int64_t counts[] = { 1, 100, 600, 9000 };
 	uint64_t n_others = 0;
+	struct weft_coll_case job;
 
 	(void)state;
 	weft_knobs.coll_reproducible = 1;
+	weft_coll_case_of_job(&job, WEFT_COLL_ALLREDUCE, 8, 8, 64, "");
+	assert_false(job.has_segment);
 	for (int k = WEFT_COLL_REDUCE; k <= WEFT_COLL_EXSCAN; k++)
 		for (size_t c = 0; c < 4; c++)
 			for (int32_t n = 2; n <= N_MAX; n += c == 3 ? 5 : 3) {
