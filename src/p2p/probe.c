@@ -18,11 +18,11 @@ static void probe_describe(
 /* Returns the earliest message that matches. If is_blocking, waits for such a
  * message. NULL: there is none, or the wait ended. *err_out is set if the
  * watchdog ended the wait. */
-static struct weft_message *probe_find(struct weft_comm *comm, int32_t rank,
-	int32_t tag, bool is_blocking, int *err_out)
+static struct weft_message *probe_find(const char *call, struct weft_comm *comm,
+	int32_t rank, int32_t tag, bool is_blocking, int *err_out)
 {
 	struct weft_request_loop loop = {
-		.call = is_blocking ? "MPI_Probe" : "MPI_Iprobe",
+		.call = call,
 		.comm = comm,
 		.rank = rank,
 		.tag = tag,
@@ -62,7 +62,8 @@ int weft_probe(struct weft_comm *comm, int32_t rank, int32_t tag,
 		return 0;
 	}
 	weft_vci_lock(comm->vci);
-	message = probe_find(comm, rank, tag, is_blocking, &err);
+	message = probe_find(is_blocking ? "MPI_Probe" : "MPI_Iprobe", comm,
+		rank, tag, is_blocking, &err);
 	if (message)
 		probe_describe(message, status_out);
 	else if (!err)
@@ -80,7 +81,8 @@ int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
 	int err = 0;
 
 	weft_vci_lock(comm->vci);
-	message = probe_find(comm, rank, tag, is_blocking, &err);
+	message = probe_find(is_blocking ? "MPI_Mprobe" : "MPI_Improbe", comm,
+		rank, tag, is_blocking, &err);
 	if (message) {
 		probe_describe(message, status_out);
 		weft_match_take(&comm->match, message);
