@@ -269,13 +269,8 @@ static inline int weft_mpi_end_file(
 
 /* ---- status ---- */
 
-/* The library's use of the field MPI_internal of a status. */
-struct weft_mpi_status {
-	int64_t len; /* bytes received */
-	int32_t is_cancelled;
-	int32_t reserved[2];
-};
-
+/* MPI_internal[0] and [1] have the number of bytes received, [2] whether the
+ * request was cancelled. */
 static inline void weft_status_to_mpi(
 	const struct weft_status *status, MPI_Status *mpi)
 {

@@ -594,7 +594,6 @@ struct opening {
 	struct weft_net *net;
 	struct weft_rma_domain
 		*domain; /* set for one-sided access; otherwise net is set */
-	int err;
 };
 
 static void log_chosen_rma(const struct criteria *w,
@@ -691,7 +690,6 @@ static int fabric_open_one(struct opening *o, struct criteria *w,
 		"(WEFT_IFACE, WEFT_PROVIDER choose%s%s)",
 		form, *domain ? domain : "its domain", weft_err_detail_peek(rc),
 		prov->remedy ? "; " : "", prov->remedy ? prov->remedy : "");
-	o->err = rc;
 	if (!*domain || list_has_name(w->tried, domain))
 		return 1;
 	list_add(w->tried, domain);

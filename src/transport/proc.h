@@ -34,7 +34,6 @@ struct weft_proc {
 	struct weft_vci_hints vci_hints; /* set under lock while not open */
 	char near[512]; /* fabric devices near this process, once determined */
 	bool is_open;
-	bool was_open_failed;
 	atomic_int n_sessions;	/* open sessions, that of MPI_Init included; set
 				   under lock */
 	uint64_t proc;		/* number of this process */
