@@ -59,8 +59,8 @@ test_fake_pages64k_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 test_fake_pages64k_la_LIBADD =
 EXTRA_DIST += test/litmus/README.md \
 	test/litmus/coll-chain.litmus test/litmus/ppc-ring.litmus \
-	test/litmus/ring-aarch64.litmus test/litmus/ring-grows.litmus \
-	test/litmus/ring-publish.litmus test/litmus/ring-reuse.litmus \
+	test/litmus/ring-aarch64.litmus test/litmus/ring-publish.litmus \
+	test/litmus/ring-reuse.litmus \
 	test/litmus/rv-ring.litmus test/litmus/sleep-after.litmus \
 	test/litmus/sleep-before.litmus test/litmus/sleep-between.litmus \
 	test/litmus/sleep-nofence.litmus test/litmus/table-next.litmus \
