@@ -32,7 +32,8 @@ check-one:
 			test/fake/cxi/libcxi-fi.la test/fake/pages64k.la && \
 		MPIEXEC='$(MPIEXEC)' $(srcdir)/test/run-multi \
 			--list $(srcdir)/$(dir $(TEST))list \
-			--bin $(dir $(TEST)) $(MULTI_FLAGS) $(notdir $(TEST)) ;; \
+			--bin $(dir $(TEST)) --needed $(MULTI_FLAGS) \
+			$(notdir $(TEST)) ;; \
 	test/*) \
 		rm -f '$(TEST).log' '$(TEST).trs'; \
 		$(MAKE) $(AM_MAKEFLAGS) '$(TEST).log' && \
