@@ -8,7 +8,9 @@
 
 void weft_profile_library(char *path, size_t len)
 {
-	static const char *const beside[] = { ".libs", "../lib" };
+	/* in a build: beside a program, or beside what libtool has linked for
+	 * its script; and in an installation */
+	static const char *const beside[] = { ".libs", ".", "../lib" };
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
