@@ -69,8 +69,9 @@ static inline void weft_counter_add(uint64_t *counter, int64_t n)
 }
 
 /* Counts an operation and its bytes, also where several threads count without a
- * lock. An addition is then lost if another thread adds at the same time. An
- * atomic addition would cost as much as a short put. */
+ * lock. An addition is then lost if another thread adds at the same time. The
+ * additions are not atomic, because a short put would pay for two locked
+ * instructions. */
 static inline __attribute__((no_sanitize("thread"))) void weft_counter_note(
 	uint64_t *n, uint64_t *bytes, size_t len)
 {

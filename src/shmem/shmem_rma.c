@@ -53,8 +53,8 @@ static inline void shmem_rma_copy(void *to, const void *from, size_t len)
 				   : (void)(*(to) = *(at)))
 
 /* Returns the address of a PE's memory in this process. NULL if this process
- * cannot access the memory directly. The arguments are in the registers in
- * which shmem_p() gets them. */
+ * cannot access the memory directly. The order of the arguments keeps those of
+ * shmem_p() in their registers. */
 static inline void *local_address(
 	const void *sym, shmem_ctx_t ctx, int pe, size_t len, const char *fn)
 {

@@ -2,8 +2,8 @@
 /* win_wait: waits for other members of a window
  *
  * A wait ends with an error if the target has failed or the window is revoked.
- * Long waits are registered
- * with src/watchdog, which reports them and finds cycles. */
+ * Long waits are registered with src/watchdog, which reports them and finds
+ * cycles. */
 #include "win/win_priv.h"
 
 #include "base/clock.h"
