@@ -139,16 +139,15 @@ static void print_advice(const struct weft_profile_report *report, FILE *out)
 		print_waiting(report, wait, out);
 	else if (count_small(top) > top->calls / 2)
 		fprintf(out,
-			"%s in %s takes %.0f %% of the time in MPI, without "
-			"start and end, with messages of %.0f bytes on "
-			"average. Send fewer and "
-			"longer messages.\n",
+			"%s in %s takes %.0f %% of the time in MPI (set-up and "
+			"finalize not counted), with messages of %.0f bytes "
+			"on average. Send fewer and longer messages.\n",
 			name_of(top), top->place, percent(top->seconds, busy),
 			(double)top->bytes / (double)top->calls);
 	else
 		fprintf(out,
-			"%s in %s takes %.0f %% of the time in MPI, without "
-			"start and end.\n",
+			"%s in %s takes %.0f %% of the time in MPI (set-up and "
+			"finalize not counted).\n",
 			name_of(top), top->place, percent(top->seconds, busy));
 	if (setup > report->seconds / 2)
 		fprintf(out,
