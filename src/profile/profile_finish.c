@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* profile_finish: prints the page if Weft's mpiexec does not
  *
- * A process that exits creates the file done.<rank> beside its record. A
+ * A process that exits creates the file done.<job>.<rank> beside its record. A
  * process that then finds the files of all ranks tries to create the file
- * "printed". The process that creates it prints the page. If a process is
- * killed, no page is printed, and the records stay for weft-info --profile. */
+ * printed.<job>. The process that creates it prints the page. If a process is
+ * killed, no page is printed, and the records stay for weft-info --profile. The
+ * job's name separates the files of jobs that use the same directory. */
 #include "profile/profile_finish.h"
 
+#include "boot/boot.h"
 #include "profile/profile_report.h"
 
 #include <fcntl.h>
@@ -25,46 +27,47 @@ static bool create_mark(const char *dir, const char *name)
 	return fd >= 0;
 }
 
-static bool have_all_marks(const char *dir, uint32_t n)
+static bool have_all_marks(const char *dir, const char *job, uint32_t n)
 {
 	char path[4096];
 
 	for (uint32_t r = 0; r < n; r++) {
-		snprintf(path, sizeof(path), "%s/done.%u", dir, r);
+		snprintf(path, sizeof(path), "%s/done.%s.%u", dir, job, r);
 		if (access(path, F_OK))
 			return false;
 	}
 	return true;
 }
 
-static void remove_records(const char *dir, uint32_t n)
+static void remove_records(const char *dir, const char *job, uint32_t n)
 {
-	static const char *const names[] = { "profile", "done" };
 	char path[4096];
 
-	for (uint32_t i = 0; i < 2 * n; i++) {
-		snprintf(path, sizeof(path), "%s/%s.%u", dir, names[i % 2],
-			i / 2);
+	for (uint32_t r = 0; r < n; r++) {
+		snprintf(path, sizeof(path), "%s/profile.%u", dir, r);
+		unlink(path);
+		snprintf(path, sizeof(path), "%s/done.%s.%u", dir, job, r);
 		unlink(path);
 	}
-	snprintf(path, sizeof(path), "%s/printed", dir);
+	snprintf(path, sizeof(path), "%s/printed.%s", dir, job);
 	unlink(path);
 	rmdir(dir);
 }
 
-void weft_profile_finish(const char *profile, const char *dir, uint32_t rank,
-	uint32_t n, bool is_temporary)
+void weft_profile_finish(const char *profile, const char *dir, const char *job,
+	uint32_t rank, uint32_t n, bool is_temporary)
 {
 	struct weft_profile_report report;
-	char name[32];
+	char done[WEFT_BOOT_JOB_MAX + 32], printed[WEFT_BOOT_JOB_MAX + 32];
 
-	snprintf(name, sizeof(name), "done.%u", rank);
-	if (!create_mark(dir, name) || !have_all_marks(dir, n) ||
-		!create_mark(dir, "printed") ||
+	snprintf(done, sizeof(done), "done.%s.%u", job, rank);
+	snprintf(printed, sizeof(printed), "printed.%s", job);
+	if (!create_mark(dir, done) || !have_all_marks(dir, job, n) ||
+		!create_mark(dir, printed) ||
 		weft_profile_report_make(&report, dir, n))
 		return;
 	weft_profile_output(&report, profile, "weft");
 	weft_profile_report_fini(&report);
 	if (is_temporary)
-		remove_records(dir, n);
+		remove_records(dir, job, n);
 }

@@ -238,7 +238,8 @@ static void recorder_open(void)
 /* Called when the process exits. Weft's mpiexec reads the records itself. */
 __attribute__((destructor)) static void recorder_close(void)
 {
-	char job[WEFT_BOOT_JOB_MAX], file[PATH_MAX];
+	char job[WEFT_BOOT_JOB_MAX], spawned[WEFT_BOOT_JOB_MAX];
+	char file[PATH_MAX];
 
 	if (!recorder.head || recorder.head->pid != (uint32_t)getpid() ||
 		!strcmp(weft_proc.facts.manager, "mpiexec"))
@@ -246,9 +247,10 @@ __attribute__((destructor)) static void recorder_close(void)
 	atomic_store_explicit(&recorder.is_off, true, memory_order_relaxed);
 	fsync(recorder.fd);
 	weft_profile_job_file(
-		file, sizeof(file), weft_knobs.profile, spawned_name(job));
-	weft_profile_finish(file, recorder.dir, weft_proc.facts.rank,
-		weft_proc.facts.size, recorder.is_temporary);
+		file, sizeof(file), weft_knobs.profile, spawned_name(spawned));
+	weft_profile_finish(file, recorder.dir, job_name(job),
+		weft_proc.facts.rank, weft_proc.facts.size,
+		recorder.is_temporary);
 }
 
 /* Maps a new table. NULL if there are WEFT_PROFILE_THREADS tables, or if the
