@@ -4,9 +4,9 @@
  * All PEs run on one core. Each PE has a busy thread, like an OpenMP thread
  * that spins. A word is passed around all PEs, which wait for it with
  * shmem_wait_until(). Where a yield takes as long as a time slice of the busy
- * threads, the waits of at least one PE must sleep: while one PE sleeps, a yield
- * of the next PE can take until its word arrives. The kernel counts a sleep as a
- * voluntary context switch, and a yield as an involuntary one. */
+ * threads, the waits of at least one PE must sleep: while one PE sleeps, a
+ * yield of the next PE can take until its word arrives. The kernel counts a
+ * sleep as a voluntary context switch, and a yield as an involuntary one. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
