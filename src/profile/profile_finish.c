@@ -8,20 +8,30 @@
  * job's name separates the files of jobs that use the same directory. */
 #include "profile/profile_finish.h"
 
-#include "boot/boot.h"
 #include "profile/profile_report.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-/* True if this call created the file. */
-static bool create_mark(const char *dir, const char *name)
-{
-	char path[4096];
-	int fd;
+#define FILE_PATH_MAX 4096
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+static void done_path(char path[FILE_PATH_MAX], const char *dir,
+	const char *job, uint32_t rank)
+{
+	snprintf(path, FILE_PATH_MAX, "%s/done.%s.%u", dir, job, rank);
+}
+
+static void printed_path(
+	char path[FILE_PATH_MAX], const char *dir, const char *job)
+{
+	snprintf(path, FILE_PATH_MAX, "%s/printed.%s", dir, job);
+}
+
+/* True if this call created the file. */
+static bool create_mark(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
@@ -29,10 +39,10 @@ static bool create_mark(const char *dir, const char *name)
 
 static bool have_all_marks(const char *dir, const char *job, uint32_t n)
 {
-	char path[4096];
+	char path[FILE_PATH_MAX];
 
 	for (uint32_t r = 0; r < n; r++) {
-		snprintf(path, sizeof(path), "%s/done.%s.%u", dir, job, r);
+		done_path(path, dir, job, r);
 		if (access(path, F_OK))
 			return false;
 	}
@@ -41,15 +51,15 @@ static bool have_all_marks(const char *dir, const char *job, uint32_t n)
 
 static void remove_records(const char *dir, const char *job, uint32_t n)
 {
-	char path[4096];
+	char path[FILE_PATH_MAX];
 
 	for (uint32_t r = 0; r < n; r++) {
 		snprintf(path, sizeof(path), "%s/profile.%u", dir, r);
 		unlink(path);
-		snprintf(path, sizeof(path), "%s/done.%s.%u", dir, job, r);
+		done_path(path, dir, job, r);
 		unlink(path);
 	}
-	snprintf(path, sizeof(path), "%s/printed.%s", dir, job);
+	printed_path(path, dir, job);
 	unlink(path);
 	rmdir(dir);
 }
@@ -58,12 +68,12 @@ void weft_profile_finish(const char *profile, const char *dir, const char *job,
 	uint32_t rank, uint32_t n, bool is_temporary)
 {
 	struct weft_profile_report report;
-	char done[WEFT_BOOT_JOB_MAX + 32], printed[WEFT_BOOT_JOB_MAX + 32];
+	char done[FILE_PATH_MAX], printed[FILE_PATH_MAX];
 
-	snprintf(done, sizeof(done), "done.%s.%u", job, rank);
-	snprintf(printed, sizeof(printed), "printed.%s", job);
-	if (!create_mark(dir, done) || !have_all_marks(dir, job, n) ||
-		!create_mark(dir, printed) ||
+	done_path(done, dir, job, rank);
+	printed_path(printed, dir, job);
+	if (!create_mark(done) || !have_all_marks(dir, job, n) ||
+		!create_mark(printed) ||
 		weft_profile_report_make(&report, dir, n))
 		return;
 	weft_profile_output(&report, profile, "weft");
