@@ -672,26 +672,6 @@ static void on_notified(pmix_status_t status, void *arg)
 	free(vec);
 }
 
-void weft_serve_died(struct weft_serve *serve, uint32_t rank,
-	enum weft_serve_end how, int code)
-{
-	struct weft_infovec *vec = calloc(1, sizeof(*vec));
-	pmix_proc_t proc;
-	pmix_status_t status;
-
-	if (!vec)
-		return;
-	PMIX_LOAD_PROCID(&proc, serve->nspace, rank);
-	weft_infovec_set_proc(vec, PMIX_EVENT_AFFECTED_PROC, &proc);
-	weft_infovec_set_int(vec, PMIX_EXIT_CODE, code);
-	status = vec->err ? PMIX_ERR_NOMEM
-			  : PMIx_Notify_event(end_status(how), &proc,
-				    PMIX_RANGE_LOCAL, vec->info, vec->n,
-				    on_notified, vec);
-	if (status != PMIX_SUCCESS)
-		on_notified(status, vec);
-}
-
 void weft_serve_ended(struct weft_serve *serve, uint32_t rank)
 {
 	pthread_mutex_lock(&serve->lock);
@@ -703,6 +683,48 @@ void weft_serve_ended(struct weft_serve *serve, uint32_t rank)
 		serve->n_ended++;
 	}
 	pthread_mutex_unlock(&serve->lock);
+}
+
+/* A notice of a death, until PMIx has sent the notice. */
+struct death {
+	struct weft_serve *serve;
+	uint32_t rank;
+	struct weft_infovec vec;
+};
+
+/* Records the end after the notice was sent, so that no process receives the
+ * answer to a query before the notice. */
+static void on_death_notified(pmix_status_t status, void *arg)
+{
+	struct death *death = arg;
+
+	(void)status;
+	weft_serve_ended(death->serve, death->rank);
+	weft_infovec_fini(&death->vec);
+	free(death);
+}
+
+void weft_serve_died(struct weft_serve *serve, uint32_t rank,
+	enum weft_serve_end how, int code)
+{
+	struct death *death = calloc(1, sizeof(*death));
+	pmix_proc_t proc;
+	pmix_status_t status;
+
+	if (!death)
+		return;
+	death->serve = serve;
+	death->rank = rank;
+	PMIX_LOAD_PROCID(&proc, serve->nspace, rank);
+	weft_infovec_set_proc(&death->vec, PMIX_EVENT_AFFECTED_PROC, &proc);
+	weft_infovec_set_int(&death->vec, PMIX_EXIT_CODE, code);
+	status = death->vec.err
+			 ? PMIX_ERR_NOMEM
+			 : PMIx_Notify_event(end_status(how), &proc,
+				   PMIX_RANGE_LOCAL, death->vec.info,
+				   death->vec.n, on_death_notified, death);
+	if (status != PMIX_SUCCESS)
+		on_death_notified(status, death);
 }
 
 /* Notifies all processes. Frees vec, which may be NULL. */

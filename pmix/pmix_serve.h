@@ -91,7 +91,8 @@ bool weft_serve_next(
 int weft_serve_env(struct weft_serve *serve, uint32_t rank, char ***env);
 
 /* Notifies the other processes that rank died, with the kind of its end. code
- * is its exit code, or 128 plus the signal. Does not block. */
+ * is its exit code, or 128 plus the signal. Later queries return the rank, as
+ * after weft_serve_ended(). Does not block. */
 void weft_serve_died(struct weft_serve *serve, uint32_t rank,
 	enum weft_serve_end how, int code);
 
@@ -99,8 +100,9 @@ void weft_serve_died(struct weft_serve *serve, uint32_t rank,
 void weft_serve_other_died(struct weft_serve *serve, const char *job,
 	uint32_t rank, enum weft_serve_end how, int code);
 
-/* Records that rank has ended, in any way. Later queries return the rank. No
- * process is notified: weft_serve_died() reports a failure. */
+/* Records that rank has exited normally. Later queries return the rank, and the
+ * process that queries reports a normal end. So the launcher does not call this
+ * function for a rank that has failed: weft_serve_died() reports a failure. */
 void weft_serve_ended(struct weft_serve *serve, uint32_t rank);
 
 /* weft_serve_spawned() answers a SPAWN event with the name of the job, or with

@@ -245,6 +245,14 @@ static void on_failed(
 	weft_serve_ask_states(run->serve);
 }
 
+/* True if the process has failed. Its end is announced by notify_others(). */
+static bool is_failure(
+	struct weft_run_job *run, const struct weft_run_proc *proc)
+{
+	return WIFSIGNALED(proc->status) ||
+	       (!has_left(run, proc) && (proc->is_connected || code_of(proc)));
+}
+
 /*
  * Handles the end of a process. A process that has joined the job and exits
  * without finalizing has failed, even with code 0, because other processes may
@@ -258,7 +266,8 @@ static void on_end(struct weft_run_job *run, const struct weft_run_proc *proc)
 	bool is_ending = run->state != WEFT_RUN_JOB_GOING;
 
 	run->n_running--;
-	weft_serve_ended(run->serve, proc->rank);
+	if (!is_failure(run, proc))
+		weft_serve_ended(run->serve, proc->rank);
 	if (!run->n_running) {
 		struct weft_run_notice notice = notice_of(run->name);
 

@@ -14,6 +14,7 @@
  *   pset=-NAME   wait for the notification that the set NAME is deleted
  *   death=R[,CODE]  rank R kills itself, or exits unfinalized; the others
  *                wait for the notification
+ *   query=R      rank R kills itself; the others query its end while they wait
  *   deadget=R    rank R kills itself, the others fetch from it
  *   die=R,CODE   rank R exits with CODE, unfinalized
  *   abort=R,CODE rank R aborts the job; the others continue with the next step
@@ -260,7 +261,7 @@ static void wait_pset(const char *name)
 static void wait_death(uint32_t rank)
 {
 	static const char *const ends[] = { "somehow", "crashed", "exited",
-		"aborted" };
+		"aborted", "in order" };
 	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
 
 	while (!probe.n_died) {
@@ -273,6 +274,25 @@ static void wait_death(uint32_t rank)
 		fail("the rank of the dead process", WEFT_ERR_RANK);
 	printf("rank %u: rank %u died with %d, %s\n", probe.facts.rank,
 		probe.last_died, probe.last_code, ends[probe.last_end]);
+}
+
+/* Rank `rank` kills itself. The others query whether the rank has ended, until
+ * a notification or an answer reports the end. */
+static void query_end(uint32_t rank)
+{
+	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
+
+	fence(NULL, 0);
+	if (probe.facts.rank == rank)
+		raise(SIGKILL);
+	while (!probe.n_died) {
+		weft_boot_query_exit(probe.boot, rank);
+		usleep(5000);
+		weft_boot_poll(probe.boot, on_event, NULL);
+		if (weft_now_ns() > end)
+			fail("waiting for an end", WEFT_ERR_TIMEOUT);
+	}
+	wait_death(rank);
 }
 
 static void wait_deaths(uint32_t n)
@@ -364,6 +384,8 @@ static void step_with_value(const char *name, const char *value)
 		if (probe.facts.rank == rank)
 			raise(SIGKILL);
 		wait_death(rank);
+	} else if (!strcmp(name, "query")) {
+		query_end(rank);
 	} else if (!strcmp(name, "deadget")) {
 		dead_get(rank);
 	} else if (!strcmp(name, "die") && probe.facts.rank == rank) {
