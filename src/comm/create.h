@@ -100,6 +100,7 @@ struct weft_create_inter {
 	struct weft_comm *peer; /* NULL except at the leader */
 	int32_t remote_leader;
 	int tag;
+	const struct weft_info *info; /* hints of the result; NULL: none */
 };
 
 /* Creates an intercommunicator of the groups of two communicators. All members

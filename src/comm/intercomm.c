@@ -16,7 +16,6 @@
 #include "comm/create.h"
 
 #include "base/err.h"
-#include "core/info.h"
 #include "transport/foreign.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
@@ -696,6 +695,7 @@ static int intercomm_make(const struct weft_create_inter *how,
 		.group = local->group,
 		.remote = remote,
 		.errh = local->errh,
+		.info = how->info,
 	};
 	uint8_t *vcis = NULL;
 	int err;
@@ -880,6 +880,7 @@ int weft_create_inter_from_groups(
 	bool is_leader = how->local->my_rank == how->local_leader;
 	struct weft_create_inter inter = {
 		.local_leader = how->local_leader,
+		.info = how->info,
 	};
 	char *tag;
 	int err, pair_err;
@@ -905,7 +906,5 @@ int weft_create_inter_from_groups(
 		weft_disconnect_free(inter.peer);
 	if (inter.local)
 		weft_disconnect_free(inter.local);
-	if (!err && how->info)
-		err = weft_info_dup(how->info, &(*comm_out)->info);
 	return err;
 }

@@ -3,12 +3,26 @@
  * no communicator */
 #include "session.h"
 
+static void hint_is(MPI_Comm comm, const char *key, const char *want)
+{
+	char value[64] = "";
+	int len = sizeof(value), flag = 0;
+	MPI_Info info;
+
+	OK(MPI_Comm_get_info(comm, &info));
+	OK(MPI_Info_get_string(info, key, &len, value, &flag));
+	CHECK(!flag || !strcmp(value, want), "%s is \"%s\" or absent: \"%s\"",
+		key, want, value);
+	OK(MPI_Info_free(&info));
+}
+
 int main(int argc, char **argv)
 {
 	int cut, side, size = 0, is_inter = 0, got = -1, rank = -1, rc;
 	MPI_Group world, low, high;
 	MPI_Session session;
 	MPI_Comm inter, merged;
+	MPI_Info info;
 
 	(void)argc;
 	mtest_start(argv[0]);
@@ -22,11 +36,17 @@ int main(int argc, char **argv)
 		world, 1, (int[1][3]){ { 0, cut - 1, 1 } }, &low));
 	OK(MPI_Group_range_incl(
 		world, 1, (int[1][3]){ { cut, mtest.size - 1, 1 } }, &high));
+	OK(MPI_Info_create(&info));
+	OK(MPI_Info_set(info, "mpi_assert_exact_length", "true"));
+	OK(MPI_Info_set(info, "mpi_assert_no_any_tag", "perhaps"));
 	rc = MPI_Intercomm_create_from_groups(side ? high : low, 0,
-		side ? low : high, 0, "two sides", MPI_INFO_NULL,
-		MPI_ERRORS_RETURN, &inter);
+		side ? low : high, 0, "two sides", info, MPI_ERRORS_RETURN,
+		&inter);
 	mtest_offered(rc, "MPI_Intercomm_create_from_groups");
 	OK(rc);
+	OK(MPI_Info_free(&info));
+	hint_is(inter, "mpi_assert_exact_length", "true");
+	hint_is(inter, "mpi_assert_no_any_tag", "false");
 	OK(MPI_Comm_test_inter(inter, &is_inter));
 	CHECK(is_inter, "the communicator is an intercommunicator");
 	OK(MPI_Comm_remote_size(inter, &size));
