@@ -130,17 +130,9 @@ static int iflush(
 
 static int mpi_buffer_flush(const struct at *at, const char *func, int err)
 {
-	struct weft_req *req;
-
 	if (!err)
-		err = weft_bsend_iflush(at->vci, at->place, &req);
-	if (err)
-		return mpi_buffer_end(at, func, err);
-	weft_vci_lock(at->vci);
-	weft_req_wait_in(at->vci, req, func);
-	weft_req_put(req);
-	weft_vci_unlock(at->vci);
-	return MPI_SUCCESS;
+		err = weft_bsend_flush(at->vci, at->place, func);
+	return mpi_buffer_end(at, func, err);
 }
 
 /* ---- process ---- */
@@ -285,9 +277,10 @@ void weft_mpi_buffer_drop(void)
 	size_t len;
 	bool is_auto;
 
-	if (weft_proc.n_sessions == 0 && weft_proc.bsend)
-		weft_bsend_detach(&weft_proc.vci, &weft_proc.bsend, &addr, &len,
-			&is_auto);
+	/* each error has ended the send of one message */
+	while (weft_proc.n_sessions == 0 && weft_proc.bsend)
+		(void)weft_bsend_detach(&weft_proc.vci, &weft_proc.bsend, &addr,
+			&len, &is_auto);
 }
 
 #include "api_buffer.h"

@@ -24,6 +24,8 @@ struct piece {
 	struct weft_link link; /* in bsend->pieces */
 	struct weft_bsend *bsend;
 	struct weft_vci *vci; /* the VCI that sends the message */
+	struct weft_req *req; /* the send, if `vci` guards the buffer; else NULL
+			       */
 	uint64_t number;      /* bsend->n_sent when the piece was made */
 	size_t len;	      /* bytes, including this header */
 	_Alignas(PIECE_ALIGN) char data[];
@@ -88,31 +90,75 @@ static void bsend_leave(
 		weft_vci_unlock(bsend->vci);
 }
 
-/* Waits until the buffer to which *place points is empty. VCI's lock held. */
-static void bsend_drain(struct weft_vci *vci, struct weft_bsend *const *place)
+/* Messages of a buffer that a call waits for. */
+struct drain {
+	struct weft_bsend *const *place;
+	uint64_t end; /* messages with a lower number */
+};
+
+/* Returns a message that was not sent yet; NULL: none. */
+static struct piece *drain_next(const struct drain *drain)
+{
+	if (!*drain->place)
+		return NULL;
+	weft_list_for_each(link, next, &(*drain->place)->pieces)
+	{
+		struct piece *piece =
+			weft_container_of(link, struct piece, link);
+
+		if (piece->number < drain->end)
+			return piece;
+	}
+	return NULL;
+}
+
+static const struct weft_req *drain_req(const void *arg, int i)
+{
+	const struct piece *piece = drain_next(arg);
+
+	(void)i;
+	return piece ? piece->req : NULL;
+}
+
+/* Waits until the messages have been sent. Returns an error if the watchdog
+ * ends the wait: the send of one message was ended, and the others remain.
+ * VCI's lock held. */
+static int drain_wait(
+	struct weft_vci *vci, const struct drain *drain, const char *call)
 {
 	struct weft_request_loop loop = {
-		.call = "MPI_Buffer_detach",
+		.call = call,
+		.at = drain_req,
+		.arg = drain,
+		.n = 1,
 		.what = "the messages in the buffer to be sent",
 	};
+	int err = 0;
 
-	while (*place && !weft_list_is_empty(&(*place)->pieces)) {
+	while (!err && drain_next(drain)) {
 		weft_progress_wait(vci);
-		(void)weft_request_round(vci, &loop);
+		if (weft_request_round(vci, &loop))
+			err = weft_request_raise(&loop);
 	}
 	weft_request_end(&loop);
+	return err;
 }
 
 int weft_bsend_detach(struct weft_vci *vci, struct weft_bsend **place,
 	void **addr_out, size_t *len_out, bool *is_auto_out)
 {
+	const struct drain all = { place, UINT64_MAX };
 	struct weft_bsend *bsend;
+	int err;
 
 	weft_vci_lock(vci);
-	bsend_drain(vci, place);
+	err = drain_wait(vci, &all, "MPI_Buffer_detach");
 	bsend = *place;
-	*place = NULL;
+	if (!err)
+		*place = NULL;
 	weft_vci_unlock(vci);
+	if (err)
+		return err;
 	if (!bsend)
 		return weft_err_set(WEFT_ERR_BUFFER, "no buffer is attached");
 	*addr_out = bsend->addr;
@@ -120,6 +166,19 @@ int weft_bsend_detach(struct weft_vci *vci, struct weft_bsend **place,
 	*is_auto_out = bsend->is_auto;
 	free(bsend);
 	return 0;
+}
+
+int weft_bsend_flush(
+	struct weft_vci *vci, struct weft_bsend *const *place, const char *call)
+{
+	struct drain now = { place, 0 };
+	int err;
+
+	weft_vci_lock(vci);
+	now.end = *place ? (*place)->n_sent : 0;
+	err = drain_wait(vci, &now, call);
+	weft_vci_unlock(vci);
+	return err;
 }
 
 static void bsend_one_less(struct weft_req *waiter)
@@ -216,6 +275,7 @@ static struct piece *bsend_piece_new(
 	if (piece) {
 		piece->bsend = bsend;
 		piece->vci = vci;
+		piece->req = NULL;
 		piece->number = bsend->n_sent++;
 		piece->len = len;
 	}
@@ -313,6 +373,8 @@ static int bsend_held(struct weft_bsend *bsend, const struct weft_msg *msg,
 	} else {
 		req->on_done = bsend_on_sent;
 		req->on_done_arg = piece;
+		if (bsend->vci == req->vci)
+			piece->req = req;
 	}
 	return err;
 }

@@ -222,9 +222,17 @@ int weft_bsend_attach(struct weft_vci *vci, struct weft_bsend **place,
 	void *addr, size_t len, bool is_auto);
 
 /* Blocks until all messages in the buffer have been sent, then detaches the
- * buffer. WEFT_ERR_BUFFER if no buffer is attached. */
+ * buffer. WEFT_ERR_BUFFER if no buffer is attached. If the watchdog ends the
+ * wait, returns an error. Then the send of one message was ended, the other
+ * messages remain, and the buffer remains attached. */
 int weft_bsend_detach(struct weft_vci *vci, struct weft_bsend **place,
 	void **addr_out, size_t *len_out, bool *is_auto_out);
+
+/* Blocks until all messages that are in the buffer now have been sent, for the
+ * call of this name. Errors as weft_bsend_detach(). No effect without a buffer.
+ */
+int weft_bsend_flush(struct weft_vci *vci, struct weft_bsend *const *place,
+	const char *call);
 
 /* Creates a request that completes when all messages that are in the buffer now
  * have been sent. */

@@ -478,7 +478,7 @@ static void request_needs(struct weft_wait *wait)
 		need_message(&a, loop->comm,
 			loop->comm->ctx + WEFT_CTX_OFFSET_P2P, loop->rank,
 			loop->tag);
-	if (loop->what)
+	if (loop->what && !only_of(loop))
 		need_other(&a, loop->what);
 }
 

@@ -39,7 +39,7 @@ struct weft_request_loop {
 	 * a member that is missing */
 	bool (*is_missing)(const void *arg, int32_t rank);
 	/* or a wait for another event, which this text names: "messages in the
-	 * buffer to be sent" */
+	 * buffer to be sent". With at(): the event while at() returns NULL */
 	const char *what;
 	/* ---- below: only this room ---- */
 	uint32_t n_rounds;

@@ -82,6 +82,33 @@ static int face_probe(void)
 	return MPI_Probe(other, 11, comm, MPI_STATUS_IGNORE);
 }
 
+/* A message from the attached buffer that the other process never receives. */
+static int buffered(int (*wait)(void))
+{
+	int len = BIG + MPI_BSEND_OVERHEAD, size = 0, rc;
+	char *buffer = malloc((size_t)len);
+	void *detached = NULL;
+
+	OK(MPI_Buffer_attach(buffer, len));
+	OK(MPI_Bsend(big, BIG, MPI_CHAR, other, 12, comm));
+	rc = wait ? wait() : MPI_Buffer_detach(&detached, &size);
+	CHECK(!detached, "a failed call leaves the buffer attached");
+	OK(MPI_Buffer_detach(&detached, &size));
+	CHECK(detached == buffer, "the second call detaches the buffer");
+	free(buffer);
+	return rc;
+}
+
+static int face_detach(void)
+{
+	return buffered(NULL);
+}
+
+static int face_flush(void)
+{
+	return buffered(MPI_Buffer_flush);
+}
+
 static int wrong_roots(void)
 {
 	return MPI_Bcast(&one, 1, MPI_INT, other, comm);
@@ -119,6 +146,10 @@ static const struct {
 	{ "MPI_Probe", "a message from rank 1 with tag 11", face_probe },
 	{ "MPI_Bcast", "others to take part", wrong_roots },
 	{ "MPI_Recv", "rank 1 (process 1) is in MPI_Bcast", recv_and_bcast },
+	{ "MPI_Buffer_detach", "rank 1 to receive 1048576 bytes", face_detach },
+	{ "MPI_Buffer_flush", "rank 1 to receive 1048576 bytes", face_flush },
+	/* the last form: its agreement stays in progress, so no later ring is
+	 * proven */
 	{ "MPIX_Comm_agree", "others to take part", recv_and_agree },
 };
 
