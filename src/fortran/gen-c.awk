@@ -254,8 +254,8 @@ function c_shim_f08(prefix, low,    i, x, call, tail, how)
 	for (i = 1; i <= n_args; i++) {
 		x = arg[i]
 		if (is_typed_buffer(i)) {
-			printf "\trc = weft_f_array_in_nonblocking(&%s_a, %s, *%s, *%s, \"MPI_%s\", %s, rc);\n",
-				x, x, arg[i + 1], arg[i + 2], name, errh_comm() > shims
+			printf "\trc = weft_f_array_in_nonblocking(&%s_a, %s, *%s, *%s, \"%s\", %s, rc);\n",
+				x, x, arg[i + 1], arg[i + 2], f_prefix() name, errh_comm() > shims
 			call = call x "_a.addr, " \
 				x "_a.section ? &weft_f_one" \
 				(type[i + 1] == "large" ? "_c" : "") " : " \
@@ -266,8 +266,8 @@ function c_shim_f08(prefix, low,    i, x, call, tail, how)
 			how = type[i] == "loc" ? "WEFT_F_ADDRESS" : async[i] ? \
 				"WEFT_F_NONBLOCKING" : mode[i] == ":" ? "WEFT_F_IN" : \
 				"WEFT_F_OUT"
-			printf "\trc = weft_f_array_in(&%s_a, %s, %s, \"MPI_%s\", %s, rc);\n",
-				x, x, how, name, errh_comm() > shims
+			printf "\trc = weft_f_array_in(&%s_a, %s, %s, \"%s\", %s, rc);\n",
+				x, x, how, f_prefix() name, errh_comm() > shims
 			call = call x "_a.addr, "
 		} else if (type[i] ~ /^(str|key)$/) {
 			call = call x "->base_addr, "
@@ -277,7 +277,7 @@ function c_shim_f08(prefix, low,    i, x, call, tail, how)
 		}
 	}
 	printf "\tif (rc == MPI_SUCCESS)\n\t\t%s%s_(%s&rc%s);\n",
-		prefix == "mpi_" ? "f_mpi_" : prefix, low, call, tail > shims
+		with_x(prefix == "mpi_" ? "f_mpi_" : prefix), low, call, tail > shims
 	for (i = 1; i <= n_args; i++)
 		if (type[i] ~ /^(buf|loc)$/)
 			printf "\tweft_f_array_finish(&%s_a);\n", arg[i] > shims
