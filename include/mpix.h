@@ -68,6 +68,17 @@ typedef void MPIX_Session_pset_function(MPI_Session session, const char *pset_na
 int MPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_function *pset_fn, void *extra_state);
 int PMPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_function *pset_fn, void *extra_state);
 
+/* ---- jobs that grow and shrink ---- */
+
+/* Moves an array that the members of comm hold in contiguous blocks, in the
+ * order of their ranks, to blocks of other sizes. Before the call a member
+ * holds n_from items, and afterwards n_to items. Either may be 0. The sums of
+ * both over all members must be equal, and the buffers must not overlap.
+ * Collective. If a member passes an invalid argument, the call fails at all
+ * members, and no item moves. */
+int MPIX_Redistribute_block(const void *from, MPI_Count n_from, void *to, MPI_Count n_to, MPI_Datatype datatype, MPI_Comm comm);
+int PMPIX_Redistribute_block(const void *from, MPI_Count n_from, void *to, MPI_Count n_to, MPI_Datatype datatype, MPI_Comm comm);
+
 /* ---- process failures: User Level Failure Mitigation of the MPI Forum ----
  *
  * The error classes are not part of the standard ABI. Compare classes

@@ -63,7 +63,7 @@ libmpi_abi_la_SOURCES += \
 	src/mpi/mpi_topo.c src/mpi/mpi_topo.h src/mpi/mpi_world.c
 nodist_libmpi_abi_la_SOURCES += src/mpi/api_coll.c
 libmpi_abi_la_SOURCES += src/mpi/mpi_envelope.c src/mpi/mpi_op.c
-libmpi_abi_la_SOURCES += src/mpi/mpi_pack.c src/mpi/mpi_type.c
+libmpi_abi_la_SOURCES += src/mpi/mpi_pack.c src/mpi/mpi_type.c src/mpi/mpi_resize.c
 libmpi_abi_la_SOURCES += src/mpi/mpi_collarg.c src/mpi/mpi_collarg.h \
 	src/mpi/mpi_mpix.c src/mpi/mpi_part.c src/mpi/mpi_buffer.c src/mpi/mpi_buffer.h
 mpi_ldflags = -Wl,--version-script=src/mpi/mpi_abi.map

@@ -55,6 +55,7 @@ multi_programs += test/multi/mpit_vars
 multi_programs += test/multi/mpix_abort
 multi_programs += test/multi/mpix_alive
 multi_programs += test/multi/mpix_broken
+multi_programs += test/multi/mpix_blocks
 multi_programs += test/multi/mpix_later
 multi_programs += test/multi/mpix_psets
 multi_programs += test/multi/mpix_publish
