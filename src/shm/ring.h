@@ -129,6 +129,8 @@ struct weft_ring_tx {
 	bool knows_wakeup; /* the writer has tried to open the wakeup */
 	int wakeup;	   /* descriptor of the reader's wakeup; -1: none */
 	struct weft_wakeup_at wakeup_at; /* address of the reader's wakeup */
+	bool is_taken_over; /* another process has attached to the ring before
+			     */
 	bool stores_past; /* long payloads use non-temporal stores (write.h) */
 	bool is_reserved; /* the memory of the segment was allocated in advance
 			   */

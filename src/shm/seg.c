@@ -318,6 +318,20 @@ static int map_ring(struct weft_ring_tx *tx, int fd,
 	return 0;
 }
 
+/* Sets the writer's position behind the last message of an earlier writer. */
+static void continue_ring(struct weft_ring_tx *tx)
+{
+	/* acquire: pairs with the release in weft_ring_publish */
+	tx->n_read =
+		atomic_load_explicit(&tx->ring->n_read, memory_order_acquire);
+	tx->n = tx->n_read;
+	while (tx->n - tx->n_read <= tx->mask &&
+		(uint8_t)atomic_load_explicit(
+			&tx->ring->slots[tx->n & tx->mask].word,
+			memory_order_relaxed) == (uint8_t)(tx->n + 1))
+		tx->n++;
+}
+
 int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 	uint32_t index, uint64_t my_proc, uint64_t cookie)
 {
@@ -345,9 +359,13 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 		goto fail_close;
 	*tx = ring;
 	weft_list_init(&tx->link);
+	tx->is_taken_over = tx->ring->writer_cookie != 0;
+	if (tx->is_taken_over)
+		continue_ring(tx);
 	tx->ring->writer_proc = my_proc;
 	tx->ring->writer_cookie = cookie;
 	if (!announce(fd, index)) {
+		tx->ring->writer_cookie = 0;
 		weft_ring_detach(tx);
 		goto fail_close;
 	}

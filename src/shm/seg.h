@@ -68,7 +68,9 @@ void weft_shm_watch(struct weft_shm *shm);
 /* Maps ring `index` of the segment that the card describes, and announces this
  * process there as its writer. 0 or a described error. WEFT_ERR_PEER: the owner
  * has ended, or the file is not its segment. WEFT_ERR_ACCESS: the owner is in
- * another domain, or the kernel refuses access. */
+ * another domain, or the kernel refuses access. If another process has attached
+ * to the ring before, tx->is_taken_over is set; then this process may only
+ * write messages without a payload. */
 int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 	uint32_t index, uint64_t my_proc, uint64_t cookie);
 

@@ -130,6 +130,10 @@ void weft_arrival_net(void *arg, const void *data, size_t len)
 	if (weft_unlikely(n_ahead != 1)) {
 		if (n_ahead > 1)
 			on_lost(peer, n_ahead - 1);
+		else if (wire.head.op == WEFT_WIRE_BC)
+			weft_peer_on_second_bc(peer,
+				(const char *)data + sizeof(wire),
+				len - sizeof(wire));
 		else
 			weft_dispatch_drop(
 				vci, "a repetition of an earlier message");

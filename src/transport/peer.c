@@ -162,12 +162,28 @@ static void choose_ways(struct weft_peer *peer, bool is_near)
 		peer->tx.stores_past ? "non-temporal" : "cached");
 }
 
-/* Attaches to the peer's ring. Returns 0 or an error. */
+/* Describes that the peer is connected to an earlier process with the rank of
+ * this process. Returns the error. */
+static int peer_is_second(const struct weft_peer *peer)
+{
+	return weft_err_set(WEFT_ERR_PEER,
+		"process %u has exchanged messages with an earlier process of "
+		"this rank, %u, which has exited; a rank is never used twice: "
+		"start the second program with MPI_Comm_spawn, or both as jobs "
+		"of their own (mpiexec PROGRAM)",
+		(uint32_t)peer->proc, weft_proc.facts.rank);
+}
+
+/* Attaches to the peer's ring. Returns 0 or an error. The ring remains attached
+ * if an earlier process of this rank has used it, so that end_resolving() can
+ * notify the peer. */
 static int connect_ring(struct weft_peer *peer, const struct weft_bc *bc)
 {
 	struct weft_vci *vci = peer->vci;
 	int err;
 
+	if (peer->tx.is_taken_over)
+		return peer_is_second(peer);
 	peer->cookie_out = cookie(bc->key, vci->addr, peer->addr);
 	peer->pid = bc->shm.pid;
 	err = weft_ring_attach(&peer->tx, &bc->shm,
@@ -178,6 +194,8 @@ static int connect_ring(struct weft_peer *peer, const struct weft_bc *bc)
 		return err;
 	weft_budget_join(&vci->budget, &peer->tx);
 	peer->is_shm = true;
+	if (peer->tx.is_taken_over)
+		return peer_is_second(peer);
 	choose_ways(peer, weft_node_plan_is_near(&weft_proc.node, bc->cpus));
 	peer->tx.back = peer->rx;
 	send_wakeup(peer);
@@ -229,8 +247,8 @@ static int connect_to(
 
 	if (is_near && vci->shm && !is_called) {
 		err = connect_ring(peer, bc);
-		if (!err)
-			return 0;
+		if (!err || peer->tx.is_taken_over)
+			return err;
 		if (err == WEFT_ERR_ACCESS)
 			warn_lacks_shm(peer, weft_err_detail_peek(err));
 	}
@@ -315,6 +333,39 @@ static int send_own_bc(struct weft_peer *peer)
 	return 0;
 }
 
+/* Posts EXCLUDED. Retries until retry_ns, because the transport may accept no
+ * message before the connection is established. */
+static int push_notice(struct weft_peer *peer, struct weft_out *out)
+{
+	struct out_control *notice =
+		weft_container_of(out, struct out_control, out);
+	int err = weft_peer_post(peer, &notice->head, NULL, 0);
+
+	if (err == WEFT_AGAIN && weft_now_ns() < peer->retry_ns)
+		return err;
+	free(notice);
+	return 0;
+}
+
+/* Sends EXCLUDED with these flags to a failed peer, to which this process is
+ * connected. */
+static void peer_send_notice(struct weft_peer *peer, uint8_t flags)
+{
+	struct weft_wire_head head = { .op = WEFT_WIRE_EXCLUDED,
+		.flags = flags };
+	struct out_control *notice;
+
+	peer->was_ready = true;
+	if (weft_peer_post(peer, &head, NULL, 0) != WEFT_AGAIN)
+		return; /* sent now, because the program may exit */
+	notice = control_create(&head, NULL, 0);
+	if (!notice)
+		return;
+	notice->out.push = push_notice;
+	peer->retry_ns = weft_now_ns() + NOTICE_NS;
+	weft_peer_queue(peer, &notice->out);
+}
+
 static void end_resolving(struct weft_peer *peer, int err)
 {
 	peer->retry_ns = 0;
@@ -326,6 +377,8 @@ static void end_resolving(struct weft_peer *peer, int err)
 			weft_err_detail_peek(err));
 		peer->is_unreached = true;
 		weft_peer_fail(peer, err);
+		if (peer->tx.is_taken_over)
+			peer_send_notice(peer, WEFT_WIRE_IS_SECOND);
 		return;
 	}
 	peer->state = WEFT_PEER_READY;
@@ -469,14 +522,51 @@ void weft_peer_on_given_up(struct weft_peer *peer)
 				     (uint32_t)peer->proc));
 }
 
+/* A second process has started with the rank of the peer. */
+static void peer_on_second(struct weft_peer *peer)
+{
+	int err;
+
+	if (peer->state == WEFT_PEER_FAILED)
+		return;
+	err = weft_err_set(WEFT_ERR_PEER,
+		"process %u has exited, and a second process has started with "
+		"its rank; a rank is never used twice",
+		(uint32_t)peer->proc);
+	weft_log_error("CORE-SECOND",
+		"%s (start the second program with MPI_Comm_spawn, or as a job "
+		"of its own)",
+		weft_err_detail_peek(err));
+	weft_peer_fail(peer, err);
+}
+
 static void on_excluded(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	(void)vci;
-	(void)head;
 	(void)payload;
 	(void)len;
-	weft_peer_on_given_up(peer);
+	if (head->flags & WEFT_WIRE_IS_SECOND)
+		peer_on_second(peer);
+	else if (head->flags & WEFT_WIRE_YOU_ARE_SECOND)
+		weft_peer_fail(peer, peer_is_second(peer));
+	else
+		weft_peer_on_given_up(peer);
+}
+
+void weft_peer_on_second_bc(
+	struct weft_peer *peer, const void *data, size_t len)
+{
+	struct weft_bc bc;
+
+	if (peer->vci->number || weft_foreign_is(peer->proc) || peer->is_shm ||
+		weft_bc_read(&bc, data, len))
+		return;
+	peer_on_second(peer);
+	peer->wire_out = 0;
+	if (!weft_net_peer_add(
+		    peer->vci->net, bc.name, bc.name_len, &peer->net_addr))
+		peer_send_notice(peer, WEFT_WIRE_YOU_ARE_SECOND);
 }
 
 void weft_peer_setup(struct weft_vci *vci)
@@ -886,26 +976,10 @@ void weft_peer_exclude(struct weft_peer *peer)
 		peer->rx->owner = NULL; /* weft_arrival_ring() checks again */
 }
 
-/* Posts EXCLUDED. Retries until retry_ns, because the transport may accept no
- * message before the connection is established. */
-static int push_notice(struct weft_peer *peer, struct weft_out *out)
-{
-	struct out_control *notice =
-		weft_container_of(out, struct out_control, out);
-	int err = weft_peer_post(peer, &notice->head, NULL, 0);
-
-	if (err == WEFT_AGAIN && weft_now_ns() < peer->retry_ns)
-		return err;
-	free(notice);
-	return 0;
-}
-
 /* Called with the business card of a failed peer to which this process has
  * never sent a message. Connects to the peer, only to notify it. */
 static void use_failed_bc(void *arg, int err, const void *data, size_t len)
 {
-	const struct weft_wire_head head = { .op = WEFT_WIRE_EXCLUDED };
-	struct out_control *notice;
 	struct weft_peer *peer = arg;
 	struct weft_bc bc;
 
@@ -915,13 +989,7 @@ static void use_failed_bc(void *arg, int err, const void *data, size_t len)
 		return;
 	if (peer->tx.ring)
 		weft_ring_give_up(&peer->tx);
-	peer->was_ready = true;
-	notice = control_create(&head, NULL, 0);
-	if (!notice)
-		return;
-	notice->out.push = push_notice;
-	peer->retry_ns = weft_now_ns() + NOTICE_NS;
-	weft_peer_queue(peer, &notice->out);
+	peer_send_notice(peer, 0);
 }
 
 static void request_failed_bc(struct weft_peer *peer)

@@ -199,6 +199,12 @@ void weft_peer_notify_failed(struct weft_peer *peer);
  * sends no answers, so operations on the peer end with errors. */
 void weft_peer_on_given_up(struct weft_peer *peer);
 
+/* Called with a second business card that arrived over the fabric with the
+ * peer's rank and cookie. A second process has this rank: operations on the
+ * peer end with errors, and the second process is notified. */
+void weft_peer_on_second_bc(
+	struct weft_peer *peer, const void *data, size_t len);
+
 /* True if the peer's process has ended, although the process manager has not
  * reported its end. If messages use shared memory, its pid does not exist. If
  * they use the fabric, its port refuses a new connection. Writes a clause with

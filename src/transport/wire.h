@@ -77,6 +77,10 @@ enum weft_wire_flag {
 	 * not cancel the send. It states that the sender will not cancel it,
 	 * because the sender is in disconnect. */
 	WEFT_WIRE_IS_UNCANCELLABLE = 2,
+	/* EXCLUDED: the sender, or the receiver, is the second process with its
+	 * rank, and the other process has a connection to the first one */
+	WEFT_WIRE_IS_SECOND = 4,
+	WEFT_WIRE_YOU_ARE_SECOND = 8,
 };
 
 /* Status of a FIN. */
