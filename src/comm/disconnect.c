@@ -55,12 +55,10 @@ struct closing {
 	bool is_departed_sent; /* DEPARTED was queued; the close waits until it
 				  was sent, but at most until due_ns */
 	uint64_t due_ns;
-	uint32_t n_tests;      /* calls of test_close() so far */
-	uint32_t next_test;    /* value of n_tests at which test_close() next
-				  calls end_unmatchable() */
-	int err;	       /* result of the close */
-	struct weft_link link; /* in vci->comm->closings, if the close is in the
-				  background without a hook */
+	uint32_t n_tests;   /* calls of test_close() so far */
+	uint32_t next_test; /* value of n_tests at which test_close() next
+			       calls end_unmatchable() */
+	int err;	    /* result of the close */
 	struct weft_progress_hook hook;
 	weft_disconnect_done_fn *done; /* NULL: no callback */
 	void *arg;
@@ -158,7 +156,6 @@ static struct closing *closing_of(struct weft_comm *comm)
 	if (!c)
 		return NULL;
 	c->comm = comm;
-	weft_list_init(&c->link);
 	weft_list_init(&c->hook.link);
 	comm->child.closing = c;
 	return c;
@@ -254,8 +251,8 @@ static int destroy_and_report(struct weft_child *child)
 	free(comm->topo);
 	comm->topo = NULL;
 	child->closing = NULL;
+	weft_list_remove(&comm->closing_link);
 	if (c) {
-		weft_list_remove(&c->link);
 		weft_list_remove(&c->hook.link);
 		if (c->done)
 			c->done(c->arg, err);
@@ -303,6 +300,11 @@ const struct weft_child_ops weft_disconnect_ops = {
 	.destroy = disconnect_destroy,
 };
 
+static struct weft_comm *comm_at(struct weft_link *link)
+{
+	return weft_container_of(link, struct weft_comm, closing_link);
+}
+
 /* Tests up to `most` closing communicators, each at most once. The next call
  * continues with the others. */
 static void progress_some(struct weft_vci *vci, uint32_t most)
@@ -314,11 +316,12 @@ static void progress_some(struct weft_vci *vci, uint32_t most)
 	weft_lock_assert_locked(&vci->lock);
 	for (; most && !is_last; most--) {
 		struct weft_link *link = weft_list_pop_front(closings);
-		struct closing *c =
-			weft_container_of(link, struct closing, link);
+		struct closing *c = closing_of(comm_at(link));
 
 		is_last = link == last;
 		weft_list_push_back(closings, link);
+		if (!c) /* no memory; a later call repeats this */
+			continue;
 		closing_advance(c);
 		if (c->is_done && disconnect_is_over(c))
 			disconnect_destroy(&c->comm->child);
@@ -345,14 +348,10 @@ void weft_disconnect_event(const struct weft_boot_event *event)
 
 void weft_disconnect_free_locked(struct weft_comm *comm)
 {
-	struct weft_vci *vci = comm->vci;
-	struct closing *c = closing_of(comm);
-
-	if (!c)
-		return;
+	(void)closing_of(comm); /* without memory, progress repeats this */
 	comm->state = WEFT_COMM_FREED;
 	weft_obj_renew(comm);
-	weft_list_push_back(&vci->comm->closings, &c->link);
+	weft_list_push_back(&comm->vci->comm->closings, &comm->closing_link);
 }
 
 void weft_disconnect_free(struct weft_comm *comm)
@@ -435,23 +434,22 @@ void weft_disconnect_cancel(struct weft_comm *comm)
 	if (c->done)
 		c->done(c->arg, WEFT_ERR_OTHER);
 	c->done = NULL;
-	weft_list_remove(&c->link);
-	weft_list_push_back(&comm->vci->comm->closings, &c->link);
+	weft_list_remove(&comm->closing_link);
+	weft_list_push_back(&comm->vci->comm->closings, &comm->closing_link);
 }
 
 struct weft_comm *weft_disconnect_next_cancelled(
 	struct weft_vci *vci, const struct weft_comm *after)
 {
-	const struct weft_link *link = &vci->comm->closings;
+	const struct weft_link *end = &vci->comm->closings;
+	struct weft_link *link =
+		after ? after->closing_link.next : vci->comm->closings.next;
 
-	if (after)
-		link = &((struct closing *)after->child.closing)->link;
-	while ((link = link->next) != &vci->comm->closings) {
-		struct closing *c =
-			weft_container_of(link, struct closing, link);
+	for (; link != end; link = link->next) {
+		struct weft_comm *comm = comm_at(link);
 
-		if (!c->comm->child.session && weft_disconnect_is_open(c->comm))
-			return c->comm;
+		if (!comm->child.session && weft_disconnect_is_open(comm))
+			return comm;
 	}
 	return NULL;
 }

@@ -21,7 +21,7 @@ void weft_disconnect_close(struct weft_vci *vci);
 extern const struct weft_child_ops weft_disconnect_ops;
 
 /* Makes the handle stale. The communicator closes in the background when no
- * request refers to it. Does not block. */
+ * request refers to it, and there is memory for the close. Does not block. */
 void weft_disconnect_free(struct weft_comm *comm);
 
 /* As weft_disconnect_free(). VCI's lock held. */

@@ -192,6 +192,7 @@ int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	weft_list_init(&comm->match.wild);
 	weft_list_init(&comm->match.arrived);
 	weft_list_init(&comm->child.link);
+	weft_list_init(&comm->closing_link);
 	vci->counters.comm_memory += bare_len(comm);
 	comm->peers = calloc(
 		n_chunks(comm) ? n_chunks(comm) : 1, sizeof(*comm->peers));

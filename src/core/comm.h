@@ -124,9 +124,11 @@ struct weft_comm {
 	int coll_err; /* error of a collective at this process, or 0; messages
 			 of other members for this and later collectives may be
 			 unmatched */
-	struct weft_child child;  /* link in the session's list of children */
-	struct weft_comm *local;  /* inter: the local intracommunicator */
-	struct weft_bsend *bsend; /* attached buffer; see p2p.h */
+	struct weft_child child; /* link in the session's list of children */
+	struct weft_link closing_link; /* in vci->comm->closings, while a freed
+					  communicator closes */
+	struct weft_comm *local;       /* inter: the local intracommunicator */
+	struct weft_bsend *bsend;      /* attached buffer; see p2p.h */
 	char name[WEFT_COMM_NAME_MAX];
 	char tag[64];	      /* string tag of its creation, truncated */
 	struct weft_win *win; /* window that owns this communicator, or NULL */

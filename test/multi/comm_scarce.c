@@ -104,6 +104,22 @@ static void duplicate_later(int scarce)
 		OK(MPI_Comm_free(&comm));
 }
 
+/* Refuses an allocation in MPI_Comm_free at one rank. The call succeeds, and
+ * the communicator closes later. */
+static void free_scarce(int scarce)
+{
+	MPI_Comm comm, freed;
+	int size;
+
+	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+	OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+	freed = comm;
+	is_refused = mtest.rank == scarce;
+	OK(MPI_Comm_free(&comm));
+	CHECK(!is_refused, "the library allocated memory");
+	FAILS(MPI_Comm_size(freed, &size), MPI_ERR_COMM);
+}
+
 /* Refuses one allocation at rank `scarce`. If the creation needs this memory,
  * only that rank fails, and a barrier of the other members returns an error.
  * Returns the number of members whose creation failed. */
@@ -163,6 +179,8 @@ int main(int argc, char **argv)
 	duplicate(1);
 	for (int i = 0; i < mtest.size; i++)
 		duplicate_later(i);
+	for (int i = 0; i < mtest.size; i++)
+		free_scarce(i);
 	for (int i = 0; i < mtest.size; i++)
 		create_scarce(i);
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
