@@ -45,6 +45,7 @@ static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 		 * one. It closes that connection and loses its messages (1.17
 		 * to 2.6, xnet_alloc_conn). */
 		plan->connects_one_way = true;
+		plan->resends = true;
 		/* the space of a message is assigned when its first bytes
 		 * arrive; a later message of another connection may be complete
 		 * earlier */

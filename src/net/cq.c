@@ -166,9 +166,11 @@ static void cq_report(struct weft_inside *in, const struct fi_cq_err_entry *e)
 static void on_bad_buf(struct weft_inside *in, struct weft_recv_buf *buf,
 	const struct fi_cq_err_entry *e)
 {
-	if (e->err == FI_ECANCELED)
+	bool is_broken = e->err == FI_ECANCELED; /* the connection broke */
+
+	if (is_broken && !in->net.plan.resends)
 		return;
-	if (++in->n_bad_bufs == BAD_BUFS_MAX)
+	if (!is_broken && ++in->n_bad_bufs == BAD_BUFS_MAX)
 		weft_log_error("NET-RECV",
 			"%s on %s: %u receive buffers in a row failed (%s); "
 			"this endpoint receives no more messages "

@@ -169,7 +169,8 @@ int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
 int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
 	size_t len, uint64_t tag, struct weft_op *op);
 /* As weft_net_tsend(), but completes when the receive has all data. Only for
- * providers that report delivery (plan.n_near_segs above 0). */
+ * providers that report delivery (plan.n_near_segs above 0, or plan.resends).
+ */
 int weft_net_tsend_delivered(struct weft_net *net, uint64_t addr,
 	const void *buf, size_t len, uint64_t tag, struct weft_op *op);
 int weft_net_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,

@@ -193,6 +193,7 @@ size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
 		yes_no(plan->needs_local_mr));
 	plan_put(&w, "poll %u ns\nrecv_bufs %u of %zu B\n", plan->poll_ns,
 		plan->n_recv_bufs, plan->recv_buf_len);
+	plan_put(&w, "resends %s\n", yes_no(plan->resends));
 	plan_put(&w, "tx_len %zu\nrx_len %zu\ncq_len %zu\n", plan->tx_len,
 		plan->rx_len, plan->cq_len);
 	plan_put(&w, "rma_inject_len %zu B\n", plan->rma_inject_len);

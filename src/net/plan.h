@@ -45,6 +45,9 @@ struct weft_plan {
 				* the same time may lose messages */
 	bool releases_early;   /* the provider may release a receive buffer
 				* while a connection still writes to it */
+	bool resends;	       /* the provider replaces a broken connection by
+				* a new one and loses messages; they are sent
+				* again (transport/resend.h) */
 	bool drops_unread;     /* closing a connection discards data that the
 				* other side has not read */
 

@@ -98,8 +98,13 @@ static void on_eager_sent(struct weft_op *op, int err, size_t len)
 	struct weft_peer *peer = req->peer;
 
 	(void)len;
-	if (weft_unlikely(err)) /* fails the peer before the send completes */
+	if (weft_unlikely(err)) {
+		/* fails the peer before the send completes, or will send the
+		 * message again */
 		weft_peer_undelivered(peer, err);
+		if (err == WEFT_ERR_PEER && peer->state != WEFT_PEER_FAILED)
+			err = 0;
+	}
 	req->send.in_fabric = false;
 	if (weft_unlikely(req->send.is_cancelling)) {
 		/* the answer to the CANCEL completes the request */
@@ -128,14 +133,13 @@ static int eager_net(struct weft_req *req)
 			peer, (struct weft_wire_net *)(void *)stack, &head);
 		weft_pack(req->type, req->count, req->buf, 0,
 			stack + sizeof(struct weft_wire_net), req->len);
-		err = weft_net_inject(net, peer->net_addr, stack, total);
+		err = weft_resend_inject(peer, stack, total);
 	} else {
 		weft_peer_wire_net(peer, &req->wire, &head);
 		iov[0] = (struct iovec){ &req->wire, sizeof(req->wire) };
 		iov[1] = (struct iovec){ weft_send_run(req), req->len };
 		req->op.done = on_eager_sent;
-		err = iov[1].iov_base ? weft_net_send(net, peer->net_addr, iov,
-						2, &req->op)
+		err = iov[1].iov_base ? weft_resend_send(peer, iov, 2, &req->op)
 				      : WEFT_ERR_NOMEM;
 		req->send.in_fabric = err == 0;
 		err = err ? err : 1;

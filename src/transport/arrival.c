@@ -79,7 +79,8 @@ void weft_arrival_ring(void *arg, struct weft_ring_rx *rx, const void *head,
 }
 
 /* The connection to the peer broke, and the provider established a new
- * connection. The peer may not have detected the loss. */
+ * connection, but the lost messages are not sent again. The peer may not have
+ * detected the loss. */
 static void on_lost(struct weft_peer *peer, int32_t n)
 {
 	if (peer->state == WEFT_PEER_FAILED) {
@@ -96,6 +97,29 @@ static void on_lost(struct weft_peer *peer, int32_t n)
 			      "the fabric lost %d message(s) from process %u",
 			      (int)n, (uint32_t)peer->proc));
 	weft_peer_notify_failed(peer);
+}
+
+/* Handles a message that does not have the next number. n_ahead is the distance
+ * of its number from that of the last message, and not 1. */
+static void on_other(struct weft_peer *peer, const struct weft_wire_net *wire,
+	const void *payload, size_t len, int32_t n_ahead)
+{
+	struct weft_vci *vci = peer->vci;
+	bool resends = vci->net->plan.resends;
+
+	if (n_ahead > 1 && wire->head.op == WEFT_WIRE_EXCLUDED)
+		weft_dispatch(vci, peer, &wire->head, NULL, 0);
+	else if (n_ahead > 1 && resends && peer->state != WEFT_PEER_FAILED)
+		weft_resend_request(peer);
+	else if (n_ahead > 1)
+		on_lost(peer, n_ahead - 1);
+	else if (wire->head.op == WEFT_WIRE_BC &&
+		 weft_peer_on_second_bc(peer, payload, len))
+		return;
+	else if (resends)
+		weft_resend_received(peer, 0);
+	else
+		weft_dispatch_drop(vci, "a repetition of an earlier message");
 }
 
 void weft_arrival_net(void *arg, const void *data, size_t len)
@@ -126,20 +150,19 @@ void weft_arrival_net(void *arg, const void *data, size_t len)
 			"counts as failed");
 		return;
 	}
+	if (weft_unlikely(wire.head.op == WEFT_WIRE_ACK)) {
+		weft_resend_on_ack(peer, &wire);
+		return;
+	}
 	n_ahead = (int32_t)(wire.number - peer->wire_in);
 	if (weft_unlikely(n_ahead != 1)) {
-		if (n_ahead > 1)
-			on_lost(peer, n_ahead - 1);
-		else if (wire.head.op == WEFT_WIRE_BC)
-			weft_peer_on_second_bc(peer,
-				(const char *)data + sizeof(wire),
-				len - sizeof(wire));
-		else
-			weft_dispatch_drop(
-				vci, "a repetition of an earlier message");
+		on_other(peer, &wire, (const char *)data + sizeof(wire),
+			len - sizeof(wire), n_ahead);
 		return;
 	}
 	peer->wire_in = wire.number;
 	weft_dispatch(vci, peer, &wire.head, (const char *)data + sizeof(wire),
 		len - sizeof(wire));
+	if (vci->net->plan.resends)
+		weft_resend_received(peer, len);
 }

@@ -102,6 +102,8 @@ struct weft_peer *weft_peer_of(struct weft_vci *vci, uint64_t addr)
 	peer->cookie_in = cookie_from(vci, addr);
 	weft_list_init(&peer->pending);
 	weft_list_init(&peer->link);
+	weft_list_init(&peer->resend.link);
+	weft_list_init(&peer->resend_out.link);
 	if (addr == vci->addr) {
 		peer->is_self = true;
 		peer->can_read = true;
@@ -554,19 +556,21 @@ static void on_excluded(struct weft_vci *vci, struct weft_peer *peer,
 		weft_peer_on_given_up(peer);
 }
 
-void weft_peer_on_second_bc(
+bool weft_peer_on_second_bc(
 	struct weft_peer *peer, const void *data, size_t len)
 {
 	struct weft_bc bc;
 
 	if (peer->vci->number || weft_foreign_is(peer->proc) || peer->is_shm ||
-		weft_bc_read(&bc, data, len))
-		return;
+		weft_bc_read(&bc, data, len) ||
+		cookie(bc.key, peer->vci->addr, peer->addr) == peer->cookie_out)
+		return false;
 	peer_on_second(peer);
 	peer->wire_out = 0;
 	if (!weft_net_peer_add(
 		    peer->vci->net, bc.name, bc.name_len, &peer->net_addr))
 		peer_send_notice(peer, WEFT_WIRE_YOU_ARE_SECOND);
+	return true;
 }
 
 void weft_peer_setup(struct weft_vci *vci)
@@ -730,6 +734,12 @@ void weft_peer_queue(struct weft_peer *peer, struct weft_out *out)
 		weft_peer_resolve(peer);
 }
 
+void weft_peer_queue_first(struct weft_peer *peer, struct weft_out *out)
+{
+	weft_list_push_front(&peer->pending, &out->link);
+	peer_list_pending(peer);
+}
+
 int weft_peer_send_pending(struct weft_peer *peer)
 {
 	int n = 0;
@@ -768,6 +778,7 @@ void weft_peer_fail(struct weft_peer *peer, int err)
 	peer->why = strdup(weft_err_detail_peek(err));
 	peer->vci->n_failed++;
 	peer->vci->counters.peers_failed++;
+	weft_resend_fini(peer);
 	if (peer->tx.ring)
 		weft_ring_give_up(&peer->tx);
 	weft_event_raise(WEFT_EVENT_peer_failed, peer->vci->number, true,
@@ -795,7 +806,13 @@ bool weft_peer_has_ended(const struct weft_peer *peer, char *what, size_t len)
 
 void weft_peer_undelivered(struct weft_peer *peer, int err)
 {
-	if (err != WEFT_ERR_PEER || peer->state == WEFT_PEER_FAILED)
+	if (err == WEFT_ERR_PEER && !weft_resend_broken(peer))
+		weft_peer_unreached(peer);
+}
+
+void weft_peer_unreached(struct weft_peer *peer)
+{
+	if (peer->state == WEFT_PEER_FAILED)
 		return;
 	weft_log_error("CORE-UNREACHED",
 		"the fabric could not deliver a message to process %u: it is "
@@ -803,9 +820,9 @@ void weft_peer_undelivered(struct weft_peer *peer, int err)
 		"exited normally, which the process manager does not report; "
 		"what waits for it ends with an error",
 		(uint32_t)peer->proc);
-	weft_peer_fail(
-		peer, weft_err_set(err, "the fabric cannot reach process %u",
-			      (uint32_t)peer->proc));
+	weft_peer_fail(peer, weft_err_set(WEFT_ERR_PEER,
+				     "the fabric cannot reach process %u",
+				     (uint32_t)peer->proc));
 }
 
 void weft_peer_wire_net(struct weft_peer *peer, struct weft_wire_net *wire,
@@ -847,7 +864,7 @@ static int post_net_long(struct weft_peer *peer,
 	/* closing the fabric waits for this message, as for an injected message
 	 */
 	peer->vci->net->n_unsent++;
-	err = weft_net_send(peer->vci->net, peer->net_addr, &iov, 1, &out->op);
+	err = weft_resend_send(peer, &iov, 1, &out->op);
 	if (err) {
 		peer->vci->net->n_unsent--;
 		peer->wire_out--;
@@ -871,8 +888,7 @@ static int post_net(struct weft_peer *peer, const struct weft_wire_head *head,
 		if (len)
 			memcpy(buf + sizeof(struct weft_wire_net), payload,
 				len);
-		err = weft_net_inject(
-			peer->vci->net, peer->net_addr, buf, total);
+		err = weft_resend_inject(peer, buf, total);
 		if (err)
 			peer->wire_out--;
 	}
@@ -886,6 +902,10 @@ bool weft_peer_probe_all(struct weft_vci *vci)
 	bool is_all = true;
 	size_t pos = 0;
 
+	if (vci->net->plan.resends) {
+		weft_resend_broken_any(vci);
+		return true;
+	}
 	while ((entry = weft_map_next(&vci->peers, &pos)) != NULL) {
 		struct weft_peer *peer = entry->value;
 
@@ -1033,6 +1053,7 @@ static void drop_controls(struct weft_peer *peer)
 
 void weft_peer_free(struct weft_peer *peer)
 {
+	weft_resend_fini(peer);
 	weft_ring_detach(&peer->tx);
 	free(peer->bc);
 	free(peer->rail_addrs);

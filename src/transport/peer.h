@@ -12,6 +12,7 @@
 
 #include "base/list.h"
 #include "boot/boot.h"
+#include "transport/resend.h"
 #include "transport/wire.h"
 #include "shm/ring.h"
 
@@ -101,6 +102,8 @@ struct weft_peer {
 	struct weft_link pending; /* struct weft_out, oldest first */
 	struct weft_link link;	  /* link in VCI->pending_peers if is_queued */
 	struct weft_vci *vci;
+	struct weft_resend resend;  /* messages that it has not acknowledged */
+	struct weft_out resend_out; /* sends them again; only resend.c */
 	struct weft_peer_death death; /* peer of the default VCI: the end of its
 					 process, once reported */
 };
@@ -140,6 +143,9 @@ int weft_peer_set_bc(
 /* Appends an operation to the peer's queue. Starts resolving a NEW peer. */
 void weft_peer_queue(struct weft_peer *peer, struct weft_out *out);
 
+/* As weft_peer_queue(), but before all other operations of a READY peer. */
+void weft_peer_queue_first(struct weft_peer *peer, struct weft_out *out);
+
 /* Posts one message and copies its payload. weft_peer_is_clear() must be true,
  * except for a call from push(). 0, WEFT_AGAIN, or an error. */
 int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
@@ -169,9 +175,12 @@ int weft_peer_send_pending(struct weft_peer *peer);
 bool weft_peer_probe_all(struct weft_vci *vci);
 
 /* Called when the fabric could not deliver a message to the peer. If the error
- * means that the peer cannot be reached, fails the peer: later messages cannot
- * arrive either. */
+ * means that the peer cannot be reached, fails the peer, unless the message
+ * will be sent again (resend.h). */
 void weft_peer_undelivered(struct weft_peer *peer, int err);
+
+/* Fails the peer because the fabric cannot reach it. */
+void weft_peer_unreached(struct weft_peer *peer);
 
 /* Handles the business card that process `proc` sent through the process
  * manager, because it cannot open the memory of this process. Messages to that
@@ -199,10 +208,12 @@ void weft_peer_notify_failed(struct weft_peer *peer);
  * sends no answers, so operations on the peer end with errors. */
 void weft_peer_on_given_up(struct weft_peer *peer);
 
-/* Called with a second business card that arrived over the fabric with the
- * peer's rank and cookie. A second process has this rank: operations on the
- * peer end with errors, and the second process is notified. */
-void weft_peer_on_second_bc(
+/* Called with a business card that arrived over the fabric with the peer's rank
+ * and cookie, after the peer's first message. Returns false if it is the peer's
+ * own card, which may arrive twice. Otherwise a second process has this rank:
+ * operations on the peer end with errors, and the second process is notified.
+ */
+bool weft_peer_on_second_bc(
 	struct weft_peer *peer, const void *data, size_t len);
 
 /* True if the peer's process has ended, although the process manager has not

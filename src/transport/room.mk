@@ -9,6 +9,7 @@ libweft_la_SOURCES += src/transport/arrival.c src/transport/arrival.h \
 	src/transport/progress.c \
 	src/transport/progress.h src/transport/progress_thread.c \
 	src/transport/progress_thread.h src/transport/rail.c src/transport/rail.h \
+	src/transport/resend.c src/transport/resend.h \
 	src/transport/sleep.c src/transport/sleep.h src/transport/thread_check.c \
 	src/transport/thread_check.h src/transport/vci.c src/transport/vci.h \
 	src/transport/wire.h

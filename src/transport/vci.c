@@ -44,6 +44,8 @@ void weft_vci_init(struct weft_vci *vci, uint8_t number)
 {
 	weft_list_init(&vci->pending_peers);
 	weft_list_init(&vci->hooks);
+	weft_list_init(&vci->unacked);
+	weft_list_init(&vci->resend_hook.link);
 	weft_list_init(&vci->deferred);
 	vci->peer_size = sizeof(struct weft_peer);
 	vci->wakeup = (struct weft_wakeup){ -1, -1 };

@@ -145,6 +145,10 @@ struct weft_vci {
 					  departed from a communicator */
 	uint64_t n_lost_seen; /* net_undelivered at the last probe of all peers;
 				 see peer.h */
+	struct weft_link unacked; /* peers with unacknowledged messages */
+	struct weft_progress_hook resend_hook; /* in `hooks` while `unacked` is
+						  not empty */
+	uint32_t n_resend_rounds;	       /* calls of resend_hook */
 	size_t peer_size; /* size of p2p's struct around struct weft_peer; set
 			     before the first peer is created */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];

@@ -20,14 +20,16 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 16 };
+enum { WEFT_WIRE_VERSION = 17 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
 	WEFT_WIRE_RTS,	      /* weft_wire_rts: data waits at the sender */
 	WEFT_WIRE_CTS,	      /* weft_wire_cts: the receive is posted; the
 				 sender may send the data */
-	WEFT_WIRE_FRAG,	      /* weft_wire_frag, then data (shared memory) */
+	WEFT_WIRE_FRAG,	      /* weft_wire_frag, then data: shared memory, or a
+				 segment that a broken connection may have lost
+			       */
 	WEFT_WIRE_FIN,	      /* weft_wire_fin: all data received, or the
 				 message is lost */
 	WEFT_WIRE_CREDIT,     /* carries only the credit of its head */
@@ -67,7 +69,12 @@ enum weft_wire_op {
 	WEFT_WIRE_REVOKE, /* the communicator of this context is revoked */
 	WEFT_WIRE_ERA,	  /* weft_wire_era, then the dead ranks: a message of an
 			     agreement among the members of the context */
-	WEFT_WIRE_EXCLUDED, /* the sender treats the receiver as failed */
+	WEFT_WIRE_EXCLUDED, /* the sender treats the receiver as failed; the
+			       receiver does not check its number */
+	WEFT_WIRE_ACK, /* has no number of its own: weft_wire_net.number is that
+			  of the sender's last message; head.tag is the number
+			  of the last message that the sender has received;
+			  flags: enum weft_wire_ack; see resend.c */
 	WEFT_WIRE_OP_END,
 };
 
@@ -81,6 +88,13 @@ enum weft_wire_flag {
 	 * rank, and the other process has a connection to the first one */
 	WEFT_WIRE_IS_SECOND = 4,
 	WEFT_WIRE_YOU_ARE_SECOND = 8,
+};
+
+/* Flags of an ACK. */
+enum weft_wire_ack {
+	WEFT_WIRE_ACK_LOST = 1,	 /* later messages are lost: the receiver sends
+				    them again */
+	WEFT_WIRE_ACK_PROBE = 2, /* the receiver answers with an ACK */
 };
 
 /* Status of a FIN. */
