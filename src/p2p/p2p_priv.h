@@ -304,6 +304,11 @@ void weft_rndv_seg_start(struct weft_req *req, size_t total);
  * soon after. */
 void weft_rndv_seg_fail(struct weft_peer *peer);
 
+/* Handles a fragment that arrived over the fabric, with len bytes of data: a
+ * part of a segment that may be lost. */
+void weft_rndv_seg_on_frag(struct weft_peer *peer,
+	const struct weft_wire_frag *frag, const void *data, size_t len);
+
 /* ---- unmatched.c ---- */
 
 /* Refuses and frees an unexpected announced message, if no receive can match it

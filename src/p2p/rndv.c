@@ -315,6 +315,11 @@ void weft_rndv_on_frag(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	}
 	len -= sizeof(frag);
+	if (!peer->is_shm) {
+		weft_rndv_seg_on_frag(
+			peer, &frag, (const char *)payload + sizeof(frag), len);
+		return;
+	}
 	req = weft_rndv_find(peer, frag.rreq, WEFT_REQ_RECV);
 	if (!req || req->recv.is_posted || !req->rndv.remote ||
 		req->rndv.n_segs || frag.offset != req->rndv.n_moved ||

@@ -15,8 +15,17 @@
  * has received one. Until then, the send is in the list rndv_waiting of the
  * VCI.
  *
- * If the fabric fails a segment between two live processes, the side with the
- * error notifies the other side. A receiver then cancels its posted receives.
+ * If the provider connects again after a connection has broken (plan.resends),
+ * a send of a segment completes when the receive has it. If the send fails, the
+ * sender does not know whether the data has arrived. It then sends the segment
+ * in fragments (FRAG), which are messages that arrive exactly once. The first
+ * fragment arrives over a new connection, so no data of the failed send can
+ * follow. The receiver cancels its receive of the segment, and copies the
+ * fragments; or it ignores them, because it has the segment.
+ *
+ * If the fabric fails a segment between two live processes otherwise (a
+ * transfer over several rails), the side with the error notifies the other
+ * side. A receiver then cancels its posted receives.
  *
  * If the peer dies, the library cancels its receives from this peer. Most
  * providers complete the sends with an error. Some providers never complete a
@@ -28,12 +37,14 @@
 
 #include "base/clock.h"
 #include "base/knob.h"
+#include "base/log.h"
 #include "net/net.h"
 #include "transport/proc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-enum { PAGE = 4096, GRACE_MS = 1000 };
+enum { PAGE = 4096, GRACE_MS = 1000, FRAG_LEN = 8192 };
 
 /* One segment in flight; `op` is its libfabric context. */
 struct piece {
@@ -42,7 +53,14 @@ struct piece {
 	struct weft_vci *vci;
 	struct weft_req *req; /* NULL: completed by rndv_seg_give_up() */
 	uint8_t rail;
-	bool is_counted; /* counted in n_segs of the peer */
+	bool is_counted;   /* counted in n_segs of the peer */
+	bool is_lost;	   /* the fabric does not use it any more: its data is
+			      sent in fragments */
+	bool is_withdrawn; /* receiver: the data is not expected any more */
+	size_t offset;	   /* of the segment in the data */
+	size_t len;
+	size_t n_moved;	     /* bytes in fragments */
+	struct weft_out out; /* is_lost, sender: sends the fragments */
 };
 
 uint8_t weft_rndv_seg_rails(const struct weft_req *req, size_t len)
@@ -168,12 +186,10 @@ static void one_done(struct weft_req *req, int err)
 
 static void rndv_seg_resume(struct weft_vci *vci, struct weft_peer *peer);
 
-static void on_piece(struct weft_op *op, int err, size_t len)
+static void piece_end(struct piece *piece, int err)
 {
-	struct piece *piece = weft_container_of(op, struct piece, op);
 	struct weft_req *req = piece->req;
 	struct weft_vci *vci = piece->vci;
-	struct weft_net *net = net_of(vci, piece->rail);
 	bool is_counted = piece->is_counted;
 	struct weft_peer *peer;
 
@@ -181,10 +197,6 @@ static void on_piece(struct weft_op *op, int err, size_t len)
 	free(piece);
 	if (!req)
 		return;
-	if (!err && req->kind == WEFT_REQ_RECV) {
-		net->counters.net_received++;
-		net->counters.net_received_bytes += len;
-	}
 	peer = req->peer;
 	if (err && peer->state == WEFT_PEER_FAILED)
 		err = peer->err;
@@ -200,6 +212,105 @@ static void on_piece(struct weft_op *op, int err, size_t len)
 		return;
 	weft_p2p_peer_of(peer)->n_segs--;
 	rndv_seg_resume(vci, peer);
+}
+
+/* Sends a segment in fragments, because the fabric may have lost it. */
+static int push_piece(struct weft_peer *peer, struct weft_out *out)
+{
+	struct piece *piece = weft_container_of(out, struct piece, out);
+	struct weft_req *req = piece->req;
+	uint8_t buf[sizeof(struct weft_wire_frag) + FRAG_LEN];
+	int err = peer->state == WEFT_PEER_FAILED ? peer->err : 0;
+
+	while (!err && piece->n_moved < piece->len) {
+		struct weft_wire_head head = { .op = WEFT_WIRE_FRAG };
+		size_t offset = piece->offset + piece->n_moved;
+		size_t len =
+			weft_min((size_t)FRAG_LEN, piece->len - piece->n_moved);
+		struct weft_wire_frag frag = { req->rndv.remote, offset };
+
+		memcpy(buf, &frag, sizeof(frag));
+		memcpy(buf + sizeof(frag), (char *)weft_send_run(req) + offset,
+			len);
+		err = weft_peer_post(peer, &head, buf, sizeof(frag) + len);
+		if (err == WEFT_AGAIN)
+			return err;
+		piece->n_moved += len;
+	}
+	piece_end(piece, err);
+	return 0;
+}
+
+/* True if a segment that failed with this error will be moved in fragments. */
+static bool is_sent_again(const struct piece *piece, int err)
+{
+	const struct weft_req *req = piece->req;
+
+	return req && (err == WEFT_ERR_PEER || err == WEFT_ERR_CANCELED) &&
+	       piece->vci->net->plan.resends && !req->rndv.n_rails &&
+	       req->peer->state == WEFT_PEER_READY && !piece->is_withdrawn;
+}
+
+static void on_piece(struct weft_op *op, int err, size_t len)
+{
+	struct piece *piece = weft_container_of(op, struct piece, op);
+	struct weft_req *req = piece->req;
+	struct weft_net *net = net_of(piece->vci, piece->rail);
+
+	if (req && !err && req->kind == WEFT_REQ_RECV) {
+		net->counters.net_received++;
+		net->counters.net_received_bytes += len;
+	}
+	if (weft_likely(!err) || !is_sent_again(piece, err)) {
+		piece_end(piece, err);
+		return;
+	}
+	piece->is_lost = true;
+	if (req->kind == WEFT_REQ_SEND) {
+		weft_log_info("P2P-FRAGMENTS",
+			"the connection to process %u broke: %zu bytes of a "
+			"message are sent again",
+			(uint32_t)req->peer->proc, piece->len);
+		piece->out.push = push_piece;
+		weft_peer_queue(req->peer, &piece->out);
+		weft_resend_broken(req->peer);
+	} else if (piece->n_moved == piece->len) {
+		piece_end(piece, 0);
+	}
+}
+
+static struct piece *piece_find(
+	struct weft_peer *peer, const struct weft_wire_frag *frag, size_t len)
+{
+	weft_list_for_each(link, next, &peer->vci->p2p->rndv_segs)
+	{
+		struct piece *piece =
+			weft_container_of(link, struct piece, link);
+		const struct weft_req *req = piece->req;
+
+		if (req && req->kind == WEFT_REQ_RECV && req->peer == peer &&
+			weft_obj_handle(req) == frag->rreq &&
+			frag->offset == piece->offset + piece->n_moved &&
+			len <= piece->len - piece->n_moved)
+			return piece;
+	}
+	return NULL;
+}
+
+void weft_rndv_seg_on_frag(struct weft_peer *peer,
+	const struct weft_wire_frag *frag, const void *data, size_t len)
+{
+	struct piece *piece = piece_find(peer, frag, len);
+
+	if (!piece || !peer->vci->net->plan.resends || !len ||
+		piece->req->rndv.n_rails)
+		return; /* the segment has arrived before */
+	if (!piece->is_lost && !piece->n_moved)
+		weft_net_cancel(peer->vci->net, &piece->op);
+	memcpy((char *)weft_send_run(piece->req) + frag->offset, data, len);
+	piece->n_moved += len;
+	if (piece->is_lost && piece->n_moved == piece->len)
+		piece_end(piece, 0);
 }
 
 static struct piece *rndv_seg_new(struct weft_req *req)
@@ -224,7 +335,8 @@ static int post_to(struct piece *piece, char *at, size_t len)
 				    : peer->net_addr;
 	uint64_t mask = net->plan.tag_mask;
 
-	if (piece->is_counted)
+	if (req->kind == WEFT_REQ_SEND &&
+		(piece->is_counted || net->plan.resends))
 		return weft_net_tsend_delivered(net, addr, at, len,
 			req->rndv.remote & mask, &piece->op);
 	if (req->kind == WEFT_REQ_SEND)
@@ -246,6 +358,8 @@ static int rndv_seg_post(struct weft_req *req, char *run, size_t *offset)
 		return WEFT_ERR_NOMEM;
 	len = rndv_seg_cut(req, *offset, &piece->rail);
 	piece->is_counted = segs_max(req) != 0;
+	piece->offset = *offset;
+	piece->len = len;
 	err = post_to(piece, run + *offset, len);
 	if (err) {
 		weft_list_remove(&piece->link);
@@ -278,7 +392,12 @@ static void rndv_seg_take_back(struct weft_req *req)
 		struct piece *piece =
 			weft_container_of(link, struct piece, link);
 
-		if (piece->req == req)
+		if (piece->req != req)
+			continue;
+		piece->is_withdrawn = true;
+		if (piece->is_lost)
+			piece_end(piece, WEFT_ERR_CANCELED);
+		else
 			weft_net_cancel(
 				net_of(piece->vci, piece->rail), &piece->op);
 	}
@@ -287,7 +406,9 @@ static void rndv_seg_take_back(struct weft_req *req)
 void weft_rndv_seg_withdraw(struct weft_req *req, int err)
 {
 	rndv_seg_record_err(req, err);
+	req->rndv.n_segs++; /* the request must not complete in the loop */
 	rndv_seg_take_back(req);
+	one_done(req, 0);
 }
 
 /* Posts the remaining segments; rndv.n_moved counts the posted bytes. Returns
@@ -379,7 +500,8 @@ void weft_rndv_seg_start(struct weft_req *req, size_t total)
 
 static bool is_of_failed(const struct piece *piece)
 {
-	return piece->req && piece->req->peer->state == WEFT_PEER_FAILED;
+	return piece->req && piece->req->peer->state == WEFT_PEER_FAILED &&
+	       !piece->is_lost;
 }
 
 static void abandon(struct piece *piece)
@@ -426,6 +548,11 @@ void weft_rndv_seg_fail(struct weft_peer *peer)
 		struct piece *piece =
 			weft_container_of(link, struct piece, link);
 
+		if (piece->req && piece->req->peer == peer && piece->is_lost &&
+			piece->req->kind == WEFT_REQ_RECV) {
+			piece_end(piece, peer->err);
+			continue;
+		}
 		if (!is_of_failed(piece) || piece->req->peer != peer)
 			continue;
 		is_left = true;

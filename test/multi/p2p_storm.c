@@ -5,12 +5,17 @@
  *
  * The sender and the receiver compute message k of their pair from seed=, so
  * that every message is checked. n= is the number of messages per pair.
+ *
+ * breaks= is the number of connections over sockets that each process breaks at
+ * random moments, at most. All messages arrive nevertheless.
  */
-#include "mtest.h"
+#include "link.h"
 
-enum { TAGS = 5, LARGEST = 200000, WINDOW = 24 };
+enum { TAGS = 5, LARGEST = 200000, WINDOW = 24, EVERY = 50 };
 
 static unsigned seed;
+static int breaks, breaks_left;
+static unsigned n_turns;
 
 static unsigned hash(unsigned a, unsigned b, unsigned c, unsigned d)
 {
@@ -104,6 +109,17 @@ static void receive_one(char *done, char *buf, int n, int i)
 	arrived(done, buf, &st, n);
 }
 
+/* Breaks one connection, in about one of EVERY turns. */
+static void break_some(void)
+{
+	unsigned h = hash(mtest.rank, n_turns++, 7, 6);
+
+	if (!breaks_left || h % EVERY)
+		return;
+	breaks_left -= link_break((int)(h >> 16) % mtest.size, 1,
+		h & 0x8000 ? LINK_RESET : LINK_SHUTDOWN);
+}
+
 static void storm(int n)
 {
 	int total = n * mtest.size, sent = 0, got = 0;
@@ -116,6 +132,7 @@ static void storm(int n)
 	while (got < total || sent < total) {
 		int flag = 0, slot = MPI_UNDEFINED;
 
+		break_some();
 		/* keep the window full, receive every incoming message */
 		for (int i = 0; i < WINDOW && sent < total; i++)
 			if (req[i] == MPI_REQUEST_NULL) {
@@ -142,6 +159,9 @@ int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
 	seed = mtest_arg(argc, argv, "seed", 1);
+	link_begin();
+	breaks = breaks_left = (int)mtest_arg(argc, argv, "breaks", 0);
 	storm(mtest_arg(argc, argv, "n", 300));
+	CHECK(!breaks || breaks_left < breaks, "a connection was broken");
 	return mtest_finish();
 }
