@@ -99,13 +99,19 @@ static void on_lost(struct weft_peer *peer, int32_t n)
 	weft_peer_notify_failed(peer);
 }
 
+/* True if messages that a broken connection has lost are sent again. */
+static bool arrival_resends(const struct weft_vci *vci)
+{
+	return vci->net && vci->net->plan.resends;
+}
+
 /* Handles a message that does not have the next number. n_ahead is the distance
  * of its number from that of the last message, and not 1. */
 static void on_other(struct weft_peer *peer, const struct weft_wire_net *wire,
 	const void *payload, size_t len, int32_t n_ahead)
 {
 	struct weft_vci *vci = peer->vci;
-	bool resends = vci->net->plan.resends;
+	bool resends = arrival_resends(vci);
 
 	if (n_ahead > 1 && wire->head.op == WEFT_WIRE_EXCLUDED)
 		weft_dispatch(vci, peer, &wire->head, NULL, 0);
@@ -151,7 +157,10 @@ void weft_arrival_net(void *arg, const void *data, size_t len)
 		return;
 	}
 	if (weft_unlikely(wire.head.op == WEFT_WIRE_ACK)) {
-		weft_resend_on_ack(peer, &wire);
+		if (arrival_resends(vci))
+			weft_resend_on_ack(peer, &wire);
+		else
+			weft_dispatch_drop(vci, "an unexpected ACK");
 		return;
 	}
 	n_ahead = (int32_t)(wire.number - peer->wire_in);
@@ -163,6 +172,6 @@ void weft_arrival_net(void *arg, const void *data, size_t len)
 	peer->wire_in = wire.number;
 	weft_dispatch(vci, peer, &wire.head, (const char *)data + sizeof(wire),
 		len - sizeof(wire));
-	if (vci->net->plan.resends)
+	if (arrival_resends(vci))
 		weft_resend_received(peer, len);
 }

@@ -368,8 +368,7 @@ void weft_resend_on_ack(
 	uint32_t number = (uint32_t)wire->head.tag;
 	bool is_lost = (int32_t)(wire->number - peer->wire_in) > 0;
 
-	if (!peer->vci->net->plan.resends ||
-		(int32_t)(peer->wire_out - number) < 0) {
+	if ((int32_t)(peer->wire_out - number) < 0) {
 		weft_dispatch_drop(peer->vci, "malformed ACK");
 		return;
 	}

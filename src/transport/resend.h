@@ -59,7 +59,7 @@ bool weft_resend_broken(struct weft_peer *peer);
  * because the fabric did not name the peer of a lost message. */
 void weft_resend_broken_any(struct weft_vci *vci);
 
-/* Handles an ACK. */
+/* Handles an ACK. Only if plan.resends is true, as are the next two. */
 void weft_resend_on_ack(
 	struct weft_peer *peer, const struct weft_wire_net *wire);
 

@@ -7,6 +7,7 @@
  * address sanitizer makes the test stricter. */
 #include "core/group.h"
 #include "core/vci_core.h"
+#include "net/net.h"
 #include "transport/arrival.h"
 #include "transport/bc.h"
 #include "transport/proc.h"
@@ -159,6 +160,14 @@ static void a_wrong_cookie_is_foreign(void **state)
 	assert_int_equal(comm->match.n_unexpected, 0);
 }
 
+/* Sets whether lost messages are sent again, as with tcp, or fail the sender.
+ */
+static void set_resends(bool resends)
+{
+	if (weft_proc.vci.net)
+		weft_proc.vci.net->plan.resends = resends;
+}
+
 static void a_repetition_is_dropped(void **state)
 {
 	uint64_t before = weft_proc.vci.counters.dropped;
@@ -168,6 +177,7 @@ static void a_repetition_is_dropped(void **state)
 		.head = { .op = WEFT_WIRE_CREDIT } };
 
 	(void)state;
+	set_resends(false);
 	weft_vci_lock(&weft_proc.vci);
 	peer = weft_peer_of(&weft_proc.vci, weft_proc.proc + 2);
 	peer->wire_in = UINT32_MAX - 1;
@@ -181,6 +191,7 @@ static void a_repetition_is_dropped(void **state)
 	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
 	assert_int_equal(weft_proc.vci.counters.dropped, before + 1);
 	weft_vci_unlock(&weft_proc.vci);
+	set_resends(true);
 }
 
 /* The fabric has lost the message between two numbers. No other test uses the
@@ -193,6 +204,7 @@ static void a_gap_fails_the_sender(void **state)
 		.head = { .op = WEFT_WIRE_CREDIT } };
 
 	(void)state;
+	set_resends(false);
 	weft_vci_lock(&weft_proc.vci);
 	peer = weft_peer_of(&weft_proc.vci, weft_proc.proc + JOB_SIZE - 1);
 	wire.src_proc = peer->proc;
@@ -206,6 +218,7 @@ static void a_gap_fails_the_sender(void **state)
 	assert_int_equal(peer->state, WEFT_PEER_FAILED);
 	assert_non_null(strstr(peer->why, "lost 1 message(s) from process"));
 	assert_int_equal(weft_proc.vci.counters.dropped, before);
+	set_resends(true);
 }
 
 /* This process has never sent a message to the sender, so it requests the
@@ -220,6 +233,7 @@ static void a_gap_before_contact_is_answered(void **state)
 		.head = { .op = WEFT_WIRE_CREDIT } };
 
 	(void)state;
+	set_resends(false);
 	weft_vci_lock(vci);
 	peer = weft_peer_of(vci, weft_proc.proc + JOB_SIZE - 2);
 	wire.src_proc = peer->proc;
@@ -237,6 +251,7 @@ static void a_gap_before_contact_is_answered(void **state)
 	assert_int_equal(peer->wire_out, 1);
 	assert_int_equal(peer->state, WEFT_PEER_FAILED);
 	weft_vci_unlock(vci);
+	set_resends(true);
 }
 
 static size_t add_record(
