@@ -21,6 +21,11 @@ test_unit_node_bc_test_SOURCES = test/unit/node_bc_test.c
 unit_tests += test/unit/progress_thread_test
 test_unit_progress_thread_test_SOURCES = test/unit/progress_thread_test.c
 
+unit_tests += test/unit/resend_test
+test_unit_resend_test_SOURCES = test/unit/resend_test.c \
+	test/fake/fakefab.c test/fake/fakefab.h
+test_unit_resend_test_LDADD = $(LDADD) $(FABRIC_LIBS)
+
 unit_tests += test/unit/sleep_test
 test_unit_sleep_test_SOURCES = test/unit/sleep_test.c
 
