@@ -8,6 +8,7 @@
 #include "session/session_hint.h"
 #include "session/pset.h"
 #include "session/open_handles.h"
+#include "session/parent.h"
 #include "session/pset_watch.h"
 #include "session/spread.h"
 #include "comm/disconnect.h"
@@ -37,6 +38,11 @@ int PMPI_Session_init(
 		err = weft_check_ptr(session, "session");
 	if (!err)
 		err = weft_session_open(asked, errh, &made);
+	if (!err) {
+		err = weft_parent_join(false);
+		if (err)
+			weft_session_close(made);
+	}
 	if (err)
 		return raise_init(errh, err);
 	*session = weft_mpi_session_handle(made);

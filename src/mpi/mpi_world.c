@@ -8,6 +8,7 @@
 #include "core/attr.h"
 #include "transport/proc.h"
 #include "session/abort.h"
+#include "session/parent.h"
 #include "spawn/spawn.h"
 
 #include <stdio.h>
@@ -23,7 +24,7 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 	if (!err)
 		err = weft_world_open(NULL, level);
 	if (!err)
-		err = weft_spawn_join();
+		err = weft_parent_join(true);
 	if (err)
 		return weft_mpi_raise_none("MPI_Init_thread", err);
 	if (provided)
@@ -39,7 +40,7 @@ int PMPI_Init(int *argc, char ***argv)
 	(void)argv;
 	err = weft_world_open(NULL, WEFT_THREAD_SINGLE);
 	if (!err)
-		err = weft_spawn_join();
+		err = weft_parent_join(true);
 	return err ? weft_mpi_raise_none("MPI_Init", err) : MPI_SUCCESS;
 }
 

@@ -9,6 +9,7 @@
 #include "transport/proc.h"
 #include "transport/progress.h"
 #include "core/failed.h"
+#include "session/parent.h"
 #include "session/pset_watch.h"
 
 #include <stdio.h>
@@ -202,6 +203,8 @@ static int psets_refresh(struct weft_session *session)
 		err = record_name(psets, "weft://host");
 	if (!err)
 		err = record_name(psets, WEFT_PSET_ALIVE);
+	if (!err && weft_parent_group())
+		err = record_name(psets, WEFT_PSET_PARENT);
 	for (int i = 0; !err && weft_hardware_name(i); i++)
 		if (weft_hardware_is_known(i))
 			err = record_name(psets, weft_hardware_name(i));
@@ -265,6 +268,7 @@ enum kind {
 	KIND_SELF,
 	KIND_HOST,
 	KIND_ALIVE,
+	KIND_PARENT,
 	KIND_HARDWARE, /* *level_out is the hardware level */
 	KIND_APPLICATION,
 	KIND_MANAGER, /* a set of the process manager, or an unknown name */
@@ -281,6 +285,8 @@ static enum kind pset_kind_of(
 		return KIND_HOST;
 	if (!strcmp(name, WEFT_PSET_ALIVE))
 		return KIND_ALIVE;
+	if (!strcasecmp(name, WEFT_PSET_PARENT) && weft_parent_group())
+		return KIND_PARENT;
 	for (int i = 0; weft_hardware_name(i); i++)
 		if (!strcmp(name, weft_hardware_name(i)) &&
 			weft_hardware_is_known(i)) {
@@ -349,6 +355,8 @@ static int find_group(struct weft_session *session, const char *name,
 	case KIND_ALIVE:
 		poll_manager();
 		return weft_failed_others(group_out);
+	case KIND_PARENT:
+		return weft_group_dup(weft_parent_group(), group_out);
 	case KIND_HARDWARE:
 		return weft_hardware_group(level, group_out);
 	case KIND_APPLICATION:
@@ -408,6 +416,7 @@ static void list_hosts(const struct weft_group *group, char *list, size_t len)
 			snprintf(
 				host, sizeof(host), "%s", weft_proc.facts.host);
 		else if (group->size > HOSTS_MAX ||
+			 !weft_proc_is_member(proc) ||
 			 weft_boot_host_of(weft_proc.boot, (uint32_t)proc, host,
 				 sizeof(host)))
 			host[0] = 0;
@@ -429,6 +438,7 @@ static int pset_describe(struct weft_session *session, const char *name,
 		[KIND_SELF] = "self",
 		[KIND_HOST] = "host",
 		[KIND_ALIVE] = "alive",
+		[KIND_PARENT] = "parent",
 		[KIND_HARDWARE] = "hardware",
 		[KIND_APPLICATION] = "application",
 		[KIND_MANAGER] = "manager",

@@ -4,6 +4,7 @@
  *   mpi://WORLD, mpi://SELF  in upper or lower case
  *   weft://host              the processes of this node
  *   weft://alive             processes of the job that have not failed
+ *   mpi://PARENT             processes that spawned the job, if it was spawned
  *   hwloc://TYPE             processes of this node on the same hardware object
  *   other names              sets of the process manager or the application
  *

@@ -440,7 +440,8 @@ static int wait_connect_request(const struct weft_comm *local, const char *name,
 		.vci = vci,
 		.id = *job ? "SESSION-SPAWN" : "SESSION-ACCEPT",
 		.what = *job ? "MPI_Comm_spawn" : "MPI_Comm_accept",
-		.awaited = *job ? "the new processes to call MPI_Init"
+		.awaited = *job ? "the new processes to call MPI_Init or "
+				  "MPI_Session_init"
 				: "somebody to connect",
 	};
 	struct port *port;
@@ -463,7 +464,7 @@ static int wait_connect_request(const struct weft_comm *local, const char *name,
 		if (*job && weft_foreign_has_ended(job)) {
 			err = weft_err_set(WEFT_ERR_SPAWN,
 				"the processes ended before they called "
-				"MPI_Init");
+				"MPI_Init or MPI_Session_init");
 			break;
 		}
 		weft_blocked_round(&blocked);

@@ -99,21 +99,15 @@ int weft_spawn(struct weft_comm *comm, int32_t root, int err,
 	return err;
 }
 
-int weft_spawn_join(void)
+int weft_spawn_join(struct weft_comm *all, struct weft_comm **parent_out)
 {
-	const char *port = weft_knobs.parent;
-	struct weft_comm *parent;
-	int err;
+	int err = weft_port_connect(
+		all, 0, 0, weft_knobs.parent, JOIN_S, parent_out);
 
-	if (!*port)
-		return 0;
-	err = weft_port_connect(
-		weft_world.comms[0], 0, 0, port, JOIN_S, &parent);
-	if (err)
-		return err;
-	snprintf(parent->name, sizeof(parent->name), "MPI_COMM_PARENT");
-	weft_world.parent = weft_obj_handle(parent);
-	return 0;
+	if (!err)
+		snprintf((*parent_out)->name, sizeof((*parent_out)->name),
+			"MPI_COMM_PARENT");
+	return err;
 }
 
 struct weft_comm *weft_spawn_parent(void)

@@ -26,6 +26,10 @@ typedef void weft_proc_event_fn(const struct weft_boot_event *event);
  * agreement. */
 #define WEFT_CTX_WORLD ((uint64_t)WEFT_CTX_OFFSET_END)
 
+/* Context id of the communicator with which a spawned job connects to its
+ * parent job before it has other communicators. */
+#define WEFT_CTX_PARENT (3 * (uint64_t)WEFT_CTX_OFFSET_END)
+
 struct weft_proc {
 	pthread_mutex_t lock; /* opening and closing; lock order 1 */
 	/* weft_boot_open; a test puts its own process manager here */
