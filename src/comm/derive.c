@@ -15,6 +15,7 @@
 #include "core/errh.h"
 #include "core/info.h"
 #include "transport/proc.h"
+#include "p2p/p2p.h"
 #include "comm/comm_init.h"
 #include "comm/blocked.h"
 #include "comm/disconnect.h"
@@ -30,6 +31,7 @@ struct round {
 	/* creates the result of the call; NULL: none */
 	int (*finish)(struct round *r, struct weft_comm **comm_out);
 	int64_t color;		  /* split: the color of this process */
+	bool is_sorted;		  /* split: sort_records() was called */
 	struct weft_group *group; /* subset: the group of the result */
 };
 
@@ -123,6 +125,19 @@ static int round_wait(struct round *r, const char *what)
 	return err;
 }
 
+/* Called if this member has no memory for its result. The other members have
+ * created theirs and would wait for this member. So it tries again, only to
+ * revoke the communicator. */
+static void revoke_result(struct round *r)
+{
+	struct weft_comm *comm = NULL;
+
+	if (r->finish(r, &comm) || !comm)
+		return;
+	weft_revoke_arrive_locked(comm);
+	weft_disconnect_free_locked(comm);
+}
+
 /* Runs one round and creates the communicator. */
 static int round_run(
 	struct round *r, const char *what, struct weft_comm **comm_out)
@@ -134,6 +149,8 @@ static int round_run(
 	err = round_wait(r, what);
 	if (!err) {
 		err = r->finish(r, comm_out);
+		if (err == WEFT_ERR_NOMEM)
+			revoke_result(r);
 		weft_agree_fini(&r->agree);
 	}
 	weft_vci_unlock(vci);
@@ -420,10 +437,12 @@ static int split_finish(struct round *r, struct weft_comm **comm_out)
 	*comm_out = NULL;
 	if (r->color < 0)
 		return 0;
-	sort_records(r->agree.records, (uint32_t)comm->size);
-	if (comm->is_inter)
+	if (!r->is_sorted)
+		sort_records(r->agree.records, (uint32_t)comm->size);
+	if (!r->is_sorted && comm->is_inter)
 		sort_records(
 			r->agree.remote_records, (uint32_t)comm->remote_size);
+	r->is_sorted = true;
 	return split_comm_init(&r->agree, r->color, comm_out);
 }
 

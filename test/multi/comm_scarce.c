@@ -11,7 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
-static bool is_refused; /* the next calloc() fails */
+static bool is_refused;	   /* the next calloc() fails */
+static size_t refused_len; /* the next malloc() of this length fails; 0: none */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { CAN_REFUSE = 0 }; /* sanitizers replace malloc */
 #else
@@ -41,6 +42,20 @@ void *calloc(size_t n, size_t len)
 	}
 	return real(n, len);
 }
+
+void *malloc(size_t len)
+{
+	static void *(*real)(size_t len);
+
+	if (!real)
+		*(void **)&real = behind("malloc");
+	if (refused_len && len == refused_len) {
+		refused_len = 0;
+		errno = ENOMEM;
+		return NULL;
+	}
+	return real(len);
+}
 #endif
 
 /* Returns the number of members whose call failed. */
@@ -65,6 +80,27 @@ static void split_up(int scarce)
 	CHECK(count_errors(rc) == mtest.size,
 		"rank %d has no memory: the split fails at all members",
 		scarce);
+}
+
+/* Refuses the memory for the group of the result, after the members have agreed
+ * on the split. Only rank `scarce` fails. The communicator of the other members
+ * is revoked. */
+static void split_late(int scarce)
+{
+	MPI_Comm comm = MPI_COMM_NULL;
+	int rc;
+
+	if (mtest.rank == scarce)
+		refused_len = (size_t)mtest.size * sizeof(uint64_t) + 1;
+	rc = MPI_Comm_split(MPI_COMM_WORLD, 0, -mtest.rank, &comm);
+	CHECK(!refused_len, "the library allocated a list of members");
+	CHECK((rc != MPI_SUCCESS) == (mtest.rank == scarce),
+		"the split fails at rank %d only: %s", scarce, mtest_error(rc));
+	CHECK(count_errors(rc) == 1, "one member fails");
+	if (comm == MPI_COMM_NULL)
+		return;
+	FAILS(MPI_Barrier(comm), MPIX_ERR_REVOKED);
+	OK(MPI_Comm_free(&comm));
 }
 
 static void duplicate(int with_info)
@@ -175,6 +211,8 @@ int main(int argc, char **argv)
 		mtest_skip("allocations cannot be refused here");
 	for (int i = 0; i < mtest.size; i++)
 		split_up(i);
+	for (int i = 0; i < mtest.size; i++)
+		split_late(i);
 	duplicate(0);
 	duplicate(1);
 	for (int i = 0; i < mtest.size; i++)
