@@ -490,17 +490,17 @@ static void send_children(struct weft_vci *vci, const struct creation *c)
 	for (uint64_t bit = 1; rank + bit < c->group->size; bit <<= 1) {
 		struct weft_peer *peer;
 		uint64_t proc;
+		int err;
 
 		if (rank & bit)
 			break;
 		proc = weft_group_proc(c->group, (uint32_t)(rank + bit));
 		weft_blocked_count_out(proc);
-		if (!weft_p2p_control_locked(vci, proc, WEFT_WIRE_CREATE, &msg,
-			    sizeof(msg.wire) + c->wire.len))
-			continue;
-		peer = weft_peer_of(vci, proc);
+		err = weft_p2p_control_locked(vci, proc, WEFT_WIRE_CREATE, &msg,
+			sizeof(msg.wire) + c->wire.len);
+		peer = err ? weft_peer_of(vci, proc) : NULL;
 		if (peer)
-			weft_peer_fail(peer, WEFT_ERR_NOMEM);
+			weft_peer_fail(peer, err);
 	}
 }
 

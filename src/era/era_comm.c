@@ -217,6 +217,7 @@ static void era_send(void *arg, uint32_t to, const struct weft_era_msg *msg)
 	};
 	size_t len = sizeof(out->era) + n_dead * sizeof(out->dead[0]);
 	struct weft_peer *peer = era_peer_at(comm, to);
+	int err;
 
 	s->is_too_large |= n_dead > DEAD_MAX;
 	if (!peer || s->is_too_large)
@@ -238,8 +239,9 @@ static void era_send(void *arg, uint32_t to, const struct weft_era_msg *msg)
 	};
 	list_dead(msg, n_words, out->dead);
 	count_sent(comm->vci->era);
-	if (weft_peer_control(peer, &head, out, len))
-		weft_peer_fail(peer, WEFT_ERR_NOMEM);
+	err = weft_peer_control(peer, &head, out, len);
+	if (err)
+		weft_peer_fail(peer, err);
 	if (out != &brief)
 		free(out);
 }

@@ -30,9 +30,10 @@ void weft_control_fin(struct weft_peer *peer, uint64_t handle, uint64_t how)
 {
 	struct weft_wire_head head = { .op = WEFT_WIRE_FIN };
 	struct weft_wire_fin fin = { .req = handle, .status = how };
+	int err = weft_peer_control(peer, &head, &fin, sizeof(fin));
 
-	if (weft_peer_control(peer, &head, &fin, sizeof(fin)))
-		weft_peer_fail(peer, WEFT_ERR_NOMEM);
+	if (err)
+		weft_peer_fail(peer, err);
 }
 
 int weft_p2p_control_locked(struct weft_vci *vci, uint64_t proc,

@@ -425,13 +425,15 @@ static void run_help(struct weft_progress_hook *hook)
 	struct weft_req *req = h->req;
 	struct weft_peer *peer = req->peer;
 	uint32_t failed = 0;
+	int err;
 
 	if (write_pieces(h, &failed)) {
 		fin.status = failed;
 		if (failed)
 			weft_p2p_peer_of(peer)->cannot_write = true;
-		if (weft_peer_control(peer, &head, &fin, sizeof(fin)))
-			weft_peer_fail(peer, WEFT_ERR_NOMEM);
+		err = weft_peer_control(peer, &head, &fin, sizeof(fin));
+		if (err)
+			weft_peer_fail(peer, err);
 	}
 	req->rndv.is_copying = false;
 	if (peer->state == WEFT_PEER_FAILED && !req->is_done)
