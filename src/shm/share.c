@@ -329,8 +329,13 @@ static int share_move(const struct extent *x, int fd)
 static void before_fork(void)
 {
 	pthread_mutex_lock(&moved.lock);
-	if (pipe2(moved.pipe, O_CLOEXEC))
-		moved.pipe[0] = moved.pipe[1] = -1;
+	if (!pipe2(moved.pipe, O_CLOEXEC))
+		return;
+	moved.pipe[0] = moved.pipe[1] = -1;
+	weft_log_warn("SHM-FORK",
+		"fork: no pipe: %s; the child may see values that this process "
+		"stores into its variables after the fork (ulimit -n)",
+		strerror(errno));
 }
 
 static void after_fork_in_parent(void)

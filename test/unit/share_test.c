@@ -4,6 +4,7 @@
 #include "shm/share.h"
 
 #include "base/err.h"
+#include "test/unit/capture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -131,6 +133,31 @@ static void a_child_has_its_own_variables(void **state)
 	close(go[1]);
 }
 
+/* Without a pipe, the parent does not wait for the child's copy. */
+static void a_fork_without_a_pipe_is_reported(void **state)
+{
+	struct weft_share share;
+	struct capture capture;
+	struct rlimit old, none;
+	int status = -1;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(weft_share_data(&share), 0);
+	capture_start(&capture);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = old;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_non_null(strstr(capture_stop(&capture), "SHM-FORK"));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 /* Programs that this process starts are not affected. */
 static void programs_can_be_started(void **state)
 {
@@ -146,6 +173,7 @@ int main(void)
 		cmocka_unit_test(fresh_memory_is_aligned_to_its_length),
 		cmocka_unit_test(variables_keep_address_and_value),
 		cmocka_unit_test(a_child_has_its_own_variables),
+		cmocka_unit_test(a_fork_without_a_pipe_is_reported),
 		cmocka_unit_test(programs_can_be_started),
 	};
 
