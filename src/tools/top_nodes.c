@@ -2,8 +2,9 @@
 /* top_nodes: passes records of a job's processes from the weft-top of each node
  * to the weft-top that the user started
  *
- * A line is "weft-top-node HOST" or "weft-top-part RANK AT LEN HEX". HEX has
- * the bytes of a record of LEN bytes, from offset AT on. Launchers read a
+ * A line is "weft-top-node HOST" or "weft-top-part WRITER RANK AT LEN HEX". HEX
+ * has the bytes of a record of LEN bytes, from offset AT on. WRITER is a random
+ * number of the weft-top that prints the record. Launchers read a
  * multiple of LINE_LEN bytes at a time (PRRTE: 4096). Each line has this length
  * and is written by one call, so no launcher puts its tag, or the output of
  * another node, into a line. */
@@ -11,8 +12,10 @@
 
 #include "base/clock.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,8 +38,10 @@ struct part {
 	struct weft_top_proc proc;
 };
 
-/* The record of one rank, of which n_got of len bytes have arrived. */
+/* The record of one rank, of which n_got of len bytes have arrived. All bytes
+ * are of one writer. */
 struct parts {
+	uint64_t writer;
 	uint32_t rank;
 	size_t len, n_got;
 	char *record;
@@ -56,14 +61,15 @@ static void print_part_line(const char *text, FILE *to)
 	fflush(to);
 }
 
-static void print_record(
-	uint32_t rank, const unsigned char *record, size_t len, FILE *to)
+static void print_record(uint64_t writer, uint32_t rank,
+	const unsigned char *record, size_t len, FILE *to)
 {
 	char line[LINE_LEN];
 
 	for (size_t at = 0; at < len; at += PART_BYTES) {
 		size_t used = (size_t)snprintf(line, sizeof(line),
-			PART_MARK "%u %zu %zu ", rank, at, len);
+			PART_MARK "%" PRIx64 " %u %zu %zu ", writer, rank, at,
+			len);
 
 		for (size_t i = 0; i < PART_BYTES && at + i < len; i++)
 			used += (size_t)snprintf(line + used,
@@ -75,7 +81,9 @@ static void print_record(
 void weft_top_part_print(const struct weft_top_job *job, FILE *to)
 {
 	char host[WEFT_TOP_HOST] = "", line[LINE_LEN];
+	uint64_t writer = weft_now_ns();
 
+	(void)!getrandom(&writer, sizeof(writer), 0);
 	gethostname(host, sizeof(host) - 1);
 	snprintf(line, sizeof(line), NODE_MARK "%s", host);
 	print_part_line(line, to);
@@ -93,7 +101,7 @@ void weft_top_part_print(const struct weft_top_job *job, FILE *to)
 		part->proc.comms = NULL;
 		if (comms_len)
 			memcpy(part + 1, proc->comms, comms_len);
-		print_record(proc->rank, (void *)part,
+		print_record(writer, proc->rank, (void *)part,
 			sizeof(*part) + comms_len, to);
 		free(part);
 	}
@@ -101,7 +109,8 @@ void weft_top_part_print(const struct weft_top_job *job, FILE *to)
 
 /* ---- the weft-top that the user started ---- */
 
-static struct parts *arrived_of(struct merging *m, uint32_t rank, size_t len)
+static struct parts *arrived_of(
+	struct merging *m, uint64_t writer, uint32_t rank, size_t len)
 {
 	struct parts *all;
 
@@ -114,7 +123,7 @@ static struct parts *arrived_of(struct merging *m, uint32_t rank, size_t len)
 	if (!all)
 		return NULL;
 	m->all = all;
-	all[m->n] = (struct parts){ rank, len, 0, calloc(1, len) };
+	all[m->n] = (struct parts){ writer, rank, len, 0, calloc(1, len) };
 	return all[m->n].record ? &all[m->n++] : NULL;
 }
 
@@ -126,23 +135,26 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* Uses a line only if its bytes continue those that have arrived. Bytes of a
- * rank that two nodes report are therefore used once. */
+/* Uses a line only if its bytes continue those that have arrived from the same
+ * writer. If two writers report a rank, the record of the first is used. */
 static void add_part_line(struct merging *m, const char *line)
 {
 	const char *mark = strstr(line, PART_MARK), *hex;
 	struct parts *parts;
 	size_t at, len;
+	uint64_t writer;
 	unsigned rank;
 	int begin = 0;
 
 	if (strstr(line, NODE_MARK))
 		m->n_nodes++;
-	if (!mark || sscanf(mark + strlen(PART_MARK), "%u %zu %zu %n", &rank,
-			     &at, &len, &begin) < 3)
+	if (!mark ||
+		sscanf(mark + strlen(PART_MARK), "%" SCNx64 " %u %zu %zu %n",
+			&writer, &rank, &at, &len, &begin) < 4)
 		return;
-	parts = arrived_of(m, rank, len);
-	if (!parts || parts->len != len || parts->n_got != at)
+	parts = arrived_of(m, writer, rank, len);
+	if (!parts || parts->writer != writer || parts->len != len ||
+		parts->n_got != at)
 		return;
 	hex = mark + strlen(PART_MARK) + begin;
 	for (; at < len && hex_digit(hex[0]) >= 0 && hex_digit(hex[1]) >= 0;
