@@ -72,7 +72,10 @@ static socklen_t claim_name(struct sockaddr_un *name, unsigned cpu, bool is_own)
 
 /* Returns the descriptor that holds the name of a core; -1 if another job uses
  * the core, or if no socket can be created. If the holder's claim is not valid,
- * the jobs of this user exclude each other by a second name. */
+ * the jobs of this user exclude each other by a second name. If another user
+ * holds that name without a valid claim, too, the descriptor holds no name.
+ * Then the core is used without a claim, because otherwise another user could
+ * refuse all cores to this user. */
 static int bind_name(unsigned cpu)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
