@@ -454,7 +454,8 @@ int weft_pmix_open(
 		pmix_close(&boot->boot, 1);
 		return err;
 	}
-	weft_pmix_event_open(boot, !strcmp(facts.manager, "mpiexec"));
+	boot->has_query = !strcmp(facts.manager, "mpiexec");
+	weft_pmix_event_open(boot, boot->has_query);
 	*boot_out = &boot->boot;
 	*facts_out = facts;
 	return 0;

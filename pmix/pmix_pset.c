@@ -7,6 +7,9 @@
  * uses the sets in the variable WEFT_PSETS, which mpiexec sets when another
  * launcher starts the job. The library also records the sets that notices
  * announce, because PRRTE's queries do not return sets that a program defines.
+ * Under Weft's launcher it does not: the queries return all sets, and
+ * libpmix 4.2 repeats old notices in the reverse order, so that a deleted set
+ * would return.
  */
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
@@ -121,7 +124,7 @@ int weft_pmix_pset_record(struct pmix_boot *boot, const char *name,
 {
 	struct pmix_set *set;
 
-	if (!n || pmix_pset_set_find(boot, name))
+	if (boot->has_query || !n || pmix_pset_set_find(boot, name))
 		return 0;
 	set = calloc(1, sizeof(*set) + n * sizeof(*ranks));
 	if (!set)
