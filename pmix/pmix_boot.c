@@ -157,9 +157,12 @@ static int local_load(struct pmix_boot *boot)
 }
 
 /* Returns the virtual node to which WEFT_NODES assigns a rank. All ranks are on
- * one real node. */
+ * one real node. A job that can grow is distributed in turn, so that each node
+ * has processes from the start. */
 static uint32_t virtual_node_of(const struct pmix_boot *boot, uint32_t rank)
 {
+	if (boot->has_places)
+		return rank % boot->n_virtual_nodes;
 	return (uint32_t)((uint64_t)rank * boot->n_virtual_nodes / boot->size);
 }
 
@@ -384,6 +387,40 @@ static uint32_t count_nodes(
 	return n < 2 ? 2 : n > n_remote + 1 ? n_remote + 1 : n;
 }
 
+/* Loads the ranks of MPI_COMM_WORLD, and the limits of a job whose size can
+ * change. Weft's launcher describes a later step in the environment of the
+ * processes that it starts in that step. */
+static int load_step(struct pmix_boot *boot, struct weft_boot_facts *facts)
+{
+	const char *text = weft_knob_getenv(WEFT_BOOT_STEP_ENV);
+	unsigned first, size, generation;
+
+	facts->world_size = pmix_boot_number(
+		boot, PMIX_RANK_WILDCARD, WEFT_PMIX_START, facts->size);
+	facts->max_procs =
+		pmix_boot_number(boot, PMIX_RANK_WILDCARD, WEFT_PMIX_MAX, 0);
+	if (!facts->max_procs)
+		return 0;
+	boot->has_places = true;
+	facts->min_procs =
+		pmix_boot_number(boot, PMIX_RANK_WILDCARD, WEFT_PMIX_MIN, 1);
+	if (facts->rank < facts->world_size)
+		return 0;
+	if (!text ||
+		sscanf(text, "%u %u %u", &first, &size, &generation) != 3 ||
+		facts->rank < first || facts->rank - first >= size ||
+		size > facts->size - first)
+		return weft_err_set(WEFT_ERR_BOOT,
+			"rank %u was started after the job, but %s=%s does not "
+			"describe the processes that started with it: do not "
+			"change that variable",
+			facts->rank, WEFT_BOOT_STEP_ENV, text ? text : "");
+	facts->world_first = first;
+	facts->world_size = size;
+	facts->generation = generation;
+	return 0;
+}
+
 static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 {
 	const uint32_t *local = NULL;
@@ -398,6 +435,9 @@ static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 			"the process manager names no valid rank: rank %u in a "
 			"job of %u processes",
 			facts->rank, boot->size);
+	err = load_step(boot, facts);
+	if (err)
+		return err;
 	snprintf(facts->job, sizeof(facts->job), "%s", boot->me.nspace);
 	snprintf(facts->manager, sizeof(facts->manager), "%s",
 		weft_pmix_manager(boot));

@@ -45,7 +45,8 @@ struct pmix_boot {
 	uint32_t size;
 	uint32_t *local; /* local ranks, ascending; NULL: not loaded */
 	size_t n_local;
-	bool has_query; /* the manager's queries return all process sets */
+	bool has_query;	 /* the manager's queries return all process sets */
+	bool has_places; /* some ranks may start later, or never */
 	uint32_t n_virtual_nodes; /* parts into which WEFT_NODES splits this
 				     node; 1: not split */
 	uint32_t *failed;	  /* ranks known to have died */

@@ -34,6 +34,38 @@
  * answers this query. */
 #define WEFT_PMIX_ENDED "weft.procs.ended"
 
+/* Changes of the size of a job. A process sends an allocation request, which
+ * only the server of Weft's launcher answers:
+ * - a request to grow or shrink: RESIZE_DELTA and RESIZE_PSET, the name of the
+ *   set of the members,
+ * - the report that the change is complete: RESIZE_DONE, the new set,
+ * - the end of the change without a result: RESIZE_CANCEL, the new set.
+ * The answer to a request contains RESIZE_PSET, the name of the new set. A
+ * refusal contains RESIZE_STATUS, a pmix_status_t, and RESIZE_WHY, a sentence.
+ * Its own status is PMIX_SUCCESS, because libpmix 4.2 drops the entries of
+ * other answers. */
+#define WEFT_PMIX_RESIZE_DELTA "weft.resize.delta"
+#define WEFT_PMIX_RESIZE_PSET "weft.resize.pset"
+#define WEFT_PMIX_RESIZE_DONE "weft.resize.done"
+#define WEFT_PMIX_RESIZE_CANCEL "weft.resize.cancel"
+#define WEFT_PMIX_RESIZE_STATUS "weft.resize.status"
+#define WEFT_PMIX_RESIZE_WHY "weft.resize.why"
+
+/* Event: the launcher offers RESIZE_DELTA processes (below 0: requests them
+ * back; 0: withdraws its offer) for RESIZE_DEADLINE seconds (0: no limit). A
+ * query of RESIZE_OFFER returns its number, RESIZE_DEADLINE, and in RESIZE_PSET
+ * the set of the members. */
+#define WEFT_PMIX_OFFER (PMIX_EXTERNAL_ERR_BASE - 7)
+#define WEFT_PMIX_RESIZE_DEADLINE "weft.resize.deadline"
+#define WEFT_PMIX_RESIZE_OFFER "weft.resize.offer"
+
+/* Job facts of a job whose size can change: the number of processes at its
+ * start, and the least and greatest number. PMIX_JOB_SIZE also counts ranks
+ * that may exist later. */
+#define WEFT_PMIX_START "weft.job.start"
+#define WEFT_PMIX_MIN "weft.job.min"
+#define WEFT_PMIX_MAX "weft.job.max"
+
 /* Job fact: the whole name of the host, if the name in PMIx is cut. */
 #define WEFT_PMIX_HOST "weft.job.host"
 

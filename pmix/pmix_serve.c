@@ -5,6 +5,7 @@
 #include "pmix/pmix_codec.h"
 
 #include "base/bits.h"
+#include "base/clock.h"
 #include "base/err.h"
 
 #include <dirent.h>
@@ -57,6 +58,7 @@ static int waiter_join(struct waiter *waiter, pmix_status_t status)
 	return weft_pmix_err(waiter->status);
 }
 
+/* Returns the number of processes at the start. */
 static uint32_t job_size(const struct weft_serve_job *job)
 {
 	uint32_t n = 0;
@@ -82,8 +84,14 @@ static char *peers_text(uint32_t n)
 static void describe_job(struct weft_serve *serve, struct weft_infovec *vec,
 	const struct weft_serve_job *job, const char *peers)
 {
+	/* libpmix 4.2 passes no facts of a rank above PMIX_JOB_SIZE on */
 	weft_infovec_set_u32(vec, PMIX_JOB_SIZE, serve->size);
 	weft_infovec_set_u32(vec, PMIX_MAX_PROCS, serve->size);
+	if (job->n_max) {
+		weft_infovec_set_u32(vec, WEFT_PMIX_START, job_size(job));
+		weft_infovec_set_u32(vec, WEFT_PMIX_MIN, job->n_min);
+		weft_infovec_set_u32(vec, WEFT_PMIX_MAX, job->n_max);
+	}
 	weft_infovec_set_u32(vec, PMIX_LOCAL_SIZE, serve->size);
 	weft_infovec_set_u32(vec, PMIX_JOB_NUM_APPS, job->n_apps);
 	weft_infovec_set_u32(vec, PMIX_NUM_NODES, 1);
@@ -150,6 +158,8 @@ static void describe_apps(struct weft_serve *serve, struct weft_infovec *vec,
 			describe_proc(serve, vec, first + r, a, r);
 		first += job->apps[a].n;
 	}
+	for (uint32_t r = first; r < serve->size; r++)
+		describe_proc(serve, vec, r, 0, r);
 }
 
 static int register_job(
@@ -327,7 +337,10 @@ pmix_status_t weft_serve_pset_define(struct weft_serve *serve, const char *name,
 	return status;
 }
 
-pmix_status_t weft_serve_pset_delete(struct weft_serve *serve, const char *name)
+/* Removes a set, and queues the notice. is_by_process: only a set that a
+ * process defined. */
+static pmix_status_t pset_remove(
+	struct weft_serve *serve, const char *name, bool is_by_process)
 {
 	struct serve_notice *notice = notice_create(name);
 	struct serve_pset *pset;
@@ -336,7 +349,7 @@ pmix_status_t weft_serve_pset_delete(struct weft_serve *serve, const char *name)
 		return PMIX_ERR_NOMEM;
 	pthread_mutex_lock(&serve->lock);
 	pset = pset_find(serve, name);
-	if (pset && !pset->is_by_process)
+	if (pset && pset->is_by_process != is_by_process)
 		pset = NULL;
 	if (pset)
 		weft_list_remove(&pset->link);
@@ -348,6 +361,22 @@ pmix_status_t weft_serve_pset_delete(struct weft_serve *serve, const char *name)
 	pset_free(pset);
 	post_notice(serve, notice);
 	return PMIX_SUCCESS;
+}
+
+pmix_status_t weft_serve_pset_delete(struct weft_serve *serve, const char *name)
+{
+	return pset_remove(serve, name, true);
+}
+
+int weft_serve_set_define(struct weft_serve *serve, const char *name,
+	const uint32_t *ranks, size_t n)
+{
+	return pset_define_first(serve, name, ranks, n);
+}
+
+void weft_serve_set_delete(struct weft_serve *serve, const char *name)
+{
+	(void)pset_remove(serve, name, false);
 }
 
 static void send_notices(struct weft_serve *serve)
@@ -508,7 +537,9 @@ int weft_serve_open(
 	weft_list_init(&serve->psets);
 	weft_list_init(&serve->pubs);
 	serve->next_context = 1;
-	serve->size = job_size(job);
+	serve->size = job->n_max ? job->n_places : job_size(job);
+	serve->n_min = job->n_min;
+	serve->n_max = job->n_max;
 	PMIX_LOAD_NSPACE(serve->nspace, job->name);
 	/* libpmix 4.2 overruns its own buffer when it builds a regular
 	 * expression from a name of 57 characters or more */
@@ -603,6 +634,7 @@ bool weft_serve_close(struct weft_serve *serve)
 		if (item->event.spawn_request)
 			weft_serve_spawned(serve, item->event.spawn_request,
 				WEFT_ERR_SPAWN, "");
+		free(item->event.resize_request); /* the server has stopped */
 		weft_serve_argv_free(item->event.argv);
 		free(item->event.parent);
 		free(item);
@@ -749,6 +781,40 @@ void weft_serve_ask_states(struct weft_serve *serve)
 {
 	notify_all(
 		serve, WEFT_PMIX_WHERE, calloc(1, sizeof(struct weft_infovec)));
+}
+
+uint32_t weft_serve_offer_seconds(const struct weft_serve *serve)
+{
+	uint64_t now = weft_now_ns(), until = serve->offer_until_ns;
+
+	if (!serve->offer || !until)
+		return 0;
+	return until <= now ? 1
+			    : (uint32_t)((until - now - 1) / WEFT_NS_PER_S) + 1;
+}
+
+void weft_serve_offer(struct weft_serve *serve, int delta, uint64_t until_ns)
+{
+	struct weft_infovec *vec = calloc(1, sizeof(*vec));
+	uint32_t seconds;
+
+	pthread_mutex_lock(&serve->lock);
+	serve->offer = delta;
+	serve->offer_until_ns = until_ns;
+	seconds = weft_serve_offer_seconds(serve);
+	pthread_mutex_unlock(&serve->lock);
+	if (vec) {
+		weft_infovec_set_int(vec, WEFT_PMIX_RESIZE_DELTA, delta);
+		weft_infovec_set_u32(vec, WEFT_PMIX_RESIZE_DEADLINE, seconds);
+	}
+	notify_all(serve, WEFT_PMIX_OFFER, vec);
+}
+
+void weft_serve_set_current(struct weft_serve *serve, const char *name)
+{
+	pthread_mutex_lock(&serve->lock);
+	snprintf(serve->current, sizeof(serve->current), "%s", name);
+	pthread_mutex_unlock(&serve->lock);
 }
 
 void weft_serve_other_died(struct weft_serve *serve, const char *job,

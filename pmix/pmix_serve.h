@@ -33,6 +33,10 @@ struct weft_serve_job {
 	const struct weft_serve_app *apps;
 	uint32_t n_apps;
 	uint8_t key[16]; /* the secret that all processes of the job share */
+	/* of a job whose size can change, otherwise 0: the number of ranks, of
+	 * which the apps use the first ones, and the limits of the number of
+	 * processes. Later ranks belong to the first app */
+	uint32_t n_places, n_min, n_max;
 };
 
 enum weft_serve_kind {
@@ -42,6 +46,26 @@ enum weft_serve_kind {
 				 `ranks`, with code and text */
 	WEFT_SERVE_SPAWN,     /* rank requested a job with these argv; answered
 				 by weft_serve_spawned() */
+	WEFT_SERVE_RESIZE,    /* rank requested `resize`; answered by
+				 weft_serve_resized() */
+};
+
+/* Requests about the size of the job. `text` of the event is the name of a set:
+ * of the members now for ASK, otherwise of the new set. */
+enum weft_serve_resize {
+	WEFT_SERVE_ASK,	   /* `code` more processes, or fewer if below 0 */
+	WEFT_SERVE_DONE,   /* the change is complete */
+	WEFT_SERVE_CANCEL, /* the change ends without a result */
+};
+
+/* Results of these requests. */
+enum weft_serve_verdict {
+	WEFT_SERVE_ACCEPTED,
+	WEFT_SERVE_ABOVE_MAX, /* or no rank is left */
+	WEFT_SERVE_BELOW_MIN, /* or the request is not valid */
+	WEFT_SERVE_NOT_CURRENT,
+	WEFT_SERVE_BUSY,
+	WEFT_SERVE_NOT_STARTED,
 };
 
 struct weft_serve_event {
@@ -55,6 +79,8 @@ struct weft_serve_event {
 	char *parent; /* the port that the new processes connect to, or NULL; a
 			 secret */
 	void *spawn_request; /* argument of weft_serve_spawned() */
+	enum weft_serve_resize resize;
+	void *resize_request; /* argument of weft_serve_resized() */
 };
 
 /* How a process ended, for weft_serve_died. */
@@ -110,6 +136,25 @@ void weft_serve_ended(struct weft_serve *serve, uint32_t rank);
 void weft_serve_spawned(struct weft_serve *serve, void *spawn_request, int err,
 	const char *name);
 void weft_serve_argv_free(char **argv);
+
+/* Answers a RESIZE event. set is the name of the new set if an ASK is accepted;
+ * why is the sentence of a refusal. Both may be NULL. Does not block. */
+void weft_serve_resized(struct weft_serve *serve, void *resize_request,
+	enum weft_serve_verdict verdict, const char *set, const char *why);
+
+/* weft_serve_set_define() defines a process set of n ranks and notifies the
+ * processes. WEFT_ERR_NAME: the name is taken. weft_serve_set_delete() deletes
+ * a set. Both on the launcher's thread. */
+int weft_serve_set_define(struct weft_serve *serve, const char *name,
+	const uint32_t *ranks, size_t n);
+void weft_serve_set_delete(struct weft_serve *serve, const char *name);
+
+/* Notifies the processes of an offer of delta processes until until_ns (0: no
+ * limit). delta 0: there is no offer now. */
+void weft_serve_offer(struct weft_serve *serve, int delta, uint64_t until_ns);
+
+/* Sets the name of the set of the members, which queries return. */
+void weft_serve_set_current(struct weft_serve *serve, const char *name);
 
 /* Requests the state of every process. The processes write their answers to the
  * memory of boot/liveness.h. Does not block. */

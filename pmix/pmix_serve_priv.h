@@ -42,11 +42,13 @@ struct serve_item {
 };
 
 /* The server. weft_serve_open creates it, weft_serve_close destroys it. The
- * lock guards the lists and `ended`, which PMIx's thread also uses. */
+ * lock guards the lists, and the fields from `ended` on, which PMIx's thread
+ * also uses. */
 struct weft_serve {
 	pmix_nspace_t nspace;
 	char host[256];
-	uint32_t size;
+	uint32_t size;	       /* ranks that are registered */
+	uint32_t n_min, n_max; /* 0: the size of the job is fixed */
 	int wake_fd;
 	bool is_up; /* PMIx_server_init succeeded */
 	pthread_mutex_t lock;
@@ -58,6 +60,9 @@ struct weft_serve {
 	pmix_proc_t *ended; /* processes that have ended; has space for all
 			       ranks */
 	size_t n_ended;
+	int offer; /* as in weft_serve_offer() */
+	uint64_t offer_until_ns;
+	char current[PMIX_MAX_KEYLEN + 1]; /* set of the members */
 };
 
 /* The functions that PMIx calls on its thread. PMIx does not pass the server to
@@ -78,6 +83,10 @@ pmix_status_t weft_serve_pset_define(struct weft_serve *serve, const char *name,
 	const uint32_t *ranks, size_t n);
 pmix_status_t weft_serve_pset_delete(
 	struct weft_serve *serve, const char *name);
+
+/* Returns the seconds that are left of the offer, rounded up; 0: no limit. The
+ * lock is held. */
+uint32_t weft_serve_offer_seconds(const struct weft_serve *serve);
 
 /* Frees all published values. */
 void weft_serve_pubs_free(struct weft_serve *serve);

@@ -326,6 +326,14 @@ static void answer_names(struct weft_infovec *vec)
 	free(names);
 }
 
+static void answer_offer(struct weft_infovec *vec)
+{
+	weft_infovec_set_int(vec, WEFT_PMIX_RESIZE_OFFER, owner->offer);
+	weft_infovec_set_u32(vec, WEFT_PMIX_RESIZE_DEADLINE,
+		weft_serve_offer_seconds(owner));
+	weft_infovec_set_str(vec, WEFT_PMIX_RESIZE_PSET, owner->current);
+}
+
 /* Appends the answer to one key of a query, if there is one. owner->lock is
  * held. */
 static void pmix_upcall_answer(
@@ -344,7 +352,9 @@ static void pmix_upcall_answer(
 		if (pset)
 			weft_infovec_set_procs(
 				vec, key, pset->members, pset->n);
-	} else if (!strcmp(key, WEFT_PMIX_ENDED) && owner->n_ended)
+	} else if (!strcmp(key, WEFT_PMIX_RESIZE_OFFER) && owner->n_max)
+		answer_offer(vec);
+	else if (!strcmp(key, WEFT_PMIX_ENDED) && owner->n_ended)
 		weft_infovec_set_procs(vec, key, owner->ended, owner->n_ended);
 }
 
@@ -626,6 +636,124 @@ static pmix_status_t pmix_upcall_on_spawn(const pmix_proc_t *proc,
 	return PMIX_SUCCESS;
 }
 
+/* ---- changes of the size of the job ---- */
+
+/* The callback for the answer to a request, and the answer. */
+struct resize_request {
+	pmix_info_cbfunc_t done;
+	void *arg;
+	struct weft_infovec vec;
+};
+
+/* Called when libpmix has copied the answer. */
+static void resize_request_free(void *arg)
+{
+	struct resize_request *request = arg;
+
+	weft_infovec_fini(&request->vec);
+	free(request);
+}
+
+/* Sends the answer. On libpmix's thread, because libpmix 4.2 may lose an answer
+ * that another thread sends. */
+static void resize_answer(pmix_status_t status, void *arg)
+{
+	struct resize_request *request = arg;
+
+	(void)status;
+	request->done(request->vec.err ? PMIX_ERR_NOMEM : PMIX_SUCCESS,
+		request->vec.info, request->vec.n, request->arg,
+		resize_request_free, request);
+}
+
+static pmix_status_t status_of(enum weft_serve_verdict verdict)
+{
+	static const pmix_status_t statuses[] = {
+		[WEFT_SERVE_ACCEPTED] = PMIX_SUCCESS,
+		[WEFT_SERVE_ABOVE_MAX] = PMIX_ERR_OUT_OF_RESOURCE,
+		[WEFT_SERVE_BELOW_MIN] = PMIX_ERR_BAD_PARAM,
+		[WEFT_SERVE_NOT_CURRENT] = PMIX_ERR_NOT_FOUND,
+		[WEFT_SERVE_BUSY] = PMIX_ERR_RESOURCE_BUSY,
+		[WEFT_SERVE_NOT_STARTED] = PMIX_ERR_JOB_FAILED_TO_LAUNCH,
+	};
+
+	return statuses[verdict];
+}
+
+void weft_serve_resized(struct weft_serve *serve, void *resize_request,
+	enum weft_serve_verdict verdict, const char *set, const char *why)
+{
+	struct resize_request *request = resize_request;
+	pmix_nspace_t none;
+
+	(void)serve;
+	weft_infovec_set_int(
+		&request->vec, WEFT_PMIX_RESIZE_STATUS, status_of(verdict));
+	if (set)
+		weft_infovec_set_str(&request->vec, WEFT_PMIX_RESIZE_PSET, set);
+	if (why)
+		weft_infovec_set_str(&request->vec, WEFT_PMIX_RESIZE_WHY, why);
+	/* removes a job that does not exist: its only effect is that libpmix's
+	 * thread calls resize_answer() */
+	PMIX_LOAD_NSPACE(none, "weft-no-such-job");
+	PMIx_server_deregister_nspace(none, resize_answer, request);
+}
+
+/* Reads the entries of a request into the event. False if they are no request
+ * about the size of the job. */
+static bool resize_read(struct weft_serve_event *event,
+	pmix_alloc_directive_t directive, const pmix_info_t *info, size_t n)
+{
+	const char *set = NULL;
+	bool is_valid = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const pmix_value_t *value = &info[i].value;
+
+		if (PMIX_CHECK_KEY(&info[i], WEFT_PMIX_RESIZE_DELTA)) {
+			event->resize = WEFT_SERVE_ASK;
+			is_valid = !weft_value_get_int(value, &event->code);
+		} else if (PMIX_CHECK_KEY(&info[i], WEFT_PMIX_RESIZE_PSET)) {
+			weft_value_peek_str(value, &set);
+		} else if (PMIX_CHECK_KEY(&info[i], WEFT_PMIX_RESIZE_DONE)) {
+			event->resize = WEFT_SERVE_DONE;
+			is_valid = !weft_value_peek_str(value, &set);
+		} else if (PMIX_CHECK_KEY(&info[i], WEFT_PMIX_RESIZE_CANCEL)) {
+			event->resize = WEFT_SERVE_CANCEL;
+			is_valid = !weft_value_peek_str(value, &set);
+		}
+	}
+	if (set)
+		snprintf(event->text, sizeof(event->text), "%s", set);
+	return is_valid && (directive == PMIX_ALLOC_EXTEND ||
+				   directive == PMIX_ALLOC_RELEASE);
+}
+
+static pmix_status_t on_allocate(const pmix_proc_t *proc,
+	pmix_alloc_directive_t directive, const pmix_info_t info[], size_t n,
+	pmix_info_cbfunc_t done, void *arg)
+{
+	struct serve_item *item = calloc(1, sizeof(*item));
+	struct resize_request *request = calloc(1, sizeof(*request));
+	pmix_status_t status = PMIX_ERR_NOMEM;
+
+	if (item && request && owner->n_max &&
+		resize_read(&item->event, directive, info, n)) {
+		request->done = done;
+		request->arg = arg;
+		item->event.kind = WEFT_SERVE_RESIZE;
+		item->event.rank = proc->rank;
+		item->event.resize_request = request;
+		weft_serve_post(owner, &owner->items, &item->link);
+		return PMIX_SUCCESS;
+	}
+	if (item && request)
+		status = PMIX_ERR_NOT_SUPPORTED;
+	free(item);
+	free(request);
+	return status;
+}
+
 pmix_server_module_t weft_serve_module = {
 	.client_connected2 = on_connected,
 	.client_finalized = on_finalized,
@@ -643,5 +771,6 @@ pmix_server_module_t weft_serve_module = {
 	.spawn = pmix_upcall_on_spawn,
 	.query = on_query,
 	.job_control = on_control,
+	.allocate = on_allocate,
 	.group = on_group,
 };

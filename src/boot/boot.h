@@ -21,6 +21,10 @@
 #include <stdint.h>
 #include <unistd.h>
 
+/* Set by Weft's launcher for processes that it starts after the job: "FIRST
+ * SIZE GENERATION", the ranks that start together, and facts.generation. */
+#define WEFT_BOOT_STEP_ENV "MPIEXEC_STEP"
+
 enum {
 	WEFT_BOOT_HOST_MAX = 256,
 	WEFT_BOOT_JOB_MAX = 256,
@@ -45,7 +49,13 @@ struct weft_boot_facts {
 	char job[WEFT_BOOT_JOB_MAX];   /* name of this job, from the manager */
 	char manager[32]; /* "singleton", "mpiexec", "slurm", "prrte", "pmix" */
 	uint32_t rank;	  /* rank of this process in the job */
-	uint32_t size;	  /* processes in the job */
+	uint32_t size; /* ranks of the job; if its size can change, also ranks
+			  without a process */
+	uint32_t world_first; /* ranks of MPI_COMM_WORLD: those that started */
+	uint32_t world_size;  /* together with this process. 0: all ranks */
+	uint32_t generation;  /* changes of the job's size before its start */
+	uint32_t min_procs, max_procs; /* limits of the number of processes; 0:
+					  the size of the job is fixed */
 	uint32_t univ_size;  /* processes that the job could have; 0: unknown */
 	uint32_t local_rank; /* index among the job's processes on this node */
 	uint32_t local_size; /* number of the job's processes on this node */

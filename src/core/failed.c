@@ -122,7 +122,6 @@ uint32_t weft_failed_count(void)
 
 int weft_failed_others(struct weft_group **group_out)
 {
-	uint64_t first = weft_proc.proc & ~(uint64_t)UINT32_MAX;
 	uint32_t n = n_failed();
 	struct weft_group *all = NULL, *gone = NULL;
 	uint64_t *procs = malloc((n ? n : 1) * sizeof(*procs));
@@ -136,8 +135,8 @@ int weft_failed_others(struct weft_group **group_out)
 		err = weft_group_create(procs, n, &gone);
 	}
 	if (!err)
-		err = weft_group_create_range(
-			first, weft_proc.facts.size, &all);
+		err = weft_group_create_range(weft_proc_world_first(),
+			weft_proc.facts.world_size, &all);
 	if (!err)
 		err = weft_group_difference(all, gone, group_out);
 	weft_group_put(all);

@@ -113,7 +113,7 @@ int weft_hardware_group(int i, struct weft_group **group_out)
 	struct proc_cpus *proc_cpus_of = NULL;
 	const uint32_t *ranks;
 	uint64_t *procs = NULL;
-	size_t n;
+	size_t n, n_world = 0;
 	int err = object_id_of(i, NULL, mine);
 
 	if (err)
@@ -127,10 +127,11 @@ int weft_hardware_group(int i, struct weft_group **group_out)
 	procs = calloc(n, sizeof(*procs));
 	err = proc_cpus_of && procs ? 0 : WEFT_ERR_NOMEM;
 	for (size_t k = 0; !err && k < n; k++)
-		proc_cpus_of[k].rank = ranks[k];
+		if (weft_proc_is_world(ranks[k]))
+			proc_cpus_of[n_world++].rank = ranks[k];
 	if (!err) {
-		hardware_fetch_cards(proc_cpus_of, n);
-		n = hardware_select(proc_cpus_of, n, i, mine, procs);
+		hardware_fetch_cards(proc_cpus_of, n_world);
+		n = hardware_select(proc_cpus_of, n_world, i, mine, procs);
 		err = weft_group_create(procs, (uint32_t)n, group_out);
 	}
 	free(proc_cpus_of);

@@ -115,7 +115,7 @@ static void clock_compare(void)
 void weft_profile_clock_begin(void)
 {
 	if (!weft_profile_is_trace(weft_knobs.profile) ||
-		weft_proc.facts.size < 2 ||
+		weft_proc.facts.world_size < 2 ||
 		PMPI_Comm_dup(MPI_COMM_WORLD, &clock_comm))
 		return;
 	PMPI_Comm_set_errhandler(clock_comm, MPI_ERRORS_RETURN);

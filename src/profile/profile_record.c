@@ -147,10 +147,11 @@ static void head_fill(struct weft_profile_head *head)
 	head->program[len > 0 ? len : 0] = '\0';
 	snprintf(head->host, sizeof(head->host), "%s", weft_proc.facts.host);
 	if (weft_knobs.nodes > 1) { /* WEFT_NODES: simulated nodes */
-		uint64_t node = (uint64_t)weft_proc.facts.rank *
-				weft_min((uint64_t)weft_knobs.nodes,
-					weft_proc.facts.size) /
-				weft_proc.facts.size;
+		const struct weft_boot_facts *facts = &weft_proc.facts;
+		uint64_t n = weft_min((uint64_t)weft_knobs.nodes, facts->size);
+		uint64_t node = facts->max_procs
+					? facts->rank % n
+					: facts->rank * n / facts->size;
 
 		snprintf(head->host, sizeof(head->host), "%.240s/%u",
 			weft_proc.facts.host, (unsigned)node);
@@ -249,7 +250,7 @@ __attribute__((destructor)) static void recorder_close(void)
 	weft_profile_job_file(
 		file, sizeof(file), weft_knobs.profile, spawned_name(spawned));
 	weft_profile_finish(file, recorder.dir, job_name(job),
-		weft_proc.facts.rank, weft_proc.facts.size,
+		weft_proc.facts.rank, weft_proc.facts.world_size,
 		recorder.is_temporary);
 }
 

@@ -246,6 +246,7 @@ int weft_pset_node_group(struct weft_group **group_out)
 {
 	uint64_t job = weft_proc.proc & ~(uint64_t)UINT32_MAX;
 	const uint32_t *ranks;
+	uint32_t n_procs = 0;
 	uint64_t *procs;
 	size_t n;
 	int err = weft_boot_local(weft_proc.boot, &ranks, &n);
@@ -256,8 +257,9 @@ int weft_pset_node_group(struct weft_group **group_out)
 	if (!procs)
 		return WEFT_ERR_NOMEM;
 	for (size_t i = 0; i < n; i++)
-		procs[i] = job | ranks[i];
-	err = weft_group_create(procs, (uint32_t)n, group_out);
+		if (weft_proc_is_world(ranks[i]))
+			procs[n_procs++] = job | ranks[i];
+	err = weft_group_create(procs, n_procs, group_out);
 	free(procs);
 	return err;
 }
@@ -341,13 +343,12 @@ static int app_set_group(
 static int find_group(struct weft_session *session, const char *name,
 	struct weft_group **group_out)
 {
-	uint64_t first = weft_proc.proc & ~(uint64_t)UINT32_MAX;
 	int level = 0;
 
 	switch (pset_kind_of(session, name, &level)) {
 	case KIND_WORLD:
-		return weft_group_create_range(
-			first, weft_proc.facts.size, group_out);
+		return weft_group_create_range(weft_proc_world_first(),
+			weft_proc.facts.world_size, group_out);
 	case KIND_SELF:
 		return weft_group_create_range(weft_proc.proc, 1, group_out);
 	case KIND_HOST:

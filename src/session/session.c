@@ -392,12 +392,12 @@ int weft_session_close(struct weft_session *session)
  * message is needed. */
 static int make_world_comms(struct weft_session *session)
 {
-	uint64_t first = weft_proc.proc & ~(uint64_t)UINT32_MAX;
 	struct weft_group *all = NULL, *self = NULL;
 	struct weft_comm *comms[2] = { NULL, NULL };
 	int err;
 
-	err = weft_group_create_range(first, weft_proc.facts.size, &all);
+	err = weft_group_create_range(
+		weft_proc_world_first(), weft_proc.facts.world_size, &all);
 	if (!err)
 		err = weft_group_create_range(weft_proc.proc, 1, &self);
 	weft_vci_lock(session->vci);

@@ -99,24 +99,31 @@ static int bind_name(unsigned cpu)
 bool weft_run_claim_core(void *arg, unsigned cpu)
 {
 	struct weft_run_claim *claim = arg;
-	int *fds, fd = bind_name(cpu);
+	struct weft_run_claimed *cores;
+	int fd = bind_name(cpu);
 
 	if (fd < 0)
 		return false;
-	fds = realloc(claim->fds, (claim->n + 1) * sizeof(*fds));
-	if (!fds) {
+	cores = realloc(claim->cores, (claim->n + 1) * sizeof(*cores));
+	if (!cores) {
 		close(fd);
 		return false;
 	}
-	claim->fds = fds;
-	fds[claim->n++] = fd;
+	claim->cores = cores;
+	cores[claim->n++] = (struct weft_run_claimed){ fd, cpu, claim->rank };
 	return true;
+}
+
+void weft_run_claim_drop(struct weft_run_claim *claim, size_t i)
+{
+	close(claim->cores[i].fd);
+	claim->cores[i] = claim->cores[--claim->n];
 }
 
 void weft_run_claim_fini(struct weft_run_claim *claim)
 {
-	for (size_t i = 0; i < claim->n; i++)
-		close(claim->fds[i]);
-	free(claim->fds);
+	while (claim->n)
+		weft_run_claim_drop(claim, claim->n - 1);
+	free(claim->cores);
 	*claim = (struct weft_run_claim){ 0 };
 }

@@ -12,17 +12,29 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* A claimed core. */
+struct weft_run_claimed {
+	int fd;
+	unsigned cpu;  /* its first processor */
+	uint32_t rank; /* the process that uses it */
+};
 
 /* The claims of one job. All zero: no claims. Only the launcher's main thread
  * uses it. */
 struct weft_run_claim {
-	int *fds;
+	struct weft_run_claimed *cores;
 	size_t n;
+	uint32_t rank; /* the process that the next cores are claimed for */
 };
 
 /* Claims a core for the job; a weft_place_claim_fn on a struct weft_run_claim.
  * False if another job uses the core, or if no descriptor is free. */
 bool weft_run_claim_core(void *claim, unsigned cpu);
+
+/* Releases the claim of cores[i]. Moves the last core to its place. */
+void weft_run_claim_drop(struct weft_run_claim *claim, size_t i);
 
 /* Releases all claims. */
 void weft_run_claim_fini(struct weft_run_claim *claim);

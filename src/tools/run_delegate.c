@@ -540,6 +540,16 @@ int weft_run_delegate(const struct weft_run_opt *opt)
 	}
 	if (by == WEFT_RUN_BY_SELF)
 		return WEFT_RUN_DELEGATE_NONE;
+	if (opt->n_max) {
+		fprintf(stderr,
+			"mpiexec: --min and --max: %s starts this job, and it "
+			"cannot change the size of a job; on one host, "
+			"WEFT_MPIEXEC=self lets mpiexec start it\n",
+			by == WEFT_RUN_BY_SLURM ? "srun"
+			: opt->dvm_uri		? "prun"
+						: "prterun");
+		return EXIT_USAGE;
+	}
 	if (by == WEFT_RUN_BY_SLURM) {
 		slurm_env(opt);
 		weft_run_delegate_slurm(&cmd, opt);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* run_job: prepares a job and starts its processes */
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/knob.h"
 #include "boot/liveness.h"
@@ -134,7 +135,10 @@ static int serve_open(struct weft_run_job *run, const uint8_t key[16])
 		.host = run->host,
 		.tmpdir = run->dir,
 		.apps = apps,
-		.n_apps = (uint32_t)n_apps };
+		.n_apps = (uint32_t)n_apps,
+		.n_places = run->n_places,
+		.n_min = run->opt.n_min,
+		.n_max = run->opt.n_max };
 	int err;
 
 	if (!apps)
@@ -150,16 +154,17 @@ static int serve_open(struct weft_run_job *run, const uint8_t key[16])
 
 static int alloc_procs(struct weft_run_job *run)
 {
-	run->procs = calloc(run->n, sizeof(*run->procs));
-	run->faults = weft_run_fault_map(run->n);
+	run->procs = calloc(run->n_places, sizeof(*run->procs));
+	run->faults = weft_run_fault_map(run->n_places);
 	run->fds = calloc(WEFT_RUN_JOB_FDS + weft_run_io_n_poll(run->io),
 		sizeof(*run->fds));
 	if (!run->procs || !run->faults || !run->fds)
 		return WEFT_ERR_NOMEM;
-	if (weft_liveness_create(run->n, &run->liveness_fd, &run->liveness))
+	if (weft_liveness_create(
+		    run->n_places, &run->liveness_fd, &run->liveness))
 		return WEFT_ERR_NOMEM;
-	for (uint32_t r = 0; r < run->n; r++) {
-		run->procs[r].rank = r;
+	for (uint32_t r = 0; r < run->n_places; r++) {
+		run->procs[r].rank = run->procs[r].slot = r;
 		run->procs[r].fault = &run->faults[r];
 	}
 	return 0;
@@ -238,16 +243,18 @@ static int place_by_choice(struct weft_run_job *run, bool is_wanted)
 			"that mpiexec may use",
 		[WEFT_PLACE_CORES_CLAIMED] = "other jobs use the cores",
 	};
-	enum weft_place_choice choice;
 	int err = weft_place_choose(NULL, run->n, is_threaded(run),
-		weft_run_claim_core, &run->claim, run->cpus, &choice);
+		weft_run_claim_core, &run->claim, run->cpus, &run->choice);
 
 	if (err)
 		return err;
+	for (size_t i = 0; i < run->claim.n; i++)
+		run->claim.cores[i].rank = (uint32_t)i;
 	if (!is_wanted)
 		run->unbound = "--bind-to none";
-	else if (choice != WEFT_PLACE_CORES && choice != WEFT_PLACE_NUMA)
-		run->unbound = why[choice];
+	else if (run->choice != WEFT_PLACE_CORES &&
+		 run->choice != WEFT_PLACE_NUMA)
+		run->unbound = why[run->choice];
 	if (!run->unbound)
 		return 0;
 	free(run->cpus);
@@ -255,26 +262,112 @@ static int place_by_choice(struct weft_run_job *run, bool is_wanted)
 	return 0;
 }
 
-/* Chooses the cores of the processes. Claims cores even if the processes are
- * not bound, so that later jobs are not bound to these cores. */
-static int place_procs(struct weft_run_job *run)
+/* Chooses the cores of n processes by the options. */
+static int place_by_options(
+	const struct weft_run_job *run, uint32_t n, cpu_set_t *cpus)
 {
 	struct weft_place place = { .bind = run->opt.bind,
 		.map = run->opt.map,
 		.n_cores = run->opt.n_cores };
-	bool is_none = place.bind && !strcmp(place.bind, "none");
+
+	return weft_place_assign(&place, n, cpus);
+}
+
+/* Claims the cores of a rank for it. */
+static int claim_cores_of(struct weft_run_job *run, uint32_t rank)
+{
+	run->claim.rank = rank;
+	return weft_place_claim(
+		NULL, &run->cpus[rank], 1, weft_run_claim_core, &run->claim);
+}
+
+/* Chooses the cores of the processes. Claims cores even if the processes are
+ * not bound, so that later jobs are not bound to these cores. */
+static int place_procs(struct weft_run_job *run)
+{
+	const struct weft_run_opt *opt = &run->opt;
+	bool is_none = opt->bind && !strcmp(opt->bind, "none");
 	int err;
 
-	run->cpus = calloc(run->n, sizeof(*run->cpus));
+	run->cpus = calloc(run->n_places, sizeof(*run->cpus));
 	if (!run->cpus)
 		return WEFT_ERR_NOMEM;
-	if (is_none || (!place.bind && !place.map && !place.n_cores))
+	run->is_placed = !is_none && (opt->bind || opt->map || opt->n_cores);
+	if (!run->is_placed)
 		return place_by_choice(run, !is_none);
-	err = weft_place_assign(&place, run->n, run->cpus);
+	err = place_by_options(run, run->n, run->cpus);
 	if (err)
 		return err;
-	return weft_place_claim(
-		NULL, run->cpus, run->n, weft_run_claim_core, &run->claim);
+	if (!opt->n_max) /* the claims end with the job */
+		return weft_place_claim(NULL, run->cpus, run->n,
+			weft_run_claim_core, &run->claim);
+	for (uint32_t r = 0; r < run->n && !err; r++)
+		err = claim_cores_of(run, r);
+	return err;
+}
+
+/* Returns the lowest slot that no running process has. */
+static uint32_t free_slot(const struct weft_run_job *run)
+{
+	uint32_t slot = 0, r = 0;
+
+	while (r < run->n)
+		if (run->procs[r].is_running && run->procs[r].slot == slot) {
+			slot++;
+			r = 0;
+		} else {
+			r++;
+		}
+	return slot;
+}
+
+/* Chooses the cores of one more process. */
+static int place_late(struct weft_run_job *run, uint32_t rank)
+{
+	cpu_set_t none, *cpus;
+	int err;
+
+	if (!run->is_placed) {
+		run->claim.rank = rank;
+		return weft_place_add(NULL, run->choice == WEFT_PLACE_NUMA,
+			weft_run_claim_core, &run->claim,
+			run->cpus ? &run->cpus[rank] : &none);
+	}
+	run->procs[rank].slot = free_slot(run);
+	cpus = calloc(run->procs[rank].slot + 1, sizeof(*cpus));
+	if (!cpus)
+		return WEFT_ERR_NOMEM;
+	err = place_by_options(run, run->procs[rank].slot + 1, cpus);
+	if (!err) {
+		run->cpus[rank] = cpus[run->procs[rank].slot];
+		err = claim_cores_of(run, rank);
+	}
+	free(cpus);
+	return err;
+}
+
+/* Returns a running process that the options bind to a core, or `none`. */
+static uint32_t core_user(
+	const struct weft_run_job *run, unsigned cpu, uint32_t none)
+{
+	for (uint32_t r = 0; run->is_placed && r < run->n; r++)
+		if (run->procs[r].is_running && CPU_ISSET(cpu, &run->cpus[r]))
+			return r;
+	return none;
+}
+
+void weft_run_job_free_cores(struct weft_run_job *run, uint32_t rank)
+{
+	struct weft_run_claim *claim = &run->claim;
+
+	for (size_t i = claim->n; i-- > 0;) {
+		if (claim->cores[i].rank != rank)
+			continue;
+		claim->cores[i].rank =
+			core_user(run, claim->cores[i].cpu, rank);
+		if (claim->cores[i].rank == rank)
+			weft_run_claim_drop(claim, i);
+	}
 }
 
 /* Prints a set as "0-3,8". */
@@ -295,18 +388,26 @@ static void print_cpus(const cpu_set_t *cpus, char *buf, size_t len)
 	}
 }
 
-static void report_bindings(struct weft_run_job *run)
+static void report_binding(struct weft_run_job *run, uint32_t rank)
 {
 	char cpus[512];
 
+	print_cpus(&run->cpus[rank], cpus, sizeof(cpus));
+	if (*cpus)
+		weft_run_io_print(run->io, "rank %u is bound to processors %s",
+			rank, cpus);
+	else
+		weft_run_io_print(run->io,
+			"rank %u is not bound: other jobs use the cores", rank);
+}
+
+static void report_bindings(struct weft_run_job *run)
+{
 	if (run->unbound)
 		weft_run_io_print(run->io, "the processes are not bound: %s",
 			run->unbound);
-	for (uint32_t r = 0; run->cpus && r < run->n; r++) {
-		print_cpus(&run->cpus[r], cpus, sizeof(cpus));
-		weft_run_io_print(
-			run->io, "rank %u is bound to processors %s", r, cpus);
-	}
+	for (uint32_t r = 0; run->cpus && r < run->n; r++)
+		report_binding(run, r);
 }
 
 int weft_run_job_check(const struct weft_run_job *run)
@@ -330,7 +431,7 @@ int weft_run_job_check(const struct weft_run_job *run)
 int weft_run_job_set_up(struct weft_run_job *run)
 {
 	uint8_t key[16];
-	int err = raise_limit(run->n);
+	int err = raise_limit(run->opt.n_max ? run->opt.n_max : run->n);
 
 	if (!err)
 		err = make_names(run, key);
@@ -340,13 +441,15 @@ int weft_run_job_set_up(struct weft_run_job *run)
 		err = weft_run_cleanup_start(
 			&run->cleanup, run->dir, run->mark);
 	if (!err)
-		err = weft_run_io_create(&run->io, run->n, run->opt.tag);
+		err = weft_run_io_create(&run->io, run->n_places, run->opt.tag);
 	if (!err)
 		err = alloc_procs(run);
 	if (!err)
 		err = place_procs(run);
 	if (!err)
 		err = serve_open(run, key);
+	if (!err && run->opt.n_max)
+		err = weft_run_resize_open(run);
 	return err;
 }
 
@@ -433,8 +536,8 @@ static int open_input(struct weft_run_job *run, uint32_t rank, int *fd_out)
 	return 0;
 }
 
-static int tool_run_make_env(
-	struct weft_run_job *run, struct weft_run_proc *proc, char ***env)
+static int tool_run_make_env(struct weft_run_job *run,
+	struct weft_run_proc *proc, const char *step, char ***env)
 {
 	char liveness[96], parent[WEFT_RUN_PARENT_MAX + 16];
 	char profile[sizeof(run->dir) + 32];
@@ -447,6 +550,8 @@ static int tool_run_make_env(
 	err = *env ? weft_run_env_set(env, run->mark) : WEFT_ERR_NOMEM;
 	if (!err)
 		err = weft_run_env_set(env, liveness);
+	if (!err && step)
+		err = weft_run_env_set(env, step);
 	if (!err && *run->parent)
 		err = weft_run_env_set(env, parent);
 	if (!err && run->opt.profile)
@@ -456,15 +561,19 @@ static int tool_run_make_env(
 	return err;
 }
 
-static int start_process(struct weft_run_job *run, struct weft_run_proc *proc)
+/* step: a variable of a process that starts after the job, or NULL. A debugger
+ * knows only the processes that start with the job. */
+static int start_process(
+	struct weft_run_job *run, struct weft_run_proc *proc, const char *step)
 {
 	struct weft_run_start start = { .launcher = getpid(),
-		.is_held = weft_run_mpir_is_debugged(),
+		.is_held = !step && weft_run_mpir_is_debugged(),
 		.fds = { -1, -1, -1 },
-		.kept = { run->liveness_fd },
-		.cpus = run->cpus ? &run->cpus[proc->rank] : NULL };
-	int err = tool_run_make_env(run, proc, &start.env);
+		.kept = { run->liveness_fd } };
+	int err = tool_run_make_env(run, proc, step, &start.env);
 
+	if (run->cpus && CPU_COUNT(&run->cpus[proc->rank]))
+		start.cpus = &run->cpus[proc->rank];
 	if (!err)
 		err = open_input(run, proc->rank, &start.fds[0]);
 	if (!err)
@@ -494,7 +603,7 @@ int weft_run_job_start(struct weft_run_job *run)
 	for (size_t a = 0; a < run->opt.n_apps; a++)
 		for (uint32_t i = 0; i < run->opt.apps[a].n && !err; i++) {
 			run->procs[rank].app = &run->opt.apps[a];
-			err = start_process(run, &run->procs[rank++]);
+			err = start_process(run, &run->procs[rank++], NULL);
 		}
 	if (!err)
 		weft_run_mpir_publish(
@@ -503,4 +612,38 @@ int weft_run_job_start(struct weft_run_job *run)
 		weft_run_io_print(run->io, "job %s: %u processes on %s",
 			run->name, run->n, run->host);
 	return err;
+}
+
+int weft_run_job_start_late(struct weft_run_job *run, const char *step)
+{
+	struct weft_run_proc *proc = &run->procs[run->n];
+	int err = place_late(run, proc->rank);
+
+	proc->app = &run->opt.apps[0];
+	if (!err)
+		err = start_process(run, proc, step);
+	if (err) {
+		weft_run_job_free_cores(run, proc->rank);
+		return err;
+	}
+	run->n++;
+	if (run->opt.report_bindings && run->cpus)
+		report_binding(run, proc->rank);
+	return 0;
+}
+
+bool weft_run_job_is_due(uint64_t when_ns, int *ms)
+{
+	uint64_t now = weft_now_ns(), left;
+
+	if (!when_ns)
+		return false;
+	if (now >= when_ns)
+		return true;
+	left = (when_ns - now) / 1000000 + 1;
+	if (left < 60000 && (*ms < 0 || (int)left < *ms))
+		*ms = (int)left;
+	else if (*ms < 0)
+		*ms = 60000;
+	return false;
 }

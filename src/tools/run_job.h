@@ -8,8 +8,10 @@
 #include "tools/run_claim.h"
 #include "tools/run_cleanup.h"
 #include "tools/run_opt.h"
+#include "tools/run_resize.h"
 #include "tools/run_spawn.h"
 #include "tools/run_state.h"
+#include "topo/place.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -24,8 +26,8 @@ struct weft_serve;
 
 enum {
 	/* first entries of fds: signals, server, pipes from the parent launcher
-	 * and from the child launchers */
-	WEFT_RUN_JOB_FDS = 4,
+	 * and from the child launchers, socket of weft-resize */
+	WEFT_RUN_JOB_FDS = 5,
 };
 
 enum weft_run_job_state {
@@ -38,7 +40,8 @@ enum weft_run_job_state {
 /* One job: a variable of main(). */
 struct weft_run_job {
 	struct weft_run_opt opt;
-	uint32_t n; /* number of processes */
+	uint32_t n;	   /* number of processes that were started */
+	uint32_t n_places; /* number of ranks; entries of the arrays below */
 	char host[256];
 	char name[WEFT_RUN_NAME_MAX];	  /* name of the job */
 	char parent[WEFT_RUN_PARENT_MAX]; /* port of the parent job, or "" */
@@ -52,10 +55,13 @@ struct weft_run_job {
 	struct weft_serve *serve;
 	struct weft_run_fault *faults;
 	int liveness_fd;
-	struct weft_liveness *liveness; /* one struct per process */
+	struct weft_liveness *liveness; /* one struct per rank */
 	struct weft_run_proc *procs;
-	cpu_set_t *cpus;     /* one set per process, or NULL */
-	const char *unbound; /* the reason if cpus is NULL */
+	cpu_set_t *cpus; /* one set per rank, or NULL. An empty set: the process
+			    is not bound */
+	const char *unbound;	       /* the reason if cpus is NULL */
+	bool is_placed;		       /* by options */
+	enum weft_place_choice choice; /* otherwise */
 	struct weft_run_claim claim;
 	struct pollfd *fds;
 	uint32_t n_running;
@@ -73,6 +79,7 @@ struct weft_run_job {
 	uint64_t repeat_ns;  /* until then, another signal to end the job is
 				ignored */
 	struct weft_run_state inquiry;
+	struct weft_run_resize resize;
 	const struct weft_run_proc *failed; /* set in the state FAILED */
 	uint64_t check_ns;  /* time of the next check of loaded libraries */
 	uint64_t pause_ns;  /* interval to the check after that */
@@ -92,6 +99,17 @@ int weft_run_job_set_up(struct weft_run_job *run);
 /* Starts all processes. After a failure, which is described, the processes
  * started so far continue. */
 int weft_run_job_start(struct weft_run_job *run);
+
+/* Starts the process of the next rank. step is the variable WEFT_BOOT_STEP_ENV.
+ * After a failure, which is described, the rank has no process. */
+int weft_run_job_start_late(struct weft_run_job *run, const char *step);
+
+/* Releases the claims of a process that has ended. */
+void weft_run_job_free_cores(struct weft_run_job *run, uint32_t rank);
+
+/* True if the time when_ns has passed. Otherwise lowers *ms to the milliseconds
+ * until when_ns, rounded up. when_ns 0: never. */
+bool weft_run_job_is_due(uint64_t when_ns, int *ms);
 
 /* Warns, once per job, if a process that has not joined the job has loaded
  * another MPI. */

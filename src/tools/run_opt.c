@@ -20,7 +20,11 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { PROCS_MAX = 65535 }; /* a local rank of PMIx has 16 bits */
+enum {
+	PROCS_MAX = 65535, /* a local rank of PMIx has 16 bits */
+	PLACES_LEAST = 128,
+	PLACES_TIMES = 4, /* ranks per process of --max */
+};
 
 enum opt_id {
 	OPT_N,
@@ -55,6 +59,10 @@ enum opt_id {
 	OPT_HOSTFILE,
 	OPT_OVERSUBSCRIBE,
 	OPT_UNIVERSE,
+	OPT_MIN,
+	OPT_MAX,
+	OPT_RESIZE_AT,
+	OPT_OFFER_TIMEOUT,
 	OPT_REPORT,
 	OPT_PROFILE,
 	OPT_DEBUG,
@@ -117,6 +125,10 @@ static const struct opt_name opt_names[] = {
 	{ "oversubscribe", OPT_OVERSUBSCRIBE, false },
 	{ "universe-size", OPT_UNIVERSE, true },
 	{ "usize", OPT_UNIVERSE, true },
+	{ "min", OPT_MIN, true },
+	{ "max", OPT_MAX, true },
+	{ "resize-at", OPT_RESIZE_AT, true },
+	{ "offer-timeout", OPT_OFFER_TIMEOUT, true },
 	{ "report-bindings", OPT_REPORT, false },
 	{ "profile", OPT_PROFILE, false }, /* a value only as =FILE */
 	{ "debug", OPT_DEBUG, false },
@@ -182,6 +194,12 @@ static const char help_text[] =
 	"  -host A,B, --hostfile F hosts to use (Slurm, PRRTE)\n"
 	"  --universe-size N       value of MPI_UNIVERSE_SIZE (default: "
 	"none)\n"
+	"  --min N, --max N        the job may shrink and grow within these "
+	"limits\n"
+	"  --resize-at S:+N,S:-N   offer N processes, or ask for them back, "
+	"after S\n"
+	"                          seconds\n"
+	"  --offer-timeout S       withdraw an offer after S seconds\n"
 	"  --dvm-uri URI           use this PRRTE DVM\n"
 	"  -v, --verbose           print the commands that are started\n"
 	"  --help, --version\n"
@@ -420,6 +438,40 @@ static int with_ft(struct weft_run_opt *opt, const char *value)
 		value);
 }
 
+/* Parses "5:+2,20:-2". */
+static int resize_at(struct weft_run_opt *opt, const char *text)
+{
+	for (const char *p = text;;) {
+		struct weft_run_offer_at offer, *offers;
+		char sign;
+		int end = 0;
+
+		if (sscanf(p, "%lf:%c%d%n", &offer.at_s, &sign, &offer.delta,
+			    &end) != 3 ||
+			(sign != '+' && sign != '-') || offer.delta < 1 ||
+			offer.delta > PROCS_MAX || !(offer.at_s >= 0) ||
+			offer.at_s > 1e9 || (p[end] && p[end] != ',') ||
+			(opt->n_offers &&
+				offer.at_s <
+					opt->offers[opt->n_offers - 1].at_s))
+			return weft_err_set(WEFT_ERR_ARG,
+				"--resize-at %s: expected S:+N or S:-N, with "
+				"commas between them, and times S that ascend",
+				text);
+		if (sign == '-')
+			offer.delta = -offer.delta;
+		offers = realloc(
+			opt->offers, (opt->n_offers + 1) * sizeof(*offers));
+		if (!offers)
+			return WEFT_ERR_NOMEM;
+		opt->offers = offers;
+		offers[opt->n_offers++] = offer;
+		if (!p[end])
+			return 0;
+		p += end + 1;
+	}
+}
+
 static int job_option(struct weft_run_opt *opt, const struct opt_name *name,
 	const char *value)
 {
@@ -468,6 +520,14 @@ static int job_option(struct weft_run_opt *opt, const struct opt_name *name,
 		return 0;
 	case OPT_UNIVERSE:
 		return get_count(name->name, value, &opt->universe);
+	case OPT_MIN:
+		return get_count(name->name, value, &opt->n_min);
+	case OPT_MAX:
+		return get_count(name->name, value, &opt->n_max);
+	case OPT_RESIZE_AT:
+		return resize_at(opt, value);
+	case OPT_OFFER_TIMEOUT:
+		return get_seconds(name->name, value, &opt->offer_timeout_s);
 	case OPT_REPORT:
 		opt->report_bindings = true;
 		return 0;
@@ -719,6 +779,37 @@ static int app_parse(struct weft_run_opt *opt, char **argv, int *at)
 	return 0;
 }
 
+/* Checks the limits of a job whose size can change, and sets the limit that the
+ * command line does not have. */
+static int check_limits(struct weft_run_opt *opt)
+{
+	uint32_t n = weft_run_opt_size(opt);
+
+	if (!opt->n_min && !opt->n_max) {
+		if (opt->n_offers || opt->offer_timeout_s > 0)
+			return weft_err_set(WEFT_ERR_ARG,
+				"%s needs --max or --min: without them the "
+				"size of the job does not change",
+				opt->n_offers ? "--resize-at"
+					      : "--offer-timeout");
+		return 0;
+	}
+	if (!opt->n_min)
+		opt->n_min = 1;
+	if (!opt->n_max)
+		opt->n_max = n > opt->n_min ? n : opt->n_min;
+	if (opt->n_apps > 1)
+		return weft_err_set(WEFT_ERR_ARG,
+			"--min and --max need one program, and the command "
+			"line has %zu, separated by \":\"",
+			opt->n_apps);
+	if (n < opt->n_min || n > opt->n_max)
+		return weft_err_set(WEFT_ERR_ARG,
+			"-n %u is not between --min %u and --max %u", n,
+			opt->n_min, opt->n_max);
+	return 0;
+}
+
 static int apps_parse(struct weft_run_opt *opt, int argc, char **argv, int at)
 {
 	int err = 0;
@@ -733,6 +824,8 @@ static int apps_parse(struct weft_run_opt *opt, int argc, char **argv, int at)
 		err = weft_err_set(WEFT_ERR_ARG,
 			"%u processes are above the limit of one host (%d)",
 			weft_run_opt_size(opt), PROCS_MAX);
+	if (!err && opt->task == WEFT_RUN_LAUNCH)
+		err = check_limits(opt);
 	return err;
 }
 
@@ -864,6 +957,7 @@ void weft_run_opt_fini(struct weft_run_opt *opt)
 	}
 	env_fini(&opt->env);
 	free(opt->prefix);
+	free(opt->offers);
 	free(opt->apps);
 	free(opt->file_argv);
 	free(opt->file_text);
@@ -877,4 +971,16 @@ uint32_t weft_run_opt_size(const struct weft_run_opt *opt)
 	for (size_t a = 0; a < opt->n_apps; a++)
 		n += opt->apps[a].n;
 	return n;
+}
+
+uint32_t weft_run_opt_places(const struct weft_run_opt *opt)
+{
+	uint32_t n = opt->n_max;
+
+	if (!n)
+		return weft_run_opt_size(opt);
+	if (n > PROCS_MAX / PLACES_TIMES)
+		return PROCS_MAX;
+	return n * PLACES_TIMES < PLACES_LEAST ? PLACES_LEAST
+					       : n * PLACES_TIMES;
 }

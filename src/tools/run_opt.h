@@ -35,6 +35,12 @@ struct weft_run_app {
 	char **own_argv; /* argv if weft_run_opt_prefix() made it; or NULL */
 };
 
+/* An offer of --resize-at. */
+struct weft_run_offer_at {
+	double at_s;
+	int delta;
+};
+
 enum weft_run_tag { WEFT_RUN_TAG_NONE, WEFT_RUN_TAG_RANK, WEFT_RUN_TAG_STREAM };
 
 enum weft_run_task { WEFT_RUN_LAUNCH, WEFT_RUN_HELP, WEFT_RUN_VERSION };
@@ -58,9 +64,14 @@ struct weft_run_opt {
 	uint32_t n_nodes;	 /* number of nodes; 0: not given */
 	uint32_t per_node;	 /* processes per node; 0: not given */
 	enum weft_run_tag tag;
-	double timeout_s;	/* 0: none */
-	double grace_s;		/* time between SIGTERM and SIGKILL */
-	uint32_t universe;	/* value of MPI_UNIVERSE_SIZE; 0: unknown */
+	double timeout_s;      /* 0: none */
+	double grace_s;	       /* time between SIGTERM and SIGKILL */
+	uint32_t universe;     /* value of MPI_UNIVERSE_SIZE; 0: unknown */
+	uint32_t n_min, n_max; /* limits of the number of processes; n_max 0:
+				  it does not change */
+	struct weft_run_offer_at *offers; /* --resize-at, by time */
+	size_t n_offers;
+	double offer_timeout_s; /* 0: none */
 	bool keep_going;	/* --continue */
 	bool needs_no_finalize; /* exit with 0 without finalizing is success */
 	bool oversubscribe;	/* option for srun and prterun */
@@ -93,6 +104,10 @@ bool weft_run_has_program(const char *name);
 
 /* Returns the number of processes of all app contexts. */
 uint32_t weft_run_opt_size(const struct weft_run_opt *opt);
+
+/* Returns the number of ranks of the job: that of its processes, or with --max
+ * also ranks for processes that start later. A rank is not used twice. */
+uint32_t weft_run_opt_places(const struct weft_run_opt *opt);
 
 /* Returns the text of --help. */
 const char *weft_run_opt_help(void);

@@ -3,6 +3,7 @@
 #include "tools/run_proc.h"
 
 #include "base/err.h"
+#include "boot/boot.h"
 #include "tools/run_mpir.h"
 
 #include <errno.h>
@@ -249,7 +250,9 @@ static bool is_listed(const char *pair, const char *list)
 static bool is_foreign(const char *pair)
 {
 	return (!strncmp(pair, "PMIX_", 5) && strncmp(pair, "PMIX_MCA_", 9)) ||
-	       !strncmp(pair, "WEFT_PARENT=", 12);
+	       !strncmp(pair, "WEFT_PARENT=", 12) ||
+	       !strncmp(pair, WEFT_BOOT_STEP_ENV "=",
+		       sizeof(WEFT_BOOT_STEP_ENV));
 }
 
 static int env_inherit(char ***env, const struct weft_run_env *rule)

@@ -35,6 +35,9 @@ struct weft_run_proc {
 	bool is_connected;	      /* has connected to the PMIx server */
 	bool is_finalized;	      /* has finalized PMIx after that */
 	bool is_aborted;	      /* another process aborted it */
+	bool is_cancelled;	      /* its change of the job's size ended
+					 without a result */
+	uint32_t slot;		      /* index for the options of placement */
 	int status;		      /* result of waitpid() */
 	struct weft_run_fault *fault; /* memory shared with the child */
 };

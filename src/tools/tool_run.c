@@ -19,6 +19,7 @@
 #include "tools/run_mpir.h"
 #include "tools/run_proc.h"
 #include "tools/run_profile.h"
+#include "tools/run_resize.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -268,6 +269,8 @@ static void on_end(struct weft_run_job *run, const struct weft_run_proc *proc)
 	run->n_running--;
 	if (!is_failure(run, proc))
 		weft_serve_ended(run->serve, proc->rank);
+	if (run->opt.n_max)
+		weft_run_job_free_cores(run, proc->rank);
 	if (!run->n_running) {
 		struct weft_run_notice notice = notice_of(run->name);
 
@@ -276,6 +279,10 @@ static void on_end(struct weft_run_job *run, const struct weft_run_proc *proc)
 	}
 	if (proc->is_aborted && !is_ending) {
 		notify_others(run, proc); /* the other processes continue */
+		return;
+	}
+	if (proc->is_cancelled) {
+		notify_others(run, proc);
 		return;
 	}
 	if (!code && (!has_not_left || run->opt.needs_no_finalize)) {
@@ -287,12 +294,16 @@ static void on_end(struct weft_run_job *run, const struct weft_run_proc *proc)
 		print_fault(run, proc);
 	else if (!is_ending)
 		tool_run_print_end(run, proc);
+	if (!is_ending && weft_run_resize_is_joining(run, proc->rank)) {
+		notify_others(run, proc); /* the change fails, not the job */
+		return;
+	}
 	set_exit_status(run, code ? code : EXIT_FAILURE);
 	/* No process waits for a process that has finalized. So the other
 	 * processes continue, and the exit code becomes the job's status. */
 	if (is_ending || (!WIFSIGNALED(proc->status) && has_left(run, proc)))
 		return;
-	if (run->opt.keep_going)
+	if (run->opt.keep_going && !weft_run_resize_is_short(run, proc->rank))
 		notify_others(run, proc);
 	else
 		on_failed(run, proc);
@@ -410,6 +421,8 @@ static void tool_run_on_events(struct weft_run_job *run)
 			tool_run_on_abort(run, &event);
 		if (event.kind == WEFT_SERVE_SPAWN)
 			tool_run_on_spawn(run, &event);
+		if (event.kind == WEFT_SERVE_RESIZE)
+			weft_run_resize_on_request(run, &event);
 		free(event.ranks);
 		if (event.rank >= run->n)
 			continue;
@@ -435,6 +448,8 @@ static void reap(struct weft_run_job *run)
 		tool_run_on_events(run);
 		if (proc)
 			on_end(run, proc);
+		if (proc && run->opt.n_max)
+			weft_run_resize_on_end(run);
 	} while (proc);
 }
 
@@ -535,24 +550,6 @@ static void read_signals(struct weft_run_job *run)
 
 /* ---- the loop ---- */
 
-/* True if the time when_ns has passed. Otherwise lowers *ms to the milliseconds
- * until when_ns, rounded up. when_ns 0: never. */
-static bool is_due(uint64_t when_ns, int *ms)
-{
-	uint64_t now = weft_now_ns(), left;
-
-	if (!when_ns)
-		return false;
-	if (now >= when_ns)
-		return true;
-	left = (when_ns - now) / 1000000 + 1;
-	if (left < 60000 && (*ms < 0 || (int)left < *ms))
-		*ms = (int)left;
-	else if (*ms < 0)
-		*ms = 60000;
-	return false;
-}
-
 /* Sets the status first: processes that end while the states are printed do not
  * change it. */
 static void on_timeout(struct weft_run_job *run)
@@ -600,7 +597,7 @@ static void check_states(struct weft_run_job *run, int *ms)
  * the launcher is not notified of a load. */
 static void check_loaded(struct weft_run_job *run, int *ms)
 {
-	if (run->has_other_mpi || !is_due(run->check_ns, ms))
+	if (run->has_other_mpi || !weft_run_job_is_due(run->check_ns, ms))
 		return;
 	for (uint32_t r = 0; r < run->n; r++)
 		weft_run_job_check_loaded(run, r);
@@ -613,15 +610,18 @@ static void check_loaded(struct weft_run_job *run, int *ms)
 static void check_times(struct weft_run_job *run, int *ms)
 {
 	check_loaded(run, ms);
-	if (is_due(run->timeout_ns, ms))
+	if (weft_run_job_is_due(run->timeout_ns, ms))
 		on_timeout(run);
 	check_states(run, ms);
-	if (run->state == WEFT_RUN_JOB_ENDING && is_due(run->kill_ns, ms))
+	if (run->state == WEFT_RUN_JOB_ENDING &&
+		weft_run_job_is_due(run->kill_ns, ms))
 		kill_job(run);
-	if (is_due(run->abort_ns, ms)) {
+	if (weft_run_job_is_due(run->abort_ns, ms)) {
 		run->abort_ns = 0;
 		kill_aborted(run, SIGKILL);
 	}
+	if (run->opt.n_max)
+		weft_run_resize_check(run, ms);
 }
 
 /* Reports once what the launcher waits for after all processes have ended. */
@@ -632,7 +632,7 @@ static void warn_of_wait(struct weft_run_job *run, int *ms)
 	if (!run->warn_ns)
 		run->warn_ns = after_ns((double)weft_knobs.stall_warn);
 	if (!weft_knobs.stall_warn || run->has_warned ||
-		!is_due(run->warn_ns, ms))
+		!weft_run_job_is_due(run->warn_ns, ms))
 		return;
 	run->has_warned = true;
 	if (n)
@@ -657,7 +657,7 @@ static bool tool_run_is_over(struct weft_run_job *run, int *ms)
 	if (!run->output_ns)
 		run->output_ns = after_ns(OUTPUT_WAIT_S);
 	if (weft_run_io_is_open(run->io))
-		return is_due(run->output_ns, ms);
+		return weft_run_job_is_due(run->output_ns, ms);
 	/* waits for a slow reader, unless a signal ended the job */
 	return !weft_run_io_is_unwritten(run->io) || run->n_ends_asked;
 }
@@ -714,6 +714,7 @@ static void loop(struct weft_run_job *run)
 		run->fds[2] =
 			(struct pollfd){ run->pipes.from_above, POLLIN, 0 };
 		run->fds[3] = (struct pollfd){ run->pipes.below[0], POLLIN, 0 };
+		run->fds[4] = (struct pollfd){ run->resize.fd, POLLIN, 0 };
 		n = weft_run_io_fill(run->io, &run->fds[WEFT_RUN_JOB_FDS], &ms);
 		check_output(run);
 		if (tool_run_is_over(run, &ms))
@@ -726,6 +727,7 @@ static void loop(struct weft_run_job *run)
 		read_signals(run);
 		receive_notices(run);
 		tool_run_on_events(run);
+		weft_run_resize_receive(run);
 		reap(run);
 	}
 }
@@ -744,8 +746,9 @@ static void tear_down(struct weft_run_job *run)
 	if (run->dir[0])
 		weft_run_dir_remove(run->dir);
 	weft_run_cleanup_stop(&run->cleanup);
-	weft_run_fault_unmap(run->faults, run->n);
-	weft_liveness_destroy(run->n, run->liveness_fd, run->liveness);
+	weft_run_fault_unmap(run->faults, run->n_places);
+	weft_liveness_destroy(run->n_places, run->liveness_fd, run->liveness);
+	weft_run_resize_close(&run->resize);
 	free(run->procs);
 	weft_run_claim_fini(&run->claim);
 	free(run->cpus);
@@ -757,6 +760,7 @@ static int tool_run_launch(struct weft_run_job *run)
 	int err;
 
 	run->n = weft_run_opt_size(&run->opt);
+	run->n_places = weft_run_opt_places(&run->opt);
 	weft_run_spawn_above(&run->pipes, run->name, run->parent);
 	if (gethostname(run->host, sizeof(run->host) - 1))
 		strcpy(run->host, "localhost");
@@ -819,7 +823,7 @@ static int fail_output(void)
 
 int main(int argc, char **argv)
 {
-	struct weft_run_job run = { .signal_fd = -1 };
+	struct weft_run_job run = { .signal_fd = -1, .resize.fd = -1 };
 	const char *what = "--profile";
 	int err, status = 0;
 

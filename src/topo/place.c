@@ -286,6 +286,22 @@ int weft_place_choose(const char *machine, uint32_t n, bool is_threaded,
 	return 0;
 }
 
+int weft_place_add(const char *machine, bool is_numa,
+	weft_place_claim_fn *claim, void *arg, cpu_set_t *set_out)
+{
+	hwloc_topology_t hw;
+	int err = machine_load(machine, &hw), nodes;
+
+	if (err)
+		return err;
+	CPU_ZERO(set_out);
+	nodes = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_NUMANODE);
+	claim_cores(hw, 1, is_numa && nodes > 0 ? (uint32_t)nodes : 0, claim,
+		arg, set_out);
+	hwloc_topology_destroy(hw);
+	return 0;
+}
+
 int weft_place_claim(const char *machine, const cpu_set_t *sets, uint32_t n,
 	weft_place_claim_fn *claim, void *arg)
 {

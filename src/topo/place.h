@@ -52,6 +52,14 @@ int weft_place_choose(const char *machine, uint32_t n, bool is_threaded,
 	weft_place_claim_fn *claim, void *arg, cpu_set_t *sets_out,
 	enum weft_place_choice *choice_out);
 
+/* Claims a free core for one more process of a job that weft_place_choose() has
+ * bound, and sets *set_out to that core, or with is_numa to its NUMA node. If
+ * no core is free, *set_out is empty. WEFT_ERR_OTHER: the machine cannot be
+ * read.
+ */
+int weft_place_add(const char *machine, bool is_numa,
+	weft_place_claim_fn *claim, void *arg, cpu_set_t *set_out);
+
 /* Claims the free cores of n sets that weft_place_assign() assigned. */
 int weft_place_claim(const char *machine, const cpu_set_t *sets, uint32_t n,
 	weft_place_claim_fn *claim, void *arg);

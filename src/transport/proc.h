@@ -157,7 +157,20 @@ static inline uint64_t weft_proc_number(uint32_t job, uint32_t rank)
 	return (uint64_t)job << 32 | rank;
 }
 
-/* True if the job has a process with this number. */
+/* True if MPI_COMM_WORLD of this process contains the rank of the job. */
+static inline bool weft_proc_is_world(uint32_t rank)
+{
+	return rank - weft_proc.facts.world_first < weft_proc.facts.world_size;
+}
+
+/* Returns the number of the first process of MPI_COMM_WORLD. */
+static inline uint64_t weft_proc_world_first(void)
+{
+	return (weft_proc.proc & ~(uint64_t)UINT32_MAX) |
+	       weft_proc.facts.world_first;
+}
+
+/* True if the job has, or may have later, a process with this number. */
 static inline bool weft_proc_is_member(uint64_t proc)
 {
 	return proc >> 32 == weft_proc.proc >> 32 &&

@@ -376,11 +376,16 @@ static uint32_t choose_spin(const struct weft_vci *vci)
 	return spin / CALL_POLLS;
 }
 
-/* Returns the number of processes of the job on this machine. */
+/* Returns the number of processes of the job on this machine. Ranks without a
+ * process do not count. */
 static unsigned long proc_n_here(void)
 {
-	return (unsigned long)weft_proc.facts.local_size *
-	       (unsigned long)weft_knobs.nodes;
+	unsigned long n = (unsigned long)weft_proc.facts.local_size *
+			  (unsigned long)weft_knobs.nodes;
+
+	return weft_proc.facts.max_procs
+		       ? weft_min(n, (unsigned long)weft_proc.facts.max_procs)
+		       : n;
 }
 
 /* Chooses how this process waits. Waiting threads sleep if a cgroup's quota is
@@ -409,6 +414,8 @@ static int open_proc(weft_vci_open_fn *on_open)
 	err = weft_proc.open_boot(&weft_proc.boot, facts);
 	if (err)
 		return err;
+	if (!facts->world_size)
+		facts->world_size = facts->size;
 	weft_log_set_rank((int)facts->rank);
 	weft_proc.liveness = weft_liveness_map(facts->rank);
 	weft_proc.proc =
@@ -429,7 +436,8 @@ static int open_proc(weft_vci_open_fn *on_open)
 	atexit(close_proc);
 	weft_log_info("CORE-OPEN",
 		"process %u of %u under %s, %u on this node%s, %s%s",
-		facts->rank, facts->size, facts->manager, facts->local_size,
+		facts->rank, facts->world_size, facts->manager,
+		facts->local_size,
 		weft_proc.node.shares_cores ? " which share processors"
 		: weft_proc.sleeps	    ? " which sleep while they wait"
 					    : "",
