@@ -153,17 +153,106 @@ lane_nodes_down() {
 	rm -rf "$state"
 }
 
+# ---- a Debian in a directory ----
+
+# lane_debian SUITE ROOT: a minimal Debian, with this host's access to its mirror
+lane_debian() {
+	[ -e "$2/etc/lane-complete" ] && return
+	lane_install debootstrap debootstrap
+	rm -rf --one-file-system "${2:?}"
+	mkdir -p "$2"
+	say "making a Debian $1 in $2"
+	debootstrap --variant=minbase "$1" "$2" "$(lane_mirror)" >"$2.log" 2>&1 ||
+		die "debootstrap: $(tail -n 3 "$2.log")"
+	for file in resolv.conf hosts; do
+		[ -e /etc/$file ] && cp -L /etc/$file "$2/etc/$file"
+	done
+	# proxies, clocks
+	grep -lE '^ *Acquire::' /etc/apt/apt.conf.d/* 2>/dev/null |
+		while read -r file; do
+			cp "$file" "$2/etc/apt/apt.conf.d/"
+		done
+	rm -f "$2.log"
+	touch "$2/etc/lane-complete"
+}
+
+# lane_mounted ROOT COMMAND...: runs it beside ROOT, in which the file systems
+# of the kernel are mounted. The mounts are in a namespace that ends with the
+# command, so they need no cleanup.
+lane_mounted() {
+	unshare --mount --pid --fork --kill-child sh -c '
+		root=$1
+		shift
+		mount --make-rprivate / &&
+		mount -t proc proc /proc &&
+		mount -t proc proc "$root/proc" &&
+		mount --rbind /sys "$root/sys" &&
+		mount --rbind /dev "$root/dev" &&
+		mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm" || exit 1
+		exec "$@"' sh "$@"
+}
+
+# lane_inside ROOT COMMAND...: runs it in ROOT, with an environment of its own
+lane_inside() {
+	lane_mounted "$1" chroot "$1" env -i HOME=/root TERM=dumb LC_ALL=C.UTF-8 \
+		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+		DEBIAN_FRONTEND=noninteractive \
+		${WEFT_CHECK_JOBS:+"WEFT_CHECK_JOBS=$WEFT_CHECK_JOBS"} "${@:2}"
+}
+
+export -f lane_mounted lane_inside
+
+# lane_copy ROOT: the files that git lists of this checkout, as ROOT/weft
+lane_copy() {
+	top=$(cd "$here/../.." && pwd)
+	mkdir -p "$1/weft"
+	find "$1/weft" -mindepth 1 -maxdepth 1 ! -name build-check \
+		-exec rm -rf {} +
+	(cd "$top" && git -c safe.directory="$top" ls-files -z \
+		--cached --others --exclude-standard |
+		tar --null --files-from=- -cf - --ignore-failed-read) |
+		tar -C "$1/weft" -xf - --no-same-owner
+	[ -x "$1/weft/contrib/check" ] || die "no copy of $top in $1"
+}
+
+# lane_copy_root ROOT NAME: a copy of ROOT as $state/NAME
+lane_copy_root() {
+	rm -rf --one-file-system "${state:?}/${2:?}"
+	cp -a "$1" "$state/$2"
+}
+
+# lane_files ROOT: its files, without the notes of the package managers
+lane_files() {
+	find "$1" -xdev -mindepth 1 \( -path "$1/proc" -o -path "$1/sys" \
+		-o -path "$1/dev" -o -path "$1/tmp" -o -path "$1/packages" \
+		-o -path "$1/var/lib/apt" -o -path "$1/var/cache" \
+		-o -path "$1/var/lib/dpkg" -o -path "$1/var/lib/rpm" \
+		-o -path "$1/root/.rpmdb" -o -path "$1/var/log" \) -prune \
+		-o -print | sed "s|^$1||" | sort
+}
+
+# lane_quietly WHAT COMMAND...: its output is printed only if it fails
+lane_quietly() {
+	what=$1
+	shift
+	"$@" >"$state/log" 2>&1 </dev/null ||
+		die "$what fails: $(tail -n 5 "$state/log"); see $state/log"
+}
+
 # ---- tests: one TAP line each ----
 n_tests=0 n_failed=0
 
 # lane_ok NAME WANTED-STATUS PATTERN COMMAND...: PATTERN (an extended regular
-# expression, "" for any) has to match a line of the output
+# expression, "" for any) has to match a line of the output. The time limit is
+# $limit seconds, or 300.
 lane_ok() {
 	name=$1 want=$2 pattern=$3
 	shift 3
 	n_tests=$((n_tests + 1))
 	code=0
-	timeout -k 5 300 "$@" >"$state/out" 2>&1 </dev/null || code=$?
+	# a function that is exported
+	[ "$(type -t "$1")" = function ] && set -- bash -c '"$@"' bash "$@"
+	timeout -k 5 "${limit:-300}" "$@" >"$state/out" 2>&1 </dev/null || code=$?
 	if [ "$code" = "$want" ] &&
 		{ [ -z "$pattern" ] || grep -qE "$pattern" "$state/out"; }; then
 		echo "ok $n_tests $name"
