@@ -40,8 +40,8 @@ EXTRA_DIST += \
 	contrib/cxi-checklist.md \
 	contrib/check-style.allow \
 	contrib/install-deps \
-	contrib/debian contrib/spack \
-	contrib/make-deb contrib/make-html contrib/make-html.awk \
+	contrib/debian contrib/rpm contrib/spack \
+	contrib/make-deb contrib/make-rpm contrib/make-html contrib/make-html.awk \
 	contrib/make-tarball \
 	contrib/quickstart \
 	contrib/tsan.supp
@@ -89,7 +89,7 @@ check-abi: libmpi_abi.la libsma.la
 	$(AM_V_at)CC='$(CC)' CXX='$(CXX)' $(top_srcdir)/contrib/check-sma .
 .PHONY: check-abi
 EXTRA_DIST += contrib/lanes/lane.sh contrib/lanes/prrte contrib/lanes/slurm \
-	contrib/lanes/aarch64 contrib/lanes/debian contrib/lanes/debian13 \
+	contrib/lanes/aarch64 contrib/lanes/debian contrib/lanes/debian13 contrib/lanes/rpm \
 	contrib/lanes/verbs contrib/lanes/verbs-guest \
 	contrib/lanes/verbs.result contrib/lanes/README.md
 
