@@ -40,7 +40,7 @@ EXTRA_DIST += \
 	contrib/cxi-checklist.md \
 	contrib/check-style.allow \
 	contrib/install-deps \
-	contrib/debian contrib/rpm contrib/spack \
+	contrib/debian contrib/easybuild contrib/rpm contrib/spack \
 	contrib/make-deb contrib/make-rpm contrib/make-html contrib/make-html.awk \
 	contrib/make-tarball \
 	contrib/quickstart \
