@@ -40,6 +40,7 @@ EXTRA_DIST += \
 	contrib/cxi-checklist.md \
 	contrib/check-style.allow \
 	contrib/install-deps \
+	.containerignore contrib/containers \
 	contrib/debian contrib/easybuild contrib/rpm contrib/spack \
 	contrib/make-deb contrib/make-rpm contrib/make-html contrib/make-html.awk \
 	contrib/make-tarball \
@@ -89,7 +90,7 @@ check-abi: libmpi_abi.la libsma.la
 	$(AM_V_at)CC='$(CC)' CXX='$(CXX)' $(top_srcdir)/contrib/check-sma .
 .PHONY: check-abi
 EXTRA_DIST += contrib/lanes/lane.sh contrib/lanes/prrte contrib/lanes/slurm \
-	contrib/lanes/aarch64 contrib/lanes/debian contrib/lanes/debian13 contrib/lanes/rpm \
+	contrib/lanes/aarch64 contrib/lanes/containers contrib/lanes/debian contrib/lanes/debian13 contrib/lanes/rpm \
 	contrib/lanes/verbs contrib/lanes/verbs-guest \
 	contrib/lanes/verbs.result contrib/lanes/README.md
 
