@@ -140,6 +140,12 @@ static void agree_swap(struct weft_agree *a)
 
 	if (my_rank(a))
 		return;
+	if (a->later && !a->err) { /* an intracommunicator */
+		a->n_waiting++;
+		a->records = a->len ? record(a, 0) : NULL;
+		a->later(a);
+		return;
+	}
 	word = a->word && !a->err ? a->word(a) : 0;
 	if (a->buf)
 		memcpy(a->buf, &word, sizeof(word));
@@ -203,6 +209,13 @@ static void advance(struct weft_agree *a)
 		}
 		a->n_waiting--;
 	}
+}
+
+void weft_agree_answer(struct weft_agree *a, uint64_t word, int err)
+{
+	a->err = err;
+	memcpy(a->buf, &word, sizeof(word));
+	agree_arrived(a);
 }
 
 void weft_agree_fail(struct weft_agree *a, int err)

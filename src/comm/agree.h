@@ -30,6 +30,11 @@ typedef void weft_agree_done_fn(struct weft_agree *agree);
  * arrived. */
 typedef uint64_t weft_agree_word_fn(struct weft_agree *agree);
 
+/* Starts to determine the word. Called at rank 0 when all records have arrived,
+ * unless the round has failed. The round continues when weft_agree_answer() is
+ * called, possibly from within this function. */
+typedef void weft_agree_later_fn(struct weft_agree *agree);
+
 struct weft_agree {
 	/* set by the caller, which zeroes the other fields */
 	struct weft_comm *comm;
@@ -38,6 +43,7 @@ struct weft_agree {
 	size_t len;		  /* bytes of a record */
 	bool is_down_only;	  /* no message is sent up the tree; len is 0 */
 	weft_agree_word_fn *word; /* called at rank 0; NULL: the word is 0 */
+	weft_agree_later_fn *later; /* NULL, or called instead of `word` */
 	weft_agree_done_fn *done;
 	void *arg; /* for the caller's use */
 
@@ -58,6 +64,10 @@ struct weft_agree {
 
 /* Starts a round. `done` finds any error in agree->err. VCI's lock held. */
 void weft_agree_start(struct weft_agree *agree);
+
+/* Continues a round at rank 0 after `later` was called, with the word or an
+ * error. VCI's lock held. */
+void weft_agree_answer(struct weft_agree *agree, uint64_t word, int err);
 
 /* Contributes an error to a round, instead of weft_agree_start(). The round
  * fails with this error at all members that wait for this member. Does not call
