@@ -60,15 +60,51 @@ int MPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes);
 int PMPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes);
 
 /* Registers a function that is called for each definition or deletion of a
- * process set, and after failures as a definition of weft://alive. MPI calls
+ * process set, and after failures as a definition of weft://alive. An offer of
+ * the launcher is the change MPIX_PSET_OFFER of weft://job. MPI calls
  * that wait, and calls about process sets, call the function. NULL removes the
  * function. */
-enum { MPIX_PSET_DEFINED = 1, MPIX_PSET_DELETED = 2 };
+enum { MPIX_PSET_DEFINED = 1, MPIX_PSET_DELETED = 2, MPIX_PSET_OFFER = 3 };
 typedef void MPIX_Session_pset_function(MPI_Session session, const char *pset_name, int change, void *extra_state);
 int MPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_function *pset_fn, void *extra_state);
 int PMPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_function *pset_fn, void *extra_state);
 
-/* ---- jobs that grow and shrink ---- */
+/* ---- jobs that grow and shrink ----
+ *
+ * mpiexec --max starts a job whose size can change. The process set
+ * weft://job/K has the members of the job after K changes. */
+
+/* Longest name of such a set, with its NUL. */
+#define MPIX_MAX_JOB_PSET 64
+
+/* Returns the number of processes that the launcher offers in *delta. Below 0,
+ * the launcher requests processes back; 0: no offer. *info is a new info object
+ * with weft_min_procs, weft_max_procs, and weft_deadline_s, the seconds until
+ * the offer ends. Local. A callback for process sets is called with
+ * MPIX_PSET_OFFER and the name weft://job when an offer is made or withdrawn. */
+int MPIX_Session_get_offer(MPI_Session session, int *delta, MPI_Info *info);
+int PMPIX_Session_get_offer(MPI_Session session, int *delta, MPI_Info *info);
+
+/* Requests delta more processes, or -delta fewer. Collective over members, whose
+ * members are those of the current set weft://job/K; all pass the same delta,
+ * with or without an offer. Does not block. When the request completes, the
+ * name of the new set is in new_pset, of MPIX_MAX_JOB_PSET bytes, and joined
+ * processes are started. new_pset must exist until then. If the request fails,
+ * the launcher refused, and the current set remains. info is MPI_INFO_NULL, or
+ * ignored. MPI_ERR_UNSUPPORTED_OPERATION: the size of the job is fixed. */
+int MPIX_Session_resize(MPI_Session session, MPI_Comm members, int delta, MPI_Info info, char *new_pset, MPI_Request *request);
+int PMPIX_Session_resize(MPI_Session session, MPI_Comm members, int delta, MPI_Info info, char *new_pset, MPI_Request *request);
+
+/* Completes a change: the former set is deleted. Collective over members, whose
+ * members are those of new_pset. Processes that are in the former set only end
+ * their sessions and exit. */
+int MPIX_Session_resize_done(MPI_Session session, MPI_Comm members, const char *new_pset);
+int PMPIX_Session_resize_done(MPI_Session session, MPI_Comm members, const char *new_pset);
+
+/* Cancels a change that is not complete: new_pset is deleted, the launcher ends
+ * the joined processes, and the former set remains. One process calls this. */
+int MPIX_Session_resize_cancel(MPI_Session session, const char *new_pset);
+int PMPIX_Session_resize_cancel(MPI_Session session, const char *new_pset);
 
 /* Moves an array that the members of comm hold in contiguous blocks, in the
  * order of their ranks, to blocks of other sizes. Before the call a member

@@ -341,6 +341,8 @@ static const struct weft_boot_ops pmix_ops = {
 	.lookup = weft_pmix_lookup,
 	.query_exit = weft_pmix_query_exit,
 	.call = weft_pmix_call,
+	.resize = weft_pmix_resize,
+	.offer = weft_pmix_offer,
 	.poll = weft_pmix_poll,
 };
 

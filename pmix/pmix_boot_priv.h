@@ -13,7 +13,13 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-enum pmix_item_kind { PMIX_ITEM_GET, PMIX_ITEM_FENCE, PMIX_ITEM_EVENT };
+enum pmix_item_kind {
+	PMIX_ITEM_GET,
+	PMIX_ITEM_FENCE,
+	PMIX_ITEM_EVENT,
+	PMIX_ITEM_RESIZE, /* data: a name, or the text of an error, with its NUL
+			   */
+};
 
 /* An answer or event that poll delivers. The function that starts a get, a
  * fence or a query of an exit creates its item. PMIx's thread creates the item
@@ -122,11 +128,24 @@ int weft_pmix_pset_record(struct pmix_boot *boot, const char *name,
 	const uint32_t *ranks, size_t n);
 void weft_pmix_pset_remove(struct pmix_boot *boot, const char *name);
 
+/* pmix_resize.c */
+int weft_pmix_resize(struct weft_boot *boot, const struct weft_boot_resize *how,
+	weft_boot_get_fn *fn, void *arg);
+int weft_pmix_offer(
+	struct weft_boot *boot, int *delta_out, uint32_t *seconds_out);
+
+/* Calls the callback of an answered request. */
+void weft_pmix_resize_deliver(const struct pmix_item *item);
+
+/* Queues the event of an offer. PMIx's thread. */
+void weft_pmix_resize_on_offer(
+	struct pmix_boot *boot, const pmix_info_t *info, size_t n);
+
 /* pmix_event.c */
 
-/* Registers handlers for the events that the library uses. WEFT_PMIX_WHERE is
- * registered only if the manager is Weft's launcher (is_ours). If a manager
- * refuses an event, the event is never delivered. */
+/* Registers handlers for the events that the library uses. WEFT_PMIX_WHERE and
+ * WEFT_PMIX_OFFER are registered only if the manager is Weft's launcher
+ * (is_ours). If a manager refuses an event, the event is never delivered. */
 void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours);
 
 int weft_pmix_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_CODES = 10 };
+enum { N_CODES = 11, N_OWN_CODES = 2 };
 
 /* A handler that is being registered. */
 struct registration {
@@ -253,6 +253,8 @@ static void pmix_event_on_event(size_t id, pmix_status_t status,
 		post_job_end(boot, info, n);
 	else if (boot && status == WEFT_PMIX_WHERE)
 		answer_where(boot);
+	else if (boot && status == WEFT_PMIX_OFFER)
+		weft_pmix_resize_on_offer(boot, info, n);
 	else if (boot && status == WEFT_PMIX_CALL)
 		post_call(boot, source, info, n);
 	else if (boot)
@@ -414,12 +416,14 @@ void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours)
 		PMIX_PROCESS_SET_DELETE,
 		PMIX_EVENT_JOB_END,
 		WEFT_PMIX_CALL,
-		WEFT_PMIX_WHERE,
+		WEFT_PMIX_WHERE, /* the last N_OWN_CODES: see is_ours */
+		WEFT_PMIX_OFFER,
 	};
 
 	boot->ended_keys[0] = (char *)(uintptr_t)WEFT_PMIX_ENDED;
 	boot->ended.keys = boot->ended_keys;
-	pmix_event_register(boot, codes, is_ours ? N_CODES : N_CODES - 1);
+	pmix_event_register(
+		boot, codes, is_ours ? N_CODES : N_CODES - N_OWN_CODES);
 }
 
 bool weft_pmix_is_failed(const struct pmix_boot *boot, uint32_t rank)
@@ -510,6 +514,9 @@ static void pmix_event_deliver(
 		if (item->get_fn && !weft_pmix_get_again(item))
 			item->get_fn(
 				item->arg, item->err, item->data, item->len);
+		break;
+	case PMIX_ITEM_RESIZE:
+		weft_pmix_resize_deliver(item);
 		break;
 	case PMIX_ITEM_FENCE:
 		item->done_fn(item->arg, item->err);

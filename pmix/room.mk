@@ -8,6 +8,7 @@ libweft_la_SOURCES += \
 	pmix/pmix_event.c \
 	pmix/pmix_fence.c \
 	pmix/pmix_pset.c \
+	pmix/pmix_resize.c \
 	pmix/pmix_spawn.c
 unit_tests += test/unit/pmix_codec_test
 EXTRA_DIST += pmix/README.md

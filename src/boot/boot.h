@@ -75,6 +75,9 @@ enum weft_boot_event_kind {
 	WEFT_BOOT_JOB_ENDED,	/* fields: name of a job that has ended. Spawns
 				   connect that job and this job */
 	WEFT_BOOT_CALLED, /* fields: rank, data, len; see weft_boot_ops.call */
+	WEFT_BOOT_OFFER,  /* fields: code, the offered processes (below 0: the
+			     manager requests them back; 0: no offer); rank,
+			     the seconds until the offer ends, or 0 */
 };
 
 /* How a process ended, as far as the manager reports it. */
@@ -126,6 +129,19 @@ typedef void weft_boot_get_fn(void *arg, int err, const void *data, size_t len);
 /* Receives the result of a fence. Called exactly once for each fence that
  * returned 0. */
 typedef void weft_boot_done_fn(void *arg, int err);
+
+enum weft_boot_resize_kind {
+	WEFT_BOOT_RESIZE_ASK,	 /* a request for delta more processes */
+	WEFT_BOOT_RESIZE_DONE,	 /* the change to the set is complete */
+	WEFT_BOOT_RESIZE_CANCEL, /* the change to the set is cancelled */
+};
+
+/* A message about a change of the number of processes. */
+struct weft_boot_resize {
+	enum weft_boot_resize_kind kind;
+	int32_t delta;	  /* ASK: not 0 */
+	const char *pset; /* ASK: the set of the members; else the new set */
+};
 
 /* Receives an event, which is valid until the function returns. */
 typedef void weft_boot_event_fn(void *arg, const struct weft_boot_event *event);
@@ -241,6 +257,24 @@ struct weft_boot_ops {
 	int (*call)(struct weft_boot *boot, uint32_t rank, const void *data,
 		size_t len);
 
+	/* Sends a message about a change of the number of processes. Does not
+	 * block. fn receives the answer as that of a get: for an accepted ASK,
+	 * the data is the name of the new set, with its NUL. The name is
+	 * defined, and the new processes are started. Errors:
+	 * WEFT_ERR_UNSUPPORTED: the number of processes is fixed.
+	 * WEFT_ERR_ARG: the number would be below the minimum.
+	 * WEFT_ERR_SPAWN: the number would be above the maximum, or processes
+	 * could not be started. WEFT_ERR_NAME: the set is not current.
+	 * WEFT_ERR_SERVICE: another change is in progress. */
+	int (*resize)(struct weft_boot *boot,
+		const struct weft_boot_resize *how, weft_boot_get_fn *fn,
+		void *arg);
+
+	/* Returns the manager's offer: the fields code and rank of an event
+	 * OFFER. May wait for the manager. */
+	int (*offer)(
+		struct weft_boot *boot, int *delta_out, uint32_t *seconds_out);
+
 	/* Delivers arrived items: answers to their callbacks, events to fn
 	 * (NULL discards them). Does not block. Returns the number of items.
 	 * Called only when pending != 0. */
@@ -339,7 +373,7 @@ static inline int weft_boot_pset_delete(
 }
 
 /* weft_boot_spawn() starts jobs also for a singleton, with a launcher of its
- * own. A singleton implements none of the next five functions, which then
+ * own. A singleton implements none of the next seven functions, which then
  * return WEFT_ERR_UNSUPPORTED or do nothing. */
 static inline int weft_boot_spawn(struct weft_boot *boot,
 	const struct weft_boot_app *apps, size_t n, char *job_out)
@@ -379,6 +413,20 @@ static inline int weft_boot_call(
 {
 	return boot->ops->call ? boot->ops->call(boot, rank, data, len)
 			       : WEFT_ERR_UNSUPPORTED;
+}
+
+static inline int weft_boot_resize(struct weft_boot *boot,
+	const struct weft_boot_resize *how, weft_boot_get_fn *fn, void *arg)
+{
+	return boot->ops->resize ? boot->ops->resize(boot, how, fn, arg)
+				 : WEFT_ERR_UNSUPPORTED;
+}
+
+static inline int weft_boot_offer(
+	struct weft_boot *boot, int *delta_out, uint32_t *seconds_out)
+{
+	return boot->ops->offer ? boot->ops->offer(boot, delta_out, seconds_out)
+				: WEFT_ERR_UNSUPPORTED;
 }
 
 /* Costs one relaxed load, so that the progress loop may call it. */

@@ -40,6 +40,7 @@ enum weft_hint_object {
 	WEFT_HINT_OF_WIN_DYNAMIC = 1 << 10,
 	WEFT_HINT_OF_WIN_SHARED = 1 << 11,
 	WEFT_HINT_OF_WIN = 0xf00,
+	WEFT_HINT_OF_OFFER = 1 << 12, /* MPIX_Session_get_offer */
 };
 
 enum weft_hint_when {

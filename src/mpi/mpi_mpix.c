@@ -310,11 +310,17 @@ int PMPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes)
 	return MPI_SUCCESS;
 }
 
-static void pset_changed(
-	const struct weft_watch_how *how, const char *name, bool is_defined)
+static void pset_changed(const struct weft_watch_how *how, const char *name,
+	enum weft_pset_change change)
 {
-	((MPIX_Session_pset_function *)how->fn)((MPI_Session)how->handle, name,
-		is_defined ? MPIX_PSET_DEFINED : MPIX_PSET_DELETED, how->arg);
+	static const int changes[] = {
+		[WEFT_PSET_CHANGE_DEFINED] = MPIX_PSET_DEFINED,
+		[WEFT_PSET_CHANGE_DELETED] = MPIX_PSET_DELETED,
+		[WEFT_PSET_CHANGE_OFFER] = MPIX_PSET_OFFER,
+	};
+
+	((MPIX_Session_pset_function *)how->fn)(
+		(MPI_Session)how->handle, name, changes[change], how->arg);
 }
 
 int PMPIX_Session_set_pset_callback(MPI_Session session,

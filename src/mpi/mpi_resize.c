@@ -4,9 +4,179 @@
 
 #include "coll/coll.h"
 #include "comm/create.h"
+#include "session/pset.h"
+#include "session/pset_watch.h"
+#include "session/resize.h"
 
 #include <mpix.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+/* ---- offers ---- */
+
+static int mpi_session_get_offer(
+	struct weft_session *session, int *delta, struct weft_info **info)
+{
+	(void)session;
+	return weft_resize_offer(delta, info);
+}
+
+/* ---- changes of the size ---- */
+
+/* A started request or report. Freed when it is complete. */
+struct started_resize {
+	struct weft_req *req;
+	char *new_pset; /* NULL: a report */
+};
+
+/* Creates an operation. Its request has two references, of the program and of
+ * the operation. */
+static int started_resize_new(
+	struct weft_comm *comm, struct started_resize **started_out)
+{
+	struct started_resize *started = calloc(1, sizeof(*started));
+
+	if (!started)
+		return WEFT_ERR_NOMEM;
+	weft_vci_lock(comm->vci);
+	started->req = weft_req_new(comm->vci, WEFT_REQ_OTHER);
+	if (started->req) {
+		started->req->comm = weft_comm_get(comm);
+		weft_req_get(started->req);
+	}
+	weft_vci_unlock(comm->vci);
+	if (!started->req) {
+		free(started);
+		return WEFT_ERR_NOMEM;
+	}
+	*started_out = started;
+	return 0;
+}
+
+static void mpi_resize_on_done(void *arg, uint32_t generation, int err)
+{
+	struct started_resize *started = arg;
+	struct weft_req *req = started->req;
+
+	if (!err && started->new_pset)
+		snprintf(started->new_pset, MPIX_MAX_JOB_PSET,
+			WEFT_PSET_JOB "/%u", generation);
+	free(started);
+	req->status.source = WEFT_ANY_SOURCE;
+	req->status.tag = WEFT_ANY_TAG;
+	req->status.len = 0;
+	weft_req_complete(req, err);
+	weft_req_put(req);
+}
+
+/* Releases both references of a request whose operation did not start. */
+static void started_resize_drop(
+	struct weft_vci *vci, struct started_resize *started)
+{
+	weft_vci_lock(vci);
+	weft_req_put(started->req);
+	weft_req_put(started->req);
+	weft_vci_unlock(vci);
+	free(started);
+}
+
+static int iresize(struct weft_comm *comm, int delta, int failed,
+	char *new_pset, MPI_Request *request)
+{
+	struct started_resize *started = NULL;
+	MPI_Request handle;
+	int err = started_resize_new(comm, &started);
+
+	if (err)
+		return err;
+	started->new_pset = new_pset;
+	handle = weft_mpi_req_handle(started->req);
+	err = weft_resize_start(
+		comm, delta, failed, mpi_resize_on_done, started);
+	if (err)
+		started_resize_drop(comm->vci, started);
+	else
+		*request = handle;
+	return err;
+}
+
+/* Errors of the arguments are contributed to the round, because the other
+ * members wait. This call then returns the error of its own argument. */
+int PMPIX_Session_resize(MPI_Session session, MPI_Comm members, int delta,
+	MPI_Info info, char *new_pset, MPI_Request *request)
+{
+	static const char func[] = "MPIX_Session_resize";
+	struct weft_session *of = NULL;
+	struct weft_comm *comm = NULL;
+	struct weft_info *hints = NULL;
+	int err;
+
+	weft_mpi_null(request, MPI_REQUEST_NULL);
+	err = weft_check_session(session, &of);
+	if (!err)
+		err = weft_check_intra(members, &comm);
+	if (!err)
+		err = weft_check_ptr(new_pset, "new_pset");
+	if (!err)
+		err = weft_check_ptr(request, "request");
+	if (!err)
+		err = weft_check_info_or_null(info, &hints);
+	if (!err)
+		err = weft_resize_check();
+	if (err)
+		return weft_mpi_raise_session(of, func, err);
+	if (!delta)
+		err = weft_err_set(WEFT_ERR_ARG,
+			"delta is 0: pass the number of processes to add, or "
+			"below 0 to remove");
+	err = iresize(comm, delta, err, new_pset, request);
+	weft_pset_watch_notify();
+	return err ? weft_mpi_raise_session(of, func, err) : MPI_SUCCESS;
+}
+
+static int mpi_session_resize_done(int failed, struct weft_session *session,
+	struct weft_comm *members, const char *new_pset)
+{
+	struct started_resize *started = NULL;
+	struct weft_req *req;
+	int err = failed;
+
+	(void)session;
+	if (!members || members->is_inter)
+		return err ? err : weft_check_is_intra(members);
+	if (!err)
+		err = weft_resize_check();
+	if (err == WEFT_ERR_UNSUPPORTED)
+		return err;
+	if (started_resize_new(members, &started))
+		return WEFT_ERR_NOMEM;
+	req = started->req;
+	err = weft_resize_complete(
+		members, new_pset, err, mpi_resize_on_done, started);
+	if (err) {
+		started_resize_drop(members->vci, started);
+		return err;
+	}
+	weft_vci_lock(members->vci);
+	weft_req_wait_in(members->vci, req, "MPIX_Session_resize_done");
+	err = req->status.err;
+	weft_req_put(req);
+	weft_vci_unlock(members->vci);
+	weft_pset_watch_notify();
+	return err;
+}
+
+static int mpi_session_resize_cancel(
+	struct weft_session *session, const char *new_pset)
+{
+	int err = weft_resize_check();
+
+	(void)session;
+	if (!err)
+		err = weft_resize_cancel(new_pset);
+	weft_pset_watch_notify();
+	return err;
+}
 
 /* ---- redistribution of an array ---- */
 

@@ -11,6 +11,7 @@
 #include "core/failed.h"
 #include "session/parent.h"
 #include "session/pset_watch.h"
+#include "session/resize.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -447,6 +448,7 @@ static int pset_describe(struct weft_session *session, const char *name,
 	char text[WEFT_INFO_VALUE_MAX + 1];
 	int level = 0;
 	enum kind kind = pset_kind_of(session, name, &level);
+	uint32_t generation;
 	int err;
 
 	snprintf(text, sizeof(text), "%u", group->size);
@@ -456,6 +458,17 @@ static int pset_describe(struct weft_session *session, const char *name,
 	list_hosts(group, text, sizeof(text));
 	if (!err && text[0])
 		err = weft_hint_set(info, WEFT_HINT_PSET_HOSTS, text);
+	if (!err && kind == KIND_MANAGER &&
+		weft_resize_parse(name, &generation)) {
+		snprintf(text, sizeof(text), "%u", generation);
+		err = weft_hint_set(info, WEFT_HINT_PSET_GENERATION, text);
+		if (!err)
+			err = weft_hint_set(info, WEFT_HINT_PSET_JOINED,
+				generation && generation == weft_proc.facts
+								    .generation
+					? "yes"
+					: "no");
+	}
 	if (!err && kind == KIND_HARDWARE &&
 		!weft_hardware_object_id(level, text, sizeof(text)))
 		err = weft_hint_set(info, WEFT_HINT_PSET_HWLOC, text);

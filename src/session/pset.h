@@ -5,6 +5,7 @@
  *   weft://host              the processes of this node
  *   weft://alive             processes of the job that have not failed
  *   mpi://PARENT             processes that spawned the job, if it was spawned
+ *   weft://job/K             the job in generation K; defined by the launcher
  *   hwloc://TYPE             processes of this node on the same hardware object
  *   other names              sets of the process manager or the application
  *
@@ -22,6 +23,7 @@
 struct weft_info;
 
 #define WEFT_PSET_ALIVE "weft://alive"
+#define WEFT_PSET_JOB "weft://job" /* weft://job/K: see session/resize.h */
 
 enum { WEFT_PSET_NAME_MAX = 1023 }; /* longest name, without the NUL */
 

@@ -14,7 +14,7 @@
 /* A change for which the function was not called yet. */
 struct notice {
 	struct weft_link link;
-	bool is_defined;
+	enum weft_pset_change change;
 	char name[];
 };
 
@@ -107,14 +107,14 @@ int weft_pset_watch_set(
 
 /* Records a change, or drops it when out of memory. The lock is held. */
 static void pset_watch_note(
-	struct watch *watch, const char *name, bool is_defined)
+	struct watch *watch, const char *name, enum weft_pset_change change)
 {
 	size_t len = strlen(name) + 1;
 	struct notice *notice = malloc(sizeof(*notice) + len);
 
 	if (!notice)
 		return;
-	notice->is_defined = is_defined;
+	notice->change = change;
 	memcpy(notice->name, name, len);
 	weft_list_push_back(&watch->notices, &notice->link);
 	atomic_store_explicit(
@@ -123,13 +123,22 @@ static void pset_watch_note(
 
 void weft_pset_watch_event(const struct weft_boot_event *event)
 {
-	if (event->kind != WEFT_BOOT_PSET_DEFINED &&
-		event->kind != WEFT_BOOT_PSET_DELETED)
+	const char *name = event->name;
+	enum weft_pset_change change;
+
+	if (event->kind == WEFT_BOOT_PSET_DEFINED)
+		change = WEFT_PSET_CHANGE_DEFINED;
+	else if (event->kind == WEFT_BOOT_PSET_DELETED)
+		change = WEFT_PSET_CHANGE_DELETED;
+	else if (event->kind == WEFT_BOOT_OFFER)
+		change = WEFT_PSET_CHANGE_OFFER;
+	else
 		return;
+	if (change == WEFT_PSET_CHANGE_OFFER)
+		name = WEFT_PSET_JOB;
 	pthread_mutex_lock(&watches.lock);
 	weft_list_for_each(link, next, &watches.list)
-		pset_watch_note(watch_at(link), event->name,
-			event->kind == WEFT_BOOT_PSET_DEFINED);
+		pset_watch_note(watch_at(link), name, change);
 	pthread_mutex_unlock(&watches.lock);
 }
 
@@ -141,7 +150,9 @@ void weft_pset_watch_defined(
 	pthread_mutex_lock(&watches.lock);
 	watch = pset_watch_find(session);
 	if (watch)
-		pset_watch_note(watch, name, is_defined);
+		pset_watch_note(watch, name,
+			is_defined ? WEFT_PSET_CHANGE_DEFINED
+				   : WEFT_PSET_CHANGE_DELETED);
 	pthread_mutex_unlock(&watches.lock);
 }
 
@@ -174,7 +185,7 @@ static void pset_watch_call(struct watch *watch, uint32_t n_failed)
 	watch->runner = pthread_self();
 	pthread_mutex_unlock(&watches.lock);
 	watch->how.call(&watch->how, notice ? notice->name : WEFT_PSET_ALIVE,
-		!notice || notice->is_defined);
+		notice ? notice->change : WEFT_PSET_CHANGE_DEFINED);
 	free(notice);
 	pthread_mutex_lock(&watches.lock);
 	watch->is_running = false;

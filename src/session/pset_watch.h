@@ -6,7 +6,8 @@
  *
  * The function is also called after the failure of a process of the job, with
  * the arguments of a definition of WEFT_PSET_ALIVE. Failures that were found
- * together may cause one call. */
+ * together may cause one call. An offer of the process manager is a change of
+ * WEFT_PSET_JOB. */
 #ifndef WEFT_PSET_WATCH_H
 #define WEFT_PSET_WATCH_H
 
@@ -14,12 +15,18 @@
 
 struct weft_boot_event;
 
+enum weft_pset_change {
+	WEFT_PSET_CHANGE_DEFINED,
+	WEFT_PSET_CHANGE_DELETED,
+	WEFT_PSET_CHANGE_OFFER,
+};
+
 /* The function to call. The API room provides call(), which casts fn to its
  * type.
  */
 struct weft_watch_how {
 	void (*call)(const struct weft_watch_how *how, const char *name,
-		bool is_defined);
+		enum weft_pset_change change);
 	void *handle; /* handle of the session, as the API passes it */
 	void (*fn)(void);
 	void *arg;

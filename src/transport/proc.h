@@ -30,6 +30,13 @@ typedef void weft_proc_event_fn(const struct weft_boot_event *event);
  * parent job before it has other communicators. */
 #define WEFT_CTX_PARENT (3 * (uint64_t)WEFT_CTX_OFFSET_END)
 
+/* The last offer of the process manager to change the size of the job. */
+struct weft_offer {
+	int32_t delta;	 /* 0: none */
+	uint64_t end_ns; /* time at which the offer ends; 0: no limit */
+	bool was_queried;
+};
+
 struct weft_proc {
 	pthread_mutex_t lock; /* opening and closing; lock order 1 */
 	/* weft_boot_open; a test puts its own process manager here */
@@ -60,6 +67,7 @@ struct weft_proc {
 				     with this process */
 	atomic_bool is_excluded;  /* a process treats this process as failed */
 	struct weft_bsend *bsend; /* attached buffer; guarded by VCI.lock */
+	struct weft_offer offer;  /* guarded by VCI.lock */
 	uint64_t n_pset_events;	  /* events that defined or deleted a process
 				     set; guarded by VCI.lock */
 	uint64_t pset_version;	  /* incremented with each change of the

@@ -4,6 +4,7 @@
  * events */
 #include "transport/proc.h"
 
+#include "base/clock.h"
 #include "base/knob.h"
 #include "base/log.h"
 #include "boot/liveness.h"
@@ -201,7 +202,13 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 	if (event->kind == WEFT_BOOT_PEER_DIED &&
 		!is_first_end(vci, weft_proc_of_event(event)))
 		return;
-	if (event->kind != WEFT_BOOT_PEER_DIED) {
+	if (event->kind == WEFT_BOOT_OFFER) {
+		weft_proc.offer.delta = event->code;
+		weft_proc.offer.end_ns =
+			event->rank
+				? weft_now_ns() + event->rank * WEFT_NS_PER_S
+				: 0;
+	} else if (event->kind != WEFT_BOOT_PEER_DIED) {
 		weft_proc.n_pset_events++;
 		weft_proc.pset_version++;
 	} else {

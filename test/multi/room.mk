@@ -96,6 +96,7 @@ multi_programs += test/multi/p2p_truncate
 multi_programs += test/multi/p2p_types
 multi_programs += test/multi/p2p_wait
 multi_programs += test/multi/p2p_wildcard
+multi_programs += test/multi/resize_fixed
 multi_programs += test/multi/ses_always
 multi_programs += test/multi/world_programs
 multi_programs += test/multi/ses_faults
