@@ -18,7 +18,7 @@ EXTRA_DIST += \
 	contrib/examples/files.c contrib/examples/hello_shmem.c \
 	contrib/examples/sessions.c contrib/examples/stencil_respawn.c \
 	contrib/examples/stencil_restart.c contrib/examples/stencil_sessions.c \
-	contrib/examples/stencil_shrink.c \
+	contrib/examples/stencil_grow.c contrib/examples/stencil_shrink.c \
 	contrib/examples/coupled.c contrib/examples/deadlock.c \
 	contrib/examples/shmem_sessions.c contrib/examples/two_libraries.c \
 	contrib/guides \

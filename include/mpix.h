@@ -69,7 +69,7 @@ typedef void MPIX_Session_pset_function(MPI_Session session, const char *pset_na
 int MPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_function *pset_fn, void *extra_state);
 int PMPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_function *pset_fn, void *extra_state);
 
-/* ---- jobs that grow and shrink ----
+/* ---- jobs that grow and shrink: weft-malleable(7) ----
  *
  * mpiexec --max starts a job whose size can change. The process set
  * weft://job/K has the members of the job after K changes. */

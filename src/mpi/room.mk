@@ -88,4 +88,5 @@ dist_man_MANS += contrib/man/MPIX_Comm_icreate_from_group.3 \
 	contrib/man/MPIX_Session_pset_union.3 \
 	contrib/man/MPIX_Session_publish_pset.3 \
 	contrib/man/MPIX_Session_set_pset_callback.3 \
-	contrib/man/MPIX_Session_unpublish_pset.3
+	contrib/man/MPIX_Session_unpublish_pset.3 \
+	contrib/man/weft-malleable.7
