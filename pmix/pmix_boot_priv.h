@@ -134,12 +134,17 @@ int weft_pmix_resize(struct weft_boot *boot, const struct weft_boot_resize *how,
 int weft_pmix_offer(
 	struct weft_boot *boot, int *delta_out, uint32_t *seconds_out);
 
-/* Calls the callback of an answered request. */
-void weft_pmix_resize_deliver(const struct pmix_item *item);
+/* pmix_item.c */
 
-/* Queues the event of an offer. PMIx's thread. */
-void weft_pmix_resize_on_offer(
-	struct pmix_boot *boot, const pmix_info_t *info, size_t n);
+/* Creates an item on the outstanding list. NULL: out of memory. */
+struct pmix_item *weft_pmix_item_create(
+	struct pmix_boot *boot, enum pmix_item_kind kind);
+
+/* Removes and frees an item whose call failed, or that was delivered. */
+void weft_pmix_item_destroy(struct pmix_item *item);
+
+/* Queues an answered item for poll and wakes a sleeping thread. Any thread. */
+void weft_pmix_item_post(struct pmix_item *item);
 
 /* pmix_event.c */
 
@@ -154,16 +159,6 @@ void weft_pmix_query_exit(struct weft_boot *boot, uint32_t rank);
 
 int weft_pmix_call(
 	struct weft_boot *boot, uint32_t rank, const void *data, size_t len);
-
-/* Creates an item on the outstanding list. NULL: out of memory. */
-struct pmix_item *weft_pmix_item_create(
-	struct pmix_boot *boot, enum pmix_item_kind kind);
-
-/* Removes and frees an item whose call failed, or that was delivered. */
-void weft_pmix_item_destroy(struct pmix_item *item);
-
-/* Queues an answered item for poll and wakes a sleeping thread. Any thread. */
-void weft_pmix_item_post(struct pmix_item *item);
 
 /* Repeats a get that was answered "not found" or "timeout", until
  * item->until_ns. True if a new item continues the get; the caller then

@@ -211,6 +211,18 @@ int weft_value_get_int(const pmix_value_t *value, int *v_out)
 	return 0;
 }
 
+int weft_info_get_int(
+	const pmix_info_t *info, size_t n, const char *key, int def)
+{
+	int v = def;
+
+	for (size_t i = 0; i < n; i++)
+		if (PMIX_CHECK_KEY(&info[i], key) &&
+			weft_value_get_int(&info[i].value, &v))
+			v = def;
+	return v;
+}
+
 int weft_value_peek_str(const pmix_value_t *value, const char **s_out)
 {
 	/* for some keys, PRRTE's library returns success without a string */

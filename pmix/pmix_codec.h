@@ -113,6 +113,11 @@ void weft_infovec_set_vec(struct weft_infovec *vec, const char *key,
  * point into value. */
 int weft_value_get_u32(const pmix_value_t *value, uint32_t *v_out);
 int weft_value_get_int(const pmix_value_t *value, int *v_out);
+
+/* Returns the number of the last of n entries with this key; def if there is no
+ * such entry, or if its value is no number. */
+int weft_info_get_int(
+	const pmix_info_t *info, size_t n, const char *key, int def);
 int weft_value_peek_str(const pmix_value_t *value, const char **s_out);
 int weft_value_peek_bytes(
 	const pmix_value_t *value, const void **data_out, size_t *len_out);

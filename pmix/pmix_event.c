@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmix_event: queues the events and answers of PMIx's thread, and delivers them
+/* pmix_event: converts events of PMIx's thread, and delivers events and answers
  *
  * A handler may run on PMIx's thread at any time. It copies the data that it
  * needs, appends an item and returns. */
@@ -22,44 +22,6 @@ struct registration {
 	pmix_status_t codes[N_CODES];
 	size_t n;
 };
-
-struct pmix_item *weft_pmix_item_create(
-	struct pmix_boot *boot, enum pmix_item_kind kind)
-{
-	struct pmix_item *item = calloc(1, sizeof(*item));
-
-	if (!item)
-		return NULL;
-	item->owner = boot;
-	item->kind = kind;
-	pthread_mutex_lock(&boot->lock);
-	weft_list_push_back(&boot->outstanding, &item->link);
-	pthread_mutex_unlock(&boot->lock);
-	return item;
-}
-
-void weft_pmix_item_destroy(struct pmix_item *item)
-{
-	pthread_mutex_lock(&item->owner->lock);
-	weft_list_remove(&item->link);
-	pthread_mutex_unlock(&item->owner->lock);
-	free(item->data);
-	free(item);
-}
-
-void weft_pmix_item_post(struct pmix_item *item)
-{
-	struct pmix_boot *boot = item->owner;
-
-	pthread_mutex_lock(&boot->lock);
-	weft_list_remove(&item->link);
-	weft_list_push_back(&boot->queue, &item->link);
-	/* relaxed: the lock publishes the item's data; poll reads the item
-	 * under the lock */
-	atomic_fetch_add_explicit(&boot->boot.pending, 1, memory_order_relaxed);
-	pthread_mutex_unlock(&boot->lock);
-	weft_boot_wake(&boot->boot);
-}
 
 /* ---- on PMIx's thread ---- */
 
@@ -237,6 +199,21 @@ static void answer_where(struct pmix_boot *boot)
 		fn();
 }
 
+static void post_offer(
+	struct pmix_boot *boot, const pmix_info_t *info, size_t n)
+{
+	struct pmix_item *item = weft_pmix_item_create(boot, PMIX_ITEM_EVENT);
+
+	if (!item)
+		return;
+	item->event.kind = WEFT_BOOT_OFFER;
+	item->event.code =
+		weft_info_get_int(info, n, WEFT_PMIX_RESIZE_DELTA, 0);
+	item->event.rank = (uint32_t)weft_info_get_int(
+		info, n, WEFT_PMIX_RESIZE_DEADLINE, 0);
+	weft_pmix_item_post(item);
+}
+
 static void pmix_event_on_event(size_t id, pmix_status_t status,
 	const pmix_proc_t *source, pmix_info_t info[], size_t n,
 	pmix_info_t results[], size_t n_results,
@@ -254,7 +231,7 @@ static void pmix_event_on_event(size_t id, pmix_status_t status,
 	else if (boot && status == WEFT_PMIX_WHERE)
 		answer_where(boot);
 	else if (boot && status == WEFT_PMIX_OFFER)
-		weft_pmix_resize_on_offer(boot, info, n);
+		post_offer(boot, info, n);
 	else if (boot && status == WEFT_PMIX_CALL)
 		post_call(boot, source, info, n);
 	else if (boot)
@@ -516,7 +493,11 @@ static void pmix_event_deliver(
 				item->arg, item->err, item->data, item->len);
 		break;
 	case PMIX_ITEM_RESIZE:
-		weft_pmix_resize_deliver(item);
+		if (item->err && item->data)
+			weft_err_set(item->err, "%s", (const char *)item->data);
+		item->get_fn(item->arg, item->err,
+			item->err ? NULL : item->data,
+			item->err ? 0 : item->len);
 		break;
 	case PMIX_ITEM_FENCE:
 		item->done_fn(item->arg, item->err);

@@ -53,18 +53,6 @@ static const char *entry_str(const pmix_info_t *info, size_t n, const char *key)
 	return text;
 }
 
-static int entry_int(
-	const pmix_info_t *info, size_t n, const char *key, int def)
-{
-	int v = def;
-
-	for (size_t i = 0; i < n; i++)
-		if (PMIX_CHECK_KEY(&info[i], key) &&
-			weft_value_get_int(&info[i].value, &v))
-			v = def;
-	return v;
-}
-
 /* ---- on PMIx's thread ---- */
 
 static void resize_on_answer(pmix_status_t status, pmix_info_t *info, size_t n,
@@ -76,7 +64,7 @@ static void resize_on_answer(pmix_status_t status, pmix_info_t *info, size_t n,
 	const char *text;
 
 	if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED)
-		status = entry_int(
+		status = weft_info_get_int(
 			info, n, WEFT_PMIX_RESIZE_STATUS, PMIX_SUCCESS);
 	text = entry_str(info, n,
 		status == PMIX_SUCCESS ? WEFT_PMIX_RESIZE_PSET
@@ -96,29 +84,7 @@ static void resize_on_answer(pmix_status_t status, pmix_info_t *info, size_t n,
 	atomic_fetch_sub(&boot->n_unanswered, 1);
 }
 
-void weft_pmix_resize_on_offer(
-	struct pmix_boot *boot, const pmix_info_t *info, size_t n)
-{
-	struct pmix_item *item = weft_pmix_item_create(boot, PMIX_ITEM_EVENT);
-
-	if (!item)
-		return;
-	item->event.kind = WEFT_BOOT_OFFER;
-	item->event.code = entry_int(info, n, WEFT_PMIX_RESIZE_DELTA, 0);
-	item->event.rank =
-		(uint32_t)entry_int(info, n, WEFT_PMIX_RESIZE_DEADLINE, 0);
-	weft_pmix_item_post(item);
-}
-
 /* ---- on the caller's thread ---- */
-
-void weft_pmix_resize_deliver(const struct pmix_item *item)
-{
-	if (item->err && item->data)
-		weft_err_set(item->err, "%s", (const char *)item->data);
-	item->get_fn(item->arg, item->err, item->err ? NULL : item->data,
-		item->err ? 0 : item->len);
-}
 
 int weft_pmix_resize(struct weft_boot *base, const struct weft_boot_resize *how,
 	weft_boot_get_fn *fn, void *arg)
@@ -181,9 +147,9 @@ int weft_pmix_offer(
 		return weft_err_set(WEFT_ERR_UNSUPPORTED,
 			"the process manager makes no offers: %s",
 			PMIx_Error_string(status));
-	*delta_out = entry_int(info, n, WEFT_PMIX_RESIZE_OFFER, 0);
-	*seconds_out =
-		(uint32_t)entry_int(info, n, WEFT_PMIX_RESIZE_DEADLINE, 0);
+	*delta_out = weft_info_get_int(info, n, WEFT_PMIX_RESIZE_OFFER, 0);
+	*seconds_out = (uint32_t)weft_info_get_int(
+		info, n, WEFT_PMIX_RESIZE_DEADLINE, 0);
 	if (info)
 		PMIX_INFO_FREE(info, n);
 	return 0;

@@ -7,6 +7,7 @@ libweft_la_SOURCES += \
 	pmix/pmix_codec.c pmix/pmix_codec.h \
 	pmix/pmix_event.c \
 	pmix/pmix_fence.c \
+	pmix/pmix_item.c \
 	pmix/pmix_pset.c \
 	pmix/pmix_resize.c \
 	pmix/pmix_spawn.c
