@@ -133,6 +133,13 @@ weft_top_LDADD = libweft.la
 dist_man_MANS += contrib/man/weft-top.1
 weft_top_LDFLAGS = $(tool_ldflags)
 
+# Sends datagrams to a launcher, and needs nothing of the library.
+bin_PROGRAMS += weft-resize
+weft_resize_SOURCES = src/tools/tool_resize.c src/tools/run_resize.h
+weft_resize_LDFLAGS = $(MODE_CFLAGS)
+weft_resize_LDADD =
+dist_man_MANS += contrib/man/weft-resize.1
+
 # weft(7) and mpiio(7) contain the tables of variables, counters and info keys of
 # this build.
 dist_man_MANS += contrib/man/weft-info.1

@@ -57,7 +57,7 @@ static int make_dir(struct weft_run_job *run)
 
 	/* absolute, because the processes and the cleanup process may have
 	 * other current directories */
-	snprintf(run->dir, sizeof(run->dir), "%s/weft-run-%u-XXXXXX",
+	snprintf(run->dir, sizeof(run->dir), "%s/" WEFT_RUN_RESIZE_DIR "XXXXXX",
 		absolute ? absolute
 		: tmp	 ? tmp
 			 : "/tmp",

@@ -23,6 +23,9 @@
 struct weft_run_job;
 struct weft_serve_event;
 
+/* Start of the name of the session directory, with the number of the user. */
+#define WEFT_RUN_RESIZE_DIR "weft-run-%u-"
+
 /* Name of the socket in the session directory. A request and its answer are one
  * datagram each, of at most WEFT_RUN_RESIZE_TEXT bytes. Requests: "list",
  * "offer DELTA", "size N", "cancel". An answer begins with "ok " or "no ". */
