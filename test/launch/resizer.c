@@ -8,9 +8,10 @@
  *   cancel   rank 0 grows the job by 1, and cancels
  *   die      the process that joins kills itself; rank 0 cancels
  *   end      rank 0 grows the job by 1, and exits
- *   offer    rank 0 accepts offers of the launcher until the job has one
- * process idle     waits until the launcher offers a process, and exits cycle
- * ROUNDS times: rank 0 grows the job by 1, and shrinks it by 1 */
+ *   offer    rank 0 accepts offers until one process is left
+ *   idle     waits until the launcher offers a process, and exits
+ *   cycle    ROUNDS times, rank 0 grows the job by 1 and shrinks it by 1
+ */
 #include "base/clock.h"
 #include "pmix/pmix_codec.h"
 
