@@ -122,10 +122,12 @@ static void on_other(struct weft_peer *peer, const struct weft_wire_net *wire,
 	else if (wire->head.op == WEFT_WIRE_BC &&
 		 weft_peer_on_second_bc(peer, payload, len))
 		return;
-	else if (resends)
-		weft_resend_received(peer, 0);
-	else
+	else if (!resends)
 		weft_dispatch_drop(vci, "a repetition of an earlier message");
+	else {
+		vci->counters.dropped++; /* no warning: it was sent again */
+		weft_resend_received(peer, 0);
+	}
 }
 
 void weft_arrival_net(void *arg, const void *data, size_t len)
