@@ -7,47 +7,13 @@
  * members, their order and a redistributed array. Wrong calls are refused
  * before each change, and the former set remains.
  */
-#include "session.h"
-
-#include <mpix.h>
+#include "resize.h"
 
 enum { N = 240 }; /* items of the array */
-
-struct job {
-	MPI_Session session;
-	MPI_Comm comm; /* the members of the current set */
-	char name[MPIX_MAX_JOB_PSET];
-	int rank, size;
-	int *block; /* this member's items */
-	long n_block;
-};
 
 static long job_start(long rank, long size)
 {
 	return rank < size ? N * rank / size : N;
-}
-
-static char *pset_value(MPI_Session session, const char *name, const char *key)
-{
-	static char text[64];
-	int len = sizeof(text), flag = 0;
-	MPI_Info info;
-
-	text[0] = 0;
-	OK(MPI_Session_get_pset_info(session, name, &info));
-	OK(MPI_Info_get_string(info, key, &len, text, &flag));
-	OK(MPI_Info_free(&info));
-	return text;
-}
-
-/* Makes the set the current one, with a new communicator. */
-static void job_enter(struct job *job, const char *name)
-{
-	job->comm = session_comm(job->session, name, name);
-	snprintf(job->name, sizeof(job->name), "%s", name);
-	OK(MPI_Comm_rank(job->comm, &job->rank));
-	OK(MPI_Comm_size(job->comm, &job->size));
-	session_works(job->comm, name);
 }
 
 /* Moves the array from n_old to n_new members of comm. */
@@ -70,15 +36,6 @@ static void job_move(struct job *job, MPI_Comm comm, int n_old, int n_new)
 	free(job->block);
 	job->block = to;
 	job->n_block = n_to;
-}
-
-static int job_resize(struct job *job, int delta, char *name)
-{
-	MPI_Request request;
-	int rc = MPIX_Session_resize(
-		job->session, job->comm, delta, MPI_INFO_NULL, name, &request);
-
-	return rc ? rc : MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 /* Calls that the launcher refuses. */
@@ -141,7 +98,7 @@ static bool job_become(struct job *job, int n)
 		return false;
 	}
 	job_enter(job, name);
-	CHECK(!strcmp(pset_value(job->session, name, "weft_joined"), "no"),
+	CHECK(!job_has_joined(job, name),
 		"an old member has not joined with %s", name);
 	if (n > n_old)
 		job_move(job, job->comm, n_old, n);
@@ -153,22 +110,10 @@ static bool job_become(struct job *job, int n)
 /* Joins the current set of a job that grows. Returns its generation. */
 static int job_join(struct job *job, const char *plan)
 {
-	char name[MPIX_MAX_JOB_PSET] = "";
-	int n = 0, step = 0;
+	char name[MPIX_MAX_JOB_PSET];
+	int step = job_newest(job, name);
 
-	OK(MPI_Session_get_num_psets(job->session, MPI_INFO_NULL, &n));
-	for (int i = 0; i < n; i++) {
-		char other[MPIX_MAX_JOB_PSET];
-		int len = sizeof(other);
-
-		OK(MPI_Session_get_nth_pset(
-			job->session, MPI_INFO_NULL, i, &len, other));
-		if (!strncmp(other, "weft://job/", 11))
-			snprintf(name, sizeof(name), "%s", other);
-	}
-	CHECK(name[0], "a set of the job is listed when the session opens");
-	step = atoi(pset_value(job->session, name, "weft_generation"));
-	if (strcmp(pset_value(job->session, name, "weft_joined"), "yes")) {
+	if (!job_has_joined(job, name)) {
 		CHECK(step == 0, "a process that did not join is of set 0");
 		job_enter(job, name);
 		job->n_block = job_start(job->rank + 1, job->size) -

@@ -96,7 +96,7 @@ multi_programs += test/multi/p2p_truncate
 multi_programs += test/multi/p2p_types
 multi_programs += test/multi/p2p_wait
 multi_programs += test/multi/p2p_wildcard
-multi_programs += test/multi/resize_fixed test/multi/resize_grow
+multi_programs += test/multi/resize_fixed test/multi/resize_grow test/multi/resize_steps
 multi_programs += test/multi/ses_always
 multi_programs += test/multi/world_programs
 multi_programs += test/multi/ses_faults
@@ -178,7 +178,7 @@ multi_programs += test/multi/win_random
 multi_programs += test/multi/win_threads
 
 EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/output.h test/multi/session.h test/multi/cma.h test/multi/link.h test/multi/coll.h \
-	test/multi/hints.h test/multi/file.h test/multi/behind.h test/multi/gen-walk \
+	test/multi/hints.h test/multi/resize.h test/multi/file.h test/multi/behind.h test/multi/gen-walk \
 	test/multi/dt_case.h test/multi/dt_coll.h test/multi/dt_file.h \
 	test/multi/dt_map.h test/multi/dt_win.h \
 	test/multi/list \
@@ -202,7 +202,7 @@ MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
 
 $(multi_programs): %: %.c test/multi/mtest.h \
 	test/multi/session.h test/multi/cma.h test/multi/link.h test/multi/output.h test/multi/coll.h \
-	test/multi/hints.h test/multi/file.h test/multi/behind.h libmpi_abi.la
+	test/multi/hints.h test/multi/resize.h test/multi/file.h test/multi/behind.h libmpi_abi.la
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
 	$(MULTI_COMPILE) -I. -o $@ $(filter %.c,$^) libmpi_abi.la $(multi_libs)
 
