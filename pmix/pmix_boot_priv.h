@@ -148,9 +148,10 @@ void weft_pmix_item_post(struct pmix_item *item);
 
 /* pmix_event.c */
 
-/* Registers handlers for the events that the library uses. WEFT_PMIX_WHERE and
- * WEFT_PMIX_OFFER are registered only if the manager is Weft's launcher
- * (is_ours). If a manager refuses an event, the event is never delivered. */
+/* Registers handlers for the events that the library uses. WEFT_PMIX_WHERE,
+ * WEFT_PMIX_OFFER and WEFT_PMIX_CANCELLED are registered only if the manager is
+ * Weft's launcher (is_ours). If a manager refuses an event, the event is never
+ * delivered. */
 void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours);
 
 int weft_pmix_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg);

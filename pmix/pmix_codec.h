@@ -59,6 +59,10 @@
 #define WEFT_PMIX_RESIZE_DEADLINE "weft.resize.deadline"
 #define WEFT_PMIX_RESIZE_OFFER "weft.resize.offer"
 
+/* Event: the end of a process that the launcher ended because the change with
+ * which it joined was cancelled. The entries are those of a death. */
+#define WEFT_PMIX_CANCELLED (PMIX_EXTERNAL_ERR_BASE - 8)
+
 /* Job facts of a job whose size can change: the number of processes at its
  * start, and the least and greatest number. PMIX_JOB_SIZE also counts ranks
  * that may exist later. */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_CODES = 11, N_OWN_CODES = 2 };
+enum { N_CODES = 12, N_OWN_CODES = 3 };
 
 /* A handler that is being registered. */
 struct registration {
@@ -45,6 +45,8 @@ static enum weft_boot_end end_of(pmix_status_t status)
 	case PMIX_ERR_PROC_KILLED_BY_CMD:
 	case PMIX_ERR_PROC_REQUESTED_ABORT:
 		return WEFT_BOOT_END_ABORTED;
+	case WEFT_PMIX_CANCELLED:
+		return WEFT_BOOT_END_CANCELLED;
 	default:
 		return WEFT_BOOT_END_UNKNOWN;
 	}
@@ -395,6 +397,7 @@ void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours)
 		WEFT_PMIX_CALL,
 		WEFT_PMIX_WHERE, /* the last N_OWN_CODES: see is_ours */
 		WEFT_PMIX_OFFER,
+		WEFT_PMIX_CANCELLED,
 	};
 
 	boot->ended_keys[0] = (char *)(uintptr_t)WEFT_PMIX_ENDED;

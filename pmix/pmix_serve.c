@@ -689,6 +689,8 @@ static pmix_status_t end_status(enum weft_serve_end how)
 		return PMIX_ERR_EXIT_NONZERO_TERM;
 	case WEFT_SERVE_END_ABORTED:
 		return PMIX_ERR_PROC_REQUESTED_ABORT;
+	case WEFT_SERVE_END_CANCELLED:
+		return WEFT_PMIX_CANCELLED;
 	default:
 		return PMIX_ERR_PROC_TERM_WO_SYNC;
 	}

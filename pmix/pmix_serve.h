@@ -88,8 +88,10 @@ enum weft_serve_end {
 	WEFT_SERVE_END_SIGNAL,
 	WEFT_SERVE_END_NONZERO,
 	WEFT_SERVE_END_NO_FINALIZE,
-	WEFT_SERVE_END_ABORTED, /* the launcher ended it on request of another
-				   process */
+	WEFT_SERVE_END_ABORTED,	  /* the launcher ended it on request of another
+				     process */
+	WEFT_SERVE_END_CANCELLED, /* the launcher ended it, because the change
+				     with which it joined was cancelled */
 };
 
 /* Starts the server and registers the job. Copies the job's strings. A process

@@ -83,14 +83,16 @@ enum weft_boot_event_kind {
 /* How a process ended, as far as the manager reports it. */
 enum weft_boot_end {
 	WEFT_BOOT_END_UNKNOWN,
-	WEFT_BOOT_END_CRASHED, /* ended by a signal */
-	WEFT_BOOT_END_EXITED,  /* exited without finalizing */
-	WEFT_BOOT_END_ABORTED, /* requested its own end, or was aborted */
-	WEFT_BOOT_END_NORMAL,  /* exited normally; reported only after
-				weft_boot_query_exit() */
-	WEFT_BOOT_END_FOUND,   /* detected by this process, not by the manager;
-				  name is a clause that describes how */
-	WEFT_BOOT_END_SILENT,  /* as END_FOUND, but the process may still run */
+	WEFT_BOOT_END_CRASHED,	 /* ended by a signal */
+	WEFT_BOOT_END_EXITED,	 /* exited without finalizing */
+	WEFT_BOOT_END_ABORTED,	 /* requested its own end, or was aborted */
+	WEFT_BOOT_END_CANCELLED, /* ended by the manager, because its change of
+				    the job's size was cancelled */
+	WEFT_BOOT_END_NORMAL,	 /* exited normally; reported only after
+				  weft_boot_query_exit() */
+	WEFT_BOOT_END_FOUND,  /* detected by this process, not by the manager;
+				 name is a clause that describes how */
+	WEFT_BOOT_END_SILENT, /* as END_FOUND, but the process may still run */
 };
 
 struct weft_boot_event {

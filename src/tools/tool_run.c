@@ -214,6 +214,8 @@ static void notify_others(
 	notice.how = WEFT_SERVE_END_NO_FINALIZE;
 	if (proc->is_aborted)
 		notice.how = WEFT_SERVE_END_ABORTED;
+	else if (proc->is_cancelled)
+		notice.how = WEFT_SERVE_END_CANCELLED;
 	else if (WIFSIGNALED(proc->status))
 		notice.how = WEFT_SERVE_END_SIGNAL;
 	else if (notice.code)

@@ -67,6 +67,12 @@ static void proc_describe_end(
 	case WEFT_BOOT_END_ABORTED:
 		snprintf(buf, len, "%s was aborted%s", who, code);
 		break;
+	case WEFT_BOOT_END_CANCELLED:
+		snprintf(buf, len,
+			"%s was ended, because the change of the job's size "
+			"with which it joined was cancelled",
+			who);
+		break;
 	case WEFT_BOOT_END_FOUND:
 		snprintf(buf, len, "%s has ended: %.100s", who, event->name);
 		break;
@@ -153,6 +159,8 @@ static void proc_report_end(const struct weft_boot_event *event)
 			"%s; what waits for it ends with an error, and its "
 			"messages are dropped",
 			why);
+	else if (event->end == WEFT_BOOT_END_CANCELLED)
+		weft_log_info("CORE-CANCELLED", "%s", why);
 	else
 		weft_log_warn("CORE-DIED", "%s", why);
 }

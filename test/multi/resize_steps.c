@@ -12,6 +12,8 @@
  */
 #include "resize.h"
 
+#include "output.h"
+
 #include <dirent.h>
 
 enum { OFFER, CANCEL, DIE, CYCLE };
@@ -119,11 +121,15 @@ static void cancel_change(struct job *job)
 	OK(job_resize(job, 1, name));
 	while (!has_pset(job, "test://started"))
 		;
+	output_capture();
 	OK(MPI_Barrier(job->comm));
 	if (!job->rank)
 		OK(MPIX_Session_resize_cancel(job->session, name));
 	while (!n_failures)
 		poll_once(job);
+	output_restore();
+	CHECK(!output_count("CORE-DIED") && !output_count("signal"),
+		"a process that the launcher ends is not reported as dead");
 	check_old(job, name);
 }
 
