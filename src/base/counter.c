@@ -88,9 +88,11 @@ static void add_closed(uint64_t *closed, const struct weft_counters *counters)
 
 void weft_counters_close(struct weft_counters *counters)
 {
-	if (!counters->link.next)
-		return;
 	pthread_mutex_lock(&counters_all.lock);
+	if (!counters->link.next) { /* never opened */
+		pthread_mutex_unlock(&counters_all.lock);
+		return;
+	}
 	weft_list_remove(&counters->link);
 	add_closed(counters_all.closed[counters->owner], counters);
 	if (counters->fabric)
