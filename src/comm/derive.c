@@ -134,7 +134,7 @@ static void revoke_result(struct round *r)
 
 	if (r->finish(r, &comm) || !comm)
 		return;
-	weft_revoke_arrive_locked(comm);
+	weft_revoke_locked(comm);
 	weft_disconnect_free_locked(comm);
 }
 

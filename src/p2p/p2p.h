@@ -96,6 +96,9 @@ void weft_failure_explain(const struct weft_req *req);
  * communicator. */
 void weft_revoke(struct weft_comm *comm);
 
+/* As weft_revoke(), for a communicator on one VCI, whose lock is held. */
+void weft_revoke_locked(struct weft_comm *comm);
+
 /* Called when another member reports that the communicator is revoked. VCI's
  * lock held. */
 void weft_revoke_arrive_locked(struct weft_comm *comm);

@@ -80,16 +80,21 @@ static void revoke_finish(struct weft_comm *comm)
 	weft_revoke_forward(comm);
 }
 
+void weft_revoke_locked(struct weft_comm *comm)
+{
+	weft_comm_get(comm); /* a request may hold the last reference */
+	if (revoke_here(comm))
+		revoke_finish(comm);
+	weft_comm_put(comm);
+}
+
 void weft_revoke(struct weft_comm *comm)
 {
 	for (uint32_t i = 0; i == 0 || i < comm->n_spread; i++) {
 		struct weft_comm *on = i ? comm->spread[i] : comm;
 
 		weft_vci_lock(on->vci);
-		weft_comm_get(on); /* a request may hold the last reference */
-		if (revoke_here(on))
-			revoke_finish(on);
-		weft_comm_put(on);
+		weft_revoke_locked(on);
 		weft_vci_unlock(on->vci);
 	}
 }
