@@ -6,6 +6,9 @@
 #include "core/session_data.h"
 
 struct weft_comm_init {
+	int err; /* error of an earlier step of this process: the call revokes
+		    the communicator, which other members may have, and returns
+		    this error */
 	struct weft_session *session;
 	struct weft_vci *vci;	   /* NULL: the default VCI */
 	const uint8_t *vcis;	   /* VCI numbers of the remote group, by rank,

@@ -102,7 +102,7 @@ static void leave_ctx(struct weft_vci *vci, uint64_t ctx,
 	if (failed && weft_comm_record_failed(comm, failed - 1))
 		weft_p2p_send_departed_locked(comm);
 	else
-		weft_revoke_arrive_locked(comm);
+		weft_revoke_locked(comm);
 	weft_comm_close(comm);
 	weft_p2p_purge_locked(comm);
 	weft_comm_put(comm);
@@ -273,7 +273,7 @@ static int init_data(const struct weft_comm_init *b, struct weft_vci *vci,
 static void init_undo(struct weft_comm *comm, int err)
 {
 	if (err != WEFT_ERR_PEER)
-		weft_revoke_arrive_locked(comm);
+		weft_revoke_locked(comm);
 	weft_info_destroy(comm->info);
 	comm->info = NULL;
 	weft_comm_close(comm);
@@ -291,7 +291,7 @@ int weft_comm_init(const struct weft_comm_init *b, struct weft_comm **comm_out)
 		return weft_err_set(WEFT_ERR_SESSION,
 			"the session was finalized while the "
 			"communicator was created");
-	err = init_data(b, vci, &comm);
+	err = b->err ? b->err : init_data(b, vci, &comm);
 	if (err) {
 		if (!init_data(b, vci, &comm)) /* only to revoke it */
 			init_undo(comm, err);
@@ -730,8 +730,9 @@ int weft_create_in_session(struct weft_session *session,
 	else if (!err && session->vci != vci && group->size == 1)
 		err = single_vci(session, &comm_vci, &vcis);
 	weft_vci_unlock(vci);
-	if (!err) {
+	if (!err || vcis) {
 		struct weft_comm_init b = {
+			.err = err,
 			.session = session,
 			.vci = comm_vci,
 			.vcis = vcis,

@@ -77,7 +77,7 @@ int weft_ep_exchange_refuse(struct weft_group *group, uint64_t ctx, int err)
 	weft_agree_fail(&agree, err);
 	if (err !=
 		WEFT_ERR_PEER) /* so that the members' messages are refused */
-		weft_revoke_arrive_locked(agree.comm);
+		weft_revoke_locked(agree.comm);
 	weft_comm_close(agree.comm);
 	weft_p2p_purge_locked(agree.comm);
 	weft_comm_put(agree.comm);
@@ -110,19 +110,28 @@ static bool is_one_job(const struct weft_group *group)
 	return true;
 }
 
-/* Creates peers for the members in the VCI, whose lock is held. */
+/* Creates peers for the members in the VCI. After an error, goes on with the
+ * other members, which then can receive REVOKE. */
 static int create_peers(struct weft_vci *vci, const struct weft_group *group,
-	const struct weft_vci_card *bcs, const bool *is_local)
+	const struct weft_vci_card *bcs)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < group->size; i++) {
-		struct weft_peer *peer = weft_peer_of(
-			vci, weft_vci_addr(
-				     weft_group_proc(group, i), bcs[i].number));
+	for (uint32_t i = 0; i < group->size; i++) {
+		uint64_t proc = weft_group_proc(group, i);
+		struct weft_peer *peer;
+		bool is_local;
+		int peer_err;
 
-		err = peer ? weft_peer_set_bc(peer, &bcs[i], is_local[i])
-			   : WEFT_ERR_NOMEM;
+		weft_vci_lock(&weft_proc.vci);
+		is_local = weft_proc_is_local(proc);
+		weft_vci_unlock(&weft_proc.vci);
+		weft_vci_lock(vci);
+		peer = weft_peer_of(vci, weft_vci_addr(proc, bcs[i].number));
+		peer_err = peer ? weft_peer_set_bc(peer, &bcs[i], is_local)
+				: WEFT_ERR_NOMEM;
+		err = err ? err : peer_err;
+		weft_vci_unlock(vci);
 	}
 	return err;
 }
@@ -131,32 +140,18 @@ int weft_ep_exchange_resolve(struct weft_vci *vci,
 	const struct weft_group *group, const struct weft_vci_card *bcs,
 	uint8_t **vcis_out)
 {
-	bool *is_local;
 	uint8_t *vcis;
-	int err;
 
 	*vcis_out = NULL;
 	if (!is_one_job(group) || !has_same_fabric(bcs, group->size))
 		return 0;
-	is_local = calloc(group->size, sizeof(*is_local));
 	vcis = malloc(group->size);
-	err = is_local && vcis ? 0 : WEFT_ERR_NOMEM;
-	weft_vci_lock(&weft_proc.vci);
-	for (uint32_t i = 0; !err && i < group->size; i++) {
+	if (!vcis)
+		return WEFT_ERR_NOMEM;
+	for (uint32_t i = 0; i < group->size; i++)
 		vcis[i] = bcs[i].number;
-		is_local[i] = weft_proc_is_local(weft_group_proc(group, i));
-	}
-	weft_vci_unlock(&weft_proc.vci);
-	weft_vci_lock(vci);
-	if (!err)
-		err = create_peers(vci, group, bcs, is_local);
-	weft_vci_unlock(vci);
-	free(is_local);
-	if (err)
-		free(vcis);
-	else
-		*vcis_out = vcis;
-	return err;
+	*vcis_out = vcis;
+	return create_peers(vci, group, bcs);
 }
 
 int weft_ep_exchange_end(struct weft_ep_exchange *m, struct weft_vci **vci_out,

@@ -52,7 +52,9 @@ int weft_ep_exchange_end(struct weft_ep_exchange *exchange,
  * used, creates the members' peers in vci and sets *vcis_out to the VCI numbers
  * by rank, which the caller frees. Otherwise *vcis_out is NULL: a member has no
  * dedicated VCI, or the fabrics or jobs differ. The result is the same at all
- * processes with the same cards. No lock held. */
+ * processes with the same cards. Without memory for a peer, returns
+ * WEFT_ERR_NOMEM and sets *vcis_out, so that the caller can revoke the
+ * communicator on these VCIs. No lock held. */
 int weft_ep_exchange_resolve(struct weft_vci *vci,
 	const struct weft_group *group, const struct weft_vci_card *bcs,
 	uint8_t **vcis_out);

@@ -713,12 +713,13 @@ static int intercomm_make(const struct weft_create_inter *how,
 		side->mine->fabric == side->bcs->fabric)
 		err = weft_ep_exchange_resolve(
 			local->vci, b.remote, side->bcs, &vcis);
+	b.err = err;
 	if (vcis) {
 		b.vci = local->vci;
 		b.vcis = vcis;
 		b.local_vcis = local->vcis;
 	}
-	if (!err) {
+	if (!err || vcis) {
 		struct weft_vci *vci = b.vci ? b.vci : &weft_proc.vci;
 
 		weft_vci_lock(vci);

@@ -114,8 +114,10 @@ static struct weft_comm *open_on_vci(struct weft_comm *comm,
 	struct weft_comm *further = NULL;
 	uint8_t *vcis = NULL;
 
-	if (weft_ep_exchange_resolve(vci, comm->group, cards, &vcis) || !vcis)
+	if (weft_ep_exchange_resolve(vci, comm->group, cards, &vcis) || !vcis) {
+		free(vcis);
 		return NULL;
+	}
 	b.vcis = vcis;
 	weft_vci_lock(vci);
 	if (!weft_comm_init(&b, &further))
