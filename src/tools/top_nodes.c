@@ -231,7 +231,6 @@ static void merge_parts(struct weft_top_job *job, const struct merging *m)
 	if (!job->n)
 		return;
 	weft_top_job_sort(job);
-	job->size = job->procs[0].page.size;
 	snprintf(job->name, sizeof(job->name), "%s", job->procs[0].page.job);
 }
 

@@ -504,9 +504,17 @@ static int compare_ranks(const void *a, const void *b)
 	return (pa->rank > pb->rank) - (pa->rank < pb->rank);
 }
 
+static void set_size(struct weft_top_job *job)
+{
+	if (job->n)
+		job->size = job->procs[0].page.size ? job->procs[0].page.size
+						    : (uint32_t)job->n;
+}
+
 void weft_top_job_sort(struct weft_top_job *job)
 {
 	qsort(job->procs, job->n, sizeof(*job->procs), compare_ranks);
+	set_size(job);
 }
 
 /* Adds a found process to the job. Does not open its memory if the process is
@@ -538,7 +546,6 @@ static bool take_job(struct weft_top_job *job, const struct found_list *list)
 	if (!job->procs)
 		return false;
 	snprintf(job->name, sizeof(job->name), "%s", newest->page.job);
-	job->size = newest->page.size;
 	for (size_t i = 0; i < list->n; i++)
 		if (!strcmp(list->all[i].page.job, job->name))
 			take_proc(job, &list->all[i]);
@@ -638,7 +645,9 @@ void weft_top_jobs_print(FILE *to)
 			n += !strcmp(list.all[k].page.job, name);
 		if (n)
 			fprintf(to, "%s: %u of %u processes on this node\n",
-				name, n, list.all[i].page.size);
+				name, n,
+				list.all[i].page.size ? list.all[i].page.size
+						      : n);
 	}
 	found_list_fini(&list);
 }
@@ -694,7 +703,8 @@ void weft_top_job_read(struct weft_top_job *job)
 {
 	size_t n = 0;
 
-	if (job->n && job->n < job->procs[0].page.local_size)
+	if (job->n && (!job->procs[0].page.size ||
+			      job->n < job->procs[0].page.local_size))
 		add_new(job);
 	for (size_t i = 0; i < job->n; i++)
 		if (read_proc(&job->procs[i]))
@@ -702,6 +712,7 @@ void weft_top_job_read(struct weft_top_job *job)
 		else
 			top_proc_fini(&job->procs[i]);
 	job->n = n;
+	set_size(job);
 }
 
 uint64_t weft_top_job_watch(struct weft_top_job *job)

@@ -35,7 +35,8 @@ struct weft_monitor_page {
 	char build[WEFT_MONITOR_BUILD];
 	char job[WEFT_MONITOR_JOB];
 	uint64_t proc; /* process number; its low half is the rank */
-	uint32_t size;
+	uint32_t size; /* processes of the job; 0: the number can change, and
+			  all run on this node */
 	uint32_t local_size;
 	uint64_t opened_ns;	  /* time when the first session opened */
 	uint64_t registry;	  /* address of a struct weft_wait_registry */
