@@ -609,8 +609,8 @@ int weft_run_job_start(struct weft_run_job *run)
 		weft_run_mpir_publish(
 			run->procs, run->n, run->host, tool_run_find_program);
 	if (run->opt.is_verbose && !err)
-		weft_run_io_print(run->io, "job %s: %u processes on %s",
-			run->name, run->n, run->host);
+		weft_run_io_print(run->io, "job %s: %u process%s on %s",
+			run->name, run->n, run->n > 1 ? "es" : "", run->host);
 	return err;
 }
 

@@ -110,8 +110,8 @@ static enum weft_serve_verdict check_delta(
 	}
 	if (!delta) {
 		snprintf(why, len,
-			"the change is 0: the job has %u processes already",
-			n_living(run));
+			"the change is 0: the job has %u process%s already",
+			n_living(run), n_living(run) > 1 ? "es" : "");
 		return WEFT_SERVE_BELOW_MIN;
 	}
 	if (n < run->opt.n_min) {
@@ -182,8 +182,9 @@ static void complete_change(struct weft_run_job *run)
 	for (uint32_t i = 0; i < resize->n_members; i++)
 		resize->n_lost += !run->procs[resize->members[i]].is_running;
 	if (run->opt.is_verbose)
-		weft_run_io_print(run->io, "the job has %u processes (%s)",
-			resize->n_members, resize->set);
+		weft_run_io_print(run->io, "the job has %u process%s (%s)",
+			resize->n_members, resize->n_members > 1 ? "es" : "",
+			resize->set);
 }
 
 /* Sets the members of the next set: the living ones without the last ones, or
@@ -239,8 +240,9 @@ static int begin_change(struct weft_run_job *run, int delta)
 	}
 	if (run->opt.is_verbose)
 		weft_run_io_print(run->io,
-			"the job changes from %u to %u processes (%s)",
-			resize->n_members, resize->n_next, resize->next);
+			"the job changes from %u to %u process%s (%s)",
+			resize->n_members, resize->n_next,
+			resize->n_next > 1 ? "es" : "", resize->next);
 	return 0;
 }
 
@@ -403,8 +405,9 @@ static void on_text(
 	else
 		is_made = make_offer(run, v, why, sizeof(why));
 	if (is_made)
-		snprintf(why, sizeof(why), "offered %+d to the %u processes",
-			run->resize.offer, n_living(run));
+		snprintf(why, sizeof(why), "offered %+d to the %u process%s",
+			run->resize.offer, n_living(run),
+			n_living(run) > 1 ? "es" : "");
 	snprintf(text, len, "%s %s", is_made ? "ok" : "no", why);
 }
 

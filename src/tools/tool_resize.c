@@ -202,8 +202,9 @@ static int resize_list(DIR *tmp)
 	struct resize_job job;
 
 	while (resize_job_next(tmp, &job)) {
-		printf("%s: launcher %d, %u processes, min %u, max %u",
-			job.name, job.pid, job.n, job.n_min, job.n_max);
+		printf("%s: launcher %d, %u process%s, min %u, max %u",
+			job.name, job.pid, job.n, job.n > 1 ? "es" : "",
+			job.n_min, job.n_max);
 		if (job.offer)
 			printf(", offer %+d", job.offer);
 		if (strcmp(job.next, "-"))
