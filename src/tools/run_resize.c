@@ -116,8 +116,8 @@ static enum weft_serve_verdict check_delta(
 	}
 	if (n < run->opt.n_min) {
 		snprintf(why, len,
-			"%lld processes would be left, and --min is %u",
-			(long long)n, run->opt.n_min);
+			"%lld process%s would be left, and --min is %u",
+			(long long)n, n == 1 ? "" : "es", run->opt.n_min);
 		return WEFT_SERVE_BELOW_MIN;
 	}
 	if (n > run->opt.n_max) {

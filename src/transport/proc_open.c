@@ -146,6 +146,16 @@ static bool is_first_end(struct weft_vci *vci, uint64_t proc)
 	return is_first;
 }
 
+/* True if the process may have ended before this process started, and this
+ * process has not contacted it. The process manager reports such ends to a
+ * process that joins a job later. */
+static bool is_of_former_set(
+	struct weft_vci *vci, const struct weft_boot_event *event)
+{
+	return event->rank < weft_proc.facts.world_first &&
+	       !weft_map_get(&vci->peers, weft_proc_of_event(event) + 1);
+}
+
 static void proc_report_end(const struct weft_boot_event *event)
 {
 	char why[160];
@@ -185,6 +195,7 @@ static void proc_on_other_death(
 void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 {
 	struct weft_vci *vci = arg;
+	bool is_reported;
 
 	if (event->kind == WEFT_BOOT_CALLED) {
 		weft_peer_on_call(vci, weft_proc_of_event(event), event->data,
@@ -207,6 +218,8 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 		proc_on_death(vci, event);
 		return;
 	}
+	is_reported = event->kind == WEFT_BOOT_PEER_DIED &&
+		      !is_of_former_set(vci, event);
 	if (event->kind == WEFT_BOOT_PEER_DIED &&
 		!is_first_end(vci, weft_proc_of_event(event)))
 		return;
@@ -220,7 +233,8 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 		weft_proc.n_pset_events++;
 		weft_proc.pset_version++;
 	} else {
-		proc_report_end(event);
+		if (is_reported)
+			proc_report_end(event);
 		proc_on_death(vci, event);
 	}
 	if (weft_proc.on_event)

@@ -58,8 +58,7 @@ void weft_monitor_open(void)
 	weft_monitor_print_build(page->build);
 	snprintf(page->job, sizeof(page->job), "%s", weft_proc.facts.job);
 	page->proc = weft_proc.proc;
-	page->size = weft_proc.facts.max_procs ? 0
-					       : weft_proc.facts.world_size;
+	page->size = weft_proc.facts.max_procs ? 0 : weft_proc.facts.world_size;
 	page->local_size = weft_proc.facts.local_size;
 	if (!page->opened_ns)
 		page->opened_ns = weft_now_ns();
