@@ -90,7 +90,7 @@ int PMPIX_Session_get_offer(MPI_Session session, int *delta, MPI_Info *info);
  * with or without an offer. Does not block. When the request completes, the
  * name of the new set is in new_pset, of MPIX_MAX_JOB_PSET bytes, and joined
  * processes are started. new_pset must exist until then. If the request fails,
- * the launcher refused, and the current set remains. info is MPI_INFO_NULL, or
+ * the launcher refused, the current set remains, and new_pset is empty. info is MPI_INFO_NULL, or
  * ignored. MPI_ERR_UNSUPPORTED_OPERATION: the size of the job is fixed. */
 int MPIX_Session_resize(MPI_Session session, MPI_Comm members, int delta, MPI_Info info, char *new_pset, MPI_Request *request);
 int PMPIX_Session_resize(MPI_Session session, MPI_Comm members, int delta, MPI_Info info, char *new_pset, MPI_Request *request);

@@ -75,8 +75,9 @@ MPI_Datatype *weft_f_type_array_empty(const int *from, int n);
 void weft_f_type_array_put(MPI_Datatype *handles, int *to, int n);
 void weft_f_type_array_free(MPI_Datatype *handles, int *to, int n);
 
-/* Stores a request after a call, and completes MPI_Comm_idup if the call ended
- * its request; see struct idup in fortran_hand.c. */
+/* Stores a request after a call, and stores the result of MPI_Comm_idup and
+ * the like if the call ended its request; see struct pending in
+ * fortran_hand.c. */
 void weft_f_request_put(int *to, MPI_Request request);
 
 /* ---- arrays of mpi_f08 ---- */

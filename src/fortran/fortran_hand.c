@@ -242,36 +242,70 @@ void pmpi_cancel_(const int *request, int *ierror)
 	weft_f_return(ierror, PMPI_Cancel(&handle));
 }
 
-/* ---- MPI_Comm_idup and the like: the handle is stored after the call ---- */
+/* ---- results that are stored when a request completes ---- */
 
-/* A creation under way. The library stores the new handle here; the wait or
- * test that completes the request copies it to the program's variable. Created
- * by idup(), freed by idup_complete() on any thread. */
-struct idup {
-	struct idup *next;
-	MPI_Comm newcomm;
-	int *to;
+enum { UNFINISHED = 1 }; /* first character of a name that is not stored yet */
+
+/* A pending operation. The library stores the result here; the wait or test
+ * that completes the request copies it to the program's variable. Created by
+ * pending_new(), freed by pending_complete() on any thread. */
+struct pending {
+	struct pending *next;
 	int request;
+	MPI_Comm newcomm;	      /* the result for comm_to */
+	int *comm_to;		      /* NULL: the result is a name */
+	char pset[MPIX_MAX_JOB_PSET]; /* the result for pset_to; "": the
+					 operation failed */
+	char *pset_to;
+	size_t pset_len;
 };
 
-/* All creations under way. */
+/* All pending operations. */
 static struct {
 	atomic_flag busy;
 	_Atomic int n;
-	struct idup *first;
-} idups = { ATOMIC_FLAG_INIT, 0, NULL };
+	struct pending *first;
+} all_pending = { ATOMIC_FLAG_INIT, 0, NULL };
 
-static void idups_lock(void)
+static void pending_lock(void)
 {
-	/* pairs with the release in idups_unlock */
+	/* pairs with the release in pending_unlock */
 	while (atomic_flag_test_and_set_explicit(
-		&idups.busy, memory_order_acquire))
+		&all_pending.busy, memory_order_acquire))
 		;
 }
 
-static void idups_unlock(void)
+static void pending_unlock(void)
 {
-	atomic_flag_clear_explicit(&idups.busy, memory_order_release);
+	atomic_flag_clear_explicit(&all_pending.busy, memory_order_release);
+}
+
+/* Returns the record of an operation. NULL: out of memory. */
+static struct pending *pending_new(void)
+{
+	struct pending *pending = calloc(1, sizeof(*pending));
+
+	if (pending)
+		pending->newcomm = MPI_COMM_NULL;
+	return pending;
+}
+
+/* Stores the request of a call that returned rc. Keeps the record, which may be
+ * NULL, until the request completes. */
+static void pending_add(
+	struct pending *pending, MPI_Request req, int rc, int *request)
+{
+	*request = PMPI_Request_toint(req);
+	if (rc != MPI_SUCCESS) {
+		free(pending);
+		return;
+	}
+	pending->request = *request;
+	pending_lock();
+	pending->next = all_pending.first;
+	all_pending.first = pending;
+	pending_unlock();
+	atomic_fetch_add_explicit(&all_pending.n, 1, memory_order_relaxed);
 }
 
 typedef int idup_fn(MPI_Comm, MPI_Info, MPI_Comm *, MPI_Request *);
@@ -293,7 +327,7 @@ static int pidup_plain(
 static void idup(idup_fn *call, const int *comm, const int *info, int *newcomm,
 	int *request, int *ierror)
 {
-	struct idup *dup = calloc(1, sizeof(*dup));
+	struct pending *dup = pending_new();
 	MPI_Request req = MPI_REQUEST_NULL;
 	int rc = MPI_ERR_NO_MEM;
 
@@ -301,19 +335,11 @@ static void idup(idup_fn *call, const int *comm, const int *info, int *newcomm,
 		rc = call(PMPI_Comm_fromint(*comm), PMPI_Info_fromint(*info),
 			&dup->newcomm, &req);
 	weft_f_return(ierror, rc);
-	if (rc != MPI_SUCCESS) {
-		*request = PMPI_Request_toint(req);
-		free(dup);
-		return;
+	if (rc == MPI_SUCCESS) {
+		dup->comm_to = newcomm;
+		*newcomm = PMPI_Comm_toint(MPI_COMM_NULL);
 	}
-	dup->to = newcomm;
-	*newcomm = PMPI_Comm_toint(MPI_COMM_NULL);
-	*request = dup->request = PMPI_Request_toint(req);
-	idups_lock();
-	dup->next = idups.first;
-	idups.first = dup;
-	idups_unlock();
-	atomic_fetch_add_explicit(&idups.n, 1, memory_order_relaxed);
+	pending_add(dup, req, rc, request);
 }
 
 __attribute__((weak)) void mpi_comm_idup_(
@@ -373,29 +399,78 @@ void pmpix_comm_ishrink_(
 	idup(pishrink_plain, comm, &none, newcomm, request, ierror);
 }
 
-/* Stores the communicator of a completed request. If the request was freed
- * before completion, the library may still store the handle, so the record is
- * not freed.
- */
-static void idup_complete(int request)
-{
-	struct idup **at, *dup;
+typedef int resize_fn(
+	MPI_Session, MPI_Comm, int, MPI_Info, char *, MPI_Request *);
 
-	idups_lock();
-	for (at = &idups.first; *at; at = &(*at)->next)
+static void resize(resize_fn *call, const int *session, const int *members,
+	const int *delta, const int *info, char *new_pset, int *request,
+	int *ierror, size_t len)
+{
+	struct pending *pending = pending_new();
+	MPI_Request req = MPI_REQUEST_NULL;
+	int rc = MPI_ERR_NO_MEM;
+
+	if (pending) {
+		pending->pset_to = new_pset;
+		pending->pset_len = len;
+		pending->pset[0] = UNFINISHED;
+		rc = call(PMPI_Session_fromint(*session),
+			PMPI_Comm_fromint(*members), *delta,
+			PMPI_Info_fromint(*info), pending->pset, &req);
+	}
+	weft_f_return(ierror, rc);
+	pending_add(pending, req, rc, request);
+}
+
+__attribute__((weak)) void mpix_session_resize_(const int *session,
+	const int *members, const int *delta, const int *info, char *new_pset,
+	int *request, int *ierror, size_t new_pset_len)
+{
+	resize(MPIX_Session_resize, session, members, delta, info, new_pset,
+		request, ierror, new_pset_len);
+}
+
+void pmpix_session_resize_(const int *session, const int *members,
+	const int *delta, const int *info, char *new_pset, int *request,
+	int *ierror, size_t new_pset_len)
+{
+	resize(PMPIX_Session_resize, session, members, delta, info, new_pset,
+		request, ierror, new_pset_len);
+}
+
+/* True if the library has stored the result. */
+static bool pending_is_over(const struct pending *pending)
+{
+	return pending->pset_to ? pending->pset[0] != UNFINISHED
+				: pending->newcomm != MPI_COMM_NULL;
+}
+
+/* Copies the result of a completed request. If the request was freed before
+ * completion, the library may still store the result, so the record is not
+ * freed. */
+static void pending_complete(int request)
+{
+	struct pending **at, *pending;
+
+	pending_lock();
+	for (at = &all_pending.first; *at; at = &(*at)->next)
 		if ((*at)->request == request)
 			break;
-	dup = *at;
-	if (dup && dup->newcomm != MPI_COMM_NULL)
-		*at = dup->next;
+	pending = *at;
+	if (pending && pending_is_over(pending))
+		*at = pending->next;
 	else
-		dup = NULL;
-	idups_unlock();
-	if (!dup)
+		pending = NULL;
+	pending_unlock();
+	if (!pending)
 		return;
-	*dup->to = PMPI_Comm_toint(dup->newcomm);
-	free(dup);
-	atomic_fetch_sub_explicit(&idups.n, 1, memory_order_relaxed);
+	if (pending->comm_to)
+		*pending->comm_to = PMPI_Comm_toint(pending->newcomm);
+	else
+		weft_f_string_put(
+			pending->pset_to, pending->pset_len, pending->pset);
+	free(pending);
+	atomic_fetch_sub_explicit(&all_pending.n, 1, memory_order_relaxed);
 }
 
 void weft_f_request_put(int *to, MPI_Request request)
@@ -403,9 +478,9 @@ void weft_f_request_put(int *to, MPI_Request request)
 	int before = *to;
 
 	*to = PMPI_Request_toint(request);
-	if (atomic_load_explicit(&idups.n, memory_order_relaxed) &&
+	if (atomic_load_explicit(&all_pending.n, memory_order_relaxed) &&
 		request == MPI_REQUEST_NULL && *to != before)
-		idup_complete(before);
+		pending_complete(before);
 }
 
 /* ---- strings with a length argument ---- */

@@ -173,7 +173,7 @@ function c_names(file, low)
 # The names of a procedure in fortran_hand.c, where some have both functions.
 function c_hand_names(low)
 {
-	if (name !~ /^(Init|Init_thread|Waitsome|Testsome|Cancel|Request_get_status_some|Comm_idup(_with_info)?|Comm_ishrink|Comm_spawn(_multiple)?)$/) {
+	if (name !~ /^(Init|Init_thread|Waitsome|Testsome|Cancel|Request_get_status_some|Comm_idup(_with_info)?|Comm_ishrink|Session_resize|Comm_spawn(_multiple)?)$/) {
 		c_names(hand_names, low)
 		return
 	}

@@ -58,7 +58,9 @@ static void mpi_resize_on_done(void *arg, uint32_t generation, int err)
 	struct started_resize *started = arg;
 	struct weft_req *req = started->req;
 
-	if (!err && started->new_pset)
+	if (err && started->new_pset)
+		started->new_pset[0] = 0;
+	else if (started->new_pset)
 		snprintf(started->new_pset, MPIX_MAX_JOB_PSET,
 			WEFT_PSET_JOB "/%u", generation);
 	free(started);

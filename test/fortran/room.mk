@@ -7,7 +7,7 @@ f_programs = test/fortran/f08_sessions test/fortran/f08_finalize \
 	test/fortran/f08_coll test/fortran/f08_call \
 	test/fortran/f08_spawn test/fortran/mpi_spawn \
 	test/fortran/f08_ft test/fortran/f08_win test/fortran/mpi_windows \
-	test/fortran/f08_file test/fortran/mpi_files \
+	test/fortran/f08_file test/fortran/mpi_files test/fortran/f08_resize \
 	test/fortran/mpi_world test/fortran/mpi_attrs \
 	test/fortran/f08_profile test/fortran/mpi_profile \
 	test/fortran/mpif_sessions
@@ -16,7 +16,7 @@ f_sources = test/fortran/f08_sessions.f90 test/fortran/f08_finalize.f90 \
 	test/fortran/f08_coll.f90 test/fortran/f08_call.f90 \
 	test/fortran/f08_spawn.f90 test/fortran/mpi_spawn.f90 \
 	test/fortran/f08_ft.f90 test/fortran/f08_win.f90 test/fortran/mpi_windows.f90 \
-	test/fortran/f08_file.f90 test/fortran/mpi_files.f90 \
+	test/fortran/f08_file.f90 test/fortran/mpi_files.f90 test/fortran/f08_resize.f90 \
 	test/fortran/mpi_world.f90 test/fortran/mpi_attrs.f90 \
 	test/fortran/f08_profile.f90 test/fortran/mpi_profile.f90 \
 	test/fortran/mpif_sessions.f
