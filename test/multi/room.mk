@@ -180,7 +180,7 @@ multi_programs += test/multi/win_threads
 EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/output.h test/multi/session.h test/multi/cma.h test/multi/link.h test/multi/coll.h \
 	test/multi/hints.h test/multi/resize.h test/multi/file.h test/multi/behind.h test/multi/gen-walk \
 	test/multi/dt_case.h test/multi/dt_coll.h test/multi/dt_file.h \
-	test/multi/dt_map.h test/multi/dt_win.h \
+	test/multi/dt_map.h test/multi/dt_win.h test/multi/storm.h \
 	test/multi/list \
 	test/run-multi test/storm test/README.md test/conformance/README.md \
 	test/conformance/mpich.known \
@@ -192,6 +192,7 @@ test/multi/err_walk_calls.h: test/multi/gen-walk src/mpi/api_rows
 		src/mpi/api_rows > $@.new && mv $@.new $@
 
 test/multi/err_walk: test/multi/err_walk_calls.h
+test/multi/storm test/shmem/sma_storm: test/multi/storm.h
 test/multi/dt_random: test/multi/dt_case.h test/multi/dt_coll.h \
 	test/multi/dt_file.h test/multi/dt_map.h test/multi/dt_win.h
 

@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* storm: a mixed workload that checks its own data, to run under faults
  *
- *   storm SEED ROUNDS DIRECTORY
+ *   storm SEED ROUNDS DIRECTORY [nospawn]
  *
  * Each round is one operation that all ranks choose from the seed: messages,
  * wildcard receives, collectives, windows, files, sessions opened by two
- * threads, communicators, spawned processes. Every byte received is compared
- * with the byte that the seed implies.
+ * threads, communicators, spawned processes (not with nospawn). Every byte
+ * received is compared with the byte that the seed implies.
  *
  * Exit status: 0: all rounds passed; 3: another process failed or an operation
  * was refused, with a line "stopped" that names the call and the class; 4:
  * wrong data, with a line "WRONG". */
+#include "storm.h"
+
 #include <mpi.h>
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
 	LONGEST = 1 << 19, /* bytes of one message */
@@ -30,16 +27,12 @@ enum {
 	BUFFERED_MAX = 4096,
 	N_MEMBERS = 64,
 	N_THREADS = 2,
-	STOPPED = 3,
-	WRONG = 4,
 };
 
 static struct {
-	uint64_t seed, round;
-	int rank, size;
 	MPI_Comm comm;
 	const char *directory, *program;
-	bool has_threads;
+	bool has_threads, has_spawn;
 	unsigned char *out, *in; /* N_BATCH * LONGEST bytes each */
 } storm;
 
@@ -52,10 +45,10 @@ static _Noreturn void stop(const char *call, int rc)
 
 	MPI_Error_class(rc, &class);
 	MPI_Error_string(rc, text, &len);
-	printf("stopped: rank %d round %llu class %d %s: %s\n", storm.rank,
-		(unsigned long long)storm.round, class, call, text);
+	printf("stopped: rank %d round %llu class %d %s: %s\n", place.rank,
+		(unsigned long long)place.round, class, call, text);
 	fflush(stdout);
-	_exit(STOPPED);
+	_exit(STORM_STOPPED);
 }
 
 #define DO(call)                          \
@@ -65,20 +58,6 @@ static _Noreturn void stop(const char *call, int rc)
 		if (rc_ != MPI_SUCCESS)   \
 			stop(#call, rc_); \
 	} while (0)
-
-__attribute__((format(printf, 1, 2))) static _Noreturn void wrong(
-	const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	printf("WRONG: rank %d round %llu: ", storm.rank,
-		(unsigned long long)storm.round);
-	vprintf(format, args);
-	printf("\n");
-	fflush(stdout);
-	_exit(WRONG);
-}
 
 /* MPI_Waitall(), with the error of an operation in place of MPI_ERR_IN_STATUS.
  */
@@ -93,59 +72,6 @@ static int wait_all(int n, MPI_Request *reqs, MPI_Status *statuses)
 			statuses[i].MPI_ERROR != MPI_ERR_PENDING)
 			return statuses[i].MPI_ERROR;
 	return rc;
-}
-
-/* ---- choices of the seed ---- */
-
-static uint64_t mix(uint64_t x)
-{
-	x += 0x9e3779b97f4a7c15ull;
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	return x ^ (x >> 31);
-}
-
-/* A number below n that every rank computes alike. */
-static uint64_t choose(uint64_t n, uint64_t a, uint64_t b, uint64_t c)
-{
-	return mix(mix(mix(storm.seed + storm.round * 1000003 + a) + b) + c) %
-	       n;
-}
-
-/* A length that every rank computes alike. All magnitudes are likely. */
-static size_t choose_len(uint64_t a, uint64_t b, uint64_t c)
-{
-	uint64_t bits = choose(20, a, b, c + 1);
-
-	return (size_t)choose((1ull << bits) + 1, a, b, c + 2);
-}
-
-static unsigned char byte_of(uint64_t key, size_t i)
-{
-	return (unsigned char)(key + i * 7 + (i >> 8) * 3);
-}
-
-static uint64_t key_of(int from, int to, uint64_t number)
-{
-	return choose(251, 77 + (uint64_t)from, (uint64_t)to, number);
-}
-
-static void fill(void *to, size_t len, uint64_t key)
-{
-	unsigned char *bytes = to;
-
-	for (size_t i = 0; i < len; i++)
-		bytes[i] = byte_of(key, i);
-}
-
-static void check(const void *from, size_t len, uint64_t key, const char *what)
-{
-	const unsigned char *bytes = from;
-
-	for (size_t i = 0; i < len; i++)
-		if (bytes[i] != byte_of(key, i))
-			wrong("%s: byte %zu of %zu is %u, not %u", what, i, len,
-				bytes[i], byte_of(key, i));
 }
 
 /* ---- the operations ---- */
@@ -167,9 +93,9 @@ static int send_in_mode(uint64_t mode, const void *from, int len, int to,
 /* Sends batches around a ring. The receives are posted in the reverse order. */
 static void do_ring(void)
 {
-	int shift = 1 + (int)choose((uint64_t)storm.size, 1, 0, 0);
-	int to = (storm.rank + shift) % storm.size;
-	int from = (storm.rank + storm.size - shift % storm.size) % storm.size;
+	int shift = 1 + (int)choose((uint64_t)place.size, 1, 0, 0);
+	int to = (place.rank + shift) % place.size;
+	int from = (place.rank + place.size - shift % place.size) % place.size;
 	MPI_Request reqs[2 * N_BATCH];
 	MPI_Status statuses[2 * N_BATCH];
 	int n = 1 + (int)choose(N_BATCH, 2, 0, 0);
@@ -179,10 +105,10 @@ static void do_ring(void)
 			from, i, storm.comm, &reqs[i]));
 	for (int i = 0; i < n; i++) {
 		unsigned char *data = storm.out + (size_t)i * LONGEST;
-		size_t len = choose_len(3, (uint64_t)storm.rank, (uint64_t)i);
+		size_t len = choose_len(3, (uint64_t)place.rank, (uint64_t)i);
 
-		fill(data, len, key_of(storm.rank, to, (uint64_t)i));
-		DO(send_in_mode(choose(4, 4, (uint64_t)storm.rank, (uint64_t)i),
+		fill(data, len, key_of(place.rank, to, (uint64_t)i));
+		DO(send_in_mode(choose(4, 4, (uint64_t)place.rank, (uint64_t)i),
 			data, (int)len, to, i, &reqs[n + i]));
 	}
 	DO(wait_all(2 * n, reqs, statuses));
@@ -194,14 +120,14 @@ static void do_ring(void)
 		if ((size_t)got != len)
 			wrong("message %d has %d bytes, not %zu", i, got, len);
 		check(storm.in + (size_t)i * LONGEST, len,
-			key_of(from, storm.rank, (uint64_t)i), "message");
+			key_of(from, place.rank, (uint64_t)i), "message");
 	}
 }
 
 static int any_target(int from, int i)
 {
 	return (int)choose(
-		(uint64_t)storm.size, 5, (uint64_t)from, (uint64_t)i);
+		(uint64_t)place.size, 5, (uint64_t)from, (uint64_t)i);
 }
 
 /* Short messages to random ranks; wildcard receives. The messages of a sender
@@ -214,15 +140,15 @@ static void do_any(void)
 	int last[N_MEMBERS], n = 0;
 
 	memset(last, -1, sizeof(last));
-	for (int from = 0; from < storm.size; from++)
+	for (int from = 0; from < place.size; from++)
 		for (int i = 0; i < N_ANY; i++)
-			n += any_target(from, i) == storm.rank;
+			n += any_target(from, i) == place.rank;
 	for (int i = 0; i < N_ANY; i++) {
-		int to = any_target(storm.rank, i);
+		int to = any_target(place.rank, i);
 		size_t len =
-			choose(ANY_LEN, 6, (uint64_t)storm.rank, (uint64_t)i);
+			choose(ANY_LEN, 6, (uint64_t)place.rank, (uint64_t)i);
 
-		fill(out[i], len, key_of(storm.rank, to, (uint64_t)i));
+		fill(out[i], len, key_of(place.rank, to, (uint64_t)i));
 		DO(MPI_Isend(out[i], (int)len, MPI_BYTE, to, i, storm.comm,
 			&reqs[i]));
 	}
@@ -235,15 +161,15 @@ static void do_any(void)
 		from = status.MPI_SOURCE;
 		tag = status.MPI_TAG;
 		MPI_Get_count(&status, MPI_BYTE, &got);
-		if (from < 0 || from >= storm.size || tag <= last[from] ||
-			any_target(from, tag) != storm.rank ||
+		if (from < 0 || from >= place.size || tag <= last[from] ||
+			any_target(from, tag) != place.rank ||
 			(size_t)got != choose(ANY_LEN, 6, (uint64_t)from,
 					       (uint64_t)tag))
 			wrong("rank %d tag %d, %d bytes: lost, repeated or out "
 			      "of order",
 				from, tag, got);
 		last[from] = tag;
-		check(in, (size_t)got, key_of(from, storm.rank, (uint64_t)tag),
+		check(in, (size_t)got, key_of(from, place.rank, (uint64_t)tag),
 			"any source");
 	}
 	DO(wait_all(N_ANY, reqs, statuses));
@@ -256,23 +182,23 @@ static void do_coll(void)
 {
 	int n = 1 + (int)(choose_len(7, 0, 0) / 17), root;
 	int64_t *sums = (int64_t *)(void *)storm.in, *mine = sums + n;
-	size_t block = 1 + choose_len(8, 0, 0) / (size_t)storm.size;
+	size_t block = 1 + choose_len(8, 0, 0) / (size_t)place.size;
 	unsigned char *from = storm.out + LONGEST, *to = storm.in + LONGEST;
 	unsigned char *whole = storm.out + 2 * LONGEST;
 	size_t len = 1 + choose_len(9, 0, 0);
 	MPI_Request reqs[3];
 	MPI_Status statuses[3];
 
-	block = block > LONGEST / (size_t)storm.size
-			? LONGEST / (size_t)storm.size
+	block = block > LONGEST / (size_t)place.size
+			? LONGEST / (size_t)place.size
 			: block;
 	len = len > LONGEST ? LONGEST : len;
-	root = (int)choose((uint64_t)storm.size, 10, 0, 0);
+	root = (int)choose((uint64_t)place.size, 10, 0, 0);
 	for (int i = 0; i < n; i++)
-		mine[i] = storm.rank + i;
-	for (int r = 0; r < storm.size; r++)
-		fill(from + (size_t)r * block, block, key_of(storm.rank, r, 0));
-	if (storm.rank == root)
+		mine[i] = place.rank + i;
+	for (int r = 0; r < place.size; r++)
+		fill(from + (size_t)r * block, block, key_of(place.rank, r, 0));
+	if (place.rank == root)
 		fill(whole, len, key_of(root, root, 1));
 	if (choose(2, 11, 0, 0)) {
 		DO(MPI_Iallreduce(mine, sums, n, MPI_INT64_T, MPI_SUM,
@@ -290,14 +216,14 @@ static void do_coll(void)
 		DO(MPI_Bcast(whole, (int)len, MPI_BYTE, root, storm.comm));
 	}
 	for (int i = 0; i < n; i++) {
-		int64_t sum = (int64_t)storm.size * i +
-			      (int64_t)storm.size * (storm.size - 1) / 2;
+		int64_t sum = (int64_t)place.size * i +
+			      (int64_t)place.size * (place.size - 1) / 2;
 
 		if (sums[i] != sum)
 			wrong("sum %d of %d", i, n);
 	}
-	for (int r = 0; r < storm.size; r++)
-		check(to + (size_t)r * block, block, key_of(r, storm.rank, 0),
+	for (int r = 0; r < place.size; r++)
+		check(to + (size_t)r * block, block, key_of(r, place.rank, 0),
 			"alltoall");
 	check(whole, len, key_of(root, root, 1), "bcast");
 }
@@ -311,42 +237,42 @@ static void do_window(void)
 	unsigned char *memory;
 	MPI_Win win;
 
-	DO(MPI_Win_allocate((MPI_Aint)(8 + slot * (size_t)storm.size), 1,
+	DO(MPI_Win_allocate((MPI_Aint)(8 + slot * (size_t)place.size), 1,
 		MPI_INFO_NULL, storm.comm, &memory, &win));
 	MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
 	counter = (int64_t *)(void *)memory;
 	*counter = 0;
 	DO(MPI_Win_fence(0, win));
-	for (int to = 0; to < storm.size; to++) {
+	for (int to = 0; to < place.size; to++) {
 		unsigned char *data = storm.out + (size_t)(to % 4) * LONGEST;
 
 		if (to >= 4)
 			DO(MPI_Win_fence(0, win));
-		fill(data, slot, key_of(storm.rank, to, 2));
+		fill(data, slot, key_of(place.rank, to, 2));
 		DO(MPI_Put(data, (int)slot, MPI_BYTE, to,
-			(MPI_Aint)(8 + slot * (size_t)storm.rank), (int)slot,
+			(MPI_Aint)(8 + slot * (size_t)place.rank), (int)slot,
 			MPI_BYTE, win));
 	}
 	DO(MPI_Win_fence(0, win));
-	for (int from = 0; from < storm.size; from++)
+	for (int from = 0; from < place.size; from++)
 		check(memory + 8 + slot * (size_t)from, slot,
-			key_of(from, storm.rank, 2), "window");
+			key_of(from, place.rank, 2), "window");
 	DO(MPI_Win_lock_all(0, win));
 	for (int i = 0; i < 10; i++)
 		DO(MPI_Accumulate(&one, 1, MPI_INT64_T,
-			(storm.rank + i) % storm.size, 0, 1, MPI_INT64_T,
+			(place.rank + i) % place.size, 0, 1, MPI_INT64_T,
 			MPI_SUM, win));
 	DO(MPI_Fetch_and_op(&one, &before, MPI_INT64_T, 0, 0, MPI_SUM, win));
 	DO(MPI_Win_unlock_all(win));
 	DO(MPI_Barrier(storm.comm));
-	DO(MPI_Win_lock(MPI_LOCK_SHARED, storm.rank, 0, win));
+	DO(MPI_Win_lock(MPI_LOCK_SHARED, place.rank, 0, win));
 	before = *counter;
-	DO(MPI_Win_unlock(storm.rank, win));
+	DO(MPI_Win_unlock(place.rank, win));
 	DO(MPI_Allreduce(
 		MPI_IN_PLACE, &before, 1, MPI_INT64_T, MPI_SUM, storm.comm));
-	if (before != 11 * (int64_t)storm.size)
+	if (before != 11 * (int64_t)place.size)
 		wrong("additions are lost: %lld of %d", (long long)before,
-			11 * storm.size);
+			11 * place.size);
 	DO(MPI_Win_free(&win));
 }
 
@@ -355,17 +281,17 @@ static void do_window(void)
 static void do_file(void)
 {
 	size_t len = 1 + choose_len(13, 0, 0) / 2;
-	int other = (storm.rank + 1) % storm.size;
+	int other = (place.rank + 1) % place.size;
 	MPI_File file;
 	char name[300];
 
 	snprintf(name, sizeof(name), "%s/file.%llu", storm.directory,
-		(unsigned long long)storm.round);
+		(unsigned long long)place.round);
 	DO(MPI_File_open(storm.comm, name,
 		MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
 		MPI_INFO_NULL, &file));
-	fill(storm.out, len, key_of(storm.rank, 0, 3));
-	DO(MPI_File_write_at_all(file, (MPI_Offset)((size_t)storm.rank * len),
+	fill(storm.out, len, key_of(place.rank, 0, 3));
+	DO(MPI_File_write_at_all(file, (MPI_Offset)((size_t)place.rank * len),
 		storm.out, (int)len, MPI_BYTE, MPI_STATUS_IGNORE));
 	DO(MPI_File_sync(file));
 	DO(MPI_Barrier(storm.comm));
@@ -391,8 +317,8 @@ static void *use_session(void *arg)
 		group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
 	DO(MPI_Group_free(&group));
 	DO(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
-	if (sum != storm.size)
-		wrong("session %s: %d members, not %d", tag, sum, storm.size);
+	if (sum != place.size)
+		wrong("session %s: %d members, not %d", tag, sum, place.size);
 	DO(MPI_Comm_disconnect(&comm));
 	DO(MPI_Session_finalize(&session));
 	return NULL;
@@ -416,14 +342,14 @@ static void do_session(void)
 
 static void do_comm(void)
 {
-	int color = (int)choose(3, 14, (uint64_t)storm.rank, 0), sum = 0;
+	int color = (int)choose(3, 14, (uint64_t)place.rank, 0), sum = 0;
 	int one = 1, want = 0;
 	MPI_Comm dup, part;
 
-	for (int r = 0; r < storm.size; r++)
+	for (int r = 0; r < place.size; r++)
 		want += (int)choose(3, 14, (uint64_t)r, 0) == color;
 	DO(MPI_Comm_dup(storm.comm, &dup));
-	DO(MPI_Comm_split(dup, color, -storm.rank, &part));
+	DO(MPI_Comm_split(dup, color, -place.rank, &part));
 	DO(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, part));
 	if (sum != want)
 		wrong("part %d has %d members, not %d", color, sum, want);
@@ -440,7 +366,7 @@ static void do_spawn(void)
 	DO(MPI_Comm_spawn(storm.program, argv, 2, MPI_INFO_NULL, 0, storm.comm,
 		&child, MPI_ERRCODES_IGNORE));
 	MPI_Comm_set_errhandler(child, MPI_ERRORS_RETURN);
-	DO(MPI_Bcast(&word, 1, MPI_INT, storm.rank ? MPI_PROC_NULL : MPI_ROOT,
+	DO(MPI_Bcast(&word, 1, MPI_INT, place.rank ? MPI_PROC_NULL : MPI_ROOT,
 		child));
 	DO(MPI_Allreduce(&word, &sum, 1, MPI_INT, MPI_SUM, child));
 	if (sum != 2 * word)
@@ -480,7 +406,7 @@ static void do_round(void)
 		do_comm();
 		return;
 	case 6:
-		if (!choose(4, 16, 0, 0))
+		if (storm.has_spawn && !choose(4, 16, 0, 0))
 			do_spawn();
 		return;
 	case 7:
@@ -503,10 +429,10 @@ static void do_round(void)
  * messages if packets are lost while two processes connect to each other. */
 static void connect_all(void)
 {
-	for (int d = 1; d < storm.size; d++)
-		DO(MPI_Sendrecv(NULL, 0, MPI_INT, (storm.rank + d) % storm.size,
+	for (int d = 1; d < place.size; d++)
+		DO(MPI_Sendrecv(NULL, 0, MPI_INT, (place.rank + d) % place.size,
 			0, NULL, 0, MPI_INT,
-			(storm.rank + storm.size - d) % storm.size, 0,
+			(place.rank + place.size - d) % place.size, 0,
 			storm.comm, MPI_STATUS_IGNORE));
 }
 
@@ -523,26 +449,28 @@ int main(int argc, char **argv)
 	storm.program = argv[0];
 	if (argc > 1 && !strcmp(argv[1], "child"))
 		return be_child();
-	if (argc != 4) {
-		fprintf(stderr, "usage: storm SEED ROUNDS DIRECTORY\n");
+	if (argc < 4) {
+		fprintf(stderr,
+			"usage: storm SEED ROUNDS DIRECTORY [nospawn]\n");
 		return 2;
 	}
-	storm.seed = strtoull(argv[1], NULL, 10);
+	place.seed = strtoull(argv[1], NULL, 10);
 	n_rounds = strtoull(argv[2], NULL, 10);
 	storm.directory = argv[3];
+	storm.has_spawn = argc < 5;
 	storm.comm = MPI_COMM_WORLD;
 	storm.has_threads = level == MPI_THREAD_MULTIPLE;
-	MPI_Comm_rank(storm.comm, &storm.rank);
-	MPI_Comm_size(storm.comm, &storm.size);
+	MPI_Comm_rank(storm.comm, &place.rank);
+	MPI_Comm_size(storm.comm, &place.size);
 	storm.out = malloc((size_t)N_BATCH * LONGEST);
 	storm.in = malloc((size_t)N_BATCH * LONGEST);
-	if (!storm.out || !storm.in || storm.size > N_MEMBERS)
+	if (!storm.out || !storm.in || place.size > N_MEMBERS)
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	DO(MPI_Buffer_attach(buffer, sizeof(buffer)));
 	connect_all();
-	printf("started: rank %d pid %d\n", storm.rank, (int)getpid());
+	printf("started: rank %d pid %d\n", place.rank, (int)getpid());
 	fflush(stdout);
-	for (; storm.round < n_rounds; storm.round++)
+	for (; place.round < n_rounds; place.round++)
 		do_round();
 	MPI_Finalize();
 	return 0;

@@ -16,6 +16,7 @@ sma_programs += test/shmem/sma_mpi
 sma_programs += test/shmem/sma_put
 sma_programs += test/shmem/sma_session
 sma_programs += test/shmem/sma_setup
+sma_programs += test/shmem/sma_storm
 sma_programs += test/shmem/sma_sweep
 sma_programs += test/shmem/sma_team
 sma_programs += test/shmem/sma_thr
