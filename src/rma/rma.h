@@ -225,6 +225,9 @@ struct weft_rma_wait {
 	uint64_t start_ns, moved_ns; /* times of the first check, and of the
 					last check that found a change */
 	uint64_t failed_ns;	     /* when a failed PE was found; 0: none */
+	uint64_t tried_ns; /* when a long wait last tried to find PEs that have
+			      ended; 0: never */
+	uint32_t turn;	   /* the PE with which the next such try begins */
 };
 
 /* Runs a round like weft_rma_relax(). Returns 0 if the wait continues.

@@ -8,7 +8,8 @@
  * completes restarts that time.
  *
  * A long wait causes one warning. The process manager reports failures to any
- * thread that makes progress. */
+ * thread that makes progress. Some managers (Slurm) do not report them, so a
+ * long wait also tries to find PEs that have ended. */
 #include "rma/rma_priv.h"
 
 #include "base/clock.h"
@@ -30,6 +31,7 @@ enum {
 	PATIENCE = 6, /* a wait warns after PATIENCE times WEFT_STALL_WARN, even
 			 if operations still complete or memory changes */
 	SHOWN = 4,    /* failed PEs in a message, at most */
+	TRIED = 8,    /* PEs that a long wait tries at a time, at most */
 };
 
 /* --- PEs that have failed ------------------------------------------------ */
@@ -149,6 +151,26 @@ static bool is_long(uint64_t since_ns, uint64_t now)
 	return patience && now - since_ns >= patience;
 }
 
+/* Tries the PE of the wait, or some of all PEs. */
+static void find_ended(struct weft_rma_wait *wait)
+{
+	const struct weft_group *group = weft_rma_own.comm->group;
+	uint32_t n = wait->from ? 1 : weft_min(weft_rma.n_pes, (uint32_t)TRIED);
+	struct weft_vci *vci = &weft_proc.vci;
+	char what[WEFT_PROC_FOUND];
+
+	weft_vci_lock(vci);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t pe = wait->from ? wait->from - 1
+					 : wait->turn++ % weft_rma.n_pes;
+		uint64_t proc = weft_group_proc(group, pe);
+
+		if (pe != weft_rma.my_pe && !is_proc_failed(pe))
+			(void)weft_proc_find_end(vci, proc, proc, what);
+	}
+	weft_vci_unlock(vci);
+}
+
 int weft_rma_wait_check(struct weft_rma_wait *wait, uint64_t now,
 	bool has_moved, char failed[WEFT_RMA_GONE_TEXT])
 {
@@ -156,10 +178,14 @@ int weft_rma_wait_check(struct weft_rma_wait *wait, uint64_t now,
 	uint32_t n;
 
 	note(wait, now);
-	if (wait->from && has_pe_failed(wait->from - 1))
-		return weft_rma_wait_failed(wait->fn, wait->from - 1);
 	if (has_moved)
 		wait->moved_ns = now;
+	if (is_long(wait->moved_ns, now) && is_long(wait->tried_ns, now)) {
+		wait->tried_ns = now;
+		find_ended(wait);
+	}
+	if (wait->from && has_pe_failed(wait->from - 1))
+		return weft_rma_wait_failed(wait->fn, wait->from - 1);
 	n = weft_rma_pe_failed(failed, WEFT_RMA_GONE_TEXT);
 	if (n && (!wait->failed_ns || (has_moved && wait->is_op)))
 		wait->failed_ns = now;

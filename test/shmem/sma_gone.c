@@ -5,11 +5,13 @@
  * how=OP: PE 1 is killed while the other PEs repeat OP; the manifest has the
  * text that they must print. stopped=1: PE 1 is stopped first. When PE 0 has
  * reported a long wait in OP, a child of PE 1 prints that report and kills
- * PE 1.
+ * PE 1. refused=1: PE 1 closes the socket that its fabric listens on and stops,
+ * which PE 0 cannot distinguish from a failed PE that no manager reports.
  */
 #include "stest.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 enum { WORDS = 1 << 16 };
@@ -167,8 +169,25 @@ static int start_killer(pid_t victim)
 	return ends[1];
 }
 
-static void die(int killer)
+static void close_ports(void)
 {
+	for (int fd = 3; fd < 1024; fd++) {
+		socklen_t len = sizeof(int);
+		int is_listening = 0;
+
+		if (!getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening,
+			    &len) &&
+			is_listening)
+			close(fd);
+	}
+}
+
+static void die(int killer, bool is_refused)
+{
+	if (is_refused) {
+		close_ports();
+		raise(SIGSTOP);
+	}
 	if (killer < 0)
 		raise(SIGKILL);
 	if (write(killer, &waiter, sizeof(waiter)) != sizeof(waiter))
@@ -180,7 +199,7 @@ static void die(int killer)
 int main(int argc, char **argv)
 {
 	const char *how = "";
-	bool is_stopped = false;
+	bool is_stopped = false, is_refused = false;
 	int killer = -1;
 
 	for (int i = 1; i < argc; i++) {
@@ -188,6 +207,8 @@ int main(int argc, char **argv)
 			how = argv[i] + 4;
 		if (!strcmp(argv[i], "stopped=1"))
 			is_stopped = true;
+		if (!strcmp(argv[i], "refused=1"))
+			is_refused = true;
 	}
 	stest_start(argv[0]);
 	if (is_stopped)
@@ -200,7 +221,7 @@ int main(int argc, char **argv)
 		shmem_int_p(&waiter, getpid(), 1);
 	shmem_barrier_all();
 	if (stest.me == 1)
-		die(killer);
+		die(killer, is_refused);
 	if (stest.me == 0 && is_stopped)
 		stest_listen();
 	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
