@@ -496,6 +496,7 @@ int weft_pmix_open(
 		pmix_close(&boot->boot, 1);
 		return err;
 	}
+	boot->first_proc = weft_boot_proc_number(facts.job, 0);
 	boot->has_query = !strcmp(facts.manager, "mpiexec");
 	weft_pmix_event_open(boot, boot->has_query);
 	*boot_out = &boot->boot;

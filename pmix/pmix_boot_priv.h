@@ -36,8 +36,8 @@ struct pmix_item {
 	char key[PMIX_MAX_KEYLEN + 1]; /* key whose value a get fetches */
 	uint64_t until_ns;	       /* time until which a get is repeated */
 	int err;
-	void *data; /* data of a get or a call, or ranks of a set; owned */
-	size_t len;
+	void *data; /* data of a get or a call, or members of a set; owned */
+	size_t len; /* length of data, or number of members */
 	struct weft_boot_event event;
 };
 
@@ -49,7 +49,8 @@ struct pmix_boot {
 	pmix_proc_t me;
 	char host[WEFT_BOOT_HOST_MAX];
 	uint32_t size;
-	uint32_t *local; /* local ranks, ascending; NULL: not loaded */
+	uint64_t first_proc; /* number of rank 0 */
+	uint32_t *local;     /* local ranks, ascending; NULL: not loaded */
 	size_t n_local;
 	bool has_query;	 /* the manager's queries return all process sets */
 	bool has_places; /* some ranks may start later, or never */
@@ -108,9 +109,9 @@ int weft_pmix_fence(struct weft_boot *boot, const uint32_t *ranks, size_t n,
 int weft_pmix_pset_list(
 	struct weft_boot *boot, char ***names_out, size_t *n_out);
 int weft_pmix_pset_members(struct weft_boot *boot, const char *name,
-	uint32_t **ranks_out, size_t *n_out);
+	uint64_t **procs_out, size_t *n_out);
 int weft_pmix_pset_define(struct weft_boot *boot, const char *name,
-	const uint32_t *ranks, size_t n);
+	const uint64_t *procs, size_t n);
 int weft_pmix_pset_delete(struct weft_boot *boot, const char *name);
 
 /* pmix_spawn.c */
@@ -122,10 +123,16 @@ int weft_pmix_unpublish(struct weft_boot *boot, const char *name);
 int weft_pmix_lookup(
 	struct weft_boot *boot, const char *name, char *buf, size_t len);
 
+/* Reads the members of a set from a value. The caller frees the array.
+ * WEFT_ERR_NOTFOUND: the value is no array of processes, or no process of this
+ * job may use the set. Any thread. */
+int weft_pmix_pset_read(const struct pmix_boot *boot, const pmix_value_t *value,
+	uint64_t **procs_out, size_t *n_out);
+
 /* weft_pmix_pset_record() records a set with its members.
  * weft_pmix_pset_remove() removes a deleted set; if name is NULL, all sets. */
 int weft_pmix_pset_record(struct pmix_boot *boot, const char *name,
-	const uint32_t *ranks, size_t n);
+	const uint64_t *procs, size_t n);
 void weft_pmix_pset_remove(struct pmix_boot *boot, const char *name);
 
 /* pmix_resize.c */

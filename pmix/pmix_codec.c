@@ -4,7 +4,9 @@
 #include "pmix/pmix_codec.h"
 
 #include "base/err.h"
+#include "boot/boot.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,6 +242,28 @@ int weft_value_peek_bytes(
 	*data_out = value->data.bo.bytes;
 	*len_out = value->data.bo.size;
 	return 0;
+}
+
+uint64_t weft_pmix_number(const pmix_proc_t *proc)
+{
+	const size_t len = sizeof(WEFT_PMIX_JOB) - 1;
+
+	if (!strncmp(proc->nspace, WEFT_PMIX_JOB, len))
+		return (uint64_t)strtoul(proc->nspace + len, NULL, 16) << 32 |
+		       proc->rank;
+	return weft_boot_proc_number(proc->nspace, proc->rank);
+}
+
+void weft_pmix_proc_load(pmix_proc_t *proc, const char *own, uint64_t number)
+{
+	pmix_nspace_t nspace;
+
+	if (number >> 32 == weft_boot_proc_number(own, 0) >> 32)
+		PMIX_LOAD_NSPACE(nspace, own);
+	else
+		snprintf(nspace, sizeof(nspace), WEFT_PMIX_JOB "%08x",
+			(unsigned)(number >> 32));
+	PMIX_LOAD_PROCID(proc, nspace, (uint32_t)number);
 }
 
 int weft_pmix_err(pmix_status_t status)

@@ -12,6 +12,10 @@
 #include <stdint.h>
 #include <pmix.h>
 
+/* Begin of the namespace of another job that is known by its number only, which
+ * follows in hexadecimal. Weft's launcher and its processes use it. */
+#define WEFT_PMIX_JOB "weft.job."
+
 /* Job-control directives: define a process set of the targets, or delete a set.
  * libpmix 4.2 has no name for the first directive. Only the server of Weft's
  * launcher supports the second. */
@@ -125,6 +129,11 @@ int weft_info_get_int(
 int weft_value_peek_str(const pmix_value_t *value, const char **s_out);
 int weft_value_peek_bytes(
 	const pmix_value_t *value, const void **data_out, size_t *len_out);
+
+/* weft_pmix_number() returns the number of a process. weft_pmix_proc_load()
+ * writes the process with this number; own is the namespace of this job. */
+uint64_t weft_pmix_number(const pmix_proc_t *proc);
+void weft_pmix_proc_load(pmix_proc_t *proc, const char *own, uint64_t number);
 
 /* Converts a pmix_status_t to a negative enum weft_err. PMIX_SUCCESS and
  * PMIX_OPERATION_SUCCEEDED become 0. */

@@ -108,37 +108,12 @@ static void post_job_end(
 	weft_pmix_item_post(item);
 }
 
-/* Returns the ranks of the members in a notice, in an array that the caller
- * frees. NULL if the notice has no members, or has a member of another job. */
-static uint32_t *members_of(
-	const struct pmix_boot *boot, const pmix_info_t *info, size_t *n_out)
-{
-	const pmix_data_array_t *array = info->value.data.darray;
-	const pmix_proc_t *procs;
-	uint32_t *ranks;
-
-	if (info->value.type != PMIX_DATA_ARRAY || !array ||
-		array->type != PMIX_PROC || !array->size)
-		return NULL;
-	procs = array->array;
-	ranks = malloc(array->size * sizeof(*ranks));
-	for (size_t i = 0; ranks && i < array->size; i++) {
-		if (!PMIX_CHECK_NSPACE(procs[i].nspace, boot->me.nspace) ||
-			procs[i].rank >= boot->size) {
-			free(ranks);
-			return NULL;
-		}
-		ranks[i] = procs[i].rank;
-	}
-	*n_out = array->size;
-	return ranks;
-}
-
 static void post_pset(struct pmix_boot *boot, enum weft_boot_event_kind kind,
 	const pmix_info_t *info, size_t n)
 {
 	const char *name = NULL;
 	struct pmix_item *item;
+	uint64_t *procs = NULL;
 
 	for (size_t i = 0; i < n; i++)
 		if (PMIX_CHECK_KEY(&info[i], PMIX_PSET_NAME))
@@ -148,9 +123,11 @@ static void post_pset(struct pmix_boot *boot, enum weft_boot_event_kind kind,
 	item = weft_pmix_item_create(boot, PMIX_ITEM_EVENT);
 	if (!item)
 		return;
-	for (size_t i = 0; i < n && !item->data; i++)
+	for (size_t i = 0; i < n && !procs; i++)
 		if (PMIX_CHECK_KEY(&info[i], PMIX_PSET_MEMBERS))
-			item->data = members_of(boot, &info[i], &item->len);
+			(void)weft_pmix_pset_read(
+				boot, &info[i].value, &procs, &item->len);
+	item->data = procs;
 	item->event.kind = kind;
 	item->event.code = -1;
 	snprintf(item->event.name, sizeof(item->event.name), "%s", name);

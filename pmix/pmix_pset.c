@@ -102,7 +102,7 @@ struct pmix_set {
 	struct weft_link link;
 	char name[PMIX_MAX_KEYLEN + 1];
 	size_t n;
-	uint32_t ranks[];
+	uint64_t procs[];
 };
 
 static struct pmix_set *pmix_pset_set_find(
@@ -120,18 +120,18 @@ static struct pmix_set *pmix_pset_set_find(
 }
 
 int weft_pmix_pset_record(struct pmix_boot *boot, const char *name,
-	const uint32_t *ranks, size_t n)
+	const uint64_t *procs, size_t n)
 {
 	struct pmix_set *set;
 
 	if (boot->has_query || !n || pmix_pset_set_find(boot, name))
 		return 0;
-	set = calloc(1, sizeof(*set) + n * sizeof(*ranks));
+	set = calloc(1, sizeof(*set) + n * sizeof(*procs));
 	if (!set)
 		return WEFT_ERR_NOMEM;
 	snprintf(set->name, sizeof(set->name), "%s", name);
 	set->n = n;
-	memcpy(set->ranks, ranks, n * sizeof(*ranks));
+	memcpy(set->procs, procs, n * sizeof(*procs));
 	weft_list_push_back(&boot->sets, &set->link);
 	return 0;
 }
@@ -151,14 +151,14 @@ void weft_pmix_pset_remove(struct pmix_boot *boot, const char *name)
 }
 
 static int recorded_members(
-	const struct pmix_set *set, uint32_t **ranks_out, size_t *n_out)
+	const struct pmix_set *set, uint64_t **procs_out, size_t *n_out)
 {
-	uint32_t *ranks = malloc(set->n * sizeof(*ranks));
+	uint64_t *procs = malloc(set->n * sizeof(*procs));
 
-	if (!ranks)
+	if (!procs)
 		return WEFT_ERR_NOMEM;
-	memcpy(ranks, set->ranks, set->n * sizeof(*ranks));
-	*ranks_out = ranks;
+	memcpy(procs, set->procs, set->n * sizeof(*procs));
+	*procs_out = procs;
 	*n_out = set->n;
 	return 0;
 }
@@ -185,23 +185,25 @@ static int merge_names(const struct pmix_boot *boot, const char *text,
 }
 
 static int knob_members(const struct pmix_boot *boot, const char *name,
-	uint32_t **ranks_out, size_t *n_out)
+	uint64_t **procs_out, size_t *n_out)
 {
 	char *text = knob_psets(name);
 	uint32_t *ranks = NULL;
+	uint64_t *procs = NULL;
 	size_t n = 0;
 	int err = text && *text ? weft_ranks_parse(text, &ranks, &n)
 				: WEFT_ERR_NOTFOUND;
 
 	free(text);
-	if (!err && ranks[n - 1] >= boot->size) {
-		free(ranks);
-		err = WEFT_ERR_NOTFOUND;
-	}
-	if (err)
+	if (!err && ranks[n - 1] < boot->size)
+		procs = malloc(n * sizeof(*procs));
+	for (size_t i = 0; procs && i < n; i++)
+		procs[i] = boot->first_proc + ranks[i];
+	free(ranks);
+	if (!procs)
 		return weft_err_set(WEFT_ERR_NOTFOUND,
 			"process set \"%s\" does not exist", name);
-	*ranks_out = ranks;
+	*procs_out = procs;
 	*n_out = n;
 	return 0;
 }
@@ -226,49 +228,72 @@ int weft_pmix_pset_list(
 	return err;
 }
 
-/* Returns all ranks of the job, for a set whose only member is the wildcard. */
-static int all_ranks(
-	const struct pmix_boot *boot, uint32_t **ranks_out, size_t *n_out)
+/* Returns all processes of the job, for a set whose only member is the
+ * wildcard. */
+static int all_procs(
+	const struct pmix_boot *boot, uint64_t **procs_out, size_t *n_out)
 {
-	uint32_t *ranks = malloc(boot->size * sizeof(*ranks));
+	uint64_t *procs = malloc(boot->size * sizeof(*procs));
 
-	if (!ranks)
+	if (!procs)
 		return WEFT_ERR_NOMEM;
 	for (uint32_t r = 0; r < boot->size; r++)
-		ranks[r] = r;
-	*ranks_out = ranks;
+		procs[r] = boot->first_proc + r;
+	*procs_out = procs;
 	*n_out = boot->size;
 	return 0;
 }
 
-static int copy_ranks(const struct pmix_boot *boot, const char *name,
-	const pmix_proc_t *procs, size_t n, uint32_t **ranks_out, size_t *n_out)
+/* True if the processes are members that groups can have. PRRTE also notifies
+ * of the sets of other jobs, whose names are in use in these jobs only. So a
+ * set without a member of this job does not exist here. Weft's launcher reports
+ * only sets that this job may use. */
+static bool are_members(
+	const struct pmix_boot *boot, const uint64_t *procs, size_t n)
 {
-	uint32_t *ranks;
+	size_t n_own = 0;
 
-	if (n == 1 && procs[0].rank == PMIX_RANK_WILDCARD &&
-		PMIX_CHECK_NSPACE(procs[0].nspace, boot->me.nspace))
-		return all_ranks(boot, ranks_out, n_out);
-	ranks = malloc((n ? n : 1) * sizeof(*ranks));
-	if (!ranks)
-		return WEFT_ERR_NOMEM;
 	for (size_t i = 0; i < n; i++) {
-		if (!PMIX_CHECK_NSPACE(procs[i].nspace, boot->me.nspace) ||
-			procs[i].rank >= boot->size) {
-			free(ranks);
-			return weft_err_set(WEFT_ERR_NOTFOUND,
-				"process set \"%s\" has members of another job",
-				name);
-		}
-		ranks[i] = procs[i].rank;
+		bool is_own = procs[i] >> 32 == boot->first_proc >> 32;
+
+		if ((uint32_t)procs[i] > PMIX_RANK_VALID ||
+			(is_own && (uint32_t)procs[i] >= boot->size))
+			return false;
+		n_own += is_own;
 	}
-	*ranks_out = ranks;
-	*n_out = n;
+	return n_own || boot->has_query;
+}
+
+int weft_pmix_pset_read(const struct pmix_boot *boot, const pmix_value_t *value,
+	uint64_t **procs_out, size_t *n_out)
+{
+	const pmix_data_array_t *array =
+		value->type == PMIX_DATA_ARRAY ? value->data.darray : NULL;
+	const pmix_proc_t *from;
+	uint64_t *procs;
+
+	if (!array || array->type != PMIX_PROC)
+		return WEFT_ERR_NOTFOUND;
+	from = array->array;
+	if (array->size == 1 && from->rank == PMIX_RANK_WILDCARD &&
+		PMIX_CHECK_NSPACE(from->nspace, boot->me.nspace))
+		return all_procs(boot, procs_out, n_out);
+	procs = malloc((array->size + 1) * sizeof(*procs));
+	if (!procs)
+		return WEFT_ERR_NOMEM;
+	for (size_t i = 0; i < array->size; i++)
+		procs[i] = weft_pmix_number(&from[i]);
+	if (!are_members(boot, procs, array->size)) {
+		free(procs);
+		return WEFT_ERR_NOTFOUND;
+	}
+	*procs_out = procs;
+	*n_out = array->size;
 	return 0;
 }
 
 int weft_pmix_pset_members(struct weft_boot *base, const char *name,
-	uint32_t **ranks_out, size_t *n_out)
+	uint64_t **procs_out, size_t *n_out)
 {
 	const struct pmix_boot *boot = pmix_boot_of(base);
 	const struct pmix_set *set = pmix_pset_set_find(boot, name);
@@ -280,12 +305,11 @@ int weft_pmix_pset_members(struct weft_boot *base, const char *name,
 	value = reply_peek(&reply, PMIX_QUERY_PSET_MEMBERSHIP);
 	if (value && value->type == PMIX_DATA_ARRAY && value->data.darray &&
 		value->data.darray->type == PMIX_PROC)
-		err = copy_ranks(boot, name, value->data.darray->array,
-			value->data.darray->size, ranks_out, n_out);
+		err = weft_pmix_pset_read(boot, value, procs_out, n_out);
 	else if (set) /* PRRTE notifies of the set, but its queries fail */
-		err = recorded_members(set, ranks_out, n_out);
+		err = recorded_members(set, procs_out, n_out);
 	else
-		err = knob_members(boot, name, ranks_out, n_out);
+		err = knob_members(boot, name, procs_out, n_out);
 	reply_free(&reply);
 	return err;
 }
@@ -294,33 +318,35 @@ int weft_pmix_pset_members(struct weft_boot *base, const char *name,
 
 static bool pmix_pset_is_known(struct weft_boot *boot, const char *name)
 {
-	uint32_t *ranks = NULL;
+	uint64_t *procs = NULL;
 	size_t n = 0;
 
-	if (weft_pmix_pset_members(boot, name, &ranks, &n))
+	if (weft_pmix_pset_members(boot, name, &procs, &n))
 		return false;
-	free(ranks);
+	free(procs);
 	return true;
 }
 
 /* Sends the manager a job-control directive about the set. */
 static int job_control(const struct pmix_boot *boot, const char *key,
-	const char *name, const uint32_t *ranks, size_t n)
+	const char *name, const uint64_t *procs, size_t n)
 {
-	pmix_proc_t *procs = n ? weft_pmix_procs(boot, ranks, n) : NULL;
+	pmix_proc_t *targets = n ? calloc(n, sizeof(*targets)) : NULL;
 	struct weft_infovec vec = { 0 };
 	pmix_status_t status = PMIX_ERR_NOMEM;
 	pmix_info_t *results = NULL;
 	size_t n_results = 0;
 
+	for (size_t i = 0; targets && i < n; i++)
+		weft_pmix_proc_load(&targets[i], boot->me.nspace, procs[i]);
 	weft_infovec_set_str(&vec, key, name);
-	if (!vec.err && (procs || !n))
+	if (!vec.err && (targets || !n))
 		status = PMIx_Job_control(
-			procs, n, vec.info, vec.n, &results, &n_results);
+			targets, n, vec.info, vec.n, &results, &n_results);
 	if (results)
 		PMIX_INFO_FREE(results, n_results);
 	weft_infovec_fini(&vec);
-	free(procs);
+	free(targets);
 	if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED)
 		return 0;
 	if (status == PMIX_ERR_NOMEM)
@@ -341,7 +367,7 @@ static int job_control(const struct pmix_boot *boot, const char *key,
 }
 
 int weft_pmix_pset_define(struct weft_boot *base, const char *name,
-	const uint32_t *ranks, size_t n)
+	const uint64_t *procs, size_t n)
 {
 	struct pmix_boot *boot = pmix_boot_of(base);
 	int err;
@@ -354,9 +380,9 @@ int weft_pmix_pset_define(struct weft_boot *base, const char *name,
 	if (pmix_pset_is_known(base, name)) /* some managers do not check */
 		return weft_err_set(WEFT_ERR_NAME,
 			"process set \"%s\" exists already", name);
-	err = job_control(boot, PMIX_JOB_CTRL_DEFINE_PSET, name, ranks, n);
+	err = job_control(boot, PMIX_JOB_CTRL_DEFINE_PSET, name, procs, n);
 	/* the notice may arrive later, so the set is recorded here */
-	return err ? err : weft_pmix_pset_record(boot, name, ranks, n);
+	return err ? err : weft_pmix_pset_record(boot, name, procs, n);
 }
 
 int weft_pmix_pset_delete(struct weft_boot *base, const char *name)

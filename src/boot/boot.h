@@ -14,11 +14,13 @@
 #define WEFT_BOOT_H
 
 #include "base/err.h"
+#include "base/hash.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Set by Weft's launcher for processes that it starts after the job: "FIRST
@@ -211,21 +213,20 @@ struct weft_boot_ops {
 	int (*pset_list)(
 		struct weft_boot *boot, char ***names_out, size_t *n_out);
 
-	/* Returns the ranks in the set `name`, in the set's order; the caller
-	 * frees the array. WEFT_ERR_NOTFOUND: there is no such set, or it has
-	 * members outside this job. May wait for the manager, not for other
-	 * ranks. */
+	/* Returns the process numbers of the members of the set `name`, in the
+	 * set's order; the caller frees the array. WEFT_ERR_NOTFOUND: there is
+	 * no such set. May wait for the manager, not for other ranks. */
 	int (*pset_members)(struct weft_boot *boot, const char *name,
-		uint32_t **ranks_out, size_t *n_out);
+		uint64_t **procs_out, size_t *n_out);
 
-	/* pset_define() defines a set of n > 0 ranks for the whole job.
+	/* pset_define() defines a set of n > 0 processes for the whole job.
 	 * pset_delete() deletes a set that a process of the job defined. The
 	 * change is visible to the caller on return. The other processes
 	 * receive an event. Both may wait for the manager, not for other ranks.
 	 * WEFT_ERR_NAME: the set to define exists, or the set to delete does
 	 * not. WEFT_ERR_UNSUPPORTED: the manager has no such operation. */
 	int (*pset_define)(struct weft_boot *boot, const char *name,
-		const uint32_t *ranks, size_t n);
+		const uint64_t *procs, size_t n);
 	int (*pset_delete)(struct weft_boot *boot, const char *name);
 
 	/* Starts a job of n apps. Writes the job's name to job_out, of
@@ -295,6 +296,15 @@ struct weft_boot {
 	void (*_Atomic on_where)(void);
 };
 
+/* Returns the number of a process: its rank in the lower half, and in the upper
+ * half the number of its job, which is a hash of the job's name. Any thread. */
+static inline uint64_t weft_boot_proc_number(const char *job, uint32_t rank)
+{
+	static const uint8_t no_key[16];
+
+	return weft_hash(no_key, job, strlen(job)) << 32 | rank;
+}
+
 /* Connects to the process manager that the environment names, or opens a
  * singleton if it names none. Not collective; waits for no other process. On
  * success the caller owns *boot_out. A manager that is named but cannot be
@@ -357,15 +367,15 @@ static inline int weft_boot_pset_list(
 }
 
 static inline int weft_boot_pset_members(struct weft_boot *boot,
-	const char *name, uint32_t **ranks_out, size_t *n_out)
+	const char *name, uint64_t **procs_out, size_t *n_out)
 {
-	return boot->ops->pset_members(boot, name, ranks_out, n_out);
+	return boot->ops->pset_members(boot, name, procs_out, n_out);
 }
 
 static inline int weft_boot_pset_define(struct weft_boot *boot,
-	const char *name, const uint32_t *ranks, size_t n)
+	const char *name, const uint64_t *procs, size_t n)
 {
-	return boot->ops->pset_define(boot, name, ranks, n);
+	return boot->ops->pset_define(boot, name, procs, n);
 }
 
 static inline int weft_boot_pset_delete(

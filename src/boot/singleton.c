@@ -45,6 +45,7 @@ struct answer {
 struct singleton {
 	struct weft_boot boot;
 	char host[WEFT_BOOT_HOST_MAX];
+	uint64_t proc; /* number of this process */
 	struct weft_link values;
 	struct weft_link sets;
 	struct weft_link answers;
@@ -238,16 +239,17 @@ static int singleton_pset_list(
 }
 
 static int singleton_pset_members(struct weft_boot *boot, const char *name,
-	uint32_t **ranks_out, size_t *n_out)
+	uint64_t **procs_out, size_t *n_out)
 {
-	uint32_t *ranks;
+	uint64_t *procs;
 
 	if (!singleton_set_find(singleton_of(boot), name))
 		return WEFT_ERR_NOTFOUND;
-	ranks = calloc(1, sizeof(*ranks));
-	if (!ranks)
+	procs = malloc(sizeof(*procs));
+	if (!procs)
 		return WEFT_ERR_NOMEM;
-	*ranks_out = ranks;
+	procs[0] = singleton_of(boot)->proc;
+	*procs_out = procs;
 	*n_out = 1;
 	return 0;
 }
@@ -264,15 +266,16 @@ static int event_add(struct weft_boot *boot, const char *name,
 }
 
 static int singleton_pset_define(struct weft_boot *boot, const char *name,
-	const uint32_t *ranks, size_t n)
+	const uint64_t *procs, size_t n)
 {
 	struct singleton_set *set;
 	int err;
 
-	if (n != 1 || ranks[0] != 0)
-		return weft_err_set(WEFT_ERR_RANK,
-			"process set \"%s\" of %zu ranks: this job has only "
-			"rank 0",
+	if (n != 1 || procs[0] != singleton_of(boot)->proc)
+		return weft_err_set(WEFT_ERR_UNSUPPORTED,
+			"process set \"%s\" of %zu processes: without a "
+			"process manager, only this process can be a member; "
+			"start the program by mpiexec",
 			name, n);
 	if (!*name || strlen(name) >= WEFT_BOOT_NAME_MAX ||
 		singleton_set_find(singleton_of(boot), name))
@@ -427,6 +430,7 @@ int weft_singleton_open(
 	snprintf(facts.alloc_kinds, sizeof(facts.alloc_kinds), "%s",
 		weft_knobs.alloc_kinds);
 	memcpy(singleton->host, facts.host, sizeof(singleton->host));
+	singleton->proc = weft_boot_proc_number(facts.job, 0);
 	singleton->boot.ops = &singleton_ops;
 	weft_list_init(&singleton->values);
 	weft_list_init(&singleton->sets);

@@ -127,23 +127,13 @@ static int record_name(struct weft_psets *psets, const char *name)
 /* Creates a group of the members of a process manager's set. */
 static int manager_group(const char *name, struct weft_group **group_out)
 {
-	uint64_t job = weft_proc.proc & ~(uint64_t)UINT32_MAX;
-	uint32_t *ranks = NULL;
-	uint64_t *procs;
+	uint64_t *procs = NULL;
 	size_t n = 0;
-	int err;
+	int err = weft_boot_pset_members(weft_proc.boot, name, &procs, &n);
 
-	err = weft_boot_pset_members(weft_proc.boot, name, &ranks, &n);
-	if (err)
-		return err;
-	procs = malloc(n * sizeof(*procs) + 1);
-	err = procs ? 0 : WEFT_ERR_NOMEM;
-	for (size_t i = 0; !err && i < n; i++)
-		procs[i] = job | ranks[i];
 	if (!err)
 		err = weft_group_create(procs, (uint32_t)n, group_out);
 	free(procs);
-	free(ranks);
 	return err;
 }
 
@@ -599,44 +589,24 @@ int weft_pset_delete(struct weft_session *session, const char *name)
 	return err;
 }
 
-/* Sets *ranks_out to an array with the rank in the job of each member of the
- * group. The caller frees the array. */
-static int pset_ranks_of(const struct weft_group *group, uint32_t **ranks_out)
-{
-	uint32_t *ranks = malloc(group->size * sizeof(*ranks) + 1);
-
-	if (!ranks)
-		return WEFT_ERR_NOMEM;
-	for (uint32_t i = 0; i < group->size; i++) {
-		uint64_t proc = weft_group_proc(group, i);
-
-		if (proc >> 32 != weft_proc.proc >> 32) {
-			free(ranks);
-			return weft_err_set(WEFT_ERR_GROUP,
-				"member %u of the group is of another job", i);
-		}
-		ranks[i] = (uint32_t)proc;
-	}
-	*ranks_out = ranks;
-	return 0;
-}
-
 int weft_pset_publish(struct weft_session *session, const char *name,
 	const struct weft_group *members)
 {
-	uint32_t *ranks = NULL;
-	int err = pset_ranks_of(members, &ranks);
+	uint64_t *procs = malloc(members->size * sizeof(*procs) + 1);
+	int err;
 
-	if (err)
-		return err;
+	if (!procs)
+		return WEFT_ERR_NOMEM;
+	for (uint32_t i = 0; i < members->size; i++)
+		procs[i] = weft_group_proc(members, i);
 	weft_vci_lock(&weft_proc.vci);
 	err = check_name(session, name);
 	if (!err)
 		err = weft_boot_pset_define(
-			weft_proc.boot, name, ranks, members->size);
+			weft_proc.boot, name, procs, members->size);
 	weft_proc.pset_version += !err;
 	weft_vci_unlock(&weft_proc.vci);
-	free(ranks);
+	free(procs);
 	return err;
 }
 

@@ -252,17 +252,16 @@ static void resize_later(struct weft_agree *agree)
 static int set_compare(
 	const char *name, const struct weft_group *group, bool *is_same_out)
 {
-	uint64_t job = weft_proc.proc & ~(uint64_t)UINT32_MAX;
-	uint32_t *ranks = NULL;
+	uint64_t *procs = NULL;
 	size_t n = 0;
-	int err = weft_boot_pset_members(weft_proc.boot, name, &ranks, &n);
+	int err = weft_boot_pset_members(weft_proc.boot, name, &procs, &n);
 
 	if (err)
 		return err;
 	*is_same_out = n == group->size;
 	for (size_t i = 0; i < n; i++)
-		*is_same_out &= weft_group_rank_of(group, job | ranks[i]) >= 0;
-	free(ranks);
+		*is_same_out &= weft_group_rank_of(group, procs[i]) >= 0;
+	free(procs);
 	return 0;
 }
 

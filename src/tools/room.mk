@@ -26,8 +26,8 @@ mpiexec_SOURCES = \
 	src/topo/allowance.c src/topo/allowance.h \
 	src/topo/place.c src/topo/place.h \
 	src/boot/liveness.c src/boot/liveness.h \
-	src/base/err.c src/base/input.c src/base/knob.c src/base/log.c \
-	src/base/memfd.c src/base/plain.c src/base/suggest.c
+	src/base/err.c src/base/hash.c src/base/input.c src/base/knob.c \
+	src/base/log.c src/base/memfd.c src/base/plain.c src/base/suggest.c
 nodist_mpiexec_SOURCES = src/profile/profile_names.c
 mpiexec_CPPFLAGS = $(AM_CPPFLAGS) -DWEFT_LIBDIR='"$(libdir)"'
 mpiexec_CFLAGS = $(AM_CFLAGS)

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/hash.h"
 #include "net/net.h"
 
 #include <stdlib.h>
@@ -27,16 +26,15 @@ static struct {
 	uint32_t n;
 } ended;
 
-uint32_t weft_foreign_job(const char *name)
+/* Returns the number of the job with this name. */
+static uint32_t job_of(const char *name)
 {
-	static const uint8_t no_key[16];
-
-	return (uint32_t)weft_hash(no_key, name, strlen(name));
+	return (uint32_t)(weft_boot_proc_number(name, 0) >> 32);
 }
 
 bool weft_foreign_has_ended(const char *name)
 {
-	uint32_t job = weft_foreign_job(name);
+	uint32_t job = job_of(name);
 
 	for (uint32_t i = 0; i < ended.n; i++)
 		if (ended.jobs[i].job == job)
@@ -93,7 +91,7 @@ void weft_foreign_job_ended(const char *name)
 	if (!jobs)
 		return;
 	ended.jobs = jobs;
-	ended.jobs[ended.n].job = weft_foreign_job(name);
+	ended.jobs[ended.n].job = job_of(name);
 	ended.jobs[ended.n++].due_ns = weft_now_ns() + GRACE_S * WEFT_NS_PER_S;
 	if (!ended.hook.run) {
 		ended.hook.run = end_jobs;

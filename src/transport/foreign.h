@@ -18,10 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Returns the number of the job with this name: the upper half of its process
- * numbers. */
-uint32_t weft_foreign_job(const char *name);
-
 /* weft_foreign_job_ended() is called when the process manager reports that
  * another job has ended. After two seconds, in which the job's last messages
  * arrive, operations that wait for its processes fail. weft_foreign_has_ended()

@@ -90,11 +90,9 @@ static void proc_describe_end(
 
 uint64_t weft_proc_of_event(const struct weft_boot_event *event)
 {
-	uint32_t job = (uint32_t)(weft_proc.proc >> 32);
-
 	if (event->kind == WEFT_BOOT_OTHER_DIED)
-		job = weft_foreign_job(event->name);
-	return weft_proc_number(job, event->rank);
+		return weft_boot_proc_number(event->name, event->rank);
+	return weft_proc_number((uint32_t)(weft_proc.proc >> 32), event->rank);
 }
 
 /* Ends all operations of a VCI that wait for the process. */
@@ -447,8 +445,7 @@ static int open_proc(weft_vci_open_fn *on_open)
 		facts->world_size = facts->size;
 	weft_log_set_rank((int)facts->rank);
 	weft_proc.liveness = weft_liveness_map(facts->rank);
-	weft_proc.proc =
-		weft_proc_number(weft_foreign_job(facts->job), facts->rank);
+	weft_proc.proc = weft_boot_proc_number(facts->job, facts->rank);
 	atomic_store(&weft_proc.next_ctx, CTX_FIRST);
 	weft_proc.is_blocking = !strcmp(weft_knobs.wait, "block");
 	weft_node_plan_make(&weft_proc.node, proc_n_here());

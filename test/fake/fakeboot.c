@@ -128,22 +128,22 @@ static int fake_pset_list(
 }
 
 static int fake_pset_members(struct weft_boot *boot, const char *name,
-	uint32_t **ranks_out, size_t *n_out)
+	uint64_t **procs_out, size_t *n_out)
 {
 	(void)boot;
 	(void)name;
-	(void)ranks_out;
+	(void)procs_out;
 	(void)n_out;
 	counts.n_pset++;
 	return WEFT_ERR_NOTFOUND;
 }
 
 static int fake_pset_define(struct weft_boot *boot, const char *name,
-	const uint32_t *ranks, size_t n)
+	const uint64_t *procs, size_t n)
 {
 	(void)boot;
 	(void)name;
-	(void)ranks;
+	(void)procs;
 	(void)n;
 	return WEFT_ERR_UNSUPPORTED;
 }

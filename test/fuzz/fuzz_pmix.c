@@ -47,7 +47,8 @@ static void some_proc(pmix_proc_t *proc)
 {
 	uint8_t what = fuzz_u8(in);
 
-	PMIX_LOAD_PROCID(proc, what & 32 ? "other" : "job",
+	PMIX_LOAD_PROCID(proc,
+		what & 32 ? what & 8 ? "weft.job.0000000b" : "other" : "job",
 		what & 64 ? PMIX_RANK_WILDCARD
 			  : (what & 128 ? fuzz_u32(in) : what & 31));
 }
@@ -243,13 +244,14 @@ static void notice(void)
 static void members(struct weft_boot *boot, uint32_t size)
 {
 	char *name = some_text();
-	uint32_t *ranks = NULL;
+	uint64_t *procs = NULL, first = weft_boot_proc_number("job", 0);
 	size_t n = 0;
 
-	if (!weft_pmix_pset_members(boot, name, &ranks, &n))
+	if (!weft_pmix_pset_members(boot, name, &procs, &n))
 		for (size_t i = 0; i < n; i++)
-			FUZZ_CHECK(ranks[i] < size);
-	free(ranks);
+			FUZZ_CHECK(procs[i] >> 32 != first >> 32 ||
+				   procs[i] - first < size);
+	free(procs);
 	free(name);
 }
 

@@ -231,15 +231,15 @@ static void step_psets(void)
 	check("pset list", weft_boot_pset_list(probe.boot, &names, &n));
 	printf("rank %u: psets %zu", probe.facts.rank, n);
 	for (size_t i = 0; i < n; i++) {
-		uint32_t *ranks = NULL;
-		size_t n_ranks = 0;
+		uint64_t *procs = NULL;
+		size_t n_procs = 0;
 
 		check("pset members", weft_boot_pset_members(probe.boot,
-					      names[i], &ranks, &n_ranks));
+					      names[i], &procs, &n_procs));
 		printf(" %s:", names[i]);
-		for (size_t k = 0; k < n_ranks; k++)
-			printf(k ? ",%u" : "%u", ranks[k]);
-		free(ranks);
+		for (size_t k = 0; k < n_procs; k++)
+			printf(k ? ",%u" : "%u", (uint32_t)procs[k]);
+		free(procs);
 	}
 	printf("\n");
 	free(names);
@@ -348,14 +348,15 @@ static void abort_part(uint32_t n, int code)
  * Prints the error if that fails. */
 static void change_set(const char *name, bool is_new)
 {
-	uint32_t ranks[64], n = probe.facts.size > 1 ? probe.facts.size - 1 : 1;
+	uint32_t n = probe.facts.size > 1 ? probe.facts.size - 1 : 1;
+	uint64_t procs[64];
 	int err = 0;
 
 	for (uint32_t r = 0; r < n; r++)
-		ranks[r] = r;
+		procs[r] = weft_boot_proc_number(probe.facts.job, r);
 	fence(NULL, 0);
 	if (probe.facts.rank == 0 && is_new)
-		err = weft_boot_pset_define(probe.boot, name, ranks, n);
+		err = weft_boot_pset_define(probe.boot, name, procs, n);
 	else if (probe.facts.rank == 0)
 		err = weft_boot_pset_delete(probe.boot, name);
 	if (err)

@@ -36,6 +36,9 @@ static void on_done(void *arg, int err)
 	heard->err = err;
 }
 
+/* Numbers of the process, and of a second process that does not exist. */
+static uint64_t own_proc[2];
+
 static int setup(void **state)
 {
 	struct weft_boot_facts facts;
@@ -43,6 +46,8 @@ static int setup(void **state)
 
 	if (weft_singleton_open(&boot, &facts))
 		return -1;
+	own_proc[0] = weft_boot_proc_number(facts.job, 0);
+	own_proc[1] = weft_boot_proc_number(facts.job, 1);
 	*state = boot;
 	return 0;
 }
@@ -193,15 +198,15 @@ static void test_psets(void **state)
 {
 	struct weft_boot *boot = *state;
 	char **names = (char **)state;
-	uint32_t *ranks = NULL;
+	uint64_t *procs = NULL;
 	size_t n = 7;
 
 	assert_int_equal(weft_boot_pset_list(boot, &names, &n), 0);
 	assert_int_equal(n, 0);
 	assert_null(names);
-	assert_int_equal(weft_boot_pset_members(boot, "a", &ranks, &n),
+	assert_int_equal(weft_boot_pset_members(boot, "a", &procs, &n),
 		WEFT_ERR_NOTFOUND);
-	assert_null(ranks);
+	assert_null(procs);
 }
 
 /* A set that a process creates is immediately visible to it. An event announces
@@ -222,14 +227,14 @@ static void on_news(void *arg, const struct weft_boot_event *event)
 static void test_made_psets(void **state)
 {
 	struct weft_boot *boot = *state;
-	static const uint32_t wrong[] = { 1 }, self[] = { 0 };
+	const uint64_t *wrong = &own_proc[1], *self = own_proc;
 	char **names = NULL;
-	uint32_t *ranks = NULL;
+	uint64_t *procs = NULL;
 	struct news news = { 0 };
 	size_t n = 7;
 
-	assert_int_equal(
-		weft_boot_pset_define(boot, "a", wrong, 1), WEFT_ERR_RANK);
+	assert_int_equal(weft_boot_pset_define(boot, "a", wrong, 1),
+		WEFT_ERR_UNSUPPORTED);
 	assert_int_equal(weft_boot_pset_delete(boot, "a"), WEFT_ERR_NAME);
 	assert_int_equal(weft_boot_pset_define(boot, "a", self, 1), 0);
 	assert_int_equal(weft_boot_pset_define(boot, "b", self, 1), 0);
@@ -239,10 +244,10 @@ static void test_made_psets(void **state)
 	assert_int_equal(n, 2);
 	assert_string_equal(names[1], "b");
 	free(names);
-	assert_int_equal(weft_boot_pset_members(boot, "b", &ranks, &n), 0);
+	assert_int_equal(weft_boot_pset_members(boot, "b", &procs, &n), 0);
 	assert_int_equal(n, 1);
-	assert_int_equal(ranks[0], 0);
-	free(ranks);
+	assert_true(procs[0] == self[0]);
+	free(procs);
 	assert_int_equal(news.n, 0);
 	weft_boot_poll(boot, on_news, &news);
 	assert_int_equal(news.n, 2);

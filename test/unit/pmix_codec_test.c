@@ -146,6 +146,26 @@ static void test_bad_ranks(void **state)
 	}
 }
 
+/* A process of another job keeps its number, although the name of its job is
+ * not known. */
+static void test_procs(void **state)
+{
+	static const uint64_t other = UINT64_C(0x00ab12cd00000007);
+	pmix_proc_t proc;
+	uint64_t mine;
+
+	(void)state;
+	PMIX_LOAD_PROCID(&proc, "mine", 3);
+	mine = weft_pmix_number(&proc);
+	assert_int_equal((uint32_t)mine, 3);
+	weft_pmix_proc_load(&proc, "mine", mine + 1);
+	assert_string_equal(proc.nspace, "mine");
+	assert_int_equal(proc.rank, 4);
+	weft_pmix_proc_load(&proc, "mine", other);
+	assert_string_not_equal(proc.nspace, "mine");
+	assert_true(weft_pmix_number(&proc) == other);
+}
+
 static void test_names(void **state)
 {
 	char **names = NULL;
@@ -187,6 +207,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_types),
 		cmocka_unit_test(test_ranks),
 		cmocka_unit_test(test_bad_ranks),
+		cmocka_unit_test(test_procs),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_status),
 	};
