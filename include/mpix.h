@@ -36,8 +36,9 @@ int MPIX_Session_delete_pset(MPI_Session session, const char *pset_name);
 int PMPIX_Session_delete_pset(MPI_Session session, const char *pset_name);
 
 /* MPIX_Session_publish_pset defines a process set for the whole job, and
- * MPIX_Session_unpublish_pset deletes one. One process calls them. The process
- * manager notifies every process; if it cannot, the error is
+ * MPIX_Session_unpublish_pset deletes one. One process calls them. The members
+ * may be of several jobs that processes spawned. The process manager notifies
+ * every process of the members' jobs; if it cannot, the error is
  * MPI_ERR_UNSUPPORTED_OPERATION. */
 int MPIX_Session_publish_pset(MPI_Session session, const char *pset_name, MPI_Group group);
 int PMPIX_Session_publish_pset(MPI_Session session, const char *pset_name, MPI_Group group);

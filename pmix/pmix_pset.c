@@ -351,6 +351,19 @@ static int job_control(const struct pmix_boot *boot, const char *key,
 		return 0;
 	if (status == PMIX_ERR_NOMEM)
 		return WEFT_ERR_NOMEM;
+	if (status == PMIX_ERR_OUT_OF_RESOURCE)
+		return weft_err_set(WEFT_ERR_ARG,
+			"process set \"%s\" with members of other jobs: its "
+			"members are more than 256 runs of consecutive ranks; "
+			"sort them, or publish several sets",
+			name);
+	if (status == PMIX_ERR_UNREACH)
+		return weft_err_set(WEFT_ERR_UNSUPPORTED,
+			"process set \"%s\" has members of a job that has "
+			"ended, or that no job of this mpiexec has spawned; "
+			"MPIX_Session_create_pset defines such a set in a "
+			"session",
+			name);
 	if (status == PMIX_ERR_DUPLICATE_KEY || status == PMIX_ERR_NOT_FOUND)
 		return weft_err_set(WEFT_ERR_NAME,
 			status == PMIX_ERR_NOT_FOUND

@@ -213,8 +213,8 @@ static void pset_free(struct serve_pset *pset)
 	free(pset);
 }
 
-static struct serve_pset *pset_create(const struct weft_serve *serve,
-	const char *name, const uint32_t *ranks, size_t n)
+/* Creates a set of n members, which the caller fills in. */
+static struct serve_pset *pset_create(const char *name, size_t n)
 {
 	struct serve_pset *pset = calloc(1, sizeof(*pset));
 
@@ -227,8 +227,6 @@ static struct serve_pset *pset_create(const struct weft_serve *serve,
 	}
 	pset->n = n;
 	snprintf(pset->name, sizeof(pset->name), "%s", name);
-	for (size_t i = 0; i < n; i++)
-		PMIX_LOAD_PROCID(&pset->members[i], serve->nspace, ranks[i]);
 	return pset;
 }
 
@@ -236,10 +234,13 @@ static struct serve_pset *pset_create(const struct weft_serve *serve,
 static struct serve_pset *pset_add(struct weft_serve *serve, const char *name,
 	const uint32_t *ranks, size_t n)
 {
-	struct serve_pset *pset = pset_create(serve, name, ranks, n);
+	struct serve_pset *pset = pset_create(name, n);
 
-	if (pset)
-		weft_list_push_back(&serve->psets, &pset->link);
+	if (!pset)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		PMIX_LOAD_PROCID(&pset->members[i], serve->nspace, ranks[i]);
+	weft_list_push_back(&serve->psets, &pset->link);
 	return pset;
 }
 
@@ -340,6 +341,26 @@ pmix_status_t weft_serve_pset_define(struct weft_serve *serve, const char *name,
 	return status;
 }
 
+/* Queues the event that a set with members of other jobs was deleted. Without
+ * memory, the set remains in the other jobs. */
+static void post_deleted(
+	struct weft_serve *serve, const struct serve_pset *pset)
+{
+	struct serve_item *item = calloc(1, sizeof(*item));
+	struct weft_serve_set *set = calloc(1, sizeof(*set));
+
+	if (!item || !set) {
+		free(item);
+		free(set);
+		return;
+	}
+	set->by = pset->by;
+	snprintf(set->name, sizeof(set->name), "%s", pset->name);
+	item->event.kind = WEFT_SERVE_SET;
+	item->event.set = set;
+	weft_serve_post(serve, &serve->items, &item->link);
+}
+
 /* Removes a set, and queues the notice. is_by_process: only a set that a
  * process defined. */
 static pmix_status_t pset_remove(
@@ -361,8 +382,10 @@ static pmix_status_t pset_remove(
 		notice_free(notice);
 		return PMIX_ERR_NOT_FOUND;
 	}
-	pset_free(pset);
 	post_notice(serve, notice);
+	if (pset->is_shared)
+		post_deleted(serve, pset);
+	pset_free(pset);
 	return PMIX_SUCCESS;
 }
 
@@ -380,6 +403,79 @@ int weft_serve_set_define(struct weft_serve *serve, const char *name,
 void weft_serve_set_delete(struct weft_serve *serve, const char *name)
 {
 	(void)pset_remove(serve, name, false);
+}
+
+static struct serve_pset *pset_of_set(
+	const struct weft_serve *serve, const struct weft_serve_set *set)
+{
+	struct serve_pset *pset;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < set->n_runs; i++)
+		n += set->runs[i].n;
+	pset = pset_create(set->name, n);
+	if (!pset)
+		return NULL;
+	pset->is_by_process = pset->is_shared = true;
+	pset->by = set->by;
+	n = 0;
+	for (uint32_t i = 0; i < set->n_runs; i++) {
+		const struct weft_serve_run *run = &set->runs[i];
+		uint64_t job = (uint64_t)run->job << 32;
+
+		for (uint32_t k = 0; k < run->n; k++)
+			weft_pmix_proc_load(&pset->members[n++], serve->nspace,
+				job | (run->first + k));
+	}
+	return pset;
+}
+
+int weft_serve_set_add(
+	struct weft_serve *serve, const struct weft_serve_set *set)
+{
+	struct serve_pset *pset = pset_of_set(serve, set);
+	struct serve_notice *notice =
+		pset ? notice_create_defined(set->name, pset->n) : NULL;
+	bool is_taken;
+
+	if (!notice) {
+		pset_free(pset);
+		return WEFT_ERR_NOMEM;
+	}
+	memcpy(notice->members, pset->members,
+		pset->n * sizeof(*pset->members));
+	pthread_mutex_lock(&serve->lock);
+	is_taken = pset_find(serve, set->name) != NULL;
+	if (!is_taken)
+		weft_list_push_back(&serve->psets, &pset->link);
+	pthread_mutex_unlock(&serve->lock);
+	if (is_taken) {
+		pset_free(pset);
+		notice_free(notice);
+		return WEFT_ERR_NAME;
+	}
+	post_notice(serve, notice);
+	return 0;
+}
+
+void weft_serve_set_remove(
+	struct weft_serve *serve, const struct weft_serve_set *set)
+{
+	struct serve_notice *notice = notice_create(set->name);
+	struct serve_pset *pset;
+
+	pthread_mutex_lock(&serve->lock);
+	pset = pset_find(serve, set->name);
+	if (pset && (!pset->is_shared || pset->by != set->by))
+		pset = NULL;
+	if (pset)
+		weft_list_remove(&pset->link);
+	pthread_mutex_unlock(&serve->lock);
+	if (pset && notice)
+		post_notice(serve, notice);
+	else
+		notice_free(notice);
+	pset_free(pset);
 }
 
 static void send_notices(struct weft_serve *serve)
@@ -662,6 +758,8 @@ bool weft_serve_close(struct weft_serve *serve)
 			weft_serve_spawned(serve, item->event.spawn_request,
 				WEFT_ERR_SPAWN, "");
 		free(item->event.resize_request); /* the server has stopped */
+		free(item->event.set_request);
+		free(item->event.set);
 		weft_serve_argv_free(item->event.argv);
 		free(item->event.parent);
 		free(item);

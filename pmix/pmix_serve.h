@@ -48,6 +48,25 @@ enum weft_serve_kind {
 				 by weft_serve_spawned() */
 	WEFT_SERVE_RESIZE,    /* rank requested `resize`; answered by
 				 weft_serve_resized() */
+	WEFT_SERVE_SET,	      /* rank defined or deleted `set`, which has
+				 members of other jobs; a definition is answered
+				 by weft_serve_set_answer() */
+};
+
+enum { WEFT_SERVE_RUNS_MAX = 256 };
+
+/* Members of a process set: n consecutive ranks of a job. */
+struct weft_serve_run {
+	uint32_t job; /* number of the job: upper half of its process numbers */
+	uint32_t first, n;
+};
+
+/* A process set with members of other jobs. The job `by` has defined it. */
+struct weft_serve_set {
+	uint32_t by;
+	uint32_t n_runs; /* 0: the set was deleted */
+	char name[512];
+	struct weft_serve_run runs[WEFT_SERVE_RUNS_MAX];
 };
 
 /* Requests about the size of the job. `text` of the event is the name of a set:
@@ -81,6 +100,9 @@ struct weft_serve_event {
 	void *spawn_request; /* argument of weft_serve_spawned() */
 	enum weft_serve_resize resize;
 	void *resize_request; /* argument of weft_serve_resized() */
+	struct weft_serve_set *set;
+	void *set_request; /* argument of weft_serve_set_answer(); NULL: the set
+			      was deleted */
 };
 
 /* How a process ended, for weft_serve_died. */
@@ -109,8 +131,8 @@ bool weft_serve_close(struct weft_serve *serve);
 int weft_serve_fd(const struct weft_serve *serve);
 
 /* Removes the next event from the queue; false if there is none. The caller
- * frees ranks, argv (with weft_serve_argv_free()) and parent. Also sends the
- * notices about process sets that libpmix's thread queued. */
+ * frees ranks, argv (with weft_serve_argv_free()), parent and set. Also sends
+ * the notices about process sets that libpmix's thread queued. */
 bool weft_serve_next(
 	struct weft_serve *serve, struct weft_serve_event *event_out);
 
@@ -150,6 +172,21 @@ void weft_serve_resized(struct weft_serve *serve, void *resize_request,
 int weft_serve_set_define(struct weft_serve *serve, const char *name,
 	const uint32_t *ranks, size_t n);
 void weft_serve_set_delete(struct weft_serve *serve, const char *name);
+
+/* weft_serve_set_add() defines a set with members of other jobs and notifies
+ * the processes of this job. WEFT_ERR_NAME: the name is taken.
+ * weft_serve_set_remove() deletes a set with this name that the job set->by has
+ * defined, if there is one. Both on the launcher's thread. */
+int weft_serve_set_add(
+	struct weft_serve *serve, const struct weft_serve_set *set);
+void weft_serve_set_remove(
+	struct weft_serve *serve, const struct weft_serve_set *set);
+
+/* Answers the definition of a SET event. err: 0, WEFT_ERR_NAME (the name is
+ * taken in a job) or WEFT_ERR_UNSUPPORTED (the launcher of a job is not
+ * connected to this launcher). Does not block. */
+void weft_serve_set_answer(
+	struct weft_serve *serve, void *set_request, int err);
 
 /* Notifies the processes of an offer of delta processes until until_ns (0: no
  * limit). delta 0: there is no offer now. */

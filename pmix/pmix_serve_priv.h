@@ -15,8 +15,10 @@ struct serve_pset {
 	char name[PMIX_MAX_KEYLEN + 1];
 	pmix_proc_t *members;
 	size_t n;
-	bool is_by_process; /* a process of the job defined it, so processes may
-			 delete it */
+	bool is_by_process; /* a process defined it, so processes may delete it
+			     */
+	bool is_shared;	    /* it has members of other jobs */
+	uint32_t by;	    /* if is_shared: the job that defined it */
 };
 
 /* A notice to all processes that a set was defined or deleted. The launcher's

@@ -9,6 +9,7 @@
 #include "pmix/pmix_codec.h"
 
 #include "base/bits.h"
+#include "base/err.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -403,6 +404,124 @@ static const char *pset_of_directive(
 	return weft_value_peek_str(&directive->value, &name) ? NULL : name;
 }
 
+/* ---- answers of the launcher ---- */
+
+/* The callback for the answer to a request, and the answer. */
+struct late_request {
+	pmix_info_cbfunc_t done;
+	void *arg;
+	pmix_status_t status;
+	struct weft_infovec vec;
+};
+
+/* Called when libpmix has copied the answer. */
+static void late_request_free(void *arg)
+{
+	struct late_request *request = arg;
+
+	weft_infovec_fini(&request->vec);
+	free(request);
+}
+
+static void late_answer_send(pmix_status_t status, void *arg)
+{
+	struct late_request *request = arg;
+
+	(void)status;
+	request->done(request->vec.err ? PMIX_ERR_NOMEM : request->status,
+		request->vec.info, request->vec.n, request->arg,
+		late_request_free, request);
+}
+
+/* Sends the answer of the launcher's thread. On libpmix's thread, because
+ * libpmix 4.2 may lose an answer that another thread sends. */
+static void late_answer(struct late_request *request)
+{
+	pmix_nspace_t none;
+
+	/* removes a job that does not exist: its only effect is that libpmix's
+	 * thread calls late_answer_send() */
+	PMIX_LOAD_NSPACE(none, "weft-no-such-job");
+	PMIx_server_deregister_nspace(none, late_answer_send, request);
+}
+
+/* Appends a process to a set. False if the process is no valid member, or the
+ * set would have too many runs. */
+static bool set_append(struct weft_serve_set *set, const pmix_proc_t *proc)
+{
+	struct weft_serve_run *last =
+		set->n_runs ? &set->runs[set->n_runs - 1] : NULL;
+	uint64_t number = weft_pmix_number(proc);
+	uint32_t job = (uint32_t)(number >> 32);
+
+	if (proc->rank > PMIX_RANK_VALID ||
+		(PMIX_CHECK_NSPACE(proc->nspace, owner->nspace) &&
+			proc->rank >= owner->size))
+		return false;
+	if (last && last->job == job && last->first + last->n == proc->rank) {
+		last->n++;
+		return true;
+	}
+	if (set->n_runs == WEFT_SERVE_RUNS_MAX)
+		return false;
+	set->runs[set->n_runs++] =
+		(struct weft_serve_run){ job, proc->rank, 1 };
+	return true;
+}
+
+static bool has_foreign(const pmix_proc_t *procs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!PMIX_CHECK_NSPACE(procs[i].nspace, owner->nspace))
+			return true;
+	return false;
+}
+
+/* Passes the definition of a set with members of other jobs to the launcher,
+ * which answers. */
+static pmix_status_t share_pset(const char *name, const pmix_proc_t targets[],
+	size_t n, pmix_info_cbfunc_t done, void *arg)
+{
+	struct serve_item *item = calloc(1, sizeof(*item));
+	struct weft_serve_set *set = calloc(1, sizeof(*set));
+	struct late_request *request = calloc(1, sizeof(*request));
+	bool is_valid = item && set && request;
+	pmix_proc_t me;
+
+	for (size_t i = 0; is_valid && i < n; i++)
+		is_valid = set_append(set, &targets[i]);
+	if (!is_valid) {
+		free(item);
+		free(set);
+		free(request);
+		return PMIX_ERR_OUT_OF_RESOURCE;
+	}
+	PMIX_LOAD_PROCID(&me, owner->nspace, 0);
+	set->by = (uint32_t)(weft_pmix_number(&me) >> 32);
+	snprintf(set->name, sizeof(set->name), "%s", name);
+	request->done = done;
+	request->arg = arg;
+	item->event.kind = WEFT_SERVE_SET;
+	item->event.set = set;
+	item->event.set_request = request;
+	weft_serve_post(owner, &owner->items, &item->link);
+	return PMIX_SUCCESS;
+}
+
+void weft_serve_set_answer(struct weft_serve *serve, void *set_request, int err)
+{
+	struct late_request *request = set_request;
+
+	(void)serve;
+	if (err == WEFT_ERR_NAME)
+		request->status = PMIX_ERR_DUPLICATE_KEY;
+	else if (err == WEFT_ERR_UNSUPPORTED)
+		request->status = PMIX_ERR_UNREACH;
+	else if (err)
+		request->status = PMIX_ERR_NOMEM;
+	late_answer(request);
+}
+
 static pmix_status_t pmix_upcall_define_pset(
 	const char *name, const pmix_proc_t targets[], size_t n)
 {
@@ -433,6 +552,8 @@ static pmix_status_t on_control(const pmix_proc_t *proc,
 		return PMIX_ERR_NOT_SUPPORTED;
 	if (!*name || strlen(name) > PMIX_MAX_KEYLEN || (!is_delete && !n))
 		return PMIX_ERR_BAD_PARAM;
+	if (!is_delete && has_foreign(targets, n))
+		return share_pset(name, targets, n, done, arg);
 	status = is_delete ? weft_serve_pset_delete(owner, name)
 			   : pmix_upcall_define_pset(name, targets, n);
 	done(status, NULL, 0, arg, NULL, NULL);
@@ -638,34 +759,6 @@ static pmix_status_t pmix_upcall_on_spawn(const pmix_proc_t *proc,
 
 /* ---- changes of the size of the job ---- */
 
-/* The callback for the answer to a request, and the answer. */
-struct resize_request {
-	pmix_info_cbfunc_t done;
-	void *arg;
-	struct weft_infovec vec;
-};
-
-/* Called when libpmix has copied the answer. */
-static void resize_request_free(void *arg)
-{
-	struct resize_request *request = arg;
-
-	weft_infovec_fini(&request->vec);
-	free(request);
-}
-
-/* Sends the answer. On libpmix's thread, because libpmix 4.2 may lose an answer
- * that another thread sends. */
-static void resize_answer(pmix_status_t status, void *arg)
-{
-	struct resize_request *request = arg;
-
-	(void)status;
-	request->done(request->vec.err ? PMIX_ERR_NOMEM : PMIX_SUCCESS,
-		request->vec.info, request->vec.n, request->arg,
-		resize_request_free, request);
-}
-
 static pmix_status_t status_of(enum weft_serve_verdict verdict)
 {
 	static const pmix_status_t statuses[] = {
@@ -683,8 +776,7 @@ static pmix_status_t status_of(enum weft_serve_verdict verdict)
 void weft_serve_resized(struct weft_serve *serve, void *resize_request,
 	enum weft_serve_verdict verdict, const char *set, const char *why)
 {
-	struct resize_request *request = resize_request;
-	pmix_nspace_t none;
+	struct late_request *request = resize_request;
 
 	(void)serve;
 	weft_infovec_set_int(
@@ -693,10 +785,7 @@ void weft_serve_resized(struct weft_serve *serve, void *resize_request,
 		weft_infovec_set_str(&request->vec, WEFT_PMIX_RESIZE_PSET, set);
 	if (why)
 		weft_infovec_set_str(&request->vec, WEFT_PMIX_RESIZE_WHY, why);
-	/* removes a job that does not exist: its only effect is that libpmix's
-	 * thread calls resize_answer() */
-	PMIX_LOAD_NSPACE(none, "weft-no-such-job");
-	PMIx_server_deregister_nspace(none, resize_answer, request);
+	late_answer(request);
 }
 
 /* Reads the entries of a request into the event. False if they are no request
@@ -734,7 +823,7 @@ static pmix_status_t on_allocate(const pmix_proc_t *proc,
 	pmix_info_cbfunc_t done, void *arg)
 {
 	struct serve_item *item = calloc(1, sizeof(*item));
-	struct resize_request *request = calloc(1, sizeof(*request));
+	struct late_request *request = calloc(1, sizeof(*request));
 	pmix_status_t status = PMIX_ERR_NOMEM;
 
 	if (item && request && owner->n_max &&

@@ -19,6 +19,7 @@ mpiexec_SOURCES = \
 	src/tools/run_profile.c src/tools/run_profile.h $(profile_report) \
 	src/tools/run_repeat.c src/tools/run_repeat.h \
 	src/tools/run_resize.c src/tools/run_resize.h \
+	src/tools/run_sets.c src/tools/run_sets.h \
 	src/tools/run_spawn.c src/tools/run_spawn.h \
 	src/tools/run_state.c src/tools/run_state.h \
 	pmix/pmix_serve.c pmix/pmix_serve.h pmix/pmix_serve_priv.h \

@@ -50,7 +50,8 @@ struct weft_run_job {
 	struct weft_run_cleanup cleanup;
 	int signal_fd;
 	struct weft_run_pipes pipes;
-	struct weft_run_spawn *spawned; /* child launchers */
+	struct weft_run_spawn *spawned;	   /* child launchers */
+	struct weft_run_sharing *sharings; /* see run_sets.h */
 	struct weft_run_io *io;
 	struct weft_serve *serve;
 	struct weft_run_fault *faults;

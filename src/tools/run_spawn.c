@@ -5,9 +5,12 @@
 #include "base/err.h"
 #include "base/knob.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,31 +236,60 @@ void weft_run_spawn_kill(const struct weft_run_spawn *list, int sig)
 		weft_run_proc_kill(&list->proc, sig);
 }
 
-/* Writes a notice to a pipe. Warns if the pipe is full. Other errors are
- * ignored, because the reader has ended then. */
-static void send_notice(int pipe, const struct weft_run_notice *notice)
+enum { HEAD_LEN = offsetof(struct weft_run_notice, set.runs) };
+
+/* Writes of this length are not split, and do not mix with other writes. */
+static_assert(sizeof(struct weft_run_notice) <= PIPE_BUF, "notice is too long");
+
+/* Writes a notice to a pipe. Warns if the pipe is full. After other errors, the
+ * reader has ended. */
+static bool send_notice(int pipe, const struct weft_run_notice *notice)
 {
-	if (write(pipe, notice, sizeof(*notice)) < 0 && errno == EAGAIN)
+	size_t len = HEAD_LEN + notice->set.n_runs * sizeof(*notice->set.runs);
+
+	if (write(pipe, notice, len) >= 0)
+		return true;
+	if (errno == EAGAIN && notice->kind <= WEFT_RUN_DEATH)
 		fprintf(stderr,
 			"mpiexec: a launcher does not read its notices; its "
 			"processes may wait for ever for job %s, which has "
 			"ended or has a failed process\n",
 			notice->job);
+	else if (errno == EAGAIN)
+		fprintf(stderr,
+			"mpiexec: a launcher does not read its notices; its "
+			"processes do not receive a change of process set "
+			"\"%s\"\n",
+			notice->set.name);
+	return false;
+}
+
+bool weft_run_spawn_send(
+	const struct weft_run_spawn *s, const struct weft_run_notice *notice)
+{
+	return s->proc.is_running && send_notice(s->pipe, notice);
+}
+
+struct weft_run_spawn *weft_run_spawn_find(
+	struct weft_run_spawn *list, const char *name)
+{
+	while (list && strcmp(list->name, name))
+		list = list->next;
+	return list;
 }
 
 void weft_run_spawn_notify(
 	const struct weft_run_spawn *list, const struct weft_run_notice *notice)
 {
 	for (; list; list = list->next)
-		if (list->proc.is_running && strcmp(list->name, notice->job))
-			send_notice(list->pipe, notice);
+		if (strcmp(list->name, notice->job))
+			(void)weft_run_spawn_send(list, notice);
 }
 
-void weft_run_spawn_report(const struct weft_run_pipes *pipes,
+bool weft_run_spawn_report(const struct weft_run_pipes *pipes,
 	const struct weft_run_notice *notice)
 {
-	if (pipes->to_above >= 0)
-		send_notice(pipes->to_above, notice);
+	return pipes->to_above >= 0 && send_notice(pipes->to_above, notice);
 }
 
 static int take_fd(int fd)
@@ -286,9 +318,15 @@ void weft_run_spawn_above(
 
 bool weft_run_spawn_receive(int *fd, struct weft_run_notice *notice_out)
 {
-	ssize_t got = *fd < 0 ? -1 : read(*fd, notice_out, sizeof(*notice_out));
+	ssize_t got = *fd < 0 ? -1 : read(*fd, notice_out, HEAD_LEN);
+	struct weft_serve_set *set = &notice_out->set;
+	ssize_t rest = got < HEAD_LEN
+			       ? 0
+			       : (ssize_t)(set->n_runs * sizeof(*set->runs));
 
-	if (got == sizeof(*notice_out)) {
+	/* the writer writes the runs together with the head */
+	if (got == HEAD_LEN && set->n_runs <= WEFT_SERVE_RUNS_MAX &&
+		(!rest || read(*fd, set->runs, (size_t)rest) == rest)) {
 		notice_out->job[WEFT_RUN_NAME_MAX - 1] = '\0';
 		return true;
 	}

@@ -27,13 +27,27 @@ enum {
 #define WEFT_RUN_SPAWN_PIPES_ENV "MPIEXEC_ABOVE"
 #define WEFT_RUN_SPAWN_PARENT_ENV "MPIEXEC_PARENT"
 
-/* A record in a pipe from one launcher to another. */
+enum weft_run_notice_kind {
+	WEFT_RUN_JOB_ENDED,
+	WEFT_RUN_DEATH, /* a process of the job died */
+	/* process sets with members of several jobs (run_sets.h): job is the
+	 * job of the launcher that sends the record */
+	WEFT_RUN_SET_DEFINED,
+	WEFT_RUN_SET_ANSWER,
+	WEFT_RUN_SET_DELETED,
+};
+
+/* A record in a pipe from one launcher to another. The runs of the set that are
+ * not used are not written. */
 struct weft_run_notice {
+	enum weft_run_notice_kind kind;
 	char job[WEFT_RUN_NAME_MAX];
-	bool is_death; /* a process of the job died; false: the job has ended */
 	uint32_t rank;
 	enum weft_serve_end how;
-	int code; /* exit code, or 128 + signal */
+	int code;	    /* exit code, or 128 + signal */
+	uint32_t n_defined; /* SET_ANSWER: jobs that have defined the set */
+	bool is_taken;	    /* SET_ANSWER: in a job, its name is taken */
+	struct weft_serve_set set;
 };
 
 /* The pipes of a launcher to its parent and to its child launchers. */
@@ -80,8 +94,18 @@ void weft_run_spawn_kill(const struct weft_run_spawn *list, int sig);
 void weft_run_spawn_notify(const struct weft_run_spawn *list,
 	const struct weft_run_notice *notice);
 
-/* Sends a notice to the parent launcher, if there is one. */
-void weft_run_spawn_report(const struct weft_run_pipes *pipes,
+/* Sends a notice to one child launcher. False if it has ended, or does not read
+ * its notices. */
+bool weft_run_spawn_send(
+	const struct weft_run_spawn *s, const struct weft_run_notice *notice);
+
+/* Returns the child launcher of the job with this name, or NULL. */
+struct weft_run_spawn *weft_run_spawn_find(
+	struct weft_run_spawn *list, const char *name);
+
+/* Sends a notice to the parent launcher. False if there is none, or if it does
+ * not read its notices. */
+bool weft_run_spawn_report(const struct weft_run_pipes *pipes,
 	const struct weft_run_notice *notice);
 
 void weft_run_spawn_free(struct weft_run_spawn *list);

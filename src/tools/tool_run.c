@@ -20,6 +20,7 @@
 #include "tools/run_proc.h"
 #include "tools/run_profile.h"
 #include "tools/run_resize.h"
+#include "tools/run_sets.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -195,7 +196,7 @@ static void tool_run_print_end(
 
 static struct weft_run_notice notice_of(const char *job)
 {
-	struct weft_run_notice notice = { 0 };
+	struct weft_run_notice notice = { .kind = WEFT_RUN_JOB_ENDED };
 
 	snprintf(notice.job, sizeof(notice.job), "%s", job);
 	return notice;
@@ -208,7 +209,7 @@ static void notify_others(
 {
 	struct weft_run_notice notice = notice_of(run->name);
 
-	notice.is_death = true;
+	notice.kind = WEFT_RUN_DEATH;
 	notice.rank = proc->rank;
 	notice.code = code_of(proc);
 	notice.how = WEFT_SERVE_END_NO_FINALIZE;
@@ -376,7 +377,7 @@ static void tool_run_on_spawn(
 static void tool_run_on_notice(
 	struct weft_run_job *run, const struct weft_run_notice *notice)
 {
-	if (notice->is_death)
+	if (notice->kind == WEFT_RUN_DEATH)
 		weft_serve_other_died(run->serve, notice->job, notice->rank,
 			notice->how, notice->code);
 	else
@@ -399,18 +400,32 @@ static void on_other_end(void *arg, pid_t pid, int status)
 	notice = notice_of(s->name);
 	tool_run_on_notice(run, &notice);
 	weft_run_spawn_report(&run->pipes, &notice);
+	weft_run_sets_on_end(run, s);
 }
 
 /* Receives notices from the parent launcher, and from the child launchers. */
 static void receive_notices(struct weft_run_job *run)
 {
+	bool had_parent = run->pipes.from_above >= 0;
 	struct weft_run_notice notice;
 
 	while (weft_run_spawn_receive(&run->pipes.from_above, &notice))
-		tool_run_on_notice(run, &notice);
+		if (notice.kind <= WEFT_RUN_DEATH)
+			tool_run_on_notice(run, &notice);
+		else
+			weft_run_sets_on_notice(run, &notice, NULL);
+	if (had_parent && run->pipes.from_above < 0)
+		weft_run_sets_on_end(run, NULL);
 	while (weft_run_spawn_receive(&run->pipes.below[0], &notice)) {
-		tool_run_on_notice(run, &notice);
-		weft_run_spawn_report(&run->pipes, &notice);
+		struct weft_run_spawn *from =
+			weft_run_spawn_find(run->spawned, notice.job);
+
+		if (notice.kind <= WEFT_RUN_DEATH) {
+			tool_run_on_notice(run, &notice);
+			weft_run_spawn_report(&run->pipes, &notice);
+		} else if (from) {
+			weft_run_sets_on_notice(run, &notice, from);
+		}
 	}
 }
 
@@ -425,6 +440,8 @@ static void tool_run_on_events(struct weft_run_job *run)
 			tool_run_on_spawn(run, &event);
 		if (event.kind == WEFT_SERVE_RESIZE)
 			weft_run_resize_on_request(run, &event);
+		if (event.kind == WEFT_SERVE_SET)
+			weft_run_sets_on_request(run, &event);
 		free(event.ranks);
 		if (event.rank >= run->n)
 			continue;
@@ -751,6 +768,7 @@ static void tear_down(struct weft_run_job *run)
 	weft_run_fault_unmap(run->faults, run->n_places);
 	weft_liveness_destroy(run->n_places, run->liveness_fd, run->liveness);
 	weft_run_resize_close(&run->resize);
+	weft_run_sets_close(run);
 	free(run->procs);
 	weft_run_claim_fini(&run->claim);
 	free(run->cpus);

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spawn_psets: process sets with members of several jobs
+ *
+ * A job spawns others. One process publishes a set of all processes. The other
+ * processes find the set, create a communicator from it without a parent
+ * communicator, and notice its deletion.
+ *
+ * jobs= number of spawned jobs   root= the rank that spawns the second job
+ * by= the rank that publishes the set */
+#include "session.h"
+
+#include <mpix.h>
+
+enum { CHILDREN = 2, N_NEWS = 8 };
+
+/* The notifications that the callback received. */
+static struct {
+	int n, change[N_NEWS];
+	char name[N_NEWS][64];
+} news;
+
+static void on_change(
+	MPI_Session session, const char *name, int change, void *extra_state)
+{
+	(void)session;
+	(void)extra_state;
+	if (news.n == N_NEWS)
+		return;
+	news.change[news.n] = change;
+	snprintf(news.name[news.n++], sizeof(news.name[0]), "%s", name);
+}
+
+static int was_notified(const char *name, int change)
+{
+	int n = 0;
+
+	for (int i = 0; i < news.n; i++)
+		n += news.change[i] == change && !strcmp(news.name[i], name);
+	return n;
+}
+
+static void wait_notified(const char *name, int change)
+{
+	MPI_Request req;
+	int x, done = 0;
+
+	OK(MPI_Irecv(&x, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &req));
+	while (!was_notified(name, change))
+		OK(MPI_Test(&req, &done, MPI_STATUS_IGNORE));
+	OK(MPI_Cancel(&req));
+	OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+	CHECK(was_notified(name, change) == 1,
+		"'%s': the callback reports change %d once", name, change);
+}
+
+static int is_listed(MPI_Session session, const char *name)
+{
+	char text[MPI_MAX_PSET_NAME_LEN];
+	int n = 0, found = 0;
+
+	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n));
+	for (int i = 0; i < n; i++) {
+		int len = sizeof(text);
+
+		OK(MPI_Session_get_nth_pset(
+			session, MPI_INFO_NULL, i, &len, text));
+		found += !strcmp(text, name);
+	}
+	return found;
+}
+
+/* Merges the two groups. The new processes get the upper ranks. */
+static MPI_Comm merge(MPI_Comm inter, int is_new)
+{
+	MPI_Comm merged = MPI_COMM_NULL;
+
+	if (inter == MPI_COMM_NULL ||
+		!OK(MPI_Intercomm_merge(inter, is_new, &merged)))
+		exit(mtest_done());
+	OK(MPI_Comm_disconnect(&inter));
+	return merged;
+}
+
+static MPI_Comm grow(MPI_Comm comm, char **argv, int root)
+{
+	MPI_Comm inter = MPI_COMM_NULL;
+	int rc = MPI_Comm_spawn(argv[0], argv + 1, CHILDREN, MPI_INFO_NULL,
+		root, comm, &inter, MPI_ERRCODES_IGNORE);
+
+	if (mtest_class(rc) == MPI_ERR_SPAWN && !getenv("WEFT_JOB"))
+		mtest_skip("this launcher starts no further processes");
+	OK(rc);
+	OK(MPI_Comm_disconnect(&comm));
+	return merge(inter, 0);
+}
+
+/* Checks the info of the set, and a communicator of its members. */
+static void use(MPI_Session session, int size)
+{
+	MPI_Comm comm = session_comm(session, "all jobs", "all jobs");
+	char text[16] = "";
+	int len = sizeof(text), flag = 0, n = 0;
+	MPI_Info info;
+
+	OK(MPI_Session_get_pset_info(session, "all jobs", &info));
+	OK(MPI_Info_get_string(info, "mpi_size", &len, text, &flag));
+	CHECK(flag && atoi(text) == size,
+		"the info has the number of members, %d: %s", size, text);
+	OK(MPI_Info_free(&info));
+	OK(MPI_Comm_size(comm, &n));
+	CHECK(n == size, "the communicator has all %d members, got %d", size,
+		n);
+	session_works(comm, "all jobs");
+	OK(MPI_Comm_disconnect(&comm));
+}
+
+/* A name that is taken in another job cannot be published. */
+static void taken(MPI_Session session, MPI_Comm all, MPI_Group group, int by)
+{
+	int rank = 0, size = 0;
+	MPI_Group self = session_group(session, "mpi://SELF");
+
+	OK(MPI_Comm_rank(all, &rank));
+	OK(MPI_Comm_size(all, &size));
+	if (rank == (by ? 0 : size - 1))
+		OK(MPIX_Session_publish_pset(session, "taken", self));
+	OK(MPI_Barrier(all));
+	if (rank == by) {
+		FAILS(MPIX_Session_publish_pset(session, "taken", group),
+			MPI_ERR_NAME);
+		CHECK(!is_listed(session, "taken"),
+			"a set that was refused does not exist");
+	}
+	OK(MPI_Group_free(&self));
+}
+
+static void run(MPI_Comm all, int by)
+{
+	MPI_Session session = session_open();
+	MPI_Group group;
+	int rank = 0, size = 0;
+	MPI_Count n = 0, m = 0;
+
+	OK(MPI_Comm_rank(all, &rank));
+	OK(MPI_Comm_size(all, &size));
+	OK(MPI_Comm_group(all, &group));
+	OK(MPIX_Session_set_pset_callback(session, on_change, NULL));
+	OK(MPIX_Session_get_pset_changes(session, &n));
+	OK(MPI_Barrier(all));
+	if (rank == by) {
+		OK(MPIX_Session_publish_pset(session, "all jobs", group));
+		FAILS(MPIX_Session_publish_pset(session, "all jobs", group),
+			MPI_ERR_NAME);
+	}
+	OK(MPI_Barrier(all));
+	CHECK(is_listed(session, "all jobs") == 1,
+		"the set is listed when its publisher has returned");
+	wait_notified("all jobs", MPIX_PSET_DEFINED);
+	OK(MPIX_Session_get_pset_changes(session, &m));
+	CHECK(m > n, "the change is counted");
+	use(session, size);
+	taken(session, all, group, by);
+	OK(MPI_Barrier(all));
+	if (rank == size - 1 - by)
+		OK(MPIX_Session_unpublish_pset(session, "all jobs"));
+	wait_notified("all jobs", MPIX_PSET_DELETED);
+	OK(MPI_Group_free(&group));
+	FAILS(MPI_Group_from_session_pset(session, "all jobs", &group),
+		MPI_ERR_ARG);
+	OK(MPI_Barrier(all));
+	session_close(&session);
+	OK(MPI_Comm_disconnect(&all));
+}
+
+int main(int argc, char **argv)
+{
+	int jobs = (int)mtest_arg(argc, argv, "jobs", 1), parents, size = 0;
+	int root = (int)mtest_arg(argc, argv, "root", 0);
+	MPI_Comm all, parent;
+
+	mtest_init(&argc, &argv);
+	parents = (int)mtest_arg(argc, argv, "parents", 2);
+	OK(MPI_Comm_get_parent(&parent));
+	if (parent != MPI_COMM_NULL) {
+		all = merge(parent, 1);
+	} else {
+		OK(MPI_Comm_dup(MPI_COMM_WORLD, &all));
+		all = grow(all, argv, 0);
+	}
+	OK(MPI_Comm_size(all, &size));
+	for (; size < parents + jobs * CHILDREN; size += CHILDREN)
+		all = grow(all, argv, root);
+	run(all, (int)mtest_arg(argc, argv, "by", 0));
+	return mtest_finish();
+}
