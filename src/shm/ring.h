@@ -158,6 +158,7 @@ struct weft_ring_rx {
 	bool is_broken;	 /* invalid content was reported */
 	int wakeup;	 /* descriptor of the writer's wakeup; -1: not opened */
 	void *owner;	 /* the upper room's record of the writer */
+	struct weft_ring_rx *next; /* the next ring to poll, or NULL */
 };
 
 /* The position of a payload of len bytes: the first position from pos on at

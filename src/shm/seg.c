@@ -8,7 +8,12 @@
  * smaller than a page. A writer maps its buffer and the pages of its ring,
  * which may contain parts of other rings. No process writes to a ring or buffer
  * that has no writer. Writers announce themselves in the header with a write to
- * the file, and do not map the header. */
+ * the file, and do not map the header.
+ *
+ * weft_shm_add_extra() appends a table of claims and n_extra extra rings. Each
+ * extra ring and its buffer begin at a multiple of 64 KiB, so that their memory
+ * can be returned to the kernel when the writer has ended. Owner and writers
+ * map the table, and only the extra rings that they use. */
 #include "shm/seg.h"
 
 #include "base/bits.h"
@@ -24,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -36,6 +42,10 @@ enum {
 	POLL_BATCH = 64, /* messages read from one ring before the next */
 };
 
+/* The state of an extra ring. A writer changes it from FREE to CLAIMED to
+ * READY, the owner from READY to USED to FREE. */
+enum { EXTRA_FREE, EXTRA_CLAIMED, EXTRA_READY, EXTRA_USED };
+
 /* The first pages of a segment. */
 struct seg_header {
 	uint32_t magic;
@@ -45,17 +55,27 @@ struct seg_header {
 	uint64_t identity; /* probe_value of the business card */
 	struct weft_wakeup_at wakeup; /* address of the owner's wakeup */
 	uint32_t sleeps_long;	      /* see weft_shm_set_wakeup */
+	uint32_t n_extra;	      /* number of extra rings; mostly 0 */
 	/* each writer stores a different value each time it attaches; the owner
 	 * searches for new writers when the value changes */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t last_writer;
 	_Atomic uint8_t has_writer[]; /* by index of the ring */
 };
 
+/* An extra ring with a writer, and the mapping of the owner. */
+struct seg_extra {
+	struct weft_ring_rx rx;
+	uint32_t index;
+	void *map; /* ring and buffer */
+};
+
 /* Created by weft_shm_open, destroyed by weft_shm_close; used under the
  * VCI's lock. */
 struct weft_shm {
 	struct seg_header *header;
-	size_t len;
+	size_t len;	  /* without extra rings: the offset of their
+			   * claims */
+	size_t extra_len; /* bytes of an extra ring and its buffer */
 	int fd;
 	weft_shm_recv_fn *recv;
 	void *arg;
@@ -70,6 +90,11 @@ struct weft_shm {
 	uint32_t n_active; /* number of rings with a writer */
 	struct weft_ring_rx *active; /* rings with a writer; space for n_writers
 				      */
+	struct weft_ring_rx *first;  /* the rings to poll: those of `active` and
+					extra rings */
+	struct weft_ring_rx **end;   /* where the next ring is linked */
+	_Atomic uint32_t *claims; /* the states of WEFT_SHM_EXTRA rings; NULL:
+				     there are no extra rings */
 };
 
 static size_t header_bytes(uint32_t n_writers)
@@ -95,6 +120,29 @@ static size_t buf_offset(
 	return weft_round_up(
 		       ring_offset(n_writers, n_slots, n_writers), SEG_PAGE) +
 	       index * buf_bytes(buf_len);
+}
+
+static size_t claims_bytes(uint32_t n_extra)
+{
+	return weft_round_up(n_extra * sizeof(uint32_t), SEG_PAGE);
+}
+
+static size_t extra_ring_bytes(uint64_t n_slots)
+{
+	return weft_round_up(weft_ring_bytes(n_slots), SEG_PAGE);
+}
+
+static size_t extra_bytes(uint64_t n_slots, uint64_t buf_len)
+{
+	return extra_ring_bytes(n_slots) + buf_bytes(buf_len);
+}
+
+/* The offset of an extra ring after the table of claims, which is at claims_at.
+ * With index n_extra, the length of the segment. */
+static size_t extra_offset(
+	size_t claims_at, uint32_t n_extra, size_t extra_len, uint32_t index)
+{
+	return claims_at + claims_bytes(n_extra) + index * extra_len;
 }
 
 static void *seg_at(const struct weft_shm *shm, size_t offset)
@@ -124,6 +172,8 @@ int weft_shm_open(uint32_t n_writers, size_t n_slots, size_t ring_len,
 		shm->header = NULL;
 		goto fail;
 	}
+	shm->end = &shm->first;
+	shm->extra_len = extra_bytes(n_slots, buf_len);
 	shm->n_writers = n_writers;
 	shm->n_slots = n_slots;
 	shm->buf_len = buf_len;
@@ -145,19 +195,101 @@ fail:
 	return WEFT_ERR_OTHER;
 }
 
+static struct seg_extra *extra_of(
+	const struct weft_shm *shm, struct weft_ring_rx *rx)
+{
+	bool is_extra = rx < shm->active || rx >= shm->active + shm->n_writers;
+
+	return is_extra ? weft_container_of(rx, struct seg_extra, rx) : NULL;
+}
+
+static void extra_free(const struct weft_shm *shm, struct seg_extra *extra)
+{
+	munmap(extra->map, shm->extra_len);
+	free(extra);
+}
+
 void weft_shm_close(struct weft_shm *shm)
 {
+	struct weft_ring_rx *next;
+
 	if (!shm)
 		return;
+	for (struct weft_ring_rx *rx = shm->first; rx; rx = next) {
+		struct seg_extra *extra = extra_of(shm, rx);
+
+		next = rx->next;
+		if (rx->wakeup >= 0)
+			close(rx->wakeup);
+		if (extra)
+			extra_free(shm, extra);
+	}
+	if (shm->claims)
+		munmap(shm->claims, claims_bytes(WEFT_SHM_EXTRA));
 	if (shm->header)
 		munmap(shm->header, shm->len);
 	if (shm->fd >= 0)
 		close(shm->fd);
-	for (uint32_t i = 0; i < shm->n_active; i++)
-		if (shm->active[i].wakeup >= 0)
-			close(shm->active[i].wakeup);
 	free(shm->active);
 	free(shm);
+}
+
+/* A longer file must not exceed the limit of the process: the kernel would send
+ * SIGXFSZ. */
+static bool may_have_len(size_t len)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) ||
+	       limit.rlim_cur == RLIM_INFINITY || len <= limit.rlim_cur;
+}
+
+bool weft_shm_add_extra(struct weft_shm *shm)
+{
+	size_t len = extra_offset(
+		shm->len, WEFT_SHM_EXTRA, shm->extra_len, WEFT_SHM_EXTRA);
+	struct stat st;
+	void *map;
+
+	if (shm->claims)
+		return true;
+	/* a file whose memory was allocated in advance has none for extra rings
+	 */
+	if (fstat(shm->fd, &st) || st.st_blocks * 512 >= st.st_size ||
+		!may_have_len(len) || ftruncate(shm->fd, (off_t)len))
+		return false;
+	map = mmap(NULL, claims_bytes(WEFT_SHM_EXTRA), PROT_READ | PROT_WRITE,
+		MAP_SHARED, shm->fd, (off_t)shm->len);
+	if (map == MAP_FAILED)
+		return false;
+	shm->claims = map;
+	shm->header->n_extra = WEFT_SHM_EXTRA;
+	return true;
+}
+
+void weft_shm_free_extra(struct weft_shm *shm, struct weft_ring_rx *rx)
+{
+	struct seg_extra *extra = extra_of(shm, rx);
+	struct weft_ring_rx **link = &shm->first;
+	_Atomic uint32_t *claim;
+
+	if (!extra)
+		return;
+	while (*link != rx)
+		link = &(*link)->next;
+	*link = rx->next;
+	if (shm->end == &rx->next)
+		shm->end = link;
+	if (rx->wakeup >= 0)
+		close(rx->wakeup);
+	claim = &shm->claims[extra->index];
+	/* The next writer needs a ring of zeros. A ring whose memory cannot
+	 * be returned, for example after mlockall(), is not used again. */
+	if (!madvise(extra->map, shm->extra_len, MADV_REMOVE))
+		/* release: orders the zeros before the claim of the next
+		 * writer; pairs with the acquire in claim_extra() */
+		atomic_store_explicit(claim, EXTRA_FREE, memory_order_release);
+	extra_free(shm, extra);
 }
 
 size_t weft_shm_len(const struct weft_shm *shm)
@@ -186,9 +318,18 @@ void weft_shm_watch(struct weft_shm *shm)
 {
 	/* weft_wakeup_fence() orders these stores before the following poll,
 	 * and pairs with the compiler fence in weft_ring_commit */
-	for (uint32_t i = 0; i < shm->n_active; i++)
-		atomic_store_explicit(&shm->active[i].ring->is_reader_asleep, 1,
-			memory_order_relaxed);
+	for (struct weft_ring_rx *rx = shm->first; rx; rx = rx->next)
+		atomic_store_explicit(
+			&rx->ring->is_reader_asleep, 1, memory_order_relaxed);
+}
+
+/* The offset of an extra ring in the segment of another process. */
+static size_t extra_offset_in(const struct seg_header *header, uint32_t index)
+{
+	return extra_offset(buf_offset(header->n_writers, header->n_slots,
+				    header->buf_len, header->n_writers),
+		header->n_extra, extra_bytes(header->n_slots, header->buf_len),
+		index);
 }
 
 /* True if the header is a valid header of a segment, and the file is long
@@ -202,8 +343,8 @@ static bool seg_is_valid(const struct seg_header *header, uint64_t file_len)
 	       header->n_slots >= WEFT_RING_SLOTS_MIN &&
 	       header->n_slots <= WEFT_RING_SLOTS_MAX &&
 	       !(header->n_slots & (header->n_slots - 1)) &&
-	       file_len >= buf_offset(header->n_writers, header->n_slots,
-				   header->buf_len, header->n_writers);
+	       header->n_extra <= WEFT_SHM_EXTRA &&
+	       file_len >= extra_offset_in(header, header->n_extra);
 }
 
 /* Reads the first len bytes of the file. Returns the number of bytes read,
@@ -250,8 +391,9 @@ static bool write_at(int fd, const void *data, size_t len, size_t at)
 	       (long)len;
 }
 
-/* Announces the writer of ring `index` in the segment's header. */
-static bool announce(int fd, uint32_t index)
+/* Announces the writer of ring `index` in the segment's header. claim is the
+ * state of the extra ring; NULL: it is no extra ring. */
+static bool announce(int fd, uint32_t index, _Atomic uint32_t *claim)
 {
 	const uint8_t yes = 1;
 	const uint64_t last = weft_now_ns() << 16 | index;
@@ -259,10 +401,13 @@ static bool announce(int fd, uint32_t index)
 	/* orders the writer's fields of the ring before the announcement; pairs
 	 * with the acquire in weft_shm_poll */
 	atomic_thread_fence(memory_order_release);
-	return write_at(fd, &yes, sizeof(yes),
-		       offsetof(struct seg_header, has_writer) + index) &&
-	       write_at(fd, &last, sizeof(last),
-		       offsetof(struct seg_header, last_writer));
+	if (claim)
+		atomic_store_explicit(claim, EXTRA_READY, memory_order_relaxed);
+	else if (!write_at(fd, &yes, sizeof(yes),
+			 offsetof(struct seg_header, has_writer) + index))
+		return false;
+	return write_at(fd, &last, sizeof(last),
+		offsetof(struct seg_header, last_writer));
 }
 
 /* Opens the segment's file. -1 and *err_out on failure. */
@@ -290,14 +435,12 @@ static int seg_open(const struct weft_shm_bc *bc, int *err_out)
 	return fd;
 }
 
-/* Maps a ring and its buffer. 0 or -1 with errno. */
+/* Maps a ring and its buffer, which are at these offsets. 0 or -1 with errno.
+ */
 static int map_ring(struct weft_ring_tx *tx, int fd,
-	const struct seg_header *header, uint32_t index)
+	const struct seg_header *header, size_t at, size_t buf_at)
 {
-	size_t at = ring_offset(header->n_writers, header->n_slots, index);
 	size_t first = at & ~(size_t)(SEG_PAGE - 1);
-	size_t buf_at = buf_offset(
-		header->n_writers, header->n_slots, header->buf_len, index);
 
 	tx->map_len = at + weft_ring_bytes(header->n_slots) - first;
 	tx->buf_map_len = buf_bytes(header->buf_len);
@@ -332,21 +475,98 @@ static void continue_ring(struct weft_ring_tx *tx)
 		tx->n++;
 }
 
+/* Claims the first free extra ring. Returns its index, or n. */
+static uint32_t claim_extra(_Atomic uint32_t *claims, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t is_free = EXTRA_FREE;
+
+		/* acquire: pairs with the release in weft_shm_free_extra() */
+		if (atomic_compare_exchange_strong_explicit(&claims[i],
+			    &is_free, EXTRA_CLAIMED, memory_order_acquire,
+			    memory_order_relaxed))
+			break;
+	}
+	return i;
+}
+
+/* Maps ring `index`, or the extra ring with that index if claim is not NULL,
+ * and announces the writer. 0 or -1 with errno. */
+static int attach_ring(struct weft_ring_tx *tx, int fd,
+	const struct seg_header *header, uint32_t index,
+	_Atomic uint32_t *claim, const uint64_t writer[2])
+{
+	size_t at, buf_at;
+
+	if (claim) {
+		at = extra_offset_in(header, index);
+		buf_at = at + extra_ring_bytes(header->n_slots);
+	} else {
+		at = ring_offset(header->n_writers, header->n_slots, index);
+		buf_at = buf_offset(header->n_writers, header->n_slots,
+			header->buf_len, index);
+	}
+	if (map_ring(tx, fd, header, at, buf_at))
+		return -1;
+	tx->is_taken_over = tx->ring->writer_cookie != 0;
+	if (tx->is_taken_over)
+		continue_ring(tx);
+	tx->ring->writer_proc = writer[0];
+	tx->ring->writer_cookie = writer[1];
+	if (announce(fd, index, claim))
+		return 0;
+	tx->ring->writer_cookie = 0;
+	weft_ring_detach(tx);
+	return -1;
+}
+
+/* Claims an extra ring and maps it. 0 or -1 with errno. */
+static int attach_extra(struct weft_ring_tx *tx, int fd,
+	const struct seg_header *header, const uint64_t writer[2])
+{
+	size_t len = claims_bytes(header->n_extra);
+	_Atomic uint32_t *claims;
+	uint32_t i;
+	int rc = -1;
+
+	errno = ENOSPC;
+	if (!header->n_extra)
+		return -1;
+	claims = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		(off_t)(extra_offset_in(header, 0) - len));
+	if (claims == MAP_FAILED)
+		return -1;
+	i = claim_extra(claims, header->n_extra);
+	errno = ENOSPC;
+	if (i < header->n_extra) {
+		rc = attach_ring(tx, fd, header, i, &claims[i], writer);
+		if (rc)
+			atomic_store_explicit(
+				&claims[i], EXTRA_FREE, memory_order_release);
+	}
+	munmap(claims, len);
+	return rc;
+}
+
 int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 	uint32_t index, uint64_t my_proc, uint64_t cookie)
 {
+	const uint64_t writer[2] = { my_proc, cookie };
 	struct weft_ring_tx ring;
 	struct seg_header header;
 	bool is_reserved;
 	int err = 0;
 	int fd = seg_open(bc, &err);
+	int rc;
 
 	if (fd < 0)
 		return err;
 	if (read_header(fd, bc->probe_value, &header, &is_reserved))
 		goto fail_close;
 	errno = EPROTO;
-	if (index >= header.n_writers)
+	if (index >= header.n_writers && index != WEFT_SHM_ANY)
 		goto fail_close;
 	ring = (struct weft_ring_tx){ .mask = header.n_slots - 1,
 		.buf_len = header.buf_len,
@@ -355,20 +575,13 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 		.is_reserved = is_reserved,
 		.wakeup = -1,
 		.wakeup_at = header.wakeup };
-	if (map_ring(&ring, fd, &header, index))
+	rc = index == WEFT_SHM_ANY
+		     ? attach_extra(&ring, fd, &header, writer)
+		     : attach_ring(&ring, fd, &header, index, NULL, writer);
+	if (rc)
 		goto fail_close;
 	*tx = ring;
 	weft_list_init(&tx->link);
-	tx->is_taken_over = tx->ring->writer_cookie != 0;
-	if (tx->is_taken_over)
-		continue_ring(tx);
-	tx->ring->writer_proc = my_proc;
-	tx->ring->writer_cookie = cookie;
-	if (!announce(fd, index)) {
-		tx->ring->writer_cookie = 0;
-		weft_ring_detach(tx);
-		goto fail_close;
-	}
 	close(fd);
 	if (header.sleeps_long)
 		weft_ring_wake_reader(tx); /* not watched by the owner yet */
@@ -428,6 +641,62 @@ static bool seg_is_active(
 	return false;
 }
 
+/* Adds a ring to those that weft_shm_poll() reads. */
+static void add_ring(struct weft_shm *shm, struct weft_ring_rx *rx,
+	struct weft_ring *ring, const uint8_t *buf)
+{
+	*rx = (struct weft_ring_rx){
+		.ring = ring,
+		.buf = buf,
+		.mask = shm->n_slots - 1,
+		.most_late = shm->n_slots / 4 - 1,
+		.buf_len = shm->buf_len,
+		.wakeup = -1,
+	};
+	*shm->end = rx;
+	shm->end = &rx->next;
+}
+
+/* Maps an extra ring and adds it. False if there is no memory. */
+static bool open_extra(struct weft_shm *shm, uint32_t index)
+{
+	struct seg_extra *extra = malloc(sizeof(*extra));
+	char *map;
+
+	if (!extra)
+		return false;
+	map = mmap(NULL, shm->extra_len, PROT_READ | PROT_WRITE, MAP_SHARED,
+		shm->fd,
+		(off_t)extra_offset(
+			shm->len, WEFT_SHM_EXTRA, shm->extra_len, index));
+	if (map == MAP_FAILED) {
+		free(extra);
+		return false;
+	}
+	extra->index = index;
+	extra->map = map;
+	add_ring(shm, &extra->rx, (struct weft_ring *)(void *)map,
+		(uint8_t *)map + extra_ring_bytes(shm->n_slots));
+	return true;
+}
+
+/* Adds the extra rings whose writer has attached since the last call. False
+ * if that must be tried again. */
+static bool find_extra(struct weft_shm *shm)
+{
+	for (uint32_t i = 0; i < WEFT_SHM_EXTRA; i++) {
+		/* acquire: pairs with the fence in announce() */
+		if (atomic_load_explicit(&shm->claims[i],
+			    memory_order_acquire) != EXTRA_READY)
+			continue;
+		if (!open_extra(shm, i))
+			return false;
+		atomic_store_explicit(
+			&shm->claims[i], EXTRA_USED, memory_order_relaxed);
+	}
+	return true;
+}
+
 /* Adds the rings whose writer has attached since the last call. */
 static void find_writers(struct weft_shm *shm)
 {
@@ -439,17 +708,12 @@ static void find_writers(struct weft_shm *shm)
 			    memory_order_relaxed) ||
 			seg_is_active(shm, ring))
 			continue;
-		shm->active[shm->n_active++] = (struct weft_ring_rx){
-			.ring = ring,
-			.buf = seg_at(
-				shm, buf_offset(shm->n_writers, shm->n_slots,
-					     shm->buf_len, i)),
-			.mask = shm->n_slots - 1,
-			.most_late = shm->n_slots / 4 - 1,
-			.buf_len = shm->buf_len,
-			.wakeup = -1,
-		};
+		add_ring(shm, &shm->active[shm->n_active++], ring,
+			seg_at(shm, buf_offset(shm->n_writers, shm->n_slots,
+					    shm->buf_len, i)));
 	}
+	if (shm->claims && !find_extra(shm))
+		shm->seen--;
 }
 
 /* Called when the content of the ring is invalid. Reports this once. */
@@ -513,7 +777,7 @@ int weft_shm_poll(struct weft_shm *shm)
 		shm->seen = last;
 		find_writers(shm);
 	}
-	for (uint32_t i = 0; i < shm->n_active; i++)
-		n += poll_ring(shm, &shm->active[i]);
+	for (struct weft_ring_rx *rx = shm->first; rx; rx = rx->next)
+		n += poll_ring(shm, rx);
 	return n;
 }

@@ -4,7 +4,11 @@
  * A segment is an unnamed file (memfd), so no file remains when a process dies.
  * Other processes of the same user open the file through /proc/PID/fd/FD. A
  * segment has a header, in which writers announce themselves, and one ring for
- * each possible writer. A ring occupies memory only when it is used. */
+ * each possible writer. A ring occupies memory only when it is used.
+ *
+ * weft_shm_add_extra() appends rings for writers that are not known in advance.
+ * Such a writer claims the first free ring. The owner frees the ring with
+ * weft_shm_free_extra() after the writer has ended. */
 #ifndef WEFT_SEG_H
 #define WEFT_SEG_H
 
@@ -15,6 +19,9 @@
 #include <sys/types.h>
 
 struct weft_shm;
+
+enum { WEFT_SHM_EXTRA = 1024 };
+#define WEFT_SHM_ANY UINT32_MAX
 
 /* The part of the business card that another process needs to attach to the
  * segment. */
@@ -60,17 +67,28 @@ void weft_shm_describe(struct weft_shm *shm, struct weft_shm_bc *bc_out);
 void weft_shm_set_wakeup(struct weft_shm *shm, const struct weft_wakeup *wakeup,
 	bool sleeps_long);
 
+/* Appends WEFT_SHM_EXTRA rings for processes that attach with the index
+ * WEFT_SHM_ANY, unless they exist already. False if the rings would occupy
+ * memory without being used, or the file cannot be longer. */
+bool weft_shm_add_extra(struct weft_shm *shm);
+
+/* Frees a ring that weft_shm_add_extra() appended, and its memory. The writer
+ * must have ended. Has no effect on other rings. Not called by
+ * weft_shm_recv_fn. */
+void weft_shm_free_extra(struct weft_shm *shm, struct weft_ring_rx *rx);
+
 /* Requests that each writer signals the owner's wakeup when it writes its next
  * message. Called before the owner sleeps. After this call, the owner must call
  * weft_wakeup_fence() and poll once more. */
 void weft_shm_watch(struct weft_shm *shm);
 
 /* Maps ring `index` of the segment that the card describes, and announces this
- * process there as its writer. 0 or a described error. WEFT_ERR_PEER: the owner
- * has ended, or the file is not its segment. WEFT_ERR_ACCESS: the owner is in
- * another domain, or the kernel refuses access. If another process has attached
- * to the ring before, tx->is_taken_over is set; then this process may only
- * write messages without a payload. */
+ * process there as its writer. WEFT_SHM_ANY: a free ring of those that
+ * weft_shm_add_extra() appended. 0 or a described error. WEFT_ERR_PEER: the
+ * owner has ended, or the file is not its segment. WEFT_ERR_ACCESS: the owner
+ * is in another domain, the kernel refuses access, or no ring is free. If
+ * another process has attached to the ring before, tx->is_taken_over is set;
+ * then this process may only write messages without a payload. */
 int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 	uint32_t index, uint64_t my_proc, uint64_t cookie);
 
