@@ -197,6 +197,28 @@ uint32_t weft_share_domain(void)
 	return (uint32_t)(weft_share_owner() >> 32);
 }
 
+uint32_t weft_share_machine(void)
+{
+	static _Atomic uint32_t machine; /* 0: not read */
+	uint32_t found = atomic_load_explicit(&machine, memory_order_relaxed);
+	uint64_t hash = 0;
+	char id[64];
+	ssize_t len;
+	int fd;
+
+	if (found)
+		return found;
+	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	len = read(fd, id, sizeof(id));
+	close(fd);
+	for (ssize_t i = 0; i < len; i++)
+		hash = weft_mix(hash ^ (uint8_t)id[i]);
+	atomic_store_explicit(&machine, (uint32_t)hash, memory_order_relaxed);
+	return (uint32_t)hash;
+}
+
 int weft_share_map(
 	uint64_t owner, int fd, size_t offset, size_t len, char **base_out)
 {

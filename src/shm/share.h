@@ -55,6 +55,10 @@ int weft_share_find_data(struct weft_share *share_out);
  * namespace. */
 uint32_t weft_share_domain(void);
 
+/* A hash of the number that the kernel draws when the machine boots. 0 without
+ * /proc. */
+uint32_t weft_share_machine(void);
+
 /* Identifies this process as the owner of descriptors. The lower half is the
  * pid, the upper half is the domain. Never 0. */
 uint64_t weft_share_owner(void);

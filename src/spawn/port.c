@@ -29,13 +29,15 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define PREFIX "weft-port-1:"
+#define PREFIX "weft-port-2:"
 
 enum {
 	SERVICE_MAX = 400,
 	CONNECT_REQUESTS_MAX = 4096, /* most pending requests at one port */
-	NAME_FIXED = 8 + 8,	     /* bytes of the process number and the port
-					id */
+	/* bytes of the process number, the port id, shared memory and key */
+	NAME_FIXED = 8 + 8 + sizeof(struct weft_shm_bc) + WEFT_BOOT_KEY_LEN,
+	NAME_BYTES_MAX =
+		NAME_FIXED + sizeof(((struct weft_vci_card *)NULL)->name),
 };
 
 /* A connect request of another process. It is on the list of its port, or,
@@ -83,15 +85,14 @@ struct name {
 static void name_write(const struct name *name, char *buf)
 {
 	const struct weft_vci_card *bc = &name->bc;
-	uint8_t bytes[NAME_FIXED + sizeof(bc->key) + sizeof(bc->name)];
-	size_t n = 0;
+	uint8_t bytes[NAME_BYTES_MAX];
+	size_t n = NAME_FIXED + bc->name_len;
 
 	memcpy(bytes, &name->proc, 8);
 	memcpy(bytes + 8, &name->id, 8);
-	memcpy(bytes + NAME_FIXED, bc->key, sizeof(bc->key));
-	n = NAME_FIXED + sizeof(bc->key);
-	memcpy(bytes + n, bc->name, bc->name_len);
-	n += bc->name_len;
+	memcpy(bytes + 16, &bc->shm, sizeof(bc->shm));
+	memcpy(bytes + 16 + sizeof(bc->shm), bc->key, sizeof(bc->key));
+	memcpy(bytes + NAME_FIXED, bc->name, bc->name_len);
 	buf += sprintf(buf, PREFIX);
 	for (size_t i = 0; i < n; i++)
 		buf += sprintf(buf, "%02x", bytes[i]);
@@ -108,8 +109,8 @@ static int name_read(const char *text, struct name *name_out)
 {
 	struct name name = { 0 };
 	struct weft_vci_card *bc = &name.bc;
-	uint8_t bytes[NAME_FIXED + sizeof(bc->key) + sizeof(bc->name)];
-	size_t n = 0, fixed = NAME_FIXED + sizeof(bc->key);
+	uint8_t bytes[NAME_BYTES_MAX];
+	size_t n = 0;
 
 	if (strncmp(text, PREFIX, strlen(PREFIX)))
 		goto bad;
@@ -119,13 +120,14 @@ static int name_read(const char *text, struct name *name_out)
 			goto bad;
 		bytes[n++] = (uint8_t)(digit(text[0]) << 4 | digit(text[1]));
 	}
-	if (n <= fixed)
+	if (n <= NAME_FIXED)
 		goto bad;
 	memcpy(&name.proc, bytes, 8);
 	memcpy(&name.id, bytes + 8, 8);
-	memcpy(bc->key, bytes + NAME_FIXED, sizeof(bc->key));
-	bc->name_len = (uint8_t)(n - fixed);
-	memcpy(bc->name, bytes + fixed, n - fixed);
+	memcpy(&bc->shm, bytes + 16, sizeof(bc->shm));
+	memcpy(bc->key, bytes + 16 + sizeof(bc->shm), sizeof(bc->key));
+	bc->name_len = (uint8_t)(n - NAME_FIXED);
+	memcpy(bc->name, bytes + NAME_FIXED, n - NAME_FIXED);
 	*name_out = name;
 	return 0;
 bad:

@@ -30,14 +30,14 @@ static bool is_remote(const struct weft_vci *vci, uint64_t addr)
 }
 
 /* Checks the writer of a ring that has no owner yet. Returns the writer's peer,
- * or NULL if the writer is not a member of the job or is excluded. */
+ * or NULL if messages of the writer are not accepted, or it is excluded. */
 static struct weft_peer *ring_owner(
 	struct weft_vci *vci, struct weft_ring_rx *rx)
 {
 	uint64_t proc = rx->ring->writer_proc;
 	struct weft_peer *peer;
 
-	if (!is_member(vci, proc))
+	if (!is_member(vci, proc) && !is_remote(vci, proc))
 		return NULL;
 	peer = weft_peer_by_cookie(vci, proc, rx->ring->writer_cookie);
 	if (peer) {

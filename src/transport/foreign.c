@@ -4,7 +4,9 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/pid.h"
 #include "net/net.h"
+#include "shm/share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,8 @@
 enum {
 	GRACE_S = 2, /* seconds for messages in flight after their job has ended
 		      */
-	CALL_S = 2,  /* seconds in which the other process should connect */
+	LAST_POLLS = 4, /* a poll reads at least half of a ring's slots */
+	CALL_S = 2,	/* seconds in which the other process should connect */
 };
 
 /* Jobs that have ended, oldest first. Guarded by the default VCI's lock. */
@@ -57,6 +60,46 @@ static struct weft_peer *member_of(struct weft_vci *vci, uint32_t job)
 	return NULL;
 }
 
+/* True if the process of another job has ended, and this process still shares
+ * memory with it. A copy of a long message uses the ring until it ends. */
+static bool is_to_free(const struct weft_peer *peer)
+{
+	if (!weft_foreign_is(peer->proc) || !peer->bc ||
+		(!peer->rx && !peer->tx.ring) ||
+		!weft_pid_has_ended(peer->bc->shm.pid, 0))
+		return false;
+	return !peer->rx || !weft_ring_claims_are_open(peer->rx->ring);
+}
+
+/* Frees the memory that this process shares with processes of other jobs that
+ * have ended. Not called while rings are polled. */
+static void free_rings(struct weft_vci *vci)
+{
+	struct weft_map_entry *entry;
+	size_t pos = 0;
+
+	while ((entry = weft_map_next(&vci->peers, &pos)) != NULL) {
+		struct weft_peer *peer = entry->value;
+
+		if (!is_to_free(peer))
+			continue;
+		if (peer->state != WEFT_PEER_FAILED) {
+			for (int i = 0; i < LAST_POLLS; i++)
+				weft_shm_poll(vci->shm);
+			weft_peer_fail(peer, weft_err_set(WEFT_ERR_PEER,
+						     "process %u of another "
+						     "job has ended",
+						     (uint32_t)peer->proc));
+			pos = 0; /* the map may have changed */
+		}
+		peer->was_ready = false; /* it cannot be notified */
+		weft_ring_detach(&peer->tx);
+		if (peer->rx)
+			weft_shm_free_extra(vci->shm, peer->rx);
+		peer->rx = NULL;
+	}
+}
+
 static void end_jobs(struct weft_progress_hook *hook)
 {
 	struct weft_peer *peer;
@@ -77,8 +120,11 @@ static void end_jobs(struct weft_progress_hook *hook)
 						      (uint32_t)peer->proc));
 		}
 	}
-	if (!is_waiting)
-		weft_list_remove(&hook->link);
+	if (is_waiting)
+		return;
+	weft_list_remove(&hook->link);
+	if (weft_proc.vci.shm)
+		free_rings(&weft_proc.vci);
 }
 
 void weft_foreign_job_ended(const char *name)
@@ -101,6 +147,14 @@ void weft_foreign_job_ended(const char *name)
 	weft_list_push_back(&weft_proc.vci.hooks, &ended.hook.link);
 }
 
+/* True if this process can open the memory of the card's process. */
+static bool is_here(const struct weft_shm_bc *bc)
+{
+	return weft_proc.vci.shm && bc->pid &&
+	       bc->domain == weft_share_domain() &&
+	       bc->machine == weft_share_machine();
+}
+
 int weft_foreign_bc(struct weft_vci_card *bc_out)
 {
 	struct weft_vci_card bc = { 0 };
@@ -112,6 +166,12 @@ int weft_foreign_bc(struct weft_vci_card *bc_out)
 		err = weft_net_name(vci->net, bc.name, &len);
 	if (err)
 		return err;
+	if (vci->shm) {
+		free_rings(vci);
+		if (weft_shm_add_extra(vci->shm))
+			weft_shm_describe(vci->shm, &bc.shm);
+		bc.shm.machine = weft_share_machine();
+	}
 	bc.name_len = (uint8_t)len;
 	weft_proc_foreign_key(bc.key);
 	weft_foreign_expect();
@@ -130,7 +190,8 @@ int weft_foreign_set_bc(uint64_t proc, const struct weft_vci_card *bc)
 			"process %u of another job has no fabric open",
 			(uint32_t)proc);
 	peer = weft_peer_of(&weft_proc.vci, proc);
-	return peer ? weft_peer_set_bc(peer, bc, false) : WEFT_ERR_NOMEM;
+	return peer ? weft_peer_set_bc(peer, bc, is_here(&bc->shm))
+		    : WEFT_ERR_NOMEM;
 }
 
 void weft_foreign_connect(uint64_t proc, bool is_caller)
@@ -141,7 +202,8 @@ void weft_foreign_connect(uint64_t proc, bool is_caller)
 		weft_foreign_is(proc) ? weft_peer_of(vci, proc) : NULL;
 
 	if (!peer || peer->state != WEFT_PEER_NEW || peer->wire_in ||
-		!vci->net || !vci->net->plan.connects_one_way)
+		!vci->net || !vci->net->plan.connects_one_way ||
+		(peer->bc && peer->bc->shm.pid))
 		return;
 	if (is_caller)
 		(void)weft_peer_control(peer, &head, NULL, 0);

@@ -4,11 +4,12 @@
  * A process number has its job in the upper half, so a process of another job
  * is a peer like any other, with three differences. The process manager does
  * not know it, so its business card is exchanged when a communicator with both
- * is created. Messages to it use the fabric. The cookies of its messages use a
- * second key, which is derived from the key of this process. With this key, a
- * process cannot send as a member of the job. Messages of other jobs are
- * dropped until weft_foreign_expect() is called; weft_foreign_bc() calls it.
- * Functions without "Any thread." need the default VCI's lock. */
+ * is created. On the same node it uses an extra ring of the segment (seg.h),
+ * which is freed after it has ended. The cookies of its messages use a second
+ * key, which is derived from the key of this process. With this key, a process
+ * cannot send as a member of the job. Messages of other jobs are dropped until
+ * weft_foreign_expect() is called; weft_foreign_bc() calls it. Functions
+ * without "Any thread." need the default VCI's lock. */
 #ifndef WEFT_FOREIGN_H
 #define WEFT_FOREIGN_H
 

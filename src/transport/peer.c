@@ -189,8 +189,10 @@ static int connect_ring(struct weft_peer *peer, const struct weft_bc *bc)
 	peer->cookie_out = cookie(bc->key, vci->addr, peer->addr);
 	peer->pid = bc->shm.pid;
 	err = weft_ring_attach(&peer->tx, &bc->shm,
-		vci->number * weft_proc.facts.local_size +
-			weft_proc.facts.local_rank,
+		weft_foreign_is(peer->proc)
+			? WEFT_SHM_ANY
+			: vci->number * weft_proc.facts.local_size +
+				  weft_proc.facts.local_rank,
 		vci->addr, peer->cookie_out);
 	if (err)
 		return err;
@@ -243,8 +245,9 @@ static int connect_to(
 	struct weft_peer *peer, const struct weft_bc *bc, bool is_called)
 {
 	struct weft_vci *vci = peer->vci;
-	bool is_near =
-		bc->shm.pid && (vci->number || weft_proc_is_local(peer->proc));
+	bool is_foreign = weft_foreign_is(peer->proc);
+	bool is_near = bc->shm.pid && (vci->number || is_foreign ||
+					      weft_proc_is_local(peer->proc));
 	int err = WEFT_ERR_ACCESS;
 
 	if (is_near && vci->shm && !is_called) {
@@ -254,7 +257,7 @@ static int connect_to(
 		if (err == WEFT_ERR_ACCESS)
 			warn_lacks_shm(peer, weft_err_detail_peek(err));
 	}
-	is_near = is_near && err == WEFT_ERR_ACCESS;
+	is_near = is_near && !is_foreign && err == WEFT_ERR_ACCESS;
 	peer->cookie_out = cookie(bc->key, vci->addr, peer->addr);
 	peer->pid = bc->shm.pid;
 	err = vci->net || vci->number ? 0 : weft_vci_open_default_net();

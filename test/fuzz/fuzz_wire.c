@@ -396,7 +396,7 @@ static void end(struct weft_vci *vci)
  * name. Opens the port in the first call. */
 static uint64_t port_number(struct weft_vci *vci)
 {
-	const char *at = w.port + strlen("weft-port-1:") + 16;
+	const char *at = w.port + strlen("weft-port-2:") + 16;
 	uint64_t number = 0;
 	unsigned int byte;
 
