@@ -83,6 +83,7 @@ struct side_info {
 	uint32_t n_bcs;	     /* number of cards of the other side; 0: the
 				result uses default VCIs */
 	int32_t is_spanning; /* the sides have processes of several jobs */
+	int32_t is_near;     /* all members of both sides are on one host */
 	struct error_record error; /* the last field of the first broadcast.
 				      After an error, no broadcast follows */
 	struct weft_run *runs;
@@ -484,8 +485,9 @@ static void exchange_sides(
 	struct buffer runs = { NULL, 0 };
 	int err = side->error.err;
 
-	x->mine = (struct weft_leader){ weft_proc_new_ctx(2), group->n_runs,
-		side->mine != NULL };
+	x->mine.ctx = weft_proc_new_ctx(2);
+	x->mine.n_runs = group->n_runs;
+	x->mine.has_vcis = side->mine != NULL;
 	err = first_error(err, exchange_leaders(&t));
 	if (!err) {
 		runs.len = x->theirs.n_runs * sizeof(*side->runs);
@@ -500,6 +502,7 @@ static void exchange_sides(
 	if (!err)
 		err = weft_leader_group(side->runs, x->theirs.n_runs, &remote);
 	side->is_spanning = remote && is_spanning(group, remote);
+	side->is_near = x->mine.is_near && x->theirs.is_near;
 	err = exchange_bcs(
 		&t, remote && x->theirs.has_vcis ? remote->size : 0, err);
 	weft_group_put(remote);
@@ -662,7 +665,7 @@ static int exchange_all(const struct weft_create_inter *how,
 		err = WEFT_ERR_NOMEM;
 	if (!err) {
 		weft_vci_lock(&weft_proc.vci);
-		err = weft_foreign_bc(&mine);
+		err = weft_foreign_bc(x->side.is_near, &mine);
 		weft_vci_unlock(&weft_proc.vci);
 	}
 	if (err)
@@ -774,12 +777,35 @@ static int inter_run_members(const struct weft_create_inter *how,
 	return err;
 }
 
+/* True if the members and the other leader are on the host of this process. The
+ * processes of one job are so all or none. */
+static bool is_side_near(
+	const struct weft_create_inter *how, const struct weft_group *group)
+{
+	uint64_t other = weft_group_proc(
+		how->peer->remote, (uint32_t)how->remote_leader);
+
+	for (uint32_t i = 0; i < group->n_runs; i++) {
+		const struct weft_run *run = &group->runs[i];
+		uint32_t n = weft_foreign_is(run->first) ? run->n : 1;
+
+		for (uint32_t k = 0; k < n; k++)
+			if (!weft_foreign_is_near(
+				    run->first + (uint64_t)run->stride * k))
+				return false;
+	}
+	return weft_foreign_is_near(other);
+}
+
 /* The exchange between the leaders. No effect in other members. */
 static void inter_run_leaders(
 	const struct weft_create_inter *how, struct inter_creation *x)
 {
 	if (!how->peer)
 		return;
+	weft_vci_lock(&weft_proc.vci);
+	x->mine.is_near = is_side_near(how, x->group);
+	weft_vci_unlock(&weft_proc.vci);
 	weft_vci_lock(how->peer->vci);
 	exchange_sides(how, x);
 	weft_vci_unlock(how->peer->vci);

@@ -20,7 +20,8 @@ int weft_leader_check(const struct weft_leader *leader, size_t len)
 {
 	if (len == sizeof(*leader) && leader->ctx &&
 		leader->ctx % WEFT_CTX_OFFSET_END == 0 && leader->n_runs &&
-		leader->n_runs <= weft_leader_limit() && leader->has_vcis <= 1)
+		leader->n_runs <= weft_leader_limit() &&
+		leader->has_vcis <= 1 && leader->is_near <= 1)
 		return 0;
 	return weft_err_set(WEFT_ERR_PROTO,
 		"the leader of the other side sent a malformed description of "

@@ -16,7 +16,9 @@
 struct weft_leader {
 	uint64_t ctx;	   /* the first of two context ids of the side */
 	uint32_t n_runs;   /* of the group (struct weft_run) */
-	uint32_t has_vcis; /* 1 if all members have dedicated VCIs, or 0 */
+	uint16_t has_vcis; /* 1 if all members have dedicated VCIs, or 0 */
+	uint16_t is_near;  /* 1 if all members and the other leader are on the
+			    * leader's host, or 0 */
 };
 static_assert(sizeof(struct weft_leader) == 16, "wire layout");
 

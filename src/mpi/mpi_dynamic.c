@@ -25,7 +25,7 @@ static int mpi_open_port(const struct weft_info *info, char *port_name)
 	int err = weft_check_up();
 
 	(void)info;
-	return err ? err : weft_port_open(port_name);
+	return err ? err : weft_port_open(port_name, false);
 }
 
 static int mpi_close_port(const char *port_name)
@@ -203,7 +203,7 @@ static int mpi_dynamic_join(
 	int fd, struct weft_comm *self, struct weft_comm **made_out)
 {
 	struct greeting mine = { .proc = weft_proc.proc }, theirs;
-	int err = weft_port_open(mine.port);
+	int err = weft_port_open(mine.port, false);
 
 	if (err) {
 		send_refusal(fd);

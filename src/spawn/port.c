@@ -120,7 +120,7 @@ static int name_read(const char *text, struct name *name_out)
 			goto bad;
 		bytes[n++] = (uint8_t)(digit(text[0]) << 4 | digit(text[1]));
 	}
-	if (n <= NAME_FIXED)
+	if (n < NAME_FIXED)
 		goto bad;
 	memcpy(&name.proc, bytes, 8);
 	memcpy(&name.id, bytes + 8, 8);
@@ -172,13 +172,13 @@ static int port_send(uint64_t proc, uint64_t port, uint64_t ctx,
 	int err = 0;
 
 	if (kind == WEFT_WIRE_CONNECT_REQUEST && weft_foreign_is(proc))
-		err = weft_foreign_bc(&msg.bc);
+		err = weft_foreign_bc(weft_foreign_attach(proc), &msg.bc);
 	return err ? err
 		   : weft_p2p_control_locked(&weft_proc.vci, proc,
 			     WEFT_WIRE_CONNECT, &msg, sizeof(msg));
 }
 
-int weft_port_open(char *buf)
+int weft_port_open(char *buf, bool is_near)
 {
 	struct weft_vci *vci = &weft_proc.vci;
 	struct port *port = calloc(1, sizeof(*port));
@@ -190,7 +190,7 @@ int weft_port_open(char *buf)
 			WEFT_ERR_OTHER, "getrandom: %s", strerror(errno));
 	weft_vci_lock(vci);
 	if (!err)
-		err = weft_foreign_bc(&name.bc);
+		err = weft_foreign_bc(is_near, &name.bc);
 	if (!err) {
 		port->id = name.id;
 		weft_list_init(&port->connect_requests);

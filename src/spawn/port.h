@@ -18,8 +18,10 @@ enum { WEFT_PORT_NAME_MAX = 512 }; /* with its NUL */
 /* Installs the handler of connect requests; called when the VCI opens. */
 void weft_port_listen(struct weft_vci *vci);
 
-/* Opens a port; its name is written to buf of WEFT_PORT_NAME_MAX bytes. */
-int weft_port_open(char *buf);
+/* Opens a port; its name is written to buf of WEFT_PORT_NAME_MAX bytes.
+ * is_near: only processes of this host connect, and share memory with this
+ * process. */
+int weft_port_open(char *buf, bool is_near);
 
 /* Closes a port, and refuses the connect requests that wait at it.
  * WEFT_ERR_PORT: this process has no such port. */

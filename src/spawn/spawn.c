@@ -82,6 +82,14 @@ static int start_some(struct weft_boot_app *apps, size_t n, const char *soft,
 	return err;
 }
 
+/* True if the new processes run on this host: mpiexec starts them there. */
+static bool spawns_here(void)
+{
+	return (!strcmp(weft_proc.facts.manager, "mpiexec") ||
+		       !strcmp(weft_proc.facts.manager, "singleton")) &&
+	       weft_foreign_is_near(weft_proc.proc);
+}
+
 int weft_spawn(struct weft_comm *comm, int32_t root, int err,
 	struct weft_boot_app *apps, size_t n, const char *soft,
 	struct weft_comm **comm_out)
@@ -89,7 +97,7 @@ int weft_spawn(struct weft_comm *comm, int32_t root, int err,
 	char port[WEFT_PORT_NAME_MAX] = "", job[WEFT_BOOT_JOB_MAX] = "";
 
 	if (comm->rank == root && !err) {
-		err = weft_port_open(port);
+		err = weft_port_open(port, spawns_here());
 		if (!err)
 			err = start_some(apps, n, soft, port, job);
 	}

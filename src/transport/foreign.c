@@ -155,24 +155,57 @@ static bool is_here(const struct weft_shm_bc *bc)
 	       bc->machine == weft_share_machine();
 }
 
-int weft_foreign_bc(struct weft_vci_card *bc_out)
+bool weft_foreign_is_near(uint64_t proc)
+{
+	const struct weft_vci *vci = &weft_proc.vci;
+	const struct weft_peer *peer;
+
+	if (!weft_foreign_is(proc))
+		return vci->shm && weft_proc_is_one_host() &&
+		       !atomic_load_explicit(
+			       &weft_proc.lacks_shm, memory_order_relaxed);
+	peer = weft_map_get(&vci->peers, proc + 1);
+	return peer && peer->bc && peer->bc->shm.pid &&
+	       (peer->state != WEFT_PEER_READY || peer->is_shm);
+}
+
+bool weft_foreign_attach(uint64_t proc)
+{
+	struct weft_peer *peer = weft_peer_of(&weft_proc.vci, proc);
+
+	if (peer && peer->bc && peer->bc->shm.pid)
+		weft_peer_resolve(peer);
+	return peer && peer->state == WEFT_PEER_READY && peer->is_shm;
+}
+
+/* Writes the part of the card that describes this process's shared memory. */
+static void describe_shm(struct weft_vci *vci, struct weft_shm_bc *bc)
+{
+	if (!vci->shm)
+		return;
+	free_rings(vci);
+	if (!weft_shm_add_extra(vci->shm))
+		return;
+	weft_shm_describe(vci->shm, bc);
+	bc->machine = weft_share_machine();
+}
+
+int weft_foreign_bc(bool is_near, struct weft_vci_card *bc_out)
 {
 	struct weft_vci_card bc = { 0 };
 	struct weft_vci *vci = &weft_proc.vci;
 	size_t len = sizeof(bc.name);
-	int err = weft_vci_open_default_net();
+	int err = 0;
 
-	if (!err)
+	describe_shm(vci, &bc.shm);
+	if (!is_near || !bc.shm.pid)
+		err = weft_vci_open_default_net();
+	if (!err && vci->net) {
 		err = weft_net_name(vci->net, bc.name, &len);
+		bc.name_len = (uint8_t)len;
+	}
 	if (err)
 		return err;
-	if (vci->shm) {
-		free_rings(vci);
-		if (weft_shm_add_extra(vci->shm))
-			weft_shm_describe(vci->shm, &bc.shm);
-		bc.shm.machine = weft_share_machine();
-	}
-	bc.name_len = (uint8_t)len;
 	weft_proc_foreign_key(bc.key);
 	weft_foreign_expect();
 	*bc_out = bc;
@@ -185,9 +218,12 @@ int weft_foreign_set_bc(uint64_t proc, const struct weft_vci_card *bc)
 
 	if (!weft_foreign_is(proc))
 		return 0;
-	if (!bc->name_len || bc->name_len > sizeof(bc->name))
+	if (bc->name_len > sizeof(bc->name) ||
+		(!bc->name_len && !is_here(&bc->shm)))
 		return weft_err_set(WEFT_ERR_PEER,
-			"process %u of another job has no fabric open",
+			"process %u of another job has no fabric open, and "
+			"shares no memory with this process; set WEFT_SHM=off "
+			"for both jobs",
 			(uint32_t)proc);
 	peer = weft_peer_of(&weft_proc.vci, proc);
 	return peer ? weft_peer_set_bc(peer, bc, is_here(&bc->shm))

@@ -38,9 +38,19 @@ static inline void weft_foreign_expect(void)
 	atomic_store(&weft_proc.has_foreign, true);
 }
 
-/* Makes the business card for other jobs. Opens the fabric, and accepts
- * messages of other jobs from then on. Returns 0 or the error of the fabric. */
-int weft_foreign_bc(struct weft_vci_card *bc_out);
+/* Makes the business card for other jobs, and accepts messages of other jobs
+ * from then on. is_near: all processes that receive the card are on this host.
+ * Otherwise, or if this process has no shared memory, opens the fabric. Returns
+ * 0 or the error of the fabric. */
+int weft_foreign_bc(bool is_near, struct weft_vci_card *bc_out);
+
+/* True if the process is on this host and, as far as is known, shares memory
+ * with this process. The process is of this or of another job. */
+bool weft_foreign_is_near(uint64_t proc);
+
+/* Attaches to the memory of a process of another job whose card is known. True
+ * if messages to that process use shared memory. */
+bool weft_foreign_attach(uint64_t proc);
 
 /* Sets the business card of a process of another job. The card is ignored if
  * the process has one already or belongs to this job. WEFT_ERR_PEER if the

@@ -260,7 +260,10 @@ static int connect_to(
 	is_near = is_near && !is_foreign && err == WEFT_ERR_ACCESS;
 	peer->cookie_out = cookie(bc->key, vci->addr, peer->addr);
 	peer->pid = bc->shm.pid;
-	err = vci->net || vci->number ? 0 : weft_vci_open_default_net();
+	if (!vci->net && !vci->number && (bc->name_len || !is_foreign))
+		err = weft_vci_open_default_net();
+	else
+		err = 0;
 	if (err)
 		return err;
 	if (!bc->name_len && is_near && vci->net && vci->own_bc)

@@ -402,7 +402,7 @@ static uint64_t port_number(struct weft_vci *vci)
 
 	if (!*w.port) {
 		weft_vci_unlock(vci);
-		FUZZ_CHECK(!weft_port_open(w.port));
+		FUZZ_CHECK(!weft_port_open(w.port, false));
 		weft_vci_lock(vci);
 	}
 	for (int i = 7; i >= 0; i--) {

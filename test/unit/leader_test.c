@@ -28,15 +28,16 @@ static int setup(void **state)
 	return 0;
 }
 
-static int check(uint64_t ctx, uint32_t n_runs, uint32_t has_vcis, size_t len)
+static int check(uint64_t ctx, uint32_t n_runs, uint16_t has_vcis, size_t len)
 {
-	struct weft_leader leader = { ctx, n_runs, has_vcis };
+	struct weft_leader leader = { ctx, n_runs, has_vcis, 1 };
 
 	return weft_leader_check(&leader, len);
 }
 
 static void a_description_is_checked(void **state)
 {
+	const struct weft_leader wrong = { WEFT_CTX_OFFSET_END, 1, 0, 2 };
 	const uint64_t ctx = 7 * (uint64_t)WEFT_CTX_OFFSET_END;
 	const size_t len = sizeof(struct weft_leader);
 
@@ -49,6 +50,7 @@ static void a_description_is_checked(void **state)
 	assert_int_equal(check(ctx, 0, 0, len), WEFT_ERR_PROTO);
 	assert_int_equal(check(ctx, SIZE + 1, 0, len), WEFT_ERR_PROTO);
 	assert_int_equal(check(ctx, 1, 2, len), WEFT_ERR_PROTO);
+	assert_int_equal(weft_leader_check(&wrong, len), WEFT_ERR_PROTO);
 	assert_int_equal(check(ctx, 1, 0, len - 1), WEFT_ERR_PROTO);
 	assert_int_equal(check(ctx, 1, 0, len + 8), WEFT_ERR_PROTO);
 }
