@@ -21,6 +21,7 @@
 #include "core/errh.h"
 #include "core/info.h"
 #include "transport/dispatch.h"
+#include "transport/foreign.h"
 #include "transport/proc.h"
 #include "p2p/p2p.h"
 #include "comm/comm_init.h"
@@ -475,7 +476,7 @@ static void connect_parent(struct weft_vci *vci, const struct creation *c)
 
 /* Sends the context id, or a refusal, to the children in the tree. If a message
  * cannot be sent, the child would wait forever, so the child counts as failed.
- */
+ * A child that this process has not met refuses by itself. */
 static void send_children(struct weft_vci *vci, const struct creation *c)
 {
 	uint32_t rank = (uint32_t)c->group->my_rank;
@@ -495,6 +496,8 @@ static void send_children(struct weft_vci *vci, const struct creation *c)
 		if (rank & bit)
 			break;
 		proc = weft_group_proc(c->group, (uint32_t)(rank + bit));
+		if (!weft_foreign_is_met(proc))
+			continue;
 		weft_blocked_count_out(proc);
 		err = weft_p2p_control_locked(vci, proc, WEFT_WIRE_CREATE, &msg,
 			sizeof(msg.wire) + c->wire.len);
@@ -538,7 +541,8 @@ static void create_refuse(
 	send_children(vci, c);
 	if (ctx)
 		leave_ctx(vci, ctx, c->group, failed);
-	else if (c->group->my_rank && !c->has_arrived)
+	else if (c->group->my_rank && !c->has_arrived &&
+		 weft_foreign_is_met(c->blocked_create.parent))
 		keep_refused(vci, c);
 }
 
@@ -563,7 +567,7 @@ static int refuse_as_parent(struct weft_vci *vci, struct creation *c)
 		create_refuse(vci, c, 0);
 		return weft_err_set(WEFT_ERR_OTHER,
 			"communicator \"%s\" cannot be created: a member has "
-			"no memory",
+			"no memory, or is not connected to all members",
 			c->tag);
 	}
 	if (proc != weft_proc.proc) {
@@ -585,6 +589,44 @@ static int refuse_group(struct weft_vci *vci, struct creation *c)
 		vci, c, weft_group_proc(c->group, (uint32_t)rank));
 }
 
+/* Removes the message of the parent from the queue. */
+static void take_arrival(struct creation *c, struct arrival *a)
+{
+	c->has_arrived = true;
+	c->has_vcis = a->wire.ctx & WEFT_WIRE_HAS_VCIS;
+	c->wire.ctx = without_flags(a->wire.ctx);
+	c->wire.failed = a->wire.failed;
+	weft_list_remove(&a->link);
+	free(a);
+}
+
+/* Refuses the creation if this process has not met a member: no communicator
+ * has connected it to that process of another job. Returns 0 or the error. */
+static int check_met(struct weft_vci *vci, struct creation *c)
+{
+	const struct weft_group *group = c->group;
+	struct arrival *a;
+	uint32_t rank = 0;
+
+	if (weft_ep_exchange_is_one_job(group))
+		return 0;
+	while (rank < group->size &&
+		weft_foreign_is_met(weft_group_proc(group, rank)))
+		rank++;
+	if (rank == group->size)
+		return 0;
+	a = find_arrival(c);
+	if (a)
+		take_arrival(c, a);
+	create_refuse(vci, c, 0);
+	return weft_err_set(WEFT_ERR_GROUP,
+		"communicator \"%s\" cannot be created: rank %u, process %u of "
+		"another job, is not connected to this process; "
+		"MPI_Comm_spawn, MPI_Comm_connect or MPI_Intercomm_create "
+		"connects all members of both sides",
+		c->tag, rank, (uint32_t)weft_group_proc(group, rank));
+}
+
 /* Receives the context id from the parent. WEFT_AGAIN: the id has not arrived.
  * An error: the creation is refused. If a member has failed, but the members
  * will exchange their VCIs, returns 0, because that exchange fails at all
@@ -596,12 +638,7 @@ static int recv_ctx(struct weft_vci *vci, struct creation *c)
 
 	if (a) {
 		is_refused = a->wire.ctx & WEFT_WIRE_NO_COMM;
-		c->has_arrived = true;
-		c->has_vcis = a->wire.ctx & WEFT_WIRE_HAS_VCIS;
-		c->wire.ctx = without_flags(a->wire.ctx);
-		c->wire.failed = a->wire.failed;
-		weft_list_remove(&a->link);
-		free(a);
+		take_arrival(c, a);
 	}
 	if (is_refused)
 		return refuse_as_parent(vci, c);
@@ -718,10 +755,12 @@ int weft_create_in_session(struct weft_session *session,
 	creation_init(&c, group, tag);
 	weft_vci_lock(vci);
 	weft_disconnect_progress(vci);
-	if (group->my_rank == 0)
-		err = choose_ctx(
-			vci, &c, session->vci != vci && group->size > 1);
-	else
+	err = check_met(vci, &c);
+	if (!err && group->my_rank == 0)
+		err = choose_ctx(vci, &c,
+			session->vci != vci && group->size > 1 &&
+				weft_ep_exchange_is_one_job(group));
+	else if (!err)
 		err = wait_arrival(vci, &c);
 	if (!err)
 		send_children(vci, &c);
@@ -794,6 +833,7 @@ struct started {
 	struct weft_progress_hook hook;
 	struct weft_child child;
 	struct creation c;
+	bool was_checked; /* all members are met */
 	struct weft_errh *errh;
 	struct weft_info *info;
 	struct weft_ep_exchange *exchange; /* the exchange of VCIs; NULL: it is
@@ -822,9 +862,12 @@ static void started_end(struct started *s, struct weft_comm *comm, int err)
 static int started_ctx(struct started *s)
 {
 	struct weft_vci *vci = &weft_proc.vci;
-	int err = s->c.group->my_rank ? recv_ctx(vci, &s->c)
-				      : choose_ctx(vci, &s->c, false);
+	int err = s->was_checked ? 0 : check_met(vci, &s->c);
 
+	s->was_checked = true;
+	if (!err)
+		err = s->c.group->my_rank ? recv_ctx(vci, &s->c)
+					  : choose_ctx(vci, &s->c, false);
 	if (err)
 		return err;
 	send_children(vci, &s->c);

@@ -100,9 +100,7 @@ static bool has_same_fabric(const struct weft_vci_card *bcs, uint32_t n)
 	return true;
 }
 
-/* True if all members are of one job. A communicator across jobs uses the
- * default VCI. The result is the same at all members. */
-static bool is_one_job(const struct weft_group *group)
+bool weft_ep_exchange_is_one_job(const struct weft_group *group)
 {
 	for (uint32_t i = 0; i < group->n_runs; i++)
 		if (weft_foreign_is(group->runs[i].first))
@@ -143,7 +141,8 @@ int weft_ep_exchange_resolve(struct weft_vci *vci,
 	uint8_t *vcis;
 
 	*vcis_out = NULL;
-	if (!is_one_job(group) || !has_same_fabric(bcs, group->size))
+	if (!weft_ep_exchange_is_one_job(group) ||
+		!has_same_fabric(bcs, group->size))
 		return 0;
 	vcis = malloc(group->size);
 	if (!vcis)

@@ -12,6 +12,8 @@
  * REVOKE before one of its calls returns WEFT_ERR_REVOKED. */
 #include "p2p/p2p_priv.h"
 
+#include "transport/foreign.h"
+
 #include <string.h>
 
 /* A place is the index of a member among the members of both groups, or of the
@@ -62,8 +64,11 @@ static void send_revoke(const struct weft_comm *comm, struct weft_peer *peer)
 		.src = (uint32_t)comm->rank,
 		.ctx = comm->ctx + WEFT_CTX_OFFSET_CTL,
 	};
-	int err = peer ? weft_peer_control(peer, &head, NULL, 0) : 0;
+	int err = 0;
 
+	/* a process that refused the creation may not have met all members */
+	if (peer && weft_foreign_is_met(peer->proc))
+		err = weft_peer_control(peer, &head, NULL, 0);
 	if (err) /* a member that receives no REVOKE may wait forever */
 		weft_peer_fail(peer, err);
 }

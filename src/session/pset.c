@@ -6,6 +6,7 @@
 #include "core/hardware.h"
 #include "core/hint.h"
 #include "core/info.h"
+#include "transport/foreign.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
 #include "core/failed.h"
@@ -289,11 +290,23 @@ static enum kind pset_kind_of(
 	return app_set_find(session, name) ? KIND_APPLICATION : KIND_MANAGER;
 }
 
+/* Returns the rank of a member that has failed, or whose job, another one, has
+ * ended; or WEFT_UNDEFINED. */
+static int32_t find_lost(const struct weft_group *group)
+{
+	int32_t rank = weft_failed_first(group);
+
+	for (uint32_t i = 0; rank == WEFT_UNDEFINED && i < group->size; i++)
+		if (weft_foreign_is_ended(weft_group_proc(group, i)))
+			rank = (int32_t)i;
+	return rank;
+}
+
 /* Returns an error, and releases the group, if a member of the set has failed.
  */
 static int check_no_failed(const char *name, struct weft_group **group)
 {
-	int32_t rank = weft_failed_first(*group);
+	int32_t rank = find_lost(*group);
 	uint64_t proc;
 
 	if (rank == WEFT_UNDEFINED)

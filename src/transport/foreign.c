@@ -35,14 +35,33 @@ static uint32_t job_of(const char *name)
 	return (uint32_t)(weft_boot_proc_number(name, 0) >> 32);
 }
 
-bool weft_foreign_has_ended(const char *name)
+static bool job_has_ended(uint32_t job)
 {
-	uint32_t job = job_of(name);
-
 	for (uint32_t i = 0; i < ended.n; i++)
 		if (ended.jobs[i].job == job)
 			return true;
 	return false;
+}
+
+bool weft_foreign_has_ended(const char *name)
+{
+	return job_has_ended(job_of(name));
+}
+
+bool weft_foreign_is_ended(uint64_t proc)
+{
+	return job_has_ended((uint32_t)(proc >> 32));
+}
+
+bool weft_foreign_is_met(uint64_t proc)
+{
+	const struct weft_peer *peer =
+		weft_foreign_is(proc)
+			? weft_map_get(&weft_proc.vci.peers, proc + 1)
+			: NULL;
+
+	return !weft_foreign_is(proc) ||
+	       (peer && (peer->bc || peer->state == WEFT_PEER_FAILED));
 }
 
 /* Returns a peer of the job that has not failed, or NULL. */

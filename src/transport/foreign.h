@@ -57,6 +57,14 @@ bool weft_foreign_attach(uint64_t proc);
  * process cannot be reached by its card. */
 int weft_foreign_set_bc(uint64_t proc, const struct weft_vci_card *bc);
 
+/* True for a process of this job, and for a process of another job whose
+ * business card this process has. Otherwise a message to it would wait forever.
+ */
+bool weft_foreign_is_met(uint64_t proc);
+
+/* True if the process is of another job, which has ended. */
+bool weft_foreign_is_ended(uint64_t proc);
+
 /* Called when this process and a process of another job have each other's
  * business cards. If connects must not cross (plan.connects_one_way), the
  * caller with is_caller set connects immediately. The other process queues its

@@ -6,12 +6,28 @@
  * communicator, and notice its deletion.
  *
  * jobs= number of spawned jobs   root= the rank that spawns the second job
- * by= the rank that publishes the set */
+ * by= the rank that publishes the set   own=1: sessions have own endpoints
+ * unmet=1: only one parent is connected to the children, so the creation
+ * fails, until a communicator connects all */
 #include "session.h"
 
+#include <mpi-ext.h>
 #include <mpix.h>
 
 enum { CHILDREN = 2, N_NEWS = 8 };
+
+/* Opens a session, with an endpoint of its own if is_own is set. */
+static MPI_Session open_with(int is_own)
+{
+	MPI_Session session = MPI_SESSION_NULL;
+	MPI_Info info;
+
+	OK(MPI_Info_create(&info));
+	OK(MPI_Info_set(info, "weft_vci", is_own ? "dedicated" : "shared"));
+	OK(MPI_Session_init(info, MPI_ERRORS_RETURN, &session));
+	OK(MPI_Info_free(&info));
+	return session;
+}
 
 /* The notifications that the callback received. */
 static struct {
@@ -134,9 +150,8 @@ static void taken(MPI_Session session, MPI_Comm all, MPI_Group group, int by)
 	OK(MPI_Group_free(&self));
 }
 
-static void run(MPI_Comm all, int by)
+static void run(MPI_Comm all, MPI_Session session, int by)
 {
-	MPI_Session session = session_open();
 	MPI_Group group;
 	int rank = 0, size = 0;
 	MPI_Count n = 0, m = 0;
@@ -172,15 +187,102 @@ static void run(MPI_Comm all, int by)
 	OK(MPI_Comm_disconnect(&all));
 }
 
+static MPI_Group all_of(MPI_Comm inter)
+{
+	MPI_Group a, b, both;
+
+	OK(MPI_Comm_group(inter, &a));
+	OK(MPI_Comm_remote_group(inter, &b));
+	OK(MPI_Group_union(a, b, &both));
+	OK(MPI_Group_free(&a));
+	OK(MPI_Group_free(&b));
+	return both;
+}
+
+/* Parent 0 spawns the children alone, and publishes a set with all parents. */
+static MPI_Comm unmet_spawn(MPI_Session session, char **argv)
+{
+	MPI_Comm inter = MPI_COMM_NULL;
+	MPI_Group world, both, some;
+
+	OK(MPI_Comm_spawn(argv[0], argv + 1, CHILDREN, MPI_INFO_NULL, 0,
+		MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE));
+	if (inter == MPI_COMM_NULL)
+		exit(mtest_done());
+	OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+	some = all_of(inter);
+	OK(MPI_Group_union(world, some, &both));
+	OK(MPIX_Session_publish_pset(session, "unmet", both));
+	OK(MPI_Group_free(&world));
+	OK(MPI_Group_free(&some));
+	OK(MPI_Group_free(&both));
+	return inter;
+}
+
+/* Creates the communicator of the set, although not all members have met. A
+ * member that has met all may have the communicator, which is revoked. */
+static void unmet_create(MPI_Session session, int has_met)
+{
+	MPI_Group group = session_group(session, "unmet");
+	MPI_Comm comm = MPI_COMM_NULL;
+	int rc = MPI_Comm_create_from_group(
+		group, "unmet", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+
+	if (!has_met)
+		CHECK(mtest_class(rc) == MPI_ERR_GROUP,
+			"a creation with an unknown process fails, %s",
+			mtest_error(rc));
+	if (!rc) {
+		FAILS(MPI_Barrier(comm), MPIX_ERR_REVOKED);
+		OK(MPI_Comm_free(&comm));
+	}
+	OK(MPI_Group_free(&group));
+}
+
+static void unmet(MPI_Comm parent, MPI_Session session, char **argv)
+{
+	int is_child = parent != MPI_COMM_NULL;
+	int has_met = !is_child && !mtest.rank;
+	MPI_Comm bridge = MPI_COMM_NULL, inter;
+
+	OK(MPIX_Session_set_pset_callback(session, on_change, NULL));
+	if (has_met)
+		parent = unmet_spawn(session, argv);
+	while (!is_listed(session, "unmet"))
+		;
+	unmet_create(session, has_met);
+	if (is_child || has_met)
+		bridge = merge(parent, is_child);
+	OK(MPI_Intercomm_create(
+		MPI_COMM_WORLD, 0, bridge, is_child ? 0 : 1, 3, &inter));
+	OK(MPI_Barrier(inter));
+	{
+		MPI_Comm comm = session_comm(session, "unmet", "unmet");
+
+		session_works(comm, "now met");
+		OK(MPI_Comm_disconnect(&comm));
+	}
+	OK(MPI_Comm_disconnect(&inter));
+	if (bridge != MPI_COMM_NULL)
+		OK(MPI_Comm_disconnect(&bridge));
+	session_close(&session);
+}
+
 int main(int argc, char **argv)
 {
 	int jobs = (int)mtest_arg(argc, argv, "jobs", 1), parents, size = 0;
 	int root = (int)mtest_arg(argc, argv, "root", 0);
 	MPI_Comm all, parent;
+	int is_own;
 
 	mtest_init(&argc, &argv);
+	is_own = mtest_arg(argc, argv, "own", 0) != 0;
 	parents = (int)mtest_arg(argc, argv, "parents", 2);
 	OK(MPI_Comm_get_parent(&parent));
+	if (mtest_arg(argc, argv, "unmet", 0)) {
+		unmet(parent, open_with(is_own), argv);
+		return mtest_finish();
+	}
 	if (parent != MPI_COMM_NULL) {
 		all = merge(parent, 1);
 	} else {
@@ -190,6 +292,6 @@ int main(int argc, char **argv)
 	OK(MPI_Comm_size(all, &size));
 	for (; size < parents + jobs * CHILDREN; size += CHILDREN)
 		all = grow(all, argv, root);
-	run(all, (int)mtest_arg(argc, argv, "by", 0));
+	run(all, open_with(is_own), (int)mtest_arg(argc, argv, "by", 0));
 	return mtest_finish();
 }
