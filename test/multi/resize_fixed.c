@@ -45,6 +45,7 @@ static void refused(MPI_Session session, MPI_Comm all)
 		session, all, 1, MPI_INFO_NULL, name, &request);
 	FAILS(rc, MPI_ERR_UNSUPPORTED_OPERATION);
 	OK(MPI_Error_string(rc, text, &len));
+	printf("# refused: %s\n", text);
 	CHECK(strstr(text, "--max") != NULL,
 		"the message names the option of mpiexec: %s", text);
 	CHECK(request == MPI_REQUEST_NULL && !strcmp(name, "unchanged"),

@@ -97,6 +97,7 @@ multi_programs += test/multi/p2p_types
 multi_programs += test/multi/p2p_wait
 multi_programs += test/multi/p2p_wildcard
 multi_programs += test/multi/resize_fixed test/multi/resize_grow test/multi/resize_steps
+multi_programs += test/multi/resize_leave
 multi_programs += test/multi/ses_always
 multi_programs += test/multi/world_programs
 multi_programs += test/multi/ses_faults
