@@ -29,7 +29,8 @@ check-one:
 	@case '$(TEST)' in \
 	test/multi/* | test/shmem/*) \
 		$(MAKE) $(AM_MAKEFLAGS) '$(TEST)' mpiexec \
-			test/fake/cxi/libcxi-fi.la test/fake/pages64k.la && \
+			test/fake/cxi/libcxi-fi.la test/fake/pages64k.la \
+			test/fake/cuda/libcuda.la && \
 		MPIEXEC='$(MPIEXEC)' $(srcdir)/test/run-multi \
 			--list $(srcdir)/$(dir $(TEST))list \
 			--bin $(dir $(TEST)) --needed $(MULTI_FLAGS) \
