@@ -309,6 +309,7 @@ int weft_comm_init(const struct weft_comm_init *b, struct weft_comm **comm_out)
 		init_undo(comm, err);
 		return err;
 	}
+	weft_comm_mark(comm);
 	if (!comm->group->session && !b->session->is_world) {
 		/* No other thread uses the group yet, or the group was derived
 		 * from the World */

@@ -10,6 +10,8 @@
 #include "shm/share.h"
 #include "core/comm_nodes.h"
 #include "core/failed.h"
+#include "core/hint.h"
+#include "core/info.h"
 #include "core/vci_core.h"
 
 #include <stdio.h>
@@ -17,6 +19,25 @@
 
 struct weft_table weft_comms =
 	WEFT_TABLE_INIT(struct weft_comm, WEFT_KIND_COMM);
+
+/* True if no kind that the program asserts is device memory. */
+static bool asserts_host(const struct weft_info *info)
+{
+	char kinds[WEFT_INFO_VALUE_MAX + 1];
+
+	return info &&
+	       weft_hint_value(info, WEFT_HINT_ASSERT_KINDS, kinds,
+		       sizeof(kinds)) >= 0 &&
+	       !weft_hint_lists_dev(kinds);
+}
+
+void weft_comm_mark(struct weft_comm *comm)
+{
+	const struct weft_session *session = comm->child.session;
+
+	comm->may_dev =
+		session && session->has_dev && !asserts_host(comm->info);
+}
 
 static uint32_t n_chunks(const struct weft_comm *comm)
 {

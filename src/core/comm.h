@@ -95,7 +95,15 @@ struct weft_comm {
 				 used */
 	bool is_kept; /* destruction does not free the struct, the groups and
 			 the peers; see weft_comm_release() */
-	uint8_t n_spread; /* number of VCIs of the communicator; 0: only vci */
+	union {
+		struct {
+			uint8_t n_spread; /* number of VCIs of the communicator;
+					     0: only vci */
+			bool may_dev;	  /* buffers may be in device memory;
+					     weft_comm_mark() sets it */
+		};
+		uint16_t special; /* both as one value */
+	};
 	enum weft_comm_state state;
 	struct weft_group *group;  /* the local group */
 	struct weft_group *remote; /* the group to which sends are addressed;
@@ -149,6 +157,11 @@ extern struct weft_table weft_comms;
 int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	struct weft_group *group, struct weft_group *remote,
 	struct weft_comm **comm_out);
+
+/* Sets may_dev: true if the session has device memory (session_data.h: has_dev)
+ * and the program has not asserted other kinds. Called when the session or the
+ * info object of the communicator changes. */
+void weft_comm_mark(struct weft_comm *comm);
 
 /* Adds a reference. VCI's lock held. */
 static inline struct weft_comm *weft_comm_get(struct weft_comm *comm)

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/suggest.h"
 #include "core/info.h"
+#include "dev/dev.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,7 +146,7 @@ bool weft_hint_is_kind(const char *kind)
 	if (!strcasecmp(kind, "system"))
 		return true;
 	if (len != 3 || strncasecmp(kind, "mpi", len))
-		return false;
+		return weft_dev_has_kind(kind);
 	for (kind += len; *kind; kind += len) {
 		kind++;
 		len = strcspn(kind, ":");
@@ -153,6 +154,17 @@ bool weft_hint_is_kind(const char *kind)
 			return false;
 	}
 	return true;
+}
+
+bool weft_hint_lists_dev(const char *kinds)
+{
+	char copy[WEFT_INFO_VALUE_MAX + 1], *rest = copy, *kind;
+
+	snprintf(copy, sizeof(copy), "%s", kinds);
+	while ((kind = next_word(&rest)) != NULL)
+		if (weft_dev_has_kind(kind))
+			return true;
+	return false;
 }
 
 static bool value_is_kinds(const struct weft_hint_desc *desc, const char *value)

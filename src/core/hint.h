@@ -107,9 +107,13 @@ void weft_hint_warn_unknown(const struct weft_info *requested);
 bool weft_hint_is_accepted(enum weft_hint_object object, const char *key);
 
 /* True for a memory allocation kind that the library supports, in upper or
- * lower case (MPI-5.0 11.4.3): "system", or "mpi" with any of its restrictors,
- * separated by colons. */
+ * lower case (MPI-5.0 11.4.3): "system", "mpi" with any of its restrictors,
+ * separated by colons, or a kind of device memory that this process can use
+ * (weft_dev_has_kind(), which may open a driver). */
 bool weft_hint_is_kind(const char *kind);
+
+/* True if a list of supported kinds has a kind of device memory. */
+bool weft_hint_lists_dev(const char *kinds);
 
 /* Creates an info object with the keys of requested that a communicator
  * accepts. 0 or WEFT_ERR_NOMEM. */

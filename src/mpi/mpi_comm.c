@@ -490,6 +490,7 @@ static int mpi_comm_set_info(
 	} else if (!err) {
 		comm->info = made;
 	}
+	weft_comm_mark(comm);
 	return err;
 }
 

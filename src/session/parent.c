@@ -121,6 +121,7 @@ static int move_to_world(void)
 	weft_session_remove_child(&comm->child);
 	err = weft_session_add_child(
 		weft_world.session, &comm->child, &weft_disconnect_ops);
+	weft_comm_mark(comm);
 	weft_vci_unlock(comm->vci);
 	if (err)
 		return err;

@@ -165,6 +165,7 @@ int weft_session_hint_apply(
 		weft_hint_is(requested, WEFT_HINT_FINALIZE, "strict");
 	read_abort(session, requested);
 	read_kinds(requested, kinds, sizeof(kinds));
+	session->has_dev = weft_hint_lists_dev(kinds);
 	session->info = weft_info_create();
 	if (!session->info)
 		return WEFT_ERR_NOMEM;

@@ -147,11 +147,11 @@ int main(int argc, char **argv)
 	asserted("system", true, kinds);
 	asserted("mpi:win_allocate,System", true, kinds);
 	asserted("", true, kinds);
-	asserted("system,cuda:device", false, kinds);
+	asserted("system,rocm:device", false, kinds);
 	asserted("mpi:pinned", false, kinds);
 	session_grants("MPI:alloc_mem:win_allocate",
 		"mpi:alloc_mem:win_allocate,mpi,system");
-	session_grants("System, cuda:device,mpi:Win_allocate_shared",
+	session_grants("System, rocm:device,mpi:Win_allocate_shared",
 		"system,mpi:win_allocate_shared,mpi");
 	session_grants("mpi:device,system:alloc_mem,mpi:", "mpi,system");
 	return mtest_finish();

@@ -80,7 +80,7 @@ static void check_reported(void)
 	session = open_with("thread_level", "MPI_THREAD_FUNNELED");
 	hints_has(session, "thread_level", "MPI_THREAD_FUNNELED");
 	session_close(&session);
-	session = open_with("mpi_memory_alloc_kinds", "mpi:alloc_mem,cuda");
+	session = open_with("mpi_memory_alloc_kinds", "mpi:alloc_mem,rocm");
 	hints_has(
 		session, "mpi_memory_alloc_kinds", "mpi:alloc_mem,mpi,system");
 	session_close(&session);

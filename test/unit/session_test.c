@@ -89,7 +89,7 @@ static void wrong_hints_are_errors(void **state)
 static void memory_kinds_are_filtered(void **state)
 {
 	struct weft_session *session = opened(
-		"mpi_memory_alloc_kinds", "cuda, System ,mpi:alloc_mem,x");
+		"mpi_memory_alloc_kinds", "rocm, System ,mpi:alloc_mem,x");
 	char value[WEFT_INFO_VALUE_MAX + 1];
 
 	(void)state;

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* dev: device memory: recognises its addresses, and copies it
+ *
+ * Device memory is memory that the CPU must not touch, and managed memory. The
+ * driver of the device copies it. dev_cuda.c has CUDA. The library opens a
+ * driver only if a session asks for its kind of memory
+ * (mpi_memory_alloc_kinds). Any thread may call these functions, and none
+ * acquires a VCI's lock. */
+#ifndef WEFT_DEV_H
+#define WEFT_DEV_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The owner of an address in device memory. */
+struct weft_dev_where {
+	void *context; /* NULL: the primary context of the device */
+	int device;    /* number of the device in this process */
+};
+
+/* Copies that started together. On the stack of one function, from
+ * weft_dev_begin() to weft_dev_end(). */
+struct weft_dev_copies {
+	void *context;
+	void *stream;
+	bool is_to_host;
+	int capture_mode; /* to restore */
+};
+
+extern atomic_bool weft_dev_on; /* a driver is open; written by dev_cuda.c */
+
+/* True if a driver is open, so that a buffer may be in device memory. */
+static inline bool weft_dev_is_on(void)
+{
+	return atomic_load_explicit(&weft_dev_on, memory_order_acquire);
+}
+
+/* True if the memory kind is "cuda", with any of its restrictors (host, device,
+ * managed), in upper or lower case, and this process can use a CUDA device. The
+ * first call with such a kind opens the driver, which may take 0.2 s. It makes
+ * no context. */
+bool weft_dev_has_kind(const char *kind);
+
+/* Opens the driver as weft_dev_has_kind() does. Returns the number of devices.
+ * 0: *why_out, if not NULL, is the reason, a static text. */
+int weft_dev_open(const char **why_out);
+
+/* True if the address is in device memory; sets *where_out. False for every
+ * address until a driver is open. */
+bool weft_dev_find(const void *ptr, struct weft_dev_where *where_out);
+
+/* weft_dev_begin() selects the context of the memory for the calling thread.
+ * weft_dev_end() waits for the copies that were added, and restores the
+ * thread's context. It must be called if weft_dev_begin() succeeded. It returns
+ * err if err is not 0. The copies are from device memory at `where` to host
+ * memory (is_to_host), or in the other direction. An error is described and has
+ * WEFT_ERR_BUFFER; then the destination is undefined. */
+int weft_dev_begin(const struct weft_dev_where *where, bool is_to_host,
+	struct weft_dev_copies *copies_out);
+int weft_dev_add(const struct weft_dev_copies *copies, void *dst,
+	const void *src, size_t len);
+/* Adds n runs of len bytes, which begin `stride` bytes apart on both sides;
+ * stride >= len. */
+int weft_dev_add_rows(const struct weft_dev_copies *copies, void *dst,
+	const void *src, size_t n, size_t len, size_t stride);
+int weft_dev_end(const struct weft_dev_copies *copies, int err);
+
+#endif

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* dev_cuda: CUDA device memory, through the driver's library libcuda.so.1
+ *
+ * The types, numbers and layouts here are those of the driver's binary
+ * interface, so no CUDA header is needed to build. Function names with a suffix
+ * are those that the driver exports for these layouts.
+ *
+ * All copies use a stream of the library, one for each context. The stream does
+ * not block, so a copy neither waits for the program's streams nor stalls them.
+ * A stream is never destroyed: the program may have destroyed its context. */
+#include "dev/dev.h"
+
+#include "base/err.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+	SUCCESS = 0,
+	CONTEXT_IS_DESTROYED = 709,
+	INVALID_HANDLE = 400,
+	INVALID_CONTEXT = 201,
+
+	ATTR_CONTEXT = 1,
+	ATTR_MEMORY_TYPE = 2,
+	ATTR_IS_MANAGED = 8,
+	ATTR_DEVICE_ORDINAL = 9,
+	N_ATTRS = 4,
+
+	TYPE_HOST = 1,
+	TYPE_DEVICE = 2,
+	TYPE_UNIFIED = 4,
+
+	STREAM_NON_BLOCKING = 1,
+	CAPTURE_RELAXED = 2,
+
+	MAX_DEVICES = 64,
+	MAX_CONTEXTS = 64,
+	MAX_PITCH = 0x7fffffff,
+};
+
+typedef uint64_t cuda_addr; /* CUdeviceptr */
+
+/* CUDA_MEMCPY2D */
+struct cuda_rows {
+	size_t src_x, src_y;
+	unsigned src_type;
+	const void *src_host;
+	cuda_addr src_device;
+	void *src_array;
+	size_t src_pitch;
+	size_t dst_x, dst_y;
+	unsigned dst_type;
+	void *dst_host;
+	cuda_addr dst_device;
+	void *dst_array;
+	size_t dst_pitch;
+	size_t width, height;
+};
+
+/* The functions of the driver. Set once, before weft_dev_on. */
+static struct {
+	int (*init)(unsigned flags);
+	int (*error_name)(int err, const char **name_out);
+	int (*device_count)(int *n_out);
+	int (*device_get)(int *device_out, int ordinal);
+	int (*primary_retain)(void **context_out, int device);
+	int (*push)(void *context);
+	int (*pop)(void **context_out);
+	int (*attributes)(
+		unsigned n, const int *attrs, void **data, cuda_addr ptr);
+	int (*stream_create)(void **stream_out, unsigned flags);
+	int (*stream_wait)(void *stream);
+	int (*copy)(cuda_addr dst, cuda_addr src, size_t len, void *stream);
+	int (*copy_rows)(const struct cuda_rows *rows, void *stream);
+	int (*capture_mode)(int *mode);
+} cuda;
+
+static const struct {
+	const char *name;
+	void *function;
+} cuda_names[] = {
+	{ "cuInit", &cuda.init },
+	{ "cuGetErrorName", &cuda.error_name },
+	{ "cuDeviceGetCount", &cuda.device_count },
+	{ "cuDeviceGet", &cuda.device_get },
+	{ "cuDevicePrimaryCtxRetain", &cuda.primary_retain },
+	{ "cuCtxPushCurrent_v2", &cuda.push },
+	{ "cuCtxPopCurrent_v2", &cuda.pop },
+	{ "cuPointerGetAttributes", &cuda.attributes },
+	{ "cuStreamCreate", &cuda.stream_create },
+	{ "cuStreamSynchronize", &cuda.stream_wait },
+	{ "cuMemcpyAsync", &cuda.copy },
+	{ "cuMemcpy2DAsync_v2", &cuda.copy_rows },
+	{ "cuThreadExchangeStreamCaptureMode", &cuda.capture_mode },
+};
+
+atomic_bool weft_dev_on;
+
+/* The result of opening the driver. Set once. */
+static struct {
+	pthread_once_t once;
+	int n_devices;
+	char why[160];
+} driver = { .once = PTHREAD_ONCE_INIT };
+
+/* Streams and primary contexts in use. */
+static struct {
+	pthread_mutex_t lock;
+	void *primary[MAX_DEVICES]; /* by number of the device */
+	int n;
+	struct {
+		void *context, *stream;
+	} of[MAX_CONTEXTS];
+	int next; /* entry to replace when the table is full */
+} streams = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- the driver ---- */
+
+static const char *error_name(int err)
+{
+	const char *name = NULL;
+
+	if (cuda.error_name(err, &name) || !name)
+		return "unknown error";
+	return name;
+}
+
+static bool find_functions(void *lib)
+{
+	for (size_t i = 0; i < sizeof(cuda_names) / sizeof(cuda_names[0]);
+		i++) {
+		void *function = dlsym(lib, cuda_names[i].name);
+
+		if (!function) {
+			snprintf(driver.why, sizeof(driver.why),
+				"libcuda.so.1 has no function %s: it needs a "
+				"driver of CUDA 11 or later",
+				cuda_names[i].name);
+			return false;
+		}
+		memcpy(cuda_names[i].function, &function, sizeof(function));
+	}
+	return true;
+}
+
+static void open_driver(void)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	int err, n = 0;
+
+	if (!lib) {
+		const char *why = dlerror();
+
+		snprintf(driver.why, sizeof(driver.why), "%s",
+			why ? why : "libcuda.so.1 cannot be opened");
+		return;
+	}
+	if (!find_functions(lib))
+		return;
+	err = cuda.init(0);
+	if (!err)
+		err = cuda.device_count(&n);
+	if (err || n < 1) {
+		snprintf(driver.why, sizeof(driver.why),
+			"the CUDA driver has no device: %s",
+			err ? error_name(err) : "0 devices");
+		return;
+	}
+	driver.n_devices = n;
+	/* pairs with the acquire in weft_dev_is_on(): the functions are set */
+	atomic_store_explicit(&weft_dev_on, true, memory_order_release);
+}
+
+int weft_dev_open(const char **why_out)
+{
+	pthread_once(&driver.once, open_driver);
+	if (!driver.n_devices && why_out)
+		*why_out = driver.why;
+	return driver.n_devices;
+}
+
+static bool is_cuda_restrictor(const char *word, size_t len)
+{
+	static const char *const known[] = { "host", "device", "managed" };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strlen(known[i]) == len &&
+			!strncasecmp(word, known[i], len))
+			return true;
+	return false;
+}
+
+bool weft_dev_has_kind(const char *kind)
+{
+	size_t len = strcspn(kind, ":");
+
+	if (len != 4 || strncasecmp(kind, "cuda", len) != 0)
+		return false;
+	for (kind += len; *kind; kind += len) {
+		kind++;
+		len = strcspn(kind, ":");
+		if (!is_cuda_restrictor(kind, len))
+			return false;
+	}
+	return weft_dev_open(NULL) > 0;
+}
+
+/* ---- addresses ---- */
+
+/* One call asks for all attributes. For an address that the driver does not
+ * know, the call succeeds and leaves the memory type 0. */
+bool weft_dev_find(const void *ptr, struct weft_dev_where *where_out)
+{
+	static const int attrs[N_ATTRS] = { ATTR_MEMORY_TYPE, ATTR_IS_MANAGED,
+		ATTR_DEVICE_ORDINAL, ATTR_CONTEXT };
+	uint64_t type = 0, is_managed = 0, device = 0;
+	void *context = NULL;
+	void *data[N_ATTRS] = { &type, &is_managed, &device, &context };
+
+	if (!weft_dev_is_on() || cuda.attributes(N_ATTRS, attrs, data,
+					 (uintptr_t)ptr) != SUCCESS)
+		return false;
+	/* the driver writes 4 bytes or 1 byte of these numbers */
+	if ((uint32_t)type != TYPE_DEVICE && (uint32_t)type != TYPE_UNIFIED &&
+		!(uint8_t)is_managed)
+		return false;
+	*where_out = (struct weft_dev_where){ .context = context,
+		.device = (int32_t)(uint32_t)device };
+	return true;
+}
+
+/* ---- copies ---- */
+
+static int cuda_fault(const char *call, int err)
+{
+	return weft_err_set(WEFT_ERR_BUFFER,
+		"%s failed with %s (%d); check that the device memory is "
+		"allocated and that its context exists",
+		call, error_name(err), err);
+}
+
+/* Returns the context of the memory. Its device's primary context stays
+ * retained. Lock of streams held. */
+static int context_of(const struct weft_dev_where *where, void **context_out)
+{
+	int device, err;
+
+	*context_out = where->context;
+	if (where->context)
+		return 0;
+	if (where->device < 0 || where->device >= MAX_DEVICES)
+		return weft_err_set(WEFT_ERR_BUFFER,
+			"the memory is on CUDA device %d; the library handles "
+			"devices 0 to %d",
+			where->device, MAX_DEVICES - 1);
+	if (!streams.primary[where->device]) {
+		err = cuda.device_get(&device, where->device);
+		if (!err)
+			err = cuda.primary_retain(
+				&streams.primary[where->device], device);
+		if (err)
+			return cuda_fault("cuDevicePrimaryCtxRetain", err);
+	}
+	*context_out = streams.primary[where->device];
+	return 0;
+}
+
+/* Returns the stream of the current context. Lock of streams held. */
+static int stream_of(void *context, void **stream_out)
+{
+	int err, i = 0;
+
+	while (i < streams.n && streams.of[i].context != context)
+		i++;
+	if (i == streams.n) {
+		err = cuda.stream_create(stream_out, STREAM_NON_BLOCKING);
+		if (err)
+			return cuda_fault("cuStreamCreate", err);
+		if (streams.n < MAX_CONTEXTS)
+			streams.n++;
+		else
+			i = streams.next++ % MAX_CONTEXTS;
+		streams.of[i].context = context;
+		streams.of[i].stream = *stream_out;
+	}
+	*stream_out = streams.of[i].stream;
+	return 0;
+}
+
+/* Forgets the stream of a context whose stream is stale: the program has
+ * destroyed the context, and another one has the same address. */
+static void forget_stream(const struct weft_dev_copies *copies)
+{
+	pthread_mutex_lock(&streams.lock);
+	for (int i = 0; i < streams.n; i++)
+		if (streams.of[i].stream == copies->stream)
+			streams.of[i] = streams.of[--streams.n];
+	for (int i = 0; i < MAX_DEVICES; i++)
+		if (streams.primary[i] == copies->context)
+			streams.primary[i] = NULL;
+	pthread_mutex_unlock(&streams.lock);
+}
+
+static int copy_fault(
+	const struct weft_dev_copies *copies, const char *call, int err)
+{
+	if (err == INVALID_HANDLE || err == INVALID_CONTEXT ||
+		err == CONTEXT_IS_DESTROYED)
+		forget_stream(copies);
+	return cuda_fault(call, err);
+}
+
+static void leave(const struct weft_dev_copies *copies)
+{
+	void *context;
+	int mode = copies->capture_mode;
+
+	cuda.pop(&context);
+	cuda.capture_mode(&mode);
+}
+
+int weft_dev_begin(const struct weft_dev_where *where, bool is_to_host,
+	struct weft_dev_copies *copies_out)
+{
+	struct weft_dev_copies copies = { .is_to_host = is_to_host,
+		.capture_mode = CAPTURE_RELAXED };
+	int err, result;
+
+	pthread_mutex_lock(&streams.lock);
+	result = context_of(where, &copies.context);
+	if (!result) {
+		err = cuda.push(copies.context);
+		if (err)
+			result = cuda_fault("cuCtxPushCurrent", err);
+	}
+	if (result) {
+		pthread_mutex_unlock(&streams.lock);
+		return result;
+	}
+	/* the thread may be capturing a stream; the copies are not part of the
+	 * capture */
+	if (cuda.capture_mode(&copies.capture_mode))
+		copies.capture_mode = CAPTURE_RELAXED;
+	result = stream_of(copies.context, &copies.stream);
+	pthread_mutex_unlock(&streams.lock);
+	if (result)
+		leave(&copies);
+	else
+		*copies_out = copies;
+	return result;
+}
+
+int weft_dev_add(const struct weft_dev_copies *copies, void *dst,
+	const void *src, size_t len)
+{
+	int err =
+		cuda.copy((uintptr_t)dst, (uintptr_t)src, len, copies->stream);
+
+	return err ? copy_fault(copies, "cuMemcpyAsync", err) : 0;
+}
+
+int weft_dev_add_rows(const struct weft_dev_copies *copies, void *dst,
+	const void *src, size_t n, size_t len, size_t stride)
+{
+	const struct cuda_rows rows = {
+		.src_type = copies->is_to_host ? TYPE_DEVICE : TYPE_HOST,
+		.src_host = src,
+		.src_device = (uintptr_t)src,
+		.src_pitch = stride,
+		.dst_type = copies->is_to_host ? TYPE_HOST : TYPE_DEVICE,
+		.dst_host = dst,
+		.dst_device = (uintptr_t)dst,
+		.dst_pitch = stride,
+		.width = len,
+		.height = n,
+	};
+	int err = 0;
+
+	if (stride <= MAX_PITCH) {
+		err = cuda.copy_rows(&rows, copies->stream);
+		return err ? copy_fault(copies, "cuMemcpy2DAsync", err) : 0;
+	}
+	for (size_t i = 0; !err && i < n; i++)
+		err = weft_dev_add(copies, (char *)dst + i * stride,
+			(const char *)src + i * stride, len);
+	return err;
+}
+
+int weft_dev_end(const struct weft_dev_copies *copies, int err)
+{
+	int waited = cuda.stream_wait(copies->stream);
+
+	if (waited && !err)
+		err = copy_fault(copies, "cuStreamSynchronize", waited);
+	leave(copies);
+	return err;
+}

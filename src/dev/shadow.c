@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shadow: copies buffers between device memory and their shadows */
+#include "dev/shadow.h"
+
+#include "base/err.h"
+#include "dt/pack.h"
+
+#include <stdlib.h>
+
+enum {
+	RUNS = 64,  /* runs that one call of weft_type_iov() finds */
+	ALIGN = 64, /* a shadow has the alignment of its buffer up to this */
+	DENSE = 4,  /* a span of at most this many times its data is read as one
+		       run */
+};
+
+/* ---- where the parts are ---- */
+
+static bool has_data(const struct weft_shadow_part *part)
+{
+	return part->count > 0 && part->type->size > 0;
+}
+
+static int mixed(const void *dev, const void *host)
+{
+	return weft_err_set(WEFT_ERR_BUFFER,
+		"the buffer has CUDA device memory at %p and host memory at "
+		"%p; pass device memory and host memory in separate calls",
+		dev, host);
+}
+
+/* Tests each run of items with absolute addresses. */
+static int look_at_runs(const struct weft_shadow_part *part, bool *is_dev_out)
+{
+	const void *dev = NULL, *host = NULL;
+	struct weft_dev_where where;
+	struct iovec iov[RUNS];
+	size_t skip = 0, n, bytes;
+
+	do {
+		weft_type_iov(part->type, part->count, part->buf, skip, iov,
+			RUNS, &n, &bytes);
+		for (size_t i = 0; i < n; i++) {
+			if (weft_dev_find(iov[i].iov_base, &where))
+				dev = iov[i].iov_base;
+			else
+				host = iov[i].iov_base;
+		}
+		skip += bytes;
+	} while (n == RUNS && !(dev && host));
+	if (dev && host)
+		return mixed(dev, host);
+	*is_dev_out = dev != NULL;
+	return 0;
+}
+
+static char *first_byte(const struct weft_shadow_part *part)
+{
+	int64_t first, len;
+
+	(void)weft_type_span(part->type, part->count, &first, &len);
+	return (char *)((uintptr_t)part->buf + (uintptr_t)first);
+}
+
+int weft_shadow_look(const struct weft_shadow_part *parts, int32_t n,
+	bool has_types, bool *is_dev_out)
+{
+	const void *dev = NULL, *host = NULL;
+	struct weft_dev_where where;
+	bool is_dev;
+	int err = 0;
+
+	for (int32_t i = 0; !err && i < n; i++) {
+		if (!has_data(&parts[i]))
+			continue;
+		if (!parts[i].buf && !parts[i].type->is_builtin)
+			err = look_at_runs(&parts[i], &is_dev);
+		else
+			is_dev = weft_dev_find(first_byte(&parts[i]), &where);
+		if (err)
+			return err;
+		*(is_dev ? &dev : &host) = first_byte(&parts[i]);
+		if (!has_types)
+			break;
+	}
+	if (dev && host)
+		return mixed(dev, host);
+	*is_dev_out = dev != NULL;
+	return 0;
+}
+
+/* ---- memory ---- */
+
+/* Computes the span of all parts. False without data, or if it is too long. */
+static bool span_of(const struct weft_shadow_part *parts, int32_t n,
+	char **low_out, size_t *len_out)
+{
+	uintptr_t low = UINTPTR_MAX, high = 0;
+
+	for (int32_t i = 0; i < n; i++) {
+		int64_t first, len;
+		uintptr_t at;
+
+		if (!has_data(&parts[i]))
+			continue;
+		if (!weft_type_span(
+			    parts[i].type, parts[i].count, &first, &len))
+			return false;
+		at = (uintptr_t)parts[i].buf + (uintptr_t)first;
+		low = at < low ? at : low;
+		high = at + (uintptr_t)len > high ? at + (uintptr_t)len : high;
+	}
+	*low_out = (char *)low;
+	*len_out = high - low;
+	return high > low && high - low <= PTRDIFF_MAX - ALIGN;
+}
+
+int weft_shadow_open(struct weft_shadow *shadow,
+	const struct weft_shadow_part *parts, int32_t n)
+{
+	size_t len;
+
+	*shadow = (struct weft_shadow){ 0 };
+	if (!span_of(parts, n, &shadow->low, &len) ||
+		!weft_dev_find(shadow->low, &shadow->where))
+		return weft_err_set(WEFT_ERR_BUFFER,
+			"the data in CUDA device memory has no first byte");
+	shadow->parts = malloc((size_t)n * sizeof(*parts));
+	shadow->memory = malloc(len + ALIGN);
+	if (!shadow->parts || !shadow->memory) {
+		weft_shadow_close(shadow);
+		return weft_err_set(WEFT_ERR_NOMEM,
+			"no host memory for a copy of %zu bytes of device "
+			"memory",
+			len);
+	}
+	shadow->host = (char *)shadow->memory +
+		       (((uintptr_t)shadow->low - (uintptr_t)shadow->memory) &
+			       (ALIGN - 1));
+	for (int32_t i = 0; i < n; i++)
+		if (has_data(&parts[i])) {
+			shadow->parts[shadow->n] = parts[i];
+			weft_type_get(shadow->parts[shadow->n++].type);
+		}
+	return 0;
+}
+
+void weft_shadow_close(struct weft_shadow *shadow)
+{
+	for (int32_t i = 0; i < shadow->n; i++)
+		weft_type_put(shadow->parts[i].type);
+	free(shadow->parts);
+	free(shadow->memory);
+	*shadow = (struct weft_shadow){ 0 };
+}
+
+/* ---- copies ---- */
+
+struct shadow_copy {
+	const struct weft_shadow *shadow;
+	struct weft_dev_copies copies; /* is_to_host: to the shadow */
+};
+
+static int copy_run(const struct shadow_copy *c, char *dev, size_t len)
+{
+	char *host = weft_shadow_buf(c->shadow, dev);
+
+	return c->copies.is_to_host ? weft_dev_add(&c->copies, host, dev, len)
+				    : weft_dev_add(&c->copies, dev, host, len);
+}
+
+static int copy_series(const struct shadow_copy *c,
+	const struct weft_shadow_part *part, const struct weft_series *s)
+{
+	char *dev = (char *)((uintptr_t)part->buf + (uintptr_t)s->at);
+	char *host = weft_shadow_buf(c->shadow, dev);
+
+	return weft_dev_add_rows(&c->copies, c->copies.is_to_host ? host : dev,
+		c->copies.is_to_host ? dev : host, (size_t)s->n, (size_t)s->len,
+		(size_t)s->stride);
+}
+
+static int copy_runs(const struct shadow_copy *c,
+	const struct weft_shadow_part *part, size_t len)
+{
+	struct iovec iov[RUNS];
+	size_t done = 0, n = RUNS, bytes;
+	int err = 0;
+
+	while (!err && n == RUNS && done < len) {
+		weft_type_iov(part->type, part->count, part->buf, done, iov,
+			RUNS, &n, &bytes);
+		for (size_t i = 0; !err && i < n && done < len; i++) {
+			size_t run = iov[i].iov_len;
+
+			run = run < len - done ? run : len - done;
+			err = copy_run(c, iov[i].iov_base, run);
+			done += run;
+		}
+	}
+	return err;
+}
+
+/* Copies the first len > 0 bytes of the packed data of a part. */
+static int copy_part(const struct shadow_copy *c,
+	const struct weft_shadow_part *part, int64_t len)
+{
+	const int64_t all = part->count * part->type->size;
+	struct weft_series series;
+	int64_t first, span;
+
+	(void)weft_type_span(part->type, part->count, &first, &span);
+	if (weft_type_is_run(part->type, part->count))
+		return copy_run(c, first_byte(part), (size_t)len);
+	if (len == all && weft_type_series(part->type, part->count, &series) &&
+		series.stride >= series.len)
+		return copy_series(c, part, &series);
+	if (c->copies.is_to_host && len == all && span / DENSE <= all &&
+		!copy_run(c, first_byte(part), (size_t)span))
+		return 0;
+	return copy_runs(c, part, (size_t)len);
+}
+
+static int copy_parts(
+	const struct weft_shadow *shadow, bool is_read, int64_t len)
+{
+	struct shadow_copy c = { .shadow = shadow };
+	int err;
+
+	if (!shadow->host || !len)
+		return 0;
+	err = weft_dev_begin(&shadow->where, is_read, &c.copies);
+	if (err)
+		return err;
+	for (int32_t i = 0; !err && len > 0 && i < shadow->n; i++) {
+		const struct weft_shadow_part *part = &shadow->parts[i];
+		int64_t all = part->count * part->type->size;
+
+		err = copy_part(&c, part, len < all ? len : all);
+		len -= len < all ? len : all;
+	}
+	return weft_dev_end(&c.copies, err);
+}
+
+int weft_shadow_read(const struct weft_shadow *shadow)
+{
+	return copy_parts(shadow, true, INT64_MAX);
+}
+
+int weft_shadow_write(const struct weft_shadow *shadow, int64_t len)
+{
+	return copy_parts(shadow, false, len);
+}

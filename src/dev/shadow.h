@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shadow: a copy in host memory of a buffer in device memory
+ *
+ * A shadow has the layout of its buffer, so an operation uses it with the same
+ * counts and datatypes. Bytes between the runs of a datatype are never written
+ * back, because the program or another operation may change them meanwhile. */
+#ifndef WEFT_SHADOW_H
+#define WEFT_SHADOW_H
+
+#include "dev/dev.h"
+#include "dt/type.h"
+
+/* Items of one datatype. */
+struct weft_shadow_part {
+	void *buf;
+	int64_t count;
+	struct weft_type *type;
+};
+
+/* Empty if zeroed. Opened by weft_shadow_open(), and emptied by
+ * weft_shadow_close(). The owner excludes concurrent calls. */
+struct weft_shadow {
+	struct weft_dev_where where;
+	char *low;  /* first byte of the parts in device memory */
+	char *host; /* the copy of that byte; NULL: the shadow is empty */
+	void *memory;
+	int32_t n;
+	struct weft_shadow_part *parts; /* with references to the types */
+};
+
+/* Sets *is_dev_out if the parts are in device memory. WEFT_ERR_BUFFER if some
+ * parts, or some runs of a datatype with absolute addresses, are in device
+ * memory and others are not. Tests each part if has_types, else only the first
+ * one with data. */
+int weft_shadow_look(const struct weft_shadow_part *parts, int32_t n,
+	bool has_types, bool *is_dev_out);
+
+/* Allocates the shadow of parts in device memory, with undefined contents. 0,
+ * WEFT_ERR_NOMEM or WEFT_ERR_BUFFER; after an error the shadow is empty. */
+int weft_shadow_open(struct weft_shadow *shadow,
+	const struct weft_shadow_part *parts, int32_t n);
+
+/* Returns the address that an operation uses in place of buf. */
+static inline void *weft_shadow_buf(
+	const struct weft_shadow *shadow, const void *buf)
+{
+	return (void *)((uintptr_t)buf - (uintptr_t)shadow->low +
+			(uintptr_t)shadow->host);
+}
+
+/* Copies the data of all parts from device memory to the shadow. Empty: no
+ * effect. */
+int weft_shadow_read(const struct weft_shadow *shadow);
+
+/* Copies the first len bytes of the packed data of all parts from the shadow to
+ * device memory. INT64_MAX: all. Empty: no effect. */
+int weft_shadow_write(const struct weft_shadow *shadow, int64_t len);
+
+/* Frees the memory. */
+void weft_shadow_close(struct weft_shadow *shadow);
+
+#endif
