@@ -98,6 +98,22 @@ void weft_req_on_wait(weft_req_wait_fn *fn)
 		weft_proc.wait_req = fn;
 }
 
+int weft_req_start_locked(struct weft_req *req)
+{
+	int err;
+
+	req->is_active = true;
+	req->is_done = false;
+	if (req->kind == WEFT_REQ_SEND)
+		req->send.is_eager = false;
+	req->rndv = (struct weft_req_rndv){ 0 };
+	req->status = (struct weft_status){ 0 };
+	err = req->ops->start(req);
+	if (err)
+		req->is_active = false;
+	return err;
+}
+
 int weft_req_start(struct weft_req *req)
 {
 	int err;
@@ -110,15 +126,7 @@ int weft_req_start(struct weft_req *req)
 			"the request is active; complete it "
 			"before starting it again");
 	weft_vci_lock(req->vci);
-	req->is_active = true;
-	req->is_done = false;
-	if (req->kind == WEFT_REQ_SEND)
-		req->send.is_eager = false;
-	req->rndv = (struct weft_req_rndv){ 0 };
-	req->status = (struct weft_status){ 0 };
-	err = req->ops->start(req);
-	if (err)
-		req->is_active = false;
+	err = weft_req_start_locked(req);
 	weft_vci_unlock(req->vci);
 	return err;
 }

@@ -273,6 +273,10 @@ static inline bool weft_req_is_queued(const struct weft_req *req)
  * not persistent. Acquires the VCI's lock. */
 int weft_req_start(struct weft_req *req);
 
+/* As weft_req_start() for an inactive persistent request, without the check.
+ * VCI's lock held. */
+int weft_req_start_locked(struct weft_req *req);
+
 /* Makes progress until req is done. Returns earlier if the VCI's on_wait() ends
  * the wait for a receive from any source; the receive remains active. Reports
  * of long waits name the MPI procedure `call`; NULL: the procedure of the

@@ -7,6 +7,7 @@
 
 #include "mpi_check.h"
 #include "mpi_map.h"
+#include "mpi_stage.h"
 
 #include "transport/proc.h"
 
@@ -73,6 +74,8 @@ static int attach(const struct at *at, const char *func, int err, void *buf,
 		err = weft_check_count(len);
 	if (!err && !is_auto && !buf && len > 0)
 		err = weft_check_bad_buf(len);
+	if (!err && !is_auto && weft_dev_is_on())
+		err = weft_stage_refuse(buf, "buffer", "attach host memory");
 	if (!err)
 		err = weft_bsend_attach(
 			at->vci, at->place, buf, (size_t)len, is_auto);

@@ -3,6 +3,7 @@
 #include "mpi_collarg.h"
 
 #include "mpi_check.h"
+#include "mpi_stage.h"
 #include "mpi_topo.h"
 
 #include <stdlib.h>
@@ -57,6 +58,38 @@ static int check_request(const struct weft_collarg *a)
 	return err;
 }
 
+static __attribute__((cold, noinline)) int run_on_device(
+	struct weft_coll *coll, enum weft_coll_kind kind)
+{
+	struct weft_stage stage = { 0 };
+	int err = weft_stage_coll(&stage, kind, coll);
+
+	if (!err)
+		err = weft_coll_run(kind, coll);
+	return weft_stage_close(&stage, err, INT64_MAX);
+}
+
+static __attribute__((cold, noinline)) int start_coll_on_device(
+	struct weft_coll *coll, enum weft_coll_kind kind, bool is_init,
+	struct weft_req **req_out)
+{
+	struct weft_stage *stage;
+	struct weft_req *inner = NULL, *outer;
+	int err = weft_stage_open(coll->comm, &stage, &outer);
+
+	if (err)
+		return err;
+	err = weft_stage_coll(stage, kind, coll);
+	if (!err && is_init)
+		err = weft_coll_init(kind, coll, &inner);
+	else if (!err)
+		err = weft_coll_start(kind, coll, &inner);
+	err = weft_stage_follow_take(outer, err, inner);
+	if (!err)
+		*req_out = outer;
+	return err;
+}
+
 static int mpi_collarg_start(
 	struct frame *f, const struct weft_collarg *a, enum weft_coll_kind kind)
 {
@@ -65,7 +98,10 @@ static int mpi_collarg_start(
 
 	if (err)
 		return err;
-	if (a->mode == WEFT_COLLARG_START)
+	if (f->coll.comm->may_dev)
+		err = start_coll_on_device(
+			&f->coll, kind, a->mode == WEFT_COLLARG_INIT, &req);
+	else if (a->mode == WEFT_COLLARG_START)
 		err = weft_coll_start(kind, &f->coll, &req);
 	else
 		err = weft_coll_init(kind, &f->coll, &req);
@@ -80,7 +116,9 @@ static int frame_close(struct frame *f, const struct weft_collarg *a,
 	enum weft_coll_kind kind, int err)
 {
 	if (!err && a->mode == WEFT_COLLARG_RUN)
-		err = weft_coll_run(kind, &f->coll);
+		err = weft_unlikely(f->coll.comm->may_dev)
+			      ? run_on_device(&f->coll, kind)
+			      : weft_coll_run(kind, &f->coll);
 	else if (!err)
 		err = mpi_collarg_start(f, a, kind);
 	if (err && a->mode != WEFT_COLLARG_RUN)

@@ -2,6 +2,7 @@
 /* mpi_op: reduction operations and local reduction; MPI-5.0 section 6.9 */
 #include "mpi_check.h"
 #include "mpi_map.h"
+#include "mpi_stage.h"
 
 /* The user's function takes the address of a datatype handle. The handle is a
  * pointer to an incomplete struct in mpi.h, and a void * in the room core. */
@@ -70,6 +71,30 @@ static int check_buffers(const void *inbuf, const void *inoutbuf,
 	return err ? err : weft_check_buf(inoutbuf, count, type);
 }
 
+static int reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count,
+	struct weft_type *type, struct weft_redop *op)
+{
+	if (op->is_builtin)
+		return weft_redop_apply(
+			op, inbuf, inoutbuf, inoutbuf, count, type);
+	weft_redop_call(op, inbuf, inoutbuf, count, type);
+	return 0;
+}
+
+/* Reduces buffers that may be in device memory. */
+static int reduce_local_staged(void *inbuf, void *inoutbuf, MPI_Count count,
+	struct weft_type *type, struct weft_redop *op)
+{
+	struct weft_stage stage = { 0 };
+	int err = weft_stage_source(&stage, &inbuf, count, type);
+
+	if (!err)
+		err = weft_stage_result(&stage, &inoutbuf, count, type, true);
+	if (!err)
+		err = reduce_local(inbuf, inoutbuf, count, type, op);
+	return weft_stage_close(&stage, err, INT64_MAX);
+}
+
 static int mpi_reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count,
 	struct weft_type *type, struct weft_redop *op)
 {
@@ -82,11 +107,11 @@ static int mpi_reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count,
 			type->name[0] ? type->name : "a derived datatype");
 	if (!err)
 		err = check_buffers(inbuf, inoutbuf, count, type);
-	if (!err && count && op->is_builtin)
-		err = weft_redop_apply(
-			op, inbuf, inoutbuf, inoutbuf, count, type);
+	if (!err && count && weft_dev_is_on())
+		err = reduce_local_staged(
+			(void *)(uintptr_t)inbuf, inoutbuf, count, type, op);
 	else if (!err && count)
-		weft_redop_call(op, inbuf, inoutbuf, count, type);
+		err = reduce_local(inbuf, inoutbuf, count, type, op);
 	return err;
 }
 

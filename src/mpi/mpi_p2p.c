@@ -6,6 +6,7 @@
  * forms: both are one call to a function here that takes the wide count. */
 #include "mpi_check.h"
 #include "mpi_map.h"
+#include "mpi_stage.h"
 
 #include "transport/vci.h"
 #include "transport/proc.h"
@@ -49,6 +50,17 @@ static inline struct weft_comm *comm_of_tag(struct weft_comm *comm, int tag)
 	return comm;
 }
 
+/* Selects the communicator of a message on a spread communicator. Returns
+ * WEFT_ON_DEVICE if the buffer is in device memory: then the caller stages the
+ * message (mpi_stage.h). */
+static __attribute__((cold, noinline)) int fill_special(struct weft_msg *msg)
+{
+	bool may_dev = msg->comm->may_dev;
+
+	msg->comm = comm_of_tag(msg->comm, msg->tag);
+	return may_dev ? weft_stage_look(msg->buf, msg->count, msg->type) : 0;
+}
+
 /* Returns the error of a receive with MPI_ANY_TAG on a communicator with
  * mpi_assert_no_any_tag. */
 static __attribute__((cold)) int any_tag(const struct weft_comm *comm)
@@ -79,8 +91,8 @@ static inline __attribute__((always_inline)) int fill_send(
 		err = weft_check_dest(msg->comm, a->rank);
 	if (!err)
 		err = weft_check_tag_send(a->tag);
-	if (!err)
-		msg->comm = comm_of_tag(msg->comm, a->tag);
+	if (!err && weft_unlikely(msg->comm->special))
+		err = fill_special(msg);
 	return err;
 }
 
@@ -98,8 +110,8 @@ static inline __attribute__((always_inline)) int fill_recv(
 		err = weft_check_tag_recv(a->tag);
 	if (!err)
 		err = check_any_tag(msg->comm, a->rank, a->tag);
-	if (!err)
-		msg->comm = comm_of_tag(msg->comm, a->tag);
+	if (!err && weft_unlikely(msg->comm->special))
+		err = fill_special(msg);
 	return err;
 }
 
@@ -111,7 +123,37 @@ static inline int send_any(
 
 	if (weft_likely(!err))
 		err = weft_send(&msg);
+	else if (err == WEFT_ON_DEVICE)
+		err = weft_stage_send(&msg);
 	return weft_mpi_end(msg.comm, func, err);
+}
+
+typedef int p2p_start_fn(const struct weft_msg *msg, struct weft_req **req_out);
+
+/* Starts or initialises an operation on a buffer in device memory. */
+static __attribute__((cold, noinline)) int start_on_device(
+	const struct weft_msg *msg, p2p_start_fn *start, bool is_recv,
+	const MPI_Request *request, struct weft_req **req_out)
+{
+	struct weft_msg staged = *msg;
+	struct weft_stage *stage;
+	struct weft_req *inner = NULL, *outer;
+	int err = weft_check_ptr(request, "request");
+
+	if (!err)
+		err = weft_stage_open(msg->comm, &stage, &outer);
+	if (err)
+		return err;
+	err = is_recv ? weft_stage_result(stage, &staged.buf, staged.count,
+				staged.type, false)
+		      : weft_stage_source(
+				stage, &staged.buf, staged.count, staged.type);
+	if (!err)
+		err = start(&staged, &inner);
+	err = weft_stage_follow_take(outer, err, inner);
+	if (!err)
+		*req_out = outer;
+	return err;
 }
 
 /* Returns a started or initialised request to the caller. */
@@ -137,6 +179,8 @@ static inline int isend_any(const char *func, enum weft_send_mode mode,
 		err = weft_check_ptr(request, "request");
 	if (weft_likely(!err))
 		err = weft_isend(&msg, &req);
+	else if (err == WEFT_ON_DEVICE)
+		err = start_on_device(&msg, weft_isend, false, request, &req);
 	return mpi_p2p_return(msg.comm, func, err, req, request);
 }
 
@@ -151,7 +195,25 @@ static int send_init_any(const char *func, enum weft_send_mode mode,
 		err = weft_check_ptr(request, "request");
 	if (!err)
 		err = weft_send_init(&msg, &req);
+	else if (err == WEFT_ON_DEVICE)
+		err = start_on_device(
+			&msg, weft_send_init, false, request, &req);
 	return mpi_p2p_return(msg.comm, func, err, req, request);
+}
+
+/* Ends a receive whose arguments are wrong, or whose buffer is in device
+ * memory. */
+static __attribute__((cold, noinline)) int recv_special(const char *func,
+	const struct weft_msg *msg, int err, MPI_Status *status)
+{
+	struct weft_status st = { 0 };
+
+	if (err == WEFT_ON_DEVICE) {
+		err = weft_stage_recv(msg, &st);
+		if (!err || st.err)
+			weft_status_to_mpi(&st, status);
+	}
+	return weft_mpi_end(msg->comm, func, err);
 }
 
 static inline int recv_any(
@@ -162,7 +224,7 @@ static inline int recv_any(
 	int err = fill_recv(&msg, a);
 
 	if (weft_unlikely(err))
-		return weft_mpi_raise(msg.comm, func, err);
+		return recv_special(func, &msg, err, status);
 	st.err = 0;
 	err = weft_recv(&msg, &st);
 	if (weft_likely(!err) || st.err)
@@ -181,6 +243,8 @@ static inline int irecv_any(
 		err = weft_check_ptr(request, "request");
 	if (weft_likely(!err))
 		err = weft_irecv(&msg, &req);
+	else if (err == WEFT_ON_DEVICE)
+		err = start_on_device(&msg, weft_irecv, true, request, &req);
 	return mpi_p2p_return(msg.comm, func, err, req, request);
 }
 
@@ -195,6 +259,9 @@ static int recv_init_any(
 		err = weft_check_ptr(request, "request");
 	if (!err)
 		err = weft_recv_init(&msg, &req);
+	else if (err == WEFT_ON_DEVICE)
+		err = start_on_device(
+			&msg, weft_recv_init, true, request, &req);
 	return mpi_p2p_return(msg.comm, func, err, req, request);
 }
 
@@ -320,13 +387,37 @@ static int bsend_any(const char *func, const struct args *a)
 {
 	struct weft_bsend_places places;
 	struct weft_msg msg;
+	struct weft_stage stage = { 0 };
 	int err = fill_send(&msg, a, WEFT_SEND_BUFFERED);
 
+	if (err == WEFT_ON_DEVICE)
+		err = weft_stage_source(&stage, &msg.buf, msg.count, msg.type);
 	if (!err) {
 		places = places_of(msg.comm);
 		err = weft_bsend(&msg, &places);
 	}
+	err = weft_stage_close(&stage, err, 0);
 	return weft_mpi_end(msg.comm, func, err);
+}
+
+/* Initialises a buffered send of device memory, which each start copies. */
+static __attribute__((cold, noinline)) int bsend_init_on_device(
+	struct weft_msg *msg, const struct weft_bsend_places *places,
+	struct weft_req **req_out)
+{
+	struct weft_stage *stage;
+	struct weft_req *inner = NULL, *outer;
+	int err = weft_stage_open(msg->comm, &stage, &outer);
+
+	if (err)
+		return err;
+	err = weft_stage_source(stage, &msg->buf, msg->count, msg->type);
+	if (!err)
+		err = weft_bsend_init(msg, places, &inner);
+	err = weft_stage_follow_take(outer, err, inner);
+	if (!err)
+		*req_out = outer;
+	return err;
 }
 
 static int ibsend_any(const char *func, const struct args *a, bool is_init,
@@ -335,15 +426,23 @@ static int ibsend_any(const char *func, const struct args *a, bool is_init,
 	struct weft_bsend_places places;
 	struct weft_msg msg;
 	struct weft_req *req = NULL;
+	struct weft_stage stage = { 0 };
 	int err = fill_send(&msg, a, WEFT_SEND_BUFFERED);
+	bool is_dev = err == WEFT_ON_DEVICE;
 
-	if (!err)
+	if (!err || is_dev)
 		err = weft_check_ptr(request, "request");
+	if (!err && is_dev && !is_init)
+		err = weft_stage_source(&stage, &msg.buf, msg.count, msg.type);
 	if (!err) {
 		places = places_of(msg.comm);
-		err = is_init ? weft_bsend_init(&msg, &places, &req)
-			      : weft_ibsend(&msg, &places, &req);
+		if (is_dev && is_init)
+			err = bsend_init_on_device(&msg, &places, &req);
+		else
+			err = is_init ? weft_bsend_init(&msg, &places, &req)
+				      : weft_ibsend(&msg, &places, &req);
 	}
+	err = weft_stage_close(&stage, err, 0);
 	return mpi_p2p_return(msg.comm, func, err, req, request);
 }
 
@@ -415,26 +514,33 @@ static int sendrecv_two_vcis(const char *func, const struct weft_msg *smsg,
 	return err;
 }
 
-static int sendrecv(const char *func, const struct args *s,
-	const struct args *r, MPI_Status *status)
+/* Fills both messages. Returns WEFT_ON_DEVICE if a buffer is in device memory.
+ */
+static inline __attribute__((always_inline)) int fill_both(
+	struct weft_msg *smsg, struct weft_msg *rmsg, const struct args *s,
+	const struct args *r)
 {
-	struct weft_msg smsg, rmsg;
-	struct weft_req *sreq = NULL, *rreq = NULL;
-	struct weft_vci *vci;
-	int err = fill_send(&smsg, s, WEFT_SEND_STANDARD);
+	int err = fill_send(smsg, s, WEFT_SEND_STANDARD), recv_err;
 
-	if (!err)
-		err = fill_recv(&rmsg, r);
-	if (err)
-		return weft_mpi_raise(smsg.comm, func, err);
-	if (weft_unlikely(smsg.comm != rmsg.comm))
-		return weft_mpi_end(smsg.comm, func,
-			sendrecv_two_vcis(func, &smsg, &rmsg, status));
-	vci = smsg.comm->vci;
+	if (weft_unlikely(err < 0))
+		return err;
+	recv_err = fill_recv(rmsg, r);
+	return recv_err ? recv_err : err;
+}
+
+static int sendrecv_run(const char *func, const struct weft_msg *smsg,
+	const struct weft_msg *rmsg, MPI_Status *status)
+{
+	struct weft_req *sreq = NULL, *rreq = NULL;
+	struct weft_vci *vci = smsg->comm->vci;
+	int err;
+
+	if (weft_unlikely(smsg->comm != rmsg->comm))
+		return sendrecv_two_vcis(func, smsg, rmsg, status);
 	weft_vci_lock(vci);
-	err = weft_irecv_locked(&rmsg, &rreq);
+	err = weft_irecv_locked(rmsg, &rreq);
 	if (!err)
-		err = weft_isend_locked(&smsg, &sreq);
+		err = weft_isend_locked(smsg, &sreq);
 	if (sreq) {
 		weft_req_wait_in(vci, sreq, func);
 		err = sreq->status.err;
@@ -459,6 +565,42 @@ static int sendrecv(const char *func, const struct args *s,
 		weft_req_put(rreq);
 		weft_vci_unlock(vci);
 	}
+	return err;
+}
+
+/* Sends and receives if a buffer is in device memory. The two buffers may be
+ * the same, because each has a shadow of its own. */
+static __attribute__((cold, noinline)) int sendrecv_on_device(const char *func,
+	struct weft_msg *smsg, struct weft_msg *rmsg, MPI_Status *status)
+{
+	struct weft_stage stage = { 0 };
+	MPI_Status st = { 0 };
+	int err =
+		weft_stage_source(&stage, &smsg->buf, smsg->count, smsg->type);
+
+	if (!err)
+		err = weft_stage_result(
+			&stage, &rmsg->buf, rmsg->count, rmsg->type, false);
+	if (!err)
+		err = sendrecv_run(func, smsg, rmsg, &st);
+	err = weft_stage_close(&stage, err, weft_status_len(&st));
+	if (!err && status != MPI_STATUS_IGNORE) {
+		st.MPI_ERROR = status->MPI_ERROR;
+		*status = st;
+	}
+	return err;
+}
+
+static int sendrecv(const char *func, const struct args *s,
+	const struct args *r, MPI_Status *status)
+{
+	struct weft_msg smsg, rmsg;
+	int err = fill_both(&smsg, &rmsg, s, r);
+
+	if (weft_likely(!err))
+		err = sendrecv_run(func, &smsg, &rmsg, status);
+	else if (err == WEFT_ON_DEVICE)
+		err = sendrecv_on_device(func, &smsg, &rmsg, status);
 	return weft_mpi_end(smsg.comm, func, err);
 }
 
@@ -490,13 +632,14 @@ static void *mpi_p2p_copy_out(
 static int sendrecv_replace(const char *func, const struct args *s,
 	const struct args *r, MPI_Status *status)
 {
-	struct weft_msg msg;
+	struct weft_msg msg, rmsg;
 	struct args copy = *s;
 	void *packed;
-	int err = fill_send(&msg, s, WEFT_SEND_STANDARD);
+	int err = fill_both(&msg, &rmsg, s, r);
 
-	if (!err)
-		err = fill_recv(&msg, r);
+	if (err == WEFT_ON_DEVICE)
+		return weft_mpi_end(msg.comm, func,
+			sendrecv_on_device(func, &msg, &rmsg, status));
 	if (err)
 		return weft_mpi_raise(msg.comm, func, err);
 	packed = mpi_p2p_copy_out(s, msg.type);
@@ -520,18 +663,40 @@ static inline int mpi_sendrecv_replace(const char *func, void *buf,
 	return sendrecv_replace(func, &s, &r, status);
 }
 
+static __attribute__((cold, noinline)) int isendrecv_on_device(
+	struct weft_msg *smsg, struct weft_msg *rmsg, struct weft_req **req_out)
+{
+	struct weft_stage *stage;
+	struct weft_req *inner = NULL, *outer;
+	int err = weft_stage_open(weft_comm_whole(smsg->comm), &stage, &outer);
+
+	if (err)
+		return err;
+	err = weft_stage_source(stage, &smsg->buf, smsg->count, smsg->type);
+	if (!err)
+		err = weft_stage_result(
+			stage, &rmsg->buf, rmsg->count, rmsg->type, false);
+	if (!err)
+		err = weft_isendrecv(smsg, rmsg, false, &inner);
+	err = weft_stage_follow_take(outer, err, inner);
+	if (!err)
+		*req_out = outer;
+	return err;
+}
+
 static int isendrecv(const char *func, const struct args *s,
 	const struct args *r, bool is_replace, MPI_Request *request)
 {
 	struct weft_msg smsg, rmsg;
 	struct weft_req *req = NULL;
-	int err = fill_send(&smsg, s, WEFT_SEND_STANDARD);
+	int err = fill_both(&smsg, &rmsg, s, r);
+	bool is_dev = err == WEFT_ON_DEVICE;
 
-	if (!err)
-		err = fill_recv(&rmsg, r);
-	if (!err)
+	if (!err || is_dev)
 		err = weft_check_ptr(request, "request");
-	if (!err)
+	if (!err && is_dev)
+		err = isendrecv_on_device(&smsg, &rmsg, &req);
+	else if (!err)
 		err = weft_isendrecv(&smsg, &rmsg, is_replace, &req);
 	return mpi_p2p_return(smsg.comm, func, err, req, request);
 }
@@ -689,12 +854,39 @@ static int find_message(const MPI_Message *message,
 	return 0;
 }
 
+/* Receives a message into a buffer in device memory. */
+static __attribute__((cold, noinline)) int imrecv_on_device(
+	const struct args *a, struct weft_type *type, struct weft_message *m,
+	MPI_Message *message, struct weft_req **req_out)
+{
+	void *buf = (void *)(uintptr_t)a->buf;
+	struct weft_stage *stage;
+	struct weft_req *inner = NULL, *outer;
+	int err = weft_stage_open(weft_message_comm(m), &stage, &outer);
+
+	if (err)
+		return err;
+	err = weft_stage_result(stage, &buf, a->count, type, false);
+	if (!err) {
+		*message = MPI_MESSAGE_NULL;
+		err = weft_imrecv_take(m, buf, a->count, type, &inner);
+	}
+	err = weft_stage_follow_take(outer, err, inner);
+	if (!err)
+		*req_out = outer;
+	return err;
+}
+
 static int imrecv_any(const struct args *a, struct weft_message *m,
 	MPI_Message *message, struct weft_req **req_out)
 {
 	struct weft_type *type;
 	int err = weft_check_message(a->buf, a->count, a->type, &type);
 
+	if (!err && m && weft_message_comm(m)->may_dev)
+		err = weft_stage_look(a->buf, a->count, type);
+	if (err == WEFT_ON_DEVICE)
+		return imrecv_on_device(a, type, m, message, req_out);
 	if (err)
 		return err;
 	*message = MPI_MESSAGE_NULL;

@@ -5,6 +5,7 @@
  * only, so that packed and typed messages match. */
 #include "mpi_check.h"
 #include "mpi_map.h"
+#include "mpi_stage.h"
 
 #include "dt/pack.h"
 
@@ -54,6 +55,61 @@ static int check_fit(const void *packed, int64_t room, int64_t position,
 	return err ? err : check_room(*len_out, position, room);
 }
 
+/* ---- device memory ---- */
+
+/* The items and the packed bytes of one call. is_pack: the items are the
+ * source. */
+struct packing {
+	struct weft_stage stage;
+	bool is_pack;
+	void *items;
+	MPI_Count count;
+	struct weft_type *type;
+	char *packed; /* from the position on */
+};
+
+/* Replaces both buffers by their shadows if they are in device memory. */
+static int packing_open(struct packing *p, int64_t len)
+{
+	struct weft_type *bytes = weft_mpi_type(MPI_BYTE);
+	void *packed = p->packed;
+	int err;
+
+	if (p->is_pack)
+		err = weft_stage_source(
+			&p->stage, &p->items, p->count, p->type);
+	else
+		err = weft_stage_source(&p->stage, &packed, len, bytes);
+	if (!err && p->is_pack)
+		err = weft_stage_result(&p->stage, &packed, len, bytes, false);
+	else if (!err)
+		err = weft_stage_result(
+			&p->stage, &p->items, p->count, p->type, false);
+	p->packed = packed;
+	return err;
+}
+
+/* Packs or unpacks len bytes. may_dev: the buffers may be in device memory. */
+static int packing_run(
+	struct packing *p, int64_t len, bool is_external, bool may_dev)
+{
+	int err = may_dev ? packing_open(p, len) : 0;
+
+	if (!err && is_external && p->is_pack)
+		weft_external_pack(p->type, p->count, p->items, p->packed);
+	else if (!err && is_external)
+		weft_external_unpack(p->type, p->count, p->items, p->packed);
+	else if (!err && p->is_pack)
+		weft_pack(
+			p->type, p->count, p->items, 0, p->packed, (size_t)len);
+	else if (!err)
+		weft_unpack(
+			p->type, p->count, p->items, 0, p->packed, (size_t)len);
+	return may_dev ? weft_stage_close(&p->stage, err, INT64_MAX) : err;
+}
+
+/* ---- procedures ---- */
+
 static int mpi_pack(const void *inbuf, MPI_Count incount,
 	struct weft_type *type, void *outbuf, MPI_Count outsize,
 	MPI_Count *position, struct weft_comm *comm)
@@ -61,11 +117,14 @@ static int mpi_pack(const void *inbuf, MPI_Count incount,
 	int64_t len = 0;
 	int err = check_fit(
 		outbuf, outsize, *position, incount, type, type->size, &len);
+	struct packing p = { .is_pack = true,
+		.items = (void *)(uintptr_t)inbuf,
+		.count = incount,
+		.type = type,
+		.packed = (char *)outbuf + *position };
 
-	(void)comm;
 	if (!err && len)
-		weft_pack(type, incount, inbuf, 0, (char *)outbuf + *position,
-			(size_t)len);
+		err = packing_run(&p, len, false, comm->may_dev);
 	if (!err)
 		*position += len;
 	return err;
@@ -78,11 +137,13 @@ static int mpi_unpack(const void *inbuf, MPI_Count insize, MPI_Count *position,
 	int64_t len = 0;
 	int err = check_fit(
 		inbuf, insize, *position, outcount, type, type->size, &len);
+	struct packing p = { .items = outbuf,
+		.count = outcount,
+		.type = type,
+		.packed = (char *)(uintptr_t)inbuf + *position };
 
-	(void)comm;
 	if (!err && len)
-		weft_unpack(type, outcount, outbuf, 0,
-			(const char *)inbuf + *position, (size_t)len);
+		err = packing_run(&p, len, false, comm->may_dev);
 	if (!err)
 		*position += len;
 	return err;
@@ -117,11 +178,17 @@ static int mpi_pack_external(const char *datarep, const void *inbuf,
 	if (!err)
 		err = check_fit(outbuf, outsize, *position, incount, type,
 			weft_external_size(type, 1), &len);
-	if (err)
-		return err;
-	weft_external_pack(type, incount, inbuf, (char *)outbuf + *position);
-	*position += len;
-	return 0;
+	struct packing p = { .is_pack = true,
+		.items = (void *)(uintptr_t)inbuf,
+		.count = incount,
+		.type = type,
+		.packed = (char *)outbuf + *position };
+
+	if (!err && len)
+		err = packing_run(&p, len, true, weft_dev_is_on());
+	if (!err)
+		*position += len;
+	return err;
 }
 
 static int mpi_unpack_external(const char *datarep, const void *inbuf,
@@ -134,12 +201,16 @@ static int mpi_unpack_external(const char *datarep, const void *inbuf,
 	if (!err)
 		err = check_fit(inbuf, insize, *position, outcount, type,
 			weft_external_size(type, 1), &len);
-	if (err)
-		return err;
-	weft_external_unpack(
-		type, outcount, outbuf, (const char *)inbuf + *position);
-	*position += len;
-	return 0;
+	struct packing p = { .items = outbuf,
+		.count = outcount,
+		.type = type,
+		.packed = (char *)(uintptr_t)inbuf + *position };
+
+	if (!err && len)
+		err = packing_run(&p, len, true, weft_dev_is_on());
+	if (!err)
+		*position += len;
+	return err;
 }
 
 static int mpi_pack_external_size(const char *datarep, MPI_Count incount,

@@ -4,6 +4,7 @@
  * MPI-5.0 chapter 4. */
 #include "mpi_check.h"
 #include "mpi_map.h"
+#include "mpi_stage.h"
 
 /* The arguments of an init procedure. */
 struct args {
@@ -46,6 +47,10 @@ static int mpi_part_fill(
 		err = weft_check_tag_send(a->tag);
 	if (!err)
 		err = weft_check_info_or_null(a->info, &info);
+	if (!err && msg->comm->may_dev)
+		err = weft_stage_refuse(a->buf, "buf",
+			"use persistent messages (MPI_Send_init, "
+			"MPI_Recv_init), or pass host memory");
 	return err;
 }
 

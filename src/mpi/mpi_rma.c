@@ -6,6 +6,7 @@
  * procedure, which call a function here. The room win checks epochs and the
  * bounds of the target's memory. */
 #include "mpi_check.h"
+#include "mpi_stage.h"
 
 /* One side of an access. */
 struct rma_side {
@@ -48,6 +49,28 @@ static inline __attribute__((always_inline)) int rma_side(
 	to->count = from->count;
 	to->type = type;
 	return 0;
+}
+
+/* Returns an error if the origin's memory of an access is device memory. */
+static __attribute__((cold, noinline)) int rma_refuse(
+	const struct weft_win_access *access)
+{
+	static const char remedy[] = "pass host memory";
+	int err = weft_stage_refuse(access->origin.buf, "origin_addr", remedy);
+
+	if (!err)
+		err = weft_stage_refuse(
+			access->result.buf, "result_addr", remedy);
+	if (!err)
+		err = weft_stage_refuse(
+			access->compare, "compare_addr", remedy);
+	return err;
+}
+
+static inline __attribute__((always_inline)) int rma_check_host(
+	const struct weft_win *win, const struct weft_win_access *access)
+{
+	return weft_unlikely(win->comm->may_dev) ? rma_refuse(access) : 0;
 }
 
 /* Looks up the window, and checks the arguments of the target. */
@@ -127,6 +150,8 @@ static inline __attribute__((always_inline)) int rma_move(
 		err = rma_side(&access.origin, &a->origin, a, &access);
 	if (weft_likely(!err))
 		err = rma_fits(&access, is_get);
+	if (weft_likely(!err))
+		err = rma_check_host(win, &access);
 	if (weft_likely(!err) && weft_likely(a->rank != MPI_PROC_NULL))
 		err = fn(win, &access, NULL);
 	return weft_mpi_end_win(win, func, err);
@@ -175,6 +200,8 @@ static int rma_move_start(const char *func, rma_fn *fn, bool is_get,
 		err = rma_side(&access.origin, &a->origin, a, &access);
 	if (!err)
 		err = rma_fits(&access, is_get);
+	if (!err)
+		err = rma_check_host(win, &access);
 	return rma_start(func, fn, win, &access, request, err);
 }
 
@@ -348,6 +375,8 @@ static inline __attribute__((always_inline)) int rma_accumulate(
 		err = rma_same("result_addr", &access->result, access);
 	if (weft_likely(!err))
 		err = rma_op_fits(access);
+	if (weft_likely(!err))
+		err = rma_check_host(*win_out, access);
 	return err;
 }
 
@@ -484,6 +513,8 @@ int PMPI_Compare_and_swap(const void *origin_addr, const void *compare_addr,
 	if (weft_likely(!err))
 		err = weft_check_buf(compare_addr, 1, access.type);
 	access.compare = compare_addr;
+	if (weft_likely(!err))
+		err = rma_check_host(of, &access);
 	if (weft_likely(!err) && weft_likely(target_rank != MPI_PROC_NULL))
 		err = weft_win_compare_and_swap(of, &access);
 	return weft_mpi_end_win(of, "MPI_Compare_and_swap", err);

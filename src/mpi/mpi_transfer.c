@@ -5,6 +5,7 @@
  * collective, and the kind of access. The status has the number of bytes moved,
  * also after an error. */
 #include "mpi_check.h"
+#include "mpi_stage.h"
 #include "mpi_widen.h"
 
 static void transfer_status(MPI_Status *status, int64_t moved)
@@ -16,14 +17,75 @@ static void transfer_status(MPI_Status *status, int64_t moved)
 	weft_status_to_mpi(&is, status);
 }
 
+/* Replaces a buffer in device memory by its shadow. An error is passed on in
+ * the access, because a collective access needs this process. */
+static void stage_access(
+	struct weft_stage *stage, struct weft_file_access *access)
+{
+	if (access->err)
+		return;
+	access->err = access->is_write
+			      ? weft_stage_source(stage, &access->buf,
+					access->count, access->type)
+			      : weft_stage_result(stage, &access->buf,
+					access->count, access->type, false);
+}
+
+static int transfer_on_device(struct weft_file *fh,
+	const struct weft_file_access *access, int64_t *moved_out)
+{
+	struct weft_stage stage = { 0 };
+	struct weft_file_access staged = *access;
+	int err;
+
+	stage_access(&stage, &staged);
+	err = weft_file_transfer(fh, &staged, moved_out);
+	return weft_stage_close(&stage, err, *moved_out);
+}
+
 static int transfer_run(struct weft_file *fh,
 	const struct weft_file_access *access, MPI_Status *status)
 {
 	int64_t moved = 0;
-	int err = weft_file_transfer(fh, access, &moved);
+	int err = fh->comm->may_dev ? transfer_on_device(fh, access, &moved)
+				    : weft_file_transfer(fh, access, &moved);
 
 	transfer_status(status, moved);
 	return err;
+}
+
+static int transfer_start(struct weft_file *fh,
+	const struct weft_file_access *access, struct weft_req **req_out)
+{
+	struct weft_file_access staged = *access;
+	struct weft_stage *stage;
+	struct weft_req *inner = NULL, *outer;
+	int err;
+
+	if (!fh->comm->may_dev)
+		return weft_file_start(fh, access, req_out);
+	err = weft_stage_open(fh->comm, &stage, &outer);
+	if (err)
+		return err;
+	stage_access(stage, &staged);
+	err = weft_file_start(fh, &staged, &inner);
+	err = weft_stage_follow_take(outer, err, inner);
+	if (!err)
+		*req_out = outer;
+	return err;
+}
+
+/* A split collective has no request that could copy its result. */
+static int transfer_begin(
+	struct weft_file *fh, const struct weft_file_access *access)
+{
+	struct weft_file_access refused = *access;
+
+	if (fh->comm->may_dev && !access->err && access->count)
+		refused.err = weft_stage_refuse(access->buf, "buf",
+			"use the non-blocking collective (MPI_File_iread_all, "
+			"MPI_File_iwrite_all), or pass host memory");
+	return weft_file_begin(fh, &refused);
 }
 
 static int transfer_end(struct weft_file *fh,
@@ -68,7 +130,7 @@ static int transfer_end(struct weft_file *fh,
 		void_ *buf, MPI_Count count, struct weft_type *type,          \
 		struct weft_req **request)                                    \
 	{                                                                     \
-		return weft_file_start(                                       \
+		return transfer_start(                                        \
 			fh, ACCESS(write, coll, at, 0), request);             \
 	}
 #define RUN_AT(name, void_, write, coll)                                      \
@@ -83,7 +145,7 @@ static int transfer_end(struct weft_file *fh,
 		MPI_Offset offset, void_ *buf, MPI_Count count,               \
 		struct weft_type *type, struct weft_req **request)            \
 	{                                                                     \
-		return weft_file_start(                                       \
+		return transfer_start(                                        \
 			fh, ACCESS(write, coll, OFFSET, offset), request);    \
 	}
 #define SPLIT_END(name, void_, write, at)                                     \
@@ -97,7 +159,7 @@ static int transfer_end(struct weft_file *fh,
 	static int mpi_file_##name##_begin(int failed, struct weft_file *fh,  \
 		void_ *buf, MPI_Count count, struct weft_type *type)          \
 	{                                                                     \
-		return weft_file_begin(fh, ACCESS(write, true, at, 0));       \
+		return transfer_begin(fh, ACCESS(write, true, at, 0));        \
 	}                                                                     \
 	SPLIT_END(name, void_, write, at)
 #define SPLIT_AT(name, void_, write)                                          \
@@ -105,7 +167,7 @@ static int transfer_end(struct weft_file *fh,
 		MPI_Offset offset, void_ *buf, MPI_Count count,               \
 		struct weft_type *type)                                       \
 	{                                                                     \
-		return weft_file_begin(                                       \
+		return transfer_begin(                                        \
 			fh, ACCESS(write, true, OFFSET, offset));             \
 	}                                                                     \
 	SPLIT_END(name, void_, write, OFFSET)

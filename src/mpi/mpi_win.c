@@ -4,6 +4,7 @@
  * MPI-5.0, 12.2. An error in creation is raised on the communicator's handler,
  * any other error on the window's handler. */
 #include "mpi_check.h"
+#include "mpi_stage.h"
 #include "mpi_widen.h"
 
 #include "core/hint.h"
@@ -119,6 +120,9 @@ static int win_new(const char *func, struct weft_win_config *config,
 		err = weft_check_ptr(a->baseptr, "baseptr");
 	if (!err)
 		err = weft_check_ptr(a->win, "win");
+	if (!err && comm->may_dev && config->flavor == WEFT_WIN_CREATE)
+		err = weft_stage_refuse(
+			config->base, "base", "expose host memory");
 	if (!err)
 		err = win_make(comm, config, a->info, &made);
 	if (err)
@@ -215,6 +219,10 @@ int PMPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
 	if (!err && !base && size && weft_check_is_on())
 		err = weft_err_set(WEFT_ERR_BUFFER, "base is NULL, size is %zu",
 			(size_t)size);
+	if (!err)
+		err = of->comm->may_dev ? weft_stage_refuse(base, "base",
+						  "attach host memory")
+					: 0;
 	if (!err)
 		err = weft_win_attach(of, base, (size_t)size);
 	return weft_mpi_end_win(of, "MPI_Win_attach", err);

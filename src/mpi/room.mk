@@ -49,6 +49,7 @@ EXTRA_DIST += $(api_gen) src/mpi/gen-man src/mpi/gen-man.awk \
 libmpi_abi_la_SOURCES += \
 	src/mpi/mpi_check.c src/mpi/mpi_check.h \
 	src/mpi/mpi_mix.c src/mpi/mpi_mix.h \
+	src/mpi/mpi_stage.c src/mpi/mpi_stage.h \
 	src/mpi/mpi_convert.c \
 	src/mpi/mpi_widen.c src/mpi/mpi_widen.h \
 	src/mpi/mpi_map.c src/mpi/mpi_map.h \

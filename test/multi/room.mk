@@ -32,6 +32,7 @@ multi_programs += test/multi/comm_make
 multi_programs += test/multi/comm_self_attr
 multi_programs += test/multi/comm_scarce
 multi_programs += test/multi/comm_split_type
+multi_programs += test/multi/dev_coll test/multi/dev_other test/multi/dev_p2p
 multi_programs += test/multi/dt_pack
 multi_programs += test/multi/dt_random
 multi_programs += test/multi/err_args
@@ -206,7 +207,7 @@ MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
 
 $(multi_programs): %: %.c test/multi/mtest.h \
 	test/multi/session.h test/multi/cma.h test/multi/link.h test/multi/output.h test/multi/coll.h \
-	test/multi/hints.h test/multi/resize.h test/multi/file.h test/multi/behind.h libmpi_abi.la
+	test/multi/hints.h test/multi/resize.h test/multi/file.h test/multi/behind.h test/multi/device.h libmpi_abi.la
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
 	$(MULTI_COMPILE) -I. -o $@ $(filter %.c,$^) libmpi_abi.la $(multi_libs)
 
