@@ -108,6 +108,8 @@ struct weft_file {
 	/* only core/info.c, core/errh.c */
 	struct weft_info *info;
 	struct weft_errh *errh;
+	void *stage; /* only mpi_transfer.c: copies of the buffer of a split
+			collective that is in device memory; NULL: none */
 	/* ---- private to this room ---- */
 	int fd;	       /* descriptor of the file; -1: none */
 	int folder_fd; /* rank 0, DELETE_ON_CLOSE: directory of the name; or -1

@@ -173,8 +173,10 @@ static bool is_recv_read(enum weft_coll_kind kind, const struct weft_coll *coll)
 int weft_stage_coll(struct weft_stage *stage, enum weft_coll_kind kind,
 	struct weft_coll *coll)
 {
-	int err = stage_side(&stage->source, kind, coll, &coll->send);
+	int err = 0;
 
+	if (!coll->is_in_place)
+		err = stage_side(&stage->source, kind, coll, &coll->send);
 	if (!err)
 		err = stage_side(&stage->result, kind, coll, &coll->recv);
 	stage->is_both = is_recv_read(kind, coll);

@@ -8,6 +8,8 @@
 #include "mpi_stage.h"
 #include "mpi_widen.h"
 
+#include <stdlib.h>
+
 static void transfer_status(MPI_Status *status, int64_t moved)
 {
 	struct weft_status is = {
@@ -75,25 +77,56 @@ static int transfer_start(struct weft_file *fh,
 	return err;
 }
 
-/* A split collective has no request that could copy its result. */
+static void file_drop_stage(struct weft_file *fh)
+{
+	struct weft_stage *stage = fh->stage;
+
+	fh->stage = NULL;
+	if (stage)
+		weft_stage_close(stage, WEFT_ERR_OTHER, 0);
+	free(stage);
+}
+
+/* A file has one split collective at most. Its shadow belongs to the file until
+ * the collective ends. */
 static int transfer_begin(
 	struct weft_file *fh, const struct weft_file_access *access)
 {
-	struct weft_file_access refused = *access;
+	struct weft_file_access staged = *access;
+	struct weft_stage *stage = NULL;
+	int err;
 
-	if (fh->comm->may_dev && !access->err && access->count)
-		refused.err = weft_stage_refuse(access->buf, "buf",
-			"use the non-blocking collective (MPI_File_iread_all, "
-			"MPI_File_iwrite_all), or pass host memory");
-	return weft_file_begin(fh, &refused);
+	if (fh->comm->may_dev && !access->err) {
+		stage = calloc(1, sizeof(*stage));
+		if (stage)
+			stage_access(stage, &staged);
+		else
+			staged.err = WEFT_ERR_NOMEM;
+	}
+	err = weft_file_begin(fh, &staged);
+	if (!err && stage) {
+		file_drop_stage(fh);
+		fh->stage = stage;
+	} else if (stage) {
+		weft_stage_close(stage, err, 0);
+		free(stage);
+	}
+	return err;
 }
 
 static int transfer_end(struct weft_file *fh,
 	const struct weft_file_access *access, MPI_Status *status)
 {
+	struct weft_stage *stage = fh->stage;
 	int64_t moved = 0;
 	int err = weft_file_end(fh, access, &moved);
 
+	if (stage && !err) {
+		err = weft_shadow_write(&stage->result, moved);
+		file_drop_stage(fh);
+	} else if (err != WEFT_ERR_OTHER) { /* OTHER: it may be pending */
+		file_drop_stage(fh);
+	}
 	transfer_status(status, moved);
 	return err;
 }

@@ -197,9 +197,13 @@ static void reductions(void)
 	out = sevens(N);
 	CALL(Reduce_scatter, all, out, counts, MPI_INT, MPI_SUM, comm);
 	end_values(out, N, own_sum, "reduce_scatter");
-	device_free(all);
-	if (form == PERSISTENT)
-		return; /* a second start would sum the sums */
+	if (form == PERSISTENT) { /* a second start would sum the sums */
+		device_free(all);
+		return;
+	}
+	OK(MPI_Reduce_scatter_block(
+		MPI_IN_PLACE, all, N, MPI_INT, MPI_SUM, comm));
+	end_values(all, N, own_sum, "reduce_scatter_block in place");
 	mine = device_values(mtest.rank, N);
 	CALL(Allreduce, MPI_IN_PLACE, mine, N, MPI_INT, MPI_SUM, comm);
 	end_values(mine, N, sum, "allreduce in place");

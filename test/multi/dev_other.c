@@ -81,8 +81,14 @@ static void files(void)
 		"a file is read without blocking");
 	OK(MPI_File_iwrite_at_all(fh, at, back, N, MPI_INT, &r));
 	OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
-	OK(MPI_File_set_errhandler(fh, MPI_ERRORS_RETURN));
-	FAILS(MPI_File_write_all_begin(fh, dev, N, MPI_INT), MPI_ERR_BUFFER);
+	device_put(back, zero, sizeof(zero));
+	OK(MPI_File_read_at_all_begin(fh, at, back, N, MPI_INT));
+	OK(MPI_File_read_at_all_end(fh, back, &status));
+	OK(MPI_Get_count(&status, MPI_INT, &count));
+	CHECK(count == N && device_has(back, host, sizeof(host)),
+		"a split collective reads");
+	OK(MPI_File_write_at_all_begin(fh, at, back, N, MPI_INT));
+	OK(MPI_File_write_at_all_end(fh, back, MPI_STATUS_IGNORE));
 	OK(MPI_File_close(&fh));
 	device_free(dev);
 	device_free(back);
