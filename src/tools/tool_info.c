@@ -8,6 +8,7 @@
 #include "base/counter.h"
 #include "base/err.h"
 #include "base/knob.h"
+#include "dev/dev.h"
 #include "core/group.h"
 #include "io/uring.h"
 #include "transport/proc.h"
@@ -479,6 +480,20 @@ static int show_nics(struct weft_tool_report *report, const char *name)
 	return err ? tool_info_fail("network devices", err) : 0;
 }
 
+/* Opens the driver, so this topic is not part of --all. */
+static int show_gpus(struct weft_tool_report *report, const char *name)
+{
+	struct weft_tool_report *at = weft_tool_report_object(report, name);
+	const char *why = "";
+	int n = weft_dev_open(&why);
+
+	weft_tool_report_flag(at, "cuda", n > 0);
+	weft_tool_report_number(at, "cuda_devices", n, "devices");
+	if (!n)
+		weft_tool_report_text(at, "reason", "%s", why);
+	return 0;
+}
+
 /* Shows a process set of a session, with its size. */
 static int show_pset(
 	struct weft_tool_report *list, struct weft_session *session, uint32_t i)
@@ -563,6 +578,8 @@ static const struct topic topics[] = {
 		show_hints, true },
 	{ "--nics", "network devices of this host, and their distance",
 		show_nics, true },
+	{ "--gpus", "device memory that messages can use, or why they cannot",
+		show_gpus, false },
 	{ "--io", "the methods of reading and writing files", show_io, true },
 	{ "--psets", "process manager and process sets; run it under mpiexec",
 		show_psets, true },
@@ -596,7 +613,8 @@ static int usage(void)
 	       "       weft-info --profile-library\n");
 	for (size_t i = 0; i < N_TOPICS; i++)
 		printf("  %-12s %s\n", topics[i].option, topics[i].sentence);
-	printf("  --all        all topics except --api, --shmem and --coll\n"
+	printf("  --all        all topics except --api, --gpus, --shmem and "
+	       "--coll\n"
 	       "  --json       print JSON; without a topic, of --all\n");
 	return 0;
 }
