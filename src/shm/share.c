@@ -51,6 +51,9 @@ static struct {
 /* Caches the value of weft_share_owner(): the system calls take about 20 us. */
 static _Atomic uint64_t share_own;
 
+/* Caches the value of weft_share_machine(); 0: not read yet. */
+static _Atomic uint32_t share_boot;
+
 static size_t page_len(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
@@ -199,8 +202,8 @@ uint32_t weft_share_domain(void)
 
 uint32_t weft_share_machine(void)
 {
-	static _Atomic uint32_t machine; /* 0: not read */
-	uint32_t found = atomic_load_explicit(&machine, memory_order_relaxed);
+	uint32_t found =
+		atomic_load_explicit(&share_boot, memory_order_relaxed);
 	uint64_t hash = 0;
 	char id[64];
 	ssize_t len;
@@ -215,7 +218,8 @@ uint32_t weft_share_machine(void)
 	close(fd);
 	for (ssize_t i = 0; i < len; i++)
 		hash = weft_mix(hash ^ (uint8_t)id[i]);
-	atomic_store_explicit(&machine, (uint32_t)hash, memory_order_relaxed);
+	atomic_store_explicit(
+		&share_boot, (uint32_t)hash, memory_order_relaxed);
 	return (uint32_t)hash;
 }
 
