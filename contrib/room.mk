@@ -90,7 +90,7 @@ check-abi: libmpi_abi.la libsma.la
 	$(AM_V_at)CC='$(CC)' CXX='$(CXX)' $(top_srcdir)/contrib/check-sma .
 .PHONY: check-abi
 EXTRA_DIST += contrib/lanes/lane.sh contrib/lanes/prrte contrib/lanes/slurm \
-	contrib/lanes/aarch64 contrib/lanes/containers contrib/lanes/debian contrib/lanes/debian13 contrib/lanes/rpm \
+	contrib/lanes/containers contrib/lanes/cross contrib/lanes/debian contrib/lanes/debian13 contrib/lanes/rpm \
 	contrib/lanes/verbs contrib/lanes/verbs-guest \
 	contrib/lanes/verbs.result contrib/lanes/README.md
 
