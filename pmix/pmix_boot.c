@@ -54,7 +54,9 @@ static uint32_t pmix_boot_number(
 	return v;
 }
 
-pmix_proc_t *weft_pmix_procs(
+/* Returns the ranks as PMIx names them. The caller frees the array. NULL: out
+ * of memory. */
+static pmix_proc_t *pmix_procs(
 	const struct pmix_boot *boot, const uint32_t *ranks, size_t n)
 {
 	pmix_proc_t *procs = calloc(n ? n : 1, sizeof(*procs));
@@ -271,7 +273,7 @@ static int pmix_abort(struct weft_boot *base, int code, const char *why,
 			"Slurm cannot end a step with code 0; use another "
 			"code");
 	if (ranks)
-		procs = weft_pmix_procs(boot, ranks, n);
+		procs = pmix_procs(boot, ranks, n);
 	status = PMIx_Abort(code, why, procs, procs ? n : 0);
 	free(procs);
 	return weft_pmix_err(status);

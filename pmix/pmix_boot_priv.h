@@ -80,11 +80,6 @@ static inline struct pmix_boot *pmix_boot_of(struct weft_boot *boot)
 	return weft_container_of(boot, struct pmix_boot, boot);
 }
 
-/* Returns the ranks as PMIx names them. The caller frees the array. NULL: out
- * of memory. */
-pmix_proc_t *weft_pmix_procs(
-	const struct pmix_boot *boot, const uint32_t *ranks, size_t n);
-
 /* Returns the manager, by the name of the job: "slurm", "prrte", or "pmix" for
  * any other manager. */
 const char *weft_pmix_manager(const struct pmix_boot *boot);
