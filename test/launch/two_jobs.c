@@ -7,6 +7,7 @@
  * prints TAP, one line per claim. */
 #include "claim.h"
 
+#include <mpix.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,11 +137,30 @@ static int refusal(const char *name, const char *timeout)
 
 /* ---- the test cases, one function for each HOW ---- */
 
+/* No launcher knows both jobs, so none can define a set with members of both.
+ */
+static void publish_both(MPI_Comm inter)
+{
+	MPI_Session session;
+	MPI_Group far;
+	int rc, class;
+
+	MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+	MPI_Comm_remote_group(inter, &far);
+	rc = MPIX_Session_publish_pset(session, "far", far);
+	MPI_Error_class(rc, &class);
+	claim(class == MPI_ERR_UNSUPPORTED_OPERATION,
+		"a set with members of an unrelated job is refused");
+	MPI_Group_free(&far);
+	MPI_Session_finalize(&session);
+}
+
 static void do_meet(int is_server, const char *name)
 {
 	MPI_Comm inter = meet(is_server, name), again;
 
 	use(inter, is_server);
+	publish_both(inter);
 	again = meet(is_server, name);
 	MPI_Barrier(again);
 	MPI_Comm_disconnect(&inter);
