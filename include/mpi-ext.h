@@ -5,4 +5,8 @@
 
 #include <mpix.h>
 
+/* The library is built with support for CUDA. MPIX_Query_cuda_support() returns
+ * whether the program can use it. */
+#define MPIX_CUDA_AWARE_SUPPORT 1
+
 #endif

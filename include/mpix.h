@@ -195,6 +195,12 @@ int PMPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
 int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 
+/* Returns 1 if the World, or without the World any session, was granted the
+ * memory kind "cuda", so that buffers may be in the memory of CUDA devices;
+ * else 0. May be called at any time. weft(7) has the calls that accept them. */
+int MPIX_Query_cuda_support(void);
+int PMPIX_Query_cuda_support(void);
+
 /* clang-format on */
 
 #ifdef __cplusplus

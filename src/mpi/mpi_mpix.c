@@ -3,6 +3,8 @@
 #include "mpi_check.h"
 
 #include "core/attr.h"
+#include "core/session_data.h"
+#include "dev/dev.h"
 #include "transport/proc.h"
 #include "comm/create.h"
 #include "comm/disconnect.h"
@@ -341,6 +343,16 @@ int PMPIX_Session_set_pset_callback(MPI_Session session,
 	return err ? weft_mpi_raise_session(
 			     of, "MPIX_Session_set_pset_callback", err)
 		   : MPI_SUCCESS;
+}
+
+/* ---- device memory ---- */
+
+int PMPIX_Query_cuda_support(void)
+{
+	if (atomic_load_explicit(&weft_world.state, memory_order_acquire) ==
+		WEFT_WORLD_OPEN)
+		return weft_world.session->has_dev;
+	return weft_dev_is_on();
 }
 
 #include "api_mpix.h"

@@ -81,6 +81,7 @@ test_unit_mpitype_test_LDADD = $(mpi_prog_ldadd) $(CMOCKA_LIBS)
 unit_tests += test/unit/mpitype_test
 dist_man_MANS += contrib/man/MPIX_Comm_icreate_from_group.3 \
 	contrib/man/MPIX_Comm_idisconnect.3 \
+	contrib/man/MPIX_Query_cuda_support.3 \
 	contrib/man/MPIX_Session_create_pset.3 \
 	contrib/man/MPIX_Session_delete_pset.3 \
 	contrib/man/MPIX_Session_get_pset_changes.3 \

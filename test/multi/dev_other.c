@@ -160,6 +160,7 @@ int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
 	device_start();
+	CHECK(MPIX_Query_cuda_support() == 1, "the program can ask for it");
 	packing();
 	local_reduction();
 	files();
