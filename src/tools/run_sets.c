@@ -217,8 +217,13 @@ static void on_defined(struct weft_run_job *run,
 		sharing_create(run, &notice->set, from);
 	struct weft_run_notice copy = *notice;
 
-	if (!sharing)
+	if (!sharing) {
+		const struct weft_run_sharing none = { .set = notice->set,
+			.from = from };
+
+		sharing_answer(run, &none);
 		return;
+	}
 	if (runs_have_job(&notice->set, notice->set.n_runs, own_job(run))) {
 		int err = weft_serve_set_add(run->serve, &notice->set);
 
