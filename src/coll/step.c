@@ -264,6 +264,7 @@ void weft_watch_begin(struct weft_watch *watch, struct weft_sched *sched,
 	watch->sched = sched;
 	watch->comm = comm;
 	watch->number = number;
+	watch->n_rounds = 0;
 	watch->hook.run = watch_check;
 	weft_list_push_back(&comm->vci->hooks, &watch->hook.link);
 }
