@@ -9,6 +9,8 @@
 #include "core/hint.h"
 #include "core/info.h"
 #include "session/pset.h"
+#include "transport/foreign.h"
+#include "transport/peer.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
 
@@ -147,12 +149,30 @@ static struct resize *resize_of(struct weft_agree *agree)
 	return weft_container_of(agree, struct resize, agree);
 }
 
+/* After a change: the processes of this job that are not in the new set exit.
+ */
+static void close_leavers(const struct weft_comm *comm)
+{
+	struct weft_map_entry *entry;
+	size_t pos = 0;
+
+	while ((entry = weft_map_next(&comm->vci->peers, &pos)) != NULL) {
+		struct weft_peer *peer = entry->value;
+
+		if (!weft_foreign_is(peer->proc) &&
+			weft_group_rank_of(comm->group, peer->proc) < 0)
+			weft_peer_leaves(peer);
+	}
+}
+
 static void resize_on_done(struct weft_agree *agree)
 {
 	struct resize *resize = resize_of(agree);
 	uint32_t generation = (uint32_t)agree->words[0];
 	int err = agree->err;
 
+	if (!err && resize->mine.kind == WEFT_BOOT_RESIZE_DONE)
+		close_leavers(agree->comm);
 	weft_agree_fini(agree);
 	resize->done(resize->arg, generation, err);
 	free(resize);

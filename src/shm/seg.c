@@ -620,6 +620,18 @@ void weft_ring_wake_reader(struct weft_ring_tx *tx)
 	weft_wakeup_signal(tx->wakeup);
 }
 
+void weft_ring_close_wakeups(struct weft_ring_tx *tx, struct weft_ring_rx *rx)
+{
+	if (tx->map && tx->wakeup >= 0)
+		close(tx->wakeup);
+	tx->wakeup = -1;
+	tx->knows_wakeup = false;
+	if (rx && rx->wakeup >= 0)
+		close(rx->wakeup);
+	if (rx)
+		rx->wakeup = -1;
+}
+
 void weft_ring_detach(struct weft_ring_tx *tx)
 {
 	if (tx->map) {

@@ -102,6 +102,10 @@ void weft_ring_set_wakeup(
  * weft_wakeup_fence() and try to write once more. */
 void weft_ring_watch(struct weft_ring_tx *tx);
 
+/* Closes the descriptors of the wakeups of a peer, which open again when they
+ * are needed. rx is the ring that the peer writes, or NULL. */
+void weft_ring_close_wakeups(struct weft_ring_tx *tx, struct weft_ring_rx *rx);
+
 /* Unmaps an attached ring. A ring that is not attached is accepted. */
 void weft_ring_detach(struct weft_ring_tx *tx);
 

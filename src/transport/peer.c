@@ -1057,6 +1057,11 @@ static void drop_controls(struct weft_peer *peer)
 	}
 }
 
+void weft_peer_leaves(struct weft_peer *peer)
+{
+	weft_ring_close_wakeups(&peer->tx, peer->rx);
+}
+
 void weft_peer_free(struct weft_peer *peer)
 {
 	weft_resend_fini(peer);

@@ -156,6 +156,10 @@ int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
 int weft_peer_control(struct weft_peer *peer, struct weft_wire_head *head,
 	const void *payload, size_t len);
 
+/* Closes the descriptors that this process has open for the peer's wakeups. The
+ * peer is about to exit; if it does not, they open again. */
+void weft_peer_leaves(struct weft_peer *peer);
+
 /* Frees a peer, its ring, its addresses, and control messages that were never
  * posted. Called when the VCI closes, before its map of peers is freed. */
 void weft_peer_free(struct weft_peer *peer);
