@@ -351,6 +351,22 @@ static int count_fds(int pid)
 	return n;
 }
 
+/* Returns the number of open descriptors of this process that are no pipes.
+ * Pipes of joined processes that slept remain open until
+ * MPIX_Session_resize_done, which this program does not call. */
+static int count_own(void)
+{
+	char path[64], target[64];
+	int n = 0;
+
+	for (int fd = 0; fd < 1024; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		n += readlink(path, target, sizeof(target)) > 5 &&
+		     strncmp(target, "pipe:", 5) != 0;
+	}
+	return n;
+}
+
 /* Waits until the launcher has as many descriptors as `want`. */
 static void await_fds(int want)
 {
@@ -386,13 +402,13 @@ static void cycle(int rounds)
 			for (; !has_ended(1); nap())
 				claim(weft_now_ns() < end, "rank 1 stays");
 			launcher = count_fds(getppid());
-			mine = count_fds(getpid());
+			mine = count_own();
 		}
 	}
 	await_fds(launcher);
 	printf("%d rounds, descriptors of rank 0: %d, later %d\n", rounds, mine,
-		count_fds(getpid()));
-	claim(count_fds(getpid()) <= mine + 2, "rank 0 has descriptors left");
+		count_own());
+	claim(count_own() <= mine + 2, "rank 0 has descriptors left");
 }
 
 int main(int argc, char **argv)
