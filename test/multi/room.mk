@@ -184,7 +184,7 @@ multi_programs += test/multi/win_threads
 EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/output.h test/multi/session.h test/multi/cma.h test/multi/link.h test/multi/coll.h \
 	test/multi/hints.h test/multi/resize.h test/multi/file.h test/multi/behind.h test/multi/gen-walk \
 	test/multi/dt_case.h test/multi/dt_coll.h test/multi/dt_file.h \
-	test/multi/dt_map.h test/multi/dt_win.h test/multi/storm.h \
+	test/multi/dt_map.h test/multi/dt_win.h test/multi/storm.h test/multi/device.h \
 	test/multi/list \
 	test/run-multi test/storm test/README.md test/conformance/README.md \
 	test/conformance/mpich.known \
