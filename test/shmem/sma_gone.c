@@ -196,6 +196,24 @@ static void die(int killer, bool is_refused)
 	exit(6);
 }
 
+/* PE 1 waits until the other PEs have left the barrier, so that it dies in none
+ * of their barriers. Files notify it, because a message could still be under
+ * way when it dies. */
+static void meet(void)
+{
+	const char *tmp = getenv("TMPDIR");
+	char path[256];
+
+	for (int pe = 0; pe < stest.n; pe++) {
+		snprintf(path, sizeof(path), "%s/sma_gone.%d.%d",
+			tmp ? tmp : "/tmp", (int)getppid(), pe);
+		if (stest.me != 1 && pe == stest.me)
+			close(creat(path, 0600));
+		while (stest.me == 1 && pe != 1 && unlink(path))
+			usleep(20000);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = "";
@@ -220,6 +238,7 @@ int main(int argc, char **argv)
 	if (stest.me == 0)
 		shmem_int_p(&waiter, getpid(), 1);
 	shmem_barrier_all();
+	meet();
 	if (stest.me == 1)
 		die(killer, is_refused);
 	if (stest.me == 0 && is_stopped)
