@@ -328,6 +328,7 @@ bool weft_run_spawn_receive(int *fd, struct weft_run_notice *notice_out)
 	if (got == HEAD_LEN && set->n_runs <= WEFT_SERVE_RUNS_MAX &&
 		(!rest || read(*fd, set->runs, (size_t)rest) == rest)) {
 		notice_out->job[WEFT_RUN_NAME_MAX - 1] = '\0';
+		set->name[sizeof(set->name) - 1] = '\0';
 		return true;
 	}
 	if (*fd >= 0 && (got >= 0 || errno != EAGAIN)) {
