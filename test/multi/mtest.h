@@ -190,7 +190,7 @@ static inline void mtest_connect_all(MPI_Comm comm)
 			MTEST_TAG_CONNECT, NULL, 0, MPI_INT,
 			(rank + size - d) % size, MTEST_TAG_CONNECT, comm,
 			MPI_STATUS_IGNORE));
-	/* It fails if a member dies after all have entered it. */
+	/* The barrier fails if a member dies after all have entered it. */
 	(void)MPI_Barrier(comm);
 }
 

@@ -184,7 +184,7 @@ multi_programs += test/multi/win_threads
 EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/output.h test/multi/session.h test/multi/cma.h test/multi/link.h test/multi/coll.h \
 	test/multi/hints.h test/multi/resize.h test/multi/file.h test/multi/behind.h test/multi/gen-walk \
 	test/multi/dt_case.h test/multi/dt_coll.h test/multi/dt_file.h \
-	test/multi/dt_map.h test/multi/dt_win.h test/multi/storm.h test/multi/device.h \
+	test/multi/dt_map.h test/multi/dt_win.h test/multi/storm.h test/multi/device.h test/multi/ports.h \
 	test/multi/list \
 	test/run-multi test/storm test/README.md test/conformance/README.md \
 	test/conformance/mpich.known \
@@ -197,6 +197,7 @@ test/multi/err_walk_calls.h: test/multi/gen-walk src/mpi/api_rows
 
 test/multi/err_walk: test/multi/err_walk_calls.h
 test/multi/storm test/shmem/sma_storm: test/multi/storm.h
+test/shmem/sma_gone: test/multi/ports.h
 test/multi/dt_random: test/multi/dt_case.h test/multi/dt_coll.h \
 	test/multi/dt_file.h test/multi/dt_map.h test/multi/dt_win.h
 
@@ -207,7 +208,7 @@ MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
 
 $(multi_programs): %: %.c test/multi/mtest.h \
 	test/multi/session.h test/multi/cma.h test/multi/link.h test/multi/output.h test/multi/coll.h \
-	test/multi/hints.h test/multi/resize.h test/multi/file.h test/multi/behind.h test/multi/device.h libmpi_abi.la
+	test/multi/hints.h test/multi/resize.h test/multi/file.h test/multi/behind.h test/multi/device.h test/multi/ports.h libmpi_abi.la
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
 	$(MULTI_COMPILE) -I. -o $@ $(filter %.c,$^) libmpi_abi.la $(multi_libs)
 

@@ -7,21 +7,7 @@
  * cannot distinguish from a failed process that no manager reports.
  */
 #include "mtest.h"
-
-#include <sys/socket.h>
-
-static void close_ports(void)
-{
-	for (int fd = 3; fd < 1024; fd++) {
-		socklen_t len = sizeof(int);
-		int is_listening = 0;
-
-		if (!getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening,
-			    &len) &&
-			is_listening)
-			close(fd);
-	}
-}
+#include "ports.h"
 
 int main(int argc, char **argv)
 {

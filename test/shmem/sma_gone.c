@@ -9,9 +9,9 @@
  * which PE 0 cannot distinguish from a failed PE that no manager reports.
  */
 #include "stest.h"
+#include "../multi/ports.h"
 
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 enum { WORDS = 1 << 16 };
@@ -167,19 +167,6 @@ static int start_killer(pid_t victim)
 	}
 	close(ends[0]);
 	return ends[1];
-}
-
-static void close_ports(void)
-{
-	for (int fd = 3; fd < 1024; fd++) {
-		socklen_t len = sizeof(int);
-		int is_listening = 0;
-
-		if (!getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening,
-			    &len) &&
-			is_listening)
-			close(fd);
-	}
 }
 
 static void die(int killer, bool is_refused)
