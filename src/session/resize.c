@@ -149,8 +149,8 @@ static struct resize *resize_of(struct weft_agree *agree)
 	return weft_container_of(agree, struct resize, agree);
 }
 
-/* After a change: the processes of this job that are not in the new set exit.
- */
+/* Closes the wakeups of the processes of this job that are not in the new set,
+ * because these processes exit. */
 static void close_leavers(const struct weft_comm *comm)
 {
 	struct weft_map_entry *entry;
