@@ -39,11 +39,11 @@ static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 		plan->in_order_len = RXM_EAGER_LEN;
 	} else {
 		/* When a connection closes, the provider reuses its object,
-		 * which still has the process id of the old peer. If two
-		 * processes then connect to each other at the same time, the
-		 * provider can mistake the accepted connection for an older
-		 * one. It closes that connection and loses its messages (1.17
-		 * to 2.6, xnet_alloc_conn). */
+		 * with a wrong process id of the peer. If two processes then
+		 * connect to each other at the same time, the provider can
+		 * mistake the accepted connection for an older one. It closes
+		 * that connection and loses its messages (1.17 to 2.6,
+		 * xnet_alloc_conn, xnet_ep_accept). */
 		plan->connects_one_way = true;
 		plan->resends = true;
 		/* the space of a message is assigned when its first bytes

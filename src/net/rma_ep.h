@@ -2,12 +2,14 @@
 /* rma_ep: one-sided access through separate endpoints
  *
  * An RMA domain is a domain with its address table and the memory exposed in
- * it. Peers access that memory through its first endpoint; each endpoint can
- * initiate operations. No order is requested and completions are selective. An
- * operation has its own completion only if it is posted with a struct weft_op.
- * To complete operations without an op, the caller posts an empty write with
- * plan.flush_flags. After the completion of this write, all earlier operations
- * of the endpoint to that peer are visible there.
+ * it. Peers access that memory through its first endpoint; the other endpoints
+ * initiate operations. So no two endpoints connect to each other, which could
+ * lose operations (plan.connects_one_way). No order is requested and
+ * completions are selective. An operation has its own completion only if it is
+ * posted with a struct weft_op. To complete operations without an op, the
+ * caller posts an empty write with plan.flush_flags. After the completion of
+ * this write, all earlier operations of the endpoint to that peer are visible
+ * there.
  *
  * Threads: different endpoints may be used at the same time; the owner of an
  * endpoint guards all its calls, including polls.

@@ -5,53 +5,31 @@
 
 #include <stdlib.h>
 
-/* Allocates the states of PEs and opens the endpoint. The default context uses
- * the first endpoint, through which peers access this process's memory. */
+/* Allocates the states of PEs and opens the endpoint. */
 static int rma_ctx_open_far(struct weft_rma_ctx *ctx)
 {
-	struct weft_rma_domain *domain = weft_rma_own.domain;
-
 	ctx->states = calloc(weft_rma.n_pes, sizeof(*ctx->states));
 	ctx->touched = calloc(weft_rma.n_pes, sizeof(*ctx->touched));
 	if (!ctx->states || !ctx->touched)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a context");
 	ctx->window = WEFT_WINDOW;
-	if (weft_rma.ctx)
-		return weft_rma_fabric_ep(&ctx->ep);
-	ctx->ep = weft_rma_domain_ep(domain);
-	return 0;
-}
-
-/* The first endpoint stays open, and may still complete operations that a wait
- * abandoned. So the record of these operations stays as well. */
-static void due_destroy(
-	const struct weft_rma_ctx *ctx, struct weft_rma_due *due)
-{
-	struct weft_rma_own *own = &weft_rma_own;
-
-	if (due && due->n && ctx->ep == weft_rma_domain_ep(own->domain)) {
-		due->next = own->given_up;
-		own->given_up = due;
-		return;
-	}
-	free(due);
+	return weft_rma_fabric_ep(weft_rma_own.domain, &ctx->ep);
 }
 
 static void rma_ctx_destroy(struct weft_rma_ctx *ctx)
 {
 	if (ctx->ep) {
 		weft_rma_am_forget(ctx);
-		if (ctx->ep != weft_rma_domain_ep(weft_rma_own.domain))
-			weft_rma_ep_close(ctx->ep);
+		weft_rma_ep_close(ctx->ep);
 	}
 	while (ctx->given_up) {
 		struct weft_rma_due *due = ctx->given_up;
 
 		ctx->given_up = due->next;
-		due_destroy(ctx, due);
+		free(due);
 	}
-	due_destroy(ctx, ctx->waited);
-	due_destroy(ctx, ctx->later);
+	free(ctx->waited);
+	free(ctx->later);
 	free(ctx->states);
 	free(ctx->touched);
 	free(ctx);

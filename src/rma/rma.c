@@ -349,20 +349,12 @@ static int quiet_contexts(void)
 	return err;
 }
 
-/* Progress reads weft_rma.ctx with the VCI's lock held. */
-static void set_default(struct weft_rma_ctx *ctx)
-{
-	weft_vci_lock(&weft_proc.vci);
-	weft_rma.ctx = ctx;
-	weft_vci_unlock(&weft_proc.vci);
-}
-
 static void close_all(void)
 {
 	struct weft_rma_own *own = &weft_rma_own;
 
 	weft_rma_progress_close();
-	set_default(NULL);
+	weft_rma.ctx = NULL;
 	close_contexts();
 	close_remote();
 
@@ -383,16 +375,6 @@ static void close_all(void)
 	own->comm = NULL;
 }
 
-static int open_default(void)
-{
-	struct weft_rma_ctx *ctx;
-	int err = weft_rma_ctx_create(0, &ctx);
-
-	if (!err)
-		set_default(ctx);
-	return err;
-}
-
 int weft_rma_open(struct weft_comm *comm, size_t heap_len)
 {
 	struct record mine = {
@@ -409,7 +391,7 @@ int weft_rma_open(struct weft_comm *comm, size_t heap_len)
 	weft_rma.n_pes = n_pes;
 	err = open_others(&mine, n_pes);
 	if (!err)
-		err = open_default();
+		err = weft_rma_ctx_create(0, &weft_rma.ctx);
 	if (mine.err)
 		err = mine.err;
 	if (err)

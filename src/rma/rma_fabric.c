@@ -30,7 +30,6 @@ enum {
  */
 static void rma_fabric_poll(struct weft_progress_hook *hook)
 {
-	struct weft_rma_ctx *ctx = weft_rma.ctx;
 	int n;
 
 	(void)hook;
@@ -38,13 +37,7 @@ static void rma_fabric_poll(struct weft_progress_hook *hook)
 		fabric.skip--;
 		return;
 	}
-	/* the default context uses the first endpoint; the thread that holds
-	 * the lock of this context polls the endpoint */
-	if (ctx && !weft_spin_try_acquire(&ctx->lock))
-		return;
 	n = weft_rma_ep_poll(weft_rma_domain_ep(fabric.domain));
-	if (ctx)
-		weft_spin_release(&ctx->lock);
 	/* polls are skipped only if rounds are short: with shared memory and
 	 * spinning */
 	if (n == 0 && weft_proc.vci.shm && weft_proc.max_spin &&
@@ -93,14 +86,15 @@ int weft_rma_fabric_open(struct weft_rma_domain **domain_out)
 	return 0;
 }
 
-int weft_rma_fabric_ep(struct weft_rma_ep **ep_out)
+int weft_rma_fabric_ep(
+	struct weft_rma_domain *domain, struct weft_rma_ep **ep_out)
 {
 	bool began;
 	int err;
 
 	pthread_mutex_lock(&fabric.lock);
 	began = weft_thread_check_begin();
-	err = weft_rma_ep_open(fabric.domain, ep_out);
+	err = weft_rma_ep_open(domain, ep_out);
 	weft_thread_check_end(began);
 	pthread_mutex_unlock(&fabric.lock);
 	return err;

@@ -20,7 +20,8 @@ int weft_rma_fabric_open(struct weft_rma_domain **domain_out);
 void weft_rma_fabric_release(void);
 
 /* Opens an endpoint of the open domain. The caller closes it. */
-int weft_rma_fabric_ep(struct weft_rma_ep **ep_out);
+int weft_rma_fabric_ep(
+	struct weft_rma_domain *domain, struct weft_rma_ep **ep_out);
 
 /* Called after a flush to poll for late errors. For an operation without a
  * completion, some fabrics report an error only after the completion of the

@@ -40,14 +40,13 @@ enum weft_rma_state {
 enum { WEFT_WINDOW = 32 }; /* operations of a batch, at most */
 
 /* Counts incomplete operations of the fabric that one wait completes. Created
- * with the first operation. Destroyed with the context, or kept in
- * weft_rma_own.given_up if the fabric may still complete an operation. Guarded
- * by the context's lock. */
+ * with the first operation, destroyed with the context. Guarded by the
+ * context's lock. */
 struct weft_rma_due {
 	struct weft_op op; /* for all operations without a separate weft_op */
 	uint32_t n;	   /* operations that are not complete */
 	int err;	   /* the first error */
-	struct weft_rma_due *next; /* next in a list `given_up` */
+	struct weft_rma_due *next; /* next in the list `given_up` */
 };
 
 /* Created by weft_rma_ctx_create, destroyed by weft_rma_ctx_destroy. Puts and
@@ -109,10 +108,8 @@ struct weft_rma_own {
 	struct weft_rma_domain *domain;
 	struct weft_rma_remote *remotes; /* one per PE */
 	struct weft_spin ctxs_lock;
-	struct weft_link ctxs;	       /* all contexts */
-	struct weft_rma_due *given_up; /* abandoned operations of destroyed
-					  contexts */
-	struct weft_am am;	       /* guarded by the VCI's lock */
+	struct weft_link ctxs; /* all contexts */
+	struct weft_am am;     /* guarded by the VCI's lock */
 	struct weft_progress_user user;
 	bool has_helper; /* the progress thread runs for `user` */
 };

@@ -91,7 +91,7 @@ static int win_rma_begin(struct weft_win *win)
 		return err;
 	weft_vci_lock(vci);
 	if (!win_rma.ep)
-		err = weft_rma_fabric_ep(&win_rma.ep);
+		err = weft_rma_fabric_ep(domain, &win_rma.ep);
 	if (err) {
 		weft_rma_fabric_release();
 	} else if (!win_rma.n_windows++) {
