@@ -344,6 +344,20 @@ void weft_cancel_send(struct weft_req *req);
  * will complete it. */
 bool weft_cancel_give_up(struct weft_req *req);
 
+/* ---- relay.c ---- */
+
+/* Sends a notice about the communicator to the peer. */
+typedef void weft_relay_fn(struct weft_comm *comm, struct weft_peer *peer);
+
+/* Calls fn for each neighbour of this process in comm; for some neighbours
+ * twice. comm has been created completely. */
+void weft_relay(struct weft_comm *comm, weft_relay_fn *fn);
+
+/* Called when process proc has failed. Calls fn for each member that replaces
+ * the process as a neighbour. */
+void weft_relay_replace(
+	struct weft_comm *comm, uint64_t proc, weft_relay_fn *fn);
+
 /* ---- revoke_send.c ---- */
 
 /* Sends REVOKE to the members that this member must notify. */
@@ -351,15 +365,15 @@ void weft_revoke_forward(struct weft_comm *comm);
 
 /* If the communicator is revoked, sends REVOKE to the peer again. So REVOKE
  * arrives before the next message that this process sends to the peer. */
-void weft_revoke_repeat(const struct weft_comm *comm, struct weft_peer *peer);
+void weft_revoke_repeat(struct weft_comm *comm, struct weft_peer *peer);
 
 /* Refuses an announced message on a revoked communicator. */
 void weft_revoke_refuse(
-	const struct weft_comm *comm, struct weft_peer *peer, uint64_t sreq);
+	struct weft_comm *comm, struct weft_peer *peer, uint64_t sreq);
 
 /* Called when a process has failed. If the communicator is revoked and the
- * process is a neighbour (revoke_send.c), sends REVOKE to all members, because
- * the process may have failed before it forwarded REVOKE. */
+ * process is a neighbour (relay.c), sends REVOKE to the neighbours that replace
+ * the process, because it may have failed before it forwarded REVOKE. */
 void weft_revoke_on_failed(struct weft_comm *comm, uint64_t proc);
 
 /* ---- failure.c, departed.c ---- */

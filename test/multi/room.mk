@@ -43,6 +43,7 @@ multi_programs += test/multi/err_walk
 multi_programs += test/multi/ft_failed
 multi_programs += test/multi/ft_link
 multi_programs += test/multi/ft_refuse
+multi_programs += test/multi/ft_notices
 multi_programs += test/multi/ft_revoke test/multi/ft_revoke_win test/multi/ft_revoke_file
 multi_programs += test/multi/ft_spawn
 multi_programs += test/multi/ft_silent

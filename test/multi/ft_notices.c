@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ft_notices: the messages and connections that a death causes
+ *
+ * Each process talks to its two neighbours only. Then the last rank is killed.
+ * The survivors revoke a communicator. Each of them sends messages to few
+ * processes: their number grows with the logarithm of the number of processes.
+ * The test prints the largest numbers.
+ */
+#include "mtest.h"
+
+enum { TAG = 3, N_SENT = 2 };
+
+static MPI_T_pvar_session pvars;
+static MPI_T_pvar_handle peers, sent[N_SENT];
+
+static MPI_T_pvar_handle pvar_open(const char *name)
+{
+	MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
+	int index, count;
+
+	OK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index));
+	OK(MPI_T_pvar_handle_alloc(pvars, index, NULL, &handle, &count));
+	return handle;
+}
+
+static unsigned long long pvar_value(MPI_T_pvar_handle handle)
+{
+	unsigned long long value = 0;
+
+	OK(MPI_T_pvar_read(pvars, handle, &value));
+	return value;
+}
+
+struct counts {
+	long peers, sent;
+};
+
+static struct counts counts_now(void)
+{
+	struct counts c = { .peers = (long)pvar_value(peers) };
+
+	for (int i = 0; i < N_SENT; i++)
+		c.sent += (long)pvar_value(sent[i]);
+	return c;
+}
+
+static int log2_of(int n)
+{
+	int bits = 0;
+
+	while (1 << bits < n)
+		bits++;
+	return bits;
+}
+
+/* Checks what a step has cost since `from`. The survivors are in `rest`. */
+static void check_step(MPI_Comm rest, const char *step, struct counts from)
+{
+	int bits = log2_of(mtest.size);
+	struct counts now = counts_now();
+	long cost[2] = { now.peers - from.peers, now.sent - from.sent };
+	long max[2];
+
+	OK(MPI_Allreduce(cost, max, 2, MPI_LONG, MPI_MAX, rest));
+	if (mtest.rank == 0)
+		printf("# %s: at most %ld new peers and %ld messages for each "
+		       "of %d processes\n",
+			step, max[0], max[1], mtest.size);
+	CHECK(cost[0] <= 2 * bits, "%s: %ld new peers", step, cost[0]);
+	CHECK(cost[1] <= 4 * bits, "%s: %ld messages", step, cost[1]);
+	OK(MPI_Barrier(rest));
+}
+
+/* Exchanges messages with the two neighbours. Then the last rank is killed. */
+static void talk_and_die(void)
+{
+	int last = mtest.size - 1;
+	int up = mtest.rank == last ? 0 : mtest.rank + 1;
+	int down = mtest.rank ? mtest.rank - 1 : last;
+
+	for (int i = 0; i < 2; i++)
+		OK(MPI_Sendrecv(NULL, 0, MPI_INT, i ? down : up, TAG, NULL, 0,
+			MPI_INT, i ? up : down, TAG, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE));
+	/* The barrier may fail if the last rank dies after all have entered. */
+	(void)MPI_Barrier(MPI_COMM_WORLD);
+	if (mtest.rank == last)
+		raise(SIGKILL);
+}
+
+static void wait_for_death(MPI_Comm comm)
+{
+	double began = mtest_now();
+	MPI_Group group = MPI_GROUP_EMPTY;
+
+	while (group == MPI_GROUP_EMPTY && mtest_now() - began < MTEST_SOON_S) {
+		int flag;
+
+		OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag,
+			MPI_STATUS_IGNORE));
+		OK(MPIX_Comm_get_failed(comm, &group));
+	}
+	CHECK(group != MPI_GROUP_EMPTY, "the death is reported soon");
+	if (group != MPI_GROUP_EMPTY)
+		OK(MPI_Group_free(&group));
+}
+
+static void revoke_one(MPI_Comm comm, MPI_Comm rest)
+{
+	double began = mtest_now();
+	int flag = 0;
+
+	if (mtest.rank == 1)
+		OK(MPIX_Comm_revoke(comm));
+	while (!flag && mtest_now() - began < MTEST_SOON_S) {
+		OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, rest, &flag,
+			MPI_STATUS_IGNORE));
+		OK(MPIX_Comm_is_revoked(comm, &flag));
+	}
+	CHECK(flag, "the communicator is revoked soon");
+	OK(MPI_Barrier(rest));
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Comm comm, rest = MPI_COMM_NULL;
+	struct counts from;
+	int provided;
+
+	mtest_init(&argc, &argv);
+	mtest_need(8);
+	OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+	OK(MPI_T_pvar_session_create(&pvars));
+	peers = pvar_open("peers_connected");
+	sent[0] = pvar_open("shm_sent");
+	sent[1] = pvar_open("net_sent");
+	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+	talk_and_die();
+	wait_for_death(MPI_COMM_WORLD);
+	OK(MPIX_Comm_shrink(MPI_COMM_WORLD, &rest));
+	for (int i = 0; i < 8; i++) /* connects to the peers of collectives */
+		OK(MPI_Barrier(rest));
+	check_step(rest, "nothing", counts_now());
+	from = counts_now();
+	revoke_one(comm, rest);
+	check_step(rest, "revoke", from);
+	OK(MPI_Comm_free(&comm));
+	OK(MPI_Comm_free(&rest));
+	OK(MPI_T_pvar_session_free(&pvars));
+	OK(MPI_T_finalize());
+	return mtest_finish();
+}
