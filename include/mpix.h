@@ -87,23 +87,26 @@ int MPIX_Session_get_offer(MPI_Session session, int *delta, MPI_Info *info);
 int PMPIX_Session_get_offer(MPI_Session session, int *delta, MPI_Info *info);
 
 /* Requests delta more processes, or -delta fewer. Collective over members, whose
- * members are those of the current set weft://job/K; all pass the same delta,
- * with or without an offer. Does not block. When the request completes, the
- * name of the new set is in new_pset, of MPIX_MAX_JOB_PSET bytes, and joined
- * processes are started. new_pset must exist until then. If the request fails,
- * the launcher refused, the current set remains, and new_pset is empty. info is MPI_INFO_NULL, or
+ * members are those of the current set weft://job/K; all pass the same
+ * delta, with or without an offer. Does not block. When the request
+ * completes, the name of the new set is in new_pset, of
+ * MPIX_MAX_JOB_PSET bytes, and joined processes are started. new_pset must exist
+ * until then. If the request fails, the current set remains, and new_pset is
+ * empty: the launcher refused, or a member failed. info is MPI_INFO_NULL, or
  * ignored. MPI_ERR_UNSUPPORTED_OPERATION: the size of the job is fixed. */
 int MPIX_Session_resize(MPI_Session session, MPI_Comm members, int delta, MPI_Info info, char *new_pset, MPI_Request *request);
 int PMPIX_Session_resize(MPI_Session session, MPI_Comm members, int delta, MPI_Info info, char *new_pset, MPI_Request *request);
 
 /* Completes a change: the former set is deleted. Collective over members, whose
  * members are those of new_pset. Processes that are in the former set only end
- * their sessions and exit. */
+ * their sessions and exit. MPI_ERR_SPAWN: a joined process has ended. */
 int MPIX_Session_resize_done(MPI_Session session, MPI_Comm members, const char *new_pset);
 int PMPIX_Session_resize_done(MPI_Session session, MPI_Comm members, const char *new_pset);
 
 /* Cancels a change that is not complete: new_pset is deleted, the launcher ends
- * the joined processes, and the former set remains. One process calls this. */
+ * the joined processes, and the former set remains. One process calls this. A
+ * change that was cancelled before is no error. With mpiexec --continue, the
+ * failure of a member of the former set cancels a change, too. */
 int MPIX_Session_resize_cancel(MPI_Session session, const char *new_pset);
 int PMPIX_Session_resize_cancel(MPI_Session session, const char *new_pset);
 

@@ -150,25 +150,39 @@ static void cancel_change(struct weft_run_job *run)
 		struct weft_run_proc *proc =
 			&run->procs[resize->next_members[i]];
 
+		/* also if it has ended, because its end may not be handled */
+		proc->is_cancelled = true;
 		if (!proc->is_running)
 			continue;
-		proc->is_cancelled = true;
 		weft_run_proc_kill(proc, SIGTERM);
 		weft_run_proc_kill(proc, SIGCONT);
 		resize->kill_ns =
 			weft_now_ns() + (uint64_t)(run->opt.grace_s * 1e9) + 1;
 	}
 	weft_serve_set_delete(run->serve, resize->next);
+	strcpy(resize->cancelled, resize->next);
 	*resize->next = '\0';
 	free(resize->next_members);
 	resize->next_members = NULL;
 	resize->n_next = resize->n_joining = 0;
 }
 
-static void complete_change(struct weft_run_job *run)
+/* Completes the change, unless a process that joined has ended. */
+static enum weft_serve_verdict complete_change(
+	struct weft_run_job *run, char *why, size_t len)
 {
 	struct weft_run_resize *resize = &run->resize;
 
+	for (uint32_t i = resize->n_next - resize->n_joining;
+		i < resize->n_next; i++) {
+		if (run->procs[resize->next_members[i]].is_running)
+			continue;
+		snprintf(why, len,
+			"rank %u, which joined with \"%s\", has ended: cancel "
+			"the change",
+			resize->next_members[i], resize->next);
+		return WEFT_SERVE_NOT_STARTED;
+	}
 	weft_serve_set_current(run->serve, resize->next);
 	weft_serve_set_delete(run->serve, resize->set);
 	strcpy(resize->set, resize->next);
@@ -185,6 +199,7 @@ static void complete_change(struct weft_run_job *run)
 		weft_run_io_print(run->io, "the job has %u process%s (%s)",
 			resize->n_members, resize->n_members > 1 ? "es" : "",
 			resize->set);
+	return WEFT_SERVE_ACCEPTED;
 }
 
 /* Sets the members of the next set: the living ones without the last ones, or
@@ -287,18 +302,36 @@ void weft_run_resize_on_request(
 	if (event->resize == WEFT_SERVE_ASK) {
 		verdict = on_ask(run, event, why, sizeof(why));
 		set = verdict == WEFT_SERVE_ACCEPTED ? resize->next : NULL;
-	} else if (!*resize->next || strcmp(event->text, resize->next)) {
+	} else if (*resize->next && !strcmp(event->text, resize->next)) {
+		if (event->resize == WEFT_SERVE_DONE)
+			verdict = complete_change(run, why, sizeof(why));
+		else
+			cancel_change(run);
+	} else if (event->resize == WEFT_SERVE_DONE ||
+		   strcmp(event->text, resize->cancelled)) {
 		snprintf(why, sizeof(why),
-			"no change to process set \"%s\" is under way",
+			strcmp(event->text, resize->cancelled)
+				? "no change to process set \"%s\" is under way"
+				: "the change to process set \"%s\" was "
+				  "cancelled",
 			event->text);
 		verdict = WEFT_SERVE_NOT_CURRENT;
-	} else if (event->resize == WEFT_SERVE_DONE) {
-		complete_change(run);
-	} else {
-		cancel_change(run);
 	}
 	weft_serve_resized(run->serve, event->resize_request, verdict, set,
 		verdict == WEFT_SERVE_ACCEPTED ? NULL : why);
+}
+
+void weft_run_resize_on_death(struct weft_run_job *run, uint32_t rank)
+{
+	struct weft_run_resize *resize = &run->resize;
+
+	if (run->state != WEFT_RUN_JOB_GOING || !*resize->next ||
+		!lists_rank(resize->members, resize->n_members, rank))
+		return;
+	weft_run_io_print(run->io,
+		"rank %u failed: the change to %s is cancelled", rank,
+		resize->next);
+	cancel_change(run);
 }
 
 void weft_run_resize_on_end(struct weft_run_job *run)

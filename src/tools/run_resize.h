@@ -8,7 +8,9 @@
  * answers with the name of that set. When the members have changed over to the
  * new set, one of them reports that (DONE), and the launcher deletes the old
  * set. Until then, CANCEL restores the old set: the processes that joined are
- * ended. There is one change at a time.
+ * ended. The failure of a member has the same effect, because the members may
+ * not have received the name of the new set. A repeated CANCEL succeeds. There
+ * is one change at a time.
  *
  * An offer tells the processes that the launcher wishes a change. Offers arrive
  * from weft-resize, through a socket in the session directory, and from
@@ -35,10 +37,11 @@ enum { WEFT_RUN_RESIZE_TEXT = 512, WEFT_RUN_RESIZE_NAME = 32 };
 /* The state of a job whose size can change. The launcher's main thread uses it.
  * All zero with fd -1: the size of the job is fixed. */
 struct weft_run_resize {
-	int fd;				 /* socket; -1: none */
-	uint32_t generation;		 /* highest number of a set */
-	char set[WEFT_RUN_RESIZE_NAME];	 /* of the members */
-	char next[WEFT_RUN_RESIZE_NAME]; /* of the change; "": no change */
+	int fd;				      /* socket; -1: none */
+	uint32_t generation;		      /* highest number of a set */
+	char set[WEFT_RUN_RESIZE_NAME];	      /* of the members */
+	char next[WEFT_RUN_RESIZE_NAME];      /* of the change; "": no change */
+	char cancelled[WEFT_RUN_RESIZE_NAME]; /* of the last cancelled change */
 	uint32_t *members, *next_members;
 	uint32_t n_members, n_next;
 	uint32_t n_joining; /* the last ranks of the change; 0: a shrink */
@@ -69,6 +72,10 @@ bool weft_run_resize_is_joining(const struct weft_run_job *run, uint32_t rank);
 
 /* Records that a process failed. True if fewer members than --min are left. */
 bool weft_run_resize_is_short(struct weft_run_job *run, uint32_t rank);
+
+/* Called when the other processes are notified of the failure of a process. If
+ * it is a member: cancels a change that is under way. */
+void weft_run_resize_on_death(struct weft_run_job *run, uint32_t rank);
 
 /* Called after the end of a process. Cancels a grow if no member is left that
  * could complete it. */

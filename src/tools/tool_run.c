@@ -191,7 +191,9 @@ static void tool_run_print_end(
 		weft_run_io_print(run->io,
 			"rank %u (pid %d on %s) exited with code %d%s%s",
 			proc->rank, proc->pid, run->host, code, how,
-			code ? "" : remedy);
+			code		     ? ""
+			: proc->is_connected ? remedy
+					     : " before it joined the job");
 }
 
 static struct weft_run_notice notice_of(const char *job)
@@ -224,6 +226,8 @@ static void notify_others(
 	weft_serve_died(run->serve, proc->rank, notice.how, notice.code);
 	weft_run_spawn_notify(run->spawned, &notice);
 	weft_run_spawn_report(&run->pipes, &notice);
+	if (run->opt.n_max)
+		weft_run_resize_on_death(run, proc->rank);
 }
 
 /* Ends the job after the failure of a process. */
@@ -249,23 +253,32 @@ static void on_failed(
 	weft_serve_ask_states(run->serve);
 }
 
+/* True if a process has not finalized that has joined the job, or that was
+ * started because the job grows. Other processes may wait for it. */
+static bool is_missed(
+	struct weft_run_job *run, const struct weft_run_proc *proc)
+{
+	return !has_left(run, proc) &&
+	       (proc->is_connected ||
+		       weft_run_resize_is_joining(run, proc->rank));
+}
+
 /* True if the process has failed. Its end is announced by notify_others(). */
 static bool is_failure(
 	struct weft_run_job *run, const struct weft_run_proc *proc)
 {
-	return WIFSIGNALED(proc->status) ||
-	       (!has_left(run, proc) && (proc->is_connected || code_of(proc)));
+	return WIFSIGNALED(proc->status) || is_missed(run, proc) ||
+	       (!has_left(run, proc) && code_of(proc));
 }
 
 /*
- * Handles the end of a process. A process that has joined the job and exits
- * without finalizing has failed, even with code 0, because other processes may
- * wait for it.
+ * Handles the end of a process. A process that others may wait for has failed,
+ * even with code 0.
  */
 static void on_end(struct weft_run_job *run, const struct weft_run_proc *proc)
 {
 	int code = code_of(proc);
-	bool has_not_left = proc->is_connected && !has_left(run, proc);
+	bool has_not_left = is_missed(run, proc);
 	/* the launcher may have killed the process */
 	bool is_ending = run->state != WEFT_RUN_JOB_GOING;
 

@@ -7,7 +7,9 @@
  *   refused  rank 0 sends requests that the launcher must refuse
  *   cancel   rank 0 grows the job by 1, and cancels
  *   die      the process that joins kills itself; rank 0 cancels
- *   end      rank 0 grows the job by 1, and exits
+ *   gone     the same, but the process that joins cannot be started
+ *   end      rank 0 grows the job by 2, and exits
+ *   hang     rank 0 grows the job by 1, and all processes wait for their end
  *   offer    rank 0 accepts offers until one process is left
  *   idle     waits until the launcher offers a process, and exits
  *   cycle    ROUNDS times, rank 0 grows the job by 1 and shrinks it by 1
@@ -283,25 +285,69 @@ static void refused(void)
 	puts("all refused");
 }
 
+/* Returns the number of open descriptors of a process. */
+static int count_fds(int pid)
+{
+	char path[64];
+	int n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	dir = opendir(path);
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* Waits until the launcher has as many descriptors as `want`. */
+static void await_fds(int want)
+{
+	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
+
+	for (; count_fds(getppid()) != want; nap())
+		claim(weft_now_ns() < end, "the launcher has descriptors left");
+}
+
 /* Grows by one process, and cancels. Rank 0 waits for the end of the process
  * first if is_dead is set, else afterwards. */
 static void cancel(bool is_dead)
 {
 	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
 	char set[SET_MAX] = "", now[SET_MAX] = "";
+	int launcher = count_fds(getppid());
 
 	claim(!ask(1, "weft://job/0", set), "+1 is refused");
 	for (; is_dead && !has_ended(1); nap())
 		claim(weft_now_ns() < end, "the process does not end");
+	claim(!is_dead || request(WEFT_PMIX_RESIZE_DONE, 0, set, now) ==
+				  PMIX_ERR_JOB_FAILED_TO_LAUNCH,
+		"a change whose process has ended is not completed");
 	claim(!request(WEFT_PMIX_RESIZE_CANCEL, 0, set, now), "cancel");
+	claim(!request(WEFT_PMIX_RESIZE_CANCEL, 0, set, now), "again");
+	claim(request(WEFT_PMIX_RESIZE_DONE, 0, set, now) == PMIX_ERR_NOT_FOUND,
+		"a cancelled change is not completed");
 	for (; !has_ended(1); nap())
 		claim(weft_now_ns() < end, "the cancelled process stays");
 	query(now);
 	claim(!strcmp(now, "weft://job/0"), "the old set is not in force");
 	await_deleted(set);
+	await_fds(launcher);
 	claim(!ask(1, now, set), "+1 after the cancellation is refused");
 	claim(!request(WEFT_PMIX_RESIZE_CANCEL, 0, set, now), "second cancel");
 	puts("cancelled");
+}
+
+static void hang(bool is_first)
+{
+	char set[SET_MAX] = "";
+
+	if (is_first)
+		claim(!ask(1, "weft://job/0", set), "+1 is refused");
+	else
+		puts("joined");
+	sleep(DEADLINE_S);
 }
 
 static void accept_offers(void)
@@ -335,22 +381,6 @@ static void idle(void)
 		claim(weft_now_ns() < end, "no offer");
 }
 
-/* Returns the number of open descriptors of a process. */
-static int count_fds(int pid)
-{
-	char path[64];
-	int n = 0;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-	dir = opendir(path);
-	while (dir && readdir(dir))
-		n++;
-	if (dir)
-		closedir(dir);
-	return n;
-}
-
 /* Returns the number of open descriptors of this process that are no pipes.
  * Pipes of joined processes that slept remain open until
  * MPIX_Session_resize_done, which this program does not call. */
@@ -365,15 +395,6 @@ static int count_own(void)
 		     strncmp(target, "pipe:", 5) != 0;
 	}
 	return n;
-}
-
-/* Waits until the launcher has as many descriptors as `want`. */
-static void await_fds(int want)
-{
-	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
-
-	for (; count_fds(getppid()) != want; nap())
-		claim(weft_now_ns() < end, "the launcher has descriptors left");
 }
 
 /* Changes the size by delta, and counts the members. */
@@ -430,9 +451,14 @@ int main(int argc, char **argv)
 		kill(getpid(), SIGKILL);
 	else if (!strcmp(mode, "cancel") || !strcmp(mode, "die"))
 		is_first ? cancel(*mode == 'd') : (void)sleep(DEADLINE_S);
-	else if (!strcmp(mode, "end"))
-		is_first ? (void)ask(1, "weft://job/0", set)
-			 : (void)sleep(DEADLINE_S);
+	else if (!strcmp(mode, "gone"))
+		cancel(!unlink(argv[0]));
+	else if (!strcmp(mode, "end") && !is_first)
+		count_members("weft://job/1");
+	else if (!strcmp(mode, "end") && !me.rank)
+		claim(!ask(2, "weft://job/0", set), "+2 is refused");
+	else if (!strcmp(mode, "hang"))
+		hang(is_first);
 	else if (!strcmp(mode, "offer") && is_first)
 		accept_offers();
 	else if (!strcmp(mode, "idle"))

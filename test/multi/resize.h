@@ -75,4 +75,32 @@ static inline int job_resize(struct job *job, int delta, char *name)
 	return rc ? rc : MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+/* Calls MPI, so that the library receives events. */
+static inline void poll_once(const struct job *job)
+{
+	int flag;
+
+	OK(MPI_Iprobe(0, 99, job->comm, &flag, MPI_STATUS_IGNORE));
+}
+
+static inline int offer_of(const struct job *job)
+{
+	int delta = 77;
+	MPI_Info info;
+
+	OK(MPIX_Session_get_offer(job->session, &delta, &info));
+	OK(MPI_Info_free(&info));
+	return delta;
+}
+
+static inline bool has_pset(const struct job *job, const char *name)
+{
+	MPI_Group group;
+
+	if (MPI_Group_from_session_pset(job->session, name, &group))
+		return false;
+	OK(MPI_Group_free(&group));
+	return true;
+}
+
 #endif
