@@ -87,9 +87,9 @@ int MPIX_Session_get_offer(MPI_Session session, int *delta, MPI_Info *info);
 int PMPIX_Session_get_offer(MPI_Session session, int *delta, MPI_Info *info);
 
 /* Requests delta more processes, or -delta fewer. Collective over members, whose
- * members are those of the current set weft://job/K; all pass the same
- * delta, with or without an offer. Does not block. When the request
- * completes, the name of the new set is in new_pset, of
+ * members are those of the current set weft://job/K that have not failed; all
+ * pass the same delta, with or without an offer. Does not block. When the
+ * request completes, the name of the new set is in new_pset, of
  * MPIX_MAX_JOB_PSET bytes, and joined processes are started. new_pset must exist
  * until then. If the request fails, the current set remains, and new_pset is
  * empty: the launcher refused, or a member failed. info is MPI_INFO_NULL, or

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "comm/agree.h"
+#include "core/failed.h"
 #include "core/hint.h"
 #include "core/info.h"
 #include "session/pset.h"
@@ -268,19 +269,27 @@ static void resize_later(struct weft_agree *agree)
 		weft_agree_answer(agree, 0, err);
 }
 
-/* Sets *is_same_out to whether the set has exactly the group's members. */
+/* Sets *is_same_out to whether the set has exactly the group's members, apart
+ * from those that have failed. */
 static int set_compare(
 	const char *name, const struct weft_group *group, bool *is_same_out)
 {
 	uint64_t *procs = NULL;
-	size_t n = 0;
+	size_t n = 0, n_alive = 0;
 	int err = weft_boot_pset_members(weft_proc.boot, name, &procs, &n);
 
 	if (err)
 		return err;
-	*is_same_out = n == group->size;
-	for (size_t i = 0; i < n; i++)
+	*is_same_out = true;
+	for (size_t i = 0; i < n; i++) {
+		if (weft_failed_is(procs[i]))
+			continue;
+		n_alive++;
 		*is_same_out &= weft_group_rank_of(group, procs[i]) >= 0;
+	}
+	for (uint32_t i = 0; i < group->size; i++)
+		n_alive -= !weft_failed_is(weft_group_proc(group, i));
+	*is_same_out &= !n_alive;
 	free(procs);
 	return 0;
 }

@@ -46,10 +46,10 @@ typedef void weft_resize_done_fn(void *arg, uint32_t generation, int err);
  * done() is not called.
  *
  * weft_resize_start() requests a change; the members of comm are those of the
- * current set. weft_resize_complete() reports that a change is complete; the
- * members are those of the new set. WEFT_ERR_NOT_SAME: the members passed other
- * numbers. WEFT_ERR_COMM: the members are those of another set. Also the errors
- * of weft_boot_ops.resize. */
+ * current set that have not failed. weft_resize_complete() reports that a
+ * change is complete; the members are those of the new set. WEFT_ERR_NOT_SAME:
+ * the members passed other numbers. WEFT_ERR_COMM: the members are those of
+ * another set. Also the errors of weft_boot_ops.resize. */
 int weft_resize_start(struct weft_comm *comm, int32_t delta, int failed,
 	weft_resize_done_fn *done, void *arg);
 int weft_resize_complete(struct weft_comm *comm, const char *pset, int failed,
@@ -58,7 +58,7 @@ int weft_resize_complete(struct weft_comm *comm, const char *pset, int failed,
 /* Cancels a change: the new set is deleted, joined processes are ended, and the
  * old set remains current. One process calls this; waits for the launcher.
  * Acquires the default VCI's lock. WEFT_ERR_NAME: no change to this set is in
- * progress. */
+ * progress, and the set is not that of the last cancelled change. */
 int weft_resize_cancel(const char *pset);
 
 #endif

@@ -324,14 +324,21 @@ void weft_run_resize_on_request(
 void weft_run_resize_on_death(struct weft_run_job *run, uint32_t rank)
 {
 	struct weft_run_resize *resize = &run->resize;
+	int delta = resize->offer + 1;
+	char why[WEFT_RUN_RESIZE_TEXT];
 
-	if (run->state != WEFT_RUN_JOB_GOING || !*resize->next ||
+	if (run->state != WEFT_RUN_JOB_GOING ||
 		!lists_rank(resize->members, resize->n_members, rank))
 		return;
-	weft_run_io_print(run->io,
-		"rank %u failed: the change to %s is cancelled", rank,
-		resize->next);
-	cancel_change(run);
+	if (*resize->next) {
+		weft_run_io_print(run->io,
+			"rank %u failed: the change to %s is cancelled", rank,
+			resize->next);
+		cancel_change(run);
+	}
+	if (!delta || check_delta(run, delta, why, sizeof(why)) ==
+			      WEFT_SERVE_ACCEPTED)
+		set_offer(run, delta);
 }
 
 void weft_run_resize_on_end(struct weft_run_job *run)

@@ -74,7 +74,8 @@ bool weft_run_resize_is_joining(const struct weft_run_job *run, uint32_t rank);
 bool weft_run_resize_is_short(struct weft_run_job *run, uint32_t rank);
 
 /* Called when the other processes are notified of the failure of a process. If
- * it is a member: cancels a change that is under way. */
+ * it is a member: cancels a change that is under way, and raises the offer by
+ * one, so that the job can replace the process. */
 void weft_run_resize_on_death(struct weft_run_job *run, uint32_t rank);
 
 /* Called after the end of a process. Cancels a grow if no member is left that
