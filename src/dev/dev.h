@@ -51,6 +51,10 @@ int weft_dev_open(const char **why_out);
  * address until a driver is open. */
 bool weft_dev_find(const void *ptr, struct weft_dev_where *where_out);
 
+/* Returns WEFT_ERR_BUFFER, which names the argument, if the address is in
+ * device memory; else 0. `remedy` is a clause: "pass host memory". */
+int weft_dev_refuse(const void *ptr, const char *name, const char *remedy);
+
 /* weft_dev_begin() selects the context of the memory for the calling thread.
  * weft_dev_end() waits for the copies that were added, and restores the
  * thread's context. It must be called if weft_dev_begin() succeeded. It returns

@@ -233,6 +233,18 @@ bool weft_dev_find(const void *ptr, struct weft_dev_where *where_out)
 	return true;
 }
 
+int weft_dev_refuse(const void *ptr, const char *name, const char *remedy)
+{
+	struct weft_dev_where where;
+
+	if (!weft_dev_find(ptr, &where))
+		return 0;
+	return weft_err_set(WEFT_ERR_BUFFER,
+		"%s %p is CUDA device memory (device %d), which this procedure "
+		"does not support; %s",
+		name, ptr, where.device, remedy);
+}
+
 /* ---- copies ---- */
 
 static int cuda_fault(const char *call, int err)

@@ -75,7 +75,7 @@ static int attach(const struct at *at, const char *func, int err, void *buf,
 	if (!err && !is_auto && !buf && len > 0)
 		err = weft_check_bad_buf(len);
 	if (!err && !is_auto && weft_dev_is_on())
-		err = weft_stage_refuse(buf, "buffer", "attach host memory");
+		err = weft_dev_refuse(buf, "buffer", "attach host memory");
 	if (!err)
 		err = weft_bsend_attach(
 			at->vci, at->place, buf, (size_t)len, is_auto);

@@ -48,7 +48,7 @@ static int mpi_part_fill(
 	if (!err)
 		err = weft_check_info_or_null(a->info, &info);
 	if (!err && msg->comm->may_dev)
-		err = weft_stage_refuse(a->buf, "buf",
+		err = weft_dev_refuse(a->buf, "buf",
 			"use persistent messages (MPI_Send_init, "
 			"MPI_Recv_init), or pass host memory");
 	return err;

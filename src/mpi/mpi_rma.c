@@ -51,28 +51,6 @@ static inline __attribute__((always_inline)) int rma_side(
 	return 0;
 }
 
-/* Returns an error if the origin's memory of an access is device memory. */
-static __attribute__((cold, noinline)) int rma_refuse(
-	const struct weft_win_access *access)
-{
-	static const char remedy[] = "pass host memory";
-	int err = weft_stage_refuse(access->origin.buf, "origin_addr", remedy);
-
-	if (!err)
-		err = weft_stage_refuse(
-			access->result.buf, "result_addr", remedy);
-	if (!err)
-		err = weft_stage_refuse(
-			access->compare, "compare_addr", remedy);
-	return err;
-}
-
-static inline __attribute__((always_inline)) int rma_check_host(
-	const struct weft_win *win, const struct weft_win_access *access)
-{
-	return weft_unlikely(win->comm->may_dev) ? rma_refuse(access) : 0;
-}
-
 /* Looks up the window, and checks the arguments of the target. */
 static inline __attribute__((always_inline)) int rma_target(
 	struct weft_win_access *access, struct weft_win **win_out,
@@ -134,10 +112,88 @@ static inline __attribute__((always_inline)) int rma_fits(
 	return 0;
 }
 
-/* ---- put and get ---- */
-
 typedef int rma_fn(struct weft_win *win, const struct weft_win_access *access,
 	struct weft_req **req_out);
+
+/* ---- device memory ---- */
+
+/* Replaces buffers of the origin in device memory by their shadows, and sets
+ * stage->len. A get writes the origin buffer; other accesses read it. */
+static int rma_stage(
+	struct weft_stage *stage, struct weft_win_access *access, bool is_get)
+{
+	struct weft_win_buf *from = &access->origin, *to = &access->result;
+	int err = 0;
+
+	stage->len = rma_bytes(access->type, access->count);
+	if (is_get)
+		to = from;
+	else
+		err = weft_stage_source(stage, &from->buf, from->count,
+			(struct weft_type *)from->type);
+	if (!err && to->type)
+		err = weft_stage_result(stage, &to->buf, to->count,
+			(struct weft_type *)to->type, false);
+	return err;
+}
+
+/* An access of a window that may use device memory. If it stages a buffer, it
+ * completes at the origin before it returns, because the shadow ends here. */
+static __attribute__((cold, noinline)) int rma_on_device(
+	struct weft_win *win, const struct weft_win_access *access, rma_fn *fn)
+{
+	struct weft_win_access staged = *access;
+	struct weft_stage stage = { 0 }, compare = { 0 };
+	void *value = (void *)(uintptr_t)access->compare;
+	int err = rma_stage(&stage, &staged, fn == weft_win_get);
+
+	if (!err && value)
+		err = weft_stage_source(
+			&compare, &value, 1, (struct weft_type *)access->type);
+	staged.compare = value;
+	if (!err)
+		err = fn(win, &staged, NULL);
+	if (!err && (staged.origin.buf != access->origin.buf ||
+			    staged.result.buf != access->result.buf ||
+			    staged.compare != access->compare))
+		err = weft_win_finish_local(win, access->rank);
+	(void)weft_stage_close(&compare, err, 0);
+	return weft_stage_close(&stage, err, stage.len);
+}
+
+/* As rma_on_device(), with a request. */
+static __attribute__((cold, noinline)) int rma_start_on_device(
+	struct weft_win *win, const struct weft_win_access *access, rma_fn *fn,
+	struct weft_req **req_out)
+{
+	struct weft_win_access staged = *access;
+	struct weft_stage *stage;
+	struct weft_req *inner = NULL, *outer;
+	int err = weft_stage_open(win->comm, &stage, &outer);
+
+	if (err)
+		return err;
+	err = rma_stage(stage, &staged, fn == weft_win_get);
+	if (!err)
+		err = fn(win, &staged, &inner);
+	err = weft_stage_follow_take(outer, err, inner);
+	if (!err)
+		*req_out = outer;
+	return err;
+}
+
+/* Runs an access whose arguments are valid. */
+static inline __attribute__((always_inline)) int rma_run(
+	struct weft_win *win, const struct weft_win_access *access, rma_fn *fn)
+{
+	if (weft_unlikely(access->rank == WEFT_PROC_NULL))
+		return 0;
+	if (weft_unlikely(win->comm->may_dev))
+		return rma_on_device(win, access, fn);
+	return fn(win, access, NULL);
+}
+
+/* ---- put and get ---- */
 
 static inline __attribute__((always_inline)) int rma_move(
 	const char *func, rma_fn *fn, bool is_get, const struct rma_args *a)
@@ -151,9 +207,7 @@ static inline __attribute__((always_inline)) int rma_move(
 	if (weft_likely(!err))
 		err = rma_fits(&access, is_get);
 	if (weft_likely(!err))
-		err = rma_check_host(win, &access);
-	if (weft_likely(!err) && weft_likely(a->rank != MPI_PROC_NULL))
-		err = fn(win, &access, NULL);
+		err = rma_run(win, &access, fn);
 	return weft_mpi_end_win(win, func, err);
 }
 
@@ -178,9 +232,12 @@ static int rma_start(const char *func, rma_fn *fn, struct weft_win *win,
 
 	if (!err)
 		err = weft_check_ptr(request, "request");
-	if (!err)
-		err = access->rank == WEFT_PROC_NULL ? rma_proc_null(win, &req)
-						     : fn(win, access, &req);
+	if (!err && access->rank == WEFT_PROC_NULL)
+		err = rma_proc_null(win, &req);
+	else if (!err)
+		err = win->comm->may_dev
+			      ? rma_start_on_device(win, access, fn, &req)
+			      : fn(win, access, &req);
 	if (err) {
 		weft_mpi_null(request, MPI_REQUEST_NULL);
 		return weft_mpi_raise_win(win, func, err);
@@ -200,8 +257,6 @@ static int rma_move_start(const char *func, rma_fn *fn, bool is_get,
 		err = rma_side(&access.origin, &a->origin, a, &access);
 	if (!err)
 		err = rma_fits(&access, is_get);
-	if (!err)
-		err = rma_check_host(win, &access);
 	return rma_start(func, fn, win, &access, request, err);
 }
 
@@ -375,8 +430,6 @@ static inline __attribute__((always_inline)) int rma_accumulate(
 		err = rma_same("result_addr", &access->result, access);
 	if (weft_likely(!err))
 		err = rma_op_fits(access);
-	if (weft_likely(!err))
-		err = rma_check_host(*win_out, access);
 	return err;
 }
 
@@ -392,8 +445,8 @@ static inline int mpi_accumulate(const char *func, const void *origin_addr,
 	struct weft_win_access access;
 	int err = rma_accumulate(&access, &of, &a, op, false);
 
-	if (weft_likely(!err) && weft_likely(target_rank != MPI_PROC_NULL))
-		err = weft_win_accumulate(of, &access, NULL);
+	if (weft_likely(!err))
+		err = rma_run(of, &access, weft_win_accumulate);
 	return weft_mpi_end_win(of, func, err);
 }
 
@@ -425,8 +478,8 @@ static inline int mpi_get_accumulate(const char *func, const void *origin_addr,
 	struct weft_win_access access;
 	int err = rma_accumulate(&access, &of, &a, op, true);
 
-	if (weft_likely(!err) && weft_likely(target_rank != MPI_PROC_NULL))
-		err = weft_win_accumulate(of, &access, NULL);
+	if (weft_likely(!err))
+		err = rma_run(of, &access, weft_win_accumulate);
 	return weft_mpi_end_win(of, func, err);
 }
 
@@ -447,6 +500,20 @@ static inline int mpi_rget_accumulate(const char *func, const void *origin_addr,
 }
 
 /* ---- one element ---- */
+
+static inline int rma_fetch_and_op(struct weft_win *win,
+	const struct weft_win_access *access, struct weft_req **req_out)
+{
+	(void)req_out;
+	return weft_win_fetch_and_op(win, access);
+}
+
+static inline int rma_compare_and_swap(struct weft_win *win,
+	const struct weft_win_access *access, struct weft_req **req_out)
+{
+	(void)req_out;
+	return weft_win_compare_and_swap(win, access);
+}
 
 static int rma_not_predefined(const struct weft_type *type)
 {
@@ -469,8 +536,8 @@ __attribute__((flatten)) int PMPI_Fetch_and_op(const void *origin_addr,
 
 	if (weft_likely(!err) && weft_unlikely(!access.type->is_builtin))
 		err = rma_not_predefined(access.type);
-	if (weft_likely(!err) && weft_likely(target_rank != MPI_PROC_NULL))
-		err = weft_win_fetch_and_op(of, &access);
+	if (weft_likely(!err))
+		err = rma_run(of, &access, rma_fetch_and_op);
 	return weft_mpi_end_win(of, "MPI_Fetch_and_op", err);
 }
 
@@ -514,9 +581,7 @@ int PMPI_Compare_and_swap(const void *origin_addr, const void *compare_addr,
 		err = weft_check_buf(compare_addr, 1, access.type);
 	access.compare = compare_addr;
 	if (weft_likely(!err))
-		err = rma_check_host(of, &access);
-	if (weft_likely(!err) && weft_likely(target_rank != MPI_PROC_NULL))
-		err = weft_win_compare_and_swap(of, &access);
+		err = rma_run(of, &access, rma_compare_and_swap);
 	return weft_mpi_end_win(of, "MPI_Compare_and_swap", err);
 }
 

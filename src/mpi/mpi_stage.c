@@ -17,18 +17,6 @@ int weft_stage_look(const void *buf, int64_t count, struct weft_type *type)
 	return err ? err : is_dev ? WEFT_ON_DEVICE : 0;
 }
 
-int weft_stage_refuse(const void *ptr, const char *name, const char *remedy)
-{
-	struct weft_dev_where where;
-
-	if (!weft_dev_find(ptr, &where))
-		return 0;
-	return weft_err_set(WEFT_ERR_BUFFER,
-		"%s %p is CUDA device memory (device %d), which this procedure "
-		"does not support; %s",
-		name, ptr, where.device, remedy);
-}
-
 /* ---- shadows ---- */
 
 /* Opens the shadow of parts if they are in device memory, and replaces *buf. */
@@ -180,6 +168,7 @@ int weft_stage_coll(struct weft_stage *stage, enum weft_coll_kind kind,
 	if (!err)
 		err = stage_side(&stage->result, kind, coll, &coll->recv);
 	stage->is_both = is_recv_read(kind, coll);
+	stage->len = INT64_MAX;
 	return err ? err : read_shadows(stage);
 }
 
@@ -204,8 +193,7 @@ static void on_inner(void *arg, struct weft_req *inner)
 	outer->status = inner->status;
 	if ((!err || err == WEFT_ERR_TRUNCATE) && !inner->status.is_cancelled) {
 		int write_err = weft_shadow_write(&stage->result,
-			inner->kind == WEFT_REQ_COLL ? INT64_MAX
-						     : inner->status.len);
+			stage->len ? stage->len : inner->status.len);
 
 		err = err ? err : write_err;
 	}

@@ -24,17 +24,14 @@ enum { WEFT_ON_DEVICE = 1 };
 struct weft_stage {
 	struct weft_shadow source, result;
 	bool is_both;		/* the result has data before the operation */
+	int64_t len;		/* bytes that the operation writes to result; 0:
+				   as many as its status has */
 	struct weft_req *inner; /* NULL: none */
 };
 
 /* Returns WEFT_ON_DEVICE, 0 for host memory, or an error. Asks the driver, so
  * call it only if the object or process may use device memory. */
 int weft_stage_look(const void *buf, int64_t count, struct weft_type *type)
-	__attribute__((cold));
-
-/* Returns an error that names the argument, if it is in device memory; `remedy`
- * is a clause: "pass host memory". */
-int weft_stage_refuse(const void *ptr, const char *name, const char *remedy)
 	__attribute__((cold));
 
 /* Both functions replace a buffer in device memory by its shadow, and change

@@ -121,7 +121,7 @@ static int win_new(const char *func, struct weft_win_config *config,
 	if (!err)
 		err = weft_check_ptr(a->win, "win");
 	if (!err && comm->may_dev && config->flavor == WEFT_WIN_CREATE)
-		err = weft_stage_refuse(
+		err = weft_dev_refuse(
 			config->base, "base", "expose host memory");
 	if (!err)
 		err = win_make(comm, config, a->info, &made);
@@ -220,7 +220,7 @@ int PMPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
 		err = weft_err_set(WEFT_ERR_BUFFER, "base is NULL, size is %zu",
 			(size_t)size);
 	if (!err)
-		err = of->comm->may_dev ? weft_stage_refuse(base, "base",
+		err = of->comm->may_dev ? weft_dev_refuse(base, "base",
 						  "attach host memory")
 					: 0;
 	if (!err)

@@ -294,6 +294,15 @@ int weft_win_flush_local(struct weft_win *win, int32_t rank)
 	return completed(win, flush(win, rank, true));
 }
 
+int weft_win_finish_local(struct weft_win *win, int32_t rank)
+{
+	struct weft_win_target *target =
+		weft_win_target_of(win, (uint32_t)rank);
+
+	return target ? completed(win, flush_target(win, target, true))
+		      : WEFT_ERR_NOMEM;
+}
+
 int weft_win_sync(struct weft_win *win)
 {
 	flush_progress(win);

@@ -249,6 +249,10 @@ int weft_win_fetch_and_op(
 int weft_win_compare_and_swap(
 	struct weft_win *win, const struct weft_win_access *access);
 
+/* Waits until the accesses to rank are complete at the origin, in any epoch
+ * that allows accesses to rank. */
+int weft_win_finish_local(struct weft_win *win, int32_t rank);
+
 /* --- epochs; WEFT_ERR_RMA_SYNC: the call is not allowed in this epoch ------
  */
 

@@ -96,29 +96,13 @@ static void files(void)
 
 static void refused(void)
 {
-	void *dev = device_new(NULL, 4096), *base;
-	char text[MPI_MAX_ERROR_STRING];
-	MPI_Win win = MPI_WIN_NULL;
+	void *dev = device_new(NULL, 4096);
 	MPI_Request r;
-	int len, rc;
 
-	rc = MPI_Win_create(dev, 4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-	CHECK(mtest_class(rc) == MPI_ERR_BUFFER, "a window on the device");
-	OK(MPI_Error_string(rc, text, &len));
-	CHECK(strstr(text, "CUDA device memory"), "the text is \"%s\"", text);
 	FAILS(MPI_Psend_init(dev, 1, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD,
 		      MPI_INFO_NULL, &r),
 		MPI_ERR_BUFFER);
 	FAILS(MPI_Buffer_attach(dev, 4096), MPI_ERR_BUFFER);
-	OK(MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
-	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
-	OK(MPI_Win_fence(0, win));
-	FAILS(MPI_Put(dev, 8, MPI_BYTE, mtest.rank, 0, 8, MPI_BYTE, win),
-		MPI_ERR_BUFFER);
-	FAILS(MPI_Get(dev, 8, MPI_BYTE, mtest.rank, 0, 8, MPI_BYTE, win),
-		MPI_ERR_BUFFER);
-	OK(MPI_Win_fence(0, win));
-	OK(MPI_Win_free(&win));
 	device_free(dev);
 }
 
