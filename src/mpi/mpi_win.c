@@ -120,9 +120,6 @@ static int win_new(const char *func, struct weft_win_config *config,
 		err = weft_check_ptr(a->baseptr, "baseptr");
 	if (!err)
 		err = weft_check_ptr(a->win, "win");
-	if (!err && comm->may_dev && config->flavor == WEFT_WIN_CREATE)
-		err = weft_dev_refuse(
-			config->base, "base", "expose host memory");
 	if (!err)
 		err = win_make(comm, config, a->info, &made);
 	if (err)

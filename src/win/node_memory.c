@@ -4,6 +4,7 @@
 
 #include "base/knob.h"
 #include "core/comm.h"
+#include "dev/dev.h"
 #include "shm/copy.h"
 #include "shm/share.h"
 #include "transport/proc.h"
@@ -166,6 +167,12 @@ static int data_open(struct weft_win *win, const struct weft_win_config *config,
 
 	win->base = config->base;
 	win->size = config->size;
+	if (config->flavor == WEFT_WIN_CREATE && win->size &&
+		win->comm->may_dev) {
+		err = weft_dev_refuse(win->base, "base", "expose host memory");
+		if (err)
+			return err;
+	}
 	if (config->flavor == WEFT_WIN_CREATE && is_shared)
 		weft_win_mem_find(win->base, win->size, record);
 	if (config->flavor != WEFT_WIN_ALLOCATE ||

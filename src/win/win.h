@@ -148,7 +148,8 @@ void weft_win_rma_close(void);
 
 /* Collective over comm, an intracommunicator. If the call fails at one member,
  * it fails at all. WEFT_ERR_RMA_SHARED: the flavor is SHARED, and the members
- * share no memory. */
+ * share no memory. WEFT_ERR_BUFFER: the flavor is CREATE, and the memory of a
+ * member is device memory. */
 int weft_win_create(struct weft_comm *comm,
 	const struct weft_win_config *config, struct weft_win **win_out);
 
