@@ -181,19 +181,20 @@ static int copy_series(const struct shadow_copy *c,
 }
 
 static int copy_runs(const struct shadow_copy *c,
-	const struct weft_shadow_part *part, size_t len)
+	const struct weft_shadow_part *part, size_t at, size_t len)
 {
+	const size_t end = at + len;
 	struct iovec iov[RUNS];
-	size_t done = 0, n = RUNS, bytes;
+	size_t done = at, n = RUNS, bytes;
 	int err = 0;
 
-	while (!err && n == RUNS && done < len) {
+	while (!err && n == RUNS && done < end) {
 		weft_type_iov(part->type, part->count, part->buf, done, iov,
 			RUNS, &n, &bytes);
-		for (size_t i = 0; !err && i < n && done < len; i++) {
+		for (size_t i = 0; !err && i < n && done < end; i++) {
 			size_t run = iov[i].iov_len;
 
-			run = run < len - done ? run : len - done;
+			run = run < end - done ? run : end - done;
 			err = copy_run(c, iov[i].iov_base, run);
 			done += run;
 		}
@@ -201,9 +202,9 @@ static int copy_runs(const struct shadow_copy *c,
 	return err;
 }
 
-/* Copies the first len > 0 bytes of the packed data of a part. */
+/* Copies len > 0 bytes of the packed data of a part, from byte `at` on. */
 static int copy_part(const struct shadow_copy *c,
-	const struct weft_shadow_part *part, int64_t len)
+	const struct weft_shadow_part *part, int64_t at, int64_t len)
 {
 	const int64_t all = part->count * part->type->size;
 	struct weft_series series;
@@ -211,18 +212,18 @@ static int copy_part(const struct shadow_copy *c,
 
 	(void)weft_type_span(part->type, part->count, &first, &span);
 	if (weft_type_is_run(part->type, part->count))
-		return copy_run(c, first_byte(part), (size_t)len);
+		return copy_run(c, first_byte(part) + at, (size_t)len);
 	if (len == all && weft_type_series(part->type, part->count, &series) &&
 		series.stride >= series.len)
 		return copy_series(c, part, &series);
 	if (c->copies.is_to_host && len == all && span / DENSE <= all &&
 		!copy_run(c, first_byte(part), (size_t)span))
 		return 0;
-	return copy_runs(c, part, (size_t)len);
+	return copy_runs(c, part, (size_t)at, (size_t)len);
 }
 
 static int copy_parts(
-	const struct weft_shadow *shadow, bool is_read, int64_t len)
+	const struct weft_shadow *shadow, bool is_read, int64_t at, int64_t len)
 {
 	struct shadow_copy c = { .shadow = shadow };
 	int err;
@@ -234,20 +235,38 @@ static int copy_parts(
 		return err;
 	for (int32_t i = 0; !err && len > 0 && i < shadow->n; i++) {
 		const struct weft_shadow_part *part = &shadow->parts[i];
-		int64_t all = part->count * part->type->size;
+		int64_t left = part->count * part->type->size - at;
 
-		err = copy_part(&c, part, len < all ? len : all);
-		len -= len < all ? len : all;
+		if (left <= 0) {
+			at = -left;
+			continue;
+		}
+		left = left < len ? left : len;
+		err = copy_part(&c, part, at, left);
+		len -= left;
+		at = 0;
 	}
 	return weft_dev_end(&c.copies, err);
 }
 
 int weft_shadow_read(const struct weft_shadow *shadow)
 {
-	return copy_parts(shadow, true, INT64_MAX);
+	return copy_parts(shadow, true, 0, INT64_MAX);
 }
 
 int weft_shadow_write(const struct weft_shadow *shadow, int64_t len)
 {
-	return copy_parts(shadow, false, len);
+	return copy_parts(shadow, false, 0, len);
+}
+
+int weft_shadow_read_range(
+	const struct weft_shadow *shadow, int64_t at, int64_t len)
+{
+	return copy_parts(shadow, true, at, len);
+}
+
+int weft_shadow_write_range(
+	const struct weft_shadow *shadow, int64_t at, int64_t len)
+{
+	return copy_parts(shadow, false, at, len);
 }

@@ -56,6 +56,13 @@ int weft_shadow_read(const struct weft_shadow *shadow);
  * device memory. INT64_MAX: all. Empty: no effect. */
 int weft_shadow_write(const struct weft_shadow *shadow, int64_t len);
 
+/* Copy len bytes of the packed data of all parts, from byte `at` on: from
+ * device memory to the shadow, or back. Empty: no effect. */
+int weft_shadow_read_range(
+	const struct weft_shadow *shadow, int64_t at, int64_t len);
+int weft_shadow_write_range(
+	const struct weft_shadow *shadow, int64_t at, int64_t len);
+
 /* Frees the memory. */
 void weft_shadow_close(struct weft_shadow *shadow);
 

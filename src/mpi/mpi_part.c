@@ -4,7 +4,6 @@
  * MPI-5.0 chapter 4. */
 #include "mpi_check.h"
 #include "mpi_map.h"
-#include "mpi_stage.h"
 
 /* The arguments of an init procedure. */
 struct args {
@@ -47,10 +46,6 @@ static int mpi_part_fill(
 		err = weft_check_tag_send(a->tag);
 	if (!err)
 		err = weft_check_info_or_null(a->info, &info);
-	if (!err && msg->comm->may_dev)
-		err = weft_dev_refuse(a->buf, "buf",
-			"use persistent messages (MPI_Send_init, "
-			"MPI_Recv_init), or pass host memory");
 	return err;
 }
 

@@ -10,12 +10,16 @@
  * receiver has arrived when all overlapping partitions of the sender have
  * arrived.
  *
+ * A buffer in device memory has a shadow, to and from which each partition is
+ * copied when it is ready or has arrived.
+ *
  * All these messages use a separate context. Set-up messages match in the order
  * of the init calls, as MPI requires. A set-up message also contains the first
  * tag of a range of negative tags. Only this pair of requests uses these tags.
  */
 #include "p2p/p2p_priv.h"
 
+#include "dev/shadow.h"
 #include "transport/progress.h"
 
 #include <stdlib.h>
@@ -43,7 +47,8 @@ struct weft_parts {
 	size_t n_left;	    /* incomplete messages of this round */
 	int err;	    /* first error of this round */
 	char *staging;	    /* receiver: packed data, if the type has gaps */
-	struct part *list;  /* one for each partition of the sender */
+	struct weft_shadow shadow; /* replaces a buffer in device memory */
+	struct part *list;	   /* one for each partition of the sender */
 };
 
 struct part {
@@ -69,6 +74,7 @@ static void part_release(struct weft_req *req)
 
 	if (!parts)
 		return;
+	weft_shadow_close(&parts->shadow);
 	free(parts->staging);
 	free(parts->list);
 	free(parts);
@@ -110,19 +116,36 @@ static struct part *list_new(struct weft_parts *parts, uint32_t n)
 	return list;
 }
 
-/* Creates a persistent, inactive request with its state. NULL if out of memory.
- */
-static struct weft_parts *parts_new(const struct weft_msg *msg, int32_t n,
-	enum weft_req_kind kind, const struct weft_req_ops *ops)
+/* Replaces a buffer in device memory by its shadow. */
+static int parts_stage(struct weft_parts *parts)
+{
+	struct weft_req *req = parts->req;
+	const struct weft_shadow_part all = { req->buf, parts->n * parts->count,
+		req->type };
+	bool is_dev = false;
+	int err = weft_shadow_look(&all, 1, false, &is_dev);
+
+	if (!err && is_dev)
+		err = weft_shadow_open(&parts->shadow, &all, 1);
+	if (!err && is_dev)
+		req->buf = weft_shadow_buf(&parts->shadow, req->buf);
+	return err;
+}
+
+/* Creates a persistent, inactive request with its state. */
+static int parts_new(const struct weft_msg *msg, int32_t n,
+	enum weft_req_kind kind, const struct weft_req_ops *ops,
+	struct weft_parts **parts_out)
 {
 	struct weft_parts *parts = calloc(1, sizeof(*parts));
+	int err;
 
 	if (!parts)
-		return NULL;
+		return WEFT_ERR_NOMEM;
 	parts->req = weft_p2p_new(msg, kind);
 	if (!parts->req) {
 		free(parts);
-		return NULL;
+		return WEFT_ERR_NOMEM;
 	}
 	parts->n = n;
 	parts->count = msg->count;
@@ -131,7 +154,12 @@ static struct weft_parts *parts_new(const struct weft_msg *msg, int32_t n,
 	parts->req->is_persistent = true;
 	parts->req->is_active = false;
 	parts->req->is_done = true;
-	return parts;
+	err = msg->comm->may_dev ? parts_stage(parts) : 0;
+	if (err)
+		weft_req_put(parts->req);
+	else
+		*parts_out = parts;
+	return err;
 }
 
 /* Returns the arguments of a send or a receive for this request. */
@@ -196,14 +224,16 @@ int weft_psend_init(
 	const struct weft_msg *msg, int32_t n_parts, struct weft_req **req_out)
 {
 	struct weft_comm *comm = msg->comm;
-	struct weft_parts *parts;
-	int err = WEFT_ERR_NOMEM;
+	struct weft_parts *parts = NULL;
+	int err;
 
 	weft_vci_lock(comm->vci);
-	parts = parts_new(msg, n_parts, WEFT_REQ_SEND, &send_ops);
-	if (parts)
+	err = parts_new(msg, n_parts, WEFT_REQ_SEND, &send_ops, &parts);
+	if (!err) {
 		parts->list = list_new(parts, (uint32_t)n_parts);
-	if (parts && parts->list) {
+		err = parts->list ? 0 : WEFT_ERR_NOMEM;
+	}
+	if (!err) {
 		parts->setup.first_tag = comm->p2p.part_seq;
 		parts->setup.n_parts = (uint32_t)n_parts;
 		parts->setup.part_len =
@@ -232,6 +262,7 @@ static int ready(struct weft_parts *parts, int32_t k)
 {
 	struct weft_req *req = parts->req, *sent;
 	int64_t at = k * parts->count * req->type->extent;
+	int64_t len = parts->count * req->type->size;
 	struct weft_msg msg = part_message(parts, (char *)req->buf + at,
 		parts->count, req->type, tag_of(parts, (uint32_t)k));
 	int err;
@@ -239,6 +270,9 @@ static int ready(struct weft_parts *parts, int32_t k)
 	if (parts->list[k].is_done)
 		return weft_err_set(WEFT_ERR_ARG,
 			"partition %d was marked as ready before", k);
+	err = weft_shadow_read_range(&parts->shadow, k * len, len);
+	if (err)
+		return err;
 	parts->list[k].is_done = true;
 	err = weft_isend_locked(&msg, &sent);
 	if (err)
@@ -280,6 +314,9 @@ static void on_part_arrived(void *arg, struct weft_req *req)
 		weft_unpack(parts->req->type, parts->n * parts->count,
 			parts->req->buf, at, parts->staging + at,
 			parts->setup.part_len);
+	if (!err)
+		err = weft_shadow_write_range(&parts->shadow, (int64_t)at,
+			(int64_t)parts->setup.part_len);
 	part->is_done = true;
 	weft_req_put(req);
 	part_one_less(parts, err);
@@ -419,12 +456,13 @@ int weft_precv_init(
 	const struct weft_msg *msg, int32_t n_parts, struct weft_req **req_out)
 {
 	struct weft_vci *vci = msg->comm->vci;
-	struct weft_parts *parts;
+	struct weft_parts *parts = NULL;
 	int err;
 
 	weft_vci_lock(vci);
-	parts = parts_new(msg, n_parts, WEFT_REQ_RECV, &recv_ops);
-	err = parts ? post_setup(parts) : WEFT_ERR_NOMEM;
+	err = parts_new(msg, n_parts, WEFT_REQ_RECV, &recv_ops, &parts);
+	if (!err)
+		err = post_setup(parts);
 	if (err && parts)
 		weft_req_put(parts->req);
 	else if (!err)

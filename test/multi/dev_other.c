@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dev_other: device memory in packing, local reductions and files; calls
- * that refuse device memory; the number of questions */
+/* dev_other: device memory in packing, local reductions, files and partitioned
+ * messages; a call that refuses device memory; the number of questions */
 #include "device.h"
 #include "file.h"
 
@@ -94,14 +94,68 @@ static void files(void)
 	device_free(back);
 }
 
+/* The sender has 4 partitions, the receiver has one. A partition is on the
+ * device when MPI_Parrived returns true. */
+static void partitioned(int n_parts, MPI_Datatype type, int stride)
+{
+	int host[2 * N], zero[2 * N] = { 0 }, wanted[2 * N] = { 0 }, flag;
+	const int per = N / n_parts;
+	MPI_Request r;
+	void *dev;
+
+	for (int i = 0; i < 2 * N; i++)
+		host[i] = i + 1;
+	for (int i = 0; i < N; i++)
+		wanted[i * stride] = host[i * stride];
+	dev = device_new(mtest.rank ? zero : host, sizeof(host));
+	if (mtest.rank == 0)
+		OK(MPI_Psend_init(dev, 4, N / 4, type, 1, 3, MPI_COMM_WORLD,
+			MPI_INFO_NULL, &r));
+	else if (mtest.rank == 1)
+		OK(MPI_Precv_init(dev, n_parts, per, type, 0, 3, MPI_COMM_WORLD,
+			MPI_INFO_NULL, &r));
+	for (int round = 0; mtest.rank < 2 && round < 2; round++) {
+		OK(MPI_Start(&r));
+		flag = 0;
+		if (mtest.rank == 0)
+			OK(MPI_Pready_range(0, 3, r));
+		while (mtest.rank == 1 && !flag)
+			OK(MPI_Parrived(r, n_parts - 1, &flag));
+		if (mtest.rank == 1 && n_parts > 1) {
+			int *last = (int *)dev + (N - per) * stride;
+
+			CHECK(device_has(last, wanted + (N - per) * stride,
+				      sizeof(int) * (size_t)(per * stride)),
+				"the last partition is on the device");
+		}
+		OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+		CHECK(mtest.rank == 0 ||
+				device_has(dev, wanted, sizeof(wanted)),
+			"%d partitions on the device", n_parts);
+		if (mtest.rank == 1)
+			device_put(dev, zero, sizeof(zero));
+	}
+	if (mtest.rank < 2)
+		OK(MPI_Request_free(&r));
+	device_free(dev);
+}
+
+static void partitions(void)
+{
+	MPI_Datatype spaced;
+
+	OK(MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spaced));
+	OK(MPI_Type_commit(&spaced));
+	partitioned(1, MPI_INT, 1);
+	partitioned(5, MPI_INT, 1);
+	partitioned(5, spaced, 2);
+	OK(MPI_Type_free(&spaced));
+}
+
 static void refused(void)
 {
 	void *dev = device_new(NULL, 4096);
-	MPI_Request r;
 
-	FAILS(MPI_Psend_init(dev, 1, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD,
-		      MPI_INFO_NULL, &r),
-		MPI_ERR_BUFFER);
 	FAILS(MPI_Buffer_attach(dev, 4096), MPI_ERR_BUFFER);
 	device_free(dev);
 }
@@ -148,6 +202,7 @@ int main(int argc, char **argv)
 	packing();
 	local_reduction();
 	files();
+	partitions();
 	refused();
 	questions();
 	return mtest_finish();
