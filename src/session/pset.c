@@ -595,7 +595,9 @@ int weft_pset_delete(struct weft_session *session, const char *name)
 		weft_pset_watch_defined(session, name, false);
 	} else {
 		err = weft_err_set(WEFT_ERR_NAME,
-			"the application has defined no process set \"%s\"",
+			"MPIX_Session_create_pset has defined no process set "
+			"\"%s\" in this session; for a published set, call "
+			"MPIX_Session_unpublish_pset",
 			name);
 	}
 	weft_vci_unlock(&weft_proc.vci);
