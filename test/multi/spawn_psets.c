@@ -8,7 +8,9 @@
  * jobs= number of spawned jobs   root= the rank that spawns the second job
  * by= the rank that publishes the set   own=1: sessions have own endpoints
  * unmet=1: only one parent is connected to the children, so the creation
- * fails, until a communicator connects all */
+ * fails, until a communicator connects all
+ * keeps=1: the process manager deletes no sets and does not compare the names
+ * of several jobs (PRRTE) */
 #include "session.h"
 
 #include <mpi-ext.h>
@@ -150,7 +152,19 @@ static void taken(MPI_Session session, MPI_Comm all, MPI_Group group, int by)
 	OK(MPI_Group_free(&self));
 }
 
-static void run(MPI_Comm all, MPI_Session session, int by)
+/* One process deletes the set, and all notice that. */
+static void delete_set(MPI_Session session, bool is_mine)
+{
+	MPI_Group group;
+
+	if (is_mine)
+		OK(MPIX_Session_unpublish_pset(session, "all jobs"));
+	wait_notified("all jobs", MPIX_PSET_DELETED);
+	FAILS(MPI_Group_from_session_pset(session, "all jobs", &group),
+		MPI_ERR_ARG);
+}
+
+static void run(MPI_Comm all, MPI_Session session, int by, bool keeps)
 {
 	MPI_Group group;
 	int rank = 0, size = 0;
@@ -174,14 +188,12 @@ static void run(MPI_Comm all, MPI_Session session, int by)
 	OK(MPIX_Session_get_pset_changes(session, &m));
 	CHECK(m > n, "the change is counted");
 	use(session, size);
-	taken(session, all, group, by);
-	OK(MPI_Barrier(all));
-	if (rank == size - 1 - by)
-		OK(MPIX_Session_unpublish_pset(session, "all jobs"));
-	wait_notified("all jobs", MPIX_PSET_DELETED);
+	if (!keeps)
+		taken(session, all, group, by);
 	OK(MPI_Group_free(&group));
-	FAILS(MPI_Group_from_session_pset(session, "all jobs", &group),
-		MPI_ERR_ARG);
+	OK(MPI_Barrier(all));
+	if (!keeps)
+		delete_set(session, rank == size - 1 - by);
 	OK(MPI_Barrier(all));
 	session_close(&session);
 	OK(MPI_Comm_disconnect(&all));
@@ -292,6 +304,7 @@ int main(int argc, char **argv)
 	OK(MPI_Comm_size(all, &size));
 	for (; size < parents + jobs * CHILDREN; size += CHILDREN)
 		all = grow(all, argv, root);
-	run(all, open_with(is_own), (int)mtest_arg(argc, argv, "by", 0));
+	run(all, open_with(is_own), (int)mtest_arg(argc, argv, "by", 0),
+		mtest_arg(argc, argv, "keeps", 0) != 0);
 	return mtest_finish();
 }
