@@ -45,6 +45,11 @@ static void pmix_spawn_fill_app(
 	app->maxprocs = (int)from->n;
 	if (from->host)
 		weft_infovec_set_str(&vec, PMIX_HOST, from->host);
+	if (from->add_host)
+		weft_infovec_set_str(&vec, PMIX_ADD_HOST, from->add_host);
+	if (from->add_hostfile)
+		weft_infovec_set_str(
+			&vec, PMIX_ADD_HOSTFILE, from->add_hostfile);
 	if (from->pset)
 		weft_infovec_set_str(&vec, PMIX_PSET_NAME, from->pset);
 	app->info = vec.info; /* PMIX_APP_DESTRUCT frees the entries */

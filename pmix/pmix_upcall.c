@@ -664,20 +664,32 @@ static const char *env_peek(const pmix_app_t *app, const char *name)
 	return NULL;
 }
 
+/* Appends the hosts. mpiexec refuses added hosts as it refuses other hosts. */
+static void add_hosts(struct mpiexec_args *args, const pmix_app_t *app)
+{
+	static const char *const keys[] = { PMIX_HOST, PMIX_ADD_HOST,
+		PMIX_ADD_HOSTFILE };
+
+	for (int i = 0; i < 3; i++) {
+		const char *value = app_peek(app, keys[i]);
+
+		if (!value || !strcmp(value, owner->host))
+			continue;
+		args_add(args, i < 2 ? "-host" : "--hostfile");
+		args_add(args, value);
+	}
+}
+
 /* Appends the app in the syntax of mpiexec's command line. */
 static void add_app(struct mpiexec_args *args, const pmix_app_t *app)
 {
-	const char *host = app_peek(app, PMIX_HOST);
 	const char *pset = app_peek(app, PMIX_PSET_NAME);
 	char n[16];
 
 	snprintf(n, sizeof(n), "%d", app->maxprocs);
 	args_add(args, "-n");
 	args_add(args, n);
-	if (host && strcmp(host, owner->host)) {
-		args_add(args, "-host");
-		args_add(args, host);
-	}
+	add_hosts(args, app);
 	if (app->cwd) {
 		args_add(args, "-wdir");
 		args_add(args, app->cwd);

@@ -120,7 +120,10 @@ struct weft_boot_app {
 			    * WEFT_BOOT_APP_ENV of them */
 	const char *wdir;  /* or NULL */
 	const char *host;  /* host on which the manager starts them, or NULL */
-	const char *pset;  /* name of a process set of them, or NULL */
+	const char *add_host;	  /* hosts that the manager adds to its hosts,
+				   * or NULL */
+	const char *add_hostfile; /* file of such hosts, or NULL */
+	const char *pset;	  /* name of a process set of them, or NULL */
 };
 
 struct weft_boot;

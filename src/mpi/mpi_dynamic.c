@@ -256,6 +256,8 @@ static void order_free(struct order *order)
 		free((char *)(uintptr_t)order->apps[i].program);
 		free((char *)(uintptr_t)order->apps[i].wdir);
 		free((char *)(uintptr_t)order->apps[i].host);
+		free((char *)(uintptr_t)order->apps[i].add_host);
+		free((char *)(uintptr_t)order->apps[i].add_hostfile);
 		free((char *)(uintptr_t)order->apps[i].pset);
 		for (char *const *e = order->apps[i].env; e && *e; e++)
 			free(*e);
@@ -378,6 +380,9 @@ static int mpi_dynamic_fill_app(struct weft_boot_app *app, const char *command,
 		.argv = argv,
 		.wdir = absolute_take(value_of(hints, WEFT_HINT_SPAWN_WDIR)),
 		.host = value_of(hints, WEFT_HINT_SPAWN_HOST),
+		.add_host = value_of(hints, WEFT_HINT_SPAWN_ADD_HOST),
+		.add_hostfile = absolute_take(
+			value_of(hints, WEFT_HINT_SPAWN_ADD_HOSTFILE)),
 		.pset = value_of(hints, WEFT_HINT_SPAWN_PSET),
 	};
 	free(dirs);

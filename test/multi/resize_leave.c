@@ -10,6 +10,8 @@
  *
  * RESIZE_LEFT: a command that rank 0 runs when the others have left, for
  * example to return their nodes.
+ * RESIZE_ADD_HOST: "host:slots", a host that the process manager adds when the
+ * job grows, and on which new processes run.
  */
 #include "session.h"
 
@@ -80,6 +82,28 @@ static bool shrink(MPI_Comm *comm, int first, MPI_Comm inter)
 	return rank < first;
 }
 
+/* Checks that a member runs on the host of RESIZE_ADD_HOST. */
+static void check_added(MPI_Comm comm)
+{
+	const char *added = getenv("RESIZE_ADD_HOST");
+	enum { LEN = MPI_MAX_PROCESSOR_NAME + 1 };
+	char mine[LEN] = "", *names;
+	int len = 0, size = 0;
+	bool is_used = false;
+
+	OK(MPI_Comm_size(comm, &size));
+	names = mtest_alloc((size_t)size * LEN);
+	OK(MPI_Get_processor_name(mine, &len));
+	OK(MPI_Allgather(mine, LEN, MPI_CHAR, names, LEN, MPI_CHAR, comm));
+	for (int i = 0; added && i < size; i++) {
+		const char *name = names + (size_t)i * LEN;
+
+		is_used |= !strncmp(name, added, strlen(name));
+	}
+	CHECK(!added || is_used, "a process runs on the added host, %s", added);
+	free(names);
+}
+
 /* Creates a communicator of the members before a grow, followed by the others.
  */
 static MPI_Comm grown(MPI_Group members, MPI_Group joined)
@@ -90,6 +114,7 @@ static MPI_Comm grown(MPI_Group members, MPI_Group joined)
 	OK(MPI_Group_union(members, joined, &all));
 	comm = session_comm_take(all, "grown");
 	session_works(comm, "the job that has grown");
+	check_added(comm);
 	OK(MPI_Group_free(&members));
 	OK(MPI_Group_free(&joined));
 	return comm;
@@ -100,9 +125,18 @@ static void grow_and_shrink(MPI_Comm comm, char *program)
 	char *args[] = { (char[]){ "how=1" }, (char[]){ "child=1" }, NULL };
 	MPI_Group members, joined;
 	MPI_Comm inter, all;
-	int rc = MPI_Comm_spawn(program, args, JOINING, MPI_INFO_NULL, 0, comm,
-		&inter, MPI_ERRCODES_IGNORE);
+	char *added = getenv("RESIZE_ADD_HOST");
+	MPI_Info info;
+	int rc;
 
+	OK(MPI_Info_create(&info));
+	if (added) { /* adds the host, and starts the processes there */
+		OK(MPI_Info_set(info, "add-host", added));
+		OK(MPI_Info_set(info, "host", added));
+	}
+	rc = MPI_Comm_spawn(program, args, JOINING, info, 0, comm, &inter,
+		MPI_ERRCODES_IGNORE);
+	OK(MPI_Info_free(&info));
 	if (mtest_class(rc) == MPI_ERR_SPAWN && !getenv("WEFT_JOB"))
 		mtest_skip("this launcher starts no further processes");
 	if (!OK(rc))
