@@ -59,7 +59,7 @@ struct weft_session {
 	bool is_world;
 	uint32_t number; /* counts this process's sessions from 1 */
 	bool is_strict;	 /* does not close while it has open children */
-	bool has_dev;	 /* a kind of device memory was granted */
+	bool has_dev;	 /* buffers may be in device memory */
 	enum weft_abort_scope abort_scope;
 	struct weft_vci *vci;
 	struct weft_vci *vcis[WEFT_VCIS]; /* the VCIs of its children: vci, the

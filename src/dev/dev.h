@@ -3,8 +3,8 @@
  *
  * Device memory is memory that the CPU must not touch, and managed memory. The
  * driver of the device copies it. dev_cuda.c has CUDA. The library opens a
- * driver only if a session asks for its kind of memory
- * (mpi_memory_alloc_kinds). Any thread may call these functions, and none
+ * driver if a session asks for its kind of memory (mpi_memory_alloc_kinds), or
+ * when the program has loaded it. Any thread may call these functions, and none
  * acquires a VCI's lock. */
 #ifndef WEFT_DEV_H
 #define WEFT_DEV_H
@@ -29,13 +29,28 @@ struct weft_dev_copies {
 	int capture_mode; /* to restore */
 };
 
-extern atomic_bool weft_dev_on; /* a driver is open; written by dev_cuda.c */
+enum weft_dev_state {
+	WEFT_DEV_OFF,
+	WEFT_DEV_WATCH, /* the program may load a driver */
+	WEFT_DEV_ON,	/* a driver is open */
+};
 
-/* True if a driver is open, so that a buffer may be in device memory. */
+extern atomic_int weft_dev_state; /* written by dev_cuda.c */
+
+/* True if a buffer may be in device memory: a driver is open, or the program
+ * may load one. */
 static inline bool weft_dev_is_on(void)
 {
-	return atomic_load_explicit(&weft_dev_on, memory_order_acquire);
+	return atomic_load_explicit(&weft_dev_state, memory_order_acquire) !=
+	       WEFT_DEV_OFF;
 }
+
+/* Called if the program did not ask for any kinds of memory. True if the
+ * process has loaded a driver, or if this node has a device, so that the
+ * process may load the driver later. Then weft_dev_find() opens the driver
+ * after that. It does not initialise the driver, because memory exists only
+ * after the program has done that. */
+bool weft_dev_watch(void);
 
 /* True if the memory kind is "cuda", with any of its restrictors (host, device,
  * managed), in upper or lower case, and this process can use a CUDA device. The
@@ -47,8 +62,11 @@ bool weft_dev_has_kind(const char *kind);
  * 0: *why_out, if not NULL, is the reason, a static text. */
 int weft_dev_open(const char **why_out);
 
+/* True if a driver is open; opens it if the process has loaded it. */
+bool weft_dev_is_open(void);
+
 /* True if the address is in device memory; sets *where_out. False for every
- * address until a driver is open. */
+ * address until a driver is open and initialised. */
 bool weft_dev_find(const void *ptr, struct weft_dev_where *where_out);
 
 /* Returns WEFT_ERR_BUFFER, which names the argument, if the address is in

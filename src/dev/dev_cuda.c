@@ -10,13 +10,17 @@
  * A stream is never destroyed: the program may have destroyed its context. */
 #include "dev/dev.h"
 
+#include "base/bits.h"
 #include "base/err.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 enum {
 	SUCCESS = 0,
@@ -61,7 +65,7 @@ struct cuda_rows {
 	size_t width, height;
 };
 
-/* The functions of the driver. Set once, before weft_dev_on. */
+/* The functions of the driver. Set once, before WEFT_DEV_ON. */
 static struct {
 	int (*init)(unsigned flags);
 	int (*error_name)(int err, const char **name_out);
@@ -98,14 +102,23 @@ static const struct {
 	{ "cuThreadExchangeStreamCaptureMode", &cuda.capture_mode },
 };
 
-atomic_bool weft_dev_on;
+static const char library[] = "libcuda.so.1";
 
-/* The result of opening the driver. Set once. */
+atomic_int weft_dev_state;
+
+/* The results of loading the driver's library, and of initialising the driver.
+ * Each is set once. */
 static struct {
-	pthread_once_t once;
+	pthread_once_t load_once, open_once;
+	bool is_loaded;
 	int n_devices;
 	char why[160];
-} driver = { .once = PTHREAD_ONCE_INIT };
+} driver = { .load_once = PTHREAD_ONCE_INIT, .open_once = PTHREAD_ONCE_INIT };
+
+/* The last library in the loader's list at the last test for the driver's
+ * library. Libraries that are loaded later follow it. It stays loaded, so that
+ * any thread may read its entry. NULL: unknown. */
+static struct link_map *_Atomic last_library;
 
 /* Streams and primary contexts in use. */
 static struct {
@@ -147,10 +160,9 @@ static bool find_functions(void *lib)
 	return true;
 }
 
-static void open_driver(void)
+static void load_driver(void)
 {
-	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-	int err, n = 0;
+	void *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL);
 
 	if (!lib) {
 		const char *why = dlerror();
@@ -159,7 +171,22 @@ static void open_driver(void)
 			why ? why : "libcuda.so.1 cannot be opened");
 		return;
 	}
-	if (!find_functions(lib))
+	driver.is_loaded = find_functions(lib);
+}
+
+static void set_on(void)
+{
+	/* pairs with the acquire in weft_dev_is_on(): the functions are set */
+	atomic_store_explicit(
+		&weft_dev_state, WEFT_DEV_ON, memory_order_release);
+}
+
+static void open_driver(void)
+{
+	int err, n = 0;
+
+	pthread_once(&driver.load_once, load_driver);
+	if (!driver.is_loaded)
 		return;
 	err = cuda.init(0);
 	if (!err)
@@ -171,16 +198,96 @@ static void open_driver(void)
 		return;
 	}
 	driver.n_devices = n;
-	/* pairs with the acquire in weft_dev_is_on(): the functions are set */
-	atomic_store_explicit(&weft_dev_on, true, memory_order_release);
+	set_on();
 }
 
 int weft_dev_open(const char **why_out)
 {
-	pthread_once(&driver.once, open_driver);
+	pthread_once(&driver.open_once, open_driver);
 	if (!driver.n_devices && why_out)
 		*why_out = driver.why;
 	return driver.n_devices;
+}
+
+/* ---- a driver that the program loads ---- */
+
+struct last {
+	struct link_map *map;
+	char name[PATH_MAX];
+};
+
+/* Finds the last library. The loader's lock is held, so its list is constant.
+ */
+static int find_last(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct last *last = arg;
+
+	(void)info;
+	(void)size;
+	while (last->map->l_next)
+		last->map = last->map->l_next;
+	snprintf(last->name, sizeof(last->name), "%s", last->map->l_name);
+	return 1; /* no further call */
+}
+
+static __attribute__((noinline)) void note_last(void)
+{
+	void *self = dlopen(NULL, RTLD_NOW | RTLD_LOCAL);
+	struct link_map *map = NULL;
+	struct last last;
+
+	if (!self || dlinfo(self, RTLD_DI_LINKMAP, &last.map))
+		return;
+	dl_iterate_phdr(find_last, &last);
+	/* a reference, which is never dropped */
+	self = dlopen(last.name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	if (self && !dlinfo(self, RTLD_DI_LINKMAP, &map) && map == last.map)
+		/* pairs with the acquire in is_loaded_meanwhile() */
+		atomic_store_explicit(&last_library, map, memory_order_release);
+}
+
+/* Opens the driver if the process has loaded its library. */
+static bool open_loaded(void)
+{
+	void *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+
+	if (!lib)
+		return false;
+	dlclose(lib);
+	pthread_once(&driver.load_once, load_driver);
+	if (driver.is_loaded)
+		set_on();
+	return driver.is_loaded;
+}
+
+/* Tests for the driver's library after the process has loaded libraries. */
+static bool is_loaded_meanwhile(void)
+{
+	/* pairs with the release in note_last() */
+	struct link_map *last =
+		atomic_load_explicit(&last_library, memory_order_acquire);
+
+	/* relaxed: memory of a device comes from a thread that has loaded the
+	 * driver, or has synchronized with that thread */
+	if (weft_likely(
+		    last && !__atomic_load_n(&last->l_next, __ATOMIC_RELAXED)))
+		return false;
+	note_last();
+	return open_loaded();
+}
+
+bool weft_dev_watch(void)
+{
+	int off = WEFT_DEV_OFF;
+
+	if (weft_dev_is_on() || open_loaded())
+		return true;
+	if (access("/dev/nvidiactl", F_OK))
+		return false;
+	/* no effect if another thread has opened the driver */
+	(void)atomic_compare_exchange_strong_explicit(&weft_dev_state, &off,
+		WEFT_DEV_WATCH, memory_order_relaxed, memory_order_relaxed);
+	return true;
 }
 
 static bool is_cuda_restrictor(const char *word, size_t len)
@@ -211,6 +318,14 @@ bool weft_dev_has_kind(const char *kind)
 
 /* ---- addresses ---- */
 
+bool weft_dev_is_open(void)
+{
+	int state = atomic_load_explicit(&weft_dev_state, memory_order_acquire);
+
+	return state == WEFT_DEV_ON ||
+	       (state == WEFT_DEV_WATCH && is_loaded_meanwhile());
+}
+
 /* One call asks for all attributes. For an address that the driver does not
  * know, the call succeeds and leaves the memory type 0. */
 bool weft_dev_find(const void *ptr, struct weft_dev_where *where_out)
@@ -221,8 +336,9 @@ bool weft_dev_find(const void *ptr, struct weft_dev_where *where_out)
 	void *context = NULL;
 	void *data[N_ATTRS] = { &type, &is_managed, &device, &context };
 
-	if (!weft_dev_is_on() || cuda.attributes(N_ATTRS, attrs, data,
-					 (uintptr_t)ptr) != SUCCESS)
+	if (!weft_dev_is_open())
+		return false;
+	if (cuda.attributes(N_ATTRS, attrs, data, (uintptr_t)ptr) != SUCCESS)
 		return false;
 	/* the driver writes 4 bytes or 1 byte of these numbers */
 	if ((uint32_t)type != TYPE_DEVICE && (uint32_t)type != TYPE_UNIFIED &&

@@ -350,9 +350,10 @@ int PMPIX_Session_set_pset_callback(MPI_Session session,
 int PMPIX_Query_cuda_support(void)
 {
 	if (atomic_load_explicit(&weft_world.state, memory_order_acquire) ==
-		WEFT_WORLD_OPEN)
-		return weft_world.session->has_dev;
-	return weft_dev_is_on();
+			WEFT_WORLD_OPEN &&
+		!weft_world.session->has_dev)
+		return 0;
+	return weft_dev_is_on() && weft_dev_open(NULL) > 0;
 }
 
 #include "api_mpix.h"

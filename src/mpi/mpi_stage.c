@@ -12,8 +12,10 @@ int weft_stage_look(const void *buf, int64_t count, struct weft_type *type)
 	const struct weft_shadow_part part = { (void *)(uintptr_t)buf, count,
 		type };
 	bool is_dev = false;
-	int err = weft_shadow_look(&part, 1, false, &is_dev);
+	int err = 0;
 
+	if (weft_dev_is_open())
+		err = weft_shadow_look(&part, 1, false, &is_dev);
 	return err ? err : is_dev ? WEFT_ON_DEVICE : 0;
 }
 

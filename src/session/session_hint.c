@@ -6,6 +6,7 @@
 #include "base/knob.h"
 #include "base/log.h"
 #include "core/info.h"
+#include "dev/dev.h"
 #include "transport/proc.h"
 #include "session/abort.h"
 #include "session/open_handles.h"
@@ -52,17 +53,20 @@ static void add_kind(char *list, size_t len, const char *kind)
 }
 
 /* Lists the requested kinds of memory that are supported, and "mpi" and
- * "system". */
-static void read_kinds(
+ * "system". True if buffers may be in device memory: such a kind is listed, or
+ * no kinds are requested, and the process may get such memory. */
+static bool read_kinds(
 	const struct weft_info *requested, char *list, size_t list_len)
 {
 	char value[WEFT_INFO_VALUE_MAX + 1];
 	char *rest = value, *kind;
+	bool is_asked;
 
 	if (weft_hint_value(
 		    requested, WEFT_HINT_ALLOC_KINDS, value, sizeof(value)) < 0)
 		snprintf(value, sizeof(value), "%s",
 			weft_proc.facts.alloc_kinds);
+	is_asked = value[0];
 	list[0] = 0;
 	while ((kind = strsep(&rest, ",")) != NULL) {
 		kind += strspn(kind, " ");
@@ -74,6 +78,7 @@ static void read_kinds(
 	}
 	add_kind(list, list_len, "mpi");
 	add_kind(list, list_len, "system");
+	return is_asked ? weft_hint_lists_dev(list) : weft_dev_watch();
 }
 
 static void read_abort(
@@ -164,8 +169,7 @@ int weft_session_hint_apply(
 	session->is_strict =
 		weft_hint_is(requested, WEFT_HINT_FINALIZE, "strict");
 	read_abort(session, requested);
-	read_kinds(requested, kinds, sizeof(kinds));
-	session->has_dev = weft_hint_lists_dev(kinds);
+	session->has_dev = read_kinds(requested, kinds, sizeof(kinds));
 	session->info = weft_info_create();
 	if (!session->info)
 		return WEFT_ERR_NOMEM;

@@ -39,8 +39,8 @@ static inline bool device_is_granted(void)
 }
 
 /* Opens the driver, and makes device 0 current in this thread. Skips the test
- * if there is no driver, or if MPI was not asked to support its memory. */
-static inline void device_start(void)
+ * if there is no driver. */
+static inline void device_open(void)
 {
 	static const struct {
 		const char *name;
@@ -62,14 +62,19 @@ static inline void device_start(void)
 	for (size_t i = 0; lib && i < sizeof(functions) / sizeof(functions[0]);
 		i++)
 		*(void **)functions[i].to = dlsym(lib, functions[i].name);
-	if (!lib || device.init(0) || !device_is_granted()) {
-		if (mtest.rank == 0)
-			printf("# SKIP the kind cuda is not granted\n");
-		MPI_Finalize();
-		exit(MTEST_SKIP);
-	}
+	if (!lib || device.init(0))
+		mtest_skip("there is no CUDA driver");
 	CHECK(!device.retain(&context, 0) && !device.set(context),
 		"the context of device 0 is current");
+}
+
+/* As device_open(). Skips the test if MPI_COMM_WORLD was not granted the kind.
+ */
+static inline void device_start(void)
+{
+	if (!device_is_granted())
+		mtest_skip("the kind cuda is not granted");
+	device_open();
 }
 
 /* Fills device memory from host memory. */
