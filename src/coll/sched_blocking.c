@@ -137,6 +137,7 @@ int weft_sched_run(enum weft_coll_kind kind, const struct weft_coll *args,
 		.vci = comm->vci,
 		.room = room,
 		.room_len = sizeof(room),
+		.err = args->err,
 	};
 	if (comm->coll.shm && args->ctx_offset == WEFT_CTX_OFFSET_COLL)
 		b.sched.within = blocking_within;

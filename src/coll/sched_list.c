@@ -163,12 +163,12 @@ static int send_error_to_all(enum weft_coll_kind kind,
 		.ctx_offset = args->ctx_offset,
 		.tag = weft_coll_tag(args->comm, args->ctx_offset, kind) |
 		       marks,
-		.err = WEFT_ERR_NOMEM,
+		.err = args->err ? args->err : WEFT_ERR_NOMEM,
 	};
 
 	write(&sched, kind, args);
 	weft_sched_free_tmps(&sched);
-	return WEFT_ERR_NOMEM;
+	return sched.err;
 }
 
 int weft_sched_list_create(enum weft_coll_kind kind,
@@ -181,6 +181,7 @@ int weft_sched_list_create(enum weft_coll_kind kind,
 
 	if (!list)
 		return send_error_to_all(kind, args, write, marks);
+	list->sched.err = args->err;
 	list->watch.number = comm->coll.seq;
 	list->sched.ctx_offset = args->ctx_offset;
 	list->sched.tag = weft_coll_tag(comm, args->ctx_offset, kind) | marks;

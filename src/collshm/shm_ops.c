@@ -837,5 +837,5 @@ int weft_shm_coll_try(enum weft_coll_kind kind, const struct weft_coll *args)
 
 	if (weft_unlikely(!shm->is_whole))
 		return WEFT_AGAIN;
-	return weft_shm_coll_part(kind, args, 0);
+	return weft_shm_coll_part(kind, args, args->err);
 }

@@ -61,6 +61,8 @@ struct weft_coll {
 	int32_t root;	    /* a rank; on intercommunicators also WEFT_ROOT,
 			       WEFT_PROC_NULL */
 	struct weft_redop *op;
+	int err; /* a failure of the caller, or 0: then this member sends errors
+		    in place of its data, and accesses no buffer */
 	/* arguments of neighbourhood collectives */
 	int32_t n_sources, n_dests;
 	const int *sources, *dests;

@@ -58,14 +58,16 @@ static int check_request(const struct weft_collarg *a)
 	return err;
 }
 
+/* Runs a collective on a communicator that may use device memory. A failure to
+ * stage the buffers is reported to the other members. */
 static __attribute__((cold, noinline)) int run_on_device(
 	struct weft_coll *coll, enum weft_coll_kind kind)
 {
 	struct weft_stage stage = { 0 };
-	int err = weft_stage_coll(&stage, kind, coll);
+	int err;
 
-	if (!err)
-		err = weft_coll_run(kind, coll);
+	coll->err = weft_stage_coll(&stage, kind, coll);
+	err = weft_coll_run(kind, coll);
 	return weft_stage_close(&stage, err, INT64_MAX);
 }
 
@@ -74,17 +76,14 @@ static __attribute__((cold, noinline)) int start_coll_on_device(
 	struct weft_req **req_out)
 {
 	struct weft_stage *stage;
-	struct weft_req *inner = NULL, *outer;
+	struct weft_req *inner = NULL, *outer = NULL;
 	int err = weft_stage_open(coll->comm, &stage, &outer);
 
-	if (err)
-		return err;
-	err = weft_stage_coll(stage, kind, coll);
-	if (!err && is_init)
-		err = weft_coll_init(kind, coll, &inner);
-	else if (!err)
-		err = weft_coll_start(kind, coll, &inner);
-	err = weft_stage_follow_take(outer, err, inner);
+	coll->err = err ? err : weft_stage_coll(stage, kind, coll);
+	err = is_init ? weft_coll_init(kind, coll, &inner)
+		      : weft_coll_start(kind, coll, &inner);
+	if (outer)
+		err = weft_stage_follow_take(outer, err, inner);
 	if (!err)
 		*req_out = outer;
 	return err;
