@@ -48,6 +48,9 @@ struct weft_req_ops {
 	/* Called after query, before the user's handle is freed: calls the
 	 * user's free function (generalized requests). No lock held. */
 	int (*free)(struct weft_req *req);
+	/* Returns the request that must complete before this one does, or NULL.
+	 * VCI's lock held. */
+	struct weft_req *(*inner)(const struct weft_req *req);
 	/* Frees the data that the room attached. Called after the last
 	 * reference was dropped. */
 	void (*release)(struct weft_req *req);
@@ -70,6 +73,8 @@ struct weft_req_send {
 struct weft_req_recv {
 	bool is_posted; /* queued in the match queue of the communicator */
 	bool in_fabric; /* posted to the fabric, which matches it */
+	bool is_inner;	/* a wait for the request that waits for it may return
+			   while it is active; see the slot `inner` */
 	uint64_t order; /* is_posted: number in the order of posting */
 };
 

@@ -207,6 +207,13 @@ static void on_inner(void *arg, struct weft_req *inner)
 	weft_req_put(outer);
 }
 
+/* Called after each start of the inner request. Lock held. */
+static void note_inner(struct weft_req *inner)
+{
+	if (inner->kind == WEFT_REQ_RECV && !inner->is_done)
+		inner->recv.is_inner = true;
+}
+
 static int start_inner(struct weft_req *outer)
 {
 	struct weft_stage *stage = outer->attached;
@@ -216,6 +223,7 @@ static int start_inner(struct weft_req *outer)
 		return err;
 	weft_req_get(outer); /* on_inner() drops it */
 	err = weft_req_start_locked(stage->inner);
+	note_inner(stage->inner);
 	if (err && !outer->is_done)
 		weft_req_put(outer);
 	else if (stage->inner->is_done && !outer->is_done)
@@ -235,6 +243,13 @@ static int cancel_inner(struct weft_req *outer)
 	return weft_req_cancel(inner);
 }
 
+static struct weft_req *stage_inner(const struct weft_req *outer)
+{
+	const struct weft_stage *stage = outer->attached;
+
+	return stage->inner;
+}
+
 static void stage_release(struct weft_req *outer)
 {
 	struct weft_stage *stage = outer->attached;
@@ -246,11 +261,13 @@ static void stage_release(struct weft_req *outer)
 }
 
 /* Sends and receives can be cancelled. */
-static const struct weft_req_ops message_ops = {
-	.start = start_inner, .cancel = cancel_inner, .release = stage_release
-};
-static const struct weft_req_ops other_ops = { .start = start_inner,
+static const struct weft_req_ops message_ops = { .start = start_inner,
+	.cancel = cancel_inner,
+	.inner = stage_inner,
 	.release = stage_release };
+static const struct weft_req_ops other_ops = {
+	.start = start_inner, .inner = stage_inner, .release = stage_release
+};
 
 int weft_stage_open(struct weft_comm *comm, struct weft_stage **stage_out,
 	struct weft_req **outer_out)
@@ -301,6 +318,7 @@ int weft_stage_follow_take(
 		on_inner(outer, inner);
 	} else {
 		weft_req_get(outer);
+		note_inner(inner);
 		inner->on_done = on_inner;
 		inner->on_done_arg = outer;
 	}

@@ -34,12 +34,14 @@
 /* True for a posted receive that ends when any member fails: a receive of a
  * collective or of a control message, or a receive from any source that is a
  * part of another request (on_done). A receive from any source with a handle
- * remains active. */
+ * remains active, and so does the inner receive of such a request (is_inner).
+ */
 static bool must_end(const struct weft_req *req)
 {
 	if (weft_failure_prevents(req->comm, req->ctx, req->tag))
 		return true;
-	return req->src < 0 && req->on_done && weft_failed_unacked(req->comm);
+	return req->src < 0 && req->on_done && !req->recv.is_inner &&
+	       weft_failed_unacked(req->comm);
 }
 
 /* True if the receive may wait for a message from this peer. */
@@ -213,6 +215,9 @@ void weft_failure_peer(struct weft_peer *peer)
 
 bool weft_failure_on_wait(struct weft_req *req)
 {
-	weft_departed_on_wait(req);
+	struct weft_req *inner =
+		req->ops && req->ops->inner ? req->ops->inner(req) : NULL;
+
+	weft_departed_on_wait(inner ? inner : req);
 	return !req->is_done && weft_failure_is_pending(req);
 }

@@ -174,6 +174,10 @@ void weft_failure_check(struct weft_req *req)
 
 bool weft_failure_is_pending(const struct weft_req *req)
 {
+	if (req->ops && req->ops->inner)
+		req = req->ops->inner(req);
+	if (!req)
+		return false;
 	return weft_req_is_posted(req) && req->src < 0 &&
 	       weft_p2p_offset_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P &&
 	       weft_failed_unacked(req->comm);

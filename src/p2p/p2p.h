@@ -120,8 +120,9 @@ static inline void weft_recv_wait_in(
 }
 
 /* True for an active receive from any source on a communicator with a failure
- * that the program has not acknowledged. A wait for this receive returns
- * WEFT_ERR_FAILED_PENDING, and the receive remains active. VCI's lock held. */
+ * that the program has not acknowledged, or a request that waits for one. A
+ * wait for this receive returns WEFT_ERR_FAILED_PENDING, and the receive
+ * remains active. VCI's lock held. */
 bool weft_failure_is_pending(const struct weft_req *req);
 
 /* Returns WEFT_ERR_FAILED_PENDING and describes the failed member. VCI's lock
