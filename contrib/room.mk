@@ -37,7 +37,7 @@ EXTRA_DIST += \
 	contrib/check-workflows \
 	contrib/conformance-page \
 	contrib/conformance.md \
-	contrib/cxi-checklist.md \
+	contrib/cxi-checklist.md contrib/gpu-checklist.md \
 	contrib/check-style.allow \
 	contrib/install-deps \
 	.containerignore contrib/containers \
@@ -91,6 +91,7 @@ check-abi: libmpi_abi.la libsma.la
 .PHONY: check-abi
 EXTRA_DIST += contrib/lanes/lane.sh contrib/lanes/prrte contrib/lanes/slurm \
 	contrib/lanes/containers contrib/lanes/cross contrib/lanes/debian contrib/lanes/debian13 contrib/lanes/rpm \
+	contrib/lanes/gpu \
 	contrib/lanes/verbs contrib/lanes/verbs-guest \
 	contrib/lanes/verbs.result contrib/lanes/README.md
 

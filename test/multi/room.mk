@@ -35,6 +35,7 @@ multi_programs += test/multi/comm_split_type
 multi_programs += test/multi/dev_auto
 multi_programs += test/multi/dev_coll_fault
 multi_programs += test/multi/dev_coll test/multi/dev_faults test/multi/dev_other test/multi/dev_p2p
+multi_programs += test/multi/dev_speed
 multi_programs += test/multi/dev_win
 multi_programs += test/multi/dt_pack
 multi_programs += test/multi/dt_random
