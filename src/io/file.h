@@ -122,9 +122,10 @@ struct weft_file {
 	 * has announced whether it does */
 	_Atomic bool range_is_locking, range_is_announced;
 	int range_fds[WEFT_FILE_RANGE_FDS]; /* directory, /dev/null; or -1 */
-	int64_t range_place; /* byte offset of the announcements in range_fds */
-	bool has_pool;	     /* has a pool reference; guarded by spin */
-	bool has_uring;	     /* set by uring.c */
+	int64_t range_offset; /* byte offset of the announcements in range_fds
+			       */
+	bool has_pool;	      /* has a pool reference; guarded by spin */
+	bool has_uring;	      /* set by uring.c */
 	pthread_mutex_t range_lock; /* held while a range of the file is locked:
 				       the kernel's lock does not exclude other
 				       threads of this process */

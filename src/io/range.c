@@ -20,7 +20,7 @@ enum range_byte { LOCKING, UNLOCKED };
 
 static int64_t byte_place(const struct weft_file *file, enum range_byte byte)
 {
-	return file->range_place + (int64_t)byte;
+	return file->range_offset + (int64_t)byte;
 }
 
 static bool byte_lock(const struct weft_file *file, enum range_byte byte)
@@ -70,7 +70,7 @@ static void range_set_is_locking(struct weft_file *file, bool locks)
 
 static bool range_is_announced(const struct weft_file *file)
 {
-	/* acquire: reads range_is_locking, range_fds and range_place as
+	/* acquire: reads range_is_locking, range_fds and range_offset as
 	 * range_announce() wrote them before its store (release) */
 	return atomic_load_explicit(
 		&file->range_is_announced, memory_order_acquire);
@@ -104,7 +104,7 @@ static void range_announce(struct weft_file *file)
 {
 	bool locks = range_is_locking(file);
 
-	file->range_fds[0] = weft_syscall_folder(file->fd, &file->range_place);
+	file->range_fds[0] = weft_syscall_folder(file->fd, &file->range_offset);
 	if (weft_syscall_open("/dev/null", O_RDONLY, 0, &file->range_fds[1]))
 		file->range_fds[1] = -1;
 	if (range_can_announce(file))
