@@ -32,8 +32,9 @@ typedef void weft_proc_event_fn(const struct weft_boot_event *event);
 
 /* The last offer of the process manager to change the size of the job. */
 struct weft_offer {
-	int32_t delta;	 /* 0: none */
-	uint64_t end_ns; /* time at which the offer ends; 0: no limit */
+	int32_t delta;	    /* 0: none */
+	int32_t last_delta; /* of the last event; 0: no event */
+	uint64_t end_ns;    /* time at which the offer ends; 0: no limit */
 	bool was_queried;
 };
 

@@ -190,6 +190,19 @@ static void proc_on_other_death(
 		weft_proc.on_event(event);
 }
 
+/* Records an offer. Returns false if the last event had the same number of
+ * processes: the process manager may send an event twice. */
+static bool proc_on_offer(const struct weft_boot_event *event)
+{
+	struct weft_offer *offer = &weft_proc.offer;
+	bool is_new = event->code != offer->last_delta;
+
+	offer->delta = offer->last_delta = event->code;
+	offer->end_ns =
+		event->rank ? weft_now_ns() + event->rank * WEFT_NS_PER_S : 0;
+	return is_new;
+}
+
 void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 {
 	struct weft_vci *vci = arg;
@@ -222,11 +235,8 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 		!is_first_end(vci, weft_proc_of_event(event)))
 		return;
 	if (event->kind == WEFT_BOOT_OFFER) {
-		weft_proc.offer.delta = event->code;
-		weft_proc.offer.end_ns =
-			event->rank
-				? weft_now_ns() + event->rank * WEFT_NS_PER_S
-				: 0;
+		if (!proc_on_offer(event))
+			return;
 	} else if (event->kind != WEFT_BOOT_PEER_DIED) {
 		weft_proc.n_pset_events++;
 		weft_proc.pset_version++;
