@@ -361,8 +361,10 @@ function one_page(    phrase)
 	errors()
 	if (prefix == "MPI_")
 		printf ".SH STANDARD\nMPI 5.0, %s %s.\n", $6 ~ /\./ ? "section" : "chapter", $6 > page
-	else
+	else if ($5 == "ft")
 		print ".SH STANDARD\nNot in MPI 5.0: User Level Failure Mitigation of the MPI Forum." > page
+	else
+		print ".SH STANDARD\nThis procedure is not part of MPI. A program that calls it runs only with Weft." > page
 	see_also()
 	close(page)
 }
