@@ -146,9 +146,7 @@ static void note(const struct weft_rma_wait *wait, uint64_t now)
 
 static bool is_long(uint64_t since_ns, uint64_t now)
 {
-	uint64_t patience = (uint64_t)weft_knobs.stall_warn * WEFT_NS_PER_S;
-
-	return patience && now - since_ns >= patience;
+	return now - since_ns >= weft_wait_patience_ns();
 }
 
 /* Tries the PE of the wait, or some of all PEs. */
@@ -193,8 +191,9 @@ int weft_rma_wait_check(struct weft_rma_wait *wait, uint64_t now,
 			 (!wait->from && now - wait->failed_ns > GRACE_NS)))
 		return weft_err_set(WEFT_ERR_PEER, "%s cannot end; failed: %s",
 			wait->fn, failed);
-	if (wait->has_warned || (!is_long(wait->moved_ns, now) &&
-					!is_long(now - patient_ns, now)))
+	if (wait->has_warned || !weft_knobs.stall_warn ||
+		(!is_long(wait->moved_ns, now) &&
+			!is_long(now - patient_ns, now)))
 		return 0;
 	wait->has_warned = true;
 	return 1;

@@ -358,6 +358,13 @@ static void wait_publish_edges(struct weft_wait *wait)
 
 /* ---- the wait ---- */
 
+uint64_t weft_wait_patience_ns(void)
+{
+	return weft_knobs.stall_warn
+		       ? (uint64_t)weft_knobs.stall_warn * WEFT_NS_PER_S
+		       : 60 * WEFT_NS_PER_S;
+}
+
 void weft_wait_begin(struct weft_wait *wait)
 {
 	const struct weft_wait *w = NULL;
@@ -366,8 +373,7 @@ void weft_wait_begin(struct weft_wait *wait)
 	if (!wait->begun_ns)
 		wait->begun_ns = now;
 	wait->silence_ns = now;
-	wait->due_ns = wait->begun_ns +
-		       (uint64_t)weft_knobs.stall_warn * WEFT_NS_PER_S;
+	wait->due_ns = wait->begun_ns + weft_wait_patience_ns();
 	wait->ops->describe(wait, wait->text, sizeof(wait->text));
 	wait_fill_facts(wait);
 	weft_wait_lock();
@@ -426,7 +432,7 @@ static bool check_silence(struct weft_wait *wait, uint64_t now)
  * graph or reports the wait. */
 static void wait_check_due(struct weft_wait *wait, uint64_t now)
 {
-	bool is_due = weft_knobs.stall_warn && now >= wait->due_ns;
+	bool is_due = now >= wait->due_ns;
 	bool is_watched =
 		!wait->is_poll && weft_monitor_watched_ns() > wait->asked_ns;
 
@@ -447,7 +453,8 @@ static void wait_check_due(struct weft_wait *wait, uint64_t now)
 	if (wait->is_asking && has_answers(wait, now)) {
 		wait->is_asking = false;
 		wait_publish_edges(wait);
-		if (wait->has_come_due && !weft_resolve_start(wait))
+		if (wait->has_come_due && weft_knobs.stall_warn &&
+			!weft_resolve_start(wait))
 			weft_report_wait(wait);
 		wait->has_come_due = false;
 	}
@@ -466,8 +473,7 @@ static void wait_check_pulse(struct weft_wait *wait, uint64_t now)
 	if (pulse != wait->pulse)
 		wait->silence_ns = now;
 	if (pulse != wait->pulse && wait->pulse && !wait->has_reported)
-		wait->due_ns =
-			now + (uint64_t)weft_knobs.stall_warn * WEFT_NS_PER_S;
+		wait->due_ns = now + weft_wait_patience_ns();
 	wait->pulse = pulse;
 }
 

@@ -136,6 +136,11 @@ struct weft_wait {
 
 /* ---- for the owners; the lock of the wait's VCI is held ---- */
 
+/* Returns the time after which a wait tests whether the processes that it needs
+ * have ended: WEFT_STALL_WARN. A minute if that is 0; then nothing is reported.
+ */
+uint64_t weft_wait_patience_ns(void);
+
 /* Registers the wait. */
 void weft_wait_begin(struct weft_wait *wait);
 
