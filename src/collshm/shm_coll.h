@@ -37,7 +37,8 @@ enum {
 	WEFT_COLL_LONG_LEAST =
 		2 * WEFT_COLL_LONG_MAX, /* above the data of one round */
 	WEFT_COLL_LONG_MOST = 2 << 20,
-	WEFT_COLL_PARTS_MAX = WEFT_COLL_LONG_MOST / WEFT_COLL_PART_LEN,
+	WEFT_COLL_PARTS_MAX = (WEFT_COLL_SHORT_LEN + WEFT_COLL_LONG_MOST) /
+			      WEFT_COLL_PART_LEN,
 	WEFT_COLL_LENS = 4,   /* ranges of lengths of an operation */
 	WEFT_COLL_TEXT = 112, /* bytes of an error's text */
 };
