@@ -275,7 +275,7 @@ static int set_compare(
 	const char *name, const struct weft_group *group, bool *is_same_out)
 {
 	uint64_t *procs = NULL;
-	size_t n = 0, n_alive = 0;
+	size_t n = 0, n_in_set = 0, n_in_group = 0;
 	int err = weft_boot_pset_members(weft_proc.boot, name, &procs, &n);
 
 	if (err)
@@ -284,12 +284,12 @@ static int set_compare(
 	for (size_t i = 0; i < n; i++) {
 		if (weft_failed_is(procs[i]))
 			continue;
-		n_alive++;
+		n_in_set++;
 		*is_same_out &= weft_group_rank_of(group, procs[i]) >= 0;
 	}
 	for (uint32_t i = 0; i < group->size; i++)
-		n_alive -= !weft_failed_is(weft_group_proc(group, i));
-	*is_same_out &= !n_alive;
+		n_in_group += !weft_failed_is(weft_group_proc(group, i));
+	*is_same_out &= n_in_set == n_in_group;
 	free(procs);
 	return 0;
 }

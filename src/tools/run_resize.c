@@ -296,6 +296,8 @@ void weft_run_resize_on_request(
 {
 	struct weft_run_resize *resize = &run->resize;
 	enum weft_serve_verdict verdict = WEFT_SERVE_ACCEPTED;
+	bool is_cancelled =
+		*resize->cancelled && !strcmp(event->text, resize->cancelled);
 	const char *set = NULL;
 	char why[WEFT_RUN_RESIZE_TEXT];
 
@@ -307,13 +309,12 @@ void weft_run_resize_on_request(
 			verdict = complete_change(run, why, sizeof(why));
 		else
 			cancel_change(run);
-	} else if (event->resize == WEFT_SERVE_DONE ||
-		   strcmp(event->text, resize->cancelled)) {
+	} else if (event->resize == WEFT_SERVE_DONE || !is_cancelled) {
 		snprintf(why, sizeof(why),
-			strcmp(event->text, resize->cancelled)
-				? "no change to process set \"%s\" is under way"
-				: "the change to process set \"%s\" was "
-				  "cancelled",
+			is_cancelled ? "the change to process set \"%s\" was "
+				       "cancelled"
+				     : "no change to process set \"%s\" is "
+				       "under way",
 			event->text);
 		verdict = WEFT_SERVE_NOT_CURRENT;
 	}

@@ -60,9 +60,12 @@ static void job_wrong(struct job *job)
 		MPI_ERR_NAME);
 	FAILS(MPIX_Session_resize_done(job->session, job->comm, "mpi://WORLD"),
 		MPI_ERR_NAME);
-	if (job->rank == 0)
+	if (job->rank == 0) {
 		FAILS(MPIX_Session_resize_cancel(job->session, "weft://job/99"),
 			MPI_ERR_NAME);
+		FAILS(MPIX_Session_resize_cancel(job->session, ""),
+			MPI_ERR_NAME);
+	}
 	CHECK(!*name, "after a refusal, the name is empty: %s", name);
 	OK(MPI_Comm_disconnect(&self));
 }
