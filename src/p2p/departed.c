@@ -158,7 +158,7 @@ static bool send_departed(const struct weft_comm *comm, struct weft_peer *peer)
 	};
 	struct weft_wire_departed left = { .failed = comm->failed };
 
-	weft_revoke_repeat((struct weft_comm *)comm, peer);
+	weft_revoke_repeat(comm, peer);
 	(void)weft_peer_control(peer, &head, &left, sizeof(left));
 	return true;
 }

@@ -347,7 +347,8 @@ bool weft_cancel_give_up(struct weft_req *req);
 /* ---- relay.c ---- */
 
 /* Sends a notice about the communicator to the peer. */
-typedef void weft_relay_fn(struct weft_comm *comm, struct weft_peer *peer);
+typedef void weft_relay_fn(
+	const struct weft_comm *comm, struct weft_peer *peer);
 
 /* Calls fn for each neighbour of this process in comm; for some neighbours
  * twice. comm has been created completely. */
@@ -365,11 +366,11 @@ void weft_revoke_forward(struct weft_comm *comm);
 
 /* If the communicator is revoked, sends REVOKE to the peer again. So REVOKE
  * arrives before the next message that this process sends to the peer. */
-void weft_revoke_repeat(struct weft_comm *comm, struct weft_peer *peer);
+void weft_revoke_repeat(const struct weft_comm *comm, struct weft_peer *peer);
 
 /* Refuses an announced message on a revoked communicator. */
 void weft_revoke_refuse(
-	struct weft_comm *comm, struct weft_peer *peer, uint64_t sreq);
+	const struct weft_comm *comm, struct weft_peer *peer, uint64_t sreq);
 
 /* Called when a process has failed. If the communicator is revoked and the
  * process is a neighbour (relay.c), sends REVOKE to the neighbours that replace

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-static void send_revoke(struct weft_comm *comm, struct weft_peer *peer)
+static void send_revoke(const struct weft_comm *comm, struct weft_peer *peer)
 {
 	struct weft_wire_head head = {
 		.op = WEFT_WIRE_REVOKE,
@@ -29,7 +29,7 @@ static void send_revoke(struct weft_comm *comm, struct weft_peer *peer)
 		weft_peer_fail(peer, err);
 }
 
-void weft_revoke_repeat(struct weft_comm *comm, struct weft_peer *peer)
+void weft_revoke_repeat(const struct weft_comm *comm, struct weft_peer *peer)
 {
 	if (weft_comm_is_revoked(comm))
 		send_revoke(comm, peer);
@@ -47,7 +47,7 @@ void weft_revoke_on_failed(struct weft_comm *comm, uint64_t proc)
 }
 
 void weft_revoke_refuse(
-	struct weft_comm *comm, struct weft_peer *peer, uint64_t sreq)
+	const struct weft_comm *comm, struct weft_peer *peer, uint64_t sreq)
 {
 	weft_revoke_repeat(comm, peer);
 	weft_control_fin(peer, sreq, WEFT_WIRE_REVOKED);
