@@ -85,7 +85,7 @@ static __attribute__((cold, noinline)) int start_coll_on_device(
 	if (outer)
 		err = weft_stage_follow_take(outer, err, inner);
 	if (!err)
-		*req_out = outer;
+		*req_out = outer ? outer : inner; /* inner ends with an error */
 	return err;
 }
 
