@@ -49,8 +49,8 @@ static void measure(int len)
 
 int main(int argc, char **argv)
 {
-	static const int lens[] = { 8, 4096, 65536, 1 << 20, 8 << 20,
-		64 << 20 };
+	static const int lens[] = { 8, 4096, 65536, 1 << 20, 2 << 20,
+		32 << 20 };
 	const long max = mtest_arg(argc, argv, "max", 1 << 20);
 
 	mtest_init(&argc, &argv);
