@@ -81,3 +81,5 @@ test_launch_resizer_CPPFLAGS = $(mpi_prog_cppflags) $(PMIX_CFLAGS)
 test_launch_resizer_LDADD = $(mpi_prog_ldadd) $(PMIX_LIBS)
 TESTS += test/launch/resize.test
 EXTRA_DIST += test/launch/resize.test
+TESTS += test/launch/sim.test
+EXTRA_DIST += test/launch/sim.test

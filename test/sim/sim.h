@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sim: thousands of processes of one job, with simulated time
+ *
+ * weft-sim starts a process of the system for each simulated process. Each
+ * executes the library, with three replacements: a fabric (sim_fabric.c), a
+ * process manager (sim_boot.c) and a clock (sim_world.c). At any time exactly
+ * one process runs; the others wait in the kernel. So the shared memory of the
+ * simulation needs no lock, and a run depends only on its options.
+ *
+ * Each process has a clock of its own. Events are messages and answers of the
+ * manager; each has a time and a receiver. When a process polls, first all
+ * processes and events with an earlier time take their turn. */
+#ifndef WEFT_TEST_SIM_H
+#define WEFT_TEST_SIM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct weft_boot;
+struct weft_boot_facts;
+
+enum { SIM_NS_PER_S = 1000000000, SIM_START_NS = SIM_NS_PER_S };
+
+/* LogGP: a message occupies the sender's and the receiver's CPU for overhead,
+ * the sender's network interface for gap, or longer if its bytes need that, and
+ * the network for latency. All in ns. */
+struct sim_path {
+	uint32_t latency;
+	uint32_t overhead;
+	uint32_t gap;
+	double per_byte;
+};
+
+struct sim_options {
+	uint32_t n_procs;
+	uint32_t per_node;
+	struct sim_path between; /* nodes */
+	struct sim_path within;	 /* a node */
+	uint64_t seed;
+	uint32_t jitter; /* longest additional delay of a message, ns */
+	uint32_t n_dead; /* processes that die in the phase "shrink" */
+	uint32_t deadline_s;
+	uint64_t get_ns;     /* for a request to the manager and its answer */
+	uint64_t detect_ns;  /* from a death to the reports */
+	uint64_t service_ns; /* in which a node's manager handles one request */
+};
+
+enum sim_kind {
+	SIM_MESSAGE, /* untagged */
+	SIM_TAGGED,
+	SIM_SENT,   /* a send of this process is complete */
+	SIM_ANSWER, /* the manager has a card */
+	SIM_DIED,   /* the manager reports the end of process `from` */
+	SIM_KILL,   /* ends this process */
+};
+
+/* An event, in shared memory. */
+struct sim_event {
+	struct sim_event *next; /* in the list of arrived events */
+	enum sim_kind kind;
+	uint32_t from, to;
+	uint32_t size_class;
+	uint64_t tag;	/* TAGGED */
+	void *context;	/* SENT: the operation; ANSWER: the request. Valid in
+			   the receiving process */
+	uint64_t flags; /* SENT: flags of its completion */
+	size_t len;
+	char data[];
+};
+
+/* The work of a process since the start. */
+struct sim_counts {
+	uint64_t n_sent;
+	uint64_t n_bytes;
+	uint64_t n_far; /* messages to other nodes */
+	uint64_t n_peers;
+	uint64_t n_gets;
+};
+
+enum sim_state {
+	SIM_RUNS,
+	SIM_IDLE, /* continues with the next event for it */
+	SIM_ENDED,
+	SIM_DEAD,
+};
+
+/* A process, in shared memory. */
+struct sim_proc {
+	_Atomic uint32_t turn; /* futex: 1 if it is this process's turn */
+	enum sim_state state;
+	uint32_t version; /* incremented when the process continues; earlier
+			     timers have no effect then */
+	uint64_t clock;
+	bool is_synced;	    /* waits in sim_sync() */
+	uint64_t synced_at; /* its clock at that call */
+	uint64_t nic_free;  /* time when the interface has sent all messages */
+	struct sim_event *first, *last; /* arrived events, oldest first */
+	const void *card;
+	size_t card_len;
+	struct sim_event *card_waiters;	  /* answers that need the card */
+	struct sim_counts counts, before; /* before: at the last phase */
+	uint64_t memory;		  /* private bytes; 0: not measured */
+};
+
+struct sim_world;
+
+/* Creates the shared memory for all processes. False, with a message, if there
+ * is too little memory. */
+bool sim_world_create(const struct sim_options *options);
+
+const struct sim_options *sim_options(void);
+
+/* Starts all processes, each of which calls run(rank). Returns when all have
+ * ended: 0, or 1 with a message if one crashed, no process can continue, or the
+ * deadline has passed. */
+int sim_world_run(void (*run)(uint32_t rank));
+
+/* The functions below are called by the process whose turn it is. */
+
+uint32_t sim_rank(void);
+struct sim_proc *sim_proc(uint32_t rank);
+struct sim_proc *sim_self(void);
+static inline uint32_t sim_node(uint32_t rank)
+{
+	return rank / sim_options()->per_node;
+}
+
+/* Allocates n bytes of shared memory, which are not freed. */
+void *sim_alloc(size_t n);
+
+/* Creates an event for process `to` with space for len bytes. */
+struct sim_event *sim_event_create(enum sim_kind kind, uint32_t to, size_t len);
+
+/* The event arrives at a time. The call takes the event. */
+void sim_event_post_take(struct sim_event *event, uint64_t at);
+
+void sim_event_free(struct sim_event *event);
+
+/* Lets the CPU of this process work for some time. */
+void sim_charge(uint64_t ns);
+
+/* Returns the oldest event that has arrived, or NULL; sim_drop() removes it
+ * from the list. Other processes take their turn before. */
+struct sim_event *sim_peek(void);
+void sim_drop(void);
+
+/* Waits for the next event, at most until a time; 0: no limit. */
+void sim_idle(uint64_t until);
+
+/* Waits for all living processes and sets their clocks to the latest one. The
+ * library makes progress meanwhile. */
+void sim_sync(void);
+
+/* Ends this process: a simulated crash, of which the manager informs the others
+ * later. Does not return. */
+void sim_die(void) __attribute__((noreturn));
+
+/* Random number from the seed of the run and two values. */
+uint64_t sim_random(uint64_t a, uint64_t b);
+
+/* Ends the run with a message and status 1. */
+void sim_fail(const char *format, ...)
+	__attribute__((format(printf, 1, 2), noreturn));
+
+/* sim_fabric.c: replaces the functions of libfabric. */
+void sim_fabric_install(void);
+
+/* sim_fabric.c: the manager delivers an item, so the library may poll the
+ * fabric for other reasons than a wait. */
+void sim_fabric_on_news(void);
+
+/* sim_boot.c: called once, before the processes start. */
+void sim_boot_install(void);
+
+/* sim_boot.c: opens the simulated manager; for weft_proc.open_boot. */
+int sim_boot_open(
+	struct weft_boot **boot_out, struct weft_boot_facts *facts_out);
+
+/* sim_boot.c: takes an event for the manager. */
+void sim_boot_take(struct sim_event *event);
+
+/* sim_phases.c: executes the phases of the simulated program in this process.
+ */
+void sim_phases_run(uint32_t rank);
+
+#endif

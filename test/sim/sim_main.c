@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sim_main: the options of weft-sim */
+#include "test/sim/sim.h"
+#include "transport/proc.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_PROCS = 1 << 20, KIB_PER_PROC = 1500 };
+
+/* A latency of 8 bytes is 2 overheads and the latency. */
+static const struct network {
+	const char *name;
+	struct sim_path path;
+} networks[] = {
+	{ "slingshot11", { 1300, 250, 80, 0.0417 } },
+	{ "hdr", { 600, 200, 70, 0.0408 } },
+	{ "ndr", { 600, 200, 50, 0.0206 } },
+};
+
+static void usage(FILE *to)
+{
+	fprintf(to,
+		"usage: weft-sim [OPTION]... simulates a job of many "
+		"processes\n"
+		"  -n, --procs N         processes (default 64)\n"
+		"  -p, --per-node N      processes of a node (default 1)\n"
+		"  -f, --fabric NAME     slingshot11, hdr or ndr (default "
+		"slingshot11)\n"
+		"  -s, --seed N          seed of the delays (default 1)\n"
+		"  -j, --jitter NS       longest additional delay of a message "
+		"(default 0)\n"
+		"  -d, --dead N          processes that die before the phase "
+		"shrink (default 0)\n"
+		"  -t, --deadline S      real seconds (default 300)\n"
+		"One row for each phase: simulated time; messages that a "
+		"process sends, the mean\n"
+		"and the most; messages to other nodes, the mean; the most "
+		"bytes, new peers and\n"
+		"cards requested by a process.\n");
+}
+
+static uint64_t number(
+	const char *name, const char *text, uint64_t least, uint64_t most)
+{
+	char *end;
+	unsigned long long value = strtoull(text, &end, 10);
+
+	if (end != text && !*end && *text != '-' && value >= least &&
+		value <= most)
+		return value;
+	fprintf(stderr,
+		"weft-sim: --%s %s: the value must be a number from %llu to "
+		"%llu\n",
+		name, text, (unsigned long long)least,
+		(unsigned long long)most);
+	exit(2);
+}
+
+static struct sim_path fabric(const char *name)
+{
+	for (size_t i = 0; i < sizeof(networks) / sizeof(networks[0]); i++)
+		if (!strcmp(networks[i].name, name))
+			return networks[i].path;
+	fprintf(stderr,
+		"weft-sim: --fabric %s: the known fabrics are slingshot11, hdr "
+		"and ndr\n",
+		name);
+	exit(2);
+}
+
+static void parse(int argc, char **argv, struct sim_options *o)
+{
+	static const struct option options[] = {
+		{ "procs", required_argument, NULL, 'n' },
+		{ "per-node", required_argument, NULL, 'p' },
+		{ "fabric", required_argument, NULL, 'f' },
+		{ "seed", required_argument, NULL, 's' },
+		{ "jitter", required_argument, NULL, 'j' },
+		{ "dead", required_argument, NULL, 'd' },
+		{ "deadline", required_argument, NULL, 't' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(
+			argc, argv, "n:p:f:s:j:d:t:h", options, NULL)) != -1)
+		switch (c) {
+		case 'n':
+			o->n_procs = (uint32_t)number(
+				"procs", optarg, 2, MOST_PROCS);
+			break;
+		case 'p':
+			o->per_node =
+				(uint32_t)number("per-node", optarg, 1, 4096);
+			break;
+		case 'f':
+			o->between = fabric(optarg);
+			break;
+		case 's':
+			o->seed = number("seed", optarg, 0, UINT64_MAX);
+			break;
+		case 'j':
+			o->jitter = (uint32_t)number(
+				"jitter", optarg, 0, SIM_NS_PER_S);
+			break;
+		case 'd':
+			o->n_dead = (uint32_t)number(
+				"dead", optarg, 0, MOST_PROCS / 2);
+			break;
+		case 't':
+			o->deadline_s =
+				(uint32_t)number("deadline", optarg, 1, 86400);
+			break;
+		case 'h':
+			usage(stdout);
+			exit(0);
+		default:
+			usage(stderr);
+			exit(2);
+		}
+	if (optind < argc) {
+		fprintf(stderr, "weft-sim: %s is not an option\n",
+			argv[optind]);
+		exit(2);
+	}
+	if (o->n_dead > o->n_procs / 2) {
+		fprintf(stderr,
+			"weft-sim: --dead %u: at most half of the %u processes "
+			"may die\n",
+			o->n_dead, o->n_procs);
+		exit(2);
+	}
+}
+
+/* Exits with a message if the machine has too little memory. */
+static void check_memory(const struct sim_options *o)
+{
+	unsigned long long need = (unsigned long long)o->n_procs * KIB_PER_PROC;
+	unsigned long long available = 0;
+	FILE *file = fopen("/proc/meminfo", "r");
+	char line[256];
+
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file))
+		sscanf(line, "MemAvailable: %llu kB", &available);
+	fclose(file);
+	if (!available || need <= available)
+		return;
+	fprintf(stderr,
+		"weft-sim: %u processes need about %llu MiB, and %llu MiB are "
+		"available: choose at most --procs %llu\n",
+		o->n_procs, need / 1024, available / 1024,
+		available / KIB_PER_PROC);
+	exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	struct sim_options options = {
+		.n_procs = 64,
+		.per_node = 1,
+		.between = networks[0].path,
+		.within = { 150, 50, 20, 0.1 },
+		.seed = 1,
+		.deadline_s = 300,
+		.get_ns = 200000,
+		.detect_ns = 1000000,
+		.service_ns = 20000,
+	};
+
+	parse(argc, argv, &options);
+	check_memory(&options);
+	/* the simulated processes share no memory */
+	setenv("WEFT_SHM", "off", 1);
+	setenv("WEFT_PROVIDER", "sim", 1);
+	/* no line of each process for each death */
+	setenv("WEFT_LOG", "error", 0);
+	weft_proc.open_boot = sim_boot_open;
+	sim_fabric_install();
+	if (!sim_world_create(&options))
+		return 1;
+	sim_boot_install();
+	printf("# %u processes, %u of each node\n", options.n_procs,
+		options.per_node);
+	printf("%-10s %10s %9s %7s %9s %10s %7s %7s\n", "# phase", "us",
+		"messages", "most", "far", "bytes", "peers", "cards");
+	return sim_world_run(sim_phases_run);
+}

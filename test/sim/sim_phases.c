@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sim_phases: the simulated program, phase by phase, and its table */
+#include "test/sim/sim.h"
+
+#include <mpi.h>
+#include <mpix.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIMS = 3, FACES = 2 * DIMS, SESSIONS = 3, DEATHS_NS = 100000 };
+
+static uint32_t rank, n_procs;
+static MPI_Session session, sessions[SESSIONS];
+static MPI_Comm comm, dup, half, grid, comms[SESSIONS], fragile, alive;
+
+static void check(int rc, const char *call)
+{
+	char text[MPI_MAX_ERROR_STRING];
+	int len;
+
+	if (rc == MPI_SUCCESS)
+		return;
+	MPI_Error_string(rc, text, &len);
+	sim_fail("process %u: %s: %s", rank, call, text);
+}
+
+static void demand(bool is_right, const char *what)
+{
+	if (!is_right)
+		sim_fail("process %u: wrong result: %s", rank, what);
+}
+
+static void create_world(MPI_Session from, const char *tag, MPI_Comm *comm_out)
+{
+	MPI_Group group;
+	int size;
+
+	check(MPI_Group_from_session_pset(from, "mpi://WORLD", &group),
+		"MPI_Group_from_session_pset");
+	check(MPI_Comm_create_from_group(
+		      group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, comm_out),
+		"MPI_Comm_create_from_group");
+	MPI_Group_free(&group);
+	MPI_Comm_size(*comm_out, &size);
+	demand((uint32_t)size == n_procs, "the size of the communicator");
+}
+
+static void phase_open(void)
+{
+	check(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session),
+		"MPI_Session_init");
+}
+
+static void phase_create(void)
+{
+	create_world(session, "sim", &comm);
+}
+
+static void phase_barrier(void)
+{
+	check(MPI_Barrier(comm), "MPI_Barrier");
+}
+
+static void phase_allreduce(void)
+{
+	int64_t mine = rank + 1, sum = 0;
+
+	check(MPI_Allreduce(&mine, &sum, 1, MPI_INT64_T, MPI_SUM, comm),
+		"MPI_Allreduce");
+	demand(sum == (int64_t)n_procs * (n_procs + 1) / 2, "the sum");
+}
+
+static void phase_bcast(void)
+{
+	int64_t words[1024] = { 0 };
+
+	if (!rank)
+		for (int i = 0; i < 1024; i++)
+			words[i] = i;
+	check(MPI_Bcast(words, 1024, MPI_INT64_T, 0, comm), "MPI_Bcast");
+	demand(words[1023] == 1023, "the data of the root");
+}
+
+static void phase_dup(void)
+{
+	check(MPI_Comm_dup(comm, &dup), "MPI_Comm_dup");
+}
+
+static void phase_dup_again(void)
+{
+	check(MPI_Comm_dup(comm, &fragile), "MPI_Comm_dup");
+}
+
+static void phase_split(void)
+{
+	int size;
+
+	check(MPI_Comm_split(comm, (int)rank % 2, -(int)rank, &half),
+		"MPI_Comm_split");
+	MPI_Comm_size(half, &size);
+	demand((uint32_t)size == (n_procs + !(rank % 2)) / 2,
+		"the size of a half");
+}
+
+static void phase_neighbor(void)
+{
+	int dims[DIMS] = { 0 }, periods[DIMS] = { 1, 1, 1 };
+	int in[FACES], out[FACES], left, right;
+
+	MPI_Dims_create((int)n_procs, DIMS, dims);
+	check(MPI_Cart_create(comm, DIMS, dims, periods, 0, &grid),
+		"MPI_Cart_create");
+	for (int i = 0; i < FACES; i++)
+		out[i] = (int)rank;
+	check(MPI_Neighbor_alltoall(out, 1, MPI_INT, in, 1, MPI_INT, grid),
+		"MPI_Neighbor_alltoall");
+	for (int d = 0; d < DIMS; d++) {
+		MPI_Cart_shift(grid, d, 1, &left, &right);
+		demand(in[2 * d] == left && in[2 * d + 1] == right,
+			"the data of the neighbours");
+	}
+}
+
+static void phase_alltoall(void)
+{
+	int *out = malloc(n_procs * sizeof(*out));
+	int *in = malloc(n_procs * sizeof(*in));
+
+	demand(out && in, "memory of alltoall");
+	for (uint32_t i = 0; i < n_procs; i++)
+		out[i] = (int)(rank ^ i << 1);
+	check(MPI_Alltoall(out, 1, MPI_INT, in, 1, MPI_INT, comm),
+		"MPI_Alltoall");
+	for (uint32_t i = 0; i < n_procs; i++)
+		demand(in[i] == (int)(i ^ rank << 1), "the data of alltoall");
+	free(in);
+	free(out);
+}
+
+static void phase_free(void)
+{
+	MPI_Comm_free(&grid);
+	MPI_Comm_free(&half);
+	check(MPI_Comm_disconnect(&dup), "MPI_Comm_disconnect");
+}
+
+static void phase_sessions(void)
+{
+	char tag[16];
+
+	for (int i = 0; i < SESSIONS; i++) {
+		snprintf(tag, sizeof(tag), "s%d", i);
+		check(MPI_Session_init(
+			      MPI_INFO_NULL, MPI_ERRORS_RETURN, &sessions[i]),
+			"MPI_Session_init");
+		create_world(sessions[i], tag, &comms[i]);
+		check(MPI_Barrier(comms[i]), "MPI_Barrier");
+	}
+}
+
+/* Each process closes the communicators and the sessions in an order of its
+ * own. */
+static void phase_close(void)
+{
+	for (uint32_t i = 0; i < SESSIONS; i++)
+		MPI_Comm_free(&comms[(i + rank) % SESSIONS]);
+	for (uint32_t i = 0; i < SESSIONS; i++)
+		check(MPI_Session_finalize(
+			      &sessions[(i + rank / SESSIONS) % SESSIONS]),
+			"MPI_Session_finalize");
+}
+
+/* The processes that die are spread over the job; process 0 survives. */
+static bool is_dead(uint32_t who)
+{
+	uint32_t n_dead = sim_options()->n_dead;
+	uint64_t step = n_dead ? n_procs / n_dead : 0;
+
+	return n_dead && who % step == step - 1 && who / step < n_dead;
+}
+
+static void phase_agree(void)
+{
+	int flag = 1;
+
+	check(MPIX_Comm_agree(fragile, &flag), "MPIX_Comm_agree");
+	demand(flag == 1, "the agreed flag");
+}
+
+/* Dies at some time, also while the others repair the communicator. */
+static void die_later(void)
+{
+	struct sim_event *event = sim_event_create(SIM_KILL, rank, 0);
+
+	sim_event_post_take(
+		event, sim_self()->clock + sim_random(0, rank) % DEATHS_NS);
+}
+
+/* Shrinks a communicator of its own until all its members are alive, and have
+ * agreed on that. Deaths may follow later. */
+static void phase_shrink(void)
+{
+	int flag, size, rc;
+
+	if (is_dead(rank))
+		die_later();
+	alive = fragile;
+	do {
+		MPI_Comm broken = alive;
+
+		MPIX_Comm_revoke(broken);
+		check(MPIX_Comm_shrink(broken, &alive), "MPIX_Comm_shrink");
+		MPI_Comm_free(&broken);
+		flag = MPI_Barrier(alive) == MPI_SUCCESS;
+		rc = MPIX_Comm_agree(alive, &flag);
+	} while (!flag || rc != MPI_SUCCESS);
+	MPI_Comm_size(alive, &size);
+	demand((uint32_t)size >= n_procs - sim_options()->n_dead,
+		"the size of the shrunken communicator");
+}
+
+/* A communicator with dead members cannot be disconnected. */
+static void phase_disconnect(void)
+{
+	if (sim_options()->n_dead) {
+		MPI_Comm_free(&alive);
+		MPI_Comm_free(&comm);
+		return;
+	}
+	check(MPI_Comm_disconnect(&alive), "MPI_Comm_disconnect");
+	check(MPI_Comm_disconnect(&comm), "MPI_Comm_disconnect");
+}
+
+static void phase_finalize(void)
+{
+	check(MPI_Session_finalize(&session), "MPI_Session_finalize");
+}
+
+struct phase {
+	const char *name;
+	void (*run)(void);
+	uint32_t most; /* processes; 0: any number */
+};
+
+static const struct phase phases[] = {
+	{ "open", phase_open, 0 },
+	{ "create", phase_create, 0 },
+	{ "barrier", phase_barrier, 0 },
+	{ "barrier", phase_barrier, 0 },
+	{ "allreduce", phase_allreduce, 0 },
+	{ "allreduce", phase_allreduce, 0 },
+	{ "bcast", phase_bcast, 0 },
+	{ "dup", phase_dup, 0 },
+	{ "split", phase_split, 0 },
+	{ "neighbor", phase_neighbor, 0 },
+	{ "alltoall", phase_alltoall, 512 },
+	{ "free", phase_free, 0 },
+	{ "sessions", phase_sessions, 0 },
+	{ "close", phase_close, 0 },
+	{ "dup", phase_dup_again, 0 },
+	{ "agree", phase_agree, 0 },
+	{ "shrink", phase_shrink, 0 },
+	{ "disconnect", phase_disconnect, 0 },
+	{ "finalize", phase_finalize, 0 },
+};
+
+static void add(uint64_t *sum, uint64_t *most, uint64_t now, uint64_t before)
+{
+	*sum += now - before;
+	if (now - before > *most)
+		*most = now - before;
+}
+
+/* Prints the row of a phase. */
+static void print_row(const char *name, uint64_t start)
+{
+	struct sim_counts sum = { 0 }, most = { 0 };
+	uint64_t end = 0;
+
+	for (uint32_t i = 0; i < n_procs; i++) {
+		struct sim_proc *p = sim_proc(i);
+
+		if (p->state == SIM_DEAD)
+			continue;
+		if (p->synced_at > end)
+			end = p->synced_at;
+		add(&sum.n_sent, &most.n_sent, p->counts.n_sent,
+			p->before.n_sent);
+		add(&sum.n_bytes, &most.n_bytes, p->counts.n_bytes,
+			p->before.n_bytes);
+		add(&sum.n_far, &most.n_far, p->counts.n_far, p->before.n_far);
+		add(&sum.n_peers, &most.n_peers, p->counts.n_peers,
+			p->before.n_peers);
+		add(&sum.n_gets, &most.n_gets, p->counts.n_gets,
+			p->before.n_gets);
+		p->before = p->counts;
+	}
+	printf("%-10s %10.1f %9.2f %7llu %9.2f %10llu %7llu %7llu\n", name,
+		(double)(end - start) / 1e3, (double)sum.n_sent / n_procs,
+		(unsigned long long)most.n_sent, (double)sum.n_far / n_procs,
+		(unsigned long long)most.n_bytes,
+		(unsigned long long)most.n_peers,
+		(unsigned long long)most.n_gets);
+	fflush(stdout);
+}
+
+static uint64_t private_bytes(void)
+{
+	FILE *file = fopen("/proc/self/smaps_rollup", "r");
+	unsigned long long total = 0, kb;
+	char line[256];
+
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "Private_Dirty: %llu kB", &kb) == 1)
+			total += kb;
+	fclose(file);
+	return total * 1024;
+}
+
+void sim_phases_run(uint32_t me)
+{
+	uint64_t memory = private_bytes();
+
+	rank = me;
+	n_procs = sim_options()->n_procs;
+	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++) {
+		uint64_t start = sim_self()->clock;
+
+		if (phases[i].most && n_procs > phases[i].most)
+			continue;
+		phases[i].run();
+		sim_sync();
+		if (!rank)
+			print_row(phases[i].name, start);
+		sim_sync();
+	}
+	if (!rank)
+		printf("# process 0 has %llu KiB of private memory more than "
+		       "at its start\n",
+			(unsigned long long)(private_bytes() - memory) / 1024);
+	fflush(stdout);
+}

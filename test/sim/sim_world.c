@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sim_world: time, events and turns of the simulated processes */
+#include "test/sim/sim.h"
+#include "transport/proc.h"
+#include "transport/progress.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	CLASSES = 40, /* event sizes are powers of two */
+	LEAST_CLASS = 7,
+	STALL_NS = 100000000, /* if there is no event, the idle processes
+				 continue after this time */
+	STALLS = 3000,	      /* in a row; then the run fails */
+	READ_CLOCK_NS = 20,   /* time of a call of clock_gettime() */
+	NAMED = 8,
+};
+
+static const size_t arena_len = (size_t)1 << 36;
+static const size_t heap_len = (size_t)1 << 34;
+
+/* An event or the continuation of a process. */
+struct entry {
+	uint64_t time;
+	uint64_t order; /* of its creation; orders entries of one time */
+	struct sim_event *event; /* NULL: a continuation */
+	uint32_t rank, version;	 /* of the continuation */
+};
+
+struct sim_world {
+	struct sim_options options;
+	struct sim_proc *procs;
+	struct entry *heap;
+	size_t n_heap;
+	uint64_t order;
+	char *arena;
+	size_t used;
+	struct sim_event *free[CLASSES];
+	uint32_t n_living; /* processes that have not ended */
+	uint32_t n_synced;
+	uint32_t n_stalls;
+	_Atomic uint32_t is_over; /* futex on which the first process waits */
+	int status;
+};
+
+static struct sim_world *world;
+static uint32_t self = UINT32_MAX;
+
+/* ---- the library's view of time ---- */
+
+/* Replaces the function of the C library. */
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+	if (self == UINT32_MAX || id != CLOCK_MONOTONIC)
+		return (int)syscall(SYS_clock_gettime, id, ts);
+	sim_charge(READ_CLOCK_NS);
+	ts->tv_sec = (time_t)(sim_self()->clock / SIM_NS_PER_S);
+	ts->tv_nsec = (long)(sim_self()->clock % SIM_NS_PER_S);
+	return 0;
+}
+
+/* The same. */
+int nanosleep(const struct timespec *ts, struct timespec *left)
+{
+	(void)left;
+	sim_idle(sim_self()->clock + (uint64_t)ts->tv_sec * SIM_NS_PER_S +
+		 (uint64_t)ts->tv_nsec);
+	return 0;
+}
+
+/* ---- memory ---- */
+
+static void *map_shared(size_t len)
+{
+	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+bool sim_world_create(const struct sim_options *options)
+{
+	world = map_shared(sizeof(*world));
+	if (world) {
+		world->options = *options;
+		world->arena = map_shared(arena_len);
+		world->heap = map_shared(heap_len);
+		world->procs =
+			map_shared(options->n_procs * sizeof(*world->procs));
+	}
+	if (!world || !world->arena || !world->heap || !world->procs) {
+		perror("weft-sim: shared memory for the simulation");
+		return false;
+	}
+	world->n_living = options->n_procs;
+	return true;
+}
+
+const struct sim_options *sim_options(void)
+{
+	return &world->options;
+}
+
+uint32_t sim_rank(void)
+{
+	return self;
+}
+
+struct sim_proc *sim_proc(uint32_t rank)
+{
+	return &world->procs[rank];
+}
+
+struct sim_proc *sim_self(void)
+{
+	return &world->procs[self];
+}
+
+void *sim_alloc(size_t n)
+{
+	void *at = world->arena + world->used;
+
+	world->used += (n + 63) & ~(size_t)63;
+	if (world->used > arena_len)
+		sim_fail("the events need more than %zu bytes", arena_len);
+	return at;
+}
+
+struct sim_event *sim_event_create(enum sim_kind kind, uint32_t to, size_t len)
+{
+	size_t whole = sizeof(struct sim_event) + len;
+	uint32_t class = LEAST_CLASS;
+	struct sim_event *event;
+
+	while ((size_t)1 << class < whole)
+		class ++;
+	event = world->free[class];
+	if (event)
+		world->free[class] = event->next;
+	else
+		event = sim_alloc((size_t)1 << class);
+	memset(event, 0, sizeof(*event));
+	event->kind = kind;
+	event->from = self;
+	event->to = to;
+	event->len = len;
+	event->size_class = class;
+	return event;
+}
+
+void sim_event_free(struct sim_event *event)
+{
+	event->next = world->free[event->size_class];
+	world->free[event->size_class] = event;
+}
+
+/* ---- the heap of events ---- */
+
+static bool is_earlier(const struct entry *a, const struct entry *b)
+{
+	return a->time != b->time ? a->time < b->time : a->order < b->order;
+}
+
+static void heap_push(struct entry entry)
+{
+	size_t at = world->n_heap++;
+
+	if (world->n_heap > heap_len / sizeof(entry))
+		sim_fail("more than %zu events", world->n_heap);
+	entry.order = world->order++;
+	for (; at && is_earlier(&entry, &world->heap[(at - 1) / 2]);
+		at = (at - 1) / 2)
+		world->heap[at] = world->heap[(at - 1) / 2];
+	world->heap[at] = entry;
+}
+
+static struct entry heap_pop(void)
+{
+	struct entry *heap = world->heap, top = heap[0];
+	struct entry last = heap[--world->n_heap];
+	size_t at = 0;
+
+	for (;;) {
+		size_t child = 2 * at + 1;
+
+		if (child + 1 < world->n_heap &&
+			is_earlier(&heap[child + 1], &heap[child]))
+			child++;
+		if (child >= world->n_heap || !is_earlier(&heap[child], &last))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = last;
+	return top;
+}
+
+void sim_event_post_take(struct sim_event *event, uint64_t at)
+{
+	heap_push((struct entry){ .time = at, .event = event });
+}
+
+static void push_continuation(uint32_t rank, uint64_t at)
+{
+	heap_push((struct entry){ .time = at,
+		.rank = rank,
+		.version = world->procs[rank].version });
+}
+
+/* ---- turns ---- */
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value)
+{
+	while (atomic_load(word) == value)
+		syscall(SYS_futex, word, FUTEX_WAIT, value, NULL, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void await_turn(void)
+{
+	futex_wait(&sim_self()->turn, 0);
+	atomic_store(&sim_self()->turn, 0);
+}
+
+static void sim_over(int status)
+{
+	world->status = status;
+	atomic_store(&world->is_over, 1);
+	futex_wake(&world->is_over);
+	for (;;)
+		pause();
+}
+
+static void give_turn(uint32_t rank, uint64_t at)
+{
+	struct sim_proc *p = &world->procs[rank];
+
+	if (p->clock < at)
+		p->clock = at;
+	p->state = SIM_RUNS;
+	p->version++;
+	if (rank == self)
+		return;
+	atomic_store(&p->turn, 1);
+	futex_wake(&p->turn);
+	await_turn();
+}
+
+static void list_append(struct sim_proc *p, struct sim_event *event)
+{
+	event->next = NULL;
+	if (p->first)
+		p->last->next = event;
+	else
+		p->first = event;
+	p->last = event;
+}
+
+/* Continues all processes of sim_sync() at the latest of their clocks. */
+static void release_synced(void)
+{
+	uint64_t latest = 0;
+
+	for (uint32_t i = 0; i < world->options.n_procs; i++)
+		if (world->procs[i].is_synced && world->procs[i].clock > latest)
+			latest = world->procs[i].clock;
+	for (uint32_t i = 0; i < world->options.n_procs; i++) {
+		if (world->procs[i].is_synced)
+			push_continuation(i, latest);
+		world->procs[i].is_synced = false;
+	}
+	world->n_synced = 0;
+}
+
+/* There is no event. The idle processes continue later, so that their timers
+ * can expire. */
+static void on_stall(void)
+{
+	uint32_t waiting[NAMED], n = 0;
+
+	if (world->n_synced && world->n_synced == world->n_living) {
+		release_synced();
+		return;
+	}
+	for (uint32_t i = 0; i < world->options.n_procs; i++) {
+		struct sim_proc *p = &world->procs[i];
+
+		if (p->state != SIM_IDLE)
+			continue;
+		push_continuation(i, p->clock + STALL_NS);
+		if (n < NAMED)
+			waiting[n] = i;
+		n++;
+	}
+	if (++world->n_stalls < STALLS && n)
+		return;
+	sim_fail("%u of %u processes wait, and no event is left; the first is "
+		 "%u",
+		n, world->n_living, n ? waiting[0] : 0);
+}
+
+/* Gives the turn to the process with the earliest event. Returns when it is
+ * this process's turn again. */
+static void next_turn(void)
+{
+	for (;;) {
+		struct entry e;
+		struct sim_proc *p;
+
+		if (!world->n_heap) {
+			if (!world->n_living)
+				sim_over(0);
+			on_stall();
+			continue;
+		}
+		e = heap_pop();
+		if (!e.event) {
+			p = &world->procs[e.rank];
+			if (p->version != e.version || p->state == SIM_DEAD ||
+				p->state == SIM_ENDED)
+				continue;
+			give_turn(e.rank, e.time);
+			return;
+		}
+		p = &world->procs[e.event->to];
+		if (p->state == SIM_DEAD || p->state == SIM_ENDED) {
+			sim_event_free(e.event);
+			continue;
+		}
+		list_append(p, e.event);
+		world->n_stalls = 0;
+		if (p->state == SIM_IDLE) {
+			give_turn(e.event->to, e.time);
+			return;
+		}
+	}
+}
+
+void sim_charge(uint64_t ns)
+{
+	sim_self()->clock += ns;
+}
+
+struct sim_event *sim_peek(void)
+{
+	struct sim_proc *p = sim_self();
+
+	if (world->n_heap && world->heap[0].time < p->clock) {
+		push_continuation(self, p->clock);
+		next_turn();
+	}
+	return p->first;
+}
+
+void sim_drop(void)
+{
+	sim_self()->first = sim_self()->first->next;
+}
+
+void sim_idle(uint64_t until)
+{
+	struct sim_proc *p = sim_self();
+
+	if (p->first)
+		return;
+	p->state = SIM_IDLE;
+	if (until)
+		push_continuation(self, until);
+	next_turn();
+}
+
+void sim_sync(void)
+{
+	struct sim_proc *p = sim_self();
+
+	p->synced_at = p->clock;
+	p->is_synced = true;
+	world->n_synced++;
+	while (p->is_synced) {
+		weft_vci_lock(&weft_proc.vci);
+		weft_progress(&weft_proc.vci);
+		weft_vci_unlock(&weft_proc.vci);
+	}
+}
+
+static void sim_end(enum sim_state state)
+{
+	sim_self()->state = state;
+	world->n_synced -= sim_self()->is_synced;
+	sim_self()->is_synced = false;
+	world->n_living--;
+	next_turn();
+	abort(); /* no process gives it the turn */
+}
+
+void sim_die(void)
+{
+	for (uint32_t i = 0; i < world->options.n_procs; i++)
+		if (i != self && world->procs[i].state != SIM_DEAD)
+			sim_event_post_take(sim_event_create(SIM_DIED, i, 0),
+				sim_self()->clock + world->options.detect_ns);
+	sim_end(SIM_DEAD);
+	abort();
+}
+
+uint64_t sim_random(uint64_t a, uint64_t b)
+{
+	uint64_t x = world->options.seed * 0x9e3779b97f4a7c15 + a;
+
+	for (int i = 0; i < 2; i++) {
+		x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+		x = (x ^ x >> 27) * 0x94d049bb133111eb;
+		x = (x ^ x >> 31) + b;
+	}
+	return x;
+}
+
+void sim_fail(const char *format, ...)
+{
+	va_list ap;
+
+	fputs("weft-sim: ", stderr);
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fprintf(stderr, ", at %.3f ms\n",
+		(double)(sim_self()->clock - SIM_START_NS) / 1e6);
+	sim_over(1);
+	abort();
+}
+
+/* ---- start and end ---- */
+
+static void sim_child(uint32_t rank, void (*run)(uint32_t rank))
+{
+	self = rank;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() == 1) /* the parent ended before the call */
+		_exit(1);
+	await_turn();
+	run(rank);
+	sim_end(SIM_ENDED);
+}
+
+static void kill_children(const pid_t *pids, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		kill(pids[i], SIGKILL);
+	while (wait(NULL) > 0)
+		;
+}
+
+/* Waits for the end of the run; a process that crashes ends the run. */
+static int sim_await_end(void)
+{
+	time_t end = time(NULL) + world->options.deadline_s;
+	int status;
+
+	while (!atomic_load(&world->is_over)) {
+		static const struct timespec second = { .tv_sec = 1 };
+		pid_t pid;
+
+		syscall(SYS_futex, &world->is_over, FUTEX_WAIT, 0, &second,
+			NULL, 0);
+		pid = waitpid(-1, &status, WNOHANG);
+		if (pid > 0) {
+			fprintf(stderr, "weft-sim: a process ended by %s %d\n",
+				WIFSIGNALED(status) ? "signal" : "exit",
+				WIFSIGNALED(status) ? WTERMSIG(status)
+						    : WEXITSTATUS(status));
+			return 1;
+		}
+		if (time(NULL) > end) {
+			fprintf(stderr,
+				"weft-sim: not finished after %u s "
+				"(--deadline)\n",
+				world->options.deadline_s);
+			return 1;
+		}
+	}
+	return world->status;
+}
+
+/* One processor for all: only one process runs at any time. */
+static void use_one_cpu(void)
+{
+	cpu_set_t set;
+	int cpu = sched_getcpu();
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu < 0 ? 0 : cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+int sim_world_run(void (*run)(uint32_t rank))
+{
+	uint32_t n = world->options.n_procs, started = 0;
+	pid_t *pids = calloc(n, sizeof(*pids));
+	int rc = 1;
+
+	if (!pids)
+		return 1;
+	use_one_cpu();
+	fflush(NULL);
+	for (; started < n; started++) {
+		world->procs[started].clock = SIM_START_NS;
+		push_continuation(started, SIM_START_NS);
+		pids[started] = fork();
+		if (pids[started] == 0)
+			sim_child(started, run);
+		if (pids[started] < 0)
+			break;
+	}
+	if (started < n) {
+		fprintf(stderr, "weft-sim: process %u of %u: %s\n", started, n,
+			strerror(errno));
+	} else {
+		struct entry first = heap_pop();
+
+		world->procs[first.rank].version++;
+		atomic_store(&world->procs[first.rank].turn, 1);
+		futex_wake(&world->procs[first.rank].turn);
+		rc = sim_await_end();
+	}
+	kill_children(pids, started);
+	free(pids);
+	return rc;
+}
