@@ -9,7 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIMS = 3, FACES = 2 * DIMS, SESSIONS = 3, DEATHS_NS = 100000 };
+enum {
+	DIMS = 3,
+	FACES = 2 * DIMS,
+	SESSIONS = 3,
+	DEATHS_NS = 1500000,
+	ROUNDS = 20
+};
 
 static uint32_t rank, n_procs;
 static MPI_Session session, sessions[SESSIONS];
@@ -198,6 +204,42 @@ static void die_later(void)
 		event, sim_self()->clock + sim_random(0, rank) % DEATHS_NS);
 }
 
+/* True if a call has succeeded, false if a member has died or the communicator
+ * is revoked. */
+static bool is_unbroken(int rc, const char *call)
+{
+	int class = MPI_SUCCESS;
+
+	if (rc != MPI_SUCCESS)
+		MPI_Error_class(rc, &class);
+	if (class != MPIX_ERR_PROC_FAILED && class != MPIX_ERR_REVOKED)
+		check(rc, call);
+	return rc == MPI_SUCCESS;
+}
+
+/* Calls collectives while members die. False if a call has ended with an error;
+ * results of other calls are right. */
+static bool works(MPI_Comm on)
+{
+	int64_t mine = rank + 1, sum = 0, word = rank ? 0 : 7;
+	MPI_Comm part;
+
+	if (!is_unbroken(
+		    MPI_Allreduce(&mine, &sum, 1, MPI_INT64_T, MPI_SUM, on),
+		    "MPI_Allreduce"))
+		return false;
+	demand(sum == (int64_t)n_procs * (n_procs + 1) / 2,
+		"the sum while processes die");
+	if (!is_unbroken(MPI_Bcast(&word, 1, MPI_INT64_T, 0, on), "MPI_Bcast"))
+		return false;
+	demand(word == 7, "the data of the root while processes die");
+	if (!is_unbroken(MPI_Comm_split(on, (int)rank % 2, 0, &part),
+		    "MPI_Comm_split"))
+		return false;
+	MPI_Comm_free(&part);
+	return is_unbroken(MPI_Barrier(on), "MPI_Barrier");
+}
+
 /* Shrinks a communicator of its own until all its members are alive, and have
  * agreed on that. Deaths may follow later. */
 static void phase_shrink(void)
@@ -206,6 +248,8 @@ static void phase_shrink(void)
 
 	if (is_dead(rank))
 		die_later();
+	for (int i = 0; i < ROUNDS && works(fragile); i++)
+		continue;
 	alive = fragile;
 	do {
 		MPI_Comm broken = alive;
