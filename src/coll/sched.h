@@ -159,6 +159,10 @@ int weft_sched_list_create(enum weft_coll_kind kind,
 /* Runs the list from its first step; the request completes at its end. */
 void weft_sched_list_start(struct weft_req *req);
 
+/* The next start of the list sends error messages in place of its messages, and
+ * the request completes with err. */
+void weft_sched_list_fail(struct weft_req *req, int err);
+
 /* ---- blocking ---- */
 
 /* Executes each step when write() writes it, and waits for all messages. The

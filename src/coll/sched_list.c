@@ -18,6 +18,7 @@ struct list {
 	size_t n_pending; /* messages started and not complete */
 	bool is_running;  /* a thread is in list_run() or list_call(), or
 			     list_call() is deferred */
+	int start_err;	  /* error with which the next start begins; or 0 */
 	struct weft_progress_hook call; /* deferred list_call() */
 	struct weft_watch watch;
 	struct weft_type **types; /* the list has a reference to each */
@@ -295,11 +296,17 @@ static void list_run(struct list *list)
 	weft_req_put(req);
 }
 
+void weft_sched_list_fail(struct weft_req *req, int err)
+{
+	list_of(req->sched)->start_err = err;
+}
+
 void weft_sched_list_start(struct weft_req *req)
 {
 	struct list *list = list_of(req->sched);
 
-	list->sched.err = 0;
+	list->sched.err = list->start_err;
+	list->start_err = 0;
 	list->at = 0;
 	weft_req_get(req);
 	if (req->comm->coll.shm &&

@@ -3,6 +3,7 @@
 #include "mpi_stage.h"
 
 #include "base/err.h"
+#include "coll/sched.h"
 #include "transport/vci.h"
 
 #include <stdlib.h>
@@ -219,8 +220,10 @@ static int start_inner(struct weft_req *outer)
 	struct weft_stage *stage = outer->attached;
 	int err = read_shadows(stage);
 
-	if (err)
+	if (err && stage->inner->kind != WEFT_REQ_COLL)
 		return err;
+	if (err) /* the other members of the collective must not wait */
+		weft_sched_list_fail(stage->inner, err);
 	weft_req_get(outer); /* on_inner() drops it */
 	err = weft_req_start_locked(stage->inner);
 	note_inner(stage->inner);

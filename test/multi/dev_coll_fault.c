@@ -22,6 +22,31 @@ static int started(int rc, MPI_Request *request)
 	return rc ? rc : MPI_Wait(request, MPI_STATUS_IGNORE);
 }
 
+/* Rank 1 cannot read its buffer at the second of three starts. */
+static void persistent_faults(int n_before)
+{
+	static int from[N], to[N];
+	int *mine = mtest.rank == 1 ? device_new(NULL, sizeof(from)) : from;
+	MPI_Request r;
+	MPI_Comm comm;
+
+	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+	for (int i = 0; i < n_before; i++)
+		OK(MPI_Barrier(comm));
+	OK(MPI_Allreduce_init(
+		mine, to, N, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &r));
+	OK(started(MPI_Start(&r), &r));
+	if (mtest.rank == 1)
+		device.fail_next();
+	CHECK(started(MPI_Start(&r), &r) != MPI_SUCCESS,
+		"the second start fails at rank %d", mtest.rank);
+	OK(started(MPI_Start(&r), &r));
+	OK(MPI_Request_free(&r));
+	if (mtest.rank == 1)
+		device_free(mine);
+	OK(MPI_Comm_free(&comm));
+}
+
 /* The first collectives of a communicator use messages, later ones the segment
  * of the node. */
 static void faults(int n_before)
@@ -79,6 +104,8 @@ int main(int argc, char **argv)
 	bad = device_new(NULL, 16);
 	faults(0);
 	faults(FIRST);
+	persistent_faults(0);
+	persistent_faults(FIRST);
 	device_free(bad);
 	return mtest_finish();
 }

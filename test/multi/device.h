@@ -20,7 +20,8 @@ static struct {
 	int (*managed)(uint64_t *at, size_t len, unsigned flags);
 	int (*free)(uint64_t at);
 	int (*copy)(uint64_t dst, uint64_t src, size_t len);
-	long (*queries)(void); /* NULL: not the stand-in */
+	long (*queries)(void);	 /* NULL: not the stand-in */
+	void (*fail_next)(void); /* as queries */
 	int (*get)(void **context);
 } device;
 
@@ -55,6 +56,7 @@ static inline void device_open(void)
 		{ "cuMemFree_v2", &device.free },
 		{ "cuMemcpy", &device.copy },
 		{ "cudastandQueries", &device.queries },
+		{ "cudastandFailNext", &device.fail_next },
 	};
 	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	void *context;

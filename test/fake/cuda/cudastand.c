@@ -455,6 +455,15 @@ long cudastandQueries(void)
 	return cuda.n_queries;
 }
 
+/* Another extension: the next call that needs a context fails. */
+void cudastandFailNext(void);
+void cudastandFailNext(void)
+{
+	pthread_mutex_lock(&cuda.lock);
+	cuda.fail_at = cuda.n_calls + 1;
+	pthread_mutex_unlock(&cuda.lock);
+}
+
 /* ---- copies ---- */
 
 static int memcpy_now(addr dst, addr src, size_t len)
