@@ -16,10 +16,11 @@
  *
  * A member that waits for a message of a process that has closed would wait
  * forever. So a member that closes a broken communicator, without the barrier,
- * sends DEPARTED to all others and nothing after that. After a long time in the
- * barrier, the watchdog of a member queries the other members. A member that
- * receives such a query ends its operations that wait for the sender of the
- * query, as after DEPARTED (comm/blocked.c). */
+ * sends DEPARTED to others (p2p/departed_send.c) and nothing after that, except
+ * in answers to members that begin to wait for it later. After a long time in
+ * the barrier, the watchdog of a member queries the other members. A member
+ * that receives such a query ends its operations that wait for the sender of
+ * the query, as after DEPARTED (comm/blocked.c). */
 #include "comm/disconnect.h"
 
 #include "base/clock.h"

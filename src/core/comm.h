@@ -74,9 +74,8 @@ struct weft_comm_p2p {	   /* src/p2p */
 			      those whose request was freed */
 	uint32_t n_probed; /* messages matched by a probe and not received */
 	uint32_t part_seq; /* next tag of partitions; only part.c */
-	int *departed; /* indexed by rank: 1 if the rank has departed, or the
-			  error of its last collective; only departed.c changes
-			  it */
+	int *departed;	   /* indexed by rank; see weft_p2p_has_departed(); only
+			      departed.c changes it */
 	/* record for the report of unmatched messages; only unmatched.c */
 	struct weft_unmatched_record *unmatched;
 	struct weft_progress_hook revoke_hook; /* only revoke.c */

@@ -14,6 +14,7 @@ enum { FAILED_FIRST = 64 };
 struct failed {
 	uint64_t proc;
 	bool was_aborted; /* MPI_Abort ended the process */
+	bool is_reported; /* the process manager reports it to all processes */
 };
 
 /* The list of failed processes. The lock `spin` guards all fields; n may be
@@ -71,7 +72,7 @@ static void failed_grow(uint32_t n)
 	failed.max = max;
 }
 
-static void failed_put(uint64_t proc, bool was_aborted)
+static void failed_put(uint64_t proc, bool was_aborted, bool is_reported)
 {
 	uint32_t n, i;
 	bool is_lost = false;
@@ -81,11 +82,13 @@ static void failed_put(uint64_t proc, bool was_aborted)
 	i = failed_index(proc);
 	if (i < n) {
 		failed_at(i)->was_aborted |= was_aborted;
+		failed_at(i)->is_reported |= is_reported;
 	} else {
 		failed_grow(n);
 		is_lost = n == failed_max();
 		if (!is_lost) {
-			*failed_at(n) = (struct failed){ proc, was_aborted };
+			*failed_at(n) = (struct failed){ proc, was_aborted,
+				is_reported };
 			atomic_store_explicit(
 				&failed.n, n + 1, memory_order_relaxed);
 			/* weft_pset_watch_notify() clears the flag, then
@@ -106,7 +109,7 @@ static void failed_put(uint64_t proc, bool was_aborted)
 
 void weft_failed_add(uint64_t proc)
 {
-	failed_put(proc, false);
+	failed_put(proc, false, false);
 }
 
 uint32_t weft_failed_count(void)
@@ -150,7 +153,8 @@ void weft_failed_event(const struct weft_boot_event *event)
 	if (event->kind == WEFT_BOOT_PEER_DIED ||
 		event->kind == WEFT_BOOT_OTHER_DIED)
 		failed_put(weft_proc_of_event(event),
-			event->end == WEFT_BOOT_END_ABORTED);
+			event->end == WEFT_BOOT_END_ABORTED,
+			event->end < WEFT_BOOT_END_NORMAL);
 }
 
 bool weft_failed_was_aborted(uint64_t proc)
@@ -163,6 +167,18 @@ bool weft_failed_was_aborted(uint64_t proc)
 	was_aborted = i < n_failed() && failed_at(i)->was_aborted;
 	weft_spin_release(&failed.spin);
 	return was_aborted;
+}
+
+bool weft_failed_was_reported(uint64_t proc)
+{
+	uint32_t i;
+	bool was_reported;
+
+	weft_spin_acquire(&failed.spin);
+	i = failed_index(proc);
+	was_reported = i < n_failed() && failed_at(i)->is_reported;
+	weft_spin_release(&failed.spin);
+	return was_reported;
 }
 
 int32_t weft_failed_first(const struct weft_group *group)

@@ -35,6 +35,11 @@ bool weft_failed_is(uint64_t proc);
  * the MPI_Abort of another process ended it. */
 bool weft_failed_was_aborted(uint64_t proc);
 
+/* True if the process manager has reported the failure of the process proc. It
+ * reports such a failure to all processes of the job. False if only this
+ * process or another one has detected the failure. */
+bool weft_failed_was_reported(uint64_t proc);
+
 /* Returns the rank of the member whose failure was reported first, or
  * WEFT_UNDEFINED. */
 int32_t weft_failed_first(const struct weft_group *group);

@@ -2,13 +2,13 @@
 /* departed: a member has left a communicator without the barrier
  *
  * The departed member sends no more messages on the communicator. Requests that
- * only this member could complete end with an error. */
+ * only this member could complete end with an error. departed_send.c sends the
+ * notices. */
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 static void warn_unreceivable(const struct weft_req *req, int err)
 {
@@ -52,11 +52,23 @@ static bool is_send_to_departed(const struct weft_req *req)
 	       weft_departed_receiver(req->comm, req->src);
 }
 
+/* True for a posted receive from a rank, and for a send that only its receiver
+ * can complete. */
+static bool is_for_rank(const struct weft_req *req)
+{
+	return (req->kind == WEFT_REQ_RECV && req->recv.is_posted) ||
+	       weft_req_is_announced(req) || weft_req_is_queued(req);
+}
+
 void weft_departed_on_wait(struct weft_req *req)
 {
 	struct weft_comm *comm = req->comm;
 
-	if (!comm || !comm->p2p.departed || req->is_done)
+	if (!comm || (!comm->p2p.departed && !comm->failed) || req->is_done)
+		return;
+	if (comm->failed && is_for_rank(req))
+		weft_departed_watch(comm, req->src);
+	if (req->is_done)
 		return;
 	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {
 		/* a disconnect still uses the control context */
@@ -96,14 +108,11 @@ static void end_all(struct weft_comm *comm)
 void weft_p2p_departed_locked(
 	struct weft_comm *comm, int32_t rank, int coll_err)
 {
-	int *departed = comm->p2p.departed;
+	int *entry = weft_departed_entry(comm, rank);
 
-	if (!departed)
-		departed = calloc((size_t)comm->remote_size, sizeof(*departed));
-	comm->p2p.departed = departed;
-	if (!departed || departed[rank])
+	if (!entry || weft_p2p_has_departed(comm, (uint32_t)rank))
 		return;
-	departed[rank] = coll_err ? coll_err : 1;
+	*entry = coll_err ? coll_err : WEFT_DEPARTED;
 	comm->vci->n_failed++;
 	end_all(comm);
 }
@@ -114,75 +123,24 @@ void weft_departed_on_departed(struct weft_vci *vci, struct weft_peer *peer,
 	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
 	struct weft_comm *comm = ctx ? weft_vci_core_comm(vci, ctx) : NULL;
 	struct weft_wire_departed left;
+	int32_t rank;
 
 	if (!ctx || !weft_wire_get_departed(&left, payload, len) ||
 		!weft_failure_is_known(vci, left.failed)) {
 		weft_dispatch_drop(vci, "malformed departure");
-	} else if (!comm) {
+		return;
+	}
+	if (!comm) {
 		if (!weft_vci_core_broken(vci, ctx))
 			weft_dispatch_queue(vci, peer, head, payload, len);
-	} else if (head->src >= (uint32_t)comm->remote_size ||
-		   weft_group_proc(comm->remote, head->src) != peer->proc) {
+		return;
+	}
+	rank = weft_group_rank_of(comm->remote, peer->proc);
+	if (rank < 0) {
 		weft_dispatch_drop(
-			vci, "departure of a rank of another process");
-	} else {
-		weft_failure_record(comm, left.failed);
-		weft_p2p_departed_locked(comm, (int32_t)head->src, 0);
+			vci, "departure of a process that is no member");
+		return;
 	}
-}
-
-/* Calls fn for each other member of comm that lives and has not departed, until
- * fn returns false. */
-static bool each_other(const struct weft_comm *comm,
-	bool (*fn)(const struct weft_comm *comm, struct weft_peer *peer))
-{
-	for (int32_t i = 0; i < comm->remote_size; i++) {
-		struct weft_peer *peer;
-
-		if ((!comm->is_inter && i == comm->rank) ||
-			(comm->p2p.departed && comm->p2p.departed[i]))
-			continue;
-		peer = weft_comm_peer((struct weft_comm *)comm, (uint32_t)i);
-		if (peer && peer->state != WEFT_PEER_FAILED && !fn(comm, peer))
-			return false;
-	}
-	return true;
-}
-
-static bool send_departed(const struct weft_comm *comm, struct weft_peer *peer)
-{
-	struct weft_wire_head head = {
-		.op = WEFT_WIRE_DEPARTED,
-		.src = (uint32_t)comm->rank,
-		.ctx = comm->ctx + WEFT_CTX_OFFSET_CTL,
-	};
-	struct weft_wire_departed left = { .failed = comm->failed };
-
-	weft_revoke_repeat(comm, peer);
-	(void)weft_peer_control(peer, &head, &left, sizeof(left));
-	return true;
-}
-
-/* True if no message to the peer is queued, and the peer has answered each
- * PING. If this process exited before the answer, the peer could not deliver
- * the answer, and would report this process as failed. */
-static bool is_departed_sent(
-	const struct weft_comm *comm, struct weft_peer *peer)
-{
-	(void)comm;
-	return weft_list_is_empty(&peer->pending) &&
-	       weft_flush_is_answered(peer);
-}
-
-void weft_p2p_send_departed_locked(struct weft_comm *comm)
-{
-	(void)each_other(comm, send_departed);
-	if (comm->local)
-		(void)each_other(comm->local, send_departed);
-}
-
-bool weft_p2p_is_departed_sent_locked(const struct weft_comm *comm)
-{
-	return each_other(comm, is_departed_sent) &&
-	       (!comm->local || each_other(comm->local, is_departed_sent));
+	weft_failure_record(comm, left.failed);
+	weft_p2p_departed_locked(comm, rank, 0);
 }

@@ -24,7 +24,7 @@ bool weft_failure_is_known(const struct weft_vci *vci, uint64_t failed)
 static bool is_last_here(const struct weft_comm *comm)
 {
 	for (int32_t i = 0; i < comm->remote_size; i++)
-		if (!comm->p2p.departed[i] &&
+		if (!weft_p2p_has_departed(comm, (uint32_t)i) &&
 			(comm->is_inter || i != comm->rank))
 			return false;
 	return true;
@@ -48,9 +48,11 @@ int weft_departed_source(const struct weft_comm *comm, int32_t rank)
 {
 	if (!comm->p2p.departed || rank >= comm->remote_size)
 		return 0;
-	if (rank >= 0 && comm->p2p.departed[rank] && comm->failed)
+	if (rank >= 0 && !weft_p2p_has_departed(comm, (uint32_t)rank))
+		return 0;
+	if (rank >= 0 && comm->failed)
 		return departed_after_death(comm, rank);
-	if (rank >= 0 && comm->p2p.departed[rank])
+	if (rank >= 0)
 		return weft_err_set(WEFT_ERR_OTHER,
 			"rank %d has left the communicator and sends no more "
 			"messages on it",
@@ -166,8 +168,10 @@ void weft_failure_check(struct weft_req *req)
 {
 	int err = failure_receive(req);
 
-	if (!err)
+	if (!err) {
+		weft_departed_watch(req->comm, req->src);
 		return;
+	}
 	weft_match_withdraw(&req->comm->match, req);
 	weft_p2p_finish(req, err);
 }

@@ -26,13 +26,12 @@ static enum weft_wire_met has_received(struct weft_vci *vci,
 	const struct weft_comm *comm =
 		weft_vci_core_comm(vci, query->what - ctx_offset);
 
-	(void)owner_out;
 	if (comm && !weft_p2p_has_arrived_locked(comm,
 			    (enum weft_ctx_offset)ctx_offset,
 			    weft_group_rank_of(comm->remote, asker),
 			    (int32_t)query->round))
 		return WEFT_WIRE_MET;
-	return WEFT_WIRE_UNMET;
+	return weft_departed_on_query(vci, query, asker, owner_out);
 }
 
 int weft_p2p_open(struct weft_vci *vci)
@@ -54,6 +53,7 @@ int weft_p2p_open(struct weft_vci *vci)
 		[WEFT_WIRE_COLL_ERROR] = weft_recv_on_coll_error,
 		[WEFT_WIRE_DEPARTED] = weft_departed_on_departed,
 		[WEFT_WIRE_REVOKE] = weft_revoke_on_revoke,
+		[WEFT_WIRE_WATCH] = weft_departed_on_watch,
 	};
 
 	vci->p2p = calloc(1, sizeof(*vci->p2p));
@@ -70,6 +70,8 @@ int weft_p2p_open(struct weft_vci *vci)
 				vci, (enum weft_wire_op)op, handlers[op]);
 	vci->on_failed = weft_failure_peer;
 	weft_query_set(WEFT_WIRE_NEED_RECEIVE, has_received);
+	weft_query_set(WEFT_WIRE_NEED_MESSAGE, weft_departed_on_query);
+	weft_query_set(WEFT_WIRE_NEED_WINDOW, weft_departed_on_query);
 	weft_request_on_stuck(weft_cancel_unreceivable);
 	vci->on_wait = weft_failure_on_wait;
 	return 0;

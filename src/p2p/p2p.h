@@ -74,6 +74,26 @@ void weft_recv_drop_locked(const struct weft_msg *msg);
  * source of the message. */
 bool weft_recv_other_locked(const struct weft_msg *msg, int32_t *tag_out);
 
+/* Values of comm->p2p.departed. A negative value: the rank has departed, and
+ * its last collective returned this error. */
+enum { WEFT_DEPARTED_UNKNOWN, WEFT_DEPARTED, WEFT_DEPARTED_WATCHED };
+
+/* True if the rank has departed from comm, and this process was notified. VCI's
+ * lock held. */
+static inline bool weft_p2p_has_departed(
+	const struct weft_comm *comm, uint32_t rank)
+{
+	int value = comm->p2p.departed ? comm->p2p.departed[rank] : 0;
+
+	return value == WEFT_DEPARTED || value < 0;
+}
+
+/* Called while this process waits for `rank`. If a member of comm has failed,
+ * requests that the rank notifies this process of its departure, or that it has
+ * departed already. Sends one message at most for each rank of comm. May fail
+ * the peer of the rank. VCI's lock held. */
+void weft_departed_watch(struct weft_comm *comm, int32_t rank);
+
 /* Returns 0 if more messages from `rank` may arrive on comm. Otherwise returns
  * an error that describes why not. WEFT_ANY_SOURCE: why no other member sends
  * any. VCI's lock held. */
@@ -289,12 +309,14 @@ bool weft_p2p_has_arrived_locked(const struct weft_comm *comm,
 void weft_p2p_departed_locked(
 	struct weft_comm *comm, int32_t rank, int coll_err);
 
-/* weft_p2p_send_departed_locked() notifies all live members that have not
- * departed that this process sends no more messages on comm.
- * weft_p2p_is_departed_sent_locked() returns true when each of these members
- * was notified and has answered all pings, or has failed. VCI's lock held. */
+/* weft_p2p_send_departed_locked() notifies members that this process sends no
+ * more messages on comm. These are the live members that have not departed and
+ * have exchanged a message with this process, or all live members that have not
+ * departed (departed.c). weft_p2p_is_departed_sent_locked() returns true when
+ * each of these members was notified and has answered all pings, or has failed.
+ * VCI's lock held. */
 void weft_p2p_send_departed_locked(struct weft_comm *comm);
-bool weft_p2p_is_departed_sent_locked(const struct weft_comm *comm);
+bool weft_p2p_is_departed_sent_locked(struct weft_comm *comm);
 
 /* Ends the sends on comm that can never match. Notifies the receivers of
  * announced sends that this process will not cancel the sends, and refuses the

@@ -364,6 +364,9 @@ void weft_relay_replace(
 /* Sends REVOKE to the members that this member must notify. */
 void weft_revoke_forward(struct weft_comm *comm);
 
+/* Sends REVOKE to the peer, for the communicator with this context id. */
+void weft_revoke_post(struct weft_peer *peer, uint64_t ctx);
+
 /* If the communicator is revoked, sends REVOKE to the peer again. So REVOKE
  * arrives before the next message that this process sends to the peer. */
 void weft_revoke_repeat(const struct weft_comm *comm, struct weft_peer *peer);
@@ -396,6 +399,25 @@ void weft_failure_record(struct weft_comm *comm, uint64_t failed);
  * announced send completes when the departed process has refused the message,
  * or immediately if a member has died. */
 void weft_departed_on_wait(struct weft_req *req);
+
+/* ---- departed_send.c ---- */
+
+/* Returns the entry of a rank in comm->p2p.departed. NULL: out of memory. */
+int *weft_departed_entry(struct weft_comm *comm, int32_t rank);
+
+/* Answers a query of the watchdog of a process that waits for this one. Repeats
+ * the notice if this process has departed: DEPARTED or the WATCH may be lost.
+ */
+enum weft_wire_met weft_departed_on_query(struct weft_vci *vci,
+	const struct weft_wire_query *query, uint64_t asker,
+	uint32_t *owner_out);
+
+/* Called when the peer has sent a message on a communicator, or requests
+ * DEPARTED for it. If this process has departed from the communicator, notifies
+ * the peer: sends DEPARTED, or REVOKE if the communicator was revoked. ctx has
+ * no offset. */
+void weft_departed_answer(
+	struct weft_vci *vci, struct weft_peer *peer, uint64_t ctx);
 
 /* ---- rndv.c ---- */
 
@@ -448,6 +470,7 @@ weft_wire_fn weft_rndv_on_cts, weft_rndv_on_frag, weft_rndv_on_fin;
 weft_wire_fn weft_rndv_on_help, weft_rndv_on_helped;
 weft_wire_fn weft_cancel_on_cancel, weft_cancel_on_ack;
 weft_wire_fn weft_flush_on_ping, weft_flush_on_pong;
-weft_wire_fn weft_departed_on_departed, weft_revoke_on_revoke;
+weft_wire_fn weft_departed_on_departed, weft_departed_on_watch;
+weft_wire_fn weft_revoke_on_revoke;
 
 #endif

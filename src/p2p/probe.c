@@ -33,11 +33,14 @@ static struct weft_message *probe_find(const char *call, struct weft_comm *comm,
 
 	if (!message)
 		weft_progress_try(comm->vci);
+	if (!message)
+		weft_departed_watch(comm, rank);
 	while (!message) {
 		message = weft_match_find(&comm->match, ctx, rank, tag);
 		if (message || !is_blocking || weft_failure_source(comm, rank))
 			break;
 		weft_progress_wait(comm->vci);
+		weft_departed_watch(comm, rank);
 		if (weft_request_round(comm->vci, &loop)) {
 			*err_out = weft_request_raise(&loop);
 			break;

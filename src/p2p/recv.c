@@ -132,10 +132,12 @@ static __attribute__((cold)) void eager_without_comm(struct weft_vci *vci,
 {
 	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
 
-	if (weft_vci_core_broken(vci, ctx))
+	if (weft_vci_core_broken(vci, ctx)) {
 		weft_p2p_return_credit(peer, len);
-	else
+		weft_departed_answer(vci, peer, ctx);
+	} else {
 		weft_dispatch_queue(vci, peer, head, payload, len);
+	}
 }
 
 void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,

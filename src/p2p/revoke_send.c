@@ -13,12 +13,11 @@
 
 #include <string.h>
 
-static void send_revoke(const struct weft_comm *comm, struct weft_peer *peer)
+void weft_revoke_post(struct weft_peer *peer, uint64_t ctx)
 {
 	struct weft_wire_head head = {
 		.op = WEFT_WIRE_REVOKE,
-		.src = (uint32_t)comm->rank,
-		.ctx = comm->ctx + WEFT_CTX_OFFSET_CTL,
+		.ctx = ctx + WEFT_CTX_OFFSET_CTL,
 	};
 	int err = 0;
 
@@ -27,6 +26,11 @@ static void send_revoke(const struct weft_comm *comm, struct weft_peer *peer)
 		err = weft_peer_control(peer, &head, NULL, 0);
 	if (err) /* a member that receives no REVOKE may wait forever */
 		weft_peer_fail(peer, err);
+}
+
+static void send_revoke(const struct weft_comm *comm, struct weft_peer *peer)
+{
+	weft_revoke_post(peer, comm->ctx);
 }
 
 void weft_revoke_repeat(const struct weft_comm *comm, struct weft_peer *peer)

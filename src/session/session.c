@@ -12,6 +12,7 @@
 #include "core/info.h"
 #include "core/vci_core.h"
 #include "transport/proc.h"
+#include "transport/progress_thread.h"
 #include "p2p/p2p.h"
 #include "comm/blocked.h"
 #include "comm/create.h"
@@ -129,6 +130,33 @@ static void session_destroy(struct weft_session *session)
 	weft_proc_put();
 }
 
+/* After the last session has closed, answers members of broken communicators
+ * that wait for this process (p2p/departed_send.c), until a session opens
+ * again. */
+static struct weft_progress_user departed_user = { .vci = &weft_proc.vci };
+
+static void departed_serve(void)
+{
+	struct weft_vci *vci = departed_user.vci;
+	bool is_needed;
+
+	weft_vci_lock(vci);
+	is_needed = vci->core->broken.n_used &&
+		    !weft_progress_thread_has(&departed_user);
+	weft_vci_unlock(vci);
+	/* without a thread, such a member waits until this process exits */
+	if (is_needed)
+		(void)weft_progress_thread_add(&departed_user);
+}
+
+static void departed_stop(void)
+{
+	weft_vci_lock(departed_user.vci);
+	if (weft_progress_thread_has(&departed_user))
+		weft_progress_thread_remove(&departed_user);
+	weft_vci_unlock(departed_user.vci);
+}
+
 int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	struct weft_session **session_out)
 {
@@ -140,6 +168,7 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	err = weft_proc_get(on_open);
 	if (err)
 		return err;
+	departed_stop();
 	err = weft_coll_rules_load();
 	if (err) {
 		weft_proc_put();
@@ -378,8 +407,10 @@ int weft_session_close(struct weft_session *session)
 	end_err = for_each_vci(children, n, children_end);
 	if (!err)
 		err = end_err;
-	if (atomic_load(&weft_proc.n_sessions) == 1)
+	if (atomic_load(&weft_proc.n_sessions) == 1) {
 		drain_vcis();
+		departed_serve();
+	}
 	if (!err)
 		err = weft_leak_raise(&session->leak);
 	session_destroy(session);

@@ -165,6 +165,10 @@ void weft_arrival_net(void *arg, const void *data, size_t len)
 			weft_dispatch_drop(vci, "an unexpected ACK");
 		return;
 	}
+	if (weft_unlikely(wire.head.op == WEFT_WIRE_WATCH)) {
+		weft_dispatch(vci, peer, &wire.head, NULL, 0);
+		return;
+	}
 	n_ahead = (int32_t)(wire.number - peer->wire_in);
 	if (weft_unlikely(n_ahead != 1)) {
 		on_other(peer, &wire, (const char *)data + sizeof(wire),

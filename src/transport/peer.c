@@ -374,11 +374,49 @@ static void peer_send_notice(struct weft_peer *peer, uint8_t flags)
 	weft_peer_queue(peer, &notice->out);
 }
 
+static void drop_controls(struct weft_peer *peer)
+{
+	weft_list_for_each(link, next, &peer->pending)
+	{
+		struct weft_out *out =
+			weft_container_of(link, struct weft_out, link);
+
+		if (out->push != push_control && out->push != push_notice)
+			continue; /* the request owns the operation */
+		weft_list_remove(link);
+		free(weft_container_of(out, struct out_control, out));
+	}
+}
+
+/* If only WATCH is queued for a peer that cannot be reached, drops it and
+ * returns true: the process may have ended, and the process manager is queried
+ * for the reason. */
+static bool drop_watch(struct weft_peer *peer)
+{
+	weft_list_for_each(link, next, &peer->pending)
+	{
+		struct out_control *control =
+			weft_container_of(link, struct out_control, out.link);
+
+		if (control->out.push != push_control ||
+			control->head.op != WEFT_WIRE_WATCH)
+			return false;
+	}
+	if (weft_list_is_empty(&peer->pending) || peer->tx.is_taken_over)
+		return false;
+	drop_controls(peer);
+	peer->state = WEFT_PEER_NEW;
+	weft_proc_query_exit(peer->vci, peer->proc);
+	return true;
+}
+
 static void end_resolving(struct weft_peer *peer, int err)
 {
 	peer->retry_ns = 0;
 	if (!err)
 		err = send_own_bc(peer);
+	if (err && drop_watch(peer))
+		return;
 	if (err) {
 		weft_log_error("CORE-NOPEER", "cannot reach process %u: %s: %s",
 			(uint32_t)peer->proc, weft_err_str(err),
@@ -847,9 +885,42 @@ static void on_net_sent(struct weft_op *op, int err, size_t len)
 
 	(void)len;
 	out->peer->vci->net->n_unsent--;
-	if (err)
+	if (err && out->wire.head.op == WEFT_WIRE_WATCH)
+		weft_proc_query_exit(out->peer->vci, out->peer->proc);
+	else if (err && out->wire.head.op != WEFT_WIRE_BC)
 		weft_peer_undelivered(out->peer, err);
 	free(out);
+}
+
+/* Posts a WATCH, which carries no credit, because it may be lost. 0 or
+ * WEFT_AGAIN. */
+static int post_watch(struct weft_peer *peer, const struct weft_wire_head *head)
+{
+	struct weft_net *net = peer->vci->net;
+	struct out_net *out = malloc(sizeof(*out));
+	struct iovec iov;
+	int err;
+
+	peer->credit_owed = head->credit;
+	if (!out)
+		return 0;
+	out->op.done = on_net_sent;
+	out->peer = peer;
+	weft_peer_wire_net(peer, &out->wire, head);
+	peer->wire_out--;
+	out->wire.number = 0;
+	out->wire.head.credit = 0;
+	iov = (struct iovec){ &out->wire, sizeof(out->wire) };
+	net->n_unsent++;
+	err = weft_net_send(net, peer->net_addr, &iov, 1, &out->op);
+	if (err == WEFT_AGAIN) {
+		net->n_unsent--;
+		free(out);
+		return err;
+	}
+	if (err)
+		on_net_sent(&out->op, err, 0);
+	return 0;
 }
 
 static int post_net_long(struct weft_peer *peer,
@@ -886,7 +957,11 @@ static int post_net(struct weft_peer *peer, const struct weft_wire_head *head,
 	size_t total = sizeof(struct weft_wire_net) + len;
 	int err;
 
-	if (total > sizeof(buf) || total > peer->vci->net->plan.inject_len) {
+	if (head->op == WEFT_WIRE_WATCH)
+		return post_watch(peer, head);
+	/* the error of an injected message names no peer */
+	if (head->op == WEFT_WIRE_BC || total > sizeof(buf) ||
+		total > peer->vci->net->plan.inject_len) {
 		err = post_net_long(peer, head, payload, len);
 	} else {
 		weft_peer_wire_net(
@@ -1041,20 +1116,6 @@ void weft_peer_notify_failed(struct weft_peer *peer)
 		return;
 	if (!weft_peer_post(peer, &head, NULL, 0))
 		peer->notified_ns = now;
-}
-
-static void drop_controls(struct weft_peer *peer)
-{
-	weft_list_for_each(link, next, &peer->pending)
-	{
-		struct weft_out *out =
-			weft_container_of(link, struct weft_out, link);
-
-		if (out->push != push_control && out->push != push_notice)
-			continue; /* the request owns the operation */
-		weft_list_remove(link);
-		free(weft_container_of(out, struct out_control, out));
-	}
 }
 
 void weft_peer_leaves(struct weft_peer *peer)

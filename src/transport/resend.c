@@ -392,6 +392,18 @@ void weft_resend_on_ack(
 
 /* ---- probes ---- */
 
+/* True if the peer has not acknowledged a message other than this process's
+ * business card. After the card alone, WATCH may follow, which may be lost. */
+static bool has_lost(const struct weft_resend *r)
+{
+	struct weft_wire_net wire = { .head.op = WEFT_WIRE_BC };
+	size_t at = r->begin;
+
+	while (at < r->end && wire.head.op == WEFT_WIRE_BC)
+		at += copy_len(copy_at(r, at, &wire));
+	return wire.head.op != WEFT_WIRE_BC;
+}
+
 /* Called for a peer that does not answer. If its port refuses connections, the
  * process has ended: the peer fails if a message to it is known to be lost. */
 static bool probe_finds_end(struct weft_peer *peer)
@@ -402,7 +414,7 @@ static bool probe_finds_end(struct weft_peer *peer)
 	if (r->n_probes < (r->is_broken ? 1 : PROBES_QUIET) ||
 		!weft_peer_has_ended(peer, what, sizeof(what)))
 		return false;
-	if (r->is_broken)
+	if (r->is_broken && has_lost(r))
 		weft_peer_unreached(peer);
 	else
 		weft_resend_fini(peer);

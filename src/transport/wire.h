@@ -20,7 +20,7 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 17 };
+enum { WEFT_WIRE_VERSION = 18 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
@@ -75,6 +75,9 @@ enum weft_wire_op {
 			  of the sender's last message; head.tag is the number
 			  of the last message that the sender has received;
 			  flags: enum weft_wire_ack; see resend.c */
+	WEFT_WIRE_WATCH, /* requests DEPARTED or REVOKE, if the receiver has
+			    departed from the communicator; has no number of its
+			    own, and may be lost */
 	WEFT_WIRE_OP_END,
 };
 

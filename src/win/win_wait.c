@@ -243,9 +243,10 @@ static bool has_target_failed(const struct weft_win_wait *wait)
  * other call. If a member has died, the target waits for no member. */
 static bool has_target_left(const struct weft_win_wait *wait)
 {
-	const struct weft_comm *comm = wait->win->comm;
+	struct weft_comm *comm = wait->win->comm;
 
-	if (!comm->p2p.departed || !comm->p2p.departed[wait->target->am.rank])
+	weft_departed_watch(comm, (int32_t)wait->target->am.rank);
+	if (!weft_p2p_has_departed(comm, wait->target->am.rank))
 		return false;
 	return comm->failed ||
 	       (wait->word && !weft_win_has_counted(wait->word, wait->number));

@@ -3,9 +3,11 @@
  * ft_notices: the messages and connections that a death causes
  *
  * Each process talks to its two neighbours only. Then the last rank is killed.
- * The survivors revoke a communicator. Each of them sends messages to few
- * processes: their number grows with the logarithm of the number of processes.
- * The test prints the largest numbers.
+ * The survivors revoke a communicator, disconnect another one, and on a third
+ * one wait for members that have left it or leave it later, and to which they
+ * have never talked. In each step, a process sends messages to few processes:
+ * their number grows with the logarithm of the number of processes. The test
+ * prints the largest numbers.
  */
 #include "mtest.h"
 
@@ -68,7 +70,7 @@ static void check_step(MPI_Comm rest, const char *step, struct counts from)
 		       "of %d processes\n",
 			step, max[0], max[1], mtest.size);
 	CHECK(cost[0] <= 2 * bits, "%s: %ld new peers", step, cost[0]);
-	CHECK(cost[1] <= 4 * bits, "%s: %ld messages", step, cost[1]);
+	CHECK(cost[1] <= 8 * bits, "%s: %ld messages", step, cost[1]);
 	OK(MPI_Barrier(rest));
 }
 
@@ -122,10 +124,46 @@ static void revoke_one(MPI_Comm comm, MPI_Comm rest)
 	OK(MPI_Barrier(rest));
 }
 
+static void disconnect(MPI_Comm comm, MPI_Comm rest)
+{
+	FAILS(MPI_Comm_disconnect(&comm), MPIX_ERR_PROC_FAILED);
+	OK(MPI_Barrier(rest));
+}
+
+/* Half of the survivors leave the communicator. Each of the others receives
+ * from two of them: from one before its departure, if it leaves late, or after
+ * it. Then they leave, too. */
+static void wait_for_departed(MPI_Comm comm, MPI_Comm rest)
+{
+	int half = (mtest.size - 1) / 2, to = mtest.rank + half;
+	int value = 0;
+
+	if (mtest.rank >= half) {
+		/* one half of these leaves when the others wait */
+		if (mtest.rank % 2 && mtest.rank < 2 * half)
+			OK(MPI_Recv(&value, 1, MPI_INT, mtest.rank - half, TAG,
+				rest, MPI_STATUS_IGNORE));
+		OK(MPI_Comm_free(&comm));
+		OK(MPI_Barrier(rest));
+		return;
+	}
+	if (to % 2) {
+		MPI_Request request;
+
+		OK(MPI_Irecv(&value, 1, MPI_INT, to, TAG, comm, &request));
+		OK(MPI_Send(&value, 1, MPI_INT, to, TAG, rest));
+		FAILS(MPI_Wait(&request, MPI_STATUS_IGNORE),
+			MPIX_ERR_PROC_FAILED);
+	}
+	FAILS(MPI_Recv(&value, 1, MPI_INT, to, TAG, comm, MPI_STATUS_IGNORE),
+		MPIX_ERR_PROC_FAILED);
+	OK(MPI_Comm_free(&comm));
+	OK(MPI_Barrier(rest));
+}
+
 int main(int argc, char **argv)
 {
-	MPI_Comm comm, rest = MPI_COMM_NULL;
-	struct counts from;
+	MPI_Comm comms[3], rest = MPI_COMM_NULL;
 	int provided;
 
 	mtest_init(&argc, &argv);
@@ -135,17 +173,30 @@ int main(int argc, char **argv)
 	peers = pvar_open("peers_connected");
 	sent[0] = pvar_open("shm_sent");
 	sent[1] = pvar_open("net_sent");
-	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+	for (int i = 0; i < 3; i++)
+		OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
 	talk_and_die();
 	wait_for_death(MPI_COMM_WORLD);
 	OK(MPIX_Comm_shrink(MPI_COMM_WORLD, &rest));
 	for (int i = 0; i < 8; i++) /* connects to the peers of collectives */
 		OK(MPI_Barrier(rest));
 	check_step(rest, "nothing", counts_now());
-	from = counts_now();
-	revoke_one(comm, rest);
-	check_step(rest, "revoke", from);
-	OK(MPI_Comm_free(&comm));
+	static const struct {
+		const char *name;
+		void (*fn)(MPI_Comm comm, MPI_Comm rest);
+	} steps[] = {
+		{ "revoke", revoke_one },
+		{ "disconnect", disconnect },
+		{ "wait", wait_for_departed },
+	};
+
+	for (int i = 0; i < 3; i++) {
+		struct counts from = counts_now();
+
+		steps[i].fn(comms[i], rest);
+		check_step(rest, steps[i].name, from);
+	}
+	OK(MPI_Comm_free(&comms[0]));
 	OK(MPI_Comm_free(&rest));
 	OK(MPI_T_pvar_session_free(&pvars));
 	OK(MPI_T_finalize());

@@ -12,7 +12,7 @@
 #include "transport/bc.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
-#include "p2p/p2p.h"
+#include "p2p/p2p_priv.h"
 #include "test/fake/fakeboot.h"
 
 #include <setjmp.h>
@@ -254,6 +254,50 @@ static void a_gap_before_contact_is_answered(void **state)
 	set_resends(true);
 }
 
+static int count_pending(const struct weft_peer *peer)
+{
+	int n = 0;
+
+	weft_list_for_each(link, next, &peer->pending) n += link != NULL;
+	return n;
+}
+
+/* The notice that this process has departed from a communicator, and its
+ * request, may be lost. Each query of the watchdog repeats the notice. */
+static void a_departure_is_repeated(void **state)
+{
+	const uint64_t ctx = 64 * WEFT_CTX_OFFSET_END;
+	struct weft_vci *vci = &weft_proc.vci;
+	struct weft_peer *peer;
+	struct weft_wire_query query = { .need = WEFT_WIRE_NEED_MESSAGE,
+		.what = ctx + WEFT_CTX_OFFSET_P2P };
+	struct weft_wire_net wire = { .version = WEFT_WIRE_VERSION,
+		.head = { .op = WEFT_WIRE_WATCH,
+			.ctx = ctx + WEFT_CTX_OFFSET_CTL } };
+	uint32_t wire_in, owner = 0;
+	int n;
+
+	(void)state;
+	weft_vci_lock(vci);
+	peer = weft_peer_of(vci, weft_proc.proc + 3);
+	wire.src_proc = peer->proc;
+	wire.cookie = peer->cookie_in;
+	wire_in = peer->wire_in;
+	n = count_pending(peer);
+	weft_arrival_net(vci, &wire, sizeof(wire));
+	assert_int_equal(count_pending(peer), n);
+	weft_map_put(&vci->core->broken, ctx,
+		(void *)(uintptr_t)(weft_proc.proc + 2));
+	weft_arrival_net(vci, &wire, sizeof(wire));
+	assert_int_equal(count_pending(peer), n + 1);
+	weft_departed_on_query(vci, &query, peer->proc, &owner);
+	weft_departed_on_query(vci, &query, peer->proc, &owner);
+	assert_int_equal(count_pending(peer), n + 3);
+	assert_int_equal(peer->wire_in, wire_in);
+	weft_map_remove(&vci->core->broken, ctx);
+	weft_vci_unlock(vci);
+}
+
 static size_t add_record(
 	uint8_t *data, size_t at, int op, size_t len, int value)
 {
@@ -453,6 +497,7 @@ int main(void)
 		cmocka_unit_test(noise_is_dropped),
 		cmocka_unit_test(a_wrong_cookie_is_foreign),
 		cmocka_unit_test(a_repetition_is_dropped),
+		cmocka_unit_test(a_departure_is_repeated),
 		cmocka_unit_test(a_batch_is_its_messages),
 		cmocka_unit_test(the_text_of_an_error_may_be_utf8),
 		cmocka_unit_test(plausible_messages_break_nothing),

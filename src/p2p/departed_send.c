@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* departed_send: notices that this process has left a communicator
+ *
+ * A member that departs notifies the members with which it has exchanged a
+ * message. Another member that waits for it sends WATCH, when it knows that a
+ * member has failed (weft_departed_watch). If the receiver has departed, it
+ * answers with DEPARTED; else it has exchanged a message with the sender, and
+ * notifies it later. So a member that never waits for the departed one costs no
+ * message. After the last session has closed, a thread answers
+ * (session/session.c).
+ *
+ * If the receiver of WATCH has ended, the process manager reports its end, and
+ * the reason. So a WATCH that cannot be delivered does not fail the peer. Each
+ * query of the watchdog about the wait repeats the WATCH. If it cannot be
+ * delivered either, the peer fails.
+ *
+ * This needs members that know of a failure. All members get REVOKE, and all
+ * processes of the job get a report of the process manager. If only this
+ * process or some members have detected the failure, or if the communicator has
+ * members of several jobs or endpoints of its own, the departing member
+ * notifies all others. */
+#include "p2p/p2p_priv.h"
+
+#include "core/failed.h"
+#include "transport/foreign.h"
+#include "transport/proc.h"
+
+#include <stdlib.h>
+
+int *weft_departed_entry(struct weft_comm *comm, int32_t rank)
+{
+	struct weft_comm_p2p *p2p = &comm->p2p;
+
+	if (!p2p->departed)
+		p2p->departed = calloc(
+			(size_t)comm->remote_size, sizeof(*p2p->departed));
+	return p2p->departed ? &p2p->departed[rank] : NULL;
+}
+
+void weft_departed_watch(struct weft_comm *comm, int32_t rank)
+{
+	struct weft_wire_head head = { .op = WEFT_WIRE_WATCH,
+		.ctx = comm->ctx + WEFT_CTX_OFFSET_CTL };
+	struct weft_peer *peer;
+	int *entry;
+
+	if (!comm->failed || comm->vci->number || rank < 0 ||
+		rank >= comm->remote_size ||
+		(!comm->is_inter && rank == comm->rank))
+		return;
+	entry = weft_departed_entry(comm, rank);
+	if (!entry || *entry)
+		return;
+	peer = weft_comm_peer(comm, (uint32_t)rank);
+	if (!peer || peer->state == WEFT_PEER_FAILED ||
+		!weft_foreign_is_met(peer->proc))
+		return;
+	*entry = WEFT_DEPARTED_WATCHED;
+	if (peer->state == WEFT_PEER_NEW) /* it may have exited */
+		weft_proc_query_exit(comm->vci, peer->proc);
+	/* without memory for the message, the watchdog ends the wait */
+	(void)weft_peer_control(peer, &head, NULL, 0);
+}
+
+/* True if all members will know of a failure without this process: they get
+ * REVOKE, or a report of the process manager. */
+static bool is_known_to_all(const struct weft_comm *comm)
+{
+	if (comm->vci->number || comm->is_inter ||
+		(comm->failed &&
+			(weft_foreign_is(comm->failed - 1) ||
+				!weft_failed_was_reported(comm->failed - 1))))
+		return false;
+	for (uint32_t i = 0; i < comm->group->size; i++)
+		if (weft_foreign_is(weft_group_proc(comm->group, i)))
+			return false;
+	return true;
+}
+
+/* Returns the peer of a member with which this process has exchanged a message,
+ * or NULL. */
+static struct weft_peer *contact_of(const struct weft_comm *comm, uint32_t rank)
+{
+	struct weft_peer *peer = weft_map_get(&comm->vci->peers,
+		weft_vci_addr(weft_group_proc(comm->remote, rank),
+			comm->vcis ? comm->vcis[rank] : 0) +
+			1);
+
+	return peer && (peer->state != WEFT_PEER_NEW || peer->rx ||
+			       peer->wire_in)
+		       ? peer
+		       : NULL;
+}
+
+/* Calls fn for each other member of comm that lives, has not departed and must
+ * be notified, until fn returns false. */
+static bool each_other(struct weft_comm *comm,
+	bool (*fn)(struct weft_comm *comm, struct weft_peer *peer))
+{
+	bool is_known = is_known_to_all(comm);
+
+	for (int32_t i = 0; i < comm->remote_size; i++) {
+		struct weft_peer *peer;
+
+		if ((!comm->is_inter && i == comm->rank) ||
+			weft_p2p_has_departed(comm, (uint32_t)i))
+			continue;
+		peer = is_known ? contact_of(comm, (uint32_t)i)
+				: weft_comm_peer(comm, (uint32_t)i);
+		if (peer && peer->state != WEFT_PEER_FAILED && !fn(comm, peer))
+			return false;
+	}
+	return true;
+}
+
+static void post_departed(struct weft_peer *peer, uint64_t ctx, uint64_t failed)
+{
+	struct weft_wire_head head = {
+		.op = WEFT_WIRE_DEPARTED,
+		.ctx = ctx + WEFT_CTX_OFFSET_CTL,
+	};
+	struct weft_wire_departed left = { .failed = failed };
+
+	(void)weft_peer_control(peer, &head, &left, sizeof(left));
+}
+
+static bool send_departed(struct weft_comm *comm, struct weft_peer *peer)
+{
+	weft_revoke_repeat(comm, peer);
+	post_departed(peer, comm->ctx, comm->failed);
+	return true;
+}
+
+/* True if this process sends no more messages on comm, although the
+ * communicator has not been closed yet (comm/disconnect.c). */
+static bool has_left_comm(const struct weft_comm *comm)
+{
+	return (comm->failed || weft_comm_is_revoked(comm)) &&
+	       (comm->is_disconnected ||
+		       (comm->state != WEFT_COMM_LIVE && comm->refs <= 1));
+}
+
+void weft_departed_answer(
+	struct weft_vci *vci, struct weft_peer *peer, uint64_t ctx)
+{
+	struct weft_comm *comm = weft_vci_core_comm(vci, ctx);
+	uint64_t why = weft_vci_core_broken(vci, ctx);
+
+	if (comm && has_left_comm(comm))
+		(void)send_departed(comm, peer);
+	else if (!comm && why == WEFT_CORE_REVOKED)
+		weft_revoke_post(peer, ctx);
+	else if (!comm && why)
+		post_departed(peer, ctx, why);
+}
+
+void weft_departed_on_watch(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	(void)payload;
+	(void)len;
+	weft_departed_answer(
+		vci, peer, head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1));
+}
+
+enum weft_wire_met weft_departed_on_query(struct weft_vci *vci,
+	const struct weft_wire_query *query, uint64_t asker,
+	uint32_t *owner_out)
+{
+	struct weft_peer *peer = weft_map_get(&vci->peers, asker + 1);
+
+	(void)owner_out;
+	if (peer && !vci->number)
+		weft_departed_answer(vci, peer,
+			query->what & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1));
+	return WEFT_WIRE_UNMET;
+}
+
+/* True if no message to the peer is queued, and the peer has answered each
+ * PING. If this process exited before the answer, the peer could not deliver
+ * the answer, and would report this process as failed. */
+static bool is_departed_sent(struct weft_comm *comm, struct weft_peer *peer)
+{
+	(void)comm;
+	return weft_list_is_empty(&peer->pending) &&
+	       weft_flush_is_answered(peer);
+}
+
+void weft_p2p_send_departed_locked(struct weft_comm *comm)
+{
+	(void)each_other(comm, send_departed);
+	if (comm->local)
+		(void)each_other(comm->local, send_departed);
+}
+
+bool weft_p2p_is_departed_sent_locked(struct weft_comm *comm)
+{
+	return each_other(comm, is_departed_sent) &&
+	       (!comm->local || each_other(comm->local, is_departed_sent));
+}
