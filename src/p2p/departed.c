@@ -85,8 +85,9 @@ void weft_departed_on_wait(struct weft_req *req)
 }
 
 /* Ends receives of collectives that wait for departed members. If a member has
- * failed, ends all requests that wait for departed members. Other requests end
- * only when a call waits for them (weft_departed_on_wait). */
+ * failed, ends all requests that wait for departed members. Other requests, and
+ * receives from any source, end only when a call waits for them
+ * (weft_departed_on_wait). */
 static void end_all(struct weft_comm *comm)
 {
 	struct weft_req *req;
@@ -99,8 +100,9 @@ static void end_all(struct weft_comm *comm)
 			weft_departed_on_wait(req);
 		if (req->kind == WEFT_REQ_RECV && !req->is_done &&
 			req->recv.is_posted &&
-			(comm->failed || weft_p2p_offset_of(comm, req->ctx) ==
-						 WEFT_CTX_OFFSET_COLL))
+			((comm->failed && req->src >= 0) ||
+				weft_p2p_offset_of(comm, req->ctx) ==
+					WEFT_CTX_OFFSET_COLL))
 			end_departed(req);
 	}
 }

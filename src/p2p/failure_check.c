@@ -19,52 +19,73 @@ bool weft_failure_is_known(const struct weft_vci *vci, uint64_t failed)
 	       weft_map_get(&vci->peers, failed);
 }
 
-/* True if all other members have departed, so that no member is left that could
- * send. */
+/* True if the member has departed or failed. */
+static bool is_gone(const struct weft_comm *comm, uint32_t rank)
+{
+	const struct weft_peer *peer = weft_comm_peer_cached(comm, rank);
+
+	return weft_p2p_has_departed(comm, rank) ||
+	       (peer && peer->state == WEFT_PEER_FAILED) ||
+	       weft_failed_is(weft_group_proc(comm->remote, rank));
+}
+
+/* True if all other members have departed or failed, so that no member is left
+ * that could send. */
 static bool is_last_here(const struct weft_comm *comm)
 {
 	for (int32_t i = 0; i < comm->remote_size; i++)
-		if (!weft_p2p_has_departed(comm, (uint32_t)i) &&
-			(comm->is_inter || i != comm->rank))
+		if ((comm->is_inter || i != comm->rank) &&
+			!is_gone(comm, (uint32_t)i))
 			return false;
 	return true;
 }
 
+/* True if no message can arrive for a receive from any source. This process may
+ * send to itself, now or in another thread. A failure that is not acknowledged
+ * has another error (weft_failure_is_pending). */
+static bool is_alone(const struct weft_comm *comm)
+{
+	return (comm->is_inter ||
+		       (!comm->p2p.n_sends && weft_thread_check_is_single())) &&
+	       !weft_failed_unacked(comm) && is_last_here(comm);
+}
+
 /* Returns the error for a member that departed, on a communicator with a failed
- * member. */
+ * member. rank < 0: all other members have departed or failed. */
 static int departed_after_death(const struct weft_comm *comm, int32_t rank)
 {
 	char why[320];
 
 	weft_comm_failed(comm);
 	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(WEFT_ERR_PEER));
-	weft_err_set(WEFT_ERR_PEER, "%s; rank %d has departed for that reason",
-		why, (int)rank);
+	if (rank < 0)
+		weft_err_set(WEFT_ERR_PEER,
+			"%s; all other members have failed or departed", why);
+	else
+		weft_err_set(WEFT_ERR_PEER,
+			"%s; rank %d has departed for that reason", why,
+			(int)rank);
 	weft_err_object_set(comm->ctx, comm->failed);
 	return WEFT_ERR_PEER;
 }
 
 int weft_departed_source(const struct weft_comm *comm, int32_t rank)
 {
-	if (!comm->p2p.departed || rank >= comm->remote_size)
+	if ((!comm->p2p.departed && !comm->failed) || rank >= comm->remote_size)
 		return 0;
-	if (rank >= 0 && !weft_p2p_has_departed(comm, (uint32_t)rank))
+	if (rank >= 0 ? !weft_p2p_has_departed(comm, (uint32_t)rank)
+		      : rank != WEFT_ANY_SOURCE || !is_alone(comm))
 		return 0;
-	if (rank >= 0 && comm->failed)
+	if (comm->failed)
 		return departed_after_death(comm, rank);
 	if (rank >= 0)
 		return weft_err_set(WEFT_ERR_OTHER,
 			"rank %d has left the communicator and sends no more "
 			"messages on it",
 			(int)rank);
-	/* this process may send to itself, now or in another thread */
-	if (rank == WEFT_ANY_SOURCE && is_last_here(comm) &&
-		(comm->is_inter ||
-			(!comm->p2p.n_sends && weft_thread_check_is_single())))
-		return weft_err_set(WEFT_ERR_OTHER,
-			"all other members have left the communicator and "
-			"send no more messages on it");
-	return 0;
+	return weft_err_set(WEFT_ERR_OTHER,
+		"all other members have left the communicator and send no "
+		"more messages on it");
 }
 
 int weft_departed_member(const struct weft_comm *comm, int32_t rank)
@@ -160,7 +181,7 @@ static int failure_receive(const struct weft_req *req)
 	if (ctx_offset == WEFT_CTX_OFFSET_COLL)
 		err = weft_departed_member(comm, req->src);
 	else if (req->src < 0)
-		return weft_departed_source(comm, req->src);
+		return 0; /* this process may send to itself, after this call */
 	return err ? err : weft_failure_source(comm, req->src);
 }
 

@@ -45,6 +45,7 @@ multi_programs += test/multi/err_handles
 multi_programs += test/multi/err_results
 multi_programs += test/multi/err_walk
 multi_programs += test/multi/ft_aborted
+multi_programs += test/multi/ft_alone
 multi_programs += test/multi/ft_failed
 multi_programs += test/multi/ft_finalized
 multi_programs += test/multi/ft_link
