@@ -4,9 +4,11 @@
 #include "transport/proc.h"
 #include "transport/progress.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -80,6 +82,20 @@ int nanosleep(const struct timespec *ts, struct timespec *left)
 	sim_idle(sim_self()->clock + (uint64_t)ts->tv_sec * SIM_NS_PER_S +
 		 (uint64_t)ts->tv_nsec);
 	return 0;
+}
+
+/* The same. A simulated process has one thread, which makes progress in
+ * sim_sync(). */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+	void *(*run)(void *), void *arg)
+{
+	int (*create)(
+		pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+	if (self != UINT32_MAX)
+		return EAGAIN;
+	*(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+	return create(thread, attr, run, arg);
 }
 
 /* ---- memory ---- */
