@@ -20,7 +20,7 @@ bool weft_failure_is_known(const struct weft_vci *vci, uint64_t failed)
 }
 
 /* True if the member has departed or failed. */
-static bool is_gone(const struct weft_comm *comm, uint32_t rank)
+static bool can_send_no_more(const struct weft_comm *comm, uint32_t rank)
 {
 	const struct weft_peer *peer = weft_comm_peer_cached(comm, rank);
 
@@ -35,7 +35,7 @@ static bool is_last_here(const struct weft_comm *comm)
 {
 	for (int32_t i = 0; i < comm->remote_size; i++)
 		if ((comm->is_inter || i != comm->rank) &&
-			!is_gone(comm, (uint32_t)i))
+			!can_send_no_more(comm, (uint32_t)i))
 			return false;
 	return true;
 }

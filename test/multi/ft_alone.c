@@ -15,81 +15,90 @@ enum { N = 4, LAST = N - 1, TAG = 3 };
 
 /* Rank 3 passes on the pid of rank 0, and is killed when the others have
  * received it. Returns the pid. */
-static int pass_and_die(MPI_Comm comm) {
-  int pid = getpid();
+static int pass_and_die(MPI_Comm comm)
+{
+	int pid = getpid();
 
-  if (mtest.rank == 0)
-    OK(MPI_Send(&pid, 1, MPI_INT, LAST, TAG, comm));
-  if (mtest.rank && mtest.rank < LAST) {
-    OK(MPI_Recv(&pid, 1, MPI_INT, LAST, TAG, comm, MPI_STATUS_IGNORE));
-    OK(MPI_Send(NULL, 0, MPI_INT, LAST, TAG, comm));
-  }
-  if (mtest.rank < LAST)
-    return pid;
-  OK(MPI_Recv(&pid, 1, MPI_INT, 0, TAG, comm, MPI_STATUS_IGNORE));
-  for (int i = 1; i < LAST; i++)
-    OK(MPI_Send(&pid, 1, MPI_INT, i, TAG, comm));
-  for (int i = 1; i < LAST; i++)
-    OK(MPI_Recv(NULL, 0, MPI_INT, i, TAG, comm, MPI_STATUS_IGNORE));
-  raise(SIGKILL);
-  return 0;
+	if (mtest.rank == 0)
+		OK(MPI_Send(&pid, 1, MPI_INT, LAST, TAG, comm));
+	if (mtest.rank && mtest.rank < LAST) {
+		OK(MPI_Recv(
+			&pid, 1, MPI_INT, LAST, TAG, comm, MPI_STATUS_IGNORE));
+		OK(MPI_Send(NULL, 0, MPI_INT, LAST, TAG, comm));
+	}
+	if (mtest.rank < LAST)
+		return pid;
+	OK(MPI_Recv(&pid, 1, MPI_INT, 0, TAG, comm, MPI_STATUS_IGNORE));
+	for (int i = 1; i < LAST; i++)
+		OK(MPI_Send(&pid, 1, MPI_INT, i, TAG, comm));
+	for (int i = 1; i < LAST; i++)
+		OK(MPI_Recv(NULL, 0, MPI_INT, i, TAG, comm, MPI_STATUS_IGNORE));
+	raise(SIGKILL);
+	return 0;
 }
 
-static void wait_for_end(int pid) {
-  const struct timespec pause = {.tv_nsec = 1000000};
+static void wait_for_end(int pid)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
 
-  while (kill(pid, 0) == 0)
-    nanosleep(&pause, NULL);
-  CHECK(errno == ESRCH, "rank 0 has exited");
+	while (kill(pid, 0) == 0)
+		nanosleep(&pause, NULL);
+	CHECK(errno == ESRCH, "rank 0 has exited");
 }
 
-static void wait_for_death(MPI_Comm comm) {
-  double began = mtest_now();
-  MPI_Group group = MPI_GROUP_EMPTY;
-  int flag, n = 0;
+static void wait_for_death(MPI_Comm comm)
+{
+	double began = mtest_now();
+	MPI_Group group = MPI_GROUP_EMPTY;
+	int flag, n = 0;
 
-  while (group == MPI_GROUP_EMPTY && mtest_now() - began < MTEST_SOON_S) {
-    OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag,
-                  MPI_STATUS_IGNORE));
-    OK(MPIX_Comm_get_failed(comm, &group));
-  }
-  CHECK(group != MPI_GROUP_EMPTY, "the death is reported soon");
-  if (group != MPI_GROUP_EMPTY)
-    OK(MPI_Group_free(&group));
-  OK(MPIX_Comm_ack_failed(comm, 1, &n));
-  CHECK(n == 1, "the failure is acknowledged");
+	while (group == MPI_GROUP_EMPTY && mtest_now() - began < MTEST_SOON_S) {
+		OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag,
+			MPI_STATUS_IGNORE));
+		OK(MPIX_Comm_get_failed(comm, &group));
+	}
+	CHECK(group != MPI_GROUP_EMPTY, "the death is reported soon");
+	if (group != MPI_GROUP_EMPTY)
+		OK(MPI_Group_free(&group));
+	OK(MPIX_Comm_ack_failed(comm, 1, &n));
+	CHECK(n == 1, "the failure is acknowledged");
 }
 
-static void wait_alone(MPI_Comm comm) {
-  MPI_Request requests[2];
-  MPI_Status status;
-  int value = 0, mine = 7;
+static void wait_alone(MPI_Comm comm)
+{
+	MPI_Request requests[2];
+	MPI_Status status;
+	int value = 0, mine = 7;
 
-  FAILS(MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, TAG, comm, &status),
-        MPIX_ERR_PROC_FAILED);
-  FAILS(MPI_Probe(MPI_ANY_SOURCE, TAG, comm, &status), MPIX_ERR_PROC_FAILED);
-  OK(MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, TAG, comm, &requests[0]));
-  OK(MPI_Isend(&mine, 1, MPI_INT, 0, TAG, comm, &requests[1]));
-  OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
-  CHECK(value == mine, "rank 0 receives its own message");
-  OK(MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, TAG, comm, &requests[0]));
-  FAILS(MPI_Wait(&requests[0], &status), MPIX_ERR_PROC_FAILED);
+	FAILS(MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, TAG, comm, &status),
+		MPIX_ERR_PROC_FAILED);
+	FAILS(MPI_Probe(MPI_ANY_SOURCE, TAG, comm, &status),
+		MPIX_ERR_PROC_FAILED);
+	OK(MPI_Irecv(
+		&value, 1, MPI_INT, MPI_ANY_SOURCE, TAG, comm, &requests[0]));
+	OK(MPI_Isend(&mine, 1, MPI_INT, 0, TAG, comm, &requests[1]));
+	OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+	CHECK(value == mine, "rank 0 receives its own message");
+	OK(MPI_Irecv(
+		&value, 1, MPI_INT, MPI_ANY_SOURCE, TAG, comm, &requests[0]));
+	FAILS(MPI_Wait(&requests[0], &status), MPIX_ERR_PROC_FAILED);
 }
 
-int main(int argc, char **argv) {
-  MPI_Comm world = MPI_COMM_WORLD;
-  int pid;
+int main(int argc, char **argv)
+{
+	MPI_Comm world = MPI_COMM_WORLD;
+	int pid;
 
-  mtest_init(&argc, &argv);
-  mtest_need(N);
-  if (!mtest_arg(argc, argv, "far", 0))
-    mtest_connect_all(world);
-  pid = pass_and_die(world);
-  wait_for_death(world);
-  if (mtest.rank == 0)
-    wait_alone(world);
-  MPI_Finalize();
-  if (mtest.rank)
-    wait_for_end(pid);
-  return mtest_done();
+	mtest_init(&argc, &argv);
+	mtest_need(N);
+	if (!mtest_arg(argc, argv, "far", 0))
+		mtest_connect_all(world);
+	pid = pass_and_die(world);
+	wait_for_death(world);
+	if (mtest.rank == 0)
+		wait_alone(world);
+	MPI_Finalize();
+	if (mtest.rank)
+		wait_for_end(pid);
+	return mtest_done();
 }
