@@ -35,8 +35,8 @@ static const char *prov_cxi_refuse(const struct fi_info *info)
 {
 	if (info->domain_attr->name &&
 		weft_slingshot_is_foreign(info->domain_attr->name))
-		return "the launcher has not given us that device "
-		       "(SLINGSHOT_DEVICES)";
+		return "SLINGSHOT_DEVICES of the launcher does not name "
+		       "this device";
 	return NULL;
 }
 

@@ -54,7 +54,7 @@ static bool is_iwarp(const struct fi_info *info)
 static const char *prov_verbs_refuse(const struct fi_info *info)
 {
 	if (!(info->caps & FI_TAGGED) && is_iwarp(info))
-		return "iWARP does not tell when a write has arrived";
+		return "iWARP does not report when a write has arrived";
 	return NULL;
 }
 

@@ -77,7 +77,8 @@ bool weft_slingshot_key(const char *device, struct weft_cxi_auth_key *key_out)
 		weft_log_warn("NET-SLINGSHOT",
 			"SLINGSHOT_VNIS \"%s\" or SLINGSHOT_SVC_IDS \"%s\" is "
 			"no list of numbers with one for %s; the provider "
-			"decides by itself (ask who runs the launcher)",
+			"chooses the key (ask the administrator of the "
+			"launcher)",
 			vnis, services, device);
 		return false;
 	}
@@ -99,7 +100,7 @@ static unsigned long permitted(void)
 		return mask & ALL_CLASSES;
 	weft_log_warn("NET-SLINGSHOT",
 		"SLINGSHOT_TCS \"%s\" is no mask of traffic classes and is "
-		"ignored (ask who runs the launcher)",
+		"ignored (ask the administrator of the launcher)",
 		text);
 	return ALL_CLASSES;
 }

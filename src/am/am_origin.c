@@ -99,8 +99,7 @@ void weft_am_refused(
 
 void weft_am_forget(struct weft_am_channel *channel, int err, bool is_gone)
 {
-	const char *why =
-		"has failed, and with it what it had not yet answered";
+	const char *why = "has failed before it answered all accesses";
 
 	if (!weft_list_is_empty(&channel->ops))
 		weft_am_refused(channel, err, why, strlen(why));

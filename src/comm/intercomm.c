@@ -468,7 +468,7 @@ static int agree_across(const struct channel *t, int err)
 		next = weft_err_set(x->their_error.err == WEFT_ERR_PEER
 					    ? WEFT_ERR_PEER
 					    : WEFT_ERR_OTHER,
-			"the leader of the other side could not take part: %s",
+			"the leader of the other group failed: %s",
 			x->their_error.why);
 	return next;
 }

@@ -525,6 +525,6 @@ int weft_type_copy(const struct weft_type *stype, int64_t scount,
 	}
 	if (slen > rlen)
 		return weft_err_set(WEFT_ERR_TRUNCATE,
-			"%zu bytes sent, room for %zu", slen, rlen);
+			"%zu bytes sent, space for %zu", slen, rlen);
 	return 0;
 }

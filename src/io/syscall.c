@@ -105,8 +105,8 @@ int weft_syscall_close(int fd, const char *name)
 {
 	/* after EINTR the descriptor is closed, too */
 	if (close(fd) && errno != EINTR)
-		return syscall_failed(errno,
-			"what was written may be lost, on closing", name);
+		return syscall_failed(
+			errno, "written data may be lost, on closing", name);
 	return 0;
 }
 
@@ -475,7 +475,7 @@ int weft_syscall_sync(int fd, const char *name)
 		rc = fsync(fd);
 	while (rc && errno == EINTR);
 	if (rc && errno != EINVAL && errno != EROFS)
-		return syscall_failed(errno,
-			"what was written may be lost, on syncing", name);
+		return syscall_failed(
+			errno, "written data may be lost, on syncing", name);
 	return 0;
 }

@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-_Static_assert((int)WEFT_PORT_NAME_MAX <= MPI_MAX_PORT_NAME, "room for names");
+_Static_assert((int)WEFT_PORT_NAME_MAX <= MPI_MAX_PORT_NAME, "space for names");
 
 /* ---- ports ---- */
 

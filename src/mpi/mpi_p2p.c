@@ -67,7 +67,7 @@ static __attribute__((cold)) int any_tag(const struct weft_comm *comm)
 {
 	return weft_err_set(WEFT_ERR_TAG,
 		"tag is MPI_ANY_TAG on a communicator that was made with "
-		"mpi_assert_no_any_tag: its messages go over %u VCIs by their "
+		"mpi_assert_no_any_tag: its messages use %u VCIs by their "
 		"tags (WEFT_COMM_VCIS)",
 		comm->n_spread);
 }

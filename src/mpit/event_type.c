@@ -100,7 +100,7 @@ int PMPI_T_source_get_info(int source_index, char *name, int *name_len,
 	weft_mpit_string(text, name, name_len);
 	snprintf(text, sizeof(text),
 		is_vci ? "Virtual communication interface %d."
-		       : "The process: sessions, and what belongs to no VCI.",
+		       : "The process: sessions, and events of no VCI.",
 		source_index);
 	weft_mpit_string(text, desc, desc_len);
 	weft_mpit_put(ordering,

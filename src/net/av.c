@@ -34,7 +34,7 @@ int weft_av_name(
 	int rc;
 
 	if (*len < PREFIX_LEN)
-		return weft_err_set(WEFT_ERR_ARG, "no room for an address");
+		return weft_err_set(WEFT_ERR_ARG, "no space for an address");
 	room = *len - PREFIX_LEN;
 	rc = fi_getname(ep, at + PREFIX_LEN, &room);
 	if (rc == -FI_ETOOSMALL)

@@ -451,7 +451,7 @@ static const char *gate(const struct criteria *w, const struct weft_prov *prov,
 		return prov->note;
 	if (prov->use == WEFT_PROV_MULTI && w->is_one_host && !named &&
 		!*w->iface)
-		return "not needed on one host (WEFT_PROVIDER takes it)";
+		return "not needed on one host (WEFT_PROVIDER selects it)";
 	return NULL;
 }
 
@@ -686,7 +686,7 @@ static int fabric_open_one(struct opening *o, struct criteria *w,
 		return 0;
 	report_add(&o->report, form, weft_err_detail_peek(rc));
 	weft_log_warn("NET-FALLBACK",
-		"%s on %s does not open: %s; trying what comes next "
+		"%s on %s does not open: %s; trying the next candidate "
 		"(WEFT_IFACE, WEFT_PROVIDER choose%s%s)",
 		form, *domain ? domain : "its domain", weft_err_detail_peek(rc),
 		prov->remedy ? "; " : "", prov->remedy ? prov->remedy : "");

@@ -84,8 +84,8 @@ int weft_libfabric_load(void)
 	if (loading.is_there)
 		return 0;
 	return weft_err_set(WEFT_ERR_NOPROV,
-		"libfabric cannot be loaded: %s; LD_LIBRARY_PATH says where "
-		"it is",
+		"libfabric cannot be loaded: %s; set LD_LIBRARY_PATH to its "
+		"directory",
 		loading.why);
 }
 

@@ -115,7 +115,8 @@ void weft_plan_apply_knobs(struct weft_plan *plan)
 	}
 	if (weft_knobs.net_eager && plan->eager_len > plan->recv_len)
 		weft_log_warn("NET-EAGER",
-			"WEFT_NET_EAGER %zu is cut to %zu, the longest message "
+			"WEFT_NET_EAGER %zu is reduced to %zu, the longest "
+			"message "
 			"that %s keeps in order and the receive buffers hold",
 			plan->eager_len, plan->recv_len, plan->provider);
 	plan->eager_len = weft_min(plan->eager_len, plan->recv_len);

@@ -101,7 +101,7 @@ bool weft_net_refuses(
 		snprintf(what, len, "there is no route to %s", port);
 		break;
 	case ETIMEDOUT:
-		snprintf(what, len, "no answer comes from %s", port);
+		snprintf(what, len, "%s does not answer", port);
 		break;
 	default:
 		snprintf(what, len, "a connection to %s fails: %s", port,

@@ -304,7 +304,7 @@ int weft_remote_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 	if (!err)
 		err = weft_remote_release(ctx);
 	if (!err)
-		err = due_wait(ctx, &ctx->waited, "what was put to", pe);
+		err = due_wait(ctx, &ctx->waited, "a flush of the puts to", pe);
 	ctx->states[pe] &=
 		(uint8_t) ~(WEFT_STATE_WRITTEN | WEFT_STATE_WRITTEN_FENCED);
 	return err;

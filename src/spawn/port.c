@@ -444,7 +444,7 @@ static int wait_connect_request(const struct weft_comm *local, const char *name,
 		.what = *job ? "MPI_Comm_spawn" : "MPI_Comm_accept",
 		.awaited = *job ? "the new processes to call MPI_Init or "
 				  "MPI_Session_init"
-				: "somebody to connect",
+				: "another job to connect",
 	};
 	struct port *port;
 	struct weft_link *link;

@@ -101,7 +101,7 @@ static void describe_unanswered(
 	if (!proc->is_connected)
 		what = "not in MPI: not initialized, or no MPI program";
 	else if (proc->is_finalized)
-		what = "has left MPI";
+		what = "has finalized MPI";
 	kernel_status(proc->pid, "State", state, sizeof(state));
 	snprintf(place->text, sizeof(place->text), "%s; state %s", what,
 		*state ? state : "unknown");

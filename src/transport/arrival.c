@@ -89,7 +89,7 @@ static void on_lost(struct weft_peer *peer, int32_t n)
 	}
 	weft_log_error("CORE-LOST",
 		"the fabric lost %d message(s) from process %u (its connection "
-		"broke); what waits for that process ends with an error",
+		"broke); operations on that process end with errors",
 		(int)n, (uint32_t)peer->proc);
 	peer->may_live = true;
 	weft_peer_fail(

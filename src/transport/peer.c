@@ -862,7 +862,7 @@ void weft_peer_unreached(struct weft_peer *peer)
 		"the fabric could not deliver a message to process %u: it is "
 		"out of reach (weft-info --providers, WEFT_IFACE), or it "
 		"exited normally, which the process manager does not report; "
-		"what waits for it ends with an error",
+		"operations on it end with errors",
 		(uint32_t)peer->proc);
 	weft_peer_fail(peer, weft_err_set(WEFT_ERR_PEER,
 				     "the fabric cannot reach process %u",

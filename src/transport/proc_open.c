@@ -61,7 +61,7 @@ static void proc_describe_end(
 		break;
 	case WEFT_BOOT_END_EXITED:
 		snprintf(buf, len,
-			"%s exited%s without finalizing while others go on",
+			"%s exited%s without finalizing while others continue",
 			who, code);
 		break;
 	case WEFT_BOOT_END_ABORTED:
@@ -161,10 +161,10 @@ static void proc_report_end(const struct weft_boot_event *event)
 	proc_describe_end(event, why, sizeof(why));
 	if (event->end == WEFT_BOOT_END_NORMAL)
 		weft_log_warn("CORE-LEFT",
-			"%s; what waits for it ends with an error", why);
+			"%s; operations on it end with errors", why);
 	else if (event->end == WEFT_BOOT_END_SILENT)
 		weft_log_warn("CORE-SILENT",
-			"%s; what waits for it ends with an error, and its "
+			"%s; operations on it end with errors, and its "
 			"messages are dropped",
 			why);
 	else if (event->end == WEFT_BOOT_END_CANCELLED)

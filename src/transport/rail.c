@@ -55,12 +55,12 @@ void weft_rail_open(struct weft_vci *vci)
 	}
 	if (rails->n + 1u < wanted)
 		weft_log_warn("CORE-RAILS",
-			"WEFT_STRIPE is %u, but there is nothing beside %s to "
-			"open; long messages go through %u of %s",
+			"WEFT_STRIPE is %u, but there is no device beside %s; "
+			"long messages use %u of %s",
 			wanted, used, rails->n + 1u, vci->net->plan.provider);
 	else
 		weft_log_info("CORE-RAILS",
-			"messages of %lld B and more go through %u of %s: %s",
+			"messages of %lld B and more use %u of %s: %s",
 			(long long)weft_knobs.stripe_min, rails->n + 1u,
 			vci->net->plan.provider, used);
 }

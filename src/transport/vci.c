@@ -84,7 +84,8 @@ void weft_vci_open_shm(struct weft_vci *vci)
 	err = weft_shm_open(n_writers, weft_proc.node.n_slots,
 		weft_proc.node.ring_len, weft_arrival_ring, vci, &vci->shm);
 	if (err)
-		weft_log_warn("CORE-NOSHM", "%s; set WEFT_SHM=off to say so",
+		weft_log_warn("CORE-NOSHM",
+			"%s; WEFT_SHM=off avoids this warning",
 			weft_err_detail_peek(err));
 	else
 		weft_copy_permit();

@@ -502,8 +502,8 @@ static void note_lock(struct weft_win *win, const char *call)
 		return;
 	win->has_no_locks = false;
 	weft_log_warn("WIN-LOCKS",
-		"%s on window \"%s\", which was made with no_locks=true: that "
-		"may go wrong with other libraries",
+		"%s on window \"%s\", which was created with no_locks=true: "
+		"other libraries may not support that",
 		call, win->name);
 }
 

@@ -71,7 +71,7 @@ struct weft_win_target *weft_win_target_of(struct weft_win *win, uint32_t rank)
 	weft_spin_release(&win->spin);
 	if (!target)
 		weft_err_set(WEFT_ERR_NOMEM,
-			"no memory for what is known of rank %u of a window",
+			"no memory for the record of rank %u of a window",
 			rank);
 	return target;
 }

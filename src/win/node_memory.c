@@ -407,8 +407,8 @@ int weft_win_memory_make(struct weft_win *win,
 			return weft_err_set(WEFT_ERR_RMA_SHARED,
 				"rank %u shares no memory with rank %d; "
 				"MPI_Comm_split_type with "
-				"MPI_COMM_TYPE_SHARED gives communicators "
-				"whose members do",
+				"MPI_COMM_TYPE_SHARED creates communicators "
+				"whose members share memory",
 				i, win->comm->rank);
 	}
 	if (win->comm->rank)

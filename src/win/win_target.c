@@ -75,7 +75,8 @@ static char *place_of_run(const struct weft_win *win,
 		!__builtin_add_overflow(at, rec->at, &at))
 		return weft_win_place(win, rec->disp, at, len);
 	weft_err_set(WEFT_ERR_RMA_RANGE,
-		"%llu runs of memory, %lld bytes apart, go beyond all memory",
+		"%llu runs of memory, %lld bytes apart, exceed the address "
+		"space",
 		(unsigned long long)rec->n_runs, (long long)rec->stride);
 	return NULL;
 }

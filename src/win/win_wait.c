@@ -135,10 +135,10 @@ static void lock_needs(struct weft_wait *wait, const struct weft_win_wait *loop)
 	len = (size_t)snprintf(need->phrase, sizeof(need->phrase),
 		"the lock of rank %u of window \"%.60s\"", target->am.rank,
 		win->name);
-	need->if_met = "nobody is known to have it alone";
+	need->if_met = "no process is known to hold it exclusively";
 	if (holder >= 0) {
 		snprintf(need->phrase + len, sizeof(need->phrase) - len,
-			", which rank %d has", holder);
+			", which rank %d holds", holder);
 		on_member(wait, need, win, (uint32_t)holder);
 	}
 	if (!target->state && holder != (int32_t)target->am.rank) {
