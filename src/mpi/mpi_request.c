@@ -466,13 +466,34 @@ static bool are_all_done(struct weft_vci **vci, bool with_pending, int count,
 	return true;
 }
 
+/* Takes out the requests of an array, in order. is_returnable() holds for each
+ * active one. */
+static void take_tested(struct weft_vci **vci, int count, MPI_Request *requests,
+	MPI_Status *statuses, struct outcome *outcome)
+{
+	for (int i = 0; i < count; i++) {
+		struct weft_req *req = req_at(requests, i);
+		MPI_Status *status = status_at(statuses, i);
+
+		if (is_idle(req)) {
+			weft_status_empty(status);
+			continue;
+		}
+		mpi_request_hold(vci, req);
+		if (weft_likely(req->is_done))
+			mpi_request_take_out(
+				&requests[i], req, status, true, outcome);
+		else
+			take_pending(req, status, outcome);
+	}
+}
+
 int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 	MPI_Status array_of_statuses[])
 {
 	struct outcome outcome = { 0, NULL };
 	struct weft_vci *vci;
-	struct found found;
-	int err = check_found(count, array_of_requests, &found);
+	int err = mpi_request_check_array(count, array_of_requests);
 
 	if (!err)
 		err = weft_check_ptr(flag, "flag");
@@ -486,8 +507,8 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 		*flag = are_all_done(&vci, true, count, array_of_requests);
 	}
 	if (*flag)
-		vci = take_all(vci, true, count, array_of_requests,
-			array_of_statuses, &found, &outcome);
+		take_tested(&vci, count, array_of_requests, array_of_statuses,
+			&outcome);
 	else
 		polled(vci, "MPI_Testall", count, array_of_requests);
 	weft_vci_unlock(vci);
@@ -515,16 +536,19 @@ static int first_done(
 }
 
 /* Returns the index of the first request for which is_returnable() holds, or
- * -1. */
-static int first_receive_pending(
-	struct weft_vci **vci, int count, const MPI_Request *requests)
+ * -1. is_blocking: the call waits, so requests that no process can complete
+ * end. */
+static int first_receive_pending(struct weft_vci **vci, bool is_blocking,
+	int count, const MPI_Request *requests)
 {
 	for (int i = 0; i < count; i++) {
-		const struct weft_req *req = req_at(requests, i);
+		struct weft_req *req = req_at(requests, i);
 
 		if (is_idle(req))
 			continue;
 		mpi_request_hold(vci, req);
+		if (is_blocking && weft_unlikely(req->vci->n_failed))
+			(void)req->vci->on_wait(req);
 		if (is_returnable(req))
 			return i;
 	}
@@ -549,13 +573,13 @@ static int find_done(struct weft_vci **vci, const char *func, bool is_blocking,
 		progress(vci, count, requests, true);
 		at = first_done(vci, count, requests);
 		if (at == -1)
-			at = first_receive_pending(vci, count, requests);
+			at = first_receive_pending(vci, true, count, requests);
 		if (at == -1)
 			(void)weft_request_round(*vci, &loop);
 	}
 	weft_request_end(&loop);
 	if (at == -1)
-		at = first_receive_pending(vci, count, requests);
+		at = first_receive_pending(vci, false, count, requests);
 	if (at == -1)
 		weft_request_poll(*vci, &loop);
 	return at;

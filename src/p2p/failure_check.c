@@ -205,18 +205,22 @@ bool weft_failure_is_pending(const struct weft_req *req)
 		return false;
 	return weft_req_is_posted(req) && req->src < 0 &&
 	       weft_p2p_offset_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P &&
-	       weft_failed_unacked(req->comm);
+	       (weft_failed_unacked(req->comm) ||
+		       (req->comm->failed && is_alone(req->comm)));
 }
 
 int weft_failure_describe_pending(const struct weft_comm *comm)
 {
+	bool is_acked = !weft_failed_unacked(comm);
 	char why[300];
 
 	failed_unacked(comm);
 	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(WEFT_ERR_PEER));
 	return weft_err_set(WEFT_ERR_FAILED_PENDING,
-		"%s; the receive is still active, and waits for the other "
-		"members after MPIX_Comm_ack_failed",
+		is_acked ? "%s; all other members have failed or departed; the "
+			   "receive is still active"
+			 : "%s; the receive is still active, and waits for the "
+			   "other members after MPIX_Comm_ack_failed",
 		why);
 }
 

@@ -139,10 +139,13 @@ static inline void weft_recv_wait_in(
 		weft_recv_wait_more(vci, req, call);
 }
 
-/* True for an active receive from any source on a communicator with a failure
- * that the program has not acknowledged, or a request that waits for one. A
- * wait for this receive returns WEFT_ERR_FAILED_PENDING, and the receive
- * remains active. VCI's lock held. */
+/* True for an active receive from any source on a communicator with a failure,
+ * or a request that waits for one, in two cases:
+ * - The program has not acknowledged the failure. A wait for this receive, or a
+ *   test, returns WEFT_ERR_FAILED_PENDING.
+ * - All other members have failed or departed. A test returns this error. A
+ *   wait has ended the receive (vci->on_wait).
+ * The receive remains active. VCI's lock held. */
 bool weft_failure_is_pending(const struct weft_req *req);
 
 /* Returns WEFT_ERR_FAILED_PENDING and describes the failed member. VCI's lock
