@@ -174,18 +174,13 @@ struct idup {
 static void mpi_comm_on_made(void *arg, struct weft_comm *comm, int err)
 {
 	struct idup *d = arg;
-	struct weft_req *req = d->req;
 
 	if (comm) {
 		mpi_comm_set_heritage(&d->heritage, comm);
 		*d->newcomm = weft_mpi_comm_handle(comm);
 	}
+	weft_mpi_req_end(d->req, err);
 	free(d);
-	req->status.source = WEFT_ANY_SOURCE;
-	req->status.tag = WEFT_ANY_TAG;
-	req->status.len = 0;
-	weft_req_complete(req, err);
-	weft_req_put(req);
 }
 
 /* Frees a duplicate that this process created only because the other members
@@ -202,18 +197,11 @@ static int idup_comm(struct weft_comm *comm, const struct weft_info *info,
 	MPI_Comm *newcomm, MPI_Request *request)
 {
 	struct idup *d = calloc(1, sizeof(*d));
-	struct weft_req *req = NULL;
 	int err = d ? mpi_comm_collect(comm, &d->heritage) : WEFT_ERR_NOMEM;
 
 	if (!err) {
-		weft_vci_lock(comm->vci);
-		req = weft_req_new(comm->vci, WEFT_REQ_OTHER);
-		if (req)
-			req->comm =
-				weft_comm_get(comm); /* the error handler is the
-							communicator's */
-		weft_vci_unlock(comm->vci);
-		err = req ? 0 : WEFT_ERR_NOMEM;
+		d->req = weft_mpi_req_begin(comm->vci, comm);
+		err = d->req ? 0 : WEFT_ERR_NOMEM;
 	}
 	if (err) {
 		(void)weft_create_dup_start(
@@ -221,17 +209,13 @@ static int idup_comm(struct weft_comm *comm, const struct weft_info *info,
 		goto fail;
 	}
 	d->newcomm = newcomm;
-	d->req = weft_req_get(req);
-	*request = weft_mpi_req_handle(req);
+	*request = weft_mpi_req_handle(d->req);
 	*newcomm = MPI_COMM_NULL;
 	err = weft_create_dup_start(comm, info, mpi_comm_on_made, d);
 	if (!err)
 		return 0;
 	*request = MPI_REQUEST_NULL;
-	weft_vci_lock(comm->vci);
-	weft_req_put(req);
-	weft_req_put(req);
-	weft_vci_unlock(comm->vci);
+	weft_mpi_req_drop(d->req);
 fail:
 	if (d)
 		free_heritage(&d->heritage, comm);

@@ -101,14 +101,8 @@ struct started_repair {
 
 static void end_repair(struct started_repair *s, int err)
 {
-	struct weft_req *req = s->req;
-
+	weft_mpi_req_end(s->req, err);
 	free(s);
-	req->status.source = WEFT_ANY_SOURCE;
-	req->status.tag = WEFT_ANY_TAG;
-	req->status.len = 0;
-	weft_req_complete(req, err);
-	weft_req_put(req);
 }
 
 static void mpi_ft_on_agreed(void *arg, uint32_t flag, int err)
@@ -129,21 +123,13 @@ static void mpi_ft_on_shrunk(void *arg, struct weft_comm *comm, int err)
 	end_repair(s, err);
 }
 
-/* Creates an operation. Its request has two references, of the program and of
- * the operation. */
 static int new_repair(struct weft_comm *comm, struct started_repair **s_out)
 {
 	struct started_repair *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return WEFT_ERR_NOMEM;
-	weft_vci_lock(comm->vci);
-	s->req = weft_req_new(comm->vci, WEFT_REQ_OTHER);
-	if (s->req) {
-		s->req->comm = weft_comm_get(comm);
-		weft_req_get(s->req);
-	}
-	weft_vci_unlock(comm->vci);
+	s->req = weft_mpi_req_begin(comm->vci, comm);
 	if (!s->req) {
 		free(s);
 		return WEFT_ERR_NOMEM;
@@ -153,12 +139,9 @@ static int new_repair(struct weft_comm *comm, struct started_repair **s_out)
 }
 
 /* Destroys an operation that could not be started. */
-static void drop_repair(struct weft_vci *vci, struct started_repair *s)
+static void drop_repair(struct started_repair *s)
 {
-	weft_vci_lock(vci);
-	weft_req_put(s->req);
-	weft_req_put(s->req);
-	weft_vci_unlock(vci);
+	weft_mpi_req_drop(s->req);
 	free(s);
 }
 
@@ -176,7 +159,7 @@ static int mpi_comm_iagree(
 	err = weft_repair_agree_start(
 		comm, (uint32_t)*flag, mpi_ft_on_agreed, s);
 	if (err)
-		drop_repair(comm->vci, s);
+		drop_repair(s);
 	else
 		*request = req;
 	return err;
@@ -202,7 +185,7 @@ static int ishrink(
 	err = weft_repair_shrink_start(comm, mpi_ft_on_shrunk, s);
 	if (err) {
 		*request = MPI_REQUEST_NULL;
-		drop_repair(comm->vci, s);
+		drop_repair(s);
 	}
 	return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_map: error classes and the raising of errors */
+/* mpi_map: error classes, raising of errors, requests of started operations */
 #include "mpi_map.h"
 
 #include "base/log.h"
@@ -576,4 +576,40 @@ int weft_mpi_raise_obj(enum weft_kind kind, void *handle,
 	};
 
 	return raise_error(&r);
+}
+
+/* ---- requests of operations that complete later ---- */
+
+struct weft_req *weft_mpi_req_begin(
+	struct weft_vci *vci, struct weft_comm *comm)
+{
+	struct weft_req *req;
+
+	weft_vci_lock(vci);
+	req = weft_req_new(vci, WEFT_REQ_OTHER);
+	if (req) {
+		req->comm = comm ? weft_comm_get(comm) : NULL;
+		weft_req_get(req);
+	}
+	weft_vci_unlock(vci);
+	return req;
+}
+
+void weft_mpi_req_end(struct weft_req *req, int err)
+{
+	req->status.source = WEFT_ANY_SOURCE;
+	req->status.tag = WEFT_ANY_TAG;
+	req->status.len = 0;
+	weft_req_complete(req, err);
+	weft_req_put(req);
+}
+
+void weft_mpi_req_drop(struct weft_req *req)
+{
+	struct weft_vci *vci = req->vci;
+
+	weft_vci_lock(vci);
+	weft_req_put(req);
+	weft_req_put(req);
+	weft_vci_unlock(vci);
 }

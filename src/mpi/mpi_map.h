@@ -147,6 +147,18 @@ static inline MPI_Request weft_mpi_req_handle(const struct weft_req *req)
 	return (MPI_Request)(uintptr_t)weft_obj_handle(req);
 }
 
+/* The request of an operation that completes later. weft_mpi_req_begin()
+ * creates it, with a reference of the program and one of the operation. Errors
+ * of the request are raised on comm, unless comm is NULL. Returns NULL when out
+ * of memory. weft_mpi_req_end() completes it with an empty status, and drops
+ * the operation's reference; VCI's lock held. weft_mpi_req_drop() drops both
+ * references, because the operation did not start. The other two: no lock
+ * held. */
+struct weft_req *weft_mpi_req_begin(
+	struct weft_vci *vci, struct weft_comm *comm);
+void weft_mpi_req_end(struct weft_req *req, int err);
+void weft_mpi_req_drop(struct weft_req *req);
+
 static inline MPI_Message weft_mpi_message_handle(
 	const struct weft_message *message)
 {

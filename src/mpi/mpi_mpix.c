@@ -25,14 +25,8 @@ struct nonblocking {
 
 static void nonblocking_end(struct nonblocking *nonblocking, int err)
 {
-	struct weft_req *req = nonblocking->req;
-
+	weft_mpi_req_end(nonblocking->req, err);
 	free(nonblocking);
-	req->status.source = WEFT_ANY_SOURCE;
-	req->status.tag = WEFT_ANY_TAG;
-	req->status.len = 0;
-	weft_req_complete(req, err);
-	weft_req_put(req);
 }
 
 static void mpi_mpix_on_made(void *arg, struct weft_comm *comm, int err)
@@ -49,8 +43,6 @@ static void mpi_mpix_on_disconnected(void *arg, int err)
 	nonblocking_end(arg, err);
 }
 
-/* Creates an operation. Its request has two references, of the program and of
- * the operation. */
 static int nonblocking_new(
 	struct weft_vci *vci, struct nonblocking **nonblocking_out)
 {
@@ -58,11 +50,7 @@ static int nonblocking_new(
 
 	if (!nonblocking)
 		return WEFT_ERR_NOMEM;
-	weft_vci_lock(vci);
-	nonblocking->req = weft_req_new(vci, WEFT_REQ_OTHER);
-	if (nonblocking->req)
-		weft_req_get(nonblocking->req);
-	weft_vci_unlock(vci);
+	nonblocking->req = weft_mpi_req_begin(vci, NULL);
 	if (!nonblocking->req) {
 		free(nonblocking);
 		return WEFT_ERR_NOMEM;
@@ -72,13 +60,9 @@ static int nonblocking_new(
 }
 
 /* Destroys an operation that could not be started. */
-static void nonblocking_drop(
-	struct weft_vci *vci, struct nonblocking *nonblocking)
+static void nonblocking_drop(struct nonblocking *nonblocking)
 {
-	weft_vci_lock(vci);
-	weft_req_put(nonblocking->req);
-	weft_req_put(nonblocking->req);
-	weft_vci_unlock(vci);
+	weft_mpi_req_drop(nonblocking->req);
 	free(nonblocking);
 }
 
@@ -113,7 +97,7 @@ static int icreate(struct weft_group *group, const char *tag,
 		group, tag, info, errh, mpi_mpix_on_made, nonblocking);
 	if (err) {
 		*request = MPI_REQUEST_NULL;
-		nonblocking_drop(vci, nonblocking);
+		nonblocking_drop(nonblocking);
 	}
 	return err;
 }
@@ -179,7 +163,7 @@ int PMPIX_Comm_idisconnect(MPI_Comm *comm, MPI_Request *request)
 			of, mpi_mpix_on_disconnected, nonblocking);
 		if (err) {
 			*request = MPI_REQUEST_NULL;
-			nonblocking_drop(of->vci, nonblocking);
+			nonblocking_drop(nonblocking);
 		}
 	}
 	if (err)

@@ -29,8 +29,6 @@ struct started_resize {
 	char *new_pset; /* NULL: a report */
 };
 
-/* Creates an operation. Its request has two references, of the program and of
- * the operation. */
 static int started_resize_new(
 	struct weft_comm *comm, struct started_resize **started_out)
 {
@@ -38,13 +36,7 @@ static int started_resize_new(
 
 	if (!started)
 		return WEFT_ERR_NOMEM;
-	weft_vci_lock(comm->vci);
-	started->req = weft_req_new(comm->vci, WEFT_REQ_OTHER);
-	if (started->req) {
-		started->req->comm = weft_comm_get(comm);
-		weft_req_get(started->req);
-	}
-	weft_vci_unlock(comm->vci);
+	started->req = weft_mpi_req_begin(comm->vci, comm);
 	if (!started->req) {
 		free(started);
 		return WEFT_ERR_NOMEM;
@@ -56,29 +48,20 @@ static int started_resize_new(
 static void mpi_resize_on_done(void *arg, uint32_t generation, int err)
 {
 	struct started_resize *started = arg;
-	struct weft_req *req = started->req;
 
 	if (err && started->new_pset)
 		started->new_pset[0] = 0;
 	else if (started->new_pset)
 		snprintf(started->new_pset, MPIX_MAX_JOB_PSET,
 			WEFT_PSET_JOB "/%u", generation);
+	weft_mpi_req_end(started->req, err);
 	free(started);
-	req->status.source = WEFT_ANY_SOURCE;
-	req->status.tag = WEFT_ANY_TAG;
-	req->status.len = 0;
-	weft_req_complete(req, err);
-	weft_req_put(req);
 }
 
-/* Releases both references of a request whose operation did not start. */
-static void started_resize_drop(
-	struct weft_vci *vci, struct started_resize *started)
+/* Destroys an operation that could not be started. */
+static void started_resize_drop(struct started_resize *started)
 {
-	weft_vci_lock(vci);
-	weft_req_put(started->req);
-	weft_req_put(started->req);
-	weft_vci_unlock(vci);
+	weft_mpi_req_drop(started->req);
 	free(started);
 }
 
@@ -96,7 +79,7 @@ static int iresize(struct weft_comm *comm, int delta, int failed,
 	err = weft_resize_start(
 		comm, delta, failed, mpi_resize_on_done, started);
 	if (err)
-		started_resize_drop(comm->vci, started);
+		started_resize_drop(started);
 	else
 		*request = handle;
 	return err;
@@ -156,7 +139,7 @@ static int mpi_session_resize_done(int failed, struct weft_session *session,
 	err = weft_resize_complete(
 		members, new_pset, err, mpi_resize_on_done, started);
 	if (err) {
-		started_resize_drop(members->vci, started);
+		started_resize_drop(started);
 		return err;
 	}
 	weft_vci_lock(members->vci);
