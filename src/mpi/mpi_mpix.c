@@ -89,7 +89,6 @@ static int icreate(struct weft_group *group, const char *tag,
 	if (err)
 		return err;
 	nonblocking->newcomm = newcomm;
-	*newcomm = MPI_COMM_NULL;
 	if (!group->size)
 		return create_none(nonblocking, request);
 	*request = weft_mpi_req_handle(nonblocking->req);
@@ -113,6 +112,7 @@ int PMPIX_Comm_icreate_from_group(MPI_Group group, const char *stringtag,
 	struct weft_errh *errh = NULL;
 	int err;
 
+	weft_mpi_null(newcomm, MPI_COMM_NULL);
 	weft_mpi_null(request, MPI_REQUEST_NULL);
 	err = weft_check_errh(errhandler, WEFT_KIND_COMM, &errh);
 	if (err)

@@ -120,9 +120,12 @@ static void nothing(MPI_Session session)
 	FAILS(MPIX_Comm_icreate_from_group(group, NULL, MPI_INFO_NULL,
 		      MPI_ERRORS_RETURN, &comm, &req),
 		MPI_ERR_ARG);
+	comm = MPI_COMM_SELF;
 	FAILS(MPIX_Comm_icreate_from_group(MPI_GROUP_NULL, "x", MPI_INFO_NULL,
 		      MPI_ERRORS_RETURN, &comm, &req),
 		MPI_ERR_GROUP);
+	CHECK(comm == MPI_COMM_NULL,
+		"a creation that does not start sets MPI_COMM_NULL");
 	OK(MPI_Group_free(&group));
 }
 
