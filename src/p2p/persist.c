@@ -2,18 +2,8 @@
 /* persist: persistent sends and receives */
 #include "p2p/p2p_priv.h"
 
-static int start_send(struct weft_req *req)
-{
-	return weft_send_start(req);
-}
-
-static int start_recv(struct weft_req *req)
-{
-	return weft_recv_start(req);
-}
-
-static const struct weft_req_ops send_ops = { .start = start_send };
-static const struct weft_req_ops recv_ops = { .start = start_recv };
+static const struct weft_req_ops send_ops = { .start = weft_send_start };
+static const struct weft_req_ops recv_ops = { .start = weft_recv_start };
 
 static int persist_init(const struct weft_msg *msg, enum weft_req_kind kind,
 	struct weft_req **req_out)

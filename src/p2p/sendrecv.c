@@ -22,8 +22,9 @@ static void part_done(struct weft_req *both)
 }
 
 /* Called when a half has completed, with the lock of its VCI held. */
-static void half_done(struct weft_req *both, struct weft_req *half)
+static void on_half(void *arg, struct weft_req *half)
 {
+	struct weft_req *both = arg;
 	struct weft_vci *vci = both->vci;
 	bool has_two_vcis = half->vci != vci;
 	int err;
@@ -40,15 +41,10 @@ static void half_done(struct weft_req *both, struct weft_req *half)
 	weft_req_put(half);
 }
 
-static void on_half(void *arg, struct weft_req *half)
-{
-	half_done(arg, half);
-}
-
 static void sendrecv_follow(struct weft_req *both, struct weft_req *half)
 {
 	if (half->is_done) {
-		half_done(both, half);
+		on_half(both, half);
 		return;
 	}
 	half->on_done = on_half;
