@@ -155,7 +155,7 @@ uint32_t weft_wait_first_member(
 
 void weft_wait_set_unsure(struct weft_wait *wait)
 {
-	wait->has_unasked = true;
+	wait->is_unsure = true;
 }
 
 static void copy_answers(
@@ -207,7 +207,7 @@ void weft_wait_refresh(struct weft_wait *wait)
 		wait->view = old;
 		return;
 	}
-	wait->has_unasked = false;
+	wait->is_unsure = false;
 	if (wait->ops->needs)
 		wait->ops->needs(wait);
 	if (old)
@@ -351,7 +351,7 @@ static void wait_publish_edges(struct weft_wait *wait)
 		collect_edges(wait);
 	if (wait->view)
 		set_missing(wait, n, first);
-	wait->is_sure = is_single_call && !wait->has_unasked;
+	wait->is_sure = is_single_call && !wait->is_unsure;
 	wait->edges_ns = weft_now_ns();
 	weft_wait_unlock();
 }
@@ -372,7 +372,7 @@ void weft_wait_begin(struct weft_wait *wait)
 
 	if (!wait->begun_ns)
 		wait->begun_ns = now;
-	wait->silence_ns = now;
+	wait->silence_counted_ns = now;
 	wait->due_ns = wait->begun_ns + weft_wait_patience_ns();
 	wait->ops->describe(wait, wait->text, sizeof(wait->text));
 	wait_fill_facts(wait);
@@ -421,9 +421,9 @@ static bool check_silence(struct weft_wait *wait, uint64_t now)
 
 	if (!limit)
 		return false;
-	if (now - wait->silence_ns > PULSE_NS) {
-		weft_query_add_silence(wait, now - wait->silence_ns);
-		wait->silence_ns = now;
+	if (now - wait->silence_counted_ns > PULSE_NS) {
+		weft_query_add_silence(wait, now - wait->silence_counted_ns);
+		wait->silence_counted_ns = now;
 	}
 	return now - weft_max(wait->asked_ns, wait->begun_ns) > limit / QUERIES;
 }
@@ -439,7 +439,7 @@ static void wait_check_due(struct weft_wait *wait, uint64_t now)
 	is_watched |= check_silence(wait, now);
 	if (is_due) {
 		wait->due_ns = now + (now - wait->begun_ns);
-		wait->has_come_due = true;
+		wait->must_report = true;
 	}
 	is_due = is_due || (weft_resolve_is_asked(wait) &&
 				   now - wait->asked_ns >
@@ -453,10 +453,10 @@ static void wait_check_due(struct weft_wait *wait, uint64_t now)
 	if (wait->is_asking && has_answers(wait, now)) {
 		wait->is_asking = false;
 		wait_publish_edges(wait);
-		if (wait->has_come_due && weft_knobs.stall_warn &&
+		if (wait->must_report && weft_knobs.stall_warn &&
 			!weft_resolve_start(wait))
 			weft_report_wait(wait);
-		wait->has_come_due = false;
+		wait->must_report = false;
 	}
 	weft_resolve_round(wait, now);
 }
@@ -471,7 +471,7 @@ static void wait_check_pulse(struct weft_wait *wait, uint64_t now)
 	wait->pulse_ns = now;
 	pulse = wait->ops->pulse(wait);
 	if (pulse != wait->pulse)
-		wait->silence_ns = now;
+		wait->silence_counted_ns = now;
 	if (pulse != wait->pulse && wait->pulse && !wait->has_reported)
 		wait->due_ns = now + weft_wait_patience_ns();
 	wait->pulse = pulse;

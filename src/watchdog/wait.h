@@ -28,20 +28,20 @@ enum { WEFT_WAIT_TEXT = 160, WEFT_WAIT_PHRASE = 224 };
  * must meet it, unless `any` is set. */
 struct weft_need {
 	enum weft_wire_need kind;
-	uint64_t what;
+	uint64_t what; /* as in weft_wire_query, and so is round */
 	uint32_t round;
 	uint16_t any;	 /* not 0: among all needs with this number, one process
 			    that meets its need suffices */
 	bool is_soft;	 /* a ring through it ends with errors only under
 			    WEFT_DEADLOCK=error */
-	bool is_flushed; /* see weft_wire_query */
+	bool is_flushed; /* as in weft_wire_query */
 	uint32_t size;	 /* members of the communicator or window */
 	char label[WEFT_WIRE_LABEL];   /* name of the communicator or window */
 	char phrase[WEFT_WAIT_PHRASE]; /* text for the report: "a message from
 					  rank 3" */
-	const char *if_met;	       /* reported if no queried process is
-					  missing; or NULL */
-	uint32_t n_all;		       /* processes, queried or not */
+	const char *if_met; /* clause of the report if all queried processes
+			       have met the need; or NULL */
+	uint32_t n_all;	    /* processes of the need, also those not queried */
 };
 
 /* Values of a rank or tag that is a wildcard, or that the wait does not have.
@@ -114,20 +114,20 @@ struct weft_wait {
 	uint16_t n_gathers;
 	uint64_t checked_ns; /* marked */
 	uint32_t n_rounds;
-	uint64_t due_ns;	    /* time of the next queries */
-	uint64_t pulse, pulse_ns;   /* the last pulse, and its time */
-	uint64_t asked_ns;	    /* time of the last queries */
-	uint32_t turn;		    /* see weft_wait_first_member() */
-	uint64_t silence_ns;	    /* time until which silence is counted */
-	bool is_asking;		    /* answers are pending */
+	uint64_t due_ns;	  /* time of the next queries */
+	uint64_t pulse, pulse_ns; /* last result of ops->pulse, and its time */
+	uint64_t asked_ns;	  /* time of the last queries */
+	uint32_t turn;		  /* see weft_wait_first_member() */
+	uint64_t silence_counted_ns; /* time up to which silent_ns is counted */
+	bool is_asking;		     /* answers are pending */
 	bool is_asking_for_monitor; /* answers are pending that only weft-top or
 				       WEFT_FAIL_TIMEOUT needs */
 	bool has_asked_again;	    /* processes that answers named were
 				       queried, too */
-	bool has_come_due;	    /* the wait must be reported, or its graph
-				       gathered, after the answers */
+	bool must_report; /* when the answers have arrived, the wait is
+			     reported, or its graph gathered */
 	bool has_reported, has_reported_ring;
-	bool has_unasked;    /* see weft_wait_set_unsure() */
+	bool is_unsure;	     /* weft_wait_set_unsure() was called */
 	uint64_t verdict_ns; /* time of the verdict's report */
 	struct weft_wait_view *view;
 	int err;
@@ -171,8 +171,9 @@ void weft_wait_add_proc(struct weft_wait *wait, struct weft_need *need,
 uint32_t weft_wait_first_member(
 	const struct weft_wait *wait, uint32_t n, uint32_t max);
 
-/* Called by ops->needs if this process may act without a call, or if no answer
- * can prove that a need stays unmet. Then the wait proves nothing. */
+/* Called by ops->needs if the wait can end without a call of another process,
+ * or if no answer can prove that a need stays unmet. Then this wait is no part
+ * of a proof. */
 void weft_wait_set_unsure(struct weft_wait *wait);
 
 /* Publishes the call and the start time of a loop that polls a word of memory.
@@ -202,7 +203,7 @@ struct weft_wait_proc {
 			   does not wait */
 	uint64_t silent_ns; /* silence since the first unanswered query */
 	uint32_t wire_in;   /* the peer's wire_in when the silence began */
-	uint32_t owner;
+	uint32_t owner;	    /* as in weft_wire_answer */
 	char text[WEFT_WAIT_TEXT];
 };
 
