@@ -152,7 +152,7 @@ static struct resize *resize_of(struct weft_agree *agree)
 
 /* Closes the wakeups of the processes of this job that are not in the new set,
  * because these processes exit. */
-static void close_leavers(const struct weft_comm *comm)
+static void close_wakeups(const struct weft_comm *comm)
 {
 	struct weft_map_entry *entry;
 	size_t pos = 0;
@@ -162,7 +162,7 @@ static void close_leavers(const struct weft_comm *comm)
 
 		if (!weft_foreign_is(peer->proc) &&
 			weft_group_rank_of(comm->group, peer->proc) < 0)
-			weft_peer_leaves(peer);
+			weft_peer_close_wakeups(peer);
 	}
 }
 
@@ -173,7 +173,7 @@ static void resize_on_done(struct weft_agree *agree)
 	int err = agree->err;
 
 	if (!err && resize->mine.kind == WEFT_BOOT_RESIZE_DONE)
-		close_leavers(agree->comm);
+		close_wakeups(agree->comm);
 	weft_agree_fini(agree);
 	resize->done(resize->arg, generation, err);
 	free(resize);

@@ -22,7 +22,7 @@ static bool is_member(const struct weft_vci *vci, uint64_t addr)
 
 /* True for a process of another job, if processes of other jobs may have this
  * process's card. */
-static bool is_remote(const struct weft_vci *vci, uint64_t addr)
+static bool arrival_is_foreign(const struct weft_vci *vci, uint64_t addr)
 {
 	return !vci->number && weft_foreign_is(addr) &&
 	       atomic_load_explicit(
@@ -37,7 +37,7 @@ static struct weft_peer *ring_owner(
 	uint64_t proc = rx->ring->writer_proc;
 	struct weft_peer *peer;
 
-	if (!is_member(vci, proc) && !is_remote(vci, proc))
+	if (!is_member(vci, proc) && !arrival_is_foreign(vci, proc))
 		return NULL;
 	peer = weft_peer_by_cookie(vci, proc, rx->ring->writer_cookie);
 	if (peer) {
@@ -147,7 +147,8 @@ void weft_arrival_net(void *arg, const void *data, size_t len)
 			"library in use everywhere?");
 		return;
 	}
-	if (!is_member(vci, wire.src_proc) && !is_remote(vci, wire.src_proc)) {
+	if (!is_member(vci, wire.src_proc) &&
+		!arrival_is_foreign(vci, wire.src_proc)) {
 		weft_dispatch_drop(vci, "from a process outside the job");
 		return;
 	}

@@ -1118,7 +1118,7 @@ void weft_peer_notify_failed(struct weft_peer *peer)
 		peer->notified_ns = now;
 }
 
-void weft_peer_leaves(struct weft_peer *peer)
+void weft_peer_close_wakeups(struct weft_peer *peer)
 {
 	weft_ring_close_wakeups(&peer->tx, peer->rx);
 }

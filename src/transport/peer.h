@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* peer: a VCI of a remote process, or of this process
+/* peer: a VCI of another process, or of this process
  *
  * weft_peer_of() creates a peer with the first message to or from the process.
  * The peer is destroyed when the VCI closes, and guarded by the VCI's lock. The
@@ -156,9 +156,10 @@ int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
 int weft_peer_control(struct weft_peer *peer, struct weft_wire_head *head,
 	const void *payload, size_t len);
 
-/* Closes the descriptors that this process has open for the peer's wakeups. The
- * peer is about to exit; if it does not, they open again. */
-void weft_peer_leaves(struct weft_peer *peer);
+/* Closes the descriptors of the peer's wakeups that this process has open.
+ * Called when the peer is about to exit. If it does not, the next wakeup opens
+ * them again. */
+void weft_peer_close_wakeups(struct weft_peer *peer);
 
 /* Frees a peer, its ring, its addresses, and control messages that were never
  * posted. Called when the VCI closes, before its map of peers is freed. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* progress: the one progress function */
+/* progress: one round of progress, and the rounds of wait loops */
 #ifndef WEFT_PROGRESS_H
 #define WEFT_PROGRESS_H
 

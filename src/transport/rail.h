@@ -44,6 +44,7 @@ int weft_rail_connect(struct weft_peer *peer, const struct weft_bc *bc);
 /* Polls the rails; returns the number of events. */
 int weft_rail_poll(struct weft_vci *vci);
 
+/* Closes the rails. Called when the VCI closes, before its net. */
 void weft_rail_close(struct weft_vci *vci);
 
 #endif
