@@ -90,7 +90,7 @@ pmix_status_t weft_serve_pset_delete(
  * lock is held. */
 uint32_t weft_serve_offer_seconds(const struct weft_serve *serve);
 
-/* Frees all published values. */
+/* Frees all published values. Called when the server has stopped. */
 void weft_serve_pubs_free(struct weft_serve *serve);
 
 #endif

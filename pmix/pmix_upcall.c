@@ -433,8 +433,8 @@ static void late_answer_send(pmix_status_t status, void *arg)
 		late_request_free, request);
 }
 
-/* Sends the answer of the launcher's thread. On libpmix's thread, because
- * libpmix 4.2 may lose an answer that another thread sends. */
+/* Passes the answer of the launcher's thread to libpmix's thread, which sends
+ * it. libpmix 4.2 may lose an answer that another thread sends. */
 static void late_answer(struct late_request *request)
 {
 	pmix_nspace_t none;

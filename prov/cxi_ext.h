@@ -22,8 +22,10 @@
 #endif
 
 /* Flags of operations. HRP: a put at a high rate. UNRELIABLE: an atomic that is
- * transmitted once. PCIE_AMO: an atomic that the target's host executes over
- * PCIe. */
+ * transmitted once. WEAK_FENCE: an operation that follows all earlier ones of
+ * its endpoint to the same target. PCIE_AMO: an atomic that the target's host
+ * executes over PCIe. The library uses the first two; test/fake/cxi knows all.
+ */
 #define WEFT_CXI_HRP (1ull << 60)
 #define WEFT_CXI_UNRELIABLE (1ull << 61)
 #define WEFT_CXI_WEAK_FENCE (1ull << 63)

@@ -23,8 +23,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Set by Weft's launcher for processes that it starts after the job: "FIRST
- * SIZE GENERATION", the ranks that start together, and facts.generation. */
+/* Set by Weft's launcher for processes that it adds to a running job: "FIRST
+ * SIZE GENERATION". FIRST and SIZE are the ranks that start together,
+ * GENERATION is facts.generation. */
 #define WEFT_BOOT_STEP_ENV "MPIEXEC_STEP"
 
 enum {
@@ -74,8 +75,9 @@ enum weft_boot_event_kind {
 	WEFT_BOOT_PEER_DIED,	/* fields: rank, code, end */
 	WEFT_BOOT_OTHER_DIED,	/* fields: name of another job, rank in that
 				   job, code, end */
-	WEFT_BOOT_JOB_ENDED,	/* fields: name of a job that has ended. Spawns
-				   connect that job and this job */
+	WEFT_BOOT_JOB_ENDED,	/* fields: name of a job that has ended, and
+				   that spawns connect with this job, also
+				   through other jobs */
 	WEFT_BOOT_CALLED, /* fields: rank, data, len; see weft_boot_ops.call */
 	WEFT_BOOT_OFFER,  /* fields: code, the offered processes (below 0: the
 			     manager requests them back; 0: no offer); rank,

@@ -2,9 +2,9 @@
 /* coll: collective operations, as the rooms above call them
  *
  * Each operation has three forms: blocking, non-blocking, persistent. The
- * caller has checked the arguments. The caller owns the buffers. Counts and
- * displacements are read before the call returns. All members of a communicator
- * make their calls in the same order. */
+ * caller has checked the arguments. The caller keeps the buffers valid until
+ * the operation is complete. Counts and displacements are read before the call
+ * returns. All members of a communicator make their calls in the same order. */
 #ifndef WEFT_COLL_H
 #define WEFT_COLL_H
 
@@ -38,11 +38,13 @@ int weft_coll_start_locked(enum weft_coll_kind kind,
 int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
 	struct weft_req **req_out);
 
-/* Frees the scratch memory that a VCI has cached. */
+/* Frees the scratch memory that a VCI has cached. The VCI is
+ * about to close. */
 void weft_coll_close(struct weft_vci *vci);
 
-/* Starts an allgather of len bytes from each member, in the control context
- * (src/rma). The caller gets one reference of *req_out. VCI's lock held. */
+/* Starts an allgather of len bytes from each member, in the control context.
+ * For src/rma. Both buffers must stay valid until the request is complete. The
+ * caller gets one reference of *req_out. VCI's lock held. */
 int weft_coll_allgather_bytes(struct weft_comm *comm, const void *mine,
 	void *all, size_t len, struct weft_req **req_out);
 

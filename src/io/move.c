@@ -19,9 +19,9 @@
 enum {
 	STAGE = 4 << 20, /* bytes packed or converted at once */
 	RUNS = WEFT_SCATTER_MAX,
-	/* Runs are scattered if there are at least SCATTER_MIN, and they begin
-	 * at most SCATTER_STRIDE bytes apart on average. Mapping a page costs
-	 * as much as a few write calls. */
+	/* Runs are scattered (scatter.h) if there are at least SCATTER_MIN, and
+	 * they begin at most SCATTER_STRIDE bytes apart on average. With fewer
+	 * runs in a page, mapping the page costs more than write calls. */
 	SCATTER_MIN = 32,
 	SCATTER_STRIDE = 1024,
 };

@@ -2,8 +2,8 @@
 /* mpi_widen: widens numbers of the int form of a procedure for the body that it
  * shares with the large-count form
  *
- * The code that gen-api generates for entries with the flag "widen" calls it.
- * NULL is passed through, so that the body reports it. */
+ * The code that gen-api generates for entries with the flag "widen" calls these
+ * functions. They pass an invalid address on to the body, which reports it. */
 #ifndef WEFT_MPI_WIDEN_H
 #define WEFT_MPI_WIDEN_H
 
@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* False for NULL and for other addresses of the first page, which are never
+ * valid. */
 static inline bool weft_widen_is_there(const void *ptr)
 {
 	return (uintptr_t)ptr >= 4096;

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 struct weft_mpit {
-	pthread_mutex_t lock; /* guards what follows, and all tool handles */
+	pthread_mutex_t lock; /* guards n_inits and all tool handles */
 	uint32_t n_inits;     /* MPI_T_init_thread minus MPI_T_finalize calls */
 };
 

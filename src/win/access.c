@@ -159,10 +159,10 @@ static int copy_mapped(const struct weft_type *from_type, int64_t from_count,
 	char *to)
 {
 	size_t len = (size_t)(from_type->size * from_count);
-	size_t room = (size_t)(to_type->size * to_count);
+	size_t space = (size_t)(to_type->size * to_count);
 
 	if (weft_likely(weft_type_is_run(from_type, from_count) &&
-			weft_type_is_run(to_type, to_count) && len <= room)) {
+			weft_type_is_run(to_type, to_count) && len <= space)) {
 		weft_word_store(to + to_type->true_lb,
 			from + from_type->true_lb, len, __ATOMIC_RELAXED);
 		return 0;
