@@ -29,6 +29,16 @@ struct weft_dev_copies {
 	int capture_mode; /* to restore */
 };
 
+/* Runs of len bytes. On each side they begin a stride of bytes apart, which may
+ * also be below len or negative. */
+struct weft_dev_rows {
+	void *dst;
+	const void *src;
+	size_t n;
+	size_t len;
+	ptrdiff_t dst_stride, src_stride;
+};
+
 enum weft_dev_state {
 	WEFT_DEV_OFF,
 	WEFT_DEV_WATCH, /* the program may load a driver */
@@ -83,10 +93,9 @@ int weft_dev_begin(const struct weft_dev_where *where, bool is_to_host,
 	struct weft_dev_copies *copies_out);
 int weft_dev_add(const struct weft_dev_copies *copies, void *dst,
 	const void *src, size_t len);
-/* Adds n runs of len bytes, which begin `stride` bytes apart on both sides;
- * stride >= len. */
-int weft_dev_add_rows(const struct weft_dev_copies *copies, void *dst,
-	const void *src, size_t n, size_t len, size_t stride);
+/* Adds n runs of len bytes each. */
+int weft_dev_add_rows(
+	const struct weft_dev_copies *copies, const struct weft_dev_rows *rows);
 int weft_dev_end(const struct weft_dev_copies *copies, int err);
 
 #endif

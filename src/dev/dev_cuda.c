@@ -491,30 +491,40 @@ int weft_dev_add(const struct weft_dev_copies *copies, void *dst,
 	return err ? copy_fault(copies, "cuMemcpyAsync", err) : 0;
 }
 
-int weft_dev_add_rows(const struct weft_dev_copies *copies, void *dst,
-	const void *src, size_t n, size_t len, size_t stride)
+/* True if the driver accepts the stride as the pitch of its rows. */
+static bool is_pitch(ptrdiff_t stride, size_t len)
 {
-	const struct cuda_rows rows = {
+	return stride >= 0 && (size_t)stride >= len && stride <= MAX_PITCH;
+}
+
+int weft_dev_add_rows(
+	const struct weft_dev_copies *copies, const struct weft_dev_rows *rows)
+{
+	const struct cuda_rows r = {
 		.src_type = copies->is_to_host ? TYPE_DEVICE : TYPE_HOST,
-		.src_host = src,
-		.src_device = (uintptr_t)src,
-		.src_pitch = stride,
+		.src_host = rows->src,
+		.src_device = (uintptr_t)rows->src,
+		.src_pitch = (size_t)rows->src_stride,
 		.dst_type = copies->is_to_host ? TYPE_HOST : TYPE_DEVICE,
-		.dst_host = dst,
-		.dst_device = (uintptr_t)dst,
-		.dst_pitch = stride,
-		.width = len,
-		.height = n,
+		.dst_host = rows->dst,
+		.dst_device = (uintptr_t)rows->dst,
+		.dst_pitch = (size_t)rows->dst_stride,
+		.width = rows->len,
+		.height = rows->n,
 	};
 	int err = 0;
 
-	if (stride <= MAX_PITCH) {
-		err = cuda.copy_rows(&rows, copies->stream);
+	if (rows->n > 1 && is_pitch(rows->dst_stride, rows->len) &&
+		is_pitch(rows->src_stride, rows->len)) {
+		err = cuda.copy_rows(&r, copies->stream);
 		return err ? copy_fault(copies, "cuMemcpy2DAsync", err) : 0;
 	}
-	for (size_t i = 0; !err && i < n; i++)
-		err = weft_dev_add(copies, (char *)dst + i * stride,
-			(const char *)src + i * stride, len);
+	for (size_t i = 0; !err && i < rows->n; i++)
+		err = weft_dev_add(copies,
+			(char *)rows->dst + (ptrdiff_t)i * rows->dst_stride,
+			(const char *)rows->src +
+				(ptrdiff_t)i * rows->src_stride,
+			rows->len);
 	return err;
 }
 

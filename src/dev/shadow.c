@@ -175,9 +175,14 @@ static int copy_series(const struct shadow_copy *c,
 	char *dev = (char *)((uintptr_t)part->buf + (uintptr_t)s->at);
 	char *host = weft_shadow_buf(c->shadow, dev);
 
-	return weft_dev_add_rows(&c->copies, c->copies.is_to_host ? host : dev,
-		c->copies.is_to_host ? dev : host, (size_t)s->n, (size_t)s->len,
-		(size_t)s->stride);
+	return weft_dev_add_rows(
+		&c->copies, &(struct weft_dev_rows){
+				    .dst = c->copies.is_to_host ? host : dev,
+				    .src = c->copies.is_to_host ? dev : host,
+				    .n = (size_t)s->n,
+				    .len = (size_t)s->len,
+				    .dst_stride = s->stride,
+				    .src_stride = s->stride });
 }
 
 static int copy_runs(const struct shadow_copy *c,
