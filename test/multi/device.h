@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * device: device memory for tests, through the CUDA driver
- *
- * The profile "dev" of run-multi supplies the driver's stand-in
- * (../fake/cuda/README.md). The same programs run with the driver itself.
- */
+/* device: device memory for tests of MPI */
 #ifndef DEVICE_H
 #define DEVICE_H
 
 #include "mtest.h"
-
-#include <dlfcn.h>
-
-static struct {
-	int (*init)(unsigned flags);
-	int (*retain)(void **context, int device);
-	int (*set)(void *context);
-	int (*alloc)(uint64_t *at, size_t len);
-	int (*managed)(uint64_t *at, size_t len, unsigned flags);
-	int (*free)(uint64_t at);
-	int (*copy)(uint64_t dst, uint64_t src, size_t len);
-	long (*queries)(void);	 /* NULL: not the stand-in */
-	void (*fail_next)(void); /* as queries */
-	int (*get)(void **context);
-} device;
+#include "driver.h"
 
 /* True if MPI_COMM_WORLD was granted the kind cuda. */
 static inline bool device_is_granted(void)
@@ -39,35 +20,11 @@ static inline bool device_is_granted(void)
 	return flag && strstr(value, "cuda");
 }
 
-/* Opens the driver, and makes device 0 current in this thread. Skips the test
- * if there is no driver. */
+/* As device_load(). Skips the test if there is no driver. */
 static inline void device_open(void)
 {
-	static const struct {
-		const char *name;
-		void *to;
-	} functions[] = {
-		{ "cuInit", &device.init },
-		{ "cuDevicePrimaryCtxRetain", &device.retain },
-		{ "cuCtxSetCurrent", &device.set },
-		{ "cuCtxGetCurrent", &device.get },
-		{ "cuMemAlloc_v2", &device.alloc },
-		{ "cuMemAllocManaged", &device.managed },
-		{ "cuMemFree_v2", &device.free },
-		{ "cuMemcpy", &device.copy },
-		{ "cudastandQueries", &device.queries },
-		{ "cudastandFailNext", &device.fail_next },
-	};
-	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-	void *context;
-
-	for (size_t i = 0; lib && i < sizeof(functions) / sizeof(functions[0]);
-		i++)
-		*(void **)functions[i].to = dlsym(lib, functions[i].name);
-	if (!lib || device.init(0))
+	if (!device_load())
 		mtest_skip("there is no CUDA driver");
-	CHECK(!device.retain(&context, 0) && !device.set(context),
-		"the context of device 0 is current");
 }
 
 /* As device_open(). Skips the test if MPI_COMM_WORLD was not granted the kind.
@@ -77,47 +34,6 @@ static inline void device_start(void)
 	if (!device_is_granted())
 		mtest_skip("the kind cuda is not granted");
 	device_open();
-}
-
-/* Fills device memory from host memory. */
-static inline void device_put(void *to, const void *from, size_t len)
-{
-	CHECK(!device.copy((uintptr_t)to, (uintptr_t)from, len),
-		"%zu bytes are copied to the device", len);
-}
-
-static inline void device_get(void *to, const void *from, size_t len)
-{
-	CHECK(!device.copy((uintptr_t)to, (uintptr_t)from, len),
-		"%zu bytes are copied from the device", len);
-}
-
-/* Device memory of len > 0 bytes with the contents of `from`. */
-static inline void *device_new(const void *from, size_t len)
-{
-	uint64_t at = 0;
-
-	CHECK(!device.alloc(&at, len), "%zu bytes of device memory", len);
-	if (from)
-		device_put((void *)(uintptr_t)at, from, len);
-	return (void *)(uintptr_t)at;
-}
-
-static inline void device_free(void *at)
-{
-	CHECK(!device.free((uintptr_t)at), "device memory is freed");
-}
-
-/* True if device memory has the contents of `wanted`. */
-static inline bool device_has(const void *at, const void *wanted, size_t len)
-{
-	char *copy = malloc(len ? len : 1);
-	bool is_same;
-
-	device_get(copy, at, len);
-	is_same = !memcmp(copy, wanted, len);
-	free(copy);
-	return is_same;
 }
 
 #endif
