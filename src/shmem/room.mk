@@ -24,7 +24,7 @@ libsma_la_SOURCES = include/shmemx.h src/shmem/shmem_priv.h \
 	src/shmem/shmem_coll.c src/shmem/shmem_ctx.c src/shmem/shmem_env.c \
 	src/shmem/shmem_heap.c src/shmem/shmem_lock.c src/shmem/shmem_rma.c \
 	src/shmem/shmem_session.c src/shmem/shmem_setup.c \
-	src/shmem/shmem_signal.c \
+	src/shmem/shmem_signal.c src/shmem/shmem_stage.c \
 	src/shmem/shmem_team.c src/shmem/shmem_wait.c
 libsma_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/include \
 	-I$(top_builddir)/include -I$(top_builddir)/src/shmem

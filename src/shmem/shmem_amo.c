@@ -57,6 +57,9 @@ static inline void fetch_nbi(const char *fn, shmem_ctx_t ctx, const void *dest,
 	uint32_t at = weft_shmem_pe(fn, ctx, pe);
 
 	check_word(fn, dest, size, at);
+	if (weft_unlikely(weft_shmem.tested_max) &&
+		weft_shmem_stage_fetch(fn, ctx, dest, &what, was_out, at))
+		return;
 	weft_shmem_ok(fn, weft_rma_amo_fetch_nbi(weft_shmem_rma(fn, ctx),
 				  (void *)(uintptr_t)dest, &what, was_out, at));
 }

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/knob.h"
 #include "base/log.h"
+#include "dev/dev.h"
 #include "transport/proc.h"
 
 #include <stdarg.h>
@@ -58,10 +59,18 @@ void weft_shmem_fatal_pe(const char *fn, int pe, uint32_t n_pes)
 void weft_shmem_check_sym(
 	const char *fn, const char *arg, const void *sym, size_t len)
 {
+	struct weft_dev_where where;
+
 	/* "off"; the other values are "on" and "strict" */
 	if (weft_knobs.check[1] == 'f' || !len ||
 		weft_rma_is_symmetric(sym, len))
 		return;
+	if (weft_dev_find(sym, &where))
+		weft_shmem_fatal(fn,
+			"%s is %p, which is CUDA device memory (device %d) and "
+			"not symmetric memory; copy the data to memory from "
+			"shmem_malloc",
+			arg, sym, where.device);
 	weft_shmem_fatal(fn,
 		"%s is %p, %zu bytes, which is not symmetric memory; pass an "
 		"address from shmem_malloc or of a global or static variable "

@@ -50,13 +50,25 @@ struct weft_shmem_ctx {
 	size_t total_ops;
 };
 
+enum { WEFT_SHMEM_INLINE = 256 }; /* bytes of the longest inline copy */
+
 /* The state of OpenSHMEM in this process. Only init and finalize write it,
- * except the counters, the hints of ctx and the communicator of shared. */
+ * except the counters, the hints of ctx and the communicator of shared.
+ *
+ * inline_max and tested_max depend on whether private buffers may be in device
+ * memory. Procedures compare lengths with them in place of constants, so host
+ * memory costs no instruction more (shmem_stage.c). */
 struct weft_shmem {
 	int n_inits; /* number of inits without a finalize */
 	int level;   /* SHMEM_THREAD_... */
 	bool is_debug;
 	struct weft_session *session;
+	size_t inline_max; /* bytes of the longest copy that a procedure makes
+			      itself: WEFT_SHMEM_INLINE, or 0 if buffers may
+			      be in device memory or the library is closed */
+	size_t tested_max; /* the buffer of a transfer of at most so many bytes
+			      is tested: SIZE_MAX, or 0 if buffers are in
+			      host memory */
 	struct weft_shmem_team world;
 	struct weft_shmem_team shared;
 	struct weft_shmem_ctx ctx;     /* the default context */
@@ -194,6 +206,22 @@ static inline void weft_shmem_set_caller(const char *fn)
 {
 	weft_request_set_caller(fn);
 }
+
+/* Called if private buffers may be in device memory. Each returns false if the
+ * private buffer of the transfer is in host memory. Otherwise it carries out
+ * the transfer, which is complete at this PE, and returns true. A failed copy
+ * ends the job. The caller has checked the symmetric address.
+ *
+ * how->n and how->len are not 0. */
+bool weft_shmem_stage_put(const char *fn, shmem_ctx_t ctx, void *dest,
+	const void *source, const struct weft_rma_stride *how, uint32_t pe);
+bool weft_shmem_stage_get(const char *fn, shmem_ctx_t ctx, void *dest,
+	const void *source, const struct weft_rma_stride *how, uint32_t pe);
+bool weft_shmem_stage_fetch(const char *fn, shmem_ctx_t ctx, const void *dest,
+	const struct weft_amo *amo, void *fetched, uint32_t pe);
+
+/* Ends the job if ptr, which may be NULL, is in device memory. */
+void weft_shmem_refuse_dev(const char *fn, const char *arg, const void *ptr);
 
 /* Creates a team for a new communicator, which the team owns; NULL when out of
  * memory. */

@@ -2,12 +2,11 @@
 /* shmem_rma: put and get
  *
  * This file copies the data of short transfers within the node. src/rma carries
- * out all other transfers. */
+ * out all other transfers. If private buffers may be in device memory,
+ * put_staged() and get_staged() test each, and this file copies none. */
 #include "shmem_priv.h"
 
 #include <string.h>
-
-enum { INLINE_MAX = 256 }; /* bytes of the longest inline copy */
 
 /* Counts a transfer that this file copies. */
 static inline void note_local(size_t len)
@@ -61,28 +60,89 @@ static inline void *local_address(
 	return weft_shmem_local(sym, len, weft_shmem_pe(fn, ctx, pe));
 }
 
-__attribute__((noinline)) static void put_remote(const char *fn,
-	shmem_ctx_t ctx, void *dest, const void *source, size_t len, int pe)
+/* Returns the bytes from the start of the first block to the end of the last
+ * block. If the step is negative, returns the bytes of the first block. */
+static size_t spread(const struct weft_rma_stride *how, ptrdiff_t step)
 {
-	uint32_t to = weft_shmem_pe(fn, ctx, pe);
+	return how->len + (how->n - 1) * (size_t)(step < 0 ? 0 : step);
+}
 
-	if (!len)
-		return;
+/* put_staged() and get_staged() are called if there is no data, or if private
+ * buffers may be in device memory. True if the transfer is complete. */
+__attribute__((noinline, cold)) static bool put_staged(const char *fn,
+	shmem_ctx_t ctx, void *dest, const void *source,
+	const struct weft_rma_stride *how, uint32_t to)
+{
+	if (!how->n || !how->len)
+		return true;
+	weft_shmem_check_sym(fn, "dest", dest, spread(how, how->dest));
+	return weft_shmem_stage_put(fn, ctx, dest, source, how, to);
+}
+
+__attribute__((noinline, cold)) static bool get_staged(const char *fn,
+	shmem_ctx_t ctx, void *dest, const void *source,
+	const struct weft_rma_stride *how, uint32_t from)
+{
+	if (!how->n || !how->len)
+		return true;
+	weft_shmem_check_sym(fn, "source", source, spread(how, how->src));
+	return weft_shmem_stage_get(fn, ctx, dest, source, how, from);
+}
+
+/* The private buffer is in host memory. */
+static inline void put_host(const char *fn, shmem_ctx_t ctx, void *dest,
+	const void *source, size_t len, uint32_t to)
+{
 	weft_shmem_check_sym(fn, "dest", dest, len);
 	weft_shmem_ok(fn,
 		weft_rma_put(weft_shmem_rma(fn, ctx), dest, source, len, to));
 }
 
+static inline void get_host(const char *fn, shmem_ctx_t ctx, void *dest,
+	const void *source, size_t len, uint32_t from)
+{
+	weft_shmem_check_sym(fn, "source", source, len);
+	weft_shmem_ok(fn,
+		weft_rma_get(weft_shmem_rma(fn, ctx), dest, source, len, from));
+}
+
+/* put_remote() and get_remote() move a value of shmem_p() or shmem_g(), which
+ * is in host memory. put_buffer() and get_buffer() move the program's buffers.
+ */
+__attribute__((noinline)) static void put_remote(const char *fn,
+	shmem_ctx_t ctx, void *dest, const void *value, size_t len, int pe)
+{
+	put_host(fn, ctx, dest, value, len, weft_shmem_pe(fn, ctx, pe));
+}
+
 __attribute__((noinline)) static void get_remote(const char *fn,
+	shmem_ctx_t ctx, void *value, const void *source, size_t len, int pe)
+{
+	get_host(fn, ctx, value, source, len, weft_shmem_pe(fn, ctx, pe));
+}
+
+__attribute__((noinline)) static void put_buffer(const char *fn,
+	shmem_ctx_t ctx, void *dest, const void *source, size_t len, int pe)
+{
+	uint32_t to = weft_shmem_pe(fn, ctx, pe);
+
+	if (weft_unlikely(len <= weft_shmem.tested_max) &&
+		put_staged(fn, ctx, dest, source,
+			&(struct weft_rma_stride){ len, 1, 0, 0 }, to))
+		return;
+	put_host(fn, ctx, dest, source, len, to);
+}
+
+__attribute__((noinline)) static void get_buffer(const char *fn,
 	shmem_ctx_t ctx, void *dest, const void *source, size_t len, int pe)
 {
 	uint32_t from = weft_shmem_pe(fn, ctx, pe);
 
-	if (!len)
+	if (weft_unlikely(len <= weft_shmem.tested_max) &&
+		get_staged(fn, ctx, dest, source,
+			&(struct weft_rma_stride){ len, 1, 0, 0 }, from))
 		return;
-	weft_shmem_check_sym(fn, "source", source, len);
-	weft_shmem_ok(fn,
-		weft_rma_get(weft_shmem_rma(fn, ctx), dest, source, len, from));
+	get_host(fn, ctx, dest, source, len, from);
 }
 
 static inline void shmem_rma_put(const char *fn, shmem_ctx_t ctx, void *dest,
@@ -90,10 +150,10 @@ static inline void shmem_rma_put(const char *fn, shmem_ctx_t ctx, void *dest,
 {
 	void *local = local_address(dest, ctx, pe, len, fn);
 
-	if (weft_likely(local && len <= INLINE_MAX))
+	if (weft_likely(local && len <= weft_shmem.inline_max))
 		shmem_rma_copy(local, source, len);
 	else
-		put_remote(fn, ctx, dest, source, len, pe);
+		put_buffer(fn, ctx, dest, source, len, pe);
 }
 
 static inline void shmem_rma_get(const char *fn, shmem_ctx_t ctx, void *dest,
@@ -101,10 +161,10 @@ static inline void shmem_rma_get(const char *fn, shmem_ctx_t ctx, void *dest,
 {
 	void *local = local_address(source, ctx, pe, len, fn);
 
-	if (weft_likely(local && len <= INLINE_MAX))
+	if (weft_likely(local && len <= weft_shmem.inline_max))
 		shmem_rma_copy(dest, local, len);
 	else
-		get_remote(fn, ctx, dest, source, len, pe);
+		get_buffer(fn, ctx, dest, source, len, pe);
 }
 
 static void put_nbi(const char *fn, shmem_ctx_t ctx, void *dest,
@@ -112,7 +172,9 @@ static void put_nbi(const char *fn, shmem_ctx_t ctx, void *dest,
 {
 	uint32_t to = weft_shmem_pe(fn, ctx, pe);
 
-	if (!len)
+	if (weft_unlikely(len <= weft_shmem.tested_max) &&
+		put_staged(fn, ctx, dest, source,
+			&(struct weft_rma_stride){ len, 1, 0, 0 }, to))
 		return;
 	if (!weft_shmem_local(dest, len, to))
 		weft_shmem_check_sym(fn, "dest", dest, len);
@@ -125,7 +187,9 @@ static void get_nbi(const char *fn, shmem_ctx_t ctx, void *dest,
 {
 	uint32_t from = weft_shmem_pe(fn, ctx, pe);
 
-	if (!len)
+	if (weft_unlikely(len <= weft_shmem.tested_max) &&
+		get_staged(fn, ctx, dest, source,
+			&(struct weft_rma_stride){ len, 1, 0, 0 }, from))
 		return;
 	if (!weft_shmem_local(source, len, from))
 		weft_shmem_check_sym(fn, "source", source, len);
@@ -133,19 +197,15 @@ static void get_nbi(const char *fn, shmem_ctx_t ctx, void *dest,
 				  source, len, from));
 }
 
-/* Returns the bytes from the start of the first block to the end of the last
- * block. If the step is negative, returns the bytes of the first block. */
-static size_t spread(const struct weft_rma_stride *how, ptrdiff_t step)
-{
-	return how->len + (how->n - 1) * (size_t)(step < 0 ? 0 : step);
-}
-
 static void iput(const char *fn, shmem_ctx_t ctx, void *dest,
 	const void *source, const struct weft_rma_stride *how, int pe)
 {
 	uint32_t to = weft_shmem_pe(fn, ctx, pe);
 
-	if (!how->n || !how->len)
+	if (weft_unlikely(how->n <= weft_shmem.tested_max) &&
+		put_staged(fn, ctx, dest, source, how, to))
+		return;
+	if (!how->len)
 		return;
 	weft_shmem_check_sym(fn, "dest", dest, spread(how, how->dest));
 	weft_shmem_ok(fn,
@@ -157,7 +217,10 @@ static void iget(const char *fn, shmem_ctx_t ctx, void *dest,
 {
 	uint32_t from = weft_shmem_pe(fn, ctx, pe);
 
-	if (!how->n || !how->len)
+	if (weft_unlikely(how->n <= weft_shmem.tested_max) &&
+		get_staged(fn, ctx, dest, source, how, from))
+		return;
+	if (!how->len)
 		return;
 	weft_shmem_check_sym(fn, "source", source, spread(how, how->src));
 	weft_shmem_ok(fn, weft_rma_iget(weft_shmem_rma(fn, ctx), dest, source,

@@ -91,6 +91,9 @@ static int open_all(int level)
 		return err;
 	}
 	weft_shmem.level = (int)weft_shmem.session->level;
+	weft_shmem.inline_max =
+		weft_shmem.session->has_dev ? 0 : WEFT_SHMEM_INLINE;
+	weft_shmem.tested_max = weft_shmem.session->has_dev ? SIZE_MAX : 0;
 	greet();
 	return 0;
 }
@@ -137,6 +140,7 @@ static void stop(const char *fn)
 	weft_shmem_barrier(fn);
 	if (--weft_shmem.n_inits)
 		return;
+	weft_shmem.inline_max = weft_shmem.tested_max = 0;
 	weft_counters_close(&weft_shmem.counters);
 	weft_shmem_ctxs_close(NULL);
 	weft_shmem_set_caller(fn);

@@ -31,13 +31,26 @@ enum { HELD_PER_PROGRESS = 32 }; /* satisfied tests per round of progress */
 static _Thread_local size_t next_search;
 static _Thread_local uint32_t n_empty, n_held;
 
-static void shmem_wait_check(const char *fn, int cmp)
+/* Called if the library is closed, or if buffers may be in device memory. */
+__attribute__((noinline, cold)) static void check_buffers(
+	const char *fn, const struct wait_set *s, const size_t *indices)
 {
-	if (weft_unlikely(cmp < SHMEM_CMP_EQ || cmp > SHMEM_CMP_LE))
+	weft_shmem_check_open(fn);
+	weft_shmem_refuse_dev(fn, "the variable", s->ivars);
+	weft_shmem_refuse_dev(fn, "status", s->status);
+	weft_shmem_refuse_dev(fn, "indices", indices);
+	if (s->step)
+		weft_shmem_refuse_dev(fn, "cmp_values", s->values);
+}
+
+static void shmem_wait_check(
+	const char *fn, const struct wait_set *s, const size_t *indices)
+{
+	if (weft_unlikely(s->cmp < SHMEM_CMP_EQ || s->cmp > SHMEM_CMP_LE))
 		weft_shmem_fatal(
-			fn, "cmp is %d, which is no SHMEM_CMP_...", cmp);
-	if (weft_unlikely(!weft_rma.n_pes))
-		weft_shmem_check_open(fn);
+			fn, "cmp is %d, which is no SHMEM_CMP_...", s->cmp);
+	if (weft_unlikely(!weft_shmem.inline_max))
+		check_buffers(fn, s, indices);
 }
 
 /* Loads a value, and converts it to an unsigned number with the same order. The
@@ -214,7 +227,7 @@ static void shmem_wait_for_all(const char *fn, const struct wait_set *s)
 	struct weft_rma_wait wait = { .fn = fn };
 	size_t from = 0;
 
-	shmem_wait_check(fn, s->cmp);
+	shmem_wait_check(fn, s, NULL);
 	while (!all_hold(s, &from))
 		shmem_wait_relax(fn, s, &wait);
 	acquire_stores();
@@ -225,7 +238,7 @@ static size_t wait_any(const char *fn, const struct wait_set *s)
 	struct weft_rma_wait wait = { .fn = fn };
 	size_t i;
 
-	shmem_wait_check(fn, s->cmp);
+	shmem_wait_check(fn, s, NULL);
 	if (is_empty(s))
 		return SIZE_MAX;
 	for (i = shmem_wait_find(s); i == SIZE_MAX; i = shmem_wait_find(s))
@@ -240,7 +253,7 @@ static size_t wait_some(
 	struct weft_rma_wait wait = { .fn = fn };
 	size_t n;
 
-	shmem_wait_check(fn, s->cmp);
+	shmem_wait_check(fn, s, indices);
 	if (is_empty(s))
 		return 0;
 	for (n = find_all(s, indices); !n; n = find_all(s, indices))
@@ -253,7 +266,7 @@ static int test_all(const char *fn, const struct wait_set *s)
 {
 	size_t from = 0;
 
-	shmem_wait_check(fn, s->cmp);
+	shmem_wait_check(fn, s, NULL);
 	if (!all_hold(s, &from)) {
 		weft_rma_relax(n_empty++);
 		if (!all_hold(s, &from))
@@ -267,7 +280,7 @@ static size_t test_any(const char *fn, const struct wait_set *s)
 {
 	size_t i;
 
-	shmem_wait_check(fn, s->cmp);
+	shmem_wait_check(fn, s, NULL);
 	i = shmem_wait_find(s);
 	if (i == SIZE_MAX) {
 		weft_rma_relax(n_empty++);
@@ -283,7 +296,7 @@ static size_t test_some(
 {
 	size_t n;
 
-	shmem_wait_check(fn, s->cmp);
+	shmem_wait_check(fn, s, indices);
 	n = find_all(s, indices);
 	if (!n) {
 		weft_rma_relax(n_empty++);
@@ -306,7 +319,7 @@ uint64_t pshmem_signal_wait_until(
 	struct weft_rma_wait wait = { .fn = fn };
 	uint64_t v;
 
-	shmem_wait_check(fn, cmp);
+	shmem_wait_check(fn, &set, NULL);
 	v = shmem_wait_load(sig_addr, sizeof(v), false);
 	while (!shmem_wait_compare(v, cmp, cmp_value)) {
 		shmem_wait_relax(fn, &set, &wait);

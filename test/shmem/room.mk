@@ -7,6 +7,7 @@ sma_programs += test/shmem/sma_amo
 sma_programs += test/shmem/sma_beside
 sma_programs += test/shmem/sma_coll
 sma_programs += test/shmem/sma_count
+sma_programs += test/shmem/sma_dev
 sma_programs += test/shmem/sma_exposed
 sma_programs += test/shmem/sma_gone
 sma_programs += test/shmem/sma_moves

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shmem_stage: puts from device memory; gets and fetches to device memory
+ *
+ * The private buffer of a put or get may be in device memory. Its data passes
+ * through host memory, in pieces of at most PIECE bytes. Each piece is complete
+ * before the next one starts. So the buffer is no longer used when the call
+ * returns, also if the call is non-blocking. */
+#include "shmem_priv.h"
+
+#include "base/err.h"
+#include "dev/dev.h"
+
+#include <stdlib.h>
+
+enum { PIECE = 1 << 20 };
+
+/* A transfer of blocks. On the stack of one call. */
+struct stage {
+	struct weft_rma_ctx *rma;
+	struct weft_dev_where where;
+	ptrdiff_t sym_step, dev_step; /* bytes from block to block */
+	uint32_t pe;
+	bool is_put;
+	char *host; /* one piece; its blocks have no gaps */
+};
+
+/* Symmetric memory is host memory. The driver needs not be asked. */
+static bool is_on_dev(const void *ptr, struct weft_dev_where *where_out)
+{
+	size_t in_heap = (size_t)((const char *)ptr - weft_rma.heap.base);
+	size_t in_data = (size_t)((const char *)ptr - weft_rma.data.base);
+
+	return in_heap >= weft_rma.heap.len && in_data >= weft_rma.data.len &&
+	       weft_dev_find(ptr, where_out);
+}
+
+static int copy(const struct weft_dev_where *where, bool is_to_host,
+	const struct weft_dev_rows *rows)
+{
+	struct weft_dev_copies copies;
+	int err = weft_dev_begin(where, is_to_host, &copies);
+
+	return err ? err
+		   : weft_dev_end(&copies, weft_dev_add_rows(&copies, rows));
+}
+
+/* Puts n blocks of len bytes. */
+static int put_piece(
+	const struct stage *s, char *sym, const char *dev, size_t n, size_t len)
+{
+	const struct weft_dev_rows rows = { s->host, dev, n, len,
+		(ptrdiff_t)len, s->dev_step };
+	const struct weft_rma_stride how = { len, n, s->sym_step,
+		(ptrdiff_t)len };
+	int err = copy(&s->where, true, &rows);
+
+	return err ? err : weft_rma_iput(s->rma, sym, s->host, &how, s->pe);
+}
+
+/* Gets n blocks of len bytes. */
+static int get_piece(
+	const struct stage *s, const char *sym, char *dev, size_t n, size_t len)
+{
+	const struct weft_dev_rows rows = { dev, s->host, n, len, s->dev_step,
+		(ptrdiff_t)len };
+	const struct weft_rma_stride how = { len, n, (ptrdiff_t)len,
+		s->sym_step };
+	int err = weft_rma_iget(s->rma, s->host, sym, &how, s->pe);
+
+	return err ? err : copy(&s->where, false, &rows);
+}
+
+/* Transfers n > 0 blocks of len > 0 bytes. A piece is as many blocks as fit, or
+ * a part of a long block. */
+static int run_pieces(
+	struct stage *s, char *sym, char *dev, size_t n, size_t len)
+{
+	const size_t max = weft_min(len, PIECE);
+	const size_t per = weft_min(n, PIECE / max);
+	int err = 0;
+
+	s->host = malloc(per * max);
+	if (!s->host)
+		return weft_err_set(WEFT_ERR_NOMEM,
+			"no host memory for %zu bytes of device memory",
+			per * max);
+	for (size_t i = 0; !err && i < n; i += per) {
+		char *sym_at = sym + (ptrdiff_t)i * s->sym_step;
+		char *dev_at = dev + (ptrdiff_t)i * s->dev_step;
+		size_t n_now = weft_min(per, n - i);
+
+		for (size_t at = 0; !err && at < len; at += max) {
+			size_t now = weft_min(max, len - at);
+
+			err = s->is_put ? put_piece(s, sym_at + at, dev_at + at,
+						  n_now, now)
+					: get_piece(s, sym_at + at, dev_at + at,
+						  n_now, now);
+		}
+	}
+	free(s->host);
+	return err;
+}
+
+bool weft_shmem_stage_put(const char *fn, shmem_ctx_t ctx, void *dest,
+	const void *source, const struct weft_rma_stride *how, uint32_t pe)
+{
+	struct stage s = { .sym_step = how->dest,
+		.dev_step = how->src,
+		.pe = pe,
+		.is_put = true };
+
+	if (!is_on_dev(source, &s.where))
+		return false;
+	s.rma = weft_shmem_rma(fn, ctx);
+	weft_shmem_ok(fn, run_pieces(&s, dest, (char *)(uintptr_t)source,
+				  how->n, how->len));
+	return true;
+}
+
+bool weft_shmem_stage_get(const char *fn, shmem_ctx_t ctx, void *dest,
+	const void *source, const struct weft_rma_stride *how, uint32_t pe)
+{
+	struct stage s = {
+		.sym_step = how->src, .dev_step = how->dest, .pe = pe
+	};
+
+	if (!is_on_dev(dest, &s.where))
+		return false;
+	s.rma = weft_shmem_rma(fn, ctx);
+	weft_shmem_ok(fn, run_pieces(&s, (char *)(uintptr_t)source, dest,
+				  how->n, how->len));
+	return true;
+}
+
+bool weft_shmem_stage_fetch(const char *fn, shmem_ctx_t ctx, const void *dest,
+	const struct weft_amo *amo, void *fetched, uint32_t pe)
+{
+	uint64_t was = 0;
+	const struct weft_dev_rows rows = { fetched, &was, 1, amo->width, 0,
+		0 };
+	struct weft_dev_where where;
+
+	if (!is_on_dev(fetched, &where))
+		return false;
+	weft_shmem_ok(fn, weft_rma_amo_fetch(weft_shmem_rma(fn, ctx),
+				  (void *)(uintptr_t)dest, amo, &was, pe));
+	weft_shmem_ok(fn, copy(&where, false, &rows));
+	return true;
+}
+
+void weft_shmem_refuse_dev(const char *fn, const char *arg, const void *ptr)
+{
+	struct weft_dev_where where;
+
+	if (ptr && is_on_dev(ptr, &where))
+		weft_shmem_ok(
+			fn, weft_dev_refuse(ptr, arg, "pass host memory"));
+}
