@@ -48,20 +48,28 @@ static inline void shmem_amo_fetch(const char *fn, shmem_ctx_t ctx,
 	memcpy(was_out, &was, size);
 }
 
-static inline void fetch_nbi(const char *fn, shmem_ctx_t ctx, const void *dest,
-	enum weft_amo_op op, size_t size, const void *value, const void *cond,
+__attribute__((noinline)) static void fetch_later(const char *fn,
+	shmem_ctx_t ctx, const void *dest, const struct weft_amo *what,
 	void *was_out, int pe)
+{
+	uint32_t at = weft_shmem_pe(fn, ctx, pe);
+
+	check_word(fn, dest, what->width, at);
+	if (weft_unlikely(weft_shmem.tested_max) &&
+		weft_shmem_stage_fetch(fn, ctx, dest, what, was_out, at))
+		return;
+	weft_shmem_ok(fn, weft_rma_amo_fetch_nbi(weft_shmem_rma(fn, ctx),
+				  (void *)(uintptr_t)dest, what, was_out, at));
+}
+
+static inline __attribute__((always_inline)) void fetch_nbi(const char *fn,
+	shmem_ctx_t ctx, const void *dest, enum weft_amo_op op, size_t size,
+	const void *value, const void *cond, void *was_out, int pe)
 {
 	const struct weft_amo what = { op, (uint32_t)size, bits_of(value, size),
 		bits_of(cond, size) };
-	uint32_t at = weft_shmem_pe(fn, ctx, pe);
 
-	check_word(fn, dest, size, at);
-	if (weft_unlikely(weft_shmem.tested_max) &&
-		weft_shmem_stage_fetch(fn, ctx, dest, &what, was_out, at))
-		return;
-	weft_shmem_ok(fn, weft_rma_amo_fetch_nbi(weft_shmem_rma(fn, ctx),
-				  (void *)(uintptr_t)dest, &what, was_out, at));
+	fetch_later(fn, ctx, dest, &what, was_out, pe);
 }
 
 #include "api_shmem_amo.h"

@@ -75,7 +75,7 @@ struct weft_shmem {
 	struct weft_counters counters; /* of shmem_rma.c */
 };
 
-extern struct weft_shmem weft_shmem;
+extern struct weft_shmem weft_shmem __attribute__((visibility("hidden")));
 extern struct weft_table weft_shmem_ctxs;
 
 /* --- faults: all print "<procedure>: <what, value, remedy>" and end the job */
