@@ -17,10 +17,13 @@
  * A member that waits for a message of a process that has closed would wait
  * forever. So a member that closes a broken communicator, without the barrier,
  * sends DEPARTED to others (p2p/departed_send.c) and nothing after that, except
- * in answers to members that begin to wait for it later. After a long time in
- * the barrier, the watchdog of a member queries the other members. A member
- * that receives such a query ends its operations that wait for the sender of
- * the query, as after DEPARTED (comm/blocked.c). */
+ * in answers to members that begin to wait for it later. If another member has
+ * reported the failure, the close first waits until the process manager reports
+ * it too, for two seconds at most: then fewer members need DEPARTED.
+ *
+ * After a long time in the barrier, the watchdog of a member queries the other
+ * members. A member that receives such a query ends its operations that wait
+ * for the sender of the query, as after DEPARTED (comm/blocked.c). */
 #include "comm/disconnect.h"
 
 #include "base/clock.h"
@@ -100,13 +103,19 @@ static bool is_broken(struct weft_comm *comm)
 	return comm->failed || weft_comm_is_revoked(comm);
 }
 
-static void notify_departed(struct closing *c)
+/* Notifies other members that this process leaves a broken communicator. False
+ * if this process has not notified them yet, because it waits for a report of
+ * the process manager. */
+static bool notify_departed(struct closing *c)
 {
 	if (c->is_departed_sent)
-		return;
+		return true;
+	if (weft_p2p_may_be_reported_locked(c->comm))
+		return false;
 	c->is_departed_sent = true;
 	c->due_ns = weft_now_ns() + NOTIFY_MS * (WEFT_NS_PER_S / 1000);
 	weft_p2p_send_departed_locked(c->comm);
+	return true;
 }
 
 /* True if the close is complete, with or without an error. */
@@ -114,9 +123,9 @@ static bool disconnect_is_over(struct closing *c)
 {
 	if (!is_broken(c->comm))
 		return c->is_done;
-	notify_departed(c);
-	return weft_p2p_is_departed_sent_locked(c->comm) ||
-	       weft_now_ns() >= c->due_ns;
+	return notify_departed(c) &&
+	       (weft_p2p_is_departed_sent_locked(c->comm) ||
+		       weft_now_ns() >= c->due_ns);
 }
 
 /* Starts the barrier if all conditions for it are met. A broken communicator
@@ -130,7 +139,8 @@ static void closing_advance(struct closing *c)
 	if (!c->is_forced && comm->refs > 1)
 		return;
 	if (is_broken(comm)) {
-		notify_departed(c);
+		if (!notify_departed(c))
+			return;
 		if (!weft_comm_is_revoked(comm))
 			c->err = weft_comm_failed(comm);
 		c->is_done = true;

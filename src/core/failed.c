@@ -2,6 +2,7 @@
 /* failed: the processes that are known to have failed */
 #include "core/failed.h"
 
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "transport/proc.h"
@@ -9,12 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAILED_FIRST = 64 };
+enum {
+	FAILED_FIRST = 64,
+	REPORT_S = 2, /* a later report of the process manager is unlikely */
+};
 
 struct failed {
 	uint64_t proc;
-	bool was_aborted; /* MPI_Abort ended the process */
-	bool is_reported; /* the process manager reports it to all processes */
+	uint64_t known_ns; /* time at which the process was listed */
+	bool was_aborted;  /* MPI_Abort ended the process */
+	bool is_reported;  /* the process manager reports it to all processes */
 };
 
 /* The list of failed processes. The lock `spin` guards all fields; n may be
@@ -87,8 +92,8 @@ static void failed_put(uint64_t proc, bool was_aborted, bool is_reported)
 		failed_grow(n);
 		is_lost = n == failed_max();
 		if (!is_lost) {
-			*failed_at(n) = (struct failed){ proc, was_aborted,
-				is_reported };
+			*failed_at(n) = (struct failed){ proc, weft_now_ns(),
+				was_aborted, is_reported };
 			atomic_store_explicit(
 				&failed.n, n + 1, memory_order_relaxed);
 			/* weft_pset_watch_notify() clears the flag, then
@@ -179,6 +184,20 @@ bool weft_failed_was_reported(uint64_t proc)
 	was_reported = i < n_failed() && failed_at(i)->is_reported;
 	weft_spin_release(&failed.spin);
 	return was_reported;
+}
+
+bool weft_failed_may_be_reported(uint64_t proc)
+{
+	uint64_t now = weft_now_ns();
+	uint32_t i;
+	bool may_be;
+
+	weft_spin_acquire(&failed.spin);
+	i = failed_index(proc);
+	may_be = i < n_failed() && !failed_at(i)->is_reported &&
+		 now < failed_at(i)->known_ns + REPORT_S * WEFT_NS_PER_S;
+	weft_spin_release(&failed.spin);
+	return may_be;
 }
 
 int32_t weft_failed_first(const struct weft_group *group)

@@ -40,6 +40,11 @@ bool weft_failed_was_aborted(uint64_t proc);
  * process or another one has detected the failure. */
 bool weft_failed_was_reported(uint64_t proc);
 
+/* True if the process manager has not reported the failure of the process proc,
+ * but may do so soon: this process has known of the failure for less than two
+ * seconds. */
+bool weft_failed_may_be_reported(uint64_t proc);
+
 /* Returns the rank of the member whose failure was reported first, or
  * WEFT_UNDEFINED. */
 int32_t weft_failed_first(const struct weft_group *group);

@@ -15,10 +15,11 @@
  * delivered either, the peer fails.
  *
  * This needs members that know of a failure. All members get REVOKE, and all
- * processes of the job get a report of the process manager. If only this
- * process or some members have detected the failure, or if the communicator has
- * members of several jobs or endpoints of its own, the departing member
- * notifies all others. */
+ * processes of the job get a report of the process manager. This process may
+ * learn of the failure from another member, before the report. Then the close
+ * waits for the report (comm/disconnect.c). If there is no report, or if the
+ * communicator has members of several jobs or endpoints of its own, the
+ * departing member notifies all others. */
 #include "p2p/p2p_priv.h"
 
 #include "core/failed.h"
@@ -62,19 +63,31 @@ void weft_departed_watch(struct weft_comm *comm, int32_t rank)
 	(void)weft_peer_control(peer, &head, NULL, 0);
 }
 
-/* True if all members will know of a failure without this process: they get
- * REVOKE, or a report of the process manager. */
-static bool is_known_to_all(const struct weft_comm *comm)
+/* True if REVOKE, or a report of the process manager, reaches all members. */
+static bool is_within_job(const struct weft_comm *comm)
 {
 	if (comm->vci->number || comm->is_inter ||
-		(comm->failed &&
-			(weft_foreign_is(comm->failed - 1) ||
-				!weft_failed_was_reported(comm->failed - 1))))
+		(comm->failed && weft_foreign_is(comm->failed - 1)))
 		return false;
 	for (uint32_t i = 0; i < comm->group->size; i++)
 		if (weft_foreign_is(weft_group_proc(comm->group, i)))
 			return false;
 	return true;
+}
+
+/* True if all members will know of a failure without this process: they get
+ * REVOKE, or a report of the process manager. */
+static bool is_known_to_all(const struct weft_comm *comm)
+{
+	return is_within_job(comm) &&
+	       (!comm->failed || weft_failed_was_reported(comm->failed - 1));
+}
+
+bool weft_p2p_may_be_reported_locked(const struct weft_comm *comm)
+{
+	return comm->failed && !weft_comm_is_revoked(comm) &&
+	       weft_failed_may_be_reported(comm->failed - 1) &&
+	       is_within_job(comm);
 }
 
 /* Returns the peer of a member with which this process has exchanged a message,

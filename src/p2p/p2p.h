@@ -321,6 +321,12 @@ void weft_p2p_departed_locked(
 void weft_p2p_send_departed_locked(struct weft_comm *comm);
 bool weft_p2p_is_departed_sent_locked(struct weft_comm *comm);
 
+/* True if the process manager may soon report the failure of the failed member
+ * of comm to all members. After the report, weft_p2p_send_departed_locked()
+ * notifies only members that have exchanged a message with this process. VCI's
+ * lock held. */
+bool weft_p2p_may_be_reported_locked(const struct weft_comm *comm);
+
 /* Ends the sends on comm that can never match. Notifies the receivers of
  * announced sends that this process will not cancel the sends, and refuses the
  * announced messages of other members. The program makes no further call on

@@ -3,11 +3,13 @@
  * ft_notices: the messages and connections that a death causes
  *
  * Each process talks to its two neighbours only. Then the last rank is killed.
- * The survivors revoke a communicator, disconnect another one, and on a third
- * one wait for members that have left it or leave it later, and to which they
- * have never talked. In each step, a process sends messages to few processes:
- * their number grows with the logarithm of the number of processes. The test
- * prints the largest numbers.
+ * The survivors disconnect a communicator as soon as a barrier has failed: the
+ * process manager may not have reported the death to all of them. Later they
+ * revoke a communicator, disconnect another one, and on a further one wait for
+ * members that have left it or leave it later, and to which they have never
+ * talked. In each step, a process sends messages to few processes: their number
+ * grows with the logarithm of the number of processes. The test prints the
+ * largest numbers.
  */
 #include "mtest.h"
 
@@ -56,12 +58,18 @@ static int log2_of(int n)
 	return bits;
 }
 
-/* Checks what a step has cost since `from`. The survivors are in `rest`. */
-static void check_step(MPI_Comm rest, const char *step, struct counts from)
+static struct counts counts_since(struct counts from)
+{
+	struct counts now = counts_now();
+
+	return (struct counts){ now.peers - from.peers, now.sent - from.sent };
+}
+
+/* Checks what a step has cost. The survivors are in `rest`. */
+static void check_step(MPI_Comm rest, const char *step, struct counts step_cost)
 {
 	int bits = log2_of(mtest.size);
-	struct counts now = counts_now();
-	long cost[2] = { now.peers - from.peers, now.sent - from.sent };
+	long cost[2] = { step_cost.peers, step_cost.sent };
 	long max[2];
 
 	OK(MPI_Allreduce(cost, max, 2, MPI_LONG, MPI_MAX, rest));
@@ -89,6 +97,18 @@ static void talk_and_die(void)
 	(void)MPI_Barrier(MPI_COMM_WORLD);
 	if (mtest.rank == last)
 		raise(SIGKILL);
+}
+
+/* Disconnects a communicator when a barrier has failed. Returns the cost. */
+static struct counts leave_early(MPI_Comm comm)
+{
+	struct counts from;
+
+	while (MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS)
+		continue;
+	from = counts_now();
+	FAILS(MPI_Comm_disconnect(&comm), MPIX_ERR_PROC_FAILED);
+	return counts_since(from);
 }
 
 static void wait_for_death(MPI_Comm comm)
@@ -163,7 +183,8 @@ static void wait_for_departed(MPI_Comm comm, MPI_Comm rest)
 
 int main(int argc, char **argv)
 {
-	MPI_Comm comms[3], rest = MPI_COMM_NULL;
+	MPI_Comm comms[4], rest = MPI_COMM_NULL;
+	struct counts early;
 	int provided;
 
 	mtest_init(&argc, &argv);
@@ -173,14 +194,15 @@ int main(int argc, char **argv)
 	peers = pvar_open("peers_connected");
 	sent[0] = pvar_open("shm_sent");
 	sent[1] = pvar_open("net_sent");
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
 	talk_and_die();
+	early = leave_early(comms[3]);
 	wait_for_death(MPI_COMM_WORLD);
 	OK(MPIX_Comm_shrink(MPI_COMM_WORLD, &rest));
 	for (int i = 0; i < 8; i++) /* connects to the peers of collectives */
 		OK(MPI_Barrier(rest));
-	check_step(rest, "nothing", counts_now());
+	check_step(rest, "early", early);
 	static const struct {
 		const char *name;
 		void (*fn)(MPI_Comm comm, MPI_Comm rest);
@@ -194,7 +216,7 @@ int main(int argc, char **argv)
 		struct counts from = counts_now();
 
 		steps[i].fn(comms[i], rest);
-		check_step(rest, steps[i].name, from);
+		check_step(rest, steps[i].name, counts_since(from));
 	}
 	OK(MPI_Comm_free(&comms[0]));
 	OK(MPI_Comm_free(&rest));
