@@ -207,10 +207,19 @@ static inline void weft_shmem_set_caller(const char *fn)
 	weft_request_set_caller(fn);
 }
 
+/* Returns the bytes from the start of the first block to the end of the last
+ * block. If the step is negative, returns the bytes of the first block. */
+static inline size_t weft_shmem_spread(
+	const struct weft_rma_stride *how, ptrdiff_t step)
+{
+	return how->len + (how->n - 1) * (size_t)(step < 0 ? 0 : step);
+}
+
 /* Called if private buffers may be in device memory. Each returns false if the
  * private buffer of the transfer is in host memory. Otherwise it carries out
  * the transfer, which is complete at this PE, and returns true. A failed copy
- * ends the job. The caller has checked the symmetric address.
+ * ends the job. So does an address that is not symmetric; the caller of
+ * weft_shmem_stage_fetch() has checked it.
  *
  * how->n and how->len are not 0. */
 bool weft_shmem_stage_put(const char *fn, shmem_ctx_t ctx, void *dest,

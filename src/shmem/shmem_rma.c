@@ -60,33 +60,22 @@ static inline void *local_address(
 	return weft_shmem_local(sym, len, weft_shmem_pe(fn, ctx, pe));
 }
 
-/* Returns the bytes from the start of the first block to the end of the last
- * block. If the step is negative, returns the bytes of the first block. */
-static size_t spread(const struct weft_rma_stride *how, ptrdiff_t step)
-{
-	return how->len + (how->n - 1) * (size_t)(step < 0 ? 0 : step);
-}
-
 /* put_staged() and get_staged() are called if there is no data, or if private
  * buffers may be in device memory. True if the transfer is complete. */
 __attribute__((noinline, cold)) static bool put_staged(const char *fn,
 	shmem_ctx_t ctx, void *dest, const void *source,
 	const struct weft_rma_stride *how, uint32_t to)
 {
-	if (!how->n || !how->len)
-		return true;
-	weft_shmem_check_sym(fn, "dest", dest, spread(how, how->dest));
-	return weft_shmem_stage_put(fn, ctx, dest, source, how, to);
+	return !how->n || !how->len ||
+	       weft_shmem_stage_put(fn, ctx, dest, source, how, to);
 }
 
 __attribute__((noinline, cold)) static bool get_staged(const char *fn,
 	shmem_ctx_t ctx, void *dest, const void *source,
 	const struct weft_rma_stride *how, uint32_t from)
 {
-	if (!how->n || !how->len)
-		return true;
-	weft_shmem_check_sym(fn, "source", source, spread(how, how->src));
-	return weft_shmem_stage_get(fn, ctx, dest, source, how, from);
+	return !how->n || !how->len ||
+	       weft_shmem_stage_get(fn, ctx, dest, source, how, from);
 }
 
 /* The private buffer is in host memory. */
@@ -207,7 +196,8 @@ static void iput(const char *fn, shmem_ctx_t ctx, void *dest,
 		return;
 	if (!how->len)
 		return;
-	weft_shmem_check_sym(fn, "dest", dest, spread(how, how->dest));
+	weft_shmem_check_sym(
+		fn, "dest", dest, weft_shmem_spread(how, how->dest));
 	weft_shmem_ok(fn,
 		weft_rma_iput(weft_shmem_rma(fn, ctx), dest, source, how, to));
 }
@@ -222,7 +212,8 @@ static void iget(const char *fn, shmem_ctx_t ctx, void *dest,
 		return;
 	if (!how->len)
 		return;
-	weft_shmem_check_sym(fn, "source", source, spread(how, how->src));
+	weft_shmem_check_sym(
+		fn, "source", source, weft_shmem_spread(how, how->src));
 	weft_shmem_ok(fn, weft_rma_iget(weft_shmem_rma(fn, ctx), dest, source,
 				  how, from));
 }

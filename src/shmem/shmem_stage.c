@@ -112,6 +112,8 @@ bool weft_shmem_stage_put(const char *fn, shmem_ctx_t ctx, void *dest,
 
 	if (!is_on_dev(source, &s.where))
 		return false;
+	weft_shmem_check_sym(
+		fn, "dest", dest, weft_shmem_spread(how, how->dest));
 	s.rma = weft_shmem_rma(fn, ctx);
 	weft_shmem_ok(fn, run_pieces(&s, dest, (char *)(uintptr_t)source,
 				  how->n, how->len));
@@ -127,6 +129,8 @@ bool weft_shmem_stage_get(const char *fn, shmem_ctx_t ctx, void *dest,
 
 	if (!is_on_dev(dest, &s.where))
 		return false;
+	weft_shmem_check_sym(
+		fn, "source", source, weft_shmem_spread(how, how->src));
 	s.rma = weft_shmem_rma(fn, ctx);
 	weft_shmem_ok(fn, run_pieces(&s, (char *)(uintptr_t)source, dest,
 				  how->n, how->len));
