@@ -34,16 +34,6 @@ int access(const char *path, int mode)
 	return (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
 }
 
-static const char *arg_of(int argc, char **argv, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (int i = 1; i < argc; i++)
-		if (!strncmp(argv[i], name, len) && argv[i][len] == '=')
-			return argv[i] + len + 1;
-	return NULL;
-}
-
 static unsigned char byte_of(size_t i, int pe)
 {
 	return (unsigned char)(i * 7 + (i >> 8) * 3 + (size_t)pe * 31 + 1);
@@ -336,11 +326,11 @@ static void fault(const char *kind, void *dev)
 
 int main(int argc, char **argv)
 {
-	const char *kind = arg_of(argc, argv, "fault");
+	const char *kind = stest_arg(argc, argv, "fault");
 	void *from, *to;
 	uint64_t at = 0;
 
-	is_late = arg_of(argc, argv, "late") != NULL;
+	is_late = stest_arg(argc, argv, "late") != NULL;
 	if (!is_late)
 		(void)dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	stest_init(argv);

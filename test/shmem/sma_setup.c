@@ -15,16 +15,6 @@
 
 static int global_number = 4711;
 
-static const char *arg_of(int argc, char **argv, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (int i = 1; i < argc; i++)
-		if (!strncmp(argv[i], name, len) && argv[i][len] == '=')
-			return argv[i] + len + 1;
-	return NULL;
-}
-
 /* The names that procedures had before they began with shmem_. */
 static void old_names(void)
 {
@@ -146,15 +136,15 @@ static void end_job(int code, const char *of)
 
 int main(int argc, char **argv)
 {
-	const char *code = arg_of(argc, argv, "exit");
-	const char *of = arg_of(argc, argv, "of");
-	const char *size = arg_of(argc, argv, "size");
+	const char *code = stest_arg(argc, argv, "exit");
+	const char *of = stest_arg(argc, argv, "of");
+	const char *size = stest_arg(argc, argv, "size");
 
 	stest_start(argv[0]);
-	if (arg_of(argc, argv, "fault"))
-		fault(arg_of(argc, argv, "fault"));
+	if (stest_arg(argc, argv, "fault"))
+		fault(stest_arg(argc, argv, "fault"));
 	if (size)
-		sized(size, arg_of(argc, argv, "wants"));
+		sized(size, stest_arg(argc, argv, "wants"));
 	if (code)
 		end_job(atoi(code), of ? of : "last");
 	if (!size)

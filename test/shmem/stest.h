@@ -134,6 +134,17 @@ static inline void stest_set_pe(void)
 	stest.n = shmem_n_pes();
 }
 
+/* Returns the value of the argument name=value, or NULL. */
+static inline const char *stest_arg(int argc, char **argv, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (int i = 1; i < argc; i++)
+		if (!strncmp(argv[i], name, len) && argv[i][len] == '=')
+			return argv[i] + len + 1;
+	return NULL;
+}
+
 static inline void stest_init(char **argv)
 {
 	stest_start(argv[0]);
