@@ -4,12 +4,18 @@
  *
  * The profile "dev" of run-multi supplies the driver's stand-in
  * (../fake/cuda/README.md). The same programs run with the driver itself. A
- * program includes mtest.h or ../shmem/stest.h first.
+ * call of the driver that fails ends the program.
  */
 #ifndef DRIVER_H
 #define DRIVER_H
 
 #include <dlfcn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static struct {
 	int (*init)(unsigned flags);
@@ -23,6 +29,15 @@ static struct {
 	void (*fail_next)(void); /* as queries */
 	int (*get)(void **context);
 } device;
+
+/* Ends the program if a call of the driver has failed. */
+static inline void device_ok(int err, const char *call)
+{
+	if (!err)
+		return;
+	fprintf(stderr, "%s fails with %d\n", call, err);
+	exit(1);
+}
 
 /* Opens the driver, and makes device 0 current in this thread. False if there
  * is no driver. */
@@ -51,22 +66,22 @@ static inline bool device_load(void)
 		*(void **)functions[i].to = dlsym(lib, functions[i].name);
 	if (!lib || device.init(0))
 		return false;
-	CHECK(!device.retain(&context, 0) && !device.set(context),
-		"the context of device 0 is current");
+	device_ok(device.retain(&context, 0), "cuDevicePrimaryCtxRetain");
+	device_ok(device.set(context), "cuCtxSetCurrent");
 	return true;
 }
 
 /* Fills device memory from host memory. */
 static inline void device_put(void *to, const void *from, size_t len)
 {
-	CHECK(!device.copy((uintptr_t)to, (uintptr_t)from, len),
-		"%zu bytes are copied to the device", len);
+	device_ok(device.copy((uintptr_t)to, (uintptr_t)from, len),
+		"cuMemcpy to the device");
 }
 
 static inline void device_get(void *to, const void *from, size_t len)
 {
-	CHECK(!device.copy((uintptr_t)to, (uintptr_t)from, len),
-		"%zu bytes are copied from the device", len);
+	device_ok(device.copy((uintptr_t)to, (uintptr_t)from, len),
+		"cuMemcpy from the device");
 }
 
 /* Device memory of len > 0 bytes with the contents of `from`. */
@@ -74,7 +89,7 @@ static inline void *device_new(const void *from, size_t len)
 {
 	uint64_t at = 0;
 
-	CHECK(!device.alloc(&at, len), "%zu bytes of device memory", len);
+	device_ok(device.alloc(&at, len), "cuMemAlloc");
 	if (from)
 		device_put((void *)(uintptr_t)at, from, len);
 	return (void *)(uintptr_t)at;
@@ -82,7 +97,7 @@ static inline void *device_new(const void *from, size_t len)
 
 static inline void device_free(void *at)
 {
-	CHECK(!device.free((uintptr_t)at), "device memory is freed");
+	device_ok(device.free((uintptr_t)at), "cuMemFree");
 }
 
 /* True if device memory has the contents of `wanted`. */
@@ -91,6 +106,7 @@ static inline bool device_has(const void *at, const void *wanted, size_t len)
 	char *copy = malloc(len ? len : 1);
 	bool is_same;
 
+	device_ok(!copy, "malloc");
 	device_get(copy, at, len);
 	is_same = !memcmp(copy, wanted, len);
 	free(copy);
