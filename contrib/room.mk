@@ -13,7 +13,8 @@ EXTRA_DIST += \
 	contrib/README.md \
 	contrib/notes \
 	contrib/pictures/bandwidth.svg contrib/pictures/bcast.svg \
-	contrib/pictures/latency.svg \
+	contrib/pictures/latency.svg contrib/pictures/scale-messages.svg \
+	contrib/pictures/scale-time.svg contrib/scale contrib/scale.md \
 	contrib/api-table \
 	contrib/examples/files.c contrib/examples/hello_shmem.c \
 	contrib/examples/sessions.c contrib/examples/stencil_respawn.c \
