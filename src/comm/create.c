@@ -609,7 +609,7 @@ static int check_met(struct weft_vci *vci, struct creation *c)
 	struct arrival *a;
 	uint32_t rank = 0;
 
-	if (weft_ep_exchange_is_one_job(group))
+	if (weft_group_is_one_job(group))
 		return 0;
 	while (rank < group->size &&
 		weft_foreign_is_met(weft_group_proc(group, rank)))
@@ -760,7 +760,7 @@ int weft_create_in_session(struct weft_session *session,
 	if (!err && group->my_rank == 0)
 		err = choose_ctx(vci, &c,
 			session->vci != vci && group->size > 1 &&
-				weft_ep_exchange_is_one_job(group));
+				weft_group_is_one_job(group));
 	else if (!err)
 		err = wait_arrival(vci, &c);
 	if (!err)

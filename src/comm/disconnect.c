@@ -17,9 +17,9 @@
  * A member that waits for a message of a process that has closed would wait
  * forever. So a member that closes a broken communicator, without the barrier,
  * sends DEPARTED to others (p2p/departed_send.c) and nothing after that, except
- * in answers to members that begin to wait for it later. If another member has
- * reported the failure, the close first waits until the process manager reports
- * it too, for two seconds at most: then fewer members need DEPARTED.
+ * in answers to members that begin to wait for it later. If the process manager
+ * has not reported the failure yet, the close first waits for this report, for
+ * two seconds at most: then fewer members need DEPARTED.
  *
  * After a long time in the barrier, the watchdog of a member queries the other
  * members. A member that receives such a query ends its operations that wait

@@ -100,14 +100,6 @@ static bool has_same_fabric(const struct weft_vci_card *bcs, uint32_t n)
 	return true;
 }
 
-bool weft_ep_exchange_is_one_job(const struct weft_group *group)
-{
-	for (uint32_t i = 0; i < group->n_runs; i++)
-		if (weft_foreign_is(group->runs[i].first))
-			return false;
-	return true;
-}
-
 /* Creates peers for the members in the VCI. After an error, goes on with the
  * other members, which then can receive REVOKE. */
 static int create_peers(struct weft_vci *vci, const struct weft_group *group,
@@ -141,8 +133,7 @@ int weft_ep_exchange_resolve(struct weft_vci *vci,
 	uint8_t *vcis;
 
 	*vcis_out = NULL;
-	if (!weft_ep_exchange_is_one_job(group) ||
-		!has_same_fabric(bcs, group->size))
+	if (!weft_group_is_one_job(group) || !has_same_fabric(bcs, group->size))
 		return 0;
 	vcis = malloc(group->size);
 	if (!vcis)

@@ -26,10 +26,6 @@ struct weft_ep_exchange {
 	bool is_abandoned;	/* the end of the round frees the struct */
 };
 
-/* True if all members are of one job. A communicator across jobs uses the
- * default VCI. The result is the same at all members. Any thread. */
-bool weft_ep_exchange_is_one_job(const struct weft_group *group);
-
 /* Starts the round, on a temporary communicator with this context id. If
  * session is NULL, this process offers no dedicated VCI. Default VCI's lock
  * held, here and below, except for weft_ep_exchange_resolve(). */

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "transport/foreign.h"
 #include "transport/proc.h"
 
 #include <stdlib.h>
@@ -530,4 +531,12 @@ void weft_group_digest(const struct weft_group *group, uint64_t digest_out[2])
 
 	for (int i = 0; i < 2; i++)
 		digest_out[i] = weft_hash(keys[i], group->runs, len);
+}
+
+bool weft_group_is_one_job(const struct weft_group *group)
+{
+	for (uint32_t i = 0; i < group->n_runs; i++)
+		if (weft_foreign_is(group->runs[i].first))
+			return false;
+	return true;
 }

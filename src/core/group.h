@@ -13,6 +13,7 @@
 #include "base/handle.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct weft_session;
@@ -112,5 +113,8 @@ int weft_group_excl(const struct weft_group *group, const int *ranks,
 /* A 128-bit digest of the ordered member list. Equal lists have equal digests.
  */
 void weft_group_digest(const struct weft_group *group, uint64_t digest_out[2]);
+
+/* True if all members are of the job of this process. Any thread. */
+bool weft_group_is_one_job(const struct weft_group *group);
 
 #endif

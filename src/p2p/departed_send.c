@@ -66,13 +66,8 @@ void weft_departed_watch(struct weft_comm *comm, int32_t rank)
 /* True if REVOKE, or a report of the process manager, reaches all members. */
 static bool is_within_job(const struct weft_comm *comm)
 {
-	if (comm->vci->number || comm->is_inter ||
-		(comm->failed && weft_foreign_is(comm->failed - 1)))
-		return false;
-	for (uint32_t i = 0; i < comm->group->size; i++)
-		if (weft_foreign_is(weft_group_proc(comm->group, i)))
-			return false;
-	return true;
+	return !comm->vci->number && !comm->is_inter &&
+	       weft_group_is_one_job(comm->group);
 }
 
 /* True if all members will know of a failure without this process: they get

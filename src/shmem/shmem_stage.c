@@ -24,7 +24,7 @@ struct stage {
 	char *host; /* one piece; its blocks have no gaps */
 };
 
-/* Symmetric memory is host memory. The driver needs not be asked. */
+/* Symmetric memory is host memory, so the driver is not queried for it. */
 static bool is_on_dev(const void *ptr, struct weft_dev_where *where_out)
 {
 	size_t in_heap = (size_t)((const char *)ptr - weft_rma.heap.base);
