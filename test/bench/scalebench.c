@@ -197,6 +197,8 @@ static double count_descriptors(int only_sockets)
 	while (dir && (entry = readdir(dir))) {
 		char path[300], to[64] = "";
 
+		if (atoi(entry->d_name) == dirfd(dir))
+			continue;
 		snprintf(path, sizeof(path), "/proc/self/fd/%s", entry->d_name);
 		if (readlink(path, to, sizeof(to) - 1) < 0)
 			continue;
