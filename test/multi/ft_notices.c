@@ -13,7 +13,11 @@
  */
 #include "mtest.h"
 
-enum { TAG = 3, N_SENT = 2 };
+enum {
+	TAG = 3,
+	N_SENT = 2,
+	REPORT_S = 2, /* a close waits so long for the report (core/failed.c) */
+};
 
 static MPI_T_pvar_session pvars;
 static MPI_T_pvar_handle peers, sent[N_SENT];
@@ -185,6 +189,7 @@ int main(int argc, char **argv)
 {
 	MPI_Comm comms[4], rest = MPI_COMM_NULL;
 	struct counts early;
+	double early_s; /* at least the time since the failure */
 	int provided;
 
 	mtest_init(&argc, &argv);
@@ -196,12 +201,21 @@ int main(int argc, char **argv)
 	sent[1] = pvar_open("net_sent");
 	for (int i = 0; i < 4; i++)
 		OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
+	early_s = -mtest_now();
 	talk_and_die();
 	early = leave_early(comms[3]);
+	early_s += mtest_now();
 	wait_for_death(MPI_COMM_WORLD);
 	OK(MPIX_Comm_shrink(MPI_COMM_WORLD, &rest));
 	for (int i = 0; i < 8; i++) /* connects to the peers of collectives */
 		OK(MPI_Barrier(rest));
+	if (early_s >= REPORT_S) { /* on a busy machine */
+		printf("# rank %d: not checked: the communicator was closed "
+		       "%.1f s after the failure, so that all members may "
+		       "have been notified\n",
+			mtest.rank, early_s);
+		early = (struct counts){ 0, 0 };
+	}
 	check_step(rest, "early", early);
 	static const struct {
 		const char *name;
