@@ -15,8 +15,8 @@ enum {
 	CHEAP_YIELDS = 16, /* consecutive cheap yields that reset n_costly */
 	REFUSE_NS = 100000000, /* first duration of a refusal */
 	REFUSE_DOUBLINGS = 4,
-	SLEEP_MIN_NS = 31250, /* five doublings make a millisecond */
-	SLEEP_DOUBLINGS = 5,
+	SLEEP_MIN_NS = 31250, /* eight doublings make 8 ms */
+	SLEEP_DOUBLINGS = 8,
 	SLEEPS_OF_ONE_LENGTH = 8,
 	YIELDS = 1000, /* yields in one wait before weft_yield_wait() sleeps */
 };

@@ -26,7 +26,8 @@ bool weft_yield(void);
 /* True if this thread's last yields were costly. */
 bool weft_yield_is_costly(void);
 
-/* Returns the duration of the n-th sleep of a wait: 31 us to 1 ms. */
+/* Returns the duration of the n-th sleep of a wait that must poll: 31 us at
+ * first, later an eighth of all earlier sleeps, 8 ms at most. */
 uint64_t weft_yield_sleep_ns(uint64_t n);
 
 /* Yields or sleeps, for the n-th time in a wait that has no wakeup. Sleeps if

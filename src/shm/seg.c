@@ -54,7 +54,8 @@ struct seg_header {
 	uint64_t buf_len;  /* bytes of the payload buffer of a ring */
 	uint64_t identity; /* probe_value of the business card */
 	struct weft_wakeup_at wakeup; /* address of the owner's wakeup */
-	uint32_t sleeps_long;	      /* see weft_shm_set_wakeup */
+	_Atomic uint32_t is_asleep;   /* the owner sleeps until a message
+					 arrives or a writer attaches */
 	uint32_t n_extra;	      /* number of extra rings; mostly 0 */
 	/* each writer stores a different value each time it attaches; the owner
 	 * searches for new writers when the value changes */
@@ -307,17 +308,17 @@ void weft_shm_describe(struct weft_shm *shm, struct weft_shm_bc *bc_out)
 	bc_out->probe_value = shm->probe;
 }
 
-void weft_shm_set_wakeup(struct weft_shm *shm, const struct weft_wakeup *wakeup,
-	bool sleeps_long)
+void weft_shm_set_wakeup(struct weft_shm *shm, const struct weft_wakeup *wakeup)
 {
 	weft_wakeup_describe(wakeup, &shm->header->wakeup);
-	shm->header->sleeps_long = sleeps_long;
 }
 
 void weft_shm_watch(struct weft_shm *shm)
 {
 	/* weft_wakeup_fence() orders these stores before the following poll,
-	 * and pairs with the compiler fence in weft_ring_commit */
+	 * and pairs with the compiler fence in weft_ring_commit, and with the
+	 * calls in wake_owner */
+	atomic_store_explicit(&shm->header->is_asleep, 1, memory_order_relaxed);
 	for (struct weft_ring_rx *rx = shm->first; rx; rx = rx->next)
 		atomic_store_explicit(
 			&rx->ring->is_reader_asleep, 1, memory_order_relaxed);
@@ -550,6 +551,20 @@ static int attach_extra(struct weft_ring_tx *tx, int fd,
 	return rc;
 }
 
+/* Wakes the owner of the segment if it sleeps, because it does not watch the
+ * ring yet. Called after the writer has announced itself. */
+static void wake_owner(struct weft_ring_tx *tx, int fd)
+{
+	const off_t at = offsetof(struct seg_header, is_asleep);
+	uint32_t is_asleep = 0;
+
+	if (pread(fd, &is_asleep, sizeof(is_asleep), at) < 0 || !is_asleep)
+		return;
+	is_asleep = 0;
+	write_at(fd, &is_asleep, sizeof(is_asleep), (size_t)at);
+	weft_ring_wake_reader(tx);
+}
+
 int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 	uint32_t index, uint64_t my_proc, uint64_t cookie)
 {
@@ -582,9 +597,8 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 		goto fail_close;
 	*tx = ring;
 	weft_list_init(&tx->link);
+	wake_owner(tx, fd);
 	close(fd);
-	if (header.sleeps_long)
-		weft_ring_wake_reader(tx); /* not watched by the owner yet */
 	return 0;
 fail_close:
 	err = weft_err_set(errno == EPROTO ? WEFT_ERR_PEER : WEFT_ERR_ACCESS,

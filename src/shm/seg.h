@@ -61,11 +61,9 @@ size_t weft_shm_len(const struct weft_shm *shm);
 void weft_shm_describe(struct weft_shm *shm, struct weft_shm_bc *bc_out);
 
 /* Sets the wakeup that writers signal. Called before the business card is
- * published. sleeps_long: the owner may sleep for longer than a millisecond.
- * Then a writer also signals the wakeup when it attaches, because the owner
- * does not watch its ring yet. */
-void weft_shm_set_wakeup(struct weft_shm *shm, const struct weft_wakeup *wakeup,
-	bool sleeps_long);
+ * published. */
+void weft_shm_set_wakeup(
+	struct weft_shm *shm, const struct weft_wakeup *wakeup);
 
 /* Appends WEFT_SHM_EXTRA rings for processes that attach with the index
  * WEFT_SHM_ANY, unless they exist already. False if the rings would occupy
@@ -78,8 +76,9 @@ bool weft_shm_add_extra(struct weft_shm *shm);
 void weft_shm_free_extra(struct weft_shm *shm, struct weft_ring_rx *rx);
 
 /* Requests that each writer signals the owner's wakeup when it writes its next
- * message. Called before the owner sleeps. After this call, the owner must call
- * weft_wakeup_fence() and poll once more. */
+ * message, and that a new writer does so when it attaches. Called before the
+ * owner sleeps. After this call, the owner must call weft_wakeup_fence() and
+ * poll once more. */
 void weft_shm_watch(struct weft_shm *shm);
 
 /* Maps ring `index` of the segment that the card describes, and announces this

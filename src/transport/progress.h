@@ -18,7 +18,7 @@ int weft_progress(struct weft_vci *vci);
 void weft_progress_wait(struct weft_vci *vci);
 
 /* Like weft_progress_wait(), for a caller that waits for a word of memory. A
- * store does not wake the caller, so a sleep lasts a millisecond at most. */
+ * store does not wake the caller, so a sleep is short (weft_yield_sleep_ns). */
 void weft_progress_wait_word(struct weft_vci *vci);
 
 /* Like weft_progress_wait(), for a caller that returns to the program even

@@ -7,10 +7,13 @@
  * has a file descriptor for waiting, it also wakes the thread (with
  * WEFT_WAIT=block). If no process sleeps, a writer only loads a flag.
  *
- * These events do not wake the thread, and are polled every millisecond: a
- * fabric without such a descriptor, or with one that reports no events;
- * messages that the fabric did not accept; progress hooks; rails; other VCIs.
- * Every sleep is bounded.
+ * These events do not wake the thread: a fabric without such a descriptor, or
+ * with one that reports no events; messages that the fabric did not accept;
+ * progress hooks; rails; other VCIs. They are polled, at first every 31 us. A
+ * long wait polls less often: a sleep lasts an eighth of the time that the wait
+ * has slept already, and 8 ms at most. Every sleep is bounded.
+ * On a node with more processes than cores, polls and fences of waiting
+ * processes would otherwise occupy the cores.
  *
  * No wake-up is lost:
  * - The sleeper stores is_reader_asleep (for space: is_writer_asleep) in each
@@ -25,8 +28,8 @@
  *   barrier and sees the flag.
  * - A signal before the sleep stays in the pipe, and the sleep ends
  *   immediately.
- * - A process that attaches after the poll finds no flag set. It signals the
- *   pipe of an owner that sleeps for longer than a millisecond (shm/seg.c). */
+ * - A process that attaches after the poll finds no flag set in its ring. It
+ *   loads a flag of the whole segment instead (shm/seg.c: wake_owner). */
 #include "transport/sleep.h"
 
 #include "transport/vci.h"
@@ -47,10 +50,8 @@ enum {
 	VAIN_WAKES = 16, /* in one wait: after the fabric has prevented or ended
 			    this many sleeps, its descriptor is not used */
 	/* limits of one sleep if every event wakes the thread: */
-	WOKEN_NS = 1000000,
-	LONG_NS = 10000000,   /* WEFT_WAIT=block, one thread */
-	LONG_MT_NS = 5000000, /* WEFT_WAIT=block; another thread may end the
-				 wait */
+	WOKEN_NS = 10000000,
+	WOKEN_MT_NS = 5000000, /* another thread may end the wait */
 };
 
 static _Atomic(weft_slept_fn *) on_slept;
@@ -155,9 +156,7 @@ static uint64_t sleep_ns(enum weft_sleep_kind kind, uint64_t n, bool is_all)
 		return weft_yield_sleep_ns(0);
 	if (kind != WEFT_SLEEP_MESSAGE || !is_all)
 		return weft_yield_sleep_ns(n);
-	if (!weft_proc.is_blocking)
-		return WOKEN_NS;
-	return weft_lock_is_mt() ? LONG_MT_NS : LONG_NS;
+	return weft_lock_is_mt() ? WOKEN_MT_NS : WOKEN_NS;
 }
 
 static void sleep_once(
@@ -199,11 +198,13 @@ static void sleep_round(
 	bool may_yield = kind == WEFT_SLEEP_TRY ||
 			 (!weft_proc.sleeps && kind != WEFT_SLEEP_ALWAYS);
 
+	if (n == 0) {
+		vci->vain_wakes = 0;
+		vci->n_slept = 0;
+	}
 	if (may_yield && weft_likely(sleep_yield(vci)))
 		return;
-	if (n == 0)
-		vci->vain_wakes = 0;
-	sleep_once(vci, n, kind);
+	sleep_once(vci, vci->n_slept++, kind);
 }
 
 void weft_sleep(struct weft_vci *vci, uint64_t n, enum weft_sleep_kind kind)

@@ -12,13 +12,14 @@ enum weft_sleep_kind {
 	/* The thread waits for messages of the VCI. */
 	WEFT_SLEEP_MESSAGE,
 	/* The thread waits for a word of memory that other processes store to.
-	 * A store does not wake it, so it sleeps a millisecond at most. */
+	 * A store does not wake it, so its sleeps are short
+	 * (weft_yield_sleep_ns). */
 	WEFT_SLEEP_WORD,
 	/* The call returns to the program, which will call again. The thread
 	 * sleeps briefly, and only where yields are costly. */
 	WEFT_SLEEP_TRY,
 	/* Other threads need the core. The thread does not yield, but sleeps
-	 * for a millisecond at most. */
+	 * for a short time (weft_yield_sleep_ns). */
 	WEFT_SLEEP_ALWAYS,
 };
 

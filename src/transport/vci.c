@@ -92,7 +92,7 @@ void weft_vci_open_shm(struct weft_vci *vci)
 	if (!vci->shm)
 		return;
 	vci->counters.ring_memory += weft_shm_len(vci->shm);
-	weft_shm_set_wakeup(vci->shm, &vci->wakeup, weft_proc.is_blocking);
+	weft_shm_set_wakeup(vci->shm, &vci->wakeup);
 }
 
 void weft_vci_open_wakeup(struct weft_vci *vci, struct weft_boot *boot)
@@ -100,7 +100,7 @@ void weft_vci_open_wakeup(struct weft_vci *vci, struct weft_boot *boot)
 	if (!weft_wakeup_open(&vci->wakeup))
 		weft_log_info("CORE-NOBELL",
 			"no way to be woken by other processes: a wait that "
-			"sleeps polls every millisecond");
+			"sleeps polls every few milliseconds");
 	atomic_store_explicit(
 		&boot->wakeup, vci->wakeup.wr, memory_order_relaxed);
 }

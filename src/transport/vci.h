@@ -117,6 +117,8 @@ struct weft_vci {
 	uint32_t n_net_rounds;	/* rounds of progress with an open fabric */
 	uint32_t vain_wakes;	/* sleeps of one wait that the fabric prevented
 				   or ended, without an event in between */
+	uint32_t n_slept;	/* sleeps of one wait, without an event in
+				   between */
 	union {
 		struct {
 			bool is_polling; /* inside weft_progress */

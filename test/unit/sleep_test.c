@@ -61,7 +61,7 @@ static int setup(void **state)
 		    1, WEFT_RING_SLOTS_MAX, RING, on_message, NULL, &vci.shm) ||
 		!weft_wakeup_open(&vci.wakeup) || !weft_wakeup_open(&signalled))
 		return -1;
-	weft_shm_set_wakeup(vci.shm, &signalled, false);
+	weft_shm_set_wakeup(vci.shm, &signalled);
 	weft_shm_describe(vci.shm, &bc);
 	if (weft_ring_attach(&tx, &bc, 0, 1, 2))
 		return -1;

@@ -53,7 +53,7 @@ static void open_sides(void)
 					 on_message, &sides[i], &sides[i].shm),
 			0);
 		assert_true(weft_wakeup_open(&sides[i].wakeup));
-		weft_shm_set_wakeup(sides[i].shm, &sides[i].wakeup, true);
+		weft_shm_set_wakeup(sides[i].shm, &sides[i].wakeup);
 	}
 }
 
@@ -185,11 +185,33 @@ static void space_wakes_the_writer(void **state)
 	play_both(flood);
 }
 
+static bool is_signalled(const struct side *side)
+{
+	struct pollfd fd = { .fd = side->wakeup.rd, .events = POLLIN };
+
+	return poll(&fd, 1, 0) == 1;
+}
+
+/* A new writer wakes the owner of the segment only if the owner sleeps. */
+static void a_new_writer_wakes_the_owner(void **state)
+{
+	(void)state;
+	open_sides();
+	attach(&sides[0], &sides[1], getpid());
+	assert_false(is_signalled(&sides[1]));
+	assert_true(sides[0].tx.wakeup < 0);
+	weft_shm_watch(sides[0].shm);
+	attach(&sides[1], &sides[0], getpid());
+	assert_true(is_signalled(&sides[0]));
+	close_sides();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_wake_their_reader),
 		cmocka_unit_test(space_wakes_the_writer),
+		cmocka_unit_test(a_new_writer_wakes_the_owner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
