@@ -64,6 +64,7 @@ static void agree_on_done(void *arg, struct weft_req *req)
 
 	if (req->status.err && !a->err)
 		a->err = req->status.err;
+	a->recv_len = req->status.len;
 	weft_req_put(req);
 	agree_arrived(a);
 }
@@ -107,8 +108,11 @@ static void agree_post(struct weft_agree *a, bool is_send,
 	req->on_done_arg = a;
 }
 
+/* The record of a rank of this member's subtree. */
 static char *record(struct weft_agree *a, uint32_t rank)
 {
+	if (a->make_table)
+		return a->up ? a->up + (rank - my_rank(a)) * a->len : NULL;
 	return a->buf ? a->buf + WORDS_LEN + rank * a->len : NULL;
 }
 
@@ -118,9 +122,47 @@ static void recv_up(struct weft_agree *a, uint32_t child)
 		(subtree_end(a, child) - child) * a->len);
 }
 
+/* Sends words and records or table to a child. */
 static void send_down(struct weft_agree *a, uint32_t child)
 {
 	agree_post(a, true, a->tree, child, a->buf, a->buf_len);
+}
+
+/* Sends each child the words and its part of the table. If there is no memory
+ * for the parts, sends the whole table, which the children can use, too. */
+static void send_parts(struct weft_agree *a)
+{
+	uint32_t rank = my_rank(a), n = 0, children[32];
+	size_t lens[32], total = 0;
+	char *part;
+
+	if (a->err) {
+		for_each_child(a, send_down);
+		return;
+	}
+	for (uint64_t bit = 1; rank + bit < tree_size(a); bit <<= 1) {
+		if (rank & bit)
+			break;
+		children[n] = (uint32_t)(rank + bit);
+		lens[n] = a->part(
+			a, children[n], subtree_end(a, children[n]), NULL);
+		if (lens[n] < a->table_len)
+			total += WORDS_LEN + lens[n];
+		n++;
+	}
+	a->parts = part = total ? malloc(total) : NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!part || lens[i] >= a->table_len) {
+			send_down(a, children[i]);
+			continue;
+		}
+		memcpy(part, a->buf, WORDS_LEN);
+		a->part(a, children[i], subtree_end(a, children[i]),
+			part + WORDS_LEN);
+		agree_post(a, true, a->tree, children[i], part,
+			WORDS_LEN + lens[i]);
+		part += WORDS_LEN + lens[i];
+	}
 }
 
 static void send_up(struct weft_agree *a)
@@ -171,13 +213,61 @@ static void recv_down(struct weft_agree *a)
 			a->buf_len);
 }
 
+/* At rank 0: makes the table, after the records of the other side arrived. */
+static void make_table(struct weft_agree *a)
+{
+	if (my_rank(a) || a->err)
+		return;
+	a->records = record(a, 0);
+	if (a->comm->is_inter)
+		a->remote_records = record(a, tree_size(a));
+	a->table = a->buf + WORDS_LEN;
+	a->err = a->make_table(a, &a->table_len);
+	a->buf_len = WORDS_LEN + a->table_len;
+	a->records = a->remote_records = NULL;
+}
+
+/* Checks the table that the parent has sent. */
+static void check_table(struct weft_agree *a)
+{
+	if (!my_rank(a) || a->err)
+		return;
+	a->buf_len = (size_t)a->recv_len;
+	if (a->buf_len < WORDS_LEN) {
+		a->err = weft_err_set(WEFT_ERR_PROTO,
+			"a table of %zu bytes has arrived", a->buf_len);
+		return;
+	}
+	a->table = a->buf + WORDS_LEN;
+	a->table_len = a->buf_len - WORDS_LEN;
+}
+
+/* Receives the words, with the records or the table. */
+static void step_down(struct weft_agree *a)
+{
+	if (a->make_table)
+		make_table(a);
+	recv_down(a);
+}
+
+/* Sends the words, with the records or the table. */
+static void step_forward(struct weft_agree *a)
+{
+	if (!a->make_table) {
+		for_each_child(a, send_down);
+		return;
+	}
+	check_table(a);
+	send_parts(a);
+}
+
 static void agree_finish(struct weft_agree *a)
 {
 	struct weft_comm *comm = a->comm;
 
 	if (a->buf)
 		memcpy(a->words, a->buf, sizeof(a->words));
-	if (a->buf && a->len) {
+	if (a->buf && a->len && !a->make_table) {
 		a->records = record(a, 0);
 		if (comm->is_inter)
 			a->remote_records = record(a, tree_size(a));
@@ -200,9 +290,9 @@ static void advance(struct weft_agree *a)
 		else if (step == 2)
 			agree_swap(a);
 		else if (step == 3)
-			recv_down(a);
+			step_down(a);
 		else if (step == 4)
-			for_each_child(a, send_down);
+			step_forward(a);
 		else if (step == 5) {
 			agree_finish(a);
 			return; /* `done` may have freed the round */
@@ -225,26 +315,47 @@ void weft_agree_fail(struct weft_agree *a, int err)
 	weft_agree_start(a);
 }
 
+/* Allocates the memory of a round, so that a member without memory can
+ * contribute the error. */
+static void agree_alloc(struct weft_agree *a)
+{
+	size_t n_remote = a->comm->is_inter ? (size_t)a->comm->remote_size : 0;
+	uint32_t rank = my_rank(a);
+
+	if (a->make_table) {
+		a->buf_len = WORDS_LEN + a->table_max;
+		a->buf = malloc(a->buf_len);
+		a->up = calloc(
+			subtree_end(a, rank) - rank + (rank ? 0 : n_remote),
+			a->len);
+	} else {
+		a->buf_len = WORDS_LEN + (tree_size(a) + n_remote) * a->len;
+		a->buf = calloc(1, a->buf_len);
+	}
+	if (!a->buf || (a->make_table && !a->up)) {
+		weft_agree_fini(a);
+		a->err = WEFT_ERR_NOMEM;
+		return;
+	}
+	memset(a->buf, 0, WORDS_LEN);
+	if (a->len)
+		memcpy(record(a, rank), a->mine, a->len);
+}
+
 void weft_agree_start(struct weft_agree *a)
 {
 	struct weft_comm *comm = a->comm;
-	size_t n_records;
 
 	weft_lock_assert_locked(&comm->vci->lock);
 	a->tree = comm->is_inter ? comm->local : comm;
 	if (!a->err && weft_comm_is_revoked(comm))
 		a->err = weft_comm_revoked(comm);
-	n_records = (size_t)comm->size +
-		    (comm->is_inter ? (size_t)comm->remote_size : 0);
-	a->buf_len = WORDS_LEN + n_records * a->len;
-	a->buf = a->err ? NULL : calloc(1, a->buf_len);
 	a->tag = (int32_t)(comm->ctl.seq++ & 0x3fffffff);
 	a->step = 0;
 	a->n_waiting = 0;
-	if (!a->buf && !a->err)
-		a->err = WEFT_ERR_NOMEM;
-	if (a->buf && a->len)
-		memcpy(record(a, my_rank(a)), a->mine, a->len);
+	a->buf = a->up = a->parts = NULL;
+	if (!a->err)
+		agree_alloc(a);
 	weft_comm_get(comm); /* released in agree_finish() */
 	advance(a);
 }
@@ -276,7 +387,10 @@ void *weft_agree_take(struct weft_agree *a)
 void weft_agree_fini(struct weft_agree *a)
 {
 	free(a->buf);
-	a->buf = NULL;
+	free(a->up);
+	free(a->parts);
+	a->buf = a->up = a->parts = NULL;
+	a->table = NULL;
 	a->records = NULL;
 	a->remote_records = NULL;
 }

@@ -6,8 +6,13 @@
  * all records down the tree. On an intercommunicator, rank 0 of each group
  * first exchanges word and records with rank 0 of the other group. So every
  * member receives the words and the records of both groups. Examples are a
- * duplicate (the word is a context id), a split (the records are colors and
- * keys) and a disconnect (no records: a barrier).
+ * duplicate (the word is a context id) and a disconnect (no records: a
+ * barrier).
+ *
+ * A round with a table sends no records down. Rank 0 makes a table from the
+ * records, and each member sends its children the parts that they need. An
+ * example is a split: the records are colors and keys, and the table lists the
+ * members of each color.
  *
  * A round does not block. Rounds of one communicator match in order. The caller
  * owns the struct, which must exist until `done` is called. `done` is called
@@ -35,6 +40,17 @@ typedef uint64_t weft_agree_word_fn(struct weft_agree *agree);
  * called, possibly from within this function. */
 typedef void weft_agree_later_fn(struct weft_agree *agree);
 
+/* Makes the table from a->records and a->remote_records, in a->table. The table
+ * has at most table_max bytes. Called at rank 0. 0 or an error, which all
+ * members then receive. */
+typedef int weft_agree_table_fn(struct weft_agree *agree, size_t *len_out);
+
+/* Copies the part of the table for the ranks from first to end - 1 to part,
+ * which has space for the whole table. NULL: only computes the length. Returns
+ * the length. */
+typedef size_t weft_agree_part_fn(const struct weft_agree *agree,
+	uint32_t first, uint32_t end, char *part);
+
 struct weft_agree {
 	/* set by the caller, which zeroes the other fields */
 	struct weft_comm *comm;
@@ -43,14 +59,20 @@ struct weft_agree {
 	size_t len;		  /* bytes of a record */
 	bool is_down_only;	  /* no message is sent up the tree; len is 0 */
 	weft_agree_word_fn *word; /* called at rank 0; NULL: the word is 0 */
-	weft_agree_later_fn *later; /* NULL, or called instead of `word` */
+	weft_agree_later_fn *later;	 /* NULL, or called instead of `word` */
+	weft_agree_table_fn *make_table; /* NULL: no table. Not with later */
+	weft_agree_part_fn *part;
+	size_t table_max; /* the most bytes of the table */
 	weft_agree_done_fn *done;
 	void *arg; /* for the caller's use */
 
-	/* result, valid in `done`; the records are NULL if len is 0 */
+	/* result, valid in `done`; the records are NULL if len is 0 or the
+	 * round has a table */
 	int err;
 	uint64_t words[2]; /* 0: of the local group; 1: of the remote group */
-	char *records;	   /* of the local group, by rank */
+	char *table;	   /* the part for this member and its children */
+	size_t table_len;
+	char *records; /* of the local group, by rank */
 	char *remote_records;
 
 	/* below: only agree.c */
@@ -58,8 +80,13 @@ struct weft_agree {
 	int32_t tag;
 	int step;
 	uint32_t n_waiting;
-	char *buf; /* words, records, remote records */
+	char *buf; /* words; then records and remote records, or the table */
 	size_t buf_len;
+	char *up;	  /* with a table: the records of this member's subtree,
+			     and the remote records */
+	int64_t recv_len; /* bytes of the last received message */
+	char *parts;	  /* the words and a part of the table, for each child
+			     that does not need the whole table */
 };
 
 /* Starts a round. `done` finds any error in agree->err. VCI's lock held. */

@@ -2,8 +2,7 @@
 /* derive: communicators from a communicator
  *
  * Each call is one round of agreement (agree.h). Rank 0 of each side reserves
- * as many context ids as the results can need. Every member computes the group
- * and the context id of its result from the same records. On an
+ * as many context ids as the results can need. On an
  * intercommunicator, the side whose first process has the lower number provides
  * the id of the result. Each side provides the id of its own local
  * communicator. */
@@ -18,6 +17,7 @@
 #include "p2p/p2p.h"
 #include "comm/comm_init.h"
 #include "comm/blocked.h"
+#include "comm/colors.h"
 #include "comm/disconnect.h"
 #include "core/hint.h"
 
@@ -31,7 +31,6 @@ struct round {
 	/* creates the result of the call; NULL: none */
 	int (*finish)(struct round *r, struct weft_comm **comm_out);
 	int64_t color;		  /* split: the color of this process */
-	bool is_sorted;		  /* split: sort_records() was called */
 	struct weft_group *group; /* subset: the group of the result */
 };
 
@@ -327,103 +326,59 @@ int weft_create_dup(struct weft_comm *comm, const struct weft_info *info,
 
 /* ---- split ---- */
 
-struct split_record {
-	int64_t color;
-	int32_t key;
-	uint32_t rank; /* set by sort_records(): rank of the member */
-};
-
-static int split_record_order(const void *a_void, const void *b_void)
-{
-	const struct split_record *a = a_void, *b = b_void;
-
-	if (a->color != b->color)
-		return a->color < b->color ? -1 : 1;
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	return a->rank < b->rank ? -1 : a->rank > b->rank;
-}
-
-static void sort_records(void *records, uint32_t n)
-{
-	struct split_record *split_records = records;
-
-	for (uint32_t i = 0; i < n; i++)
-		split_records[i].rank = i;
-	qsort(split_records, n, sizeof(*split_records), split_record_order);
-}
-
-/* The number of distinct colors from 0 to end - 1 in sorted records. */
-static uint32_t n_colors(
-	const struct split_record *split_records, uint32_t n, int64_t end)
-{
-	uint32_t n_seen = 0;
-
-	for (uint32_t i = 0; i < n && split_records[i].color < end; i++)
-		if (split_records[i].color >= 0 &&
-			(!i || split_records[i].color !=
-					split_records[i - 1].color))
-			n_seen++;
-	return n_seen;
-}
-
-/* Called at rank 0: reserves two ids for each possible color. */
+/* Called at rank 0: reserves two ids for each member that can be the first of
+ * its color. */
 static uint64_t reserve_split_ctx(struct weft_agree *agree)
 {
 	return weft_proc_new_ctx(2 * (uint32_t)agree->comm->size);
 }
 
-/* Creates the group of the members with this color, in the order of the
- * records. */
-static int color_group(const struct weft_group *from,
-	const struct split_record *split_records, uint32_t n, int64_t color,
-	struct weft_group **group_out)
+static int split_make_table(struct weft_agree *a, size_t *len_out)
 {
-	uint64_t *procs = malloc(n * sizeof(*procs) + 1);
-	uint32_t n_procs = 0;
-	int err;
+	struct weft_color_side local = {
+		(const void *)a->records,
+		(uint32_t)a->comm->size,
+	};
+	struct weft_color_side remote = {
+		(const void *)a->remote_records,
+		a->comm->is_inter ? (uint32_t)a->comm->remote_size : 0,
+	};
 
-	if (!procs)
-		return WEFT_ERR_NOMEM;
-	for (uint32_t i = 0; i < n; i++)
-		if (split_records[i].color == color)
-			procs[n_procs++] =
-				weft_group_proc(from, split_records[i].rank);
-	err = weft_group_create(procs, n_procs, group_out);
-	free(procs);
-	return err;
+	return weft_colors_make(local, remote, a->table, len_out);
 }
 
-/* Creates the communicator of the members with this color. The records are
- * sorted. Color number n, from 0 on, uses the reserved ids 2n and 2n + 1. */
-static int split_comm_init(
-	struct weft_agree *a, int64_t color, struct weft_comm **comm_out)
+static size_t split_part(
+	const struct weft_agree *a, uint32_t first, uint32_t end, char *part)
+{
+	return weft_colors_part(a->table, a->table_len, first, end, part);
+}
+
+/* Creates the communicator of the members in the block. The reserved ids 2n and
+ * 2n + 1 belong to the color of which rank n is the first member. */
+static int split_comm_init(struct weft_agree *a,
+	const struct weft_color_block *block, struct weft_comm **comm_out)
 {
 	struct weft_comm *old = a->comm;
-	const struct split_record *mine = (const void *)a->records;
-	const struct split_record *theirs = (const void *)a->remote_records;
-	uint32_t n = (uint32_t)old->size, n_theirs = (uint32_t)old->remote_size;
 	bool is_first = weft_comm_is_first(old);
-	uint64_t own = 2 * (uint64_t)n_colors(mine, n, color);
-	uint64_t other =
-		is_first ? own
-			 : 2 * (uint64_t)n_colors(theirs, n_theirs, color);
+	uint64_t own = 2 * (uint64_t)weft_colors_first(block->runs);
+	uint64_t ctx = own;
 	struct weft_comm_init b = {
 		.session = old->child.session,
 		.vci = old->vci,
 		.parent = old,
-		.ctx = a->words[is_first ? 0 : 1] + other * WEFT_CTX_OFFSET_END,
-		.local_ctx = a->words[0] + (own + 1) * WEFT_CTX_OFFSET_END,
 		.errh = old->errh,
 	};
-	int err = color_group(old->group, mine, n, color, &b.group);
+	int err = weft_colors_group(
+		block->runs, block->head.n_runs, old->group, &b.group);
 
 	if (!err && old->is_inter)
-		err = color_group(
-			old->remote, theirs, n_theirs, color, &b.remote);
-	if (!err && old->is_inter && !b.remote->size)
-		*comm_out = NULL; /* the other side has no member */
-	else if (!err)
+		err = weft_colors_group(block->remote_runs,
+			block->head.n_remote_runs, old->remote, &b.remote);
+	if (!err && !is_first)
+		ctx = 2 * (uint64_t)weft_colors_first(block->remote_runs);
+	b.ctx = a->words[is_first ? 0 : 1] + ctx * WEFT_CTX_OFFSET_END;
+	b.local_ctx = a->words[0] + (own + 1) * WEFT_CTX_OFFSET_END;
+	if (!err)
 		err = weft_comm_init(&b, comm_out);
 	weft_group_put(b.group);
 	weft_group_put(b.remote);
@@ -432,30 +387,35 @@ static int split_comm_init(
 
 static int split_finish(struct round *r, struct weft_comm **comm_out)
 {
-	struct weft_comm *comm = r->agree.comm;
+	struct weft_agree *a = &r->agree;
+	struct weft_color_block block;
+	int err;
 
 	*comm_out = NULL;
 	if (r->color < 0)
 		return 0;
-	if (!r->is_sorted)
-		sort_records(r->agree.records, (uint32_t)comm->size);
-	if (!r->is_sorted && comm->is_inter)
-		sort_records(
-			r->agree.remote_records, (uint32_t)comm->remote_size);
-	r->is_sorted = true;
-	return split_comm_init(&r->agree, r->color, comm_out);
+	err = weft_colors_find(
+		a->table, a->table_len, (uint32_t)a->comm->rank, &block);
+	if (err || (a->comm->is_inter && !block.head.n_remote_runs))
+		return err; /* 0: the other side has no member */
+	return split_comm_init(a, &block, comm_out);
 }
 
 int weft_create_split(struct weft_comm *comm, int64_t color, int32_t key,
 	struct weft_comm **comm_out)
 {
-	struct split_record split_record = { .color = color, .key = key };
+	struct weft_color_record mine = weft_color_record(color, key);
 	struct round r = {
 		.agree = {
 			.comm = comm,
-			.mine = &split_record,
-			.len = sizeof(split_record),
+			.mine = &mine,
+			.len = sizeof(mine),
 			.word = reserve_split_ctx,
+			.make_table = split_make_table,
+			.part = split_part,
+			.table_max = weft_colors_len_max((uint32_t)comm->size,
+				comm->is_inter ? (uint32_t)comm->remote_size
+					       : 0),
 		},
 		.finish = split_finish,
 		.color = color,

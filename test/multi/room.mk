@@ -22,6 +22,7 @@ multi_programs += test/multi/coll_shm
 multi_programs += test/multi/coll_wrap
 multi_programs += test/multi/comm_attr
 multi_programs += test/multi/comm_churn
+multi_programs += test/multi/comm_colors
 multi_programs += test/multi/comm_errh
 multi_programs += test/multi/comm_free
 multi_programs += test/multi/comm_half
