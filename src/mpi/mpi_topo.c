@@ -66,19 +66,37 @@ static int check_kind(const struct weft_comm *comm, int kind)
 	return 0;
 }
 
-/* Creates a communicator of the members with this color, ordered by key, and
- * attaches this topology. Takes ownership of the topology, also on failure. */
-static int attach_take(struct weft_comm *comm, int64_t color, int key,
+/* Creates a communicator of these ranks, in this order, and attaches the
+ * topology. Every process computes the ranks from its arguments, so no process
+ * sends its part. Takes ownership of both, also on failure; NULL: no memory.
+ * The ranks of different processes are equal or have no common member. */
+static int attach_take(struct weft_comm *comm, int *ranks, int n,
 	struct weft_topo_attached *topo, struct weft_comm **made)
 {
-	int err = topo ? weft_create_split(comm, color, key, made)
-		       : WEFT_ERR_NOMEM;
+	struct weft_group *group = NULL;
+	int err = topo && ranks ? weft_group_incl(comm->group, ranks,
+					  (uint32_t)n, &group)
+				: WEFT_ERR_NOMEM;
 
+	free(ranks);
+	if (!err)
+		err = weft_create_subset(comm, group, made);
+	weft_group_put(group);
 	if (err || !*made)
 		free(topo);
 	else
 		(*made)->topo = topo;
 	return err;
+}
+
+/* Lists the first n ranks. NULL if there is no memory. */
+static int *first_ranks(int n)
+{
+	int *ranks = calloc((size_t)n + 1, sizeof(*ranks));
+
+	for (int i = 0; ranks && i < n; i++)
+		ranks[i] = i;
+	return ranks;
 }
 
 static int mpi_topo_test(const struct weft_comm *comm, int *status)
@@ -295,7 +313,7 @@ static int mpi_cart_create(struct weft_comm *comm, int ndims, const int dims[],
 
 	(void)reorder;
 	if (!err)
-		err = attach_take(comm, comm->rank < n ? 0 : -1, comm->rank,
+		err = attach_take(comm, first_ranks(n), n,
 			make_cart(ndims, dims, periods, comm->rank), made);
 	return err;
 }
@@ -416,6 +434,29 @@ static int mpi_cart_shift(const struct weft_comm *comm, int direction, int disp,
 	return 0;
 }
 
+/* Lists the n ranks of the subgrid of this process, which has the dimensions
+ * that remain. NULL if there is no memory. */
+static int *sub_ranks(struct weft_topo_attached *t, const int *remain, int n)
+{
+	int *ranks = calloc((size_t)n, sizeof(*ranks));
+
+	for (int k = 0; ranks && k < n; k++) {
+		int rest = k, step = 1;
+
+		for (int i = t->n_dims - 1; i >= 0; i--) {
+			int dim = cart_dims(t)[i], c = cart_coords(t)[i];
+
+			if (remain[i]) {
+				c = rest % dim;
+				rest /= dim;
+			}
+			ranks[k] += c * step;
+			step *= dim;
+		}
+	}
+	return ranks;
+}
+
 static int sub_cart(
 	struct weft_comm *comm, const int *remain, struct weft_comm **newcomm)
 {
@@ -423,23 +464,23 @@ static int sub_cart(
 	size_t n = (size_t)old->n_dims;
 	int *dims = calloc(2 * n + 1, sizeof(*dims));
 	int *periods = dims + n;
-	int color = 0, key = 0, n_kept = 0, err;
+	int rank = 0, size = 1, n_kept = 0, err;
 
 	if (!dims)
 		return WEFT_ERR_NOMEM;
 	for (int i = 0; i < old->n_dims; i++) {
 		int dim = cart_dims(old)[i], c = cart_coords(old)[i];
 
-		if (!remain[i]) {
-			color = color * dim + c;
+		if (!remain[i])
 			continue;
-		}
-		key = key * dim + c;
+		rank = rank * dim + c;
+		size *= dim;
 		dims[n_kept] = dim;
 		periods[n_kept++] = cart_periods(old)[i];
 	}
-	topo = make_cart(n_kept, dims, periods, key);
-	err = attach_take(comm, color, key, topo, newcomm);
+	topo = make_cart(n_kept, dims, periods, rank);
+	err = attach_take(
+		comm, sub_ranks(old, remain, size), size, topo, newcomm);
 	free(dims);
 	return err;
 }
@@ -495,8 +536,7 @@ static int mpi_graph_create(struct weft_comm *comm, int nnodes,
 		mpi_topo_copy_ints(topo->data, indx, nnodes);
 		mpi_topo_copy_ints(topo->data + nnodes, edges, n_edges);
 	}
-	return attach_take(
-		comm, comm->rank < nnodes ? 0 : -1, comm->rank, topo, made);
+	return attach_take(comm, first_ranks(nnodes), nnodes, topo, made);
 }
 
 static int mpi_graph_map(const struct weft_comm *comm, int nnodes,
@@ -673,7 +713,8 @@ static int mpi_dist_graph_create_adjacent(struct weft_comm *comm, int indegree,
 			mpi_topo_copy_ints(dist_dest_weights(topo), destweights,
 				outdegree);
 	}
-	return attach_take(comm, 0, comm->rank, topo, made);
+	return attach_take(
+		comm, first_ranks(comm->size), comm->size, topo, made);
 }
 
 struct edge {
@@ -799,7 +840,7 @@ static int mpi_dist_graph_create(struct weft_comm *comm, int n,
 	if (!err)
 		err = gather_edges(comm, mine, n_mine, &all, &n_all);
 	if (!err)
-		err = attach_take(comm, 0, comm->rank,
+		err = attach_take(comm, first_ranks(comm->size), comm->size,
 			my_part(all, n_all, comm->rank,
 				weights != MPI_UNWEIGHTED),
 			made);

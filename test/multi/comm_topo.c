@@ -98,6 +98,49 @@ static void check_sub(MPI_Comm cart)
 	OK(MPI_Comm_free(&point));
 }
 
+/* Checks the members of a subgrid: the ranks of the grid with the coordinates
+ * of this process in the dimensions that do not remain, in their order. */
+static void check_members(MPI_Comm cart, const int *remain)
+{
+	int all[N], at[3], mine[3], rank, n = 0, size = -1;
+	MPI_Comm sub;
+
+	OK(MPI_Comm_rank(cart, &rank));
+	OK(MPI_Cart_coords(cart, rank, 3, mine));
+	OK(MPI_Cart_sub(cart, remain, &sub));
+	OK(MPI_Comm_size(sub, &size));
+	OK(MPI_Allgather(&rank, 1, MPI_INT, all, 1, MPI_INT, sub));
+	for (int r = 0; r < N; r++) {
+		bool is_member = true;
+
+		OK(MPI_Cart_coords(cart, r, 3, at));
+		for (int i = 0; i < 3; i++)
+			is_member &= remain[i] || at[i] == mine[i];
+		if (!is_member)
+			continue;
+		CHECK(n < size && all[n] == r,
+			"rank %d of the subgrid is rank %d of the grid", n, r);
+		n++;
+	}
+	CHECK(n == size, "the subgrid has %d members, got %d", n, size);
+	OK(MPI_Comm_free(&sub));
+}
+
+/* Subgrids of a grid over a communicator in another order than the world. */
+static void check_subgrids(void)
+{
+	const int sides[3] = { 2, 1, 3 }, wraps[3] = { 0 };
+	MPI_Comm mixed, cart;
+
+	OK(MPI_Comm_split(MPI_COMM_WORLD, 0, mtest.rank * 5 % N % 4, &mixed));
+	OK(MPI_Cart_create(mixed, 3, sides, wraps, 0, &cart));
+	for (int mask = 0; mask < 8; mask++)
+		check_members(cart,
+			(int[3]){ mask & 1, mask >> 1 & 1, mask >> 2 & 1 });
+	OK(MPI_Comm_free(&cart));
+	OK(MPI_Comm_free(&mixed));
+}
+
 static void check_cart(void)
 {
 	const int small[2] = { 2, 2 };
@@ -110,6 +153,7 @@ static void check_cart(void)
 	check_get(cart);
 	check_shift(cart);
 	check_sub(cart);
+	check_subgrids();
 	OK(MPI_Comm_free(&cart));
 	OK(MPI_Cart_map(MPI_COMM_WORLD, 2, dims, periods, &rank));
 	CHECK(rank >= 0 && rank < N, "MPI_Cart_map returns a rank: %d", rank);
