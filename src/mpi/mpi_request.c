@@ -56,6 +56,18 @@ struct outcome {
 	struct weft_comm *comm;
 };
 
+/* Records the error of a done request. VCI's lock held. */
+static __attribute__((cold, noinline)) void note_error(
+	const struct weft_req *req, int err, struct outcome *outcome)
+{
+	if (outcome->err)
+		return;
+	outcome->err = err;
+	weft_failure_explain(req);
+	if (req->comm)
+		outcome->comm = weft_comm_get(req->comm);
+}
+
 /* Completes a generalized request: its query and free functions run without the
  * lock. VCI's lock held. */
 static __attribute__((noinline)) void end_general(struct weft_req *req)
@@ -83,12 +95,8 @@ static inline __attribute__((always_inline)) int mpi_request_take_out(
 	if (weft_unlikely(req->ops && req->ops->query))
 		end_general(req);
 	err = req->status.err;
-	if (weft_unlikely(err) && !outcome->err) {
-		outcome->err = err;
-		weft_failure_explain(req);
-		if (req->comm)
-			outcome->comm = weft_comm_get(req->comm);
-	}
+	if (weft_unlikely(err))
+		note_error(req, err, outcome);
 	if (with_err)
 		weft_status_to_mpi_err(&req->status, status);
 	else
@@ -273,6 +281,62 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	return mpi_request_finish("MPI_Test", &outcome, false);
 }
 
+/* ---- status without completion ---- */
+
+/* Fills the status of a done request without freeing it. VCI's lock held; it is
+ * released for user functions. */
+static void mpi_request_show(struct weft_req *req, MPI_Status *status,
+	bool with_err, struct outcome *outcome)
+{
+	struct weft_status of = req->status;
+	int err;
+
+	if (req->ops && req->ops->query) {
+		weft_vci_unlock(req->vci);
+		err = req->ops->query(req, &of);
+		weft_vci_lock(req->vci);
+		if (err)
+			of.err = err;
+	}
+	if (of.err)
+		note_error(req, of.err, outcome);
+	if (with_err)
+		weft_status_to_mpi_err(&of, status);
+	else
+		weft_status_to_mpi(&of, status);
+}
+
+int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+	struct outcome outcome = { 0, NULL };
+	struct weft_vci *vci;
+	struct weft_req *req;
+	int err = mpi_request_look_up(request, &req);
+
+	if (!err)
+		err = weft_check_ptr(flag, "flag");
+	if (err)
+		return fail("MPI_Request_get_status", err, 1, &request);
+	*flag = 1;
+	if (is_idle(req)) {
+		weft_status_empty(status);
+		return MPI_SUCCESS;
+	}
+	vci = req->vci;
+	weft_vci_lock(vci);
+	if (!req->is_done)
+		weft_progress_try(vci);
+	*flag = req->is_done;
+	if (req->is_done)
+		mpi_request_show(req, status, false, &outcome);
+	else if (is_returnable(req))
+		take_pending(req, status, &outcome);
+	else
+		polled(vci, "MPI_Request_get_status", 1, &request);
+	weft_vci_unlock(vci);
+	return mpi_request_finish("MPI_Request_get_status", &outcome, false);
+}
+
 /* ---- arrays ---- */
 
 /* The objects of an array's first handles, from the check. */
@@ -449,10 +513,9 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[],
 	return mpi_request_finish("MPI_Waitall", &outcome, true);
 }
 
-/* True if all active requests are done. with_pending: a request for which
- * is_returnable() holds counts as done. */
-static bool are_all_done(struct weft_vci **vci, bool with_pending, int count,
-	const MPI_Request *requests)
+/* True if is_returnable() holds for all active requests. */
+static bool are_all_done(
+	struct weft_vci **vci, int count, const MPI_Request *requests)
 {
 	for (int i = 0; i < count; i++) {
 		const struct weft_req *req = req_at(requests, i);
@@ -460,59 +523,78 @@ static bool are_all_done(struct weft_vci **vci, bool with_pending, int count,
 		if (is_idle(req))
 			continue;
 		mpi_request_hold(vci, req);
-		if (!req->is_done && !(with_pending && is_returnable(req)))
+		if (!is_returnable(req))
 			return false;
 	}
 	return true;
 }
 
-/* Takes out the requests of an array, in order. is_returnable() holds for each
- * active one. */
-static void take_tested(struct weft_vci **vci, int count, MPI_Request *requests,
-	MPI_Status *statuses, struct outcome *outcome)
+/* The call: it waits, tests, or only returns the status. */
+enum take_kind { TAKE_WAIT, TAKE_TEST, TAKE_STATUS };
+
+/* Takes out a request for which is_returnable() holds, or only fills its
+ * status. VCI's lock held. */
+static void take_kind(enum take_kind kind, MPI_Request *handle,
+	struct weft_req *req, MPI_Status *status, bool with_err,
+	struct outcome *outcome)
 {
-	for (int i = 0; i < count; i++) {
+	if (weft_unlikely(!req->is_done))
+		take_pending(req, status, outcome);
+	else if (kind == TAKE_STATUS)
+		mpi_request_show(req, status, with_err, outcome);
+	else
+		mpi_request_take_out(handle, req, status, with_err, outcome);
+}
+
+/* MPI_Testall and MPI_Request_get_status_all. */
+static int mpi_request_all(const char *func, enum take_kind kind, int count,
+	MPI_Request *requests, int *flag, MPI_Status *statuses)
+{
+	struct outcome outcome = { 0, NULL };
+	struct weft_vci *vci;
+	int err = mpi_request_check_array(count, requests);
+
+	if (!err)
+		err = weft_check_ptr(flag, "flag");
+	if (err)
+		return fail(func, err, count, requests);
+	vci = vci_of(count, requests);
+	weft_vci_lock(vci);
+	*flag = are_all_done(&vci, count, requests);
+	if (!*flag) {
+		progress(&vci, count, requests, false);
+		*flag = are_all_done(&vci, count, requests);
+	}
+	for (int i = 0; *flag && i < count; i++) {
 		struct weft_req *req = req_at(requests, i);
-		MPI_Status *status = status_at(statuses, i);
 
 		if (is_idle(req)) {
-			weft_status_empty(status);
+			weft_status_empty(status_at(statuses, i));
 			continue;
 		}
-		mpi_request_hold(vci, req);
-		if (weft_likely(req->is_done))
-			mpi_request_take_out(
-				&requests[i], req, status, true, outcome);
-		else
-			take_pending(req, status, outcome);
+		mpi_request_hold(&vci, req);
+		take_kind(kind, &requests[i], req, status_at(statuses, i), true,
+			&outcome);
 	}
+	if (!*flag)
+		polled(vci, func, count, requests);
+	weft_vci_unlock(vci);
+	return mpi_request_finish(func, &outcome, true);
 }
 
 int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 	MPI_Status array_of_statuses[])
 {
-	struct outcome outcome = { 0, NULL };
-	struct weft_vci *vci;
-	int err = mpi_request_check_array(count, array_of_requests);
+	return mpi_request_all("MPI_Testall", TAKE_TEST, count,
+		array_of_requests, flag, array_of_statuses);
+}
 
-	if (!err)
-		err = weft_check_ptr(flag, "flag");
-	if (err)
-		return fail("MPI_Testall", err, count, array_of_requests);
-	vci = vci_of(count, array_of_requests);
-	weft_vci_lock(vci);
-	*flag = are_all_done(&vci, true, count, array_of_requests);
-	if (!*flag) {
-		progress(&vci, count, array_of_requests, false);
-		*flag = are_all_done(&vci, true, count, array_of_requests);
-	}
-	if (*flag)
-		take_tested(&vci, count, array_of_requests, array_of_statuses,
-			&outcome);
-	else
-		polled(vci, "MPI_Testall", count, array_of_requests);
-	weft_vci_unlock(vci);
-	return mpi_request_finish("MPI_Testall", &outcome, true);
+int PMPI_Request_get_status_all(int count,
+	const MPI_Request array_of_requests[], int *flag,
+	MPI_Status array_of_statuses[])
+{
+	return mpi_request_all("MPI_Request_get_status_all", TAKE_STATUS, count,
+		(MPI_Request *)array_of_requests, flag, array_of_statuses);
 }
 
 /* Returns the index of the first done request; -1: none is done; MPI_UNDEFINED:
@@ -585,7 +667,7 @@ static int find_done(struct weft_vci **vci, const char *func, bool is_blocking,
 	return at;
 }
 
-static int any(const char *func, bool is_blocking, int count,
+static int any(const char *func, enum take_kind kind, int count,
 	MPI_Request *requests, int *index, int *flag, MPI_Status *status)
 {
 	struct outcome outcome = { 0, NULL };
@@ -596,24 +678,22 @@ static int any(const char *func, bool is_blocking, int count,
 
 	if (!err)
 		err = weft_check_ptr(index, "index");
-	if (!err && !is_blocking)
+	if (!err && kind != TAKE_WAIT)
 		err = weft_check_ptr(flag, "flag");
 	if (err)
 		return fail(func, err, count, requests);
 	vci = vci_of(count, requests);
 	weft_vci_lock(vci);
-	at = find_done(&vci, func, is_blocking, count, requests);
+	at = find_done(&vci, func, kind == TAKE_WAIT, count, requests);
 	is_pending = at >= 0 && !req_at(requests, at)->is_done;
-	if (is_pending)
-		take_pending(req_at(requests, at), status, &outcome);
-	else if (at >= 0)
-		mpi_request_take_out(&requests[at], req_at(requests, at),
-			status, false, &outcome);
+	if (at >= 0)
+		take_kind(kind, &requests[at], req_at(requests, at), status,
+			false, &outcome);
 	else if (at == MPI_UNDEFINED)
 		weft_status_empty(status);
 	weft_vci_unlock(vci);
 	*index = at >= 0 ? at : MPI_UNDEFINED;
-	if (!is_blocking)
+	if (kind != TAKE_WAIT)
 		*flag = at != -1 && !is_pending;
 	return mpi_request_finish(func, &outcome, false);
 }
@@ -621,15 +701,23 @@ static int any(const char *func, bool is_blocking, int count,
 int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *index,
 	MPI_Status *status)
 {
-	return any("MPI_Waitany", true, count, array_of_requests, index, NULL,
-		status);
+	return any("MPI_Waitany", TAKE_WAIT, count, array_of_requests, index,
+		NULL, status);
 }
 
 int PMPI_Testany(int count, MPI_Request array_of_requests[], int *index,
 	int *flag, MPI_Status *status)
 {
-	return any("MPI_Testany", false, count, array_of_requests, index, flag,
-		status);
+	return any("MPI_Testany", TAKE_TEST, count, array_of_requests, index,
+		flag, status);
+}
+
+int PMPI_Request_get_status_any(int count,
+	const MPI_Request array_of_requests[], int *index, int *flag,
+	MPI_Status *status)
+{
+	return any("MPI_Request_get_status_any", TAKE_STATUS, count,
+		(MPI_Request *)array_of_requests, index, flag, status);
 }
 
 static int check_some(int count, const MPI_Request *requests,
@@ -644,121 +732,10 @@ static int check_some(int count, const MPI_Request *requests,
 	return err;
 }
 
-/* ---- status without completion ---- */
-
-/* Fills the status of a done request without freeing it. VCI's lock held; it is
- * released for user functions. */
-static void mpi_request_show(
-	struct weft_req *req, MPI_Status *status, bool with_err)
-{
-	struct weft_status of;
-
-	if (is_idle(req)) {
-		weft_status_empty(status);
-		return;
-	}
-	of = req->status;
-	if (req->ops && req->ops->query) {
-		weft_vci_unlock(req->vci);
-		req->ops->query(req, &of);
-		weft_vci_lock(req->vci);
-	}
-	if (with_err)
-		weft_status_to_mpi_err(&of, status);
-	else
-		weft_status_to_mpi(&of, status);
-}
-
-int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
-{
-	struct weft_vci *vci = the_vci();
-	struct weft_req *req;
-	int err = mpi_request_look_up(request, &req);
-
-	if (!err)
-		err = weft_check_ptr(flag, "flag");
-	if (err)
-		return fail("MPI_Request_get_status", err, 1, &request);
-	if (req)
-		vci = req->vci;
-	weft_vci_lock(vci);
-	if (!is_idle(req) && !req->is_done)
-		weft_progress_try(vci);
-	*flag = is_idle(req) || req->is_done;
-	if (*flag)
-		mpi_request_show(req, status, false);
-	else
-		polled(vci, "MPI_Request_get_status", 1, &request);
-	weft_vci_unlock(vci);
-	return MPI_SUCCESS;
-}
-
-int PMPI_Request_get_status_all(int count,
-	const MPI_Request array_of_requests[], int *flag,
-	MPI_Status array_of_statuses[])
-{
-	struct weft_vci *vci;
-	int err = mpi_request_check_array(count, array_of_requests);
-
-	if (!err)
-		err = weft_check_ptr(flag, "flag");
-	if (err)
-		return fail("MPI_Request_get_status_all", err, count,
-			array_of_requests);
-	vci = vci_of(count, array_of_requests);
-	weft_vci_lock(vci);
-	if (!are_all_done(&vci, false, count, array_of_requests))
-		progress(&vci, count, array_of_requests, false);
-	*flag = are_all_done(&vci, false, count, array_of_requests);
-	for (int i = 0; *flag && i < count; i++) {
-		struct weft_req *req = req_at(array_of_requests, i);
-
-		if (req)
-			mpi_request_hold(&vci, req);
-		mpi_request_show(req, status_at(array_of_statuses, i), true);
-	}
-	weft_vci_unlock(vci);
-	return MPI_SUCCESS;
-}
-
-int PMPI_Request_get_status_any(int count,
-	const MPI_Request array_of_requests[], int *index, int *flag,
-	MPI_Status *status)
-{
-	struct weft_vci *vci;
-	int err = mpi_request_check_array(count, array_of_requests);
-	int at;
-
-	if (!err)
-		err = weft_check_ptr(index, "index");
-	if (!err)
-		err = weft_check_ptr(flag, "flag");
-	if (err)
-		return fail("MPI_Request_get_status_any", err, count,
-			array_of_requests);
-	vci = vci_of(count, array_of_requests);
-	weft_vci_lock(vci);
-	at = first_done(&vci, count, array_of_requests);
-	if (at == -1) {
-		progress(&vci, count, array_of_requests, false);
-		at = first_done(&vci, count, array_of_requests);
-	}
-	if (at >= 0)
-		mpi_request_show(req_at(array_of_requests, at), status, false);
-	else if (at == MPI_UNDEFINED)
-		weft_status_empty(status);
-	weft_vci_unlock(vci);
-	*index = at >= 0 ? at : MPI_UNDEFINED;
-	*flag = at != -1;
-	return MPI_SUCCESS;
-}
-
-enum some_kind { SOME_WAIT, SOME_TEST, SOME_STATUS };
-
-/* Takes out the done requests of an array; SOME_STATUS only returns their
- * statuses. SOME_STATUS always makes progress, because requests that it has
+/* Takes out the done requests of an array; TAKE_STATUS only returns their
+ * statuses. TAKE_STATUS always makes progress, because requests that it has
  * returned before are still done. */
-static int mpi_request_some(const char *func, enum some_kind kind, int count,
+static int mpi_request_some(const char *func, enum take_kind kind, int count,
 	MPI_Request *requests, int *outcount, int *indices,
 	MPI_Status *statuses)
 {
@@ -771,30 +748,21 @@ static int mpi_request_some(const char *func, enum some_kind kind, int count,
 		return fail(func, err, count, requests);
 	vci = vci_of(count, requests);
 	weft_vci_lock(vci);
-	if (kind == SOME_STATUS)
+	if (kind == TAKE_STATUS)
 		progress(&vci, count, requests, false);
-	at = kind == SOME_STATUS ? first_done(&vci, count, requests)
-				 : find_done(&vci, func, kind == SOME_WAIT,
-					   count, requests);
+	at = find_done(&vci, func, kind == TAKE_WAIT, count, requests);
 	*outcount = at == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
 	for (int i = 0; at >= 0 && i < count; i++) {
 		struct weft_req *req = req_at(requests, i);
-		MPI_Status *status;
 
 		if (is_idle(req))
 			continue;
 		mpi_request_hold(&vci, req);
-		if (kind == SOME_STATUS ? !req->is_done : !is_returnable(req))
+		if (!is_returnable(req))
 			continue;
 		indices[*outcount] = i;
-		status = status_at(statuses, *outcount);
-		if (!req->is_done)
-			take_pending(req, status, &outcome);
-		else if (kind == SOME_STATUS)
-			mpi_request_show(req, status, true);
-		else
-			mpi_request_take_out(
-				&requests[i], req, status, true, &outcome);
+		take_kind(kind, &requests[i], req,
+			status_at(statuses, *outcount), true, &outcome);
 		++*outcount;
 	}
 	weft_vci_unlock(vci);
@@ -804,7 +772,7 @@ static int mpi_request_some(const char *func, enum some_kind kind, int count,
 int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount,
 	int array_of_indices[], MPI_Status array_of_statuses[])
 {
-	return mpi_request_some("MPI_Waitsome", SOME_WAIT, incount,
+	return mpi_request_some("MPI_Waitsome", TAKE_WAIT, incount,
 		array_of_requests, outcount, array_of_indices,
 		array_of_statuses);
 }
@@ -812,7 +780,7 @@ int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount,
 int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
 	int array_of_indices[], MPI_Status array_of_statuses[])
 {
-	return mpi_request_some("MPI_Testsome", SOME_TEST, incount,
+	return mpi_request_some("MPI_Testsome", TAKE_TEST, incount,
 		array_of_requests, outcount, array_of_indices,
 		array_of_statuses);
 }
@@ -821,7 +789,7 @@ int PMPI_Request_get_status_some(int incount,
 	const MPI_Request array_of_requests[], int *outcount,
 	int array_of_indices[], MPI_Status array_of_statuses[])
 {
-	return mpi_request_some("MPI_Request_get_status_some", SOME_STATUS,
+	return mpi_request_some("MPI_Request_get_status_some", TAKE_STATUS,
 		incount, (MPI_Request *)array_of_requests, outcount,
 		array_of_indices, array_of_statuses);
 }

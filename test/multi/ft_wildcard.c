@@ -63,8 +63,63 @@ static void arrays(MPI_Request request)
 	CHECK(statuses[1].MPI_ERROR == MPI_SUCCESS &&
 			requests[1] == MPI_REQUEST_NULL,
 		"MPI_Waitall completes the other request");
-	OK(MPI_Request_get_status(requests[0], &flag, MPI_STATUS_IGNORE));
+}
+
+/* The calls that only return a status return the same as the tests. */
+static void pending_status(MPI_Request request)
+{
+	MPI_Request requests[2] = { request, MPI_REQUEST_NULL };
+	MPI_Status statuses[2];
+	int flag = 1, n = 0, at[2];
+
+	is_pending(MPI_Request_get_status(request, &flag, statuses), request,
+		"MPI_Request_get_status");
 	CHECK(!flag, "MPI_Request_get_status: the receive is not complete");
+	flag = 1;
+	is_pending(MPI_Request_get_status_any(2, requests, &n, &flag, statuses),
+		requests[0], "MPI_Request_get_status_any");
+	CHECK(n == 0 && !flag,
+		"MPI_Request_get_status_any returns the index of the receive, "
+		"which is not complete");
+	FAILS(MPI_Request_get_status_all(2, requests, &flag, statuses),
+		MPI_ERR_IN_STATUS);
+	is_pending(statuses[0].MPI_ERROR, requests[0],
+		"MPI_Request_get_status_all");
+	FAILS(MPI_Request_get_status_some(2, requests, &n, at, statuses),
+		MPI_ERR_IN_STATUS);
+	is_pending(statuses[0].MPI_ERROR, requests[0],
+		"MPI_Request_get_status_some");
+	CHECK(n == 1 && at[0] == 0,
+		"MPI_Request_get_status_some returns the index of the receive");
+}
+
+/* A receive that ended because its source has failed: the calls that only
+ * return a status return its error, as MPI_Test does. */
+static void ended_status(void)
+{
+	MPI_Status statuses[1];
+	MPI_Request request;
+	int x, flag = 0, n = 0, at[1];
+
+	OK(MPI_Irecv(&x, 1, MPI_INT, 2, TAG + 10, MPI_COMM_WORLD, &request));
+	FAILS(MPI_Request_get_status(request, &flag, statuses),
+		MPIX_ERR_PROC_FAILED);
+	CHECK(flag, "the receive from the failed process is complete");
+	FAILS(MPI_Request_get_status_any(1, &request, &n, &flag, statuses),
+		MPIX_ERR_PROC_FAILED);
+	CHECK(flag && n == 0, "MPI_Request_get_status_any returns its index");
+	FAILS(MPI_Request_get_status_all(1, &request, &flag, statuses),
+		MPI_ERR_IN_STATUS);
+	CHECK(flag && mtest_class(statuses[0].MPI_ERROR) ==
+				MPIX_ERR_PROC_FAILED,
+		"MPI_Request_get_status_all returns the error in the status");
+	FAILS(MPI_Request_get_status_some(1, &request, &n, at, statuses),
+		MPI_ERR_IN_STATUS);
+	CHECK(n == 1 && mtest_class(statuses[0].MPI_ERROR) ==
+				MPIX_ERR_PROC_FAILED,
+		"MPI_Request_get_status_some returns the error in the status");
+	FAILS(MPI_Wait(&request, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
+	CHECK(request == MPI_REQUEST_NULL, "the request still was active");
 }
 
 static void blocking(void)
@@ -121,7 +176,9 @@ static void rank0(void)
 	is_pending(MPI_Test(&posted, &flag, &status), posted, "MPI_Test");
 	CHECK(!flag, "MPI_Test: the receive is not complete");
 	arrays(posted);
+	pending_status(posted);
 	blocking();
+	ended_status();
 	cancelled();
 	OK(MPI_Start(&persistent));
 	is_pending(MPI_Wait(&persistent, &status), persistent, "persistent");
