@@ -28,6 +28,10 @@ static struct {
 	long (*queries)(void);	 /* NULL: not the stand-in */
 	void (*fail_next)(void); /* as queries */
 	int (*get)(void **context);
+	int (*reset)(int device);
+	long (*pins)(void);	  /* as queries; these three too */
+	long (*pinned)(void);	  /* bytes that are registered */
+	void (*fail_pin)(long n); /* the n-th registration fails */
 } device;
 
 /* Ends the program if a call of the driver has failed. */
@@ -57,6 +61,10 @@ static inline bool device_load(void)
 		{ "cuMemcpy", &device.copy },
 		{ "cudastandQueries", &device.queries },
 		{ "cudastandFailNext", &device.fail_next },
+		{ "cuDevicePrimaryCtxReset_v2", &device.reset },
+		{ "cudastandPins", &device.pins },
+		{ "cudastandPinned", &device.pinned },
+		{ "cudastandFailPin", &device.fail_pin },
 	};
 	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	void *context;
@@ -69,6 +77,18 @@ static inline bool device_load(void)
 	device_ok(device.retain(&context, 0), "cuDevicePrimaryCtxRetain");
 	device_ok(device.set(context), "cuCtxSetCurrent");
 	return true;
+}
+
+/* Return the number of registrations of host memory, and the bytes that are
+ * registered. 0 if the driver is not the stand-in. */
+static inline long device_pins(void)
+{
+	return device.pins ? device.pins() : 0;
+}
+
+static inline long device_pinned(void)
+{
+	return device.pinned ? device.pinned() : 0;
 }
 
 /* Fills device memory from host memory. */

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,6 +20,9 @@ enum {
 	INVALID_CONTEXT = 201,
 	INVALID_HANDLE = 400,
 	ILLEGAL_ADDRESS = 700,
+	CONTEXT_IS_DESTROYED = 709,
+	ALREADY_REGISTERED = 712,
+	NOT_REGISTERED = 713,
 
 	MAX_DEVICES = 8,
 	MAX_ALLOCS = 1024,
@@ -29,7 +33,7 @@ enum {
 
 typedef uint64_t addr;
 
-enum kind { DEVICE, MANAGED, PINNED };
+enum kind { DEVICE, MANAGED, PINNED, REGISTERED };
 
 struct alloc {
 	char *base;  /* as the program knows it; DEVICE: no access */
@@ -47,6 +51,7 @@ struct copy {
 
 struct stream {
 	int device; /* of its context */
+	bool is_destroyed;
 	struct copy *first, **last;
 };
 
@@ -65,6 +70,7 @@ static struct {
 	int n_allocs;
 	struct stream *streams[MAX_STREAMS];
 	int n_streams;
+	long n_pins, pin_fails_at;
 	pid_t pid;
 } cuda = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -94,6 +100,8 @@ static int begin(bool needs_context)
 		return NOT_INITIALIZED;
 	if (needs_context && !current())
 		return INVALID_CONTEXT;
+	if (needs_context && !current()->is_retained)
+		return CONTEXT_IS_DESTROYED;
 	if (needs_context && ++cuda.n_calls == cuda.fail_at)
 		return ILLEGAL_ADDRESS;
 	return SUCCESS;
@@ -111,15 +119,32 @@ static struct alloc *alloc_of(addr at)
 	return NULL;
 }
 
+static bool has_bytes_of(const struct alloc *a, addr at, size_t len)
+{
+	addr base = (addr)(uintptr_t)a->base;
+
+	return a->base && at < base + a->len && base < at + len;
+}
+
+/* The first allocation with one of these bytes. */
+static struct alloc *alloc_among(addr at, size_t len)
+{
+	for (int i = 0; i < cuda.n_allocs; i++)
+		if (has_bytes_of(&cuda.allocs[i], at, len))
+			return &cuda.allocs[i];
+	return NULL;
+}
+
 /* Sets *at_out to where the stand-in can access len bytes. */
 static int access_of(addr at, size_t len, char **at_out)
 {
-	struct alloc *a = alloc_of(at);
+	struct alloc *a = alloc_among(at, len);
 
 	*at_out = (char *)(uintptr_t)at;
 	if (!a)
 		return SUCCESS; /* pageable host memory */
-	if (at + len > (addr)(uintptr_t)a->base + a->len)
+	if (at < (addr)(uintptr_t)a->base ||
+		at + len > (addr)(uintptr_t)a->base + a->len)
 		return INVALID_VALUE;
 	*at_out = a->alias + (at - (addr)(uintptr_t)a->base);
 	return SUCCESS;
@@ -204,6 +229,15 @@ int cuGetErrorName(int err, const char **name)
 		break;
 	case ILLEGAL_ADDRESS:
 		*name = "CUDA_ERROR_ILLEGAL_ADDRESS";
+		break;
+	case CONTEXT_IS_DESTROYED:
+		*name = "CUDA_ERROR_CONTEXT_IS_DESTROYED";
+		break;
+	case ALREADY_REGISTERED:
+		*name = "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED";
+		break;
+	case NOT_REGISTERED:
+		*name = "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED";
 		break;
 	default:
 		*name = NULL;
@@ -319,18 +353,31 @@ static int map_device(struct alloc *a)
 							       : SUCCESS;
 }
 
-static int make(void **at, size_t len, enum kind kind)
+/* An entry without an allocation. NULL: there are too many. */
+static struct alloc *free_entry(void)
 {
 	struct alloc *a = cuda.allocs;
+
+	while (a < cuda.allocs + cuda.n_allocs && a->base)
+		a++;
+	if (a == cuda.allocs + MAX_ALLOCS)
+		return NULL;
+	if (a == cuda.allocs + cuda.n_allocs)
+		cuda.n_allocs++;
+	return a;
+}
+
+static int make(void **at, size_t len, enum kind kind)
+{
+	struct alloc *a;
 	int err = begin(true);
 
 	if (!err && !len)
 		err = INVALID_VALUE;
 	if (err)
 		return err;
-	while (a < cuda.allocs + cuda.n_allocs && a->base)
-		a++;
-	if (a == cuda.allocs + MAX_ALLOCS)
+	a = free_entry();
+	if (!a)
 		return OUT_OF_MEMORY;
 	*a = (struct alloc){ .len = len,
 		.mapped = (len + PAGE - 1) / PAGE * PAGE,
@@ -348,25 +395,30 @@ static int make(void **at, size_t len, enum kind kind)
 		a->base = NULL;
 		return err;
 	}
-	if (a == cuda.allocs + cuda.n_allocs)
-		cuda.n_allocs++;
 	*at = a->base;
 	return SUCCESS;
 }
 
-static int unmake(addr at)
+static void unmap(struct alloc *a)
 {
-	struct alloc *a = alloc_of(at);
-	int err = begin(false);
-
-	if (!err && (!a || at != (addr)(uintptr_t)a->base))
-		err = INVALID_VALUE;
-	if (err)
-		return err;
 	if (a->alias != a->base)
 		munmap(a->alias, a->mapped);
 	munmap(a->base, a->mapped);
 	a->base = NULL;
+}
+
+static int unmake(addr at, bool is_host)
+{
+	struct alloc *a = alloc_of(at);
+	int err = begin(false);
+
+	if (!err && (!a || at != (addr)(uintptr_t)a->base ||
+			    a->kind == REGISTERED ||
+			    (a->kind == PINNED) != is_host))
+		err = INVALID_VALUE;
+	if (err)
+		return err;
+	unmap(a);
 	return SUCCESS;
 }
 
@@ -392,16 +444,136 @@ int cuMemAllocHost_v2(void **at, size_t len)
 int cuMemFree_v2(addr at);
 int cuMemFree_v2(addr at)
 {
-	LOCKED(unmake(at));
+	LOCKED(unmake(at, false));
 }
 
 int cuMemFreeHost(void *at);
 int cuMemFreeHost(void *at)
 {
-	LOCKED(unmake((uintptr_t)at));
+	LOCKED(unmake((uintptr_t)at, true));
+}
+
+/* ---- registered host memory ---- */
+
+/* True if the process has mapped these pages. */
+static bool is_mapped(char *at, size_t len)
+{
+	unsigned char in_core[1024];
+	size_t now;
+
+	for (; len; at += now, len -= now) {
+		now = len < sizeof(in_core) * PAGE ? len
+						   : sizeof(in_core) * PAGE;
+		if (mincore(at, now, in_core))
+			return false;
+	}
+	return true;
+}
+
+static int host_register(char *at, size_t len, unsigned flags)
+{
+	struct alloc *a;
+	int err = begin(true);
+
+	if (err)
+		return err;
+	if (++cuda.n_pins == cuda.pin_fails_at)
+		return OUT_OF_MEMORY;
+	if (!at || !len || flags > 15 || (uintptr_t)at % PAGE || len % PAGE ||
+		!is_mapped(at, len))
+		return INVALID_VALUE;
+	a = alloc_among((uintptr_t)at, len);
+	if (a)
+		return a->kind == REGISTERED ? ALREADY_REGISTERED
+					     : INVALID_VALUE;
+	a = free_entry();
+	if (!a)
+		return OUT_OF_MEMORY;
+	*a = (struct alloc){ .base = at,
+		.alias = at,
+		.len = len,
+		.mapped = len,
+		.kind = REGISTERED,
+		.device = current()->device };
+	return SUCCESS;
+}
+
+int cuMemHostRegister_v2(void *at, size_t len, unsigned flags);
+int cuMemHostRegister_v2(void *at, size_t len, unsigned flags)
+{
+	LOCKED(host_register(at, len, flags));
+}
+
+/* Ends the program if a copy that is under way needs the memory. */
+static void check_unused(const struct alloc *a)
+{
+	for (int i = 0; i < cuda.n_streams; i++)
+		for (struct copy *c = cuda.streams[i]->first; c; c = c->next)
+			if (has_bytes_of(a, c->dst, c->len) ||
+				has_bytes_of(a, c->src, c->len)) {
+				fprintf(stderr, "cuMemHostUnregister: a copy "
+						"uses the memory\n");
+				abort();
+			}
+}
+
+/* Needs no context, and fails if that of the memory has been destroyed. */
+static int host_unregister(addr at)
+{
+	struct alloc *a = alloc_of(at);
+	int err = begin(false);
+
+	if (err)
+		return err;
+	if (!a || a->kind != REGISTERED || at != (addr)(uintptr_t)a->base)
+		return NOT_REGISTERED;
+	check_unused(a);
+	a->base = NULL;
+	return SUCCESS;
+}
+
+int cuMemHostUnregister(void *at);
+int cuMemHostUnregister(void *at)
+{
+	LOCKED(host_unregister((uintptr_t)at));
+}
+
+/* Extensions: the number of calls that registered host memory, or tried; the
+ * bytes that are registered. */
+long cudastandPins(void);
+long cudastandPins(void)
+{
+	return cuda.n_pins;
+}
+
+/* The n-th registration from now on fails. */
+void cudastandFailPin(long n);
+void cudastandFailPin(long n)
+{
+	pthread_mutex_lock(&cuda.lock);
+	cuda.pin_fails_at = cuda.n_pins + n;
+	pthread_mutex_unlock(&cuda.lock);
+}
+
+long cudastandPinned(void);
+long cudastandPinned(void)
+{
+	long n = 0;
+
+	pthread_mutex_lock(&cuda.lock);
+	for (int i = 0; i < cuda.n_allocs; i++)
+		if (cuda.allocs[i].base && cuda.allocs[i].kind == REGISTERED)
+			n += (long)cuda.allocs[i].len;
+	pthread_mutex_unlock(&cuda.lock);
+	return n;
 }
 
 /* ---- attributes ---- */
+
+static bool is_host(const struct alloc *a)
+{
+	return a->kind == PINNED || a->kind == REGISTERED;
+}
 
 static void attribute(const struct alloc *a, int attr, void *to)
 {
@@ -415,7 +587,7 @@ static void attribute(const struct alloc *a, int attr, void *to)
 		memcpy(to, &context, sizeof(context));
 		return;
 	case 2: /* the type of memory: 1 host, 2 device, 0 unknown */
-		number = a ? (a->kind == PINNED ? 1 : 2) : 0;
+		number = a ? (is_host(a) ? 1 : 2) : 0;
 		break;
 	case 8: /* is it managed; one byte */
 		*(uint8_t *)to = a && a->kind == MANAGED;
@@ -462,6 +634,39 @@ void cudastandFailNext(void)
 	pthread_mutex_lock(&cuda.lock);
 	cuda.fail_at = cuda.n_calls + 1;
 	pthread_mutex_unlock(&cuda.lock);
+}
+
+/* ---- the end of a context ---- */
+
+/* Destroys the primary context: its memory, streams and registrations. */
+static int primary_reset(int device)
+{
+	int err = begin(false);
+
+	if (!err && (device < 0 || device >= cuda.n_devices))
+		err = INVALID_DEVICE;
+	for (int i = 0; !err && i < cuda.n_allocs; i++) {
+		struct alloc *a = &cuda.allocs[i];
+
+		if (!a->base || a->device != device)
+			continue;
+		if (a->kind == REGISTERED)
+			a->base = NULL;
+		else
+			unmap(a);
+	}
+	for (int i = 0; !err && i < cuda.n_streams; i++)
+		if (cuda.streams[i]->device == device)
+			cuda.streams[i]->is_destroyed = true;
+	if (!err)
+		cuda.contexts[device].is_retained = false;
+	return err;
+}
+
+int cuDevicePrimaryCtxReset_v2(int device);
+int cuDevicePrimaryCtxReset_v2(int device)
+{
+	LOCKED(primary_reset(device));
 }
 
 /* ---- copies ---- */
@@ -512,7 +717,7 @@ static int stream_check(const struct stream *stream)
 	int err = begin(true);
 
 	for (int i = 0; !err && i < cuda.n_streams; i++)
-		if (cuda.streams[i] == stream)
+		if (cuda.streams[i] == stream && !stream->is_destroyed)
 			return stream->device == current()->device
 				       ? SUCCESS
 				       : INVALID_HANDLE;
