@@ -98,4 +98,13 @@ int weft_dev_add_rows(
 	const struct weft_dev_copies *copies, const struct weft_dev_rows *rows);
 int weft_dev_end(const struct weft_dev_copies *copies, int err);
 
+/* Pins pages of host memory for the contexts of all devices, through the
+ * context of the device memory at `where`. False: not pinned. An implicit
+ * unpinning occurs if the program destroys that context. */
+bool weft_dev_pin(const struct weft_dev_where *where, void *at, size_t len);
+
+/* Unpins what weft_dev_pin() pinned at this address. False: the driver still
+ * uses the pages. No copy may be under way. */
+bool weft_dev_unpin(void *at);
+
 #endif

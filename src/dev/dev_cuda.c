@@ -39,6 +39,7 @@ enum {
 	TYPE_UNIFIED = 4,
 
 	STREAM_NON_BLOCKING = 1,
+	REGISTER_PORTABLE = 1,
 	CAPTURE_RELAXED = 2,
 
 	MAX_DEVICES = 64,
@@ -81,6 +82,8 @@ static struct {
 	int (*copy)(cuda_addr dst, cuda_addr src, size_t len, void *stream);
 	int (*copy_rows)(const struct cuda_rows *rows, void *stream);
 	int (*capture_mode)(int *mode);
+	int (*host_register)(void *at, size_t len, unsigned flags);
+	int (*host_unregister)(void *at);
 } cuda;
 
 static const struct {
@@ -100,6 +103,8 @@ static const struct {
 	{ "cuMemcpyAsync", &cuda.copy },
 	{ "cuMemcpy2DAsync_v2", &cuda.copy_rows },
 	{ "cuThreadExchangeStreamCaptureMode", &cuda.capture_mode },
+	{ "cuMemHostRegister_v2", &cuda.host_register },
+	{ "cuMemHostUnregister", &cuda.host_unregister },
 };
 
 static const char library[] = "libcuda.so.1";
@@ -536,4 +541,30 @@ int weft_dev_end(const struct weft_dev_copies *copies, int err)
 		err = copy_fault(copies, "cuStreamSynchronize", waited);
 	leave(copies);
 	return err;
+}
+
+/* ---- pinned memory ---- */
+
+bool weft_dev_pin(const struct weft_dev_where *where, void *at, size_t len)
+{
+	struct weft_dev_copies copies;
+	int err;
+
+	if (weft_dev_begin(where, false, &copies))
+		return false;
+	err = cuda.host_register(at, len, REGISTER_PORTABLE);
+	leave(&copies);
+	return !err;
+}
+
+/* The call needs no context. It fails if the program has destroyed the context
+ * in which the memory was pinned. Then the driver does not know the address. */
+bool weft_dev_unpin(void *at)
+{
+	static const int attr = ATTR_MEMORY_TYPE;
+	uint32_t type = 0;
+	void *data = &type;
+
+	return !cuda.host_unregister(at) ||
+	       (!cuda.attributes(1, &attr, &data, (uintptr_t)at) && !type);
 }

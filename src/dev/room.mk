@@ -1,4 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += src/dev/dev.h src/dev/dev_cuda.c \
+	src/dev/pinned.c src/dev/pinned.h \
 	src/dev/shadow.c src/dev/shadow.h
 EXTRA_DIST += src/dev/README.md
+
+unit_tests += test/unit/pinned_test
+test_unit_pinned_test_SOURCES = test/unit/pinned_test.c
+EXTRA_test_unit_pinned_test_DEPENDENCIES = test/fake/cuda/libcuda.la

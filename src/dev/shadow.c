@@ -3,6 +3,7 @@
 #include "dev/shadow.h"
 
 #include "base/err.h"
+#include "dev/pinned.h"
 #include "dt/pack.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@ enum {
 	RUNS = 64,  /* runs that one call of weft_type_iov() finds */
 	ALIGN = 64, /* a shadow has the alignment of its buffer up to this */
 	DENSE = 4,  /* a span of at most this many times its data is read as one
-		       run */
+		       run, and its shadow may be pinned */
 };
 
 /* ---- where the parts are ---- */
@@ -115,6 +116,17 @@ static bool span_of(const struct weft_shadow_part *parts, int32_t n,
 	return high > low && high - low <= PTRDIFF_MAX - ALIGN;
 }
 
+/* True if a large part of the span is data. */
+static bool is_dense(
+	const struct weft_shadow_part *parts, int32_t n, size_t len)
+{
+	size_t data = 0;
+
+	for (int32_t i = 0; i < n; i++)
+		data += (size_t)(parts[i].count * parts[i].type->size);
+	return len / DENSE <= data;
+}
+
 int weft_shadow_open(struct weft_shadow *shadow,
 	const struct weft_shadow_part *parts, int32_t n)
 {
@@ -126,7 +138,10 @@ int weft_shadow_open(struct weft_shadow *shadow,
 		return weft_err_set(WEFT_ERR_BUFFER,
 			"the data in CUDA device memory has no first byte");
 	shadow->parts = malloc((size_t)n * sizeof(*parts));
-	shadow->memory = malloc(len + ALIGN);
+	shadow->memory =
+		is_dense(parts, n, len)
+			? weft_pinned_alloc(&shadow->where, len + ALIGN)
+			: malloc(len + ALIGN);
 	if (!shadow->parts || !shadow->memory) {
 		weft_shadow_close(shadow);
 		return weft_err_set(WEFT_ERR_NOMEM,
@@ -150,7 +165,7 @@ void weft_shadow_close(struct weft_shadow *shadow)
 	for (int32_t i = 0; i < shadow->n; i++)
 		weft_type_put(shadow->parts[i].type);
 	free(shadow->parts);
-	free(shadow->memory);
+	weft_pinned_free(shadow->memory);
 	*shadow = (struct weft_shadow){ 0 };
 }
 

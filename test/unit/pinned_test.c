@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pinned_test: the pool of pinned memory, with the stand-in of CUDA's driver */
+#include "dev/pinned.h"
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum {
+	KIB = 1024,
+	MIB = 1024 * KIB,
+	MAX = 128 * MIB,
+	MAX_PINS = 6, /* 4, 4, 8, 16, 32, 64 MiB */
+	MANY = 200,
+};
+
+static struct {
+	long (*pins)(void);
+	long (*pinned)(void);
+	void (*fail_pin)(long n);
+	int (*reset)(int device);
+	int (*host_unregister)(void *at);
+} stand;
+
+static const struct weft_dev_where where = { .device = 0 };
+
+static int close_pool(void **state)
+{
+	(void)state;
+	weft_pinned_close();
+	return stand.pinned() != 0;
+}
+
+/* A host program has an empty pool. */
+static void nothing_is_pinned_without_use(void **state)
+{
+	(void)state;
+	weft_pinned_free(NULL);
+	weft_pinned_close();
+	assert_int_equal(stand.pins(), 0);
+}
+
+static void short_memory_is_not_pinned(void **state)
+{
+	const long before = stand.pins();
+	void *memory = weft_pinned_alloc(&where, 32 * KIB - 1);
+
+	(void)state;
+	assert_non_null(memory);
+	weft_pinned_free(memory);
+	assert_int_equal(stand.pins(), before);
+	memory = weft_pinned_alloc(&where, 32 * KIB);
+	assert_non_null(memory);
+	assert_int_equal(stand.pins(), before + 1);
+	assert_int_equal(stand.pinned(), 4 * MIB);
+	weft_pinned_free(memory);
+}
+
+static void pinned_memory_is_reused(void **state)
+{
+	const long before = stand.pins();
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		void *a = weft_pinned_alloc(&where, (size_t)MIB + (size_t)i);
+		void *b = weft_pinned_alloc(&where, 2 * MIB);
+
+		assert_non_null(a);
+		assert_non_null(b);
+		weft_pinned_free(i % 2 ? a : b);
+		weft_pinned_free(i % 2 ? b : a);
+	}
+	assert_int_equal(stand.pins(), before + 1);
+}
+
+static void long_memory_is_one_region(void **state)
+{
+	void *memory = weft_pinned_alloc(&where, 63 * MIB + 1);
+
+	(void)state;
+	memset(memory, 1, 63 * MIB + 1);
+	assert_int_equal(stand.pinned(), 64 * MIB);
+	weft_pinned_free(memory);
+}
+
+/* The rest of the memory is malloc's. */
+static void the_pool_is_bounded(void **state)
+{
+	const long before = stand.pins();
+	char *memory[MANY];
+
+	(void)state;
+	for (int i = 0; i < MANY; i++) {
+		memory[i] = weft_pinned_alloc(&where, MIB);
+		assert_non_null(memory[i]);
+		memory[i][0] = (char)i;
+		memory[i][MIB - 1] = (char)i;
+	}
+	assert_int_equal(stand.pinned(), MAX);
+	assert_int_equal(stand.pins(), before + MAX_PINS);
+	for (int i = 0; i < MANY; i++) {
+		assert_int_equal(memory[i][0], (char)i);
+		assert_int_equal(memory[i][MIB - 1], (char)i);
+		weft_pinned_free(memory[i]);
+	}
+	weft_pinned_free(weft_pinned_alloc(&where, (size_t)MAX + 1));
+	assert_int_equal(stand.pins(), before + MAX_PINS);
+}
+
+static void memory_in_use_is_never_shared(void **state)
+{
+	struct {
+		unsigned char *at;
+		size_t len;
+	} used[16] = { 0 };
+	unsigned seed = 7;
+
+	(void)state;
+	for (int i = 0; i < 4000; i++) {
+		const int k = i * 7 % 16;
+
+		if (used[k].at) {
+			for (size_t j = 0; j < used[k].len; j += KIB)
+				assert_int_equal(used[k].at[j], k);
+			assert_int_equal(used[k].at[used[k].len - 1], k);
+			weft_pinned_free(used[k].at);
+			used[k].at = NULL;
+		}
+		seed = seed * 1103515245 + 12345;
+		if (seed >> 16 & 1)
+			continue;
+		used[k].len = 30 * KIB + (seed >> 8) % (300 * KIB);
+		used[k].at = weft_pinned_alloc(&where, used[k].len);
+		assert_non_null(used[k].at);
+		memset(used[k].at, k, used[k].len);
+	}
+	for (int k = 0; k < 16; k++)
+		weft_pinned_free(used[k].at);
+	assert_int_equal(stand.pinned(), 4 * MIB);
+}
+
+/* After a failure, the pool does not try again. */
+static void without_pinning_memory_is_pageable(void **state)
+{
+	(void)state;
+	for (int n = 1; n <= 3; n++) {
+		const long before = stand.pins();
+		char *memory[8];
+
+		stand.fail_pin(n);
+		for (int i = 0; i < 8; i++) {
+			memory[i] = weft_pinned_alloc(&where, 4 * MIB);
+			assert_non_null(memory[i]);
+			memory[i][4 * MIB - 1] = 1;
+		}
+		assert_int_equal(stand.pins(), before + n);
+		for (int i = 0; i < 8; i++)
+			weft_pinned_free(memory[i]);
+		weft_pinned_close();
+		assert_int_equal(stand.pinned(), 0);
+	}
+}
+
+static void memory_in_use_survives_the_close(void **state)
+{
+	char *memory = weft_pinned_alloc(&where, MIB);
+
+	(void)state;
+	weft_pinned_close();
+	memory[0] = 1;
+	assert_int_equal(stand.pinned(), 4 * MIB);
+	weft_pinned_free(memory);
+	weft_pinned_close();
+	assert_int_equal(stand.pinned(), 0);
+}
+
+static void memory_survives_its_context(void **state)
+{
+	char *memory = weft_pinned_alloc(&where, MIB);
+
+	(void)state;
+	assert_int_equal(stand.reset(0), 0);
+	assert_int_equal(stand.pinned(), 0);
+	memset(memory, 1, MIB);
+	assert_int_not_equal(stand.host_unregister(memory), 0);
+	weft_pinned_free(memory);
+	weft_pinned_close();
+	/* another pool */
+	memory = weft_pinned_alloc(&where, MIB);
+	memset(memory, 1, MIB);
+	weft_pinned_free(memory);
+}
+
+/* A child does not have the pages, so this process keeps those that the driver
+ * has pinned. */
+static void a_child_has_no_pinned_pages(void **state)
+{
+	char *memory = weft_pinned_alloc(&where, MIB);
+	unsigned char in_core;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	memory[0] = 1;
+	pid = fork();
+	if (pid == 0)
+		_exit(mincore(memory, 4096, &in_core) == 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	weft_pinned_free(memory);
+}
+
+static bool open_stand(void)
+{
+	void *lib = dlopen(
+		"test/fake/cuda/.libs/libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	if (!lib)
+		return false;
+	*(void **)&stand.pins = dlsym(lib, "cudastandPins");
+	*(void **)&stand.pinned = dlsym(lib, "cudastandPinned");
+	*(void **)&stand.fail_pin = dlsym(lib, "cudastandFailPin");
+	*(void **)&stand.reset = dlsym(lib, "cuDevicePrimaryCtxReset_v2");
+	*(void **)&stand.host_unregister = dlsym(lib, "cuMemHostUnregister");
+	return weft_dev_open(NULL) > 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_pinned_without_use),
+		cmocka_unit_test_teardown(
+			short_memory_is_not_pinned, close_pool),
+		cmocka_unit_test_teardown(pinned_memory_is_reused, close_pool),
+		cmocka_unit_test_teardown(
+			long_memory_is_one_region, close_pool),
+		cmocka_unit_test_teardown(the_pool_is_bounded, close_pool),
+		cmocka_unit_test_teardown(
+			memory_in_use_is_never_shared, close_pool),
+		cmocka_unit_test_teardown(
+			without_pinning_memory_is_pageable, close_pool),
+		cmocka_unit_test_teardown(
+			memory_in_use_survives_the_close, close_pool),
+		cmocka_unit_test_teardown(
+			memory_survives_its_context, close_pool),
+		cmocka_unit_test_teardown(
+			a_child_has_no_pinned_pages, close_pool),
+	};
+
+	if (!open_stand()) {
+		printf("# SKIP: the stand-in of CUDA's driver is not in "
+		       "test/fake/cuda: %s\n",
+			dlerror());
+		return 77;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
