@@ -8,9 +8,7 @@
 #include "shmem_priv.h"
 
 #include "base/err.h"
-#include "dev/dev.h"
-
-#include <stdlib.h>
+#include "dev/pinned.h"
 
 enum { PIECE = 1 << 20 };
 
@@ -79,7 +77,7 @@ static int run_pieces(
 	const size_t per = weft_min(n, PIECE / max);
 	int err = 0;
 
-	s->host = malloc(per * max);
+	s->host = weft_pinned_alloc(&s->where, per * max);
 	if (!s->host)
 		return weft_err_set(WEFT_ERR_NOMEM,
 			"no host memory for %zu bytes of device memory",
@@ -98,7 +96,7 @@ static int run_pieces(
 						  n_now, now);
 		}
 	}
-	free(s->host);
+	weft_pinned_free(s->host);
 	return err;
 }
 

@@ -254,6 +254,26 @@ static void questions(void)
 	shmem_barrier_all();
 }
 
+/* The program allocates and frees the buffer of each put. */
+static void rounds(void)
+{
+	enum { ROUNDS = 1000, LEN = 64 << 10 };
+	const long pinned = device_pinned();
+
+	fill(host, LEN, stest.me);
+	for (int i = 0; i < ROUNDS; i++) {
+		void *from = device_new(host, LEN);
+
+		shmem_putmem(area, from, LEN, stest_next());
+		device_free(from);
+	}
+	CHECK(device_pinned() == pinned, "%ld bytes pinned, %ld before",
+		device_pinned(), pinned);
+	CHECK(device_pins() <= 1, "%ld registrations in %d rounds",
+		device_pins(), ROUNDS);
+	shmem_barrier_all();
+}
+
 static void work(void *from, void *to, bool is_short)
 {
 	shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
@@ -280,6 +300,7 @@ static void work(void *from, void *to, bool is_short)
 	fetches(to);
 	strided(from, to);
 	questions();
+	rounds();
 }
 
 static void fault(const char *kind, void *dev)
@@ -344,6 +365,8 @@ int main(int argc, char **argv)
 		shmem_finalize();
 		return stest.n_failed ? 1 : SKIP;
 	}
+	shmem_putmem(area, host, MAX, stest_next());
+	CHECK(device_pins() == 0, "registrations for host memory");
 	from = device_new(NULL, MAX + GUARD);
 	to = device_new(NULL, MAX + GUARD);
 	if (kind)
@@ -357,5 +380,8 @@ int main(int argc, char **argv)
 	device_free(from);
 	device_free(to);
 	free(host);
-	return stest_done();
+	shmem_finalize();
+	CHECK(device_pinned() == 0, "%ld bytes are pinned at the end",
+		device_pinned());
+	return stest.n_failed != 0;
 }
