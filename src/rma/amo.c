@@ -131,7 +131,12 @@ int weft_rma_amo_fetch_nbi(struct weft_rma_ctx *ctx, void *dest,
 	if (weft_unlikely(!there))
 		return amo_remote(ctx, dest, amo, fetched, pe, true);
 	err = amo_here(there, amo, &old);
-	if (!err)
-		memcpy(fetched, &old, amo->width);
-	return err;
+	if (weft_unlikely(err))
+		return err;
+	/* a copy of a constant length is one store */
+	if (amo->width == 8)
+		memcpy(fetched, &old, 8);
+	else
+		memcpy(fetched, &old, 4);
+	return 0;
 }
