@@ -41,6 +41,7 @@ static struct {
 	struct pinned_region regions[MAX_REGIONS];
 	int n;
 	size_t len;	 /* of all regions */
+	bool is_growing; /* a thread adds a region */
 	bool has_failed; /* the pool does not grow any more */
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -60,23 +61,38 @@ static char *map_pinned(const struct weft_dev_where *where, size_t len)
 	return NULL;
 }
 
-/* Adds a region with at least len bytes. Lock held. */
-static bool grow_pool(const struct weft_dev_where *where, size_t len)
+/* Returns the length of a new region with at least len bytes. 0: the pool
+ * cannot grow, or another thread enlarges it. Lock held. */
+static size_t region_len(size_t len)
 {
 	const size_t left = MAX - pool.len;
-	struct pinned_region *region = &pool.regions[pool.n];
 
-	if (pool.has_failed || len > left || pool.n == MAX_REGIONS)
-		return false;
+	if (pool.has_failed || pool.is_growing || len > left ||
+		pool.n == MAX_REGIONS)
+		return 0;
 	len = weft_max(len, weft_max((size_t)FIRST, pool.len));
-	len = weft_min(weft_round_up(len, REGION_UNIT), left);
-	region->base = map_pinned(where, len);
-	pool.has_failed = !region->base;
-	if (pool.has_failed)
+	return weft_min(weft_round_up(len, REGION_UNIT), left);
+}
+
+/* Adds a region with at least len bytes. Lock held; released while the driver
+ * pins the region, because the driver may wait for kernels of the program. */
+static bool grow_pool(const struct weft_dev_where *where, size_t len)
+{
+	char *base;
+
+	len = region_len(len);
+	if (!len)
 		return false;
-	region->len = len;
+	pool.is_growing = true;
+	pthread_mutex_unlock(&pool.lock);
+	base = map_pinned(where, len);
+	pthread_mutex_lock(&pool.lock);
+	pool.is_growing = false;
+	pool.has_failed = !base;
+	if (!base)
+		return false;
+	pool.regions[pool.n++] = (struct pinned_region){ base, len, NULL };
 	pool.len += len;
-	pool.n++;
 	return true;
 }
 
