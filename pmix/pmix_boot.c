@@ -451,7 +451,7 @@ static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 		return weft_err_set(WEFT_ERR_BOOT,
 			"the process manager has no name for this node "
 			"(PMIX_HOSTNAME)");
-	boot->n_virtual_nodes = weft_min((size_t)weft_knobs.nodes, boot->size);
+	boot->n_virtual_nodes = (uint32_t)weft_knobs.nodes;
 	err = pmix_local(&boot->boot, &local, &n_local);
 	if (err)
 		return err;

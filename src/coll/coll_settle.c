@@ -24,7 +24,7 @@
 
 #include "base/knob.h"
 #include "base/log.h"
-#include "transport/proc.h"
+#include "transport/foreign.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,8 @@ struct setup {
 
 static bool is_local(const struct weft_comm *comm, int32_t rank)
 {
-	return weft_proc_is_local(weft_group_proc(comm->group, (uint32_t)rank));
+	return weft_foreign_is_local(
+		weft_group_proc(comm->group, (uint32_t)rank));
 }
 
 /* Returns the ranks on this node; *me_out is the index of this process in the

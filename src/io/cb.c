@@ -7,7 +7,7 @@
 #include "io/stat.h"
 #include "io/stripe.h"
 #include "io/syscall.h"
-#include "transport/proc.h"
+#include "transport/foreign.h"
 #include "transport/vci.h"
 
 #include <stdlib.h>
@@ -43,11 +43,21 @@ static void cb_store(struct weft_file *file, struct weft_cb *cb)
 
 /* ---- aggregators and buffers ---- */
 
+static bool cb_is_local(const struct weft_comm *comm, int32_t rank)
+{
+	bool is_local;
+
+	weft_vci_lock(comm->vci);
+	is_local = weft_foreign_is_local(
+		weft_group_proc(comm->group, (uint32_t)rank));
+	weft_vci_unlock(comm->vci);
+	return is_local;
+}
+
 static int32_t lowest_on_node(const struct weft_comm *comm)
 {
 	for (int32_t r = 0; r < comm->rank; r++)
-		if (weft_proc_is_local(
-			    weft_group_proc(comm->group, (uint32_t)r)))
+		if (cb_is_local(comm, r))
 			return r;
 	return comm->rank;
 }
@@ -273,14 +283,14 @@ int weft_cb_nodes(const struct weft_file *file)
 	const struct weft_comm *comm = file->comm;
 	const struct weft_cb *cb = cb_load(file);
 	int64_t n = file->hints.cb_nodes, per = file->hints.cb_per_node;
-	uint32_t size = (uint32_t)comm->size;
+	int32_t size = comm->size;
 
 	if (cb)
 		return cb->n_aggs;
 	if (n && !per)
 		return (int)weft_min64(n, size);
-	for (uint32_t r = 0; r < size; r++)
-		if (!weft_proc_is_local(weft_group_proc(comm->group, r)))
+	for (int32_t r = 0; r < size; r++)
+		if (!cb_is_local(comm, r))
 			return 0;
 	per = weft_min64(per ? per : 1, size);
 	return (int)(n ? weft_min64(n, per) : per);

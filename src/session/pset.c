@@ -234,7 +234,9 @@ int weft_pset_name(
 	return err;
 }
 
-int weft_pset_node_group(struct weft_group **group_out)
+/* Creates a group of the processes of this node, this process included. Default
+ * VCI's lock held. */
+static int node_group(struct weft_group **group_out)
 {
 	uint64_t job = weft_proc.proc & ~(uint64_t)UINT32_MAX;
 	const uint32_t *ranks;
@@ -356,7 +358,7 @@ static int find_group(struct weft_session *session, const char *name,
 	case KIND_SELF:
 		return weft_group_create_range(weft_proc.proc, 1, group_out);
 	case KIND_HOST:
-		return weft_pset_node_group(group_out);
+		return node_group(group_out);
 	case KIND_ALIVE:
 		poll_manager();
 		return weft_failed_others(group_out);

@@ -48,10 +48,6 @@ int weft_pset_group(struct weft_session *session, const char *name,
 int weft_pset_info(struct weft_session *session, const char *name,
 	struct weft_info **info_out);
 
-/* Creates a group of the processes of this node, this process included. Default
- * VCI's lock held. */
-int weft_pset_node_group(struct weft_group **group_out);
-
 /* weft_pset_define() defines a set of these members, which are copied.
  * weft_pset_delete() deletes a set. Both are local. WEFT_ERR_NAME: the name is
  * in use, or does not exist. WEFT_ERR_ARG: the name is reserved or has an

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* split: communicators of processes that share a resource
  *
- * The colour of a process is the lowest rank of the processes that share the
- * resource with it. All of them compute the same value. */
+ * The processes that share a resource compute the same colour. For memory, it
+ * is a hash of the node's identity. For a hardware object or a process set, it
+ * is the lowest rank of the processes that share it. */
 #include "session/split.h"
 
 #include "base/err.h"
@@ -62,38 +63,20 @@ int weft_split_none(struct weft_comm *comm, struct weft_comm **comm_out)
 	return weft_create_split(comm, -1, 0, comm_out);
 }
 
-static int64_t host_color(struct weft_comm *comm)
-{
-	struct weft_group *group = NULL;
-	int64_t color = comm->is_inter ? -1 : comm->rank;
-	int err;
-
-	weft_vci_lock(&weft_proc.vci);
-	err = weft_pset_node_group(&group);
-	weft_vci_unlock(&weft_proc.vci);
-	if (!err)
-		color = color_of(comm, group);
-	weft_group_put(group);
-	return color;
-}
-
-/* Returns the colour of the processes of this node that may open each other's
- * memory. */
-static int64_t shared_color(struct weft_comm *comm)
+/* Returns the colour of the processes of this node, of any job, that may open
+ * each other's memory. */
+static int64_t shared_color(void)
 {
 	static const uint8_t no_key[16];
-	int64_t host = host_color(comm);
-	uint64_t id[2] = { (uint64_t)host, weft_pid_access_id() };
+	uint64_t id[2] = { weft_proc_node_id(), weft_pid_access_id() };
 
-	if (host < 0)
-		return host;
 	return (int64_t)(weft_hash(no_key, id, sizeof(id)) & INT64_MAX);
 }
 
 int weft_split_host(
 	struct weft_comm *comm, int32_t key, struct weft_comm **comm_out)
 {
-	return weft_create_split(comm, shared_color(comm), key, comm_out);
+	return weft_create_split(comm, shared_color(), key, comm_out);
 }
 
 /* Returns the colour of the processes on the same object of a level; -1 if this
@@ -155,7 +138,7 @@ static bool level_divides(
 static int split_by_first(struct weft_comm *comm, int32_t key,
 	struct weft_info *info, struct weft_comm **comm_out)
 {
-	int64_t mine[LEVELS_MAX] = { shared_color(comm) };
+	int64_t mine[LEVELS_MAX] = { shared_color() };
 	const int64_t(*all)[LEVELS_MAX];
 	void *records = NULL;
 	int level, err;

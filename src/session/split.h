@@ -15,14 +15,15 @@ struct weft_info;
  * *comm_out to NULL. */
 int weft_split_none(struct weft_comm *comm, struct weft_comm **comm_out);
 
-/* Creates a communicator of the members on this node that may open each other's
- * memory (weft_pid_access_id). */
+/* Creates a communicator of the members on this node, of all jobs, that may
+ * open each other's memory (weft_proc_node_id, weft_pid_access_id). */
 int weft_split_host(
 	struct weft_comm *comm, int32_t key, struct weft_comm **comm_out);
 
-/* Creates a communicator of the members on the same object of the hardware type
- * that the info key mpi_hw_resource_type names ("mpi_shared_memory" or a name
- * of core/hardware.h). */
+/* Creates a communicator of the members that share the hardware type that the
+ * info key mpi_hw_resource_type names: "mpi_shared_memory", as
+ * weft_split_host(), or a name of core/hardware.h. In the latter case, members
+ * of different jobs get different communicators. */
 int weft_split_guided(struct weft_comm *comm, int32_t key,
 	const struct weft_info *info, struct weft_comm **comm_out);
 

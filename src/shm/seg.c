@@ -303,7 +303,7 @@ void weft_shm_describe(struct weft_shm *shm, struct weft_shm_bc *bc_out)
 	bc_out->pid = getpid();
 	bc_out->fd = shm->fd;
 	bc_out->domain = weft_share_domain();
-	bc_out->machine = 0;
+	bc_out->node = 0;
 	bc_out->probe_addr = (uintptr_t)&shm->probe;
 	bc_out->probe_value = shm->probe;
 }

@@ -171,7 +171,7 @@ static bool is_here(const struct weft_shm_bc *bc)
 {
 	return weft_proc.vci.shm && bc->pid &&
 	       bc->domain == weft_share_domain() &&
-	       bc->machine == weft_share_machine();
+	       bc->node == weft_proc_node_id();
 }
 
 bool weft_foreign_is_near(uint64_t proc)
@@ -188,6 +188,16 @@ bool weft_foreign_is_near(uint64_t proc)
 	       (peer->state != WEFT_PEER_READY || peer->is_shm);
 }
 
+bool weft_foreign_is_local(uint64_t proc)
+{
+	const struct weft_peer *peer;
+
+	if (!weft_foreign_is(proc))
+		return weft_proc_is_local(proc);
+	peer = weft_map_get(&weft_proc.vci.peers, proc + 1);
+	return peer && peer->bc && peer->bc->shm.node == weft_proc_node_id();
+}
+
 bool weft_foreign_attach(uint64_t proc)
 {
 	struct weft_peer *peer = weft_peer_of(&weft_proc.vci, proc);
@@ -197,16 +207,16 @@ bool weft_foreign_attach(uint64_t proc)
 	return peer && peer->state == WEFT_PEER_READY && peer->is_shm;
 }
 
-/* Writes the part of the card that describes this process's shared memory. */
+/* Writes the part of the card that describes this process's shared memory. The
+ * card has the node even if the process has no shared memory. */
 static void describe_shm(struct weft_vci *vci, struct weft_shm_bc *bc)
 {
-	if (!vci->shm)
-		return;
-	free_rings(vci);
-	if (!weft_shm_add_extra(vci->shm))
-		return;
-	weft_shm_describe(vci->shm, bc);
-	bc->machine = weft_share_machine();
+	if (vci->shm) {
+		free_rings(vci);
+		if (weft_shm_add_extra(vci->shm))
+			weft_shm_describe(vci->shm, bc);
+	}
+	bc->node = weft_proc_node_id();
 }
 
 int weft_foreign_bc(bool is_near, struct weft_vci_card *bc_out)

@@ -44,6 +44,11 @@ static inline void weft_foreign_expect(void)
  * 0 or the error of the fabric. */
 int weft_foreign_bc(bool is_near, struct weft_vci_card *bc_out);
 
+/* True if the process, of this or of another job, runs on this node. False if
+ * the card of a process of another job is not known. The lock is needed only
+ * for a process of another job. */
+bool weft_foreign_is_local(uint64_t proc);
+
 /* True if the process is on this host and, as far as is known, shares memory
  * with this process. The process is of this or of another job. */
 bool weft_foreign_is_near(uint64_t proc);

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/knob.h"
 #include "net/net.h"
+#include "shm/share.h"
 #include "topo/nic.h"
 
 #include <stdio.h>
@@ -68,6 +69,20 @@ bool weft_proc_is_local(uint64_t proc)
 {
 	return proc >> 32 == weft_proc.proc >> 32 &&
 	       weft_boot_is_local(weft_proc.boot, (uint32_t)proc);
+}
+
+uint32_t weft_proc_node_id(void)
+{
+	const char *host = weft_proc.facts.host;
+	const char *number = strchr(host, '#');
+	size_t len = strcspn(host, ".#");
+	uint64_t id = weft_mix(weft_share_machine());
+
+	for (size_t i = 0; i < len; i++)
+		id = weft_mix(id ^ (uint8_t)host[i]);
+	for (; number && *number; number++)
+		id = weft_mix(id ^ (uint8_t)*number);
+	return (uint32_t)id;
 }
 
 void weft_proc_query_exit(struct weft_vci *held, uint64_t proc)

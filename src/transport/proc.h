@@ -194,7 +194,13 @@ void weft_proc_query_exit(struct weft_vci *held, uint64_t proc);
  * process. */
 void weft_proc_foreign_key(uint8_t key_out[16]);
 
-/* True if the process with this number runs on this node. */
+/* True if the process is of this job and runs on this node. */
 bool weft_proc_is_local(uint64_t proc);
+
+/* Identifies the node of this process to processes of all jobs: a hash of
+ * weft_share_machine() and of the node's name without its domain, because some
+ * process managers omit the domain. The name includes the number of a node that
+ * WEFT_NODES simulates. */
+uint32_t weft_proc_node_id(void);
 
 #endif

@@ -7,7 +7,7 @@
 #include "dev/dev.h"
 #include "shm/copy.h"
 #include "shm/share.h"
-#include "transport/proc.h"
+#include "transport/foreign.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -226,10 +226,18 @@ int weft_win_memory_open(struct weft_win *win,
  * memory even if messages do not use shared memory (WEFT_SHM=off). */
 static bool is_node_local(const struct weft_win *win, uint32_t rank)
 {
-	return (int32_t)rank == win->comm->rank ||
-	       ((win->comm->vci->shm || win->flavor == WEFT_WIN_SHARED) &&
-		       weft_proc_is_local(
-			       weft_group_proc(win->comm->group, rank)));
+	struct weft_vci *vci = win->comm->vci;
+	bool is_local;
+
+	if ((int32_t)rank == win->comm->rank)
+		return true;
+	if (!vci->shm && win->flavor != WEFT_WIN_SHARED)
+		return false;
+	weft_vci_lock(vci);
+	is_local =
+		weft_foreign_is_local(weft_group_proc(win->comm->group, rank));
+	weft_vci_unlock(vci);
+	return is_local;
 }
 
 /* Keeps a mapping until the window is freed, and returns its address. NULL if m
@@ -244,6 +252,17 @@ static char *keep_mapped(struct weft_win *win, struct weft_win_mapped *m)
 	return m->base;
 }
 
+/* Maps a file that its owner keeps open until it exits. The cache keeps the
+ * mapping only if the owner is of this job. Otherwise the memory of jobs that
+ * have ended would stay in use. */
+static struct weft_win_mapped *kept_map(
+	uint64_t proc, uint64_t owner, int fd, size_t len)
+{
+	return weft_foreign_is(proc)
+		       ? weft_win_mapped_once(owner, fd, 0, len)
+		       : weft_win_mapped_get(proc, owner, fd, len);
+}
+
 static char *data_map(struct weft_win *win, uint32_t rank,
 	const struct weft_win_record *record)
 {
@@ -254,7 +273,7 @@ static char *data_map(struct weft_win *win, uint32_t rank,
 
 	if (record->kept_len && record->data_at <= record->kept_len &&
 		record->size <= record->kept_len - record->data_at)
-		m = weft_win_mapped_get(
+		m = kept_map(
 			proc, record->owner, record->data_fd, record->kept_len);
 	if (!m) {
 		start = record->data_at / page * page;
@@ -286,7 +305,7 @@ static struct states *reach_states(struct weft_win *win, uint32_t rank,
 	if (record->state_fd < 0 || record->slot >= SLOTS)
 		return NULL;
 	return (void *)keep_mapped(
-		win, weft_win_mapped_get(proc, record->owner, record->state_fd,
+		win, kept_map(proc, record->owner, record->state_fd,
 			     sizeof(struct states)));
 }
 
@@ -405,11 +424,15 @@ int weft_win_memory_make(struct weft_win *win,
 
 		if (!t || (!t->state && win->comm->size > 1))
 			return weft_err_set(WEFT_ERR_RMA_SHARED,
-				"rank %u shares no memory with rank %d; "
-				"MPI_Comm_split_type with "
+				"rank %u shares no memory with rank %d, "
+				"because it %s; MPI_Comm_split_type with "
 				"MPI_COMM_TYPE_SHARED creates communicators "
 				"whose members share memory",
-				i, win->comm->rank);
+				i, win->comm->rank,
+				is_node_local(win, i)
+					? "is in another container, or of "
+					  "another user"
+					: "is on another node");
 	}
 	if (win->comm->rank)
 		return 0;

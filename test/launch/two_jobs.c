@@ -86,6 +86,28 @@ static int swap_all(MPI_Comm inter, int is_server)
 	return ok;
 }
 
+/* The processes of both jobs are on one node, so they have shared windows. */
+static int has_shared_window(MPI_Comm all, int n, int me)
+{
+	MPI_Comm node;
+	MPI_Win win;
+	MPI_Aint len;
+	int n_near, unit, ok, *mine, *next;
+
+	MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+	MPI_Comm_size(node, &n_near);
+	MPI_Win_allocate_shared(
+		sizeof(int), sizeof(int), MPI_INFO_NULL, node, &mine, &win);
+	MPI_Win_fence(0, win);
+	*mine = me;
+	MPI_Win_fence(0, win);
+	MPI_Win_shared_query(win, (me + 1) % n, &len, &unit, &next);
+	ok = n_near == n && *next == (me + 1) % n;
+	MPI_Win_free(&win);
+	MPI_Comm_disconnect(&node);
+	return ok;
+}
+
 static void use(MPI_Comm inter, int is_server)
 {
 	MPI_Comm all, copy, half;
@@ -108,6 +130,7 @@ static void use(MPI_Comm inter, int is_server)
 	claim(n == size + n_remote && sum == n * (n - 1) / 2 &&
 			me == (is_server ? rank : n_remote + rank),
 		"both sides merge into one communicator");
+	claim(has_shared_window(all, n, me), "both sides share a window");
 	MPI_Comm_split(all, me % 2, 0, &half);
 	MPI_Barrier(half);
 	MPI_Comm_disconnect(&half);

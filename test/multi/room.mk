@@ -144,6 +144,7 @@ multi_programs += test/multi/wait_rings
 multi_programs += test/multi/spawn_again
 multi_programs += test/multi/spawn_psets
 multi_programs += test/multi/spawn_path
+multi_programs += test/multi/spawn_windows
 multi_programs += test/multi/thr_coll
 multi_programs += test/multi/thr_spread
 multi_programs += test/multi/thr_vcis
