@@ -14,7 +14,7 @@ enum {
 	COSTLY_YIELDS = 3,     /* costly yields before weft_yield() refuses */
 	CHEAP_YIELDS = 16, /* consecutive cheap yields that reset n_costly */
 	REFUSE_NS = 100000000, /* first duration of a refusal */
-	REFUSE_DOUBLINGS = 4,
+	REFUSE_DOUBLINGS = 2,
 	SLEEP_MIN_NS = 31250, /* eight doublings make 8 ms */
 	SLEEP_DOUBLINGS = 8,
 	SLEEPS_OF_ONE_LENGTH = 8,

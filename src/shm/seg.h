@@ -28,10 +28,11 @@ enum { WEFT_SHM_EXTRA = 1024 };
 struct weft_shm_bc {
 	int32_t pid;
 	int32_t fd;
-	uint32_t domain;     /* weft_share_domain() */
-	uint32_t node;	     /* of a card for other jobs: weft_proc_node_id() */
-	uint64_t probe_addr; /* address of a word with probe_value, which other
-				processes read to test cross-memory attach */
+	uint32_t domain;      /* weft_share_domain() */
+	uint32_t node;	      /* of a card for other jobs: the low half of
+				 weft_proc_node_id() */
+	uint64_t probe_addr;  /* address of a word with probe_value, which other
+				 processes read to test cross-memory attach */
 	uint64_t probe_value; /* random; also in the segment's header */
 };
 

@@ -171,7 +171,7 @@ static bool is_here(const struct weft_shm_bc *bc)
 {
 	return weft_proc.vci.shm && bc->pid &&
 	       bc->domain == weft_share_domain() &&
-	       bc->node == weft_proc_node_id();
+	       bc->node == (uint32_t)weft_proc_node_id();
 }
 
 bool weft_foreign_is_near(uint64_t proc)
@@ -195,7 +195,8 @@ bool weft_foreign_is_local(uint64_t proc)
 	if (!weft_foreign_is(proc))
 		return weft_proc_is_local(proc);
 	peer = weft_map_get(&weft_proc.vci.peers, proc + 1);
-	return peer && peer->bc && peer->bc->shm.node == weft_proc_node_id();
+	return peer && peer->bc &&
+	       peer->bc->shm.node == (uint32_t)weft_proc_node_id();
 }
 
 bool weft_foreign_attach(uint64_t proc)
@@ -216,7 +217,7 @@ static void describe_shm(struct weft_vci *vci, struct weft_shm_bc *bc)
 		if (weft_shm_add_extra(vci->shm))
 			weft_shm_describe(vci->shm, bc);
 	}
-	bc->node = weft_proc_node_id();
+	bc->node = (uint32_t)weft_proc_node_id();
 }
 
 int weft_foreign_bc(bool is_near, struct weft_vci_card *bc_out)

@@ -71,7 +71,7 @@ bool weft_proc_is_local(uint64_t proc)
 	       weft_boot_is_local(weft_proc.boot, (uint32_t)proc);
 }
 
-uint32_t weft_proc_node_id(void)
+uint64_t weft_proc_node_id(void)
 {
 	const char *host = weft_proc.facts.host;
 	const char *number = strchr(host, '#');
@@ -82,7 +82,7 @@ uint32_t weft_proc_node_id(void)
 		id = weft_mix(id ^ (uint8_t)host[i]);
 	for (; number && *number; number++)
 		id = weft_mix(id ^ (uint8_t)*number);
-	return (uint32_t)id;
+	return id;
 }
 
 void weft_proc_query_exit(struct weft_vci *held, uint64_t proc)

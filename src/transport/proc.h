@@ -201,6 +201,6 @@ bool weft_proc_is_local(uint64_t proc);
  * weft_share_machine() and of the node's name without its domain, because some
  * process managers omit the domain. The name includes the number of a node that
  * WEFT_NODES simulates. */
-uint32_t weft_proc_node_id(void);
+uint64_t weft_proc_node_id(void);
 
 #endif
