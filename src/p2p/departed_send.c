@@ -66,8 +66,8 @@ void weft_departed_watch(struct weft_comm *comm, int32_t rank)
 /* True if REVOKE, or a report of the process manager, reaches all members. */
 static bool is_within_job(const struct weft_comm *comm)
 {
-	return !comm->vci->number && !comm->is_inter &&
-	       weft_group_is_one_job(comm->group);
+	return !comm->vci->number && weft_group_is_one_job(comm->group) &&
+	       (!comm->is_inter || weft_group_is_one_job(comm->remote));
 }
 
 /* True if all members will know of a failure without this process: they get

@@ -7,9 +7,9 @@
  * process manager may not have reported the death to all of them. Later they
  * revoke a communicator, disconnect another one, and on a further one wait for
  * members that have left it or leave it later, and to which they have never
- * talked. In each step, a process sends messages to few processes: their number
- * grows with the logarithm of the number of processes. The test prints the
- * largest numbers.
+ * talked. They also leave an intercommunicator. In each step, a process sends
+ * messages to few processes: their number grows with the logarithm of the
+ * number of processes. The test prints the largest numbers.
  */
 #include "mtest.h"
 
@@ -70,7 +70,8 @@ static struct counts counts_since(struct counts from)
 }
 
 /* Checks what a step has cost. The survivors are in `rest`. */
-static void check_step(MPI_Comm rest, const char *step, struct counts step_cost)
+static void check_step(MPI_Comm rest, const char *step, int most_peers,
+	struct counts step_cost)
 {
 	int bits = log2_of(mtest.size);
 	long cost[2] = { step_cost.peers, step_cost.sent };
@@ -81,7 +82,7 @@ static void check_step(MPI_Comm rest, const char *step, struct counts step_cost)
 		printf("# %s: at most %ld new peers and %ld messages for each "
 		       "of %d processes\n",
 			step, max[0], max[1], mtest.size);
-	CHECK(cost[0] <= 2 * bits, "%s: %ld new peers", step, cost[0]);
+	CHECK(cost[0] <= most_peers, "%s: %ld new peers", step, cost[0]);
 	CHECK(cost[1] <= 8 * bits, "%s: %ld messages", step, cost[1]);
 	OK(MPI_Barrier(rest));
 }
@@ -185,9 +186,25 @@ static void wait_for_departed(MPI_Comm comm, MPI_Comm rest)
 	OK(MPI_Barrier(rest));
 }
 
+/* The upper half leaves an intercommunicator. Each process of the lower half
+ * waits for one of them, to which it has never talked, and leaves it, too. */
+static void leave_inter(MPI_Comm comm, MPI_Comm rest)
+{
+	int value = 0, size;
+
+	OK(MPI_Comm_remote_size(comm, &size));
+	if (mtest.rank < mtest.size / 2)
+		FAILS(MPI_Recv(&value, 1, MPI_INT,
+			      (mtest.rank + size / 2) % size, TAG, comm,
+			      MPI_STATUS_IGNORE),
+			MPIX_ERR_PROC_FAILED);
+	FAILS(MPI_Comm_disconnect(&comm), MPIX_ERR_PROC_FAILED);
+	OK(MPI_Barrier(rest));
+}
+
 int main(int argc, char **argv)
 {
-	MPI_Comm comms[4], rest = MPI_COMM_NULL;
+	MPI_Comm comms[5], rest = MPI_COMM_NULL, half;
 	struct counts early;
 	double early_s; /* at least the time since the failure */
 	int provided;
@@ -201,6 +218,12 @@ int main(int argc, char **argv)
 	sent[1] = pvar_open("net_sent");
 	for (int i = 0; i < 4; i++)
 		OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
+	OK(MPI_Comm_split(
+		MPI_COMM_WORLD, mtest.rank < mtest.size / 2, 0, &half));
+	OK(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD,
+		mtest.rank < mtest.size / 2 ? mtest.size / 2 : 0, TAG,
+		&comms[4]));
+	OK(MPI_Comm_free(&half));
 	early_s = -mtest_now();
 	talk_and_die();
 	early = leave_early(comms[3]);
@@ -216,7 +239,7 @@ int main(int argc, char **argv)
 			mtest.rank, early_s);
 		early = (struct counts){ 0, 0 };
 	}
-	check_step(rest, "early", early);
+	check_step(rest, "early", 2 * log2_of(mtest.size), early);
 	static const struct {
 		const char *name;
 		void (*fn)(MPI_Comm comm, MPI_Comm rest);
@@ -224,13 +247,16 @@ int main(int argc, char **argv)
 		{ "revoke", revoke_one },
 		{ "disconnect", disconnect },
 		{ "wait", wait_for_departed },
+		{ "inter", leave_inter },
 	};
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		struct counts from = counts_now();
 
-		steps[i].fn(comms[i], rest);
-		check_step(rest, steps[i].name, counts_since(from));
+		steps[i].fn(comms[i == 3 ? 4 : i], rest);
+		check_step(rest, steps[i].name,
+			i == 3 ? 2 : 2 * log2_of(mtest.size),
+			counts_since(from));
 	}
 	OK(MPI_Comm_free(&comms[0]));
 	OK(MPI_Comm_free(&rest));
