@@ -9,6 +9,7 @@
 #include "dev/pinned.h"
 
 #include "base/bits.h"
+#include "base/log.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -55,8 +56,15 @@ static char *map_pinned(const struct weft_dev_where *where, size_t len)
 	/* After a fork, the pages that the driver has pinned must remain those
 	 * of this process. */
 	if (!madvise(base, len, MADV_DONTFORK) &&
-		weft_dev_pin(where, base, len))
+		weft_dev_pin(where, base, len)) {
+		weft_log_debug(
+			"DEV-PIN", "pinned %zu bytes of host memory", len);
 		return base;
+	}
+	weft_log_debug("DEV-NOPIN",
+		"%zu bytes of host memory cannot be pinned; copies of device "
+		"memory use pageable memory",
+		len);
 	munmap(base, len);
 	return NULL;
 }
