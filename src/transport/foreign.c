@@ -16,6 +16,8 @@ enum {
 		      */
 	LAST_POLLS = 4, /* a poll reads at least half of a ring's slots */
 	CALL_S = 2,	/* seconds in which the other process should connect */
+	CHECK_S = 1,	/* seconds between tests whether processes have ended */
+	ROUNDS_PER_CHECK = 16, /* idle rounds between readings of the clock */
 };
 
 /* Jobs that have ended, oldest first. Guarded by the default VCI's lock. */
@@ -79,29 +81,39 @@ static struct weft_peer *member_of(struct weft_vci *vci, uint32_t job)
 	return NULL;
 }
 
-/* True if the process of another job has ended, and this process still shares
- * memory with it. A copy of a long message uses the ring until it ends. */
-static bool is_to_free(const struct weft_peer *peer)
+/* True if this process shares memory, or may still share it, with this process
+ * of another job. */
+static bool is_sharing(const struct weft_peer *peer)
 {
-	if (!weft_foreign_is(peer->proc) || !peer->bc ||
-		(!peer->rx && !peer->tx.ring) ||
-		!weft_pid_has_ended(peer->bc->shm.pid, 0))
-		return false;
-	return !peer->rx || !weft_ring_claims_are_open(peer->rx->ring);
+	return weft_foreign_is(peer->proc) && peer->bc && peer->bc->shm.pid &&
+	       (peer->state != WEFT_PEER_FAILED || peer->rx || peer->tx.ring);
 }
 
-/* Frees the memory that this process shares with processes of other jobs that
- * have ended. Not called while rings are polled. */
-static void free_rings(struct weft_vci *vci)
+/* Fails the processes of other jobs that were found to have ended at least
+ * grace_ns ago, and frees the memory that this process shares with them.
+ * Returns whether this process shares memory with others. Not called while
+ * rings are polled. */
+static bool free_rings(struct weft_vci *vci, uint64_t grace_ns)
 {
+	uint64_t now = weft_now_ns();
 	struct weft_map_entry *entry;
+	bool has_others = false;
 	size_t pos = 0;
 
 	while ((entry = weft_map_next(&vci->peers, &pos)) != NULL) {
 		struct weft_peer *peer = entry->value;
 
-		if (!is_to_free(peer))
+		if (!is_sharing(peer))
 			continue;
+		if (!peer->ended_ns && weft_pid_has_ended(peer->bc->shm.pid, 0))
+			peer->ended_ns = now;
+		/* a copy of a long message uses the ring until it ends */
+		if (!peer->ended_ns || now - peer->ended_ns < grace_ns ||
+			(peer->rx &&
+				weft_ring_claims_are_open(peer->rx->ring))) {
+			has_others = true;
+			continue;
+		}
 		if (peer->state != WEFT_PEER_FAILED) {
 			for (int i = 0; i < LAST_POLLS; i++)
 				weft_shm_poll(vci->shm);
@@ -117,6 +129,23 @@ static void free_rings(struct weft_vci *vci)
 			weft_shm_free_extra(vci->shm, peer->rx);
 		peer->rx = NULL;
 	}
+	return has_others;
+}
+
+/* The grace is a period of the tests. So a launcher that knows both jobs
+ * reports a death, with its reason, before this process finds it. */
+void weft_foreign_check(struct weft_vci *vci)
+{
+	uint64_t now;
+
+	if (++vci->n_foreign_rounds % ROUNDS_PER_CHECK || vci->is_polling)
+		return;
+	now = weft_now_ns();
+	if (now < vci->foreign_check_ns)
+		return;
+	vci->foreign_check_ns = free_rings(vci, CHECK_S * WEFT_NS_PER_S)
+					? now + CHECK_S * WEFT_NS_PER_S
+					: 0;
 }
 
 static void end_jobs(struct weft_progress_hook *hook)
@@ -143,7 +172,7 @@ static void end_jobs(struct weft_progress_hook *hook)
 		return;
 	weft_list_remove(&hook->link);
 	if (weft_proc.vci.shm)
-		free_rings(&weft_proc.vci);
+		free_rings(&weft_proc.vci, 0);
 }
 
 void weft_foreign_job_ended(const char *name)
@@ -213,7 +242,7 @@ bool weft_foreign_attach(uint64_t proc)
 static void describe_shm(struct weft_vci *vci, struct weft_shm_bc *bc)
 {
 	if (vci->shm) {
-		free_rings(vci);
+		free_rings(vci, 0);
 		if (weft_shm_add_extra(vci->shm))
 			weft_shm_describe(vci->shm, bc);
 	}
@@ -256,6 +285,8 @@ int weft_foreign_set_bc(uint64_t proc, const struct weft_vci_card *bc)
 			"for both jobs",
 			(uint32_t)proc);
 	peer = weft_peer_of(&weft_proc.vci, proc);
+	if (is_here(&bc->shm) && !weft_proc.vci.foreign_check_ns)
+		weft_proc.vci.foreign_check_ns = weft_now_ns();
 	return peer ? weft_peer_set_bc(peer, bc, is_here(&bc->shm))
 		    : WEFT_ERR_NOMEM;
 }

@@ -70,6 +70,12 @@ bool weft_foreign_is_met(uint64_t proc);
 /* True if the process is of another job, which has ended. */
 bool weft_foreign_is_ended(uint64_t proc);
 
+/* Called in an idle round of progress while vci->foreign_check_ns is not 0. At
+ * most once a second, tests whether processes of other jobs on this node have
+ * ended, because their launcher may not be connected to that of this job.
+ * Operations on a process that has ended fail, at the second such test. */
+void weft_foreign_check(struct weft_vci *vci);
+
 /* Called when this process and a process of another job have each other's
  * business cards. If connects must not cross (plan.connects_one_way), the
  * caller with is_caller set connects immediately. The other process queues its

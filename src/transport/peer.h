@@ -69,6 +69,8 @@ struct weft_peer {
 			      still access memory through the fabric */
 	bool is_excluded;  /* FAILED: its messages are dropped */
 	bool is_bc_requested; /* FAILED: card requested, only to notify it */
+	uint64_t ended_ns;    /* of another job: time at which its process was
+				 first found to have ended; 0: not found */
 	int err;
 	char *why; /* FAILED: description of the failure, or NULL; owned */
 	uint32_t shm_eager;  /* longest message copied through its ring */

@@ -3,6 +3,7 @@
  * and polls the process manager */
 #include "transport/progress.h"
 
+#include "transport/foreign.h"
 #include "transport/vci.h"
 #include "transport/proc.h"
 #include "transport/sleep.h"
@@ -218,6 +219,8 @@ static inline __attribute__((always_inline)) void round_of(
 		notify_program(vci);
 		return;
 	}
+	if (weft_unlikely(vci->foreign_check_ns))
+		weft_foreign_check(vci);
 	poll_other_vcis(vci);
 	if (vci->idle_polls < weft_proc.max_spin) {
 		vci->idle_polls++;

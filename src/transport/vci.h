@@ -113,12 +113,15 @@ struct weft_vci {
 	struct weft_map early;	/* by context id, messages of communicators not
 				   created yet; see dispatch.h */
 	uint32_t idle_polls;	/* empty rounds of waits since the last event */
-	uint32_t net_skip;	/* rounds until the fabric is polled */
-	uint32_t n_net_rounds;	/* rounds of progress with an open fabric */
-	uint32_t vain_wakes;	/* sleeps of one wait that the fabric prevented
-				   or ended, without an event in between */
-	uint32_t n_slept;	/* sleeps of one wait, without an event in
-				   between */
+	uint64_t foreign_check_ns; /* time of the next tests of
+				      weft_foreign_check(); 0: no process of
+				      another job shares memory */
+	uint32_t n_foreign_rounds; /* calls of weft_foreign_check() */
+	uint32_t net_skip;	   /* rounds until the fabric is polled */
+	uint32_t n_net_rounds;	   /* rounds of progress with an open fabric */
+	uint32_t vain_wakes; /* sleeps of one wait that the fabric prevented
+				or ended, without an event in between */
+	uint32_t n_slept; /* sleeps of one wait, without an event in between */
 	union {
 		struct {
 			bool is_polling; /* inside weft_progress */

@@ -264,6 +264,61 @@ static void do_crash(int is_server, const char *name)
 	MPI_Comm_disconnect(&inter);
 }
 
+/* The server is killed. The client makes only calls that do not wait; how: the
+ * call. */
+static void poll_crash(int is_server, const char *name, char how)
+{
+	MPI_Comm inter = meet(is_server, name);
+	MPI_Request reqs[2] = { MPI_REQUEST_NULL, MPI_REQUEST_NULL };
+	int buf[2], code = MPI_SUCCESS, flag, index, last;
+	time_t end;
+
+	MPI_Barrier(inter);
+	if (is_server)
+		raise(SIGKILL);
+	MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+	MPI_Comm_remote_size(inter, &last);
+	last--;
+	if (how != 'p')
+		MPI_Irecv(&buf[0], 1, MPI_INT, last, 1, inter, &reqs[0]);
+	if (how == 'a')
+		MPI_Irecv(&buf[1], 1, MPI_INT, MPI_ANY_SOURCE, 2, inter,
+			&reqs[1]);
+	end = time(NULL) + WAIT_S;
+	while (!code && time(NULL) < end) {
+		if (how == 'p')
+			code = MPI_Iprobe(
+				last, 1, inter, &flag, MPI_STATUS_IGNORE);
+		else if (how == 't')
+			code = MPI_Test(&reqs[0], &flag, MPI_STATUS_IGNORE);
+		else
+			code = MPI_Testany(
+				2, reqs, &index, &flag, MPI_STATUS_IGNORE);
+	}
+	claim(code != MPI_SUCCESS, "the crash ends calls that do not wait");
+	for (int i = 0; i < 2; i++)
+		if (reqs[i] != MPI_REQUEST_NULL) {
+			MPI_Cancel(&reqs[i]);
+			MPI_Request_free(&reqs[i]);
+		}
+	MPI_Comm_disconnect(&inter);
+}
+
+static void do_poll_test(int is_server, const char *name)
+{
+	poll_crash(is_server, name, 't');
+}
+
+static void do_poll_probe(int is_server, const char *name)
+{
+	poll_crash(is_server, name, 'p');
+}
+
+static void do_poll_any(int is_server, const char *name)
+{
+	poll_crash(is_server, name, 'a');
+}
+
 static void do_refuse(int is_server, const char *name)
 {
 	MPI_Comm inter;
@@ -331,6 +386,9 @@ static const struct {
 	{ "abort", do_abort },
 	{ "exit", do_exit },
 	{ "crash", do_crash },
+	{ "poll_test", do_poll_test },
+	{ "poll_probe", do_poll_probe },
+	{ "poll_any", do_poll_any },
 	{ "refuse", do_refuse },
 	{ "late", do_late },
 };
