@@ -49,6 +49,9 @@
 enum {
 	VAIN_WAKES = 16, /* in one wait: after the fabric has prevented or ended
 			    this many sleeps, its descriptor is not used */
+	WATCHED_NS = 500000, /* messages do not end a shorter sleep of a thread
+				that waits for a word of memory: a fence would
+				take a large part of that time */
 	/* limits of one sleep if every event wakes the thread: */
 	WOKEN_NS = 10000000,
 	WOKEN_MT_NS = 5000000, /* another thread may end the wait */
@@ -163,6 +166,7 @@ static void sleep_once(
 	struct weft_vci *vci, uint64_t n, enum weft_sleep_kind kind)
 {
 	bool has_wakeup = vci->wakeup.wr >= 0, is_all;
+	uint64_t poll_ns = sleep_ns(kind, n, false);
 	int net_fd = -1;
 
 	/* the leader polls the wakeup, or there is no wakeup: other threads
@@ -171,8 +175,12 @@ static void sleep_once(
 		sleep_follow(vci, sleep_ns(kind, n, has_wakeup));
 		return;
 	}
-	is_all = sleep_watch(vci);
 	vci->net_skip = 0;
+	if (kind != WEFT_SLEEP_MESSAGE && poll_ns < WATCHED_NS) {
+		lead(vci, poll_ns, -1);
+		return;
+	}
+	is_all = sleep_watch(vci);
 	/* a message may have arrived before the watch was set */
 	if (weft_progress(vci)) {
 		vci->idle_polls = 0;

@@ -13,7 +13,7 @@ enum weft_sleep_kind {
 	WEFT_SLEEP_MESSAGE,
 	/* The thread waits for a word of memory that other processes store to.
 	 * A store does not wake it, so its sleeps are short
-	 * (weft_yield_sleep_ns). */
+	 * (weft_yield_sleep_ns). Messages end only the longer ones. */
 	WEFT_SLEEP_WORD,
 	/* The call returns to the program, which will call again. The thread
 	 * sleeps briefly, and only where yields are costly. */
