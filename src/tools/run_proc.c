@@ -136,13 +136,21 @@ static struct weft_run_proc *proc_find(
 	return NULL;
 }
 
-struct weft_run_proc *weft_run_proc_reap(struct weft_run_proc *procs,
+/* Returns the status that waitpid() will return. */
+static int status_of(const siginfo_t *info)
+{
+	if (info->si_code == CLD_EXITED)
+		return W_EXITCODE(info->si_status, 0);
+	return W_EXITCODE(0, info->si_status) |
+	       (info->si_code == CLD_DUMPED ? WCOREFLAG : 0);
+}
+
+struct weft_run_proc *weft_run_proc_next_ended(struct weft_run_proc *procs,
 	uint32_t n, weft_run_other_fn *fn, void *arg)
 {
 	for (;;) {
 		struct weft_run_proc *proc;
 		siginfo_t info = { 0 };
-		int status = 0;
 
 		/* WNOWAIT leaves the process a zombie, so that the number of
 		 * its group is not reused before the group is killed */
@@ -150,18 +158,22 @@ struct weft_run_proc *weft_run_proc_reap(struct weft_run_proc *procs,
 			!info.si_pid)
 			return NULL;
 		proc = proc_find(procs, n, info.si_pid);
-		if (proc)
+		if (proc) {
 			kill(-proc->pid, SIGKILL);
-		if (waitpid(info.si_pid, &status, 0) < 0)
-			return NULL;
-		if (!proc) {
-			fn(arg, info.si_pid, status);
-			continue;
+			proc->status = status_of(&info);
+			proc->is_running = false;
+			return proc;
 		}
-		proc->status = status;
-		proc->is_running = false;
-		return proc;
+		if (waitpid(info.si_pid, NULL, 0) < 0)
+			return NULL;
+		fn(arg, info.si_pid, status_of(&info));
 	}
+}
+
+void weft_run_proc_reap(const struct weft_run_proc *proc)
+{
+	while (waitpid(proc->pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }
 
 /* Kills the children that the kernel lists. Returns their number. */

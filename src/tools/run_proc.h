@@ -71,12 +71,17 @@ void weft_run_proc_kill(const struct weft_run_proc *proc, int sig);
 typedef void weft_run_other_fn(void *arg, pid_t pid, int status);
 
 /*
- * Kills the group of a process that has ended, then reaps and returns the
- * process. Calls fn for other children that have ended. NULL if no process has
- * ended.
+ * Returns a process that has ended, after it has killed the group of the
+ * process. NULL if no process has ended. Calls fn for other children that have
+ * ended, and reaps them. The caller calls weft_run_proc_reap() before the next
+ * call of this function.
  */
-struct weft_run_proc *weft_run_proc_reap(struct weft_run_proc *procs,
+struct weft_run_proc *weft_run_proc_next_ended(struct weft_run_proc *procs,
 	uint32_t n, weft_run_other_fn *fn, void *arg);
+
+/* Reaps a process that has ended. The kernel may need seconds: Linux 6.18
+ * without preemption needed up to 11 s on a busy machine. */
+void weft_run_proc_reap(const struct weft_run_proc *proc);
 
 /* Kills and reaps all remaining children except the process `except`. */
 void weft_run_proc_sweep(pid_t except);

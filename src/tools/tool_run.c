@@ -474,13 +474,15 @@ static void reap(struct weft_run_job *run)
 	struct weft_run_proc *proc;
 
 	do {
-		proc = weft_run_proc_reap(
+		proc = weft_run_proc_next_ended(
 			run->procs, run->n, on_other_end, run);
 		/* first handles events that the process sent before it ended */
 		tool_run_on_events(run);
-		if (proc)
-			on_end(run, proc);
-		if (proc && run->opt.n_max)
+		if (!proc)
+			continue;
+		on_end(run, proc);
+		weft_run_proc_reap(proc); /* last, because it may be slow */
+		if (run->opt.n_max)
 			weft_run_resize_on_end(run);
 	} while (proc);
 }
