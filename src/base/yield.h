@@ -10,7 +10,7 @@
  * yield in eight, and every yield after a costly one. After three costly
  * yields, weft_yield() returns false for 100 ms, and the caller sleeps instead.
  * Then weft_yield() yields again. Each further costly yield doubles this time,
- * up to 1.6 s. After 16 consecutive cheap yields, the count of costly yields
+ * up to 0.4 s. After 16 consecutive cheap yields, the count of costly yields
  * restarts at 0. Fewer than three costly yields prove nothing, because other
  * users' processes preempt any thread now and then. */
 #ifndef WEFT_YIELD_H
