@@ -24,7 +24,7 @@ static void model_fill(
 	struct model *m, uint32_t n, uint64_t first, int n_colors, int n_keys)
 {
 	static const int64_t spread[] = { 1, INT64_C(1) << 31,
-		INT64_C(0x7fffffff80000000) };
+		INT64_MAX / MOST };
 	int64_t unit = spread[rand() % 3];
 
 	m->n = n;

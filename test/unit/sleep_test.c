@@ -8,6 +8,7 @@
 
 #include "boot/boot.h"
 #include "transport/progress.h"
+#include "transport/proc.h"
 #include "transport/vci.h"
 
 #include <poll.h>
@@ -57,6 +58,7 @@ static int setup(void **state)
 	memset(&vci, 0, sizeof(vci));
 	weft_vci_init(&vci, 0);
 	vci.boot = &boot;
+	weft_proc.sleeps = true;
 	if (weft_shm_open(
 		    1, WEFT_RING_SLOTS_MAX, RING, on_message, NULL, &vci.shm) ||
 		!weft_wakeup_open(&vci.wakeup) || !weft_wakeup_open(&signalled))
@@ -100,7 +102,7 @@ static void a_message_before_the_watch_prevents_the_sleep(void **state)
 	(void)state;
 	write_message();
 	assert_false(was_signalled());
-	weft_sleep(&vci, 0, WEFT_SLEEP_ALWAYS);
+	weft_sleep(&vci, 0, WEFT_SLEEP_MESSAGE);
 	assert_int_equal(n_received, 1);
 }
 
@@ -118,7 +120,7 @@ static void a_message_behind_the_poll_is_signalled(void **state)
 
 	(void)state;
 	weft_list_push_back(&vci.hooks, &hook.link);
-	weft_sleep(&vci, 0, WEFT_SLEEP_ALWAYS);
+	weft_sleep(&vci, 0, WEFT_SLEEP_MESSAGE);
 	assert_true(weft_list_is_empty(&vci.hooks));
 	assert_int_equal(n_received, 0);
 	assert_true(was_signalled());
