@@ -173,7 +173,8 @@ static uint64_t capabilities(void)
 
 static uint32_t find_domain(void)
 {
-	const uint64_t what[] = { namespace_ino("/proc/self/ns/pid"),
+	const uint64_t what[] = { weft_share_machine(),
+		namespace_ino("/proc/self/ns/pid"),
 		namespace_ino("/proc/self/ns/user"),
 		(uint64_t)getuid() << 32 | geteuid(), capabilities(),
 		is_open_to_others() ? 0 : (uint64_t)getpid() };

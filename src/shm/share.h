@@ -47,8 +47,8 @@ int weft_share_data(struct weft_share *share_out);
  * no such data. */
 int weft_share_find_data(struct weft_share *share_out);
 
-/* The domain of this process: a hash of its pid and user namespace, its user
- * and its capabilities. Two processes of a node can open each other's
+/* The domain of this process: a hash of its machine, its pid and user
+ * namespace, its user and its capabilities. Two processes can open each other's
  * descriptors only if their domains are equal. If no other process can open the
  * descriptors of this process, the hash includes its pid, too. The reason is
  * that its program file is not readable, or that /proc belongs to another pid

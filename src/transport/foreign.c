@@ -199,8 +199,7 @@ void weft_foreign_job_ended(const char *name)
 static bool is_here(const struct weft_shm_bc *bc)
 {
 	return weft_proc.vci.shm && bc->pid &&
-	       bc->domain == weft_share_domain() &&
-	       bc->node == (uint32_t)weft_proc_node_id();
+	       bc->domain == weft_share_domain();
 }
 
 bool weft_foreign_is_near(uint64_t proc)
