@@ -137,7 +137,7 @@ static struct weft_run_proc *proc_find(
 }
 
 /* Returns the status that waitpid() will return. */
-static int status_of(const siginfo_t *info)
+static int wait_status(const siginfo_t *info)
 {
 	if (info->si_code == CLD_EXITED)
 		return W_EXITCODE(info->si_status, 0);
@@ -160,13 +160,13 @@ struct weft_run_proc *weft_run_proc_next_ended(struct weft_run_proc *procs,
 		proc = proc_find(procs, n, info.si_pid);
 		if (proc) {
 			kill(-proc->pid, SIGKILL);
-			proc->status = status_of(&info);
+			proc->status = wait_status(&info);
 			proc->is_running = false;
 			return proc;
 		}
 		if (waitpid(info.si_pid, NULL, 0) < 0)
 			return NULL;
-		fn(arg, info.si_pid, status_of(&info));
+		fn(arg, info.si_pid, wait_status(&info));
 	}
 }
 
