@@ -534,7 +534,7 @@ enum take_kind { TAKE_WAIT, TAKE_TEST, TAKE_STATUS };
 
 /* Takes out a request for which is_returnable() holds, or only fills its
  * status. VCI's lock held. */
-static void take_kind(enum take_kind kind, MPI_Request *handle,
+static void take_or_show(enum take_kind kind, MPI_Request *handle,
 	struct weft_req *req, MPI_Status *status, bool with_err,
 	struct outcome *outcome)
 {
@@ -573,8 +573,8 @@ static int mpi_request_all(const char *func, enum take_kind kind, int count,
 			continue;
 		}
 		mpi_request_hold(&vci, req);
-		take_kind(kind, &requests[i], req, status_at(statuses, i), true,
-			&outcome);
+		take_or_show(kind, &requests[i], req, status_at(statuses, i),
+			true, &outcome);
 	}
 	if (!*flag)
 		polled(vci, func, count, requests);
@@ -687,7 +687,7 @@ static int any(const char *func, enum take_kind kind, int count,
 	at = find_done(&vci, func, kind == TAKE_WAIT, count, requests);
 	is_pending = at >= 0 && !req_at(requests, at)->is_done;
 	if (at >= 0)
-		take_kind(kind, &requests[at], req_at(requests, at), status,
+		take_or_show(kind, &requests[at], req_at(requests, at), status,
 			false, &outcome);
 	else if (at == MPI_UNDEFINED)
 		weft_status_empty(status);
@@ -761,7 +761,7 @@ static int mpi_request_some(const char *func, enum take_kind kind, int count,
 		if (!is_returnable(req))
 			continue;
 		indices[*outcount] = i;
-		take_kind(kind, &requests[i], req,
+		take_or_show(kind, &requests[i], req,
 			status_at(statuses, *outcount), true, &outcome);
 		++*outcount;
 	}

@@ -10,10 +10,10 @@
  * These events do not wake the thread: a fabric without such a descriptor, or
  * with one that reports no events; messages that the fabric did not accept;
  * progress hooks; rails; other VCIs. They are polled, at first every 31 us. A
- * long wait polls less often: a sleep lasts an eighth of the time that the wait
- * has slept already, and 8 ms at most. Every sleep is bounded.
- * On a node with more processes than cores, polls and fences of waiting
- * processes would otherwise occupy the cores.
+ * long wait polls less often, because the polls and fences of waiting processes
+ * would occupy the cores of a node with more processes than cores: a sleep
+ * lasts an eighth of the time that the wait has slept already, and 8 ms at
+ * most. Every sleep is bounded.
  *
  * No wake-up is lost:
  * - The sleeper stores is_reader_asleep (for space: is_writer_asleep) in each
