@@ -47,6 +47,7 @@ static void count_round(struct weft_progress_hook *hook)
 
 	if (user->vci->is_served)
 		return;
+	user->vci->n_served = 0;
 	/* VCI's lock is held: no other thread changes n_rounds */
 	atomic_store_explicit(&user->n_rounds,
 		atomic_load_explicit(&user->n_rounds, memory_order_relaxed) + 1,
@@ -67,6 +68,7 @@ static void serve_user(struct weft_progress_user *user)
 			break;
 		user->vci->net_skip = 0;
 		user->vci->is_served = true;
+		user->vci->n_served += i == 0;
 		n = weft_progress(user->vci);
 		user->vci->is_served = false;
 		weft_vci_unlock(user->vci);

@@ -171,6 +171,9 @@ struct weft_vci {
 	void (*on_close)(struct weft_vci *vci);
 	struct weft_counters counters;
 	bool is_served; /* the progress thread runs the current round */
+	/* times that the progress thread has served this VCI since another
+	 * thread made progress on it. About a millisecond each. */
+	uint32_t n_served;
 };
 
 /* Returns the address of a VCI of a process. The address of its default VCI is

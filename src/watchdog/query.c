@@ -17,6 +17,8 @@
 enum {
 	GRACE_MS = 500, /* time for answers */
 	CHECK_MAX = 8,	/* processes without an answer that are tested */
+	NO_CALL = 100,	/* the progress thread has served a VCI so many times
+			   alone: the process is in no call */
 };
 
 static_assert((int)WEFT_WAIT_TEXT >= (int)WEFT_PROC_FOUND, "text of another");
@@ -41,13 +43,14 @@ void weft_query_send(struct weft_vci *vci, uint64_t addr, enum weft_wire_op op,
 }
 
 /* Describes the call that this process is in. Returns the epoch of its wait, or
- * 0. If the progress thread answers, no call has made progress for a while. */
+ * 0. A thread in a call may sleep for a few milliseconds, and the progress
+ * thread then answers for it. */
 static uint64_t query_self(
 	const struct weft_vci *vci, char text[WEFT_WAIT_TEXT], bool *moves_out)
 {
-	const char *calls = vci->is_served
-				    ? "in no MPI call that makes progress"
-				    : "in MPI calls, none of which waits long";
+	bool has_call = !vci->is_served || vci->n_served < NO_CALL;
+	const char *calls = has_call ? "in MPI calls, none of which waits long"
+				     : "in no MPI call that makes progress";
 	const struct weft_wait *first;
 	uint64_t epoch = 0, since_ns;
 	const char *note;
@@ -60,7 +63,7 @@ static uint64_t query_self(
 		first = weft_wait_next(NULL);
 	note = first ? first->text : weft_wait_noted(weft_now_ns(), &since_ns);
 	snprintf(text, WEFT_WAIT_TEXT, "%s", note ? note : calls);
-	*moves_out = !note && !vci->is_served;
+	*moves_out = !note && has_call;
 	weft_wait_unlock();
 	return epoch;
 }

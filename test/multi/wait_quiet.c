@@ -11,7 +11,9 @@
  *          that wait, but not before four times WEFT_STALL_WARN.
  *
  * If the machine does not run a process for half a second, the process does not
- * answer, and its peers report that. Such a round is repeated.
+ * answer, and its peers report that. If it does not run the thread that makes
+ * the calls, the progress thread answers that the process is in no call. Such a
+ * round is repeated.
  */
 #include "output.h"
 
@@ -80,7 +82,9 @@ static bool moves(MPI_Win win)
  * stall of the machine. */
 static int is_over(bool *good)
 {
-	int over = *good || !output_count("is not answering");
+	int over = *good ||
+		   !(output_count("is not answering") ||
+			   output_count("is in no MPI call that makes"));
 
 	OK(MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD));
 	return over;
