@@ -41,7 +41,8 @@ struct criteria {
 	uint32_t place;
 	bool assigns_in_turn;	 /* round-robin over a node's processes */
 	char tried[VERDICT_MAX]; /* domains of one form that failed to open */
-	bool is_one_host;
+	bool is_one_host;	 /* now and later */
+	bool accepts_loopback;
 	bool is_rma;
 };
 
@@ -97,7 +98,8 @@ static struct criteria criteria_make(const struct weft_net_hints *hints)
 		.rail = hints->rail,
 		.place = hints->place,
 		.assigns_in_turn = strcmp(weft_knobs.nics, "first") != 0,
-		.is_one_host = hints->is_one_host,
+		.is_one_host = hints->is_one_host && !hints->may_grow,
+		.accepts_loopback = hints->is_one_host,
 		.is_rma = hints->is_rma,
 	};
 }
@@ -327,7 +329,7 @@ static int score(const struct criteria *w, const struct weft_prov *prov,
 	if (!prov->has_iface)
 		return fabric_is_near(w, info);
 	if (!*iface && is_loopback(info) != w->is_one_host)
-		return w->is_one_host ? 0 : -1;
+		return w->accepts_loopback ? 0 : -1;
 	if (is_link_local(info))
 		return *iface ? 0 : -1;
 	if (is_loopback(info) == w->is_one_host)

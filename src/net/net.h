@@ -66,6 +66,8 @@ struct weft_net_hints {
 	uint32_t place;	    /* number of this process among those of the node */
 	uint8_t vci;	    /* number of the VCI that its counters belong to */
 	bool is_one_host;   /* every peer is on this host */
+	bool may_grow;	    /* peers of other hosts may follow: the loopback
+			       interface is used only if there is no other */
 	bool is_rma;	    /* only one-sided access is needed */
 };
 

@@ -113,6 +113,12 @@ bool weft_proc_is_one_host(void)
 	       strcmp(weft_knobs.scope, "network") != 0;
 }
 
+/* True if MPI_Comm_spawn may start processes on other hosts. */
+static bool spawns_elsewhere(void)
+{
+	return !strcmp(weft_proc.facts.manager, "prrte");
+}
+
 void weft_proc_net_hints(struct weft_net_hints *hints)
 {
 	const struct weft_vci_hints *vci_hints = &weft_proc.vci_hints;
@@ -123,8 +129,10 @@ void weft_proc_net_hints(struct weft_net_hints *hints)
 		.tclass = vci_hints->tclass,
 		.place = weft_proc.facts.local_rank,
 		.is_one_host = weft_proc_is_one_host(),
+		.may_grow = spawns_elsewhere(),
 	};
-	if (!strcmp(weft_knobs.nics, "near") && !hints->is_one_host)
+	if (!strcmp(weft_knobs.nics, "near") &&
+		(!hints->is_one_host || hints->may_grow))
 		hints->find_near = find_near;
 }
 

@@ -113,8 +113,8 @@ int weft_proc_get(weft_vci_open_fn *on_open);
 void weft_proc_put(void);
 
 /* True if all processes of the job are on this host, and the knob `scope` is
- * not "network". Then processes of other hosts do not connect to this process.
- */
+ * not "network". Then only a job that PRRTE spawns on another host may connect
+ * to this process. */
 bool weft_proc_is_one_host(void);
 
 /* Sets the hints for a fabric of this process. The strings belong to weft_proc.

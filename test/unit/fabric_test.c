@@ -207,6 +207,15 @@ static void one_host_takes_the_loopback(void **state)
 	expect_choice(&one_host, COUNT(laptop), laptop, "net@lo", "127.0.0.1");
 }
 
+static void a_job_that_may_grow_avoids_the_loopback(void **state)
+{
+	struct weft_net_hints grows = { .is_one_host = true, .may_grow = true };
+
+	(void)state;
+	expect_choice(&grows, COUNT(laptop), laptop, "net@eth0", "10.0.0.5");
+	expect_choice(&grows, 1, &cluster[0], "net@lo", "127.0.0.1");
+}
+
 /* A node with three devices of one fabric, one device of another fabric, and
  * two for sockets. The first device is listed twice. */
 static const struct offer many_nics[] = {
@@ -536,6 +545,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_host_takes_the_loopback),
+		cmocka_unit_test(a_job_that_may_grow_avoids_the_loopback),
 		cmocka_unit_test(many_hosts_take_a_real_address),
 		cmocka_unit_test(several_hosts_prefer_hardware),
 		cmocka_unit_test(a_device_must_be_known_to_the_kernel),
