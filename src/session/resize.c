@@ -54,8 +54,11 @@ int weft_resize_check(void)
 			"without --max");
 	return weft_err_set(WEFT_ERR_UNSUPPORTED,
 		"the size of this job is fixed: its process manager (%s) adds "
-		"and removes no processes; Weft's mpiexec --max does",
-		weft_proc.facts.manager);
+		"and removes no processes; Weft's mpiexec --max does%s",
+		weft_proc.facts.manager,
+		strcmp(weft_proc.facts.manager, "prrte")
+			? ""
+			: ", and under PRRTE MPI_Comm_spawn starts processes");
 }
 
 /* ---- offers ---- */
