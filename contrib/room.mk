@@ -92,7 +92,7 @@ check-abi: libmpi_abi.la libsma.la
 .PHONY: check-abi
 EXTRA_DIST += contrib/lanes/lane.sh contrib/lanes/prrte contrib/lanes/slurm \
 	contrib/lanes/containers contrib/lanes/cross contrib/lanes/debian contrib/lanes/debian13 contrib/lanes/rpm \
-	contrib/lanes/gpu \
+	contrib/lanes/gpu contrib/lanes/pmix \
 	contrib/lanes/verbs contrib/lanes/verbs-guest \
 	contrib/lanes/verbs.result contrib/lanes/README.md
 
