@@ -76,7 +76,6 @@ const struct weft_prov weft_prov_verbs = {
 	.name = "verbs",
 	.note = "there is InfiniBand or RoCE hardware",
 	.use = WEFT_PROV_MULTI,
-	.iface_env = "FI_VERBS_IFACE",
 	.devices = "/sys/class/infiniband",
 	.remedy = "FI_UNIVERSE_SIZE below 256 asks for shorter queues",
 	.forms = { "verbs;ofi_rxm" },
