@@ -191,7 +191,7 @@ multi_programs += test/multi/win_ops
 multi_programs += test/multi/win_random
 multi_programs += test/multi/win_threads
 
-EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/output.h test/multi/session.h test/multi/cma.h test/multi/link.h test/multi/coll.h \
+EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/output.h test/multi/mappings.h test/multi/session.h test/multi/cma.h test/multi/link.h test/multi/coll.h \
 	test/multi/hints.h test/multi/resize.h test/multi/file.h test/multi/behind.h test/multi/gen-walk \
 	test/multi/dt_case.h test/multi/dt_coll.h test/multi/dt_file.h \
 	test/multi/dt_map.h test/multi/dt_win.h test/multi/storm.h test/multi/device.h test/multi/driver.h test/multi/ports.h \
@@ -218,7 +218,7 @@ MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
 	$(near_libs) -no-install $(LDFLAGS)
 
 $(multi_programs): %: %.c test/multi/mtest.h \
-	test/multi/session.h test/multi/cma.h test/multi/link.h test/multi/output.h test/multi/coll.h \
+	test/multi/session.h test/multi/cma.h test/multi/link.h test/multi/output.h test/multi/mappings.h test/multi/coll.h \
 	test/multi/hints.h test/multi/resize.h test/multi/file.h test/multi/behind.h test/multi/device.h test/multi/driver.h test/multi/ports.h libmpi_abi.la
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
 	$(MULTI_COMPILE) -I. -o $@ $(filter %.c,$^) libmpi_abi.la $(multi_libs)

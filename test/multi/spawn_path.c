@@ -3,7 +3,7 @@
  * open no fabric; the memory is freed after a job has ended
  *
  * With WEFT_SHM=off, all messages use the fabric. */
-#include "mtest.h"
+#include "mappings.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -79,22 +79,6 @@ static void check_path(void)
 	CHECK(is_off || !value_of(net_memory),
 		"the fabric is not open: it uses %llu bytes",
 		value_of(net_memory));
-}
-
-/* Returns the number of this process's mappings of other processes' memory, and
- * of its own rings. */
-static int n_mappings(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "r");
-	char line[512];
-	int n = 0;
-
-	CHECK(maps != NULL, "/proc/self/maps can be read");
-	while (maps && fgets(line, sizeof(line), maps))
-		n += strstr(line, "memfd:weft") || strstr(line, "/dev/shm/");
-	if (maps)
-		fclose(maps);
-	return n;
 }
 
 /* Returns the number of mappings while the two jobs are connected. The pids of

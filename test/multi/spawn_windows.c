@@ -5,7 +5,7 @@
  * communicator, whatever job they belong to. children= is the size of the
  * spawned job, jobs= the number of jobs, each spawned by all jobs before it.
  * The memory of a job that has ended is freed. */
-#include "mtest.h"
+#include "mappings.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -188,21 +188,6 @@ static void check_inter(MPI_Comm inter)
 	CHECK(local > 0 && remote > 0, "both sides have members: %d, %d", local,
 		remote);
 	OK(MPI_Comm_free(&comm));
-}
-
-/* Returns the number of mappings of the memory of processes. */
-static int n_mappings(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "r");
-	char line[512];
-	int n = 0;
-
-	CHECK(maps != NULL, "/proc/self/maps can be read");
-	while (maps && fgets(line, sizeof(line), maps))
-		n += strstr(line, "memfd:weft") || strstr(line, "/dev/shm/");
-	if (maps)
-		fclose(maps);
-	return n;
 }
 
 /* Merges the jobs of inter. The caller frees the result. */
