@@ -489,6 +489,33 @@ int weft_create_subset(struct weft_comm *comm, struct weft_group *group,
 
 /* ---- merge ---- */
 
+/* The table has `high` of rank 0 of this group, and that of the other group. */
+struct merge_table {
+	int32_t high, remote_high;
+};
+
+static int merge_make_table(struct weft_agree *a, size_t *len_out)
+{
+	struct merge_table table;
+
+	memcpy(&table.high, a->records, sizeof(table.high));
+	memcpy(&table.remote_high, a->remote_records,
+		sizeof(table.remote_high));
+	memcpy(a->table, &table, sizeof(table));
+	*len_out = sizeof(table);
+	return 0;
+}
+
+/* Each member needs the whole table. */
+static size_t merge_part(
+	const struct weft_agree *a, uint32_t first, uint32_t end, char *part)
+{
+	(void)first;
+	(void)end;
+	(void)part;
+	return a->table_len;
+}
+
 static int merge_finish(struct round *r, struct weft_comm **comm_out)
 {
 	struct weft_comm *comm = r->agree.comm;
@@ -499,13 +526,17 @@ static int merge_finish(struct round *r, struct weft_comm **comm_out)
 		.ctx = r->agree.words[weft_comm_is_first(comm) ? 0 : 1],
 		.errh = comm->errh,
 	};
-	int32_t first[2];
+	struct merge_table table;
 	bool is_low;
 	int err;
 
-	memcpy(&first[0], r->agree.records, sizeof(first[0]));
-	memcpy(&first[1], r->agree.remote_records, sizeof(first[1]));
-	is_low = first[0] != first[1] ? !first[0] : weft_comm_is_first(comm);
+	if (r->agree.table_len != sizeof(table))
+		return weft_err_set(WEFT_ERR_PROTO,
+			"a table of %zu bytes has arrived; a merge needs %zu",
+			r->agree.table_len, sizeof(table));
+	memcpy(&table, r->agree.table, sizeof(table));
+	is_low = table.high != table.remote_high ? !table.high
+						 : weft_comm_is_first(comm);
 	err = weft_group_union(is_low ? comm->group : comm->remote,
 		is_low ? comm->remote : comm->group, &b.group);
 	if (!err)
@@ -524,6 +555,9 @@ int weft_create_merge(
 			.mine = &mine,
 			.len = sizeof(mine),
 			.word = reserve_two_ctx,
+			.make_table = merge_make_table,
+			.part = merge_part,
+			.table_max = sizeof(struct merge_table),
 		},
 		.finish = merge_finish,
 	};

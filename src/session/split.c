@@ -9,13 +9,14 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/pid.h"
-#include "core/hint.h"
-#include "core/info.h"
-#include "transport/proc.h"
+#include "coll/coll.h"
 #include "comm/create.h"
 #include "comm/disconnect.h"
 #include "core/hardware.h"
+#include "core/hint.h"
+#include "core/info.h"
 #include "session/pset.h"
+#include "transport/proc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -122,40 +123,50 @@ static const char *level_name(int level)
 	return level ? weft_hardware_name(level - 1) : "mpi_shared_memory";
 }
 
-/* True if a level divides the n members: they have different colours. */
-static bool level_divides(
-	const int64_t (*colors)[LEVELS_MAX], int32_t n, int level)
+/* The colours of the members at a level: the largest colour, and the complement
+ * of the smallest one. Both are reduced by MPI_MAX. */
+struct color_range {
+	int64_t largest, smallest_not;
+};
+
+static int reduce_ranges(struct weft_comm *comm, const struct color_range *mine,
+	struct color_range *all)
 {
-	for (int32_t i = 1; i < n; i++)
-		if (colors[i][level] != colors[0][level])
-			return true;
-	return false;
+	struct weft_type *type = weft_type_builtin(WEFT_TYPE_INT64);
+	int n = LEVELS_MAX * sizeof(*mine) / sizeof(mine->largest);
+	const struct weft_coll args = { .comm = comm,
+		.ctx_offset = WEFT_CTX_OFFSET_COLL,
+		.send = { .buf = (void *)(uintptr_t)mine,
+			.count = n,
+			.type = type },
+		.recv = { .buf = all, .count = n, .type = type },
+		.op = weft_redop_builtin(WEFT_OP_MAX) };
+
+	return weft_coll_run(WEFT_COLL_ALLREDUCE, &args);
 }
 
-/* Splits by the first level at which the members have different colours.
- * Gathers the colours of all members, so that all members choose the same
- * level. */
+/* Splits by the first level at which the members have different colours. All
+ * members choose the same level. */
 static int split_by_first(struct weft_comm *comm, int32_t key,
 	struct weft_info *info, struct weft_comm **comm_out)
 {
-	int64_t mine[LEVELS_MAX] = { shared_color() };
-	const int64_t(*all)[LEVELS_MAX];
-	void *records = NULL;
-	int level, err;
+	struct color_range mine[LEVELS_MAX] = { 0 }, all[LEVELS_MAX];
+	int level, n, err;
 
-	for (level = 1; level_name(level) && level < LEVELS_MAX; level++)
-		mine[level] = object_color(comm, level - 1);
-	err = weft_create_gather(comm, mine, sizeof(mine), &records);
+	for (n = 0; level_name(n) && n < LEVELS_MAX; n++) {
+		int64_t color = n ? object_color(comm, n - 1) : shared_color();
+
+		mine[n] = (struct color_range){ color, ~color };
+	}
+	err = reduce_ranges(comm, mine, all);
 	if (err)
 		return err;
-	all = records;
-	for (level = 0; level < LEVELS_MAX && level_name(level); level++)
-		if (level_divides(all, comm->size, level))
+	for (level = 0; level < n; level++)
+		if (all[level].largest != ~all[level].smallest_not)
 			break;
-	free(records);
-	if (level == LEVELS_MAX || !level_name(level))
+	if (level == n)
 		return 0;
-	err = weft_create_split(comm, mine[level], key, comm_out);
+	err = weft_create_split(comm, mine[level].largest, key, comm_out);
 	if (!err && *comm_out && info)
 		err = weft_hint_set(
 			info, WEFT_HINT_HW_RESOURCE, level_name(level));
