@@ -8,7 +8,8 @@ libweft_la_SOURCES += src/coll/coll.h src/coll/coll_priv.h src/coll/coll.c \
 	src/coll/barrier.c src/coll/bcast.c src/coll/gather.c \
 	src/coll/alltoall.c src/coll/reduce.c src/coll/allreduce.c \
 	src/coll/scan.c src/coll/nodes.c src/coll/slices.c src/coll/coll_inter.c \
-	src/coll/edges.h src/coll/edges.c src/coll/edges_settle.c src/coll/neighbor.c
+	src/coll/edges.h src/coll/edges.c src/coll/edges_settle.c src/coll/neighbor.c \
+	src/coll/route.c src/coll/route.h
 EXTRA_DIST += src/coll/README.md
 unit_tests += test/unit/coll_algo_test
 test_unit_coll_algo_test_SOURCES = test/unit/coll_algo_test.c \

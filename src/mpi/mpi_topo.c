@@ -6,6 +6,7 @@
 #include "mpi_topo.h"
 #include "mpi_check.h"
 
+#include "coll/route.h"
 #include "comm/create.h"
 #include "comm/disconnect.h"
 
@@ -717,85 +718,62 @@ static int mpi_dist_graph_create_adjacent(struct weft_comm *comm, int indegree,
 		comm, first_ranks(comm->size), comm->size, topo, made);
 }
 
-struct edge {
-	int source, dest, weight;
-};
-
-/* Lists the edges that this process passed. */
-static int list_edges(int n, const int *sources, const int *degrees,
-	const int *dests, const int *weights, struct edge **edges_out,
-	int *n_out)
+/* Lists the edges that this process passed, once for the process of the source
+ * and once for that of the destination. */
+static int list_edges(int rank, int n, const int *sources, const int *degrees,
+	const int *dests, const int *weights, struct weft_route *route)
 {
 	size_t n_edges = 0, k = 0;
-	struct edge *edges;
 
 	for (int i = 0; i < n; i++)
 		n_edges += (size_t)degrees[i];
-	edges = calloc(n_edges + 1, sizeof(*edges));
-	if (!edges)
+	route->edges = calloc(2 * n_edges + 1, sizeof(*route->edges));
+	if (!route->edges)
 		return WEFT_ERR_NOMEM;
 	for (int i = 0; i < n; i++)
-		for (int j = 0; j < degrees[i]; j++, k++)
-			edges[k] = (struct edge){ sources[i], dests[k],
-				weights == MPI_UNWEIGHTED ? 1 : weights[k] };
-	*edges_out = edges;
-	*n_out = (int)n_edges;
+		for (int j = 0; j < degrees[i]; j++, k++) {
+			struct weft_routed_edge *e = route->edges + route->n;
+
+			e[0] = (struct weft_routed_edge){
+				.to = sources[i],
+				.from = rank,
+				.number = (int32_t)k,
+				.source = sources[i],
+				.dest = dests[k],
+				.weight = weights == MPI_UNWEIGHTED
+						  ? 1
+						  : weights[k],
+			};
+			e[1] = e[0];
+			e[1].to = dests[k];
+			e[1].is_in = 1;
+			route->n += 2;
+		}
 	return 0;
 }
 
-/* Gathers the edges of all members. Each rank has the same number of entries;
- * unused entries have source -1. */
-static int gather_edges(struct weft_comm *comm, const struct edge *mine, int n,
-	struct edge **all_out, size_t *n_out)
-{
-	struct edge *row;
-	void *counts, *all;
-	int max = 0, err;
-
-	err = weft_create_gather(comm, &n, sizeof(n), &counts);
-	if (err)
-		return err;
-	for (int i = 0; i < comm->size; i++)
-		if (((int *)counts)[i] > max)
-			max = ((int *)counts)[i];
-	free(counts);
-	row = calloc((size_t)max + 1, sizeof(*row));
-	if (!row)
-		return WEFT_ERR_NOMEM;
-	for (int i = 0; i < max; i++)
-		row[i] = i < n ? mine[i] : (struct edge){ -1, -1, 0 };
-	err = weft_create_gather(comm, row, (size_t)max * sizeof(*row), &all);
-	free(row);
-	if (err)
-		return err;
-	*all_out = all;
-	*n_out = (size_t)max * (size_t)comm->size;
-	return 0;
-}
-
-/* Selects the edges of this process from the edges of all members. */
+/* Makes the topology from the edges of this process. */
 static struct weft_topo_attached *my_part(
-	const struct edge *all, size_t n, int rank, bool weighted)
+	const struct weft_route *route, bool weighted)
 {
 	struct weft_topo_attached *topo;
 	int n_in = 0, n_out = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		n_in += all[i].source >= 0 && all[i].dest == rank;
-		n_out += all[i].source == rank;
-	}
+	for (size_t i = 0; i < route->n; i++)
+		*(route->edges[i].is_in ? &n_in : &n_out) += 1;
 	topo = make_dist(n_in, n_out, weighted);
 	if (!topo)
 		return NULL;
 	n_in = n_out = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (all[i].source >= 0 && all[i].dest == rank) {
-			dist_sources(topo)[n_in] = all[i].source;
-			dist_source_weights(topo)[n_in++] = all[i].weight;
-		}
-		if (all[i].source == rank) {
-			dist_dests(topo)[n_out] = all[i].dest;
-			dist_dest_weights(topo)[n_out++] = all[i].weight;
+	for (size_t i = 0; i < route->n; i++) {
+		const struct weft_routed_edge *e = &route->edges[i];
+
+		if (e->is_in) {
+			dist_sources(topo)[n_in] = e->source;
+			dist_source_weights(topo)[n_in++] = e->weight;
+		} else {
+			dist_dests(topo)[n_out] = e->dest;
+			dist_dest_weights(topo)[n_out++] = e->weight;
 		}
 	}
 	return topo;
@@ -825,9 +803,9 @@ static int mpi_dist_graph_create(struct weft_comm *comm, int n,
 	const int weights[], const struct weft_info *info, int reorder,
 	struct weft_comm **made)
 {
-	struct edge *mine = NULL, *all = NULL;
-	size_t n_all = 0;
-	int n_mine = 0, err = weft_check_is_intra(comm);
+	struct weft_topo_attached *topo = NULL;
+	struct weft_route route = { 0 };
+	int err = weft_check_is_intra(comm);
 
 	(void)reorder;
 	(void)info;
@@ -835,18 +813,28 @@ static int mpi_dist_graph_create(struct weft_comm *comm, int n,
 		err = check_edges(
 			comm, n, sources, degrees, destinations, weights);
 	if (!err)
-		err = list_edges(n, sources, degrees, destinations, weights,
-			&mine, &n_mine);
-	if (!err)
-		err = gather_edges(comm, mine, n_mine, &all, &n_all);
+		err = list_edges(comm->rank, n, sources, degrees, destinations,
+			weights, &route);
 	if (!err)
 		err = attach_take(comm, first_ranks(comm->size), comm->size,
-			my_part(all, n_all, comm->rank,
-				weights != MPI_UNWEIGHTED),
-			made);
-	free(mine);
-	free(all);
-	return err;
+			make_dist(0, 0, false), made);
+	if (err) {
+		free(route.edges);
+		return err;
+	}
+	err = weft_route(*made, &route, "MPI_Dist_graph_create");
+	if (!err)
+		topo = my_part(&route, weights != MPI_UNWEIGHTED);
+	if (!err && !topo)
+		err = WEFT_ERR_NOMEM;
+	free(route.edges);
+	if (err) {
+		weft_disconnect_free(*made);
+		return err;
+	}
+	free((*made)->topo);
+	(*made)->topo = topo;
+	return 0;
 }
 
 static int mpi_dist_graph_neighbors_count(const struct weft_comm *comm,
