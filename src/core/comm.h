@@ -76,6 +76,8 @@ struct weft_comm_p2p {	   /* src/p2p */
 	uint32_t part_seq; /* next tag of partitions; only part.c */
 	int *departed;	   /* indexed by rank; see weft_p2p_has_departed(); only
 			      departed.c changes it */
+	uint64_t watch_ns; /* time of the last WATCH to a member; only
+			      departed_send.c */
 	/* record for the report of unmatched messages; only unmatched.c */
 	struct weft_unmatched_record *unmatched;
 	struct weft_progress_hook revoke_hook; /* only revoke.c */

@@ -60,6 +60,14 @@ static bool is_for_rank(const struct weft_req *req)
 	       weft_req_is_announced(req) || weft_req_is_queued(req);
 }
 
+void weft_departed_poll(const struct weft_req *req)
+{
+	if (req->ops && req->ops->inner)
+		req = req->ops->inner(req);
+	if (req && req->comm && req->comm->failed && is_for_rank(req))
+		weft_departed_watch(req->comm, req->src);
+}
+
 void weft_departed_on_wait(struct weft_req *req)
 {
 	struct weft_comm *comm = req->comm;

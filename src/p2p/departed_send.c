@@ -10,9 +10,11 @@
  * (session/session.c).
  *
  * If the receiver of WATCH has ended, the process manager reports its end, and
- * the reason. So a WATCH that cannot be delivered does not fail the peer. Each
- * query of the watchdog about the wait repeats the WATCH. If it cannot be
- * delivered either, the peer fails.
+ * the reason. So a WATCH that cannot be delivered does not fail the peer. Some
+ * process managers report no normal end. Each query of the watchdog about the
+ * wait repeats the WATCH. If it cannot be delivered either, the peer fails.
+ * Polling calls beside other messages never query. They repeat the WATCH every
+ * ten seconds, and test whether the peer has ended.
  *
  * This needs members that know of a failure. All members get REVOKE, and all
  * processes of the job get a report of the process manager. This process may
@@ -22,11 +24,14 @@
  * departing member notifies all others. */
 #include "p2p/p2p_priv.h"
 
+#include "base/clock.h"
 #include "core/failed.h"
 #include "transport/foreign.h"
 #include "transport/proc.h"
 
 #include <stdlib.h>
+
+#define WATCH_AGAIN_NS (10 * WEFT_NS_PER_S)
 
 int *weft_departed_entry(struct weft_comm *comm, int32_t rank)
 {
@@ -42,7 +47,9 @@ void weft_departed_watch(struct weft_comm *comm, int32_t rank)
 {
 	struct weft_wire_head head = { .op = WEFT_WIRE_WATCH,
 		.ctx = comm->ctx + WEFT_CTX_OFFSET_CTL };
+	char found[WEFT_PROC_FOUND];
 	struct weft_peer *peer;
+	uint64_t now;
 	int *entry;
 
 	if (!comm->failed || comm->vci->number || rank < 0 ||
@@ -50,11 +57,18 @@ void weft_departed_watch(struct weft_comm *comm, int32_t rank)
 		(!comm->is_inter && rank == comm->rank))
 		return;
 	entry = weft_departed_entry(comm, rank);
-	if (!entry || *entry)
+	if (!entry || weft_p2p_has_departed(comm, (uint32_t)rank))
+		return;
+	now = weft_now_ns();
+	if (*entry && now - comm->p2p.watch_ns < WATCH_AGAIN_NS)
 		return;
 	peer = weft_comm_peer(comm, (uint32_t)rank);
 	if (!peer || peer->state == WEFT_PEER_FAILED ||
 		!weft_foreign_is_met(peer->proc))
+		return;
+	comm->p2p.watch_ns = now;
+	if (*entry && weft_proc_find_end(
+			      comm->vci, peer->addr, peer->proc, found))
 		return;
 	*entry = WEFT_DEPARTED_WATCHED;
 	if (peer->state == WEFT_PEER_NEW) /* it may have exited */

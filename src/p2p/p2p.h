@@ -90,9 +90,13 @@ static inline bool weft_p2p_has_departed(
 
 /* Called while this process waits for `rank`. If a member of comm has failed,
  * requests that the rank notifies this process of its departure, or that it has
- * departed already. Sends one message at most for each rank of comm. May fail
- * the peer of the rank. VCI's lock held. */
+ * departed already. Sends one message for each rank of comm, and repeats it
+ * after ten seconds. May fail the peer of the rank. VCI's lock held. */
 void weft_departed_watch(struct weft_comm *comm, int32_t rank);
+
+/* As weft_departed_watch(), for a test that has not found req complete. May
+ * complete req. */
+void weft_departed_poll(const struct weft_req *req);
 
 /* Returns 0 if more messages from `rank` may arrive on comm. Otherwise returns
  * an error that describes why not. WEFT_ANY_SOURCE: why no other member sends

@@ -7,15 +7,33 @@
  * and 1 wait for messages from them. These waits end with an error, although
  * ranks 3 and 4 make no MPI call any more. They exit when ranks 0 and 1 have
  * exited; exited=1: before ranks 0 and 1 wait.
+ *
+ * polls=1, with exited=1: ranks 0 and 1 poll for these messages, and receive
+ * messages from each other all the time. The process manager reports no exit.
  */
+#define _GNU_SOURCE
 #include "mtest.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <sys/prctl.h>
 
 enum { N = 6, HALF = 3, TAG = 3 };
 
 static const char mark[] = "finalized";
+static long polls;
+
+/* The process manager's client library. With polls=1, its answer is that of
+ * process managers that do not report exits. */
+int PMIx_Query_info_nb(void *queries, size_t n, void *fn, void *arg);
+int PMIx_Query_info_nb(void *queries, size_t n, void *fn, void *arg)
+{
+	enum { NOT_SUPPORTED = -47 };
+	int (*query)(void *, size_t, void *, void *) =
+		dlsym(RTLD_NEXT, "PMIx_Query_info_nb");
+
+	return polls ? NOT_SUPPORTED : query(queries, n, fn, arg);
+}
 
 static void pause_shortly(void)
 {
@@ -66,6 +84,26 @@ static void wait_for_death(void)
 		OK(MPI_Group_free(&group));
 }
 
+/* Polls for a message from a member that has exited, until the call fails.
+ * Ranks 0 and 1 exchange messages until both have seen the failure. */
+static void poll_beside_messages(int from)
+{
+	int value = 0, flag = 0, err = 0, is_over, other_is_over = 0;
+	MPI_Request req;
+
+	OK(MPI_Irecv(&value, 1, MPI_INT, from, TAG, MPI_COMM_WORLD, &req));
+	do {
+		for (int i = 0; i < 1000 && !flag; i++)
+			err = MPI_Test(&req, &flag, MPI_STATUS_IGNORE);
+		is_over = flag;
+		OK(MPI_Sendrecv(&is_over, 1, MPI_INT, 1 - mtest.rank, 0,
+			&other_is_over, 1, MPI_INT, 1 - mtest.rank, 0,
+			MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	} while (!is_over || !other_is_over);
+	MPI_Error_class(err, &err);
+	CHECK(err == MPIX_ERR_PROC_FAILED, "the poll fails: class %d", err);
+}
+
 int main(int argc, char **argv)
 {
 	int pid = getpid(), pids[N], value = 0;
@@ -74,6 +112,7 @@ int main(int argc, char **argv)
 	mtest_init(&argc, &argv);
 	mtest_need(N);
 	is_exited = mtest_arg(argc, argv, "exited", 0);
+	polls = mtest_arg(argc, argv, "polls", 0);
 	OK(MPI_Allgather(&pid, 1, MPI_INT, pids, 1, MPI_INT, MPI_COMM_WORLD));
 	/* The barrier may fail if the last rank dies after all have entered. */
 	(void)MPI_Barrier(MPI_COMM_WORLD);
@@ -85,9 +124,12 @@ int main(int argc, char **argv)
 			wait_for_end(pids[mtest.rank + HALF]);
 		else
 			wait_for_mark(pids[mtest.rank + HALF]);
-		FAILS(MPI_Recv(&value, 1, MPI_INT, mtest.rank + HALF, TAG,
-			      MPI_COMM_WORLD, MPI_STATUS_IGNORE),
-			MPIX_ERR_PROC_FAILED);
+		if (polls)
+			poll_beside_messages(mtest.rank + HALF);
+		else
+			FAILS(MPI_Recv(&value, 1, MPI_INT, mtest.rank + HALF,
+				      TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+				MPIX_ERR_PROC_FAILED);
 	}
 	MPI_Finalize();
 	prctl(PR_SET_NAME, mark);
