@@ -29,9 +29,14 @@ static struct {
 	void (*fail_next)(void); /* as queries */
 	int (*get)(void **context);
 	int (*reset)(int device);
-	long (*pins)(void);	  /* as queries; these three too */
-	long (*pinned)(void);	  /* bytes that are registered */
-	void (*fail_pin)(long n); /* the n-th registration fails */
+	long (*pins)(void);	   /* as queries; these three too */
+	long (*pinned)(void);	   /* bytes that are registered */
+	void (*fail_pin)(long n);  /* the n-th registration fails */
+	long (*opens)(void);	   /* IPC handles that were opened, or tried */
+	long (*mappings)(void);	   /* IPC mappings */
+	void (*fail_open)(long n); /* the n-th opening fails */
+	long (*crossed)(void);	   /* bytes copied from or to host memory */
+	void (*on_open)(void (*fn)(void)); /* called by each opening */
 } device;
 
 /* Ends the program if a call of the driver has failed. */
@@ -65,6 +70,11 @@ static inline bool device_load(void)
 		{ "cudastandPins", &device.pins },
 		{ "cudastandPinned", &device.pinned },
 		{ "cudastandFailPin", &device.fail_pin },
+		{ "cudastandOpens", &device.opens },
+		{ "cudastandMappings", &device.mappings },
+		{ "cudastandFailOpen", &device.fail_open },
+		{ "cudastandCrossed", &device.crossed },
+		{ "cudastandOnOpen", &device.on_open },
 	};
 	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	void *context;

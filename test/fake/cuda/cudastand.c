@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cudastand: a stand-in for the CUDA driver, libcuda.so.1; README.md */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@ enum {
 	NO_DEVICE = 100,
 	INVALID_DEVICE = 101,
 	INVALID_CONTEXT = 201,
+	ALREADY_MAPPED = 208,
 	INVALID_HANDLE = 400,
 	ILLEGAL_ADDRESS = 700,
 	CONTEXT_IS_DESTROYED = 709,
@@ -33,7 +35,17 @@ enum {
 
 typedef uint64_t addr;
 
-enum kind { DEVICE, MANAGED, PINNED, REGISTERED };
+enum kind { DEVICE, MANAGED, PINNED, REGISTERED, IMPORTED };
+
+/* An IPC handle: 64 bytes, which the calls take by value. */
+struct handle {
+	uint64_t id;   /* of the allocation in its process */
+	uint64_t base; /* its address there */
+	uint64_t len;
+	int32_t pid, fd;
+	char unused[32];
+};
+_Static_assert(sizeof(struct handle) == 64, "layout of the driver");
 
 struct alloc {
 	char *base;  /* as the program knows it; DEVICE: no access */
@@ -41,6 +53,10 @@ struct alloc {
 	size_t len, mapped;
 	enum kind kind;
 	int device;
+	uint64_t id;
+	int fd;		     /* DEVICE: its memory file */
+	struct handle owner; /* IMPORTED */
+	int n_opened;	     /* IMPORTED: calls that opened it */
 };
 
 struct copy {
@@ -71,6 +87,11 @@ static struct {
 	struct stream *streams[MAX_STREAMS];
 	int n_streams;
 	long n_pins, pin_fails_at;
+	uint64_t n_allocated;
+	bool has_no_ipc;
+	long n_opens, open_fails_at;
+	void (*on_open)(void);
+	long n_crossed; /* bytes copied between device and host */
 	pid_t pid;
 } cuda = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -150,6 +171,13 @@ static int access_of(addr at, size_t len, char **at_out)
 	return SUCCESS;
 }
 
+static bool is_device(addr at)
+{
+	const struct alloc *a = alloc_of(at);
+
+	return a && (a->kind == DEVICE || a->kind == IMPORTED);
+}
+
 static int move(addr dst, addr src, size_t len)
 {
 	char *to, *from;
@@ -157,9 +185,12 @@ static int move(addr dst, addr src, size_t len)
 
 	if (!err)
 		err = access_of(src, len, &from);
-	if (!err)
-		memmove(to, from, len);
-	return err;
+	if (err)
+		return err;
+	memmove(to, from, len);
+	if (is_device(dst) != is_device(src))
+		cuda.n_crossed += (long)len;
+	return SUCCESS;
 }
 
 #define LOCKED(body)                              \
@@ -184,6 +215,8 @@ int cuInit(unsigned flags)
 		cuda.fail_at = number_of("CUDASTAND_FAIL", 0);
 		cuda.owns_all = number_of("CUDASTAND_ALL", 0);
 		cuda.has_no_context = number_of("CUDASTAND_NO_CONTEXT", 0);
+		cuda.has_no_ipc = number_of("CUDASTAND_NO_IPC", 0);
+		cuda.open_fails_at = number_of("CUDASTAND_FAIL_OPEN", 0);
 		cuda.pid = getpid();
 		for (int i = 0; i < MAX_DEVICES; i++)
 			cuda.contexts[i].device = i;
@@ -223,6 +256,9 @@ int cuGetErrorName(int err, const char **name)
 		break;
 	case INVALID_CONTEXT:
 		*name = "CUDA_ERROR_INVALID_CONTEXT";
+		break;
+	case ALREADY_MAPPED:
+		*name = "CUDA_ERROR_ALREADY_MAPPED";
 		break;
 	case INVALID_HANDLE:
 		*name = "CUDA_ERROR_INVALID_HANDLE";
@@ -336,21 +372,30 @@ int cuThreadExchangeStreamCaptureMode(int *mode)
 
 /* ---- memory ---- */
 
-static int map_device(struct alloc *a)
+/* Maps the memory file fd twice. */
+static int map_twice(struct alloc *a, int fd)
 {
-	int fd = memfd_create("cudastand", MFD_CLOEXEC);
-
-	if (fd < 0 || ftruncate(fd, (off_t)a->mapped)) {
-		if (fd >= 0)
-			close(fd);
-		return OUT_OF_MEMORY;
-	}
 	a->alias = mmap(
 		NULL, a->mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	a->base = mmap(NULL, a->mapped, PROT_NONE, MAP_SHARED, fd, 0);
-	close(fd);
 	return a->alias == MAP_FAILED || a->base == MAP_FAILED ? OUT_OF_MEMORY
 							       : SUCCESS;
+}
+
+static int map_device(struct alloc *a)
+{
+	char name[32];
+	int err;
+
+	snprintf(name, sizeof(name), "cudastand-%lu", (unsigned long)a->id);
+	a->fd = memfd_create(name, MFD_CLOEXEC);
+	if (a->fd < 0)
+		return OUT_OF_MEMORY;
+	err = ftruncate(a->fd, (off_t)a->mapped) ? OUT_OF_MEMORY
+						 : map_twice(a, a->fd);
+	if (err)
+		close(a->fd);
+	return err;
 }
 
 /* An entry without an allocation. NULL: there are too many. */
@@ -382,7 +427,8 @@ static int make(void **at, size_t len, enum kind kind)
 	*a = (struct alloc){ .len = len,
 		.mapped = (len + PAGE - 1) / PAGE * PAGE,
 		.kind = kind,
-		.device = current()->device };
+		.device = current()->device,
+		.id = ++cuda.n_allocated };
 	if (kind == DEVICE) {
 		err = map_device(a);
 	} else {
@@ -404,6 +450,8 @@ static void unmap(struct alloc *a)
 	if (a->alias != a->base)
 		munmap(a->alias, a->mapped);
 	munmap(a->base, a->mapped);
+	if (a->kind == DEVICE)
+		close(a->fd);
 	a->base = NULL;
 }
 
@@ -413,7 +461,7 @@ static int unmake(addr at, bool is_host)
 	int err = begin(false);
 
 	if (!err && (!a || at != (addr)(uintptr_t)a->base ||
-			    a->kind == REGISTERED ||
+			    a->kind == REGISTERED || a->kind == IMPORTED ||
 			    (a->kind == PINNED) != is_host))
 		err = INVALID_VALUE;
 	if (err)
@@ -505,14 +553,14 @@ int cuMemHostRegister_v2(void *at, size_t len, unsigned flags)
 }
 
 /* Ends the program if a copy that is under way needs the memory. */
-static void check_unused(const struct alloc *a)
+static void check_unused(const char *call, const struct alloc *a)
 {
 	for (int i = 0; i < cuda.n_streams; i++)
 		for (struct copy *c = cuda.streams[i]->first; c; c = c->next)
 			if (has_bytes_of(a, c->dst, c->len) ||
 				has_bytes_of(a, c->src, c->len)) {
-				fprintf(stderr, "cuMemHostUnregister: a copy "
-						"uses the memory\n");
+				fprintf(stderr, "%s: a copy uses the memory\n",
+					call);
 				abort();
 			}
 }
@@ -527,7 +575,7 @@ static int host_unregister(addr at)
 		return err;
 	if (!a || a->kind != REGISTERED || at != (addr)(uintptr_t)a->base)
 		return NOT_REGISTERED;
-	check_unused(a);
+	check_unused("cuMemHostUnregister", a);
 	a->base = NULL;
 	return SUCCESS;
 }
@@ -577,6 +625,7 @@ static bool is_host(const struct alloc *a)
 
 static void attribute(const struct alloc *a, int attr, void *to)
 {
+	static const uint64_t none;
 	uint32_t number = 0;
 	struct context *context = NULL;
 
@@ -589,6 +638,9 @@ static void attribute(const struct alloc *a, int attr, void *to)
 	case 2: /* the type of memory: 1 host, 2 device, 0 unknown */
 		number = a ? (is_host(a) ? 1 : 2) : 0;
 		break;
+	case 7: /* the number of the allocation; eight bytes */
+		memcpy(to, a ? &a->id : &none, sizeof(none));
+		return;
 	case 8: /* is it managed; one byte */
 		*(uint8_t *)to = a && a->kind == MANAGED;
 		return;
@@ -633,6 +685,202 @@ void cudastandFailNext(void)
 {
 	pthread_mutex_lock(&cuda.lock);
 	cuda.fail_at = cuda.n_calls + 1;
+	pthread_mutex_unlock(&cuda.lock);
+}
+
+static int get_address_range(addr *base, size_t *len, addr at)
+{
+	const struct alloc *a = alloc_of(at);
+	int err = begin(false);
+
+	if (!err && (!a || is_host(a)))
+		err = INVALID_VALUE;
+	if (!err) {
+		*base = (uintptr_t)a->base;
+		*len = a->len;
+	}
+	return err;
+}
+
+int cuMemGetAddressRange_v2(addr *base, size_t *len, addr at);
+int cuMemGetAddressRange_v2(addr *base, size_t *len, addr at)
+{
+	LOCKED(get_address_range(base, len, at));
+}
+
+/* ---- memory of other processes ---- */
+
+/* Managed and imported memory has no handle. */
+static int ipc_get(struct handle *handle, addr at)
+{
+	const struct alloc *a = alloc_of(at);
+	int err = begin(true);
+
+	if (!err &&
+		(!a || a->kind != DEVICE || cuda.has_no_ipc ||
+			cuda.has_no_context || at != (addr)(uintptr_t)a->base))
+		err = INVALID_VALUE;
+	if (!err)
+		*handle = (struct handle){ .id = a->id,
+			.base = (uintptr_t)a->base,
+			.len = a->len,
+			.pid = cuda.pid,
+			.fd = a->fd };
+	return err;
+}
+
+int cuIpcGetMemHandle(struct handle *handle, addr at);
+int cuIpcGetMemHandle(struct handle *handle, addr at)
+{
+	LOCKED(ipc_get(handle, at));
+}
+
+/* Opens the memory file. -1: the owner has freed the memory, or has ended, or
+ * this process may not open its files. */
+static int open_memory(const struct handle *handle)
+{
+	char path[64], name[64], wanted[64] = "";
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", handle->pid, handle->fd);
+	snprintf(wanted, sizeof(wanted), "/memfd:cudastand-%lu (deleted)",
+		(unsigned long)handle->id);
+	len = readlink(path, name, sizeof(name) - 1);
+	if (len < 0)
+		return -1;
+	name[len] = '\0';
+	return strcmp(name, wanted) ? -1 : open(path, O_RDWR | O_CLOEXEC);
+}
+
+/* Finds the mapping of a handle. ALREADY_MAPPED if another allocation with
+ * addresses of this one in its process is mapped. */
+static int find_imported(const struct handle *handle, struct alloc **found)
+{
+	for (int i = 0; i < cuda.n_allocs; i++) {
+		struct alloc *a = &cuda.allocs[i];
+
+		if (!a->base || a->kind != IMPORTED ||
+			a->owner.pid != handle->pid ||
+			a->owner.base >= handle->base + handle->len ||
+			handle->base >= a->owner.base + a->owner.len)
+			continue;
+		if (a->owner.id != handle->id || a->device != current()->device)
+			return ALREADY_MAPPED;
+		*found = a;
+	}
+	return SUCCESS;
+}
+
+static int ipc_open(addr *at, const struct handle *handle, unsigned flags)
+{
+	struct alloc *a = NULL;
+	int fd, err = begin(true);
+
+	if (!err && flags != 1)
+		err = INVALID_VALUE;
+	if (!err && handle->pid == cuda.pid)
+		err = INVALID_CONTEXT;
+	if (!err && ++cuda.n_opens == cuda.open_fails_at)
+		err = INVALID_VALUE;
+	if (!err)
+		err = find_imported(handle, &a);
+	if (err)
+		return err;
+	if (!a) {
+		fd = open_memory(handle);
+		a = free_entry();
+		if (fd < 0 || !a) {
+			if (fd >= 0)
+				close(fd);
+			return fd < 0 ? INVALID_VALUE : OUT_OF_MEMORY;
+		}
+		*a = (struct alloc){ .len = handle->len,
+			.mapped = (handle->len + PAGE - 1) / PAGE * PAGE,
+			.kind = IMPORTED,
+			.device = current()->device,
+			.id = ++cuda.n_allocated,
+			.owner = *handle };
+		err = map_twice(a, fd);
+		close(fd);
+		if (err) {
+			a->base = NULL;
+			return err;
+		}
+	}
+	if (cuda.on_open)
+		cuda.on_open();
+	a->n_opened++;
+	*at = (uintptr_t)a->base;
+	return SUCCESS;
+}
+
+int cuIpcOpenMemHandle_v2(addr *at, struct handle handle, unsigned flags);
+int cuIpcOpenMemHandle_v2(addr *at, struct handle handle, unsigned flags)
+{
+	LOCKED(ipc_open(at, &handle, flags));
+}
+
+static int ipc_close(addr at)
+{
+	struct alloc *a = alloc_of(at);
+	int err = begin(true);
+
+	if (!err &&
+		(!a || a->kind != IMPORTED || at != (addr)(uintptr_t)a->base))
+		err = INVALID_VALUE;
+	if (!err && !--a->n_opened) {
+		check_unused("cuIpcCloseMemHandle", a);
+		unmap(a);
+	}
+	return err;
+}
+
+int cuIpcCloseMemHandle(addr at);
+int cuIpcCloseMemHandle(addr at)
+{
+	LOCKED(ipc_close(at));
+}
+
+/* Extensions: the number of handles that were opened, or tried; the number of
+ * mappings. */
+long cudastandOpens(void);
+long cudastandOpens(void)
+{
+	return cuda.n_opens;
+}
+
+long cudastandMappings(void);
+long cudastandMappings(void)
+{
+	long n = 0;
+
+	pthread_mutex_lock(&cuda.lock);
+	for (int i = 0; i < cuda.n_allocs; i++)
+		n += cuda.allocs[i].base && cuda.allocs[i].kind == IMPORTED;
+	pthread_mutex_unlock(&cuda.lock);
+	return n;
+}
+
+/* The bytes that were copied between device memory and host memory. */
+long cudastandCrossed(void);
+long cudastandCrossed(void)
+{
+	return cuda.n_crossed;
+}
+
+/* Calls fn when a handle is opened. */
+void cudastandOnOpen(void (*fn)(void));
+void cudastandOnOpen(void (*fn)(void))
+{
+	cuda.on_open = fn;
+}
+
+/* The n-th handle that is opened from now on is refused. */
+void cudastandFailOpen(long n);
+void cudastandFailOpen(long n)
+{
+	pthread_mutex_lock(&cuda.lock);
+	cuda.open_fails_at = cuda.n_opens + n;
 	pthread_mutex_unlock(&cuda.lock);
 }
 
