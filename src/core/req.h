@@ -35,6 +35,16 @@ enum weft_req_kind {
 	WEFT_REQ_OTHER,
 };
 
+/* Modes of a send. */
+enum weft_send_mode {
+	WEFT_SEND_STANDARD,
+	WEFT_SEND_SYNC,
+	WEFT_SEND_READY,
+	WEFT_SEND_BUFFERED, /* the data is in an attached buffer already */
+	WEFT_SEND_DEVICE,   /* the data is in device memory; see
+			       p2p/rndv_dev.c */
+};
+
 /* The operations of a kind of request besides completion; a NULL slot does
  * nothing. Defined by the room that creates the request. */
 struct weft_req_ops {

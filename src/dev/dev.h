@@ -39,6 +39,14 @@ struct weft_dev_rows {
 	ptrdiff_t dst_stride, src_stride;
 };
 
+/* An allocation of device memory in this process. */
+struct weft_dev_range {
+	uint64_t base, len;
+	uint64_t id; /* unique in this process, and never reused */
+};
+
+enum { WEFT_DEV_HANDLE = 64 }; /* bytes of an IPC handle */
+
 enum weft_dev_state {
 	WEFT_DEV_OFF,
 	WEFT_DEV_WATCH, /* the program may load a driver */
@@ -106,5 +114,26 @@ bool weft_dev_pin(const struct weft_dev_where *where, void *at, size_t len);
 /* Unpins what weft_dev_pin() pinned at this address. False: the driver still
  * uses the pages. No copy may be under way. */
 bool weft_dev_unpin(void *at);
+
+/* Finds the allocation of an address in device memory. False if the driver
+ * does not know it. */
+bool weft_dev_range(const void *ptr, struct weft_dev_range *range_out);
+
+/* Returns the IPC handle of the allocation at base, which is in memory at
+ * `where`. False if the driver has none: the memory is managed, virtual or of a
+ * pool. */
+bool weft_dev_export(const struct weft_dev_where *where, uint64_t base,
+	uint8_t handle_out[WEFT_DEV_HANDLE]);
+
+/* Maps an allocation of another process into the context that weft_dev_begin()
+ * has selected. WEFT_ERR_ACCESS, which is described: the driver refuses. */
+int weft_dev_map(const uint8_t handle[WEFT_DEV_HANDLE], void **at_out);
+
+/* Removes a mapping from the context in which it was made. No effect if the
+ * program has destroyed that context. */
+void weft_dev_unmap(void *context, void *at);
+
+/* Finds a context in which the library has copied before. False: none. */
+bool weft_dev_used(struct weft_dev_where *where_out);
 
 #endif

@@ -30,6 +30,7 @@ enum {
 
 	ATTR_CONTEXT = 1,
 	ATTR_MEMORY_TYPE = 2,
+	ATTR_BUFFER_ID = 7,
 	ATTR_IS_MANAGED = 8,
 	ATTR_DEVICE_ORDINAL = 9,
 	N_ATTRS = 4,
@@ -41,6 +42,7 @@ enum {
 	STREAM_NON_BLOCKING = 1,
 	REGISTER_PORTABLE = 1,
 	CAPTURE_RELAXED = 2,
+	IPC_LAZY_PEER_ACCESS = 1,
 
 	MAX_DEVICES = 64,
 	MAX_CONTEXTS = 64,
@@ -66,6 +68,11 @@ struct cuda_rows {
 	size_t width, height;
 };
 
+/* CUipcMemHandle, which the driver takes by value */
+struct cuda_handle {
+	uint8_t bytes[WEFT_DEV_HANDLE];
+};
+
 /* The functions of the driver. Set once, before WEFT_DEV_ON. */
 static struct {
 	int (*init)(unsigned flags);
@@ -84,6 +91,11 @@ static struct {
 	int (*capture_mode)(int *mode);
 	int (*host_register)(void *at, size_t len, unsigned flags);
 	int (*host_unregister)(void *at);
+	int (*range)(cuda_addr *base_out, size_t *len_out, cuda_addr ptr);
+	int (*ipc_get)(struct cuda_handle *handle_out, cuda_addr base);
+	int (*ipc_open)(
+		cuda_addr *at_out, struct cuda_handle handle, unsigned flags);
+	int (*ipc_close)(cuda_addr at);
 } cuda;
 
 static const struct {
@@ -105,6 +117,10 @@ static const struct {
 	{ "cuThreadExchangeStreamCaptureMode", &cuda.capture_mode },
 	{ "cuMemHostRegister_v2", &cuda.host_register },
 	{ "cuMemHostUnregister", &cuda.host_unregister },
+	{ "cuMemGetAddressRange_v2", &cuda.range },
+	{ "cuIpcGetMemHandle", &cuda.ipc_get },
+	{ "cuIpcOpenMemHandle_v2", &cuda.ipc_open },
+	{ "cuIpcCloseMemHandle", &cuda.ipc_close },
 };
 
 static const char library[] = "libcuda.so.1";
@@ -567,4 +583,77 @@ bool weft_dev_unpin(void *at)
 
 	return !cuda.host_unregister(at) ||
 	       (!cuda.attributes(1, &attr, &data, (uintptr_t)at) && !type);
+}
+
+/* ---- memory of other processes ---- */
+
+bool weft_dev_range(const void *ptr, struct weft_dev_range *range_out)
+{
+	static const int attr = ATTR_BUFFER_ID;
+	struct weft_dev_range range = { 0 };
+	void *data = &range.id;
+	size_t len = 0;
+
+	if (cuda.attributes(1, &attr, &data, (uintptr_t)ptr) ||
+		cuda.range(&range.base, &len, (uintptr_t)ptr))
+		return false;
+	range.len = len;
+	*range_out = range;
+	return true;
+}
+
+bool weft_dev_export(const struct weft_dev_where *where, uint64_t base,
+	uint8_t handle_out[WEFT_DEV_HANDLE])
+{
+	struct weft_dev_copies copies;
+	struct cuda_handle handle;
+	int err;
+
+	if (weft_dev_begin(where, true, &copies))
+		return false;
+	err = cuda.ipc_get(&handle, base);
+	leave(&copies);
+	if (!err)
+		memcpy(handle_out, handle.bytes, sizeof(handle.bytes));
+	return !err;
+}
+
+int weft_dev_map(const uint8_t handle[WEFT_DEV_HANDLE], void **at_out)
+{
+	struct cuda_handle copy;
+	cuda_addr at = 0;
+	int err;
+
+	memcpy(copy.bytes, handle, sizeof(copy.bytes));
+	err = cuda.ipc_open(&at, copy, IPC_LAZY_PEER_ACCESS);
+	if (err)
+		return weft_err_set(WEFT_ERR_ACCESS,
+			"cuIpcOpenMemHandle failed with %s (%d)",
+			error_name(err), err);
+	*at_out = (void *)(uintptr_t)at;
+	return 0;
+}
+
+void weft_dev_unmap(void *context, void *at)
+{
+	if (cuda.push(context))
+		return;
+	(void)cuda.ipc_close((uintptr_t)at);
+	cuda.pop(&context);
+}
+
+bool weft_dev_used(struct weft_dev_where *where_out)
+{
+	bool is_any;
+
+	if (!weft_dev_is_open())
+		return false;
+	pthread_mutex_lock(&streams.lock);
+	is_any = streams.n > 0;
+	if (is_any)
+		*where_out = (struct weft_dev_where){
+			.context = streams.of[0].context
+		};
+	pthread_mutex_unlock(&streams.lock);
+	return is_any;
 }

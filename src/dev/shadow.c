@@ -2,10 +2,12 @@
 /* shadow: copies buffers between device memory and their shadows */
 #include "dev/shadow.h"
 
+#include "base/bits.h"
 #include "base/err.h"
 #include "dev/pinned.h"
 #include "dt/pack.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 enum {
@@ -14,6 +16,13 @@ enum {
 	DENSE = 4,  /* a span of at most this many times its data is read as one
 		       run, and its shadow may be pinned */
 };
+
+/* All shadows that are not empty. */
+static struct {
+	pthread_mutex_t lock;
+	struct weft_link all;
+} shadows = { .lock = PTHREAD_MUTEX_INITIALIZER,
+	.all = { &shadows.all, &shadows.all } };
 
 /* ---- where the parts are ---- */
 
@@ -157,11 +166,37 @@ int weft_shadow_open(struct weft_shadow *shadow,
 			shadow->parts[shadow->n] = parts[i];
 			weft_type_get(shadow->parts[shadow->n++].type);
 		}
+	shadow->len = len;
+	pthread_mutex_lock(&shadows.lock);
+	weft_list_push_back(&shadows.all, &shadow->link);
+	pthread_mutex_unlock(&shadows.lock);
 	return 0;
+}
+
+struct weft_shadow *weft_shadow_of(const void *host)
+{
+	struct weft_shadow *found = NULL;
+
+	pthread_mutex_lock(&shadows.lock);
+	weft_list_for_each(link, next, &shadows.all)
+	{
+		struct weft_shadow *shadow =
+			weft_container_of(link, struct weft_shadow, link);
+
+		if ((uintptr_t)host - (uintptr_t)shadow->host < shadow->len)
+			found = shadow;
+	}
+	pthread_mutex_unlock(&shadows.lock);
+	return found;
 }
 
 void weft_shadow_close(struct weft_shadow *shadow)
 {
+	if (shadow->host) {
+		pthread_mutex_lock(&shadows.lock);
+		weft_list_remove(&shadow->link);
+		pthread_mutex_unlock(&shadows.lock);
+	}
 	for (int32_t i = 0; i < shadow->n; i++)
 		weft_type_put(shadow->parts[i].type);
 	free(shadow->parts);
@@ -274,8 +309,12 @@ int weft_shadow_read(const struct weft_shadow *shadow)
 	return copy_parts(shadow, true, 0, INT64_MAX);
 }
 
-int weft_shadow_write(const struct weft_shadow *shadow, int64_t len)
+int weft_shadow_write(struct weft_shadow *shadow, int64_t len)
 {
+	if (shadow->is_bypassed) {
+		shadow->is_bypassed = false;
+		return 0;
+	}
 	return copy_parts(shadow, false, 0, len);
 }
 

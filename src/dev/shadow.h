@@ -7,6 +7,7 @@
 #ifndef WEFT_SHADOW_H
 #define WEFT_SHADOW_H
 
+#include "base/list.h"
 #include "dev/dev.h"
 #include "dt/type.h"
 
@@ -21,8 +22,11 @@ struct weft_shadow_part {
  * weft_shadow_close(). The owner excludes concurrent calls. */
 struct weft_shadow {
 	struct weft_dev_where where;
-	char *low;  /* first byte of the parts in device memory */
-	char *host; /* the copy of that byte; NULL: the shadow is empty */
+	char *low;	  /* first byte of the parts in device memory */
+	char *host;	  /* the copy of that byte; NULL: the shadow is empty */
+	size_t len;	  /* from the first to the last byte */
+	bool is_bypassed; /* the operation wrote the device memory itself */
+	struct weft_link link; /* only shadow.c */
 	void *memory;
 	int32_t n;
 	struct weft_shadow_part *parts; /* with references to the types */
@@ -53,8 +57,20 @@ static inline void *weft_shadow_buf(
 int weft_shadow_read(const struct weft_shadow *shadow);
 
 /* Copies the first len bytes of the packed data of all parts from the shadow to
- * device memory. INT64_MAX: all. Empty: no effect. */
-int weft_shadow_write(const struct weft_shadow *shadow, int64_t len);
+ * device memory. INT64_MAX: all. Empty: no effect. If is_bypassed is set, only
+ * clears it. */
+int weft_shadow_write(struct weft_shadow *shadow, int64_t len);
+
+/* Finds the shadow that has this byte of host memory. NULL: none. Valid while
+ * the operation that uses the shadow is active. Any thread. */
+struct weft_shadow *weft_shadow_of(const void *host);
+
+/* Returns the device memory of a byte of the shadow. */
+static inline void *weft_shadow_device(
+	const struct weft_shadow *shadow, const void *host)
+{
+	return shadow->low + ((const char *)host - shadow->host);
+}
 
 /* Copy len bytes of the packed data of all parts, from byte `at` on: from
  * device memory to the shadow, or back. Empty: no effect. */

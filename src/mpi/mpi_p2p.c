@@ -140,6 +140,10 @@ static __attribute__((cold, noinline)) int start_on_device(
 	struct weft_req *inner = NULL, *outer;
 	int err = weft_check_ptr(request, "request");
 
+	if (!err && !is_recv && weft_send_is_direct(msg)) {
+		staged.mode = WEFT_SEND_DEVICE;
+		return start(&staged, req_out);
+	}
 	if (!err)
 		err = weft_stage_open(msg->comm, &stage, &outer);
 	if (err)
@@ -568,15 +572,23 @@ static int sendrecv_run(const char *func, const struct weft_msg *smsg,
 	return err;
 }
 
-/* Sends and receives if a buffer is in device memory. The two buffers may be
- * the same, because each has a shadow of its own. */
+/* Prepares the message that an operation sends while it receives another one.
+ * If both have the same buffer, each needs a shadow of its own. */
+static int stage_beside(struct weft_stage *stage, struct weft_msg *smsg,
+	const struct weft_msg *rmsg)
+{
+	return smsg->buf == rmsg->buf ? weft_stage_source(stage, &smsg->buf,
+						smsg->count, smsg->type)
+				      : weft_stage_message(stage, smsg);
+}
+
+/* Sends and receives if a buffer is in device memory. */
 static __attribute__((cold, noinline)) int sendrecv_on_device(const char *func,
 	struct weft_msg *smsg, struct weft_msg *rmsg, MPI_Status *status)
 {
 	struct weft_stage stage = { 0 };
 	MPI_Status st = { 0 };
-	int err =
-		weft_stage_source(&stage, &smsg->buf, smsg->count, smsg->type);
+	int err = stage_beside(&stage, smsg, rmsg);
 
 	if (!err)
 		err = weft_stage_result(
@@ -672,7 +684,7 @@ static __attribute__((cold, noinline)) int isendrecv_on_device(
 
 	if (err)
 		return err;
-	err = weft_stage_source(stage, &smsg->buf, smsg->count, smsg->type);
+	err = stage_beside(stage, smsg, rmsg);
 	if (!err)
 		err = weft_stage_result(
 			stage, &rmsg->buf, rmsg->count, rmsg->type, false);

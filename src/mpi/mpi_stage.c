@@ -53,6 +53,15 @@ int weft_stage_source(struct weft_stage *stage, void **buf, int64_t count,
 	return err ? err : weft_shadow_read(&stage->source);
 }
 
+int weft_stage_message(struct weft_stage *stage, struct weft_msg *msg)
+{
+	if (msg->mode == WEFT_SEND_BUFFERED || !weft_send_is_direct(msg))
+		return weft_stage_source(
+			stage, &msg->buf, msg->count, msg->type);
+	msg->mode = WEFT_SEND_DEVICE;
+	return 0;
+}
+
 int weft_stage_result(struct weft_stage *stage, void **buf, int64_t count,
 	struct weft_type *type, bool is_both)
 {
@@ -335,8 +344,7 @@ int weft_stage_send(const struct weft_msg *msg)
 {
 	struct weft_stage stage = { 0 };
 	struct weft_msg staged = *msg;
-	int err = weft_stage_source(
-		&stage, &staged.buf, staged.count, staged.type);
+	int err = weft_stage_message(&stage, &staged);
 
 	if (!err)
 		err = weft_send(&staged);

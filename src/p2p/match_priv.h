@@ -11,8 +11,11 @@
 #include "core/comm.h"
 #include "core/match.h"
 #include "core/req.h"
+#include "transport/wire.h"
 
-enum { WEFT_MESSAGE_INLINE = 64 };
+enum { WEFT_MESSAGE_INLINE = 96 };
+static_assert(sizeof(struct weft_wire_device) <= WEFT_MESSAGE_INLINE,
+	"an RTS is stored inline");
 
 /* An unexpected message: the message arrived before its receive was posted. The
  * struct is created when the message arrives. It is freed when the message is
@@ -30,6 +33,8 @@ struct weft_message {
 	bool is_uncancellable; /* is_rts: the sender will not cancel it */
 	bool is_failed;	 /* is_rts: an error in place of a message; sreq is the
 			    error, and data is the text of the error */
+	bool is_device;	 /* is_rts: the data is in device memory, and `data` is
+			    a weft_wire_device */
 	uint16_t number; /* eager: the number by which a CANCEL names it */
 	size_t len;	 /* bytes of the whole message */
 	uint64_t sreq;	 /* is_rts: handle of the sender's request */

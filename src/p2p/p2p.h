@@ -18,13 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum weft_send_mode {
-	WEFT_SEND_STANDARD,
-	WEFT_SEND_SYNC,
-	WEFT_SEND_READY,
-	WEFT_SEND_BUFFERED, /* the data is in an attached buffer already */
-};
-
 /* One message to send, or one receive to post. */
 struct weft_msg {
 	struct weft_comm *comm;
@@ -36,6 +29,13 @@ struct weft_msg {
 	enum weft_ctx_offset ctx_offset;
 	enum weft_send_mode mode;
 };
+
+/* True if the receiver of a message, whose buffer is in device memory, may copy
+ * the data from there: the message is contiguous and longer than eager
+ * messages, the driver exports its memory, and the receiver may be another
+ * process of this node. Such a message may have any mode but
+ * WEFT_SEND_BUFFERED, which WEFT_SEND_DEVICE replaces. */
+bool weft_send_is_direct(const struct weft_msg *msg) __attribute__((cold));
 
 /* weft_send() and weft_recv() block until the operation is complete. */
 int weft_send(const struct weft_msg *msg);

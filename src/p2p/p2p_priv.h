@@ -65,6 +65,8 @@ struct weft_p2p_peer {
 			       number of a copy contains it; rndv_copy.c */
 	bool has_open_copy; /* the peer may claim pieces of a copy */
 	bool cannot_write;  /* a write to the peer's memory has failed */
+	bool is_unmappable; /* one of both processes cannot map device memory of
+			       the other one; rndv_dev.c */
 };
 
 static inline struct weft_p2p_peer *weft_p2p_peer_of(struct weft_peer *peer)
@@ -266,6 +268,11 @@ enum weft_rndv_from { WEFT_RNDV_FROM_PEER, WEFT_RNDV_FROM_HERE };
 /* Called when all data is in the receive's buffer, or with an error. */
 typedef void weft_rndv_copied_fn(struct weft_req *req, uint64_t sreq, int err);
 
+/* Returns the error of a receive that has copied all data from memory of the
+ * peer. The peer may have treated this process as failed meanwhile, and may
+ * have changed or freed the data. */
+int weft_rndv_copied_err(struct weft_peer *peer);
+
 /* Copies len bytes of data at addr into the buffer of a receive, immediately or
  * soon after. Then calls copied() with sreq. On WEFT_ERR_NOMEM, copied() is not
  * called. */
@@ -442,11 +449,35 @@ int weft_rndv_announce(struct weft_req *req);
 struct weft_rndv_announced {
 	uint64_t sreq, addr;
 	size_t len;
+	const struct weft_wire_device *device; /* NULL: data in host memory */
 };
 
 /* Starts the transfer of the data of a rendezvous into a matched receive. */
 void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer,
 	const struct weft_rndv_announced *announced);
+
+/* ---- rndv_dev.c ---- */
+
+/* Fills the part of an RTS that describes device memory. False if the data of
+ * this send must be copied to host memory: its receiver cannot map it. */
+bool weft_rndv_dev_export(
+	const struct weft_req *req, struct weft_wire_device *device_out);
+
+/* Copies the data of a send in device memory to host memory (req->staging). 0
+ * or a described error. */
+int weft_rndv_dev_stage(struct weft_req *req);
+
+/* True if the data that an RTS announces is within its allocation. */
+bool weft_rndv_dev_is_valid(
+	const struct weft_wire_device *device, const struct weft_wire_rts *rts);
+
+/* Copies the first len bytes of the announced device memory into the buffer of
+ * a receive, soon after. Then calls copied(). Its error is WEFT_ERR_ACCESS if
+ * the data must be requested through host memory. On WEFT_ERR_NOMEM, copied()
+ * is not called. */
+int weft_rndv_dev_pull(struct weft_req *req,
+	const struct weft_rndv_announced *announced, size_t len,
+	weft_rndv_copied_fn *copied);
 
 /* ---- send.c, recv.c ---- */
 

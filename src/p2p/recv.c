@@ -193,12 +193,19 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	struct weft_comm *comm = comm_of(vci, head->ctx);
+	const bool is_device = head->flags & WEFT_WIRE_IS_DEVICE;
 	struct weft_message *message;
+	struct weft_wire_device device;
 	struct weft_wire_rts rts;
 	struct weft_req *req;
 
 	if (!weft_wire_get_rts(&rts, payload, len) || !rts.sreq ||
-		rts.len > INT64_MAX) {
+		rts.len > INT64_MAX ||
+		(is_device &&
+			(!weft_wire_get_device(&device,
+				 (const char *)payload + sizeof(rts),
+				 len - sizeof(rts)) ||
+				!weft_rndv_dev_is_valid(&device, &rts)))) {
 		weft_dispatch_drop(vci, "malformed RTS");
 		return;
 	}
@@ -215,7 +222,7 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (req) {
 		struct weft_rndv_announced announced = { rts.sreq, rts.addr,
-			rts.len };
+			rts.len, is_device ? &device : NULL };
 
 		req->peer = peer;
 		req->status.err = matched(&req->status, req->len, head->ctx,
@@ -236,13 +243,15 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 			peer, rts.sreq, WEFT_WIRE_PROC_FAILED + comm->failed);
 		return;
 	}
-	message = weft_message_queue(comm, peer, head, NULL, 0);
+	message = weft_message_queue(
+		comm, peer, head, &device, is_device ? sizeof(device) : 0);
 	if (!message) {
 		weft_control_fin(peer, rts.sreq, WEFT_WIRE_DATA_FAILED);
 		return;
 	}
 	raise_unexpected(comm, head, rts.len);
 	message->is_rts = true;
+	message->is_device = is_device;
 	message->is_uncancellable = head->flags & WEFT_WIRE_IS_UNCANCELLABLE;
 	message->len = rts.len;
 	message->sreq = rts.sreq;
@@ -317,8 +326,13 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 		message->tag, message->len);
 	if (message->is_rts) {
 		struct weft_rndv_announced announced = { message->sreq,
-			message->addr, message->len };
+			message->addr, message->len, NULL };
+		struct weft_wire_device device;
 
+		if (message->is_device) {
+			memcpy(&device, message->data, sizeof(device));
+			announced.device = &device;
+		}
 		weft_message_free(message);
 		req->status.err = err;
 		weft_rndv_pull(req, peer, &announced);

@@ -9,9 +9,13 @@
  *   writes some pieces
  *   HELPED, if it wrote    ------>
  *                          <------     FIN
+ *                                      or maps its device memory
+ *                                      (rndv_dev.c)
+ *                          <------     FIN
  *                                   b) same node, and the kernel forbids
- *                                      reads, or the data has gaps at the
- *                                      sender (address 0)
+ *                                      reads, the data has gaps at the
+ *                                      sender (address 0), or device
+ *                                      memory cannot be mapped
  *                          <------     CTS
  *   FRAG, FRAG, ...        ------>     completes with the last byte
  *                                   c) fabric: posts tagged receives
@@ -53,16 +57,34 @@ int weft_rndv_announce(struct weft_req *req)
 	 * sender packs one while the receiver unpacks the previous one */
 	bool is_read =
 		!req->peer->is_shm || weft_type_is_run(req->type, req->count);
-	void *run = is_read ? weft_send_run(req) : NULL;
-	struct weft_wire_rts rts = {
+	struct {
+		struct weft_wire_rts rts;
+		struct weft_wire_device device;
+	} out;
+	size_t len = sizeof(out.rts);
+	void *run = NULL;
+	int err = 0;
+
+	if (weft_unlikely(req->send.mode == WEFT_SEND_DEVICE)) {
+		if (weft_rndv_dev_export(req, &out.device)) {
+			head.flags |= WEFT_WIRE_IS_DEVICE;
+			len = sizeof(out);
+			is_read = false;
+		} else {
+			err = weft_rndv_dev_stage(req);
+		}
+	}
+	if (!err && is_read) {
+		run = weft_send_run(req);
+		err = run ? 0 : WEFT_ERR_NOMEM;
+	}
+	if (err)
+		return err;
+	out.rts = (struct weft_wire_rts){
 		.sreq = weft_obj_handle(req),
 		.len = req->len,
 		.addr = (uintptr_t)run,
 	};
-	int err;
-
-	if (!run && is_read)
-		return WEFT_ERR_NOMEM;
 	err = weft_departed_receiver(req->comm, req->src);
 	if (err)
 		return err;
@@ -70,7 +92,7 @@ int weft_rndv_announce(struct weft_req *req)
 	req->rndv.since_ms = weft_rndv_now_ms();
 	/* a send to this process itself may complete within the post */
 	weft_req_get(req);
-	err = weft_peer_post(req->peer, &head, &rts, sizeof(rts));
+	err = weft_peer_post(req->peer, &head, &out, len);
 	if (!err) {
 		req->vci->counters.rndv_sent++;
 		req->vci->counters.rndv_sent_bytes += req->len;
@@ -147,6 +169,17 @@ static void pulled_by_reading(struct weft_req *req, uint64_t sreq, int err)
 	pulled(req, sreq, err);
 }
 
+/* Called after a copy from the sender's device memory. */
+static void pulled_from_device(struct weft_req *req, uint64_t sreq, int err)
+{
+	if (err == WEFT_ERR_ACCESS) {
+		err = pull_frags(req, sreq, (size_t)req->status.len);
+		if (!err)
+			return;
+	}
+	pulled(req, sreq, err);
+}
+
 static int pull_remote(struct weft_req *req, uint64_t sreq, size_t len)
 {
 	req->rndv.remote = sreq;
@@ -165,11 +198,15 @@ struct out_pull {
 	struct weft_out out;
 	struct weft_req *req;
 	struct weft_rndv_announced announced;
+	struct weft_wire_device device;
 };
 
 static int push_pull(struct weft_peer *peer, struct weft_out *out)
 {
 	struct out_pull pull = *weft_container_of(out, struct out_pull, out);
+
+	if (pull.announced.device)
+		pull.announced.device = &pull.device;
 
 	free(weft_container_of(out, struct out_pull, out));
 	if (peer->state == WEFT_PEER_FAILED)
@@ -191,6 +228,8 @@ static int pull_later(
 		.req = req,
 		.announced = *announced,
 	};
+	if (announced->device)
+		pull->device = *announced->device;
 	weft_peer_queue(req->peer, &pull->out);
 	return 0;
 }
@@ -215,6 +254,9 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer,
 			peer->is_self ? WEFT_RNDV_FROM_HERE
 				      : WEFT_RNDV_FROM_PEER,
 			announced->addr, len, sreq, pulled_by_reading);
+	} else if (peer->is_shm && announced->device) {
+		err = weft_rndv_dev_pull(
+			req, announced, len, pulled_from_device);
 	} else if (peer->is_shm) {
 		err = pull_frags(req, sreq, len);
 	} else {
@@ -280,7 +322,6 @@ void weft_rndv_on_cts(struct weft_vci *vci, struct weft_peer *peer,
 	struct weft_wire_cts cts;
 	struct weft_req *req;
 
-	(void)head;
 	if (!weft_wire_get_cts(&cts, payload, len)) {
 		weft_dispatch_drop(vci, "malformed CTS");
 		return;
@@ -296,6 +337,17 @@ void weft_rndv_on_cts(struct weft_vci *vci, struct weft_peer *peer,
 	if (!peer->is_shm) {
 		weft_rndv_seg_start(req, cts.len);
 		return;
+	}
+	if (head->flags & WEFT_WIRE_CANNOT_MAP)
+		weft_p2p_peer_of(peer)->is_unmappable = true;
+	if (weft_unlikely(req->send.mode == WEFT_SEND_DEVICE)) {
+		int err = weft_rndv_dev_stage(req);
+
+		if (err) {
+			weft_control_fin(peer, cts.rreq, WEFT_WIRE_DATA_FAILED);
+			weft_send_finish(req, err);
+			return;
+		}
 	}
 	req->rndv.n_moved = 0;
 	req->rndv.total = cts.len;
@@ -390,6 +442,10 @@ void weft_rndv_on_fin(struct weft_vci *vci, struct weft_peer *peer,
 	}
 	/* both sides may have failed, and each may have sent a FIN */
 	req = weft_rndv_find(peer, fin.req, WEFT_REQ_RECV);
-	if (req && !req->recv.is_posted && req->rndv.n_segs > 0)
+	if (!req || req->recv.is_posted)
+		return;
+	if (req->rndv.n_segs > 0)
 		weft_rndv_seg_withdraw(req, lost(peer, "send"));
+	else if (peer->is_shm && req->rndv.remote && !req->rndv.is_copying)
+		weft_p2p_finish(req, lost(peer, "send"));
 }

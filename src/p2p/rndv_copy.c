@@ -241,14 +241,10 @@ static bool has_given_up(const struct weft_peer *peer)
 	return peer->rx && weft_ring_is_given_up(peer->rx);
 }
 
-/* Returns the error of a copy that has ended. The sender may have treated this
- * process as failed meanwhile, and may have changed or freed the data. */
-static int copied_err(const struct copying *c)
+int weft_rndv_copied_err(struct weft_peer *peer)
 {
-	struct weft_peer *peer = c->req->peer;
-
-	if (c->from != WEFT_RNDV_FROM_PEER || !has_given_up(peer))
-		return c->err;
+	if (!has_given_up(peer))
+		return 0;
 	weft_peer_on_given_up(peer);
 	return peer->err;
 }
@@ -271,7 +267,8 @@ static void run_copy(struct weft_progress_hook *hook)
 		weft_list_remove(&c->link);
 	if (c->is_with_sender && !c->err)
 		c->err = req->peer->err;
-	c->err = copied_err(c);
+	if (c->from == WEFT_RNDV_FROM_PEER && has_given_up(req->peer))
+		c->err = weft_rndv_copied_err(req->peer);
 	req->rndv.is_copying = false;
 	c->copied(req, c->sreq, c->err);
 	free(c);

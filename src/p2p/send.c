@@ -204,7 +204,9 @@ static int send_now(struct weft_req *req)
 {
 	struct weft_peer *peer = req->peer;
 
-	if (req->send.mode != WEFT_SEND_SYNC && req->len <= eager_max(peer) &&
+	if (req->send.mode != WEFT_SEND_SYNC &&
+		req->send.mode != WEFT_SEND_DEVICE &&
+		req->len <= eager_max(peer) &&
 		peer->credit >= (int64_t)(req->len + WEFT_EAGER_OVERHEAD)) {
 		int rc = eager(req);
 

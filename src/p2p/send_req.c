@@ -2,12 +2,16 @@
 /* send_req: the data and the completion of a send's request */
 #include "p2p/p2p_priv.h"
 
+#include "dev/pinned.h"
+
 #include <stdlib.h>
 
 void *weft_send_run(struct weft_req *req)
 {
 	if (weft_unlikely(!req->len))
 		return req; /* any address, because no byte is read */
+	if (weft_unlikely(req->send.mode == WEFT_SEND_DEVICE))
+		return req->staging;
 	if (weft_type_is_run(req->type, req->count))
 		return (char *)req->buf + req->type->true_lb;
 	if (!req->staging) {
@@ -26,6 +30,10 @@ void weft_send_finish(struct weft_req *req, int err)
 	if (req->send.is_announced) {
 		req->send.is_announced = false;
 		weft_p2p_peer_of(req->peer)->n_offered--;
+	}
+	if (weft_unlikely(req->send.mode == WEFT_SEND_DEVICE)) {
+		weft_pinned_free(req->staging);
+		req->staging = NULL;
 	}
 	weft_p2p_finish(req, err);
 }

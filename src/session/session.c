@@ -18,6 +18,7 @@
 #include "comm/create.h"
 #include "comm/disconnect.h"
 #include "comm/leak.h"
+#include "dev/ipc.h"
 #include "dev/pinned.h"
 #include "era/era_comm.h"
 #include "io/cb_cache.h"
@@ -129,8 +130,10 @@ static void session_destroy(struct weft_session *session)
 	weft_table_free(&weft_sessions, session);
 	weft_cb_cache_close();
 	weft_proc_put();
-	if (!atomic_load(&weft_proc.n_sessions))
+	if (!atomic_load(&weft_proc.n_sessions)) {
+		weft_ipc_close();
 		weft_pinned_close();
+	}
 }
 
 /* After the last session has closed, answers members of broken communicators

@@ -20,7 +20,7 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 18 };
+enum { WEFT_WIRE_VERSION = 19 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
@@ -91,6 +91,12 @@ enum weft_wire_flag {
 	 * rank, and the other process has a connection to the first one */
 	WEFT_WIRE_IS_SECOND = 4,
 	WEFT_WIRE_YOU_ARE_SECOND = 8,
+	/* RTS: a weft_wire_device follows; only between processes of one node
+	 */
+	WEFT_WIRE_IS_DEVICE = 16,
+	/* CTS: the sender of the CTS cannot map device memory of the receiver;
+	 * the receiver copies its device memory to host memory from now on */
+	WEFT_WIRE_CANNOT_MAP = 32,
 };
 
 /* Flags of an ACK. */
@@ -195,6 +201,17 @@ struct weft_wire_rts {
 			  cannot read the data */
 };
 static_assert(sizeof(struct weft_wire_rts) == 24, "wire layout");
+
+/* Follows an RTS with the flag IS_DEVICE, whose addr is 0: the data is in
+ * device memory of the sender, from byte `offset` of an allocation on. */
+struct weft_wire_device {
+	uint8_t handle[64]; /* the driver's IPC handle of the allocation */
+	uint64_t base;	    /* its address in the sender */
+	uint64_t size;	    /* its length in bytes */
+	uint64_t id;	    /* unique among the sender's allocations */
+	uint64_t offset;
+};
+static_assert(sizeof(struct weft_wire_device) == 96, "wire layout");
 
 struct weft_wire_cts {
 	uint64_t sreq;
@@ -520,6 +537,7 @@ enum {
 WEFT_WIRE_GETTER(net)
 WEFT_WIRE_GETTER(record)
 WEFT_WIRE_GETTER(rts)
+WEFT_WIRE_GETTER(device)
 WEFT_WIRE_GETTER(cts)
 WEFT_WIRE_GETTER(frag)
 WEFT_WIRE_GETTER(help)

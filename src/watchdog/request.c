@@ -116,7 +116,8 @@ static const char *call_of(const struct weft_req *req)
 	if (req->kind == WEFT_REQ_RECV)
 		return "MPI_Recv";
 	if (req->kind == WEFT_REQ_SEND)
-		return req->send.mode ? "MPI_Ssend" : "MPI_Send";
+		return req->send.mode == WEFT_SEND_SYNC ? "MPI_Ssend"
+							: "MPI_Send";
 	return "MPI_Wait";
 }
 

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ipc: exports device memory, and maps that of other processes */
+#include "dev/ipc.h"
+
+#include "base/err.h"
+#include "base/log.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_EXPORTS = 64, N_MAPPINGS = 64, EXPORT_UNIT = 512 };
+
+/* A handle that the driver has returned. */
+struct ipc_export {
+	struct weft_ipc_memory memory;
+	bool is_refused; /* the driver has no handle */
+};
+
+/* An allocation of another process, mapped into a context of this process. */
+struct ipc_mapping {
+	uint64_t owner;
+	struct weft_dev_range range; /* in the owner */
+	void *context;
+	void *at;
+	uint64_t id;	 /* of the mapping in this process; 0: unknown */
+	uint32_t n_used; /* copies that use it now */
+	bool is_stale;	 /* a copy failed: no further copy uses it */
+	uint64_t used;	 /* number of the latest copy */
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct ipc_export exports[N_EXPORTS]; /* by address */
+	struct ipc_mapping *mappings[N_MAPPINGS];
+	int n_mappings;
+	uint64_t n_copies;
+	bool is_export_warned, is_map_warned;
+} ipc = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- the owner ---- */
+
+bool weft_ipc_export(const void *ptr, struct weft_ipc_memory *memory_out)
+{
+	struct weft_dev_where where;
+	struct weft_dev_range range;
+	struct ipc_export *known;
+	bool is_new;
+
+	if (!weft_dev_find(ptr, &where) || !weft_dev_range(ptr, &range))
+		return false;
+	known = &ipc.exports[range.base / EXPORT_UNIT % N_EXPORTS];
+	pthread_mutex_lock(&ipc.lock);
+	is_new = memcmp(&known->memory.range, &range, sizeof(range)) != 0;
+	if (is_new) {
+		known->memory.range = range;
+		known->is_refused = !weft_dev_export(
+			&where, range.base, known->memory.handle);
+	}
+	is_new = is_new && known->is_refused && !ipc.is_export_warned;
+	ipc.is_export_warned |= is_new;
+	*memory_out = known->memory;
+	range.id = known->is_refused;
+	pthread_mutex_unlock(&ipc.lock);
+	if (is_new)
+		weft_log_warn("DEV-NOEXPORT",
+			"the CUDA driver has no IPC handle for the memory at "
+			"%p: messages of managed, virtual and pool memory are "
+			"copied through host memory; use cudaMalloc, or set "
+			"WEFT_DEV_IPC=off",
+			ptr);
+	return !range.id;
+}
+
+/* ---- the importer ---- */
+
+/* Lock held, here and in all functions below but the last two. Returns the
+ * driver's id of the memory. 0: unknown. */
+static uint64_t id_of(const void *at)
+{
+	struct weft_dev_range range;
+
+	return weft_dev_range(at, &range) ? range.id : 0;
+}
+
+/* True if the driver has this mapping no more: the program has destroyed its
+ * context. Other memory may have its address. */
+static bool is_gone(const struct ipc_mapping *m)
+{
+	struct weft_dev_where where;
+
+	return !weft_dev_find(m->at, &where) || id_of(m->at) != m->id;
+}
+
+static void remove_mapping(int i)
+{
+	struct ipc_mapping *m = ipc.mappings[i];
+
+	if (!is_gone(m))
+		weft_dev_unmap(m->context, m->at);
+	free(m);
+	ipc.mappings[i] = ipc.mappings[--ipc.n_mappings];
+}
+
+static bool overlaps(
+	const struct weft_dev_range *a, const struct weft_dev_range *b)
+{
+	return a->base < b->base + b->len && b->base < a->base + a->len;
+}
+
+/* Finds the mapping of an allocation. Removes mappings of allocations that the
+ * owner must have freed, because they overlap. */
+static struct ipc_mapping *find_mapping(
+	uint64_t owner, const struct weft_dev_range *range, const void *context)
+{
+	struct ipc_mapping *found = NULL;
+
+	for (int i = ipc.n_mappings - 1; i >= 0; i--) {
+		struct ipc_mapping *m = ipc.mappings[i];
+		bool is_same = !memcmp(&m->range, range, sizeof(*range));
+
+		if (m->owner != owner || !overlaps(&m->range, range))
+			continue;
+		if (is_same && m->context != context)
+			continue;
+		if (is_same && !m->is_stale && !is_gone(m))
+			found = m;
+		else if (!m->n_used)
+			remove_mapping(i);
+	}
+	return found;
+}
+
+/* Removes the mapping that was not used for the longest time, if the table is
+ * full. False: all are in use. */
+static bool make_place(void)
+{
+	int oldest = -1;
+
+	if (ipc.n_mappings < N_MAPPINGS)
+		return true;
+	for (int i = 0; i < ipc.n_mappings; i++)
+		if (!ipc.mappings[i]->n_used &&
+			(oldest < 0 || ipc.mappings[i]->used <
+					       ipc.mappings[oldest]->used))
+			oldest = i;
+	if (oldest >= 0)
+		remove_mapping(oldest);
+	return oldest >= 0;
+}
+
+/* Warns once that this process does not map device memory of other processes.
+ */
+static void warn_not_mapped(int err)
+{
+	if (!ipc.is_map_warned)
+		weft_log_warn("DEV-NOMAP",
+			"device memory of another process of this node cannot "
+			"be mapped: %s; its messages are copied through host "
+			"memory; give the processes access to each other's "
+			"devices (Slurm: --gpu-bind=none), or set "
+			"WEFT_DEV_IPC=off",
+			weft_err_detail_peek(err));
+	ipc.is_map_warned = true;
+}
+
+/* Returns a mapping in the context that is selected. */
+static int acquire_mapping(uint64_t owner, const struct weft_ipc_memory *memory,
+	void *context, struct ipc_mapping **mapping_out)
+{
+	struct ipc_mapping *m = find_mapping(owner, &memory->range, context);
+	int err;
+
+	if (!m) {
+		m = make_place() ? calloc(1, sizeof(*m)) : NULL;
+		if (!m)
+			return WEFT_ERR_NOMEM;
+		err = weft_dev_map(memory->handle, &m->at);
+		if (err) {
+			free(m);
+			warn_not_mapped(err);
+			return err;
+		}
+		m->owner = owner;
+		m->range = memory->range;
+		m->context = context;
+		m->id = id_of(m->at);
+		ipc.mappings[ipc.n_mappings++] = m;
+	}
+	m->n_used++;
+	m->used = ++ipc.n_copies;
+	*mapping_out = m;
+	return 0;
+}
+
+int weft_ipc_copy(uint64_t owner, const struct weft_ipc_memory *memory,
+	uint64_t offset, const struct weft_dev_where *where, void *dst,
+	size_t len)
+{
+	struct weft_dev_copies copies;
+	struct ipc_mapping *m = NULL;
+	int err = weft_dev_begin(where, true, &copies);
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&ipc.lock);
+	err = acquire_mapping(owner, memory, copies.context, &m);
+	pthread_mutex_unlock(&ipc.lock);
+	if (m)
+		err = weft_dev_add(&copies, dst, (char *)m->at + offset, len);
+	err = weft_dev_end(&copies, err);
+	pthread_mutex_lock(&ipc.lock);
+	if (m) {
+		m->n_used--;
+		m->is_stale |= err != 0;
+	}
+	pthread_mutex_unlock(&ipc.lock);
+	return err;
+}
+
+void weft_ipc_close(void)
+{
+	pthread_mutex_lock(&ipc.lock);
+	while (ipc.n_mappings)
+		remove_mapping(ipc.n_mappings - 1);
+	memset(ipc.exports, 0, sizeof(ipc.exports));
+	pthread_mutex_unlock(&ipc.lock);
+}

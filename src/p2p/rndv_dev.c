@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rndv_dev: rendezvous of data in device memory
+ *
+ * A send of mode WEFT_SEND_DEVICE has its data in device memory. If the
+ * receiver is on this node, the RTS contains the driver's IPC handle of the
+ * memory. The receiver maps the memory and copies from it: to device memory, or
+ * to contiguous host memory. Then it sends FIN.
+ *
+ * If the receiver cannot map the memory, it sends CTS. The sender then copies
+ * the data to host memory and sends fragments. The flag CANNOT_MAP of the CTS
+ * ends the use of handles between these two processes: the sender copies the
+ * data of later messages to host memory before it sends RTS.
+ *
+ * The copy of the receiver runs without the VCI's lock, like those of
+ * rndv_copy.c, and only the copy completes the receive. */
+#include "p2p/p2p_priv.h"
+
+#include "base/err.h"
+#include "dev/ipc.h"
+#include "dev/pinned.h"
+#include "dev/shadow.h"
+#include "transport/proc.h"
+
+#include <stdlib.h>
+
+static_assert(sizeof(((struct weft_wire_device *)0)->handle) == WEFT_DEV_HANDLE,
+	"handle");
+
+/* ---- the sender's part ---- */
+
+static char *device_of(const struct weft_req *req)
+{
+	return (char *)req->buf + req->type->true_lb;
+}
+
+bool weft_send_is_direct(const struct weft_msg *msg)
+{
+	const struct weft_comm *comm = msg->comm;
+	struct weft_ipc_memory memory;
+	struct weft_peer *peer;
+	bool may_map;
+
+	if (!weft_knob_is_on(weft_knobs.dev_ipc) || msg->rank < 0 ||
+		!weft_type_is_run(msg->type, msg->count) ||
+		msg->count * msg->type->size <=
+			(int64_t)weft_proc.node.eager_len)
+		return false;
+	weft_vci_lock(comm->vci);
+	peer = weft_comm_peer_cached(comm, (uint32_t)msg->rank);
+	if (!peer)
+		may_map = comm->is_inter || msg->rank != comm->rank;
+	else if (peer->state == WEFT_PEER_READY)
+		may_map =
+			peer->is_shm && !weft_p2p_peer_of(peer)->is_unmappable;
+	else
+		may_map = peer->state != WEFT_PEER_FAILED;
+	weft_vci_unlock(comm->vci);
+	return may_map &&
+	       weft_ipc_export((char *)msg->buf + msg->type->true_lb, &memory);
+}
+
+bool weft_rndv_dev_export(
+	const struct weft_req *req, struct weft_wire_device *device_out)
+{
+	const char *data = device_of(req);
+	struct weft_ipc_memory memory;
+
+	if (req->staging || !req->peer->is_shm ||
+		weft_p2p_peer_of(req->peer)->is_unmappable ||
+		!weft_ipc_export(data, &memory))
+		return false;
+	memcpy(device_out->handle, memory.handle, sizeof(memory.handle));
+	device_out->base = memory.range.base;
+	device_out->size = memory.range.len;
+	device_out->id = memory.range.id;
+	device_out->offset = (uintptr_t)data - memory.range.base;
+	return true;
+}
+
+int weft_rndv_dev_stage(struct weft_req *req)
+{
+	struct weft_dev_copies copies;
+	struct weft_dev_where where;
+	int err;
+
+	if (req->staging)
+		return 0;
+	if (!weft_dev_find(device_of(req), &where))
+		return weft_err_set(WEFT_ERR_BUFFER,
+			"the device memory at %p was freed before the send "
+			"was complete",
+			(void *)device_of(req));
+	req->staging = weft_pinned_alloc(&where, req->len);
+	if (!req->staging)
+		return WEFT_ERR_NOMEM;
+	err = weft_dev_begin(&where, true, &copies);
+	if (!err)
+		err = weft_dev_end(&copies, weft_dev_add(&copies, req->staging,
+						    device_of(req), req->len));
+	return err;
+}
+
+/* ---- the receiver's part ---- */
+
+bool weft_rndv_dev_is_valid(
+	const struct weft_wire_device *device, const struct weft_wire_rts *rts)
+{
+	return device->base && device->size <= UINT64_MAX - device->base &&
+	       device->offset <= device->size &&
+	       rts->len <= device->size - device->offset && !rts->addr;
+}
+
+/* A deferred copy. */
+struct dev_pull {
+	struct weft_progress_hook hook;
+	struct weft_req *req;
+	uint64_t sreq;
+	size_t len;
+	struct weft_wire_device device;
+	weft_rndv_copied_fn *copied;
+};
+
+/* Copies the data to the buffer of the receive, without the lock.
+ * WEFT_ERR_ACCESS if it must arrive through host memory. *shadow_out: the
+ * shadow of the buffer; NULL: the buffer is in host memory. */
+static int copy_mapped(
+	const struct dev_pull *p, struct weft_shadow **shadow_out)
+{
+	const struct weft_req *req = p->req;
+	struct weft_ipc_memory memory = {
+		.range = { p->device.base, p->device.size, p->device.id }
+	};
+	void *dst = (char *)req->buf + req->type->true_lb;
+	struct weft_dev_where where;
+
+	*shadow_out = weft_shadow_of(dst);
+	if (*shadow_out) {
+		dst = weft_shadow_device(*shadow_out, dst);
+		where = (*shadow_out)->where;
+	} else if (!weft_dev_used(&where)) {
+		return WEFT_ERR_NOMEM;
+	}
+	memcpy(memory.handle, p->device.handle, sizeof(memory.handle));
+	return weft_ipc_copy(req->peer->proc, &memory, p->device.offset, &where,
+		dst, p->len);
+}
+
+static void run_dev_pull(struct weft_progress_hook *hook)
+{
+	struct dev_pull *p = weft_container_of(hook, struct dev_pull, hook);
+	struct weft_req *req = p->req;
+	struct weft_p2p_peer *peer = weft_p2p_peer_of(req->peer);
+	struct weft_shadow *shadow = NULL;
+	int err = WEFT_ERR_ACCESS;
+
+	peer->is_unmappable |= !weft_knob_is_on(weft_knobs.dev_ipc);
+	if (weft_type_is_run(req->type, req->count) && !peer->is_unmappable &&
+		weft_dev_is_open()) {
+		weft_vci_unlock(req->vci);
+		err = copy_mapped(p, &shadow);
+		weft_vci_lock(req->vci);
+		peer->is_unmappable |= err == WEFT_ERR_ACCESS;
+	}
+	req->rndv.is_copying = false;
+	if (err && req->peer->state == WEFT_PEER_FAILED)
+		err = req->peer->err;
+	else if (err)
+		err = WEFT_ERR_ACCESS;
+	else
+		err = weft_rndv_copied_err(req->peer);
+	if (!err && shadow)
+		shadow->is_bypassed = true;
+	p->copied(req, p->sreq, err);
+	free(p);
+}
+
+int weft_rndv_dev_pull(struct weft_req *req,
+	const struct weft_rndv_announced *announced, size_t len,
+	weft_rndv_copied_fn *copied)
+{
+	struct dev_pull *p = malloc(sizeof(*p));
+
+	if (!p)
+		return WEFT_ERR_NOMEM;
+	*p = (struct dev_pull){
+		.hook.run = run_dev_pull,
+		.req = req,
+		.sreq = announced->sreq,
+		.len = len,
+		.device = *announced->device,
+		.copied = copied,
+	};
+	req->rndv.is_copying = true;
+	weft_vci_defer(req->vci, &p->hook);
+	return 0;
+}
