@@ -67,8 +67,8 @@ void weft_departed_watch(struct weft_comm *comm, int32_t rank)
 		!weft_foreign_is_met(peer->proc))
 		return;
 	comm->p2p.watch_ns = now;
-	if (*entry && weft_proc_find_end(
-			      comm->vci, peer->addr, peer->proc, found))
+	if (*entry &&
+		weft_proc_find_end(comm->vci, peer->addr, peer->proc, found))
 		return;
 	*entry = WEFT_DEPARTED_WATCHED;
 	if (peer->state == WEFT_PEER_NEW) /* it may have exited */

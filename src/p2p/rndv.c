@@ -176,6 +176,8 @@ static void pulled_from_device(struct weft_req *req, uint64_t sreq, int err)
 		err = pull_frags(req, sreq, (size_t)req->status.len);
 		if (!err)
 			return;
+	} else if (!err) {
+		err = weft_rndv_copied_err(req->peer);
 	}
 	pulled(req, sreq, err);
 }

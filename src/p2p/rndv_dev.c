@@ -166,8 +166,6 @@ static void run_dev_pull(struct weft_progress_hook *hook)
 		err = req->peer->err;
 	else if (err)
 		err = WEFT_ERR_ACCESS;
-	else
-		err = weft_rndv_copied_err(req->peer);
 	if (!err && shadow)
 		shadow->is_bypassed = true;
 	p->copied(req, p->sreq, err);

@@ -14,8 +14,7 @@
 enum { MOST = 40 };
 
 struct graph {
-	int n, sources[MOST], degrees[MOST], dests[MOST * 3],
-		weights[MOST * 3];
+	int n, sources[MOST], degrees[MOST], dests[MOST * 3], weights[MOST * 3];
 };
 
 static unsigned next(unsigned *state)

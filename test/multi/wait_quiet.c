@@ -82,9 +82,9 @@ static bool moves(MPI_Win win)
  * stall of the machine. */
 static int is_over(bool *good)
 {
-	int over = *good ||
-		   !(output_count("is not answering") ||
-			   output_count("is in no MPI call that makes"));
+	int over =
+		*good || !(output_count("is not answering") ||
+				 output_count("is in no MPI call that makes"));
 
 	OK(MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD));
 	return over;
