@@ -59,7 +59,7 @@ static int swap(
 }
 
 /* Moves the edges whose distance has the bit to out. Returns their number. */
-static size_t take_out(const struct weft_comm *comm, struct weft_route *route,
+static size_t route_take(const struct weft_comm *comm, struct weft_route *route,
 	uint32_t bit, struct weft_routed_edge *out)
 {
 	size_t n = route->n, n_out = 0;
@@ -96,7 +96,7 @@ static int route_round(
 	if (!err) {
 		out = malloc((route->n + 1) * sizeof(*out));
 		if (out)
-			n_out = (int64_t)take_out(hop->comm, route, bit, out);
+			n_out = (int64_t)route_take(hop->comm, route, bit, out);
 		else
 			err = WEFT_ERR_NOMEM;
 	}

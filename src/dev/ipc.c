@@ -85,7 +85,7 @@ static uint64_t id_of(const void *at)
 
 /* True if the driver has this mapping no more: the program has destroyed its
  * context. Other memory may have its address. */
-static bool is_gone(const struct ipc_mapping *m)
+static bool ipc_is_gone(const struct ipc_mapping *m)
 {
 	struct weft_dev_where where;
 
@@ -96,7 +96,7 @@ static void remove_mapping(int i)
 {
 	struct ipc_mapping *m = ipc.mappings[i];
 
-	if (!is_gone(m))
+	if (!ipc_is_gone(m))
 		weft_dev_unmap(m->context, m->at);
 	free(m);
 	ipc.mappings[i] = ipc.mappings[--ipc.n_mappings];
@@ -123,7 +123,7 @@ static struct ipc_mapping *find_mapping(
 			continue;
 		if (is_same && m->context != context)
 			continue;
-		if (is_same && !m->is_stale && !is_gone(m))
+		if (is_same && !m->is_stale && !ipc_is_gone(m))
 			found = m;
 		else if (!m->n_used)
 			remove_mapping(i);

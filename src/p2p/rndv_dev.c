@@ -123,7 +123,7 @@ struct dev_pull {
 /* Copies the data to the buffer of the receive, without the lock.
  * WEFT_ERR_ACCESS if it must arrive through host memory. *shadow_out: the
  * shadow of the buffer; NULL: the buffer is in host memory. */
-static int copy_mapped(
+static int dev_copy_mapped(
 	const struct dev_pull *p, struct weft_shadow **shadow_out)
 {
 	const struct weft_req *req = p->req;
@@ -157,7 +157,7 @@ static void run_dev_pull(struct weft_progress_hook *hook)
 	if (weft_type_is_run(req->type, req->count) && !peer->is_unmappable &&
 		weft_dev_is_open()) {
 		weft_vci_unlock(req->vci);
-		err = copy_mapped(p, &shadow);
+		err = dev_copy_mapped(p, &shadow);
 		weft_vci_lock(req->vci);
 		peer->is_unmappable |= err == WEFT_ERR_ACCESS;
 	}
