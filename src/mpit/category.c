@@ -20,6 +20,7 @@ static const struct category {
 	{ "net",
 		"The fabric: providers, interfaces, messages, registrations." },
 	{ "shm", "Shared memory within a node." },
+	{ "dev", "Device memory." },
 	{ "transport", "Peers, virtual communication interfaces, progress." },
 	{ "core", "Waiting, statistics, communicators." },
 	{ "p2p", "Point-to-point messages: matching, eager, rendezvous." },
