@@ -253,7 +253,7 @@ static void resize_later(struct weft_agree *agree)
 	const struct weft_boot_resize how = {
 		.kind = (enum weft_boot_resize_kind)resize->mine.kind,
 		.delta = resize->mine.delta,
-		.name = resize->pset,
+		.pset = resize->pset,
 	};
 	int err = records_check(resize);
 
@@ -412,94 +412,39 @@ int weft_resize_complete(struct weft_comm *comm, const char *pset, int failed,
 	return resize_begin(comm, &mine, failed, done, arg);
 }
 
-/* ---- cancelling, and hosts ---- */
+/* ---- cancelling ---- */
 
-/* The answer to a message of one process. */
-struct resize_answer {
-	bool is_complete;
+struct canceling {
+	bool is_answered;
 	int err;
 	char why[WEFT_ERR_TEXT];
 };
 
-static void resize_on_reply(void *arg, int err, const void *data, size_t len)
+static void cancel_on_answer(void *arg, int err, const void *data, size_t len)
 {
-	struct resize_answer *answer = arg;
+	struct canceling *canceling = arg;
 
 	(void)data, (void)len;
-	answer->err = err;
-	snprintf(answer->why, sizeof(answer->why), "%s",
+	canceling->err = err;
+	snprintf(canceling->why, sizeof(canceling->why), "%s",
 		weft_err_detail_peek(err));
-	answer->is_complete = true;
-}
-
-/* Sends the message and waits for the answer. */
-static int resize_request_send(const struct weft_boot_resize *how)
-{
-	struct resize_answer answer = { 0 };
-	int err;
-
-	weft_vci_lock(&weft_proc.vci);
-	err = weft_boot_resize(weft_proc.boot, how, resize_on_reply, &answer);
-	while (!err && !answer.is_complete)
-		weft_progress_wait(&weft_proc.vci);
-	weft_vci_unlock(&weft_proc.vci);
-	if (!err && answer.err)
-		err = weft_err_set(answer.err, "%s", answer.why);
-	return err;
+	canceling->is_answered = true;
 }
 
 int weft_resize_cancel(const char *pset)
 {
-	return resize_request_send(&(struct weft_boot_resize){
-		.kind = WEFT_BOOT_RESIZE_CANCEL, .name = pset });
-}
+	const struct weft_boot_resize how = { .kind = WEFT_BOOT_RESIZE_CANCEL,
+		.pset = pset };
+	struct canceling canceling = { 0 };
+	int err;
 
-/* Checks that the names of the list "a,b" are not empty, and that none is the
- * host of this process. */
-static int hosts_check(const char *hosts)
-{
-	const char *own = weft_proc.facts.host;
-	size_t len;
-
-	for (const char *at = hosts; at; at = at[len] ? at + len + 1 : NULL) {
-		len = strcspn(at, ",");
-		if (!len)
-			return weft_err_set(WEFT_ERR_ARG,
-				"hosts is \"%s\", with an empty name; pass "
-				"names separated by commas",
-				hosts);
-		if (len == strlen(own) && !strncmp(at, own, len))
-			return weft_err_set(WEFT_ERR_ARG,
-				"host %s is that of the calling process; a "
-				"process of another host returns it",
-				own);
-	}
-	return 0;
-}
-
-int weft_resize_release_hosts(const char *hosts)
-{
-	const char *manager = weft_proc.facts.manager;
-	char why[WEFT_ERR_TEXT];
-	int err = hosts_check(hosts);
-
-	if (err)
-		return err;
-	if (strcmp(manager, "prrte") != 0)
-		return weft_err_set(WEFT_ERR_UNSUPPORTED,
-			"the process manager (%s) accepts no hosts; PRRTE does "
-			"from version 5",
-			manager);
-	err = resize_request_send(&(struct weft_boot_resize){
-		.kind = WEFT_BOOT_RESIZE_HOSTS, .name = hosts });
-	if (!err)
-		return 0;
-	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
-	if (err == WEFT_ERR_NAME)
-		return weft_err_set(WEFT_ERR_ARG,
-			"PRRTE does not use a host of \"%s\" (%s)", hosts, why);
-	return weft_err_set(err,
-		"PRRTE refused to accept the hosts \"%s\" (%s); it does from "
-		"version 5, with --prtemca prte_elastic_mode 1",
-		hosts, why);
+	weft_vci_lock(&weft_proc.vci);
+	err = weft_boot_resize(
+		weft_proc.boot, &how, cancel_on_answer, &canceling);
+	while (!err && !canceling.is_answered)
+		weft_progress_wait(&weft_proc.vci);
+	weft_vci_unlock(&weft_proc.vci);
+	if (!err && canceling.err)
+		err = weft_err_set(canceling.err, "%s", canceling.why);
+	return err;
 }

@@ -66,26 +66,6 @@ static void refused(MPI_Session session, MPI_Comm all)
 	FAILS(MPIX_Session_resize_cancel(session, NULL), MPI_ERR_ARG);
 }
 
-/* The arguments of the call that returns hosts. Only PRRTE accepts hosts. */
-static void keeps_hosts(MPI_Session session)
-{
-	char text[MPI_MAX_ERROR_STRING];
-	int rc, len;
-
-	rc = MPIX_Session_release_hosts(session, "no-such-host");
-	CHECK(mtest_class(rc) == MPI_ERR_UNSUPPORTED_OPERATION ||
-			mtest_class(rc) == MPI_ERR_ARG,
-		"hosts that do not exist are refused, got class %d",
-		mtest_class(rc));
-	OK(MPI_Error_string(rc, text, &len));
-	printf("# kept: %s\n", text);
-	FAILS(MPIX_Session_release_hosts(session, ""), MPI_ERR_ARG);
-	FAILS(MPIX_Session_release_hosts(session, "a,,b"), MPI_ERR_ARG);
-	FAILS(MPIX_Session_release_hosts(session, NULL), MPI_ERR_ARG);
-	FAILS(MPIX_Session_release_hosts(MPI_SESSION_NULL, "a"),
-		MPI_ERR_SESSION);
-}
-
 int main(int argc, char **argv)
 {
 	MPI_Session session;
@@ -98,7 +78,6 @@ int main(int argc, char **argv)
 	all = session_comm(session, "mpi://WORLD", "all");
 	no_offer(session);
 	refused(session, all);
-	keeps_hosts(session);
 	session_works(all, "after the refusals");
 	OK(MPI_Comm_disconnect(&all));
 	session_close(&session);
