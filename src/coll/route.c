@@ -8,6 +8,7 @@
  * part in the remaining rounds, so that no member waits for it. */
 #include "coll/route.h"
 
+#include "base/err.h"
 #include "p2p/p2p.h"
 
 #include <stdlib.h>
@@ -29,8 +30,9 @@ static uint32_t distance(const struct weft_comm *comm, int32_t rank)
 					    : rank - comm->rank);
 }
 
-static int swap(
-	const struct hop *hop, void *out, size_t out_len, void *in, size_t max)
+/* Sends out_len bytes, and receives in_len bytes. */
+static int swap(const struct hop *hop, void *out, size_t out_len, void *in,
+	size_t in_len)
 {
 	struct weft_comm *comm = hop->comm;
 	struct weft_msg send = { .comm = comm,
@@ -43,7 +45,7 @@ static int swap(
 	int err;
 
 	recv.buf = in;
-	recv.count = (int64_t)max;
+	recv.count = (int64_t)in_len;
 	recv.rank = hop->from;
 	err = weft_isendrecv(&send, &recv, false, &req);
 	if (err)
@@ -53,6 +55,10 @@ static int swap(
 	err = req->status.err;
 	if (err)
 		weft_failure_explain(req);
+	else if ((size_t)req->status.len != in_len)
+		err = weft_err_set(WEFT_ERR_PROTO,
+			"rank %d sent %lld bytes of edges, %zu were announced",
+			(int)hop->from, (long long)req->status.len, in_len);
 	weft_req_put(req);
 	weft_vci_unlock(comm->vci);
 	return err;
@@ -76,12 +82,38 @@ static size_t route_take(const struct weft_comm *comm, struct weft_route *route,
 /* Makes space for n more edges. */
 static int grow(struct weft_route *route, size_t n)
 {
-	struct weft_routed_edge *edges =
-		realloc(route->edges, (route->n + n + 1) * sizeof(*edges));
+	struct weft_routed_edge *edges = NULL;
 
+	if (n < (size_t)PTRDIFF_MAX / sizeof(*edges) - route->n)
+		edges = realloc(
+			route->edges, (route->n + n + 1) * sizeof(*edges));
 	if (!edges)
 		return WEFT_ERR_NOMEM;
 	route->edges = edges;
+	return 0;
+}
+
+static bool is_rank(const struct weft_comm *comm, int32_t rank)
+{
+	return rank >= 0 && rank < comm->size;
+}
+
+/* Checks the edges that another member has sent, from number `first` on. */
+static int check_edges_from(
+	const struct hop *hop, const struct weft_route *route, size_t first)
+{
+	for (size_t i = first; i < route->n; i++) {
+		const struct weft_routed_edge *e = &route->edges[i];
+
+		if (!is_rank(hop->comm, e->to) ||
+			!is_rank(hop->comm, e->source) ||
+			!is_rank(hop->comm, e->dest))
+			return weft_err_set(WEFT_ERR_PROTO,
+				"rank %d sent an edge from %d to %d for rank "
+				"%d; the communicator has %d members",
+				(int)hop->from, (int)e->source, (int)e->dest,
+				(int)e->to, (int)hop->comm->size);
+	}
 	return 0;
 }
 
@@ -111,8 +143,11 @@ static int route_round(
 		err = rc;
 	rc = swap(hop, out, n_out > 0 ? (size_t)n_out * sizeof(*out) : 0,
 		route->edges + route->n, (size_t)n_in * sizeof(*out));
-	route->n += (size_t)n_in;
 	free(out);
+	if (!rc) {
+		route->n += (size_t)n_in;
+		rc = check_edges_from(hop, route, route->n - (size_t)n_in);
+	}
 	return err ? err : rc;
 }
 

@@ -12,10 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* weft_route() sorts edges by `from`, then by `number`. */
 struct weft_routed_edge {
 	int32_t to;	/* the rank that needs the edge */
-	int32_t from;	/* the rank that has passed it, and its index there; */
-	int32_t number; /* weft_route() sorts by both */
+	int32_t from;	/* the rank that has passed the edge to the library */
+	int32_t number; /* index of the edge among those of that rank */
 	int32_t is_in;	/* to is the destination of the edge, not the source */
 	int32_t source, dest, weight;
 };
@@ -30,7 +31,8 @@ struct weft_route {
 /* Replaces the edges by those of all members that are for this one.
  * Collective over an intracommunicator without other messages; blocks. `call`
  * is the MPI procedure. No lock held. If a member has no memory, it and some
- * other members return WEFT_ERR_NOMEM. */
+ * other members return WEFT_ERR_NOMEM. WEFT_ERR_PROTO: a member has sent
+ * malformed edges. */
 int weft_route(
 	struct weft_comm *comm, struct weft_route *route, const char *call);
 

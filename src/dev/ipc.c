@@ -45,31 +45,30 @@ bool weft_ipc_export(const void *ptr, struct weft_ipc_memory *memory_out)
 	struct weft_dev_where where;
 	struct weft_dev_range range;
 	struct ipc_export *known;
-	bool is_new;
+	bool is_refused, is_first;
 
 	if (!weft_dev_find(ptr, &where) || !weft_dev_range(ptr, &range))
 		return false;
 	known = &ipc.exports[range.base / EXPORT_UNIT % N_EXPORTS];
 	pthread_mutex_lock(&ipc.lock);
-	is_new = memcmp(&known->memory.range, &range, sizeof(range)) != 0;
-	if (is_new) {
+	if (memcmp(&known->memory.range, &range, sizeof(range)) != 0) {
 		known->memory.range = range;
 		known->is_refused = !weft_dev_export(
 			&where, range.base, known->memory.handle);
 	}
-	is_new = is_new && known->is_refused && !ipc.is_export_warned;
-	ipc.is_export_warned |= is_new;
+	is_refused = known->is_refused;
+	is_first = is_refused && !ipc.is_export_warned;
+	ipc.is_export_warned |= is_refused;
 	*memory_out = known->memory;
-	range.id = known->is_refused;
 	pthread_mutex_unlock(&ipc.lock);
-	if (is_new)
+	if (is_first)
 		weft_log_warn("DEV-NOEXPORT",
 			"the CUDA driver has no IPC handle for the memory at "
 			"%p: messages of managed, virtual and pool memory are "
 			"copied through host memory; use cudaMalloc, or set "
 			"WEFT_DEV_IPC=off",
 			ptr);
-	return !range.id;
+	return !is_refused;
 }
 
 /* ---- the importer ---- */

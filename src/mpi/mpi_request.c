@@ -143,10 +143,12 @@ static inline bool wait_for(
  * remains active because a member has failed. */
 static inline bool is_returnable(const struct weft_req *req)
 {
-	if (weft_unlikely(req->vci->n_failed) && !req->is_done)
-		weft_departed_poll(req);
-	return req->is_done || (weft_unlikely(req->vci->n_failed) &&
-				       weft_failure_is_pending(req));
+	if (req->is_done)
+		return true;
+	if (weft_likely(!req->vci->n_failed))
+		return false;
+	weft_departed_poll(req);
+	return req->is_done || weft_failure_is_pending(req);
 }
 
 /* Raises the error of a request, and releases the reference to its
