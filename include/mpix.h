@@ -110,6 +110,16 @@ int PMPIX_Session_resize_done(MPI_Session session, MPI_Comm members, const char 
 int MPIX_Session_resize_cancel(MPI_Session session, const char *new_pset);
 int PMPIX_Session_resize_cancel(MPI_Session session, const char *new_pset);
 
+/* Returns hosts to PRRTE, for example those that the info key add-host of
+ * MPI_Comm_spawn added. hosts has names separated by commas. PRRTE ends the
+ * processes that still run there. One process calls this. Waits until PRRTE has
+ * accepted the request. MPI_ERR_ARG: the caller runs on one of the hosts, or
+ * PRRTE does not use one of them. MPI_ERR_UNSUPPORTED_OPERATION: the process
+ * manager accepts no hosts. PRRTE does from version 5. MPI_ERR_SERVICE: no
+ * answer in 60 seconds. PRRTE 3 answers only processes on the host of prterun. */
+int MPIX_Session_release_hosts(MPI_Session session, const char *hosts);
+int PMPIX_Session_release_hosts(MPI_Session session, const char *hosts);
+
 /* Moves an array that the members of comm hold in contiguous blocks, in the
  * order of their ranks, to blocks of other sizes. Before the call a member
  * holds n_from items, and afterwards n_to items. Either may be 0. The sums of

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmix_resize: changes of the number of processes of the job
  *
- * A request is a PMIx allocation request, which only the server of Weft's
- * launcher answers. pmix_codec.h lists its entries. */
+ * A request is a PMIx allocation request. Only the server of Weft's launcher
+ * accepts those of pmix_codec.h, and only PRRTE the one that returns hosts. */
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
 
@@ -89,6 +89,12 @@ static void resize_on_answer(pmix_status_t status, pmix_info_t *info, size_t n,
 int weft_pmix_resize(struct weft_boot *base, const struct weft_boot_resize *how,
 	weft_boot_get_fn *fn, void *arg)
 {
+	static const char *const keys[] = {
+		[WEFT_BOOT_RESIZE_ASK] = WEFT_PMIX_RESIZE_PSET,
+		[WEFT_BOOT_RESIZE_DONE] = WEFT_PMIX_RESIZE_DONE,
+		[WEFT_BOOT_RESIZE_CANCEL] = WEFT_PMIX_RESIZE_CANCEL,
+		[WEFT_BOOT_RESIZE_HOSTS] = PMIX_ALLOC_NODE_LIST,
+	};
 	struct pmix_boot *boot = pmix_boot_of(base);
 	struct resize *resize = calloc(1, sizeof(*resize));
 	bool is_grow = how->kind == WEFT_BOOT_RESIZE_ASK && how->delta > 0;
@@ -105,11 +111,7 @@ int weft_pmix_resize(struct weft_boot *base, const struct weft_boot_resize *how,
 	if (how->kind == WEFT_BOOT_RESIZE_ASK)
 		weft_infovec_set_int(
 			&resize->vec, WEFT_PMIX_RESIZE_DELTA, how->delta);
-	weft_infovec_set_str(&resize->vec,
-		how->kind == WEFT_BOOT_RESIZE_ASK    ? WEFT_PMIX_RESIZE_PSET
-		: how->kind == WEFT_BOOT_RESIZE_DONE ? WEFT_PMIX_RESIZE_DONE
-						     : WEFT_PMIX_RESIZE_CANCEL,
-		how->pset);
+	weft_infovec_set_str(&resize->vec, keys[how->kind], how->name);
 	atomic_fetch_add(&boot->n_unanswered, 1);
 	if (!resize->vec.err)
 		status = PMIx_Allocation_request_nb(

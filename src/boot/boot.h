@@ -143,13 +143,15 @@ enum weft_boot_resize_kind {
 	WEFT_BOOT_RESIZE_ASK,	 /* a request for delta more processes */
 	WEFT_BOOT_RESIZE_DONE,	 /* the change to the set is complete */
 	WEFT_BOOT_RESIZE_CANCEL, /* the change to the set is cancelled */
+	WEFT_BOOT_RESIZE_HOSTS,	 /* the job no longer needs the hosts */
 };
 
-/* A message about a change of the number of processes. */
+/* A message about a change of the number of processes, or of hosts. */
 struct weft_boot_resize {
 	enum weft_boot_resize_kind kind;
 	int32_t delta;	  /* ASK: not 0 */
-	const char *pset; /* ASK: the set of the members; else the new set */
+	const char *name; /* ASK: the set of the members; HOSTS: the hosts, as
+			     "a,b"; else the new set */
 };
 
 /* Receives an event, which is valid until the function returns. */
@@ -269,7 +271,7 @@ struct weft_boot_ops {
 	 * block. fn receives the answer as that of a get: for an accepted ASK,
 	 * the data is the name of the new set, with its NUL. The name is
 	 * defined, and the new processes are started. Errors:
-	 * WEFT_ERR_UNSUPPORTED: the number of processes is fixed.
+	 * WEFT_ERR_UNSUPPORTED: the manager supports no such message.
 	 * WEFT_ERR_ARG: the number would be below the minimum.
 	 * WEFT_ERR_SPAWN: the number would be above the maximum, or processes
 	 * could not be started. WEFT_ERR_NAME: the set is not current.

@@ -163,6 +163,13 @@ static int mpi_session_resize_cancel(
 	return err;
 }
 
+static int mpi_session_release_hosts(
+	struct weft_session *session, const char *hosts)
+{
+	(void)session;
+	return weft_resize_release_hosts(hosts);
+}
+
 /* ---- redistribution of an array ---- */
 
 /* The blocks of a member: the number of items before and after the call, and

@@ -253,7 +253,7 @@ static void resize_later(struct weft_agree *agree)
 	const struct weft_boot_resize how = {
 		.kind = (enum weft_boot_resize_kind)resize->mine.kind,
 		.delta = resize->mine.delta,
-		.pset = resize->pset,
+		.name = resize->pset,
 	};
 	int err = records_check(resize);
 
@@ -412,39 +412,123 @@ int weft_resize_complete(struct weft_comm *comm, const char *pset, int failed,
 	return resize_begin(comm, &mine, failed, done, arg);
 }
 
-/* ---- cancelling ---- */
+/* ---- cancelling, and hosts ---- */
 
-struct canceling {
-	bool is_answered;
+enum { ANSWER_S = 60 }; /* the longest wait for an answer */
+
+/* The answer to a message of one process. The waiting call frees it, or the
+ * answer itself if it comes after that call has ended. */
+struct resize_answer {
+	bool is_complete;
+	bool is_late;
 	int err;
 	char why[WEFT_ERR_TEXT];
 };
 
-static void cancel_on_answer(void *arg, int err, const void *data, size_t len)
+static void resize_on_reply(void *arg, int err, const void *data, size_t len)
 {
-	struct canceling *canceling = arg;
+	struct resize_answer *answer = arg;
 
 	(void)data, (void)len;
-	canceling->err = err;
-	snprintf(canceling->why, sizeof(canceling->why), "%s",
+	if (answer->is_late) {
+		free(answer);
+		return;
+	}
+	answer->err = err;
+	snprintf(answer->why, sizeof(answer->why), "%s",
 		weft_err_detail_peek(err));
-	canceling->is_answered = true;
+	answer->is_complete = true;
+}
+
+/* Waits for the answer, and frees it. */
+static int resize_answer_wait(struct resize_answer *answer)
+{
+	uint64_t end = weft_now_ns() + ANSWER_S * (uint64_t)WEFT_NS_PER_S;
+	int err;
+
+	while (!answer->is_complete && weft_now_ns() < end)
+		weft_progress_wait(&weft_proc.vci);
+	if (!answer->is_complete) {
+		answer->is_late = true;
+		return weft_err_set(WEFT_ERR_SERVICE,
+			"the process manager (%s) did not answer in %d s",
+			weft_proc.facts.manager, ANSWER_S);
+	}
+	err = answer->err ? weft_err_set(answer->err, "%s", answer->why) : 0;
+	free(answer);
+	return err;
+}
+
+/* Sends the message and waits for the answer. */
+static int resize_request_send(const struct weft_boot_resize *how)
+{
+	struct resize_answer *answer = calloc(1, sizeof(*answer));
+	int err;
+
+	if (!answer)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a request");
+	weft_vci_lock(&weft_proc.vci);
+	err = weft_boot_resize(weft_proc.boot, how, resize_on_reply, answer);
+	if (err)
+		free(answer);
+	else
+		err = resize_answer_wait(answer);
+	weft_vci_unlock(&weft_proc.vci);
+	return err;
 }
 
 int weft_resize_cancel(const char *pset)
 {
-	const struct weft_boot_resize how = { .kind = WEFT_BOOT_RESIZE_CANCEL,
-		.pset = pset };
-	struct canceling canceling = { 0 };
-	int err;
+	return resize_request_send(&(struct weft_boot_resize){
+		.kind = WEFT_BOOT_RESIZE_CANCEL, .name = pset });
+}
 
-	weft_vci_lock(&weft_proc.vci);
-	err = weft_boot_resize(
-		weft_proc.boot, &how, cancel_on_answer, &canceling);
-	while (!err && !canceling.is_answered)
-		weft_progress_wait(&weft_proc.vci);
-	weft_vci_unlock(&weft_proc.vci);
-	if (!err && canceling.err)
-		err = weft_err_set(canceling.err, "%s", canceling.why);
-	return err;
+/* Checks that the names of the list "a,b" are not empty, and that none is the
+ * host of this process. */
+static int hosts_check(const char *hosts)
+{
+	const char *own = weft_proc.facts.host;
+	size_t len;
+
+	for (const char *at = hosts; at; at = at[len] ? at + len + 1 : NULL) {
+		len = strcspn(at, ",");
+		if (!len)
+			return weft_err_set(WEFT_ERR_ARG,
+				"hosts is \"%s\", with an empty name; pass "
+				"names separated by commas",
+				hosts);
+		if (len == strlen(own) && !strncmp(at, own, len))
+			return weft_err_set(WEFT_ERR_ARG,
+				"host %s is that of the calling process; a "
+				"process of another host returns it",
+				own);
+	}
+	return 0;
+}
+
+int weft_resize_release_hosts(const char *hosts)
+{
+	const char *manager = weft_proc.facts.manager;
+	char why[WEFT_ERR_TEXT];
+	int err = hosts_check(hosts);
+
+	if (err)
+		return err;
+	if (strcmp(manager, "prrte") != 0)
+		return weft_err_set(WEFT_ERR_UNSUPPORTED,
+			"the process manager (%s) accepts no hosts; PRRTE does "
+			"from version 5",
+			manager);
+	err = resize_request_send(&(struct weft_boot_resize){
+		.kind = WEFT_BOOT_RESIZE_HOSTS, .name = hosts });
+	if (!err)
+		return 0;
+	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
+	if (err == WEFT_ERR_NAME)
+		return weft_err_set(WEFT_ERR_ARG,
+			"PRRTE does not use a host of \"%s\" (%s)", hosts, why);
+	return weft_err_set(err,
+		"PRRTE did not accept the hosts \"%s\" (%s); it does from "
+		"version 5, with --prtemca prte_elastic_mode 1",
+		hosts, why);
 }

@@ -61,4 +61,11 @@ int weft_resize_complete(struct weft_comm *comm, const char *pset, int failed,
  * progress, and the set is not that of the last cancelled change. */
 int weft_resize_cancel(const char *pset);
 
+/* Returns the hosts "a,b" to the process manager, which ends the processes that
+ * still run there. Waits until the manager has accepted the request. One
+ * process calls this. Acquires the default VCI's lock. WEFT_ERR_UNSUPPORTED:
+ * the manager accepts no hosts. WEFT_ERR_ARG: the calling process runs on a
+ * host of the list, or the manager does not use a host. */
+int weft_resize_release_hosts(const char *hosts);
+
 #endif

@@ -60,6 +60,10 @@ contains
 		call MPIX_Session_get_offer(session, delta, info, ierror)
 		call check(delta == 0, 'there is no offer')
 		call MPI_Info_free(info)
+		call MPIX_Session_release_hosts(session, 'elsewhere', ierror)
+		call MPI_Error_class(ierror, class)
+		call check(class == MPI_ERR_UNSUPPORTED_OPERATION, &
+			'mpiexec accepts no hosts')
 		call MPIX_Session_resize(session, comm, 9, MPI_INFO_NULL, pset, &
 			request, ierror)
 		call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)

@@ -66,6 +66,32 @@ static void refused(MPI_Session session, MPI_Comm all)
 	FAILS(MPIX_Session_resize_cancel(session, NULL), MPI_ERR_ARG);
 }
 
+/* A host that does not exist. One process calls this; PRRTE 3 answers only on
+ * the node of prterun. */
+static void keeps_host(MPI_Session session)
+{
+	char text[MPI_MAX_ERROR_STRING];
+	int rc, len;
+
+	rc = MPIX_Session_release_hosts(session, "no-such-host");
+	CHECK(mtest_class(rc) == MPI_ERR_UNSUPPORTED_OPERATION ||
+			mtest_class(rc) == MPI_ERR_ARG,
+		"hosts that do not exist are refused, got class %d",
+		mtest_class(rc));
+	OK(MPI_Error_string(rc, text, &len));
+	printf("# kept: %s\n", text);
+}
+
+/* The arguments of the call that returns hosts. */
+static void checks_hosts(MPI_Session session)
+{
+	FAILS(MPIX_Session_release_hosts(session, ""), MPI_ERR_ARG);
+	FAILS(MPIX_Session_release_hosts(session, "a,,b"), MPI_ERR_ARG);
+	FAILS(MPIX_Session_release_hosts(session, NULL), MPI_ERR_ARG);
+	FAILS(MPIX_Session_release_hosts(MPI_SESSION_NULL, "a"),
+		MPI_ERR_SESSION);
+}
+
 int main(int argc, char **argv)
 {
 	MPI_Session session;
@@ -78,6 +104,9 @@ int main(int argc, char **argv)
 	all = session_comm(session, "mpi://WORLD", "all");
 	no_offer(session);
 	refused(session, all);
+	checks_hosts(session);
+	if (!mtest.rank)
+		keeps_host(session);
 	session_works(all, "after the refusals");
 	OK(MPI_Comm_disconnect(&all));
 	session_close(&session);

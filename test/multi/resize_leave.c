@@ -12,6 +12,7 @@
  * example to return their nodes.
  * RESIZE_ADD_HOST: "host:slots", a host that the process manager adds when the
  * job grows, and on which new processes run.
+ * RESIZE_RELEASE: rank 0 returns this host when these processes have left.
  */
 #include "session.h"
 
@@ -43,6 +44,15 @@ static void run_command(int rank)
 
 	if (!rank && command)
 		CHECK(!system(command), "the command succeeds: %s", command);
+}
+
+/* Returns the host, which the next grow may add again. */
+static void release_host(MPI_Session session, int rank)
+{
+	const char *host = getenv("RESIZE_RELEASE");
+
+	if (!rank && host)
+		OK(MPIX_Session_release_hosts(session, host));
 }
 
 static void work_on(MPI_Comm comm, const char *tag)
@@ -120,7 +130,7 @@ static MPI_Comm grown(MPI_Group members, MPI_Group joined)
 	return comm;
 }
 
-static void grow_and_shrink(MPI_Comm comm, char *program)
+static void grow_and_shrink(MPI_Session session, MPI_Comm comm, char *program)
 {
 	char *args[] = { (char[]){ "how=1" }, (char[]){ "child=1" }, NULL };
 	MPI_Group members, joined;
@@ -145,6 +155,8 @@ static void grow_and_shrink(MPI_Comm comm, char *program)
 	OK(MPI_Comm_remote_group(inter, &joined));
 	all = grown(members, joined);
 	CHECK(shrink(&all, mtest.size, inter), "the first processes stay");
+	release_host(session, mtest.rank);
+	work_on(all, "after the release of a host");
 	OK(MPI_Comm_disconnect(&all));
 }
 
@@ -177,7 +189,7 @@ int main(int argc, char **argv)
 		shrink(&comm, (mtest.size + 1) / 2, MPI_COMM_NULL);
 	else
 		for (int i = 0; i < CHANGES; i++)
-			grow_and_shrink(comm, argv[0]);
+			grow_and_shrink(session, comm, argv[0]);
 	if (comm != MPI_COMM_NULL)
 		OK(MPI_Comm_disconnect(&comm));
 	session_close(&session);
