@@ -35,9 +35,8 @@ test/fortran/ftest.o: test/fortran/ftest.f90
 $(f_programs): test/fortran/ftest.o libweft_fortran.la $(f_sources)
 	$(AM_V_GEN)src=`ls $(srcdir)/$@.f*` && \
 	$(F_COMPILE) -c -o $@.o "$$src" && \
-	$(LIBTOOL) --silent --tag=CC --mode=link $(FC) $(FCFLAGS) \
-		$(MODE_CFLAGS) -no-install -o $@ $@.o test/fortran/ftest.o \
-		libweft_fortran.la libmpi_abi.la
+	$(FC) $(FCFLAGS) $(MODE_CFLAGS) $(multi_ldflags) -o $@ $@.o \
+		test/fortran/ftest.o -lweft_fortran -lmpi_abi
 
 f_built = $(f_programs)
 

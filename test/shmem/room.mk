@@ -29,8 +29,8 @@ EXTRA_DIST += $(sma_programs:=.c) $(sma_cxx_programs:=.cpp) \
 	test/shmem/stest.h test/shmem/list
 CLEANFILES += $(sma_programs) $(sma_cxx_programs)
 
-sma_libs = libsma.la
-test/shmem/sma_count test/shmem/sma_mpi: sma_libs = libsma.la libmpi_abi.la
+sma_libs = -lsma
+test/shmem/sma_count test/shmem/sma_mpi: sma_libs = -lsma -lmpi_abi
 
 $(sma_programs): %: %.c test/shmem/stest.h include/shmemx.h \
 	$(shmem_headers) libsma.la libmpi_abi.la
@@ -39,9 +39,8 @@ $(sma_programs): %: %.c test/shmem/stest.h include/shmemx.h \
 
 $(sma_cxx_programs): %: %.cpp include/shmemx.h $(shmem_headers) libsma.la
 	$(AM_V_CCLD)$(MKDIR_P) test/shmem && \
-	$(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CXX) $(mpi_cppflags) \
-		$(CPPFLAGS) -Wall -Wextra $(MODE_CFLAGS) -O2 -no-install \
-		$(LDFLAGS) -o $@ $(filter %.cpp,$^) libsma.la
+	$(CXX) $(mpi_cppflags) $(CPPFLAGS) -Wall -Wextra $(MODE_CFLAGS) -O2 \
+		$(multi_ldflags) -o $@ $(filter %.cpp,$^) -lsma
 
 multi: $(sma_programs) $(sma_cxx_programs)
 
