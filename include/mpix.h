@@ -106,7 +106,8 @@ int PMPIX_Session_resize_done(MPI_Session session, MPI_Comm members, const char 
 /* Cancels a change that is not complete: new_pset is deleted, the launcher ends
  * the joined processes, and the former set remains. One process calls this. A
  * change that was cancelled before is no error. With mpiexec --continue, the
- * failure of a member of the former set cancels a change, too. */
+ * failure of a member of the former set cancels a change, too. MPI_ERR_SERVICE:
+ * no answer in 60 seconds. */
 int MPIX_Session_resize_cancel(MPI_Session session, const char *new_pset);
 int PMPIX_Session_resize_cancel(MPI_Session session, const char *new_pset);
 

@@ -416,8 +416,9 @@ int weft_resize_complete(struct weft_comm *comm, const char *pset, int failed,
 
 enum { ANSWER_S = 60 }; /* the longest wait for an answer */
 
-/* The answer to a message of one process. The waiting call frees it, or the
- * answer itself if it comes after that call has ended. */
+/* The answer to a message of one process. The waiting call frees it. If the
+ * answer comes after the call's limit, the callback frees it. Without an answer
+ * it is never freed. */
 struct resize_answer {
 	bool is_complete;
 	bool is_late;

@@ -58,14 +58,16 @@ int weft_resize_complete(struct weft_comm *comm, const char *pset, int failed,
 /* Cancels a change: the new set is deleted, joined processes are ended, and the
  * old set remains current. One process calls this; waits for the launcher.
  * Acquires the default VCI's lock. WEFT_ERR_NAME: no change to this set is in
- * progress, and the set is not that of the last cancelled change. */
+ * progress, and the set is not that of the last cancelled change.
+ * WEFT_ERR_SERVICE: no answer in 60 seconds. */
 int weft_resize_cancel(const char *pset);
 
 /* Returns the hosts "a,b" to the process manager, which ends the processes that
  * still run there. Waits until the manager has accepted the request. One
  * process calls this. Acquires the default VCI's lock. WEFT_ERR_UNSUPPORTED:
  * the manager accepts no hosts. WEFT_ERR_ARG: the calling process runs on a
- * host of the list, or the manager does not use a host. */
+ * host of the list, or the manager does not use a host. WEFT_ERR_SERVICE: no
+ * answer in 60 seconds. */
 int weft_resize_release_hosts(const char *hosts);
 
 #endif

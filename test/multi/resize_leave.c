@@ -12,7 +12,8 @@
  * example to return their nodes.
  * RESIZE_ADD_HOST: "host:slots", a host that the process manager adds when the
  * job grows, and on which new processes run.
- * RESIZE_RELEASE: rank 0 returns this host when these processes have left.
+ * RESIZE_RELEASE: rank 0 returns this host when these processes have left. By
+ * hand, with a PRRTE that accepts hosts (note 023).
  */
 #include "session.h"
 
