@@ -217,10 +217,6 @@ int PMPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
 		err = weft_err_set(WEFT_ERR_BUFFER, "base is NULL, size is %zu",
 			(size_t)size);
 	if (!err)
-		err = of->comm->may_dev ? weft_dev_refuse(base, "base",
-						  "attach host memory")
-					: 0;
-	if (!err)
 		err = weft_win_attach(of, base, (size_t)size);
 	return weft_mpi_end_win(of, "MPI_Win_attach", err);
 }

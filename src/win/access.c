@@ -122,6 +122,27 @@ static inline int access_place(struct weft_win *win,
 	return 0;
 }
 
+/* True if the memory of an access is device memory of this process. */
+static bool is_own_device(struct weft_win *win,
+	const struct weft_win_target *target, const char *place)
+{
+	bool is_dev;
+
+	if (!target->is_me || target->method == WEFT_WIN_MAPPED)
+		return false;
+	weft_vci_lock(win->comm->vci);
+	is_dev = weft_win_is_device(win, place);
+	weft_vci_unlock(win->comm->vci);
+	return is_dev;
+}
+
+/* True if accesses to the target are active messages, or RDMA. */
+static inline bool is_by_am(const struct weft_win_target *target)
+{
+	return weft_unlikely(target->method != WEFT_WIN_MAPPED) &&
+	       !target->is_me;
+}
+
 /* Creates a request that is complete. */
 static int done_request(struct weft_win *win, struct weft_req **req_out)
 {
@@ -218,11 +239,15 @@ static __attribute__((noinline)) int access_move(struct weft_win *win,
 		err = access_place(win, target, access, &place, &there);
 	if (err)
 		return err;
+	if (is_own_device(win, target, place)) {
+		err = weft_win_dev_move(win, access, place, is_put);
+		return err ? err : done_request(win, req_out);
+	}
 	if (is_copied_access(target, access)) {
 		err = copy_by_kernel(win, target, access, there, is_put);
 		return err ? err : done_request(win, req_out);
 	}
-	if (target->method != WEFT_WIN_MAPPED)
+	if (is_by_am(target))
 		return weft_win_am_move(win, target, access, is_put, req_out);
 	note_mapped(win, access_len(access));
 	if (is_put)
@@ -272,6 +297,7 @@ int weft_win_get(struct weft_win *win, const struct weft_win_access *access,
 struct update_runs {
 	struct weft_win_update update;
 	struct weft_win_hold hold;
+	bool is_dev; /* place is device memory */
 	char *place;
 	uint64_t there;
 };
@@ -284,6 +310,9 @@ static int update_each(void *arg, struct weft_wire_am *rec)
 	u.n = (int64_t)rec->n;
 	u.in = u.in ? u.in + rec->pos : NULL;
 	u.old = u.old ? u.old + rec->pos : NULL;
+	if (v->is_dev)
+		return weft_win_dev_runs(&u, v->place + rec->at,
+			(int64_t)rec->n_runs, rec->stride);
 	weft_win_update_series(&u, v->place + rec->at,
 		v->there + (uint64_t)rec->at, (int64_t)rec->n_runs, rec->stride,
 		&v->hold);
@@ -291,28 +320,33 @@ static int update_each(void *arg, struct weft_wire_am *rec)
 }
 
 /* Updates the elements of an access. update->in and update->old are arrays of
- * elements. */
-static void update_items(const struct weft_win_target *target,
+ * elements. is_dev: `place` is device memory, and the VCI's lock is held. */
+static int update_items(const struct weft_win_target *target,
 	const struct weft_win_update *update,
-	const struct weft_win_access *access, char *place, uint64_t there)
+	const struct weft_win_access *access, char *place, uint64_t there,
+	bool is_dev)
 {
 	struct update_runs v = { .update = *update,
 		.hold = { .stripes = target->stripes },
+		.is_dev = is_dev,
 		.place = place,
 		.there = there };
+	int err;
 
 	if (!update->n)
-		return;
+		return 0;
 	if (update->n > 1)
 		v.update.kernel = weft_redop_kernel(update->op, update->basic);
-	weft_win_each_element(
+	err = weft_win_each_element(
 		access, update->basic, update->n, update_each, &v);
 	weft_win_hold_drop(&v.hold);
+	return err;
 }
 
-/* An update whose origin or result is no plain array. */
+/* An update whose origin or result is no plain array, or of device memory. */
 static int update_typed(const struct weft_win_target *target,
-	const struct weft_win_access *access, char *place, uint64_t there)
+	const struct weft_win_access *access, char *place, uint64_t there,
+	bool is_dev)
 {
 	struct weft_win_elements e = { 0 };
 	int err = weft_win_elements_make(&e, access);
@@ -322,10 +356,10 @@ static int update_typed(const struct weft_win_target *target,
 		.old = e.old,
 		.n = e.n };
 
-	if (!err) {
-		update_items(target, &u, access, place, there);
+	if (!err)
+		err = update_items(target, &u, access, place, there, is_dev);
+	if (!err)
 		err = weft_win_elements_return(&e, &access->result);
-	}
 	weft_win_elements_free(&e);
 	return err;
 }
@@ -341,9 +375,32 @@ static void update_plainly(const struct weft_win_target *target,
 		.n = access->count };
 
 	if (weft_unlikely(u.n != 1))
-		update_items(target, &u, access, place, there);
+		update_items(target, &u, access, place, there, false);
 	else
 		weft_win_update(&u, place, there, target->stripes);
+}
+
+/* Updates mapped memory, or memory of this process. */
+static inline __attribute__((always_inline)) int update_here(
+	struct weft_win *win, const struct weft_win_target *target,
+	const struct weft_win_access *access, char *place, uint64_t there)
+{
+	bool is_dev = false;
+	int err;
+
+	note_mapped(win, access_len(access));
+	if (weft_unlikely(target->method != WEFT_WIN_MAPPED))
+		is_dev = is_own_device(win, target, place);
+	if (weft_likely(!is_dev && weft_win_is_plain(access))) {
+		update_plainly(target, access, place, there);
+		return 0;
+	}
+	if (is_dev)
+		weft_vci_lock(win->comm->vci);
+	err = update_typed(target, access, place, there, is_dev);
+	if (is_dev)
+		weft_vci_unlock(win->comm->vci);
+	return err;
 }
 
 /* Returns the target of an update, and sets *place_out and *there_out. Sets
@@ -382,13 +439,9 @@ int weft_win_accumulate(struct weft_win *win,
 		err = check_passive(win);
 	if (weft_unlikely(err))
 		return err;
-	if (weft_unlikely(target->method != WEFT_WIN_MAPPED))
+	if (is_by_am(target))
 		return weft_win_am_accumulate(win, target, access, req_out);
-	note_mapped(win, access_len(access));
-	if (weft_likely(weft_win_is_plain(access)))
-		update_plainly(target, access, place, there);
-	else
-		err = update_typed(target, access, place, there);
+	err = update_here(win, target, access, place, there);
 	if (weft_unlikely(req_out) && !err)
 		return done_request(win, req_out);
 	return err;
@@ -405,11 +458,9 @@ int weft_win_fetch_and_op(
 
 	if (weft_unlikely(err))
 		return err;
-	if (weft_unlikely(target->method != WEFT_WIN_MAPPED))
+	if (is_by_am(target))
 		return weft_win_am_accumulate(win, target, access, NULL);
-	note_mapped(win, access_len(access));
-	update_plainly(target, access, place, there);
-	return 0;
+	return update_here(win, target, access, place, there);
 }
 
 int weft_win_compare_and_swap(
@@ -423,9 +474,17 @@ int weft_win_compare_and_swap(
 
 	if (weft_unlikely(err))
 		return err;
-	if (weft_unlikely(target->method != WEFT_WIN_MAPPED))
+	if (is_by_am(target))
 		return weft_win_am_compare_and_swap(win, target, access);
 	note_mapped(win, access_len(access));
+	if (weft_unlikely(target->method != WEFT_WIN_MAPPED) &&
+		is_own_device(win, target, place)) {
+		weft_vci_lock(win->comm->vci);
+		err = weft_win_dev_swap(access->type, access->compare,
+			access->origin.buf, access->result.buf, place);
+		weft_vci_unlock(win->comm->vci);
+		return err;
+	}
 	weft_win_swap(access->type, access->compare, access->origin.buf,
 		access->result.buf, place, there, target->stripes);
 	return 0;

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "core/comm.h"
 #include "core/vci_core.h"
+#include "dev/dev.h"
 #include "win/node_memory.h"
 
 #include <stdio.h>
@@ -155,6 +156,7 @@ int weft_win_target_range(const struct weft_win_target *target,
 struct attached {
 	struct weft_interval range; /* one byte if size is 0 */
 	size_t size;
+	bool is_dev; /* device memory */
 };
 
 static struct attached *attached_in(
@@ -213,6 +215,17 @@ outside:
 	return NULL;
 }
 
+bool weft_win_is_device(const struct weft_win *win, const char *place)
+{
+	uintptr_t at = (uintptr_t)place;
+	const struct attached *a;
+
+	if (win->flavor != WEFT_WIN_DYNAMIC)
+		return win->is_dev;
+	a = attached_in(win, at, at + 1);
+	return a && a->is_dev;
+}
+
 static int not_dynamic(const struct weft_win *win)
 {
 	return win->flavor == WEFT_WIN_DYNAMIC
@@ -226,6 +239,7 @@ static int attach_locked(struct weft_win *win, char *base, size_t size)
 {
 	uintptr_t start = (uintptr_t)base, end = start + weft_max(size, 1);
 	struct attached *a = attached_in(win, start, end);
+	struct weft_dev_where where;
 	int err;
 
 	if (a)
@@ -238,6 +252,7 @@ static int attach_locked(struct weft_win *win, char *base, size_t size)
 		return weft_err_set(
 			WEFT_ERR_NOMEM, "no memory to attach memory");
 	*a = (struct attached){ .range = { start, end }, .size = size };
+	a->is_dev = win->comm->may_dev && weft_dev_find(base, &where);
 	err = weft_interval_add(&win->attached, &a->range);
 	if (err)
 		free(a);

@@ -163,18 +163,17 @@ static int data_open(struct weft_win *win, const struct weft_win_config *config,
 	struct weft_share *share = &win->memory->share;
 	bool is_shared = win->comm->vci->shm;
 	size_t len = weft_max(config->size, (size_t)1);
+	struct weft_dev_where where;
 	int err;
 
 	win->base = config->base;
 	win->size = config->size;
-	if (config->flavor == WEFT_WIN_CREATE && win->size &&
-		win->comm->may_dev) {
-		err = weft_dev_refuse(win->base, "base", "expose host memory");
-		if (err)
-			return err;
-	}
 	if (config->flavor == WEFT_WIN_CREATE && is_shared)
 		weft_win_mem_find(win->base, win->size, record);
+	win->is_dev = config->flavor == WEFT_WIN_CREATE && win->size &&
+		      win->comm->may_dev && record->data_fd < 0 &&
+		      weft_dev_find(win->base, &where);
+	record->is_dev = win->is_dev;
 	if (config->flavor != WEFT_WIN_ALLOCATE ||
 		(is_shared && pooled_open(win, config, record)))
 		return 0;
@@ -318,7 +317,8 @@ static void reach_data(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_record *record)
 {
 	target->there = record->base;
-	if (win->flavor == WEFT_WIN_DYNAMIC || win->flavor == WEFT_WIN_SHARED)
+	if (win->flavor == WEFT_WIN_DYNAMIC || win->flavor == WEFT_WIN_SHARED ||
+		record->is_dev)
 		return;
 	if (record->data_fd >= 0 &&
 		(target->base = data_map(win, target->am.rank, record))) {
@@ -341,9 +341,10 @@ static int reach(struct weft_win *win, uint32_t rank,
 		return WEFT_ERR_NOMEM;
 	target->size = record->size;
 	target->disp_unit = record->disp_unit;
-	target->is_known = true;
+	target->is_known = target->is_me || !record->is_dev;
 	if (target->is_me) {
-		target->method = WEFT_WIN_MAPPED;
+		target->method = weft_win_may_be_device(win) ? WEFT_WIN_BY_AM
+							     : WEFT_WIN_MAPPED;
 		target->base = win->base;
 		target->there = (uintptr_t)win->base;
 		target->state = win->state;
@@ -378,7 +379,8 @@ int weft_win_memory_reach(
 		else
 			win->has_remote = true;
 		if (records[i].size != win->size ||
-			records[i].disp_unit != win->disp_unit)
+			records[i].disp_unit != win->disp_unit ||
+			records[i].is_dev)
 			win->is_uniform = false;
 	}
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size && !err; i++) {

@@ -27,6 +27,7 @@ struct weft_win_record {
 	uint64_t size;
 	int64_t disp_unit;
 	uint32_t slot; /* slot of the window's state in state_fd */
+	bool is_dev;   /* the memory is device memory */
 };
 
 /* Reserves a slot for the window's state, and allocates its memory if config

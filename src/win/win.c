@@ -368,7 +368,7 @@ int weft_win_query(struct weft_win *win, int32_t rank, size_t *size_out,
 	*base_out = NULL;
 	*size_out = 0;
 	*disp_unit_out = 1;
-	if (!target || target->method != WEFT_WIN_MAPPED)
+	if (!target || (target->method != WEFT_WIN_MAPPED && !target->is_me))
 		return 0;
 	*base_out = target->base;
 	*size_out = target->size;

@@ -6,7 +6,8 @@
  * window is a child of the session. The memory of other processes on the node
  * is mapped. If it cannot be mapped (MPI_Win_create), the kernel copies long
  * contiguous data. Accesses to another node use RDMA if the fabric supports it.
- * All other accesses are active messages, which the target's CPU carries out.
+ * All other accesses are active messages, which the target's CPU carries out;
+ * so are all accesses of other members to device memory.
  *
  * The caller has checked the arguments: types are committed, counts are not
  * negative, and an operation is predefined and fits its type. The rank is in
@@ -104,13 +105,14 @@ struct weft_win {
 					      first use */
 	struct weft_link opened;	   /* targets with is_open */
 	uint8_t access;			   /* enum weft_win_access_epoch */
-	bool is_exposed;    /* between MPI_Win_post and MPI_Win_wait */
-	bool is_nocheck;    /* lock_all with NOCHECK: no lock is acquired */
-	bool has_remote;    /* messages may access the memory of some member */
-	bool is_uniform;    /* all members have the same size and disp_unit */
-	bool polls_states;  /* members read each other's weft_win_state */
-	bool uses_rma;	    /* puts and gets to other nodes may be RDMA */
-	uint32_t n_locks;   /* targets that MPI_Win_lock has locked */
+	bool is_exposed;   /* between MPI_Win_post and MPI_Win_wait */
+	bool is_nocheck;   /* lock_all with NOCHECK: no lock is acquired */
+	bool has_remote;   /* messages may access the memory of some member */
+	bool is_uniform;   /* host memory; all sizes and disp_units are equal */
+	bool polls_states; /* members read each other's weft_win_state */
+	bool uses_rma;	   /* puts and gets to other nodes may be RDMA */
+	bool is_dev;	   /* base is device memory */
+	uint32_t n_locks;  /* targets that MPI_Win_lock has locked */
 	uint32_t n_unlocks; /* calls of MPI_Win_unlock so far */
 	_Atomic uint32_t n_flushes;
 	struct weft_spin spin;
@@ -148,8 +150,7 @@ void weft_win_rma_close(void);
 
 /* Collective over comm, an intracommunicator. If the call fails at one member,
  * it fails at all. WEFT_ERR_RMA_SHARED: the flavor is SHARED, and the members
- * share no memory. WEFT_ERR_BUFFER: the flavor is CREATE, and the memory of a
- * member is device memory. */
+ * share no memory. */
 int weft_win_create(struct weft_comm *comm,
 	const struct weft_win_config *config, struct weft_win **win_out);
 

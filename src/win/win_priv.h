@@ -27,7 +27,8 @@ enum weft_win_method {
 	WEFT_WIN_MAPPED, /* by loads and stores */
 	WEFT_WIN_COPIED, /* on this node: the kernel copies long contiguous
 			    data; active messages transfer all other data */
-	WEFT_WIN_BY_AM,	 /* by active messages or RDMA */
+	WEFT_WIN_BY_AM,	 /* by active messages or RDMA; this process's own
+			    memory, if it may be device memory: by win_dev.c */
 };
 
 /* Flags of weft_win_state.lock. Its other bits are the number of shared
@@ -79,9 +80,10 @@ struct weft_win_target {
 	bool is_open;	 /* accesses are allowed now */
 	bool is_opening; /* a thread acquires the lock for lock_all */
 	bool is_me;
-	bool is_known; /* size and disp_unit are valid */
-	char *base; /* address in this process; NULL: not MAPPED, or no memory
-		     */
+	bool is_known; /* size and disp_unit are valid; the memory is no device
+			  memory of another member */
+	char *base; /* address in this process; NULL: no memory, or of another
+		       member and not MAPPED */
 	uint64_t there; /* address of the memory in the member; SHARED: offset
 			   in the window's memory */
 	size_t size;
@@ -296,6 +298,34 @@ void weft_win_hold_drop(struct weft_win_hold *hold);
 void weft_win_swap(const struct weft_type *type, const void *compare,
 	const void *value, void *old, char *place, uint64_t there,
 	weft_win_stripes *stripes);
+
+/* True if this process's memory in the window may be device memory. */
+static inline bool weft_win_may_be_device(const struct weft_win *win)
+{
+	return win->is_dev ||
+	       (win->flavor == WEFT_WIN_DYNAMIC && win->comm->may_dev);
+}
+/* members.c. True if the program exposed this memory as device memory. VCI's
+ * lock held for dynamic windows. */
+bool weft_win_is_device(const struct weft_win *win, const char *place);
+/* win_dev.c: device memory of this process in a window. The driver copies it.
+ * Updates hold the VCI's lock in place of a stripe, because only the owner of
+ * the memory carries them out.
+ *
+ * WEFT_ERR_NOMEM, or WEFT_ERR_BUFFER: the program has freed the memory, or the
+ * driver cannot copy. */
+/* Carries out n_runs runs, `stride` bytes apart. With update->op, each run has
+ * update->n elements. Without it, each run has update->n bytes: stores
+ * update->in, or reads to update->old. VCI's lock held. */
+int weft_win_dev_runs(const struct weft_win_update *update, char *place,
+	int64_t n_runs, int64_t stride);
+/* As weft_win_swap(). VCI's lock held. */
+int weft_win_dev_swap(const struct weft_type *type, const void *compare,
+	const void *value, void *old, char *place);
+/* An access of this process to its own device memory. The first item at the
+ * target is at `place`. */
+int weft_win_dev_move(struct weft_win *win,
+	const struct weft_win_access *access, char *place, bool is_put);
 
 /* win_target.c. weft_win_waiters_open() initializes the list of members that
  * wait for this process's lock. weft_win_waiters_free() drops their requests.

@@ -111,7 +111,7 @@ void weft_win_rma_open(struct weft_win *win)
 	if (!wants_rma(win))
 		return;
 	err = win_rma_begin(win);
-	if (!err && win->size) {
+	if (!err && win->size && !win->is_dev) {
 		region->base = win->base;
 		region->len = win->size;
 		err = weft_rma_fabric_expose(region);
@@ -152,6 +152,8 @@ void weft_win_rma_describe(
 	size_t len = sizeof(out->name);
 
 	memset(out, 0, sizeof(*out));
+	if (win->is_dev)
+		return; /* invalid: other members check no ranges */
 	out->size = win->size;
 	out->disp_unit = win->disp_unit;
 	if (!win->region.mr || weft_rma_fabric_name(out->name, &len))

@@ -81,8 +81,27 @@ static char *place_of_run(const struct weft_win *win,
 	return NULL;
 }
 
+/* True if run k is device memory and the first run is not, or conversely. */
+static bool is_other_memory(const struct weft_win *win,
+	const struct weft_wire_am *rec, const char *first, uint64_t k)
+{
+	bool is_dev;
+
+	if (!weft_win_may_be_device(win))
+		return false;
+	is_dev = weft_win_is_device(win, first);
+	if (weft_win_is_device(win, first + (int64_t)k * rec->stride) == is_dev)
+		return false;
+	weft_err_set(WEFT_ERR_RMA_RANGE,
+		"an access has memory at %p, which is %s, and also %s",
+		(const void *)first, is_dev ? "device memory" : "host memory",
+		is_dev ? "host memory" : "device memory");
+	return true;
+}
+
 /* Returns the address of the first run, if all runs of len bytes lie in the
- * window. Otherwise NULL with an error described. */
+ * window, and either none or all of them in device memory. Otherwise NULL with
+ * an error described. */
 static char *runs_place(const struct weft_win *win,
 	const struct weft_wire_am *rec, uint64_t len)
 {
@@ -94,7 +113,8 @@ static char *runs_place(const struct weft_win *win,
 				: weft_max(rec->n_runs - 1, (uint64_t)1);
 
 	for (uint64_t k = step; first && k < rec->n_runs; k += step)
-		if (!place_of_run(win, rec, k, len))
+		if (!place_of_run(win, rec, k, len) ||
+			is_other_memory(win, rec, first, k))
 			return NULL;
 	return first;
 }
@@ -110,6 +130,7 @@ struct work {
 	uint64_t len; /* bytes of data in all runs */
 	char *place;  /* address of the first run; NULL: the record is refused,
 			 with an error described */
+	bool is_dev;  /* place is device memory */
 };
 
 /* True if the type is predefined, and the operation is valid for it. */
@@ -154,6 +175,7 @@ static bool work_of(const struct incoming *in, struct work *w)
 		return false;
 	w->place = runs_place(
 		in->win, rec, rec->n ? (rec->n - 1) * unit + last : 0);
+	w->is_dev = w->place && weft_win_is_device(in->win, w->place);
 	return true;
 }
 
@@ -173,37 +195,44 @@ static void gather_runs(
 			place + (int64_t)k * rec->stride, rec->n);
 }
 
-static void update_runs(const struct weft_wire_am *rec, const struct work *w,
-	const char *from, char *old)
+static void update_runs(const struct weft_wire_am *rec, char *place,
+	const struct weft_win_update *u)
 {
 	struct weft_win_hold hold = { .stripes = weft_win_my_stripes() };
+	uint64_t there = (uintptr_t)place;
+
+	if (rec->n == 1 && rec->n_runs == 1) {
+		weft_win_update(u, place, there, hold.stripes);
+		return;
+	}
+	weft_win_update_series(
+		u, place, there, (int64_t)rec->n_runs, rec->stride, &hold);
+	weft_win_hold_drop(&hold);
+}
+
+/* from: the data of the access; old: destination of the former content. An
+ * error is described; only device memory causes one. */
+static int work_do(const struct weft_wire_am *rec, const struct work *w,
+	const char *from, char *old)
+{
 	struct weft_win_update u = { .op = w->op,
 		.basic = w->basic,
 		.in = w->brings ? from : NULL,
 		.old = w->returns ? old : NULL,
-		.n = (int64_t)rec->n,
-		.kernel = weft_redop_kernel(w->op, w->basic) };
-	uint64_t there = (uintptr_t)w->place;
+		.n = (int64_t)rec->n };
 
-	if (rec->n == 1 && rec->n_runs == 1) {
-		weft_win_update(&u, w->place, there, hold.stripes);
-		return;
-	}
-	weft_win_update_series(
-		&u, w->place, there, (int64_t)rec->n_runs, rec->stride, &hold);
-	weft_win_hold_drop(&hold);
-}
-
-/* from: the data of the access; old: destination of the former content. */
-static void work_do(const struct weft_wire_am *rec, const struct work *w,
-	const char *from, char *old)
-{
 	if (w->op)
-		update_runs(rec, w, from, old);
+		u.kernel = weft_redop_kernel(w->op, w->basic);
+	if (weft_unlikely(w->is_dev))
+		return weft_win_dev_runs(
+			&u, w->place, (int64_t)rec->n_runs, rec->stride);
+	if (w->op)
+		update_runs(rec, w->place, &u);
 	else if (w->brings)
 		scatter_runs(rec, w->place, from);
 	else
 		gather_runs(rec, w->place, old);
+	return 0;
 }
 
 static bool do_short(const struct incoming *in)
@@ -213,6 +242,7 @@ static bool do_short(const struct incoming *in)
 	const char *from = (const char *)in->data;
 	char *old = bytes[1];
 	struct work w;
+	int err = 0;
 
 	if (!work_of(in, &w) || w.len > sizeof(bytes[0]))
 		return false;
@@ -226,11 +256,13 @@ static bool do_short(const struct incoming *in)
 	}
 	if (w.op && w.returns && w.basic->size != w.basic->extent)
 		memset(old, 0, w.len); /* the update writes no padding */
-	if (w.returns && !w.op && rec->n_runs == 1)
+	if (w.returns && !w.op && rec->n_runs == 1 && !w.is_dev)
 		old = w.place;
 	else
-		work_do(rec, &w, from, old);
-	if (rec->id)
+		err = work_do(rec, &w, from, old);
+	if (err)
+		refuse(in, rec->id, err);
+	else if (rec->id)
 		answer(in, old, w.returns ? w.len : 0);
 	return true;
 }
@@ -243,6 +275,7 @@ static bool do_cas(const struct incoming *in)
 	_Alignas(16) uint8_t bytes[3][WEFT_AM_SHORT];
 	size_t len = in->len / 2;
 	char *place;
+	int err = 0;
 
 	if (!in->rec.id || in->rec.n_runs != 1)
 		return false;
@@ -253,9 +286,16 @@ static bool do_cas(const struct incoming *in)
 	}
 	memcpy(bytes[0], in->data, len);
 	memcpy(bytes[1], in->data + len, len);
-	weft_win_swap(type, bytes[0], bytes[1], bytes[2], place,
-		(uintptr_t)place, weft_win_my_stripes());
-	answer(in, bytes[2], len);
+	if (weft_win_is_device(in->win, place))
+		err = weft_win_dev_swap(
+			type, bytes[0], bytes[1], bytes[2], place);
+	else
+		weft_win_swap(type, bytes[0], bytes[1], bytes[2], place,
+			(uintptr_t)place, weft_win_my_stripes());
+	if (err)
+		refuse(in, in->rec.id, err);
+	else
+		answer(in, bytes[2], len);
 	return true;
 }
 
@@ -359,7 +399,7 @@ static void arrival_end(struct arrival *a, int err)
 
 	weft_list_remove(&a->link);
 	if (a->in.win && !err && (a->staging || a->old))
-		work_do(&a->in.rec, w, a->staging, a->old);
+		err = work_do(&a->in.rec, w, a->staging, a->old);
 	if (a->in.win && err) {
 		long_fail(&a->in, w, err);
 	} else if (a->in.win && w->returns) {
@@ -410,7 +450,7 @@ static void arrival_begin(struct arrival *a)
 static struct arrival *arrival_new(
 	const struct incoming *in, const struct work *w)
 {
-	bool is_staged = w->op || in->rec.n_runs > 1;
+	bool is_staged = w->op || in->rec.n_runs > 1 || w->is_dev;
 	struct arrival *a = calloc(1, sizeof(*a));
 
 	if (a && is_staged && w->brings)
