@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dev: device memory: recognises its addresses, and copies it
  *
- * Device memory is memory that the CPU must not touch, and managed memory. The
- * driver of the device copies it. dev_cuda.c has CUDA. The library opens a
- * driver if a session asks for its kind of memory (mpi_memory_alloc_kinds), or
- * when the program has loaded it. Any thread may call these functions, and none
- * acquires a VCI's lock. */
+ * Device memory is memory that the CPU must not touch, and managed memory of
+ * CUDA. The driver of the device copies it. Each vendor has a driver, and a
+ * file. The library opens a driver if a session asks for its kind of memory
+ * (mpi_memory_alloc_kinds), or when the program has loaded it. Any thread may
+ * call these functions, and none acquires a VCI's lock. */
 #ifndef WEFT_DEV_H
 #define WEFT_DEV_H
 
@@ -14,8 +14,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum weft_dev_id {
+	WEFT_DEV_CUDA,
+	WEFT_DEV_N, /* at most 8 */
+};
+
+struct weft_dev_vendor; /* dev_priv.h */
+
 /* The owner of an address in device memory. */
 struct weft_dev_where {
+	const struct weft_dev_vendor *vendor;
 	void *context; /* NULL: the primary context of the device */
 	int device;    /* number of the device in this process */
 };
@@ -23,6 +31,7 @@ struct weft_dev_where {
 /* Copies that started together. On the stack of one function, from
  * weft_dev_begin() to weft_dev_end(). */
 struct weft_dev_copies {
+	const struct weft_dev_vendor *vendor;
 	void *context;
 	void *stream;
 	bool is_to_host;
@@ -42,25 +51,30 @@ struct weft_dev_rows {
 /* An allocation of device memory in this process. */
 struct weft_dev_range {
 	uint64_t base, len;
-	uint64_t id; /* unique in this process, and never reused */
+	uint64_t id; /* unique in this process, and never reused; the highest
+			byte is an enum weft_dev_id */
 };
+
+enum { WEFT_DEV_ID_SHIFT = 56 };
+
+static inline uint64_t weft_dev_id_of(const struct weft_dev_range *range)
+{
+	return range->id >> WEFT_DEV_ID_SHIFT;
+}
 
 enum { WEFT_DEV_HANDLE = 64 }; /* bytes of an IPC handle */
 
-enum weft_dev_state {
-	WEFT_DEV_OFF,
-	WEFT_DEV_WATCH, /* the program may load a driver */
-	WEFT_DEV_ON,	/* a driver is open */
-};
+/* Bit i: the driver of vendor i is open. Bit WEFT_DEV_WATCHED + i: the program
+ * may load it. */
+enum { WEFT_DEV_WATCHED = 8 };
 
-extern atomic_int weft_dev_state; /* written by dev_cuda.c */
+extern atomic_uint weft_dev_state; /* written by dev.c */
 
 /* True if a buffer may be in device memory: a driver is open, or the program
  * may load one. */
 static inline bool weft_dev_is_on(void)
 {
-	return atomic_load_explicit(&weft_dev_state, memory_order_acquire) !=
-	       WEFT_DEV_OFF;
+	return atomic_load_explicit(&weft_dev_state, memory_order_acquire) != 0;
 }
 
 /* Called if the program did not ask for any kinds of memory. True if the
@@ -70,18 +84,21 @@ static inline bool weft_dev_is_on(void)
  * after the program has done that. */
 bool weft_dev_watch(void);
 
-/* True if the memory kind is "cuda", with any of its restrictors (host, device,
- * managed), in upper or lower case, and this process can use a CUDA device. The
- * first call with such a kind opens the driver, which may take 0.2 s. It makes
- * no context. */
+/* True if the memory kind is that of a vendor ("cuda"), with any of its
+ * restrictors (host, device, managed), in upper or lower case, and this process
+ * can use a device of that vendor. The first call with such a kind opens the
+ * driver, which may take 0.2 s. It makes no context. */
 bool weft_dev_has_kind(const char *kind);
 
 /* Opens the driver as weft_dev_has_kind() does. Returns the number of devices.
  * 0: *why_out, if not NULL, is the reason, a static text. */
-int weft_dev_open(const char **why_out);
+int weft_dev_open(enum weft_dev_id id, const char **why_out);
 
-/* True if a driver is open; opens it if the process has loaded it. */
+/* True if a driver is open; opens those that the process has loaded. */
 bool weft_dev_is_open(void);
+
+/* Returns the name of the vendor for messages: "CUDA". */
+const char *weft_dev_name(const struct weft_dev_where *where);
 
 /* True if the address is in device memory; sets *where_out. False for every
  * address until a driver is open and initialised. */
@@ -111,13 +128,14 @@ int weft_dev_end(const struct weft_dev_copies *copies, int err);
  * unpinning occurs if the program destroys that context. */
 bool weft_dev_pin(const struct weft_dev_where *where, void *at, size_t len);
 
-/* Unpins what weft_dev_pin() pinned at this address. False: the driver still
- * uses the pages. No copy may be under way. */
-bool weft_dev_unpin(void *at);
+/* Unpins what weft_dev_pin() pinned at this address, for memory of the same
+ * vendor. False: the driver still uses the pages. No copy may be under way. */
+bool weft_dev_unpin(const struct weft_dev_where *where, void *at);
 
-/* Finds the allocation of an address in device memory. False if the driver
- * does not know it. */
-bool weft_dev_range(const void *ptr, struct weft_dev_range *range_out);
+/* Finds the allocation of an address in device memory at `where`. False if the
+ * driver does not know it, or cannot identify it. */
+bool weft_dev_range(const struct weft_dev_where *where, const void *ptr,
+	struct weft_dev_range *range_out);
 
 /* Returns the IPC handle of the allocation at base, which is in memory at
  * `where`. False if the driver has none: the memory is managed, virtual or of a
@@ -126,14 +144,17 @@ bool weft_dev_export(const struct weft_dev_where *where, uint64_t base,
 	uint8_t handle_out[WEFT_DEV_HANDLE]);
 
 /* Maps an allocation of another process into the context that weft_dev_begin()
- * has selected. WEFT_ERR_ACCESS, which is described: the driver refuses. */
-int weft_dev_map(const uint8_t handle[WEFT_DEV_HANDLE], void **at_out);
+ * has selected; both have the same vendor. WEFT_ERR_ACCESS, which is described:
+ * the driver refuses. */
+int weft_dev_map(const struct weft_dev_copies *copies,
+	const uint8_t handle[WEFT_DEV_HANDLE], void **at_out);
 
 /* Removes a mapping from the context in which it was made. No effect if the
  * program has destroyed that context. */
-void weft_dev_unmap(void *context, void *at);
+void weft_dev_unmap(enum weft_dev_id id, void *context, void *at);
 
-/* Finds a context in which the library has copied before. False: none. */
-bool weft_dev_used(struct weft_dev_where *where_out);
+/* Finds a context of this vendor in which the library has copied before. False:
+ * none. */
+bool weft_dev_used(enum weft_dev_id id, struct weft_dev_where *where_out);
 
 #endif

@@ -8,19 +8,13 @@
  * All copies use a stream of the library, one for each context. The stream does
  * not block, so a copy neither waits for the program's streams nor stalls them.
  * A stream is never destroyed: the program may have destroyed its context. */
-#include "dev/dev.h"
+#include "dev/dev_priv.h"
 
-#include "base/bits.h"
 #include "base/err.h"
 
-#include <dlfcn.h>
-#include <limits.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
-#include <unistd.h>
 
 enum {
 	SUCCESS = 0,
@@ -73,7 +67,7 @@ struct cuda_handle {
 	uint8_t bytes[WEFT_DEV_HANDLE];
 };
 
-/* The functions of the driver. Set once, before WEFT_DEV_ON. */
+/* The functions of the driver. Set once, before the driver is open. */
 static struct {
 	int (*init)(unsigned flags);
 	int (*error_name)(int err, const char **name_out);
@@ -98,10 +92,7 @@ static struct {
 	int (*ipc_close)(cuda_addr at);
 } cuda;
 
-static const struct {
-	const char *name;
-	void *function;
-} cuda_names[] = {
+static const struct weft_dev_symbol cuda_symbols[] = {
 	{ "cuInit", &cuda.init },
 	{ "cuGetErrorName", &cuda.error_name },
 	{ "cuDeviceGetCount", &cuda.device_count },
@@ -122,24 +113,6 @@ static const struct {
 	{ "cuIpcOpenMemHandle_v2", &cuda.ipc_open },
 	{ "cuIpcCloseMemHandle", &cuda.ipc_close },
 };
-
-static const char library[] = "libcuda.so.1";
-
-atomic_int weft_dev_state;
-
-/* The results of loading the driver's library, and of initialising the driver.
- * Each is set once. */
-static struct {
-	pthread_once_t load_once, open_once;
-	bool is_loaded;
-	int n_devices;
-	char why[160];
-} driver = { .load_once = PTHREAD_ONCE_INIT, .open_once = PTHREAD_ONCE_INIT };
-
-/* The last library in the loader's list at the last test for the driver's
- * library. Libraries that are loaded later follow it. It stays loaded, so that
- * any thread may read its entry. NULL: unknown. */
-static struct link_map *_Atomic last_library;
 
 /* Streams and primary contexts in use. */
 static struct {
@@ -163,193 +136,25 @@ static const char *error_name(int err)
 	return name;
 }
 
-static bool find_functions(void *lib)
+static int cuda_open(char *why, size_t len)
 {
-	for (size_t i = 0; i < sizeof(cuda_names) / sizeof(cuda_names[0]);
-		i++) {
-		void *function = dlsym(lib, cuda_names[i].name);
+	int n = 0;
+	int err = cuda.init(0);
 
-		if (!function) {
-			snprintf(driver.why, sizeof(driver.why),
-				"libcuda.so.1 has no function %s: it needs a "
-				"driver of CUDA 11 or later",
-				cuda_names[i].name);
-			return false;
-		}
-		memcpy(cuda_names[i].function, &function, sizeof(function));
-	}
-	return true;
-}
-
-static void load_driver(void)
-{
-	void *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-
-	if (!lib) {
-		const char *why = dlerror();
-
-		snprintf(driver.why, sizeof(driver.why), "%s",
-			why ? why : "libcuda.so.1 cannot be opened");
-		return;
-	}
-	driver.is_loaded = find_functions(lib);
-}
-
-static void set_on(void)
-{
-	/* pairs with the acquire in weft_dev_is_on(): the functions are set */
-	atomic_store_explicit(
-		&weft_dev_state, WEFT_DEV_ON, memory_order_release);
-}
-
-static void open_driver(void)
-{
-	int err, n = 0;
-
-	pthread_once(&driver.load_once, load_driver);
-	if (!driver.is_loaded)
-		return;
-	err = cuda.init(0);
 	if (!err)
 		err = cuda.device_count(&n);
-	if (err || n < 1) {
-		snprintf(driver.why, sizeof(driver.why),
-			"the CUDA driver has no device: %s",
-			err ? error_name(err) : "0 devices");
-		return;
-	}
-	driver.n_devices = n;
-	set_on();
-}
-
-int weft_dev_open(const char **why_out)
-{
-	pthread_once(&driver.open_once, open_driver);
-	if (!driver.n_devices && why_out)
-		*why_out = driver.why;
-	return driver.n_devices;
-}
-
-/* ---- a driver that the program loads ---- */
-
-struct last {
-	struct link_map *map;
-	char name[PATH_MAX];
-};
-
-/* Finds the last library. The loader's lock is held, so its list is constant.
- */
-static int find_last(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct last *last = arg;
-
-	(void)info;
-	(void)size;
-	while (last->map->l_next)
-		last->map = last->map->l_next;
-	snprintf(last->name, sizeof(last->name), "%s", last->map->l_name);
-	return 1; /* no further call */
-}
-
-static __attribute__((noinline)) void note_last(void)
-{
-	void *self = dlopen(NULL, RTLD_NOW | RTLD_LOCAL);
-	struct link_map *map = NULL;
-	struct last last;
-
-	if (!self || dlinfo(self, RTLD_DI_LINKMAP, &last.map))
-		return;
-	dl_iterate_phdr(find_last, &last);
-	/* a reference, which is never dropped */
-	self = dlopen(last.name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-	if (self && !dlinfo(self, RTLD_DI_LINKMAP, &map) && map == last.map)
-		/* pairs with the acquire in is_loaded_meanwhile() */
-		atomic_store_explicit(&last_library, map, memory_order_release);
-}
-
-/* Opens the driver if the process has loaded its library. */
-static bool open_loaded(void)
-{
-	void *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-
-	if (!lib)
-		return false;
-	dlclose(lib);
-	pthread_once(&driver.load_once, load_driver);
-	if (driver.is_loaded)
-		set_on();
-	return driver.is_loaded;
-}
-
-/* Tests for the driver's library after the process has loaded libraries. */
-static bool is_loaded_meanwhile(void)
-{
-	/* pairs with the release in note_last() */
-	struct link_map *last =
-		atomic_load_explicit(&last_library, memory_order_acquire);
-
-	/* relaxed: memory of a device comes from a thread that has loaded the
-	 * driver, or has synchronized with that thread */
-	if (weft_likely(
-		    last && !__atomic_load_n(&last->l_next, __ATOMIC_RELAXED)))
-		return false;
-	note_last();
-	return open_loaded();
-}
-
-bool weft_dev_watch(void)
-{
-	int off = WEFT_DEV_OFF;
-
-	if (weft_dev_is_on() || open_loaded())
-		return true;
-	if (access("/dev/nvidiactl", F_OK))
-		return false;
-	/* no effect if another thread has opened the driver */
-	(void)atomic_compare_exchange_strong_explicit(&weft_dev_state, &off,
-		WEFT_DEV_WATCH, memory_order_relaxed, memory_order_relaxed);
-	return true;
-}
-
-static bool is_cuda_restrictor(const char *word, size_t len)
-{
-	static const char *const known[] = { "host", "device", "managed" };
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strlen(known[i]) == len &&
-			!strncasecmp(word, known[i], len))
-			return true;
-	return false;
-}
-
-bool weft_dev_has_kind(const char *kind)
-{
-	size_t len = strcspn(kind, ":");
-
-	if (len != 4 || strncasecmp(kind, "cuda", len) != 0)
-		return false;
-	for (kind += len; *kind; kind += len) {
-		kind++;
-		len = strcspn(kind, ":");
-		if (!is_cuda_restrictor(kind, len))
-			return false;
-	}
-	return weft_dev_open(NULL) > 0;
+	if (!err && n > 0)
+		return n;
+	snprintf(why, len, "the CUDA driver has no device: %s",
+		err ? error_name(err) : "0 devices");
+	return 0;
 }
 
 /* ---- addresses ---- */
 
-bool weft_dev_is_open(void)
-{
-	int state = atomic_load_explicit(&weft_dev_state, memory_order_acquire);
-
-	return state == WEFT_DEV_ON ||
-	       (state == WEFT_DEV_WATCH && is_loaded_meanwhile());
-}
-
 /* One call asks for all attributes. For an address that the driver does not
  * know, the call succeeds and leaves the memory type 0. */
-bool weft_dev_find(const void *ptr, struct weft_dev_where *where_out)
+static bool cuda_find(const void *ptr, struct weft_dev_where *where_out)
 {
 	static const int attrs[N_ATTRS] = { ATTR_MEMORY_TYPE, ATTR_IS_MANAGED,
 		ATTR_DEVICE_ORDINAL, ATTR_CONTEXT };
@@ -357,29 +162,15 @@ bool weft_dev_find(const void *ptr, struct weft_dev_where *where_out)
 	void *context = NULL;
 	void *data[N_ATTRS] = { &type, &is_managed, &device, &context };
 
-	if (!weft_dev_is_open())
-		return false;
 	if (cuda.attributes(N_ATTRS, attrs, data, (uintptr_t)ptr) != SUCCESS)
 		return false;
 	/* the driver writes 4 bytes or 1 byte of these numbers */
 	if ((uint32_t)type != TYPE_DEVICE && (uint32_t)type != TYPE_UNIFIED &&
 		!(uint8_t)is_managed)
 		return false;
-	*where_out = (struct weft_dev_where){ .context = context,
-		.device = (int32_t)(uint32_t)device };
+	where_out->context = context;
+	where_out->device = (int32_t)(uint32_t)device;
 	return true;
-}
-
-int weft_dev_refuse(const void *ptr, const char *name, const char *remedy)
-{
-	struct weft_dev_where where;
-
-	if (!weft_dev_find(ptr, &where))
-		return 0;
-	return weft_err_set(WEFT_ERR_BUFFER,
-		"%s %p is CUDA device memory (device %d), which this procedure "
-		"does not support; %s",
-		name, ptr, where.device, remedy);
 }
 
 /* ---- copies ---- */
@@ -472,11 +263,10 @@ static void leave(const struct weft_dev_copies *copies)
 	cuda.capture_mode(&mode);
 }
 
-int weft_dev_begin(const struct weft_dev_where *where, bool is_to_host,
-	struct weft_dev_copies *copies_out)
+static int cuda_begin(
+	const struct weft_dev_where *where, struct weft_dev_copies *copies_out)
 {
-	struct weft_dev_copies copies = { .is_to_host = is_to_host,
-		.capture_mode = CAPTURE_RELAXED };
+	struct weft_dev_copies copies = { .capture_mode = CAPTURE_RELAXED };
 	int err, result;
 
 	pthread_mutex_lock(&streams.lock);
@@ -503,7 +293,7 @@ int weft_dev_begin(const struct weft_dev_where *where, bool is_to_host,
 	return result;
 }
 
-int weft_dev_add(const struct weft_dev_copies *copies, void *dst,
+static int cuda_add(const struct weft_dev_copies *copies, void *dst,
 	const void *src, size_t len)
 {
 	int err =
@@ -518,7 +308,7 @@ static bool is_pitch(ptrdiff_t stride, size_t len)
 	return stride >= 0 && (size_t)stride >= len && stride <= MAX_PITCH;
 }
 
-int weft_dev_add_rows(
+static int cuda_add_rows(
 	const struct weft_dev_copies *copies, const struct weft_dev_rows *rows)
 {
 	const struct cuda_rows r = {
@@ -533,23 +323,16 @@ int weft_dev_add_rows(
 		.width = rows->len,
 		.height = rows->n,
 	};
-	int err = 0;
+	int err;
 
-	if (rows->n > 1 && is_pitch(rows->dst_stride, rows->len) &&
-		is_pitch(rows->src_stride, rows->len)) {
-		err = cuda.copy_rows(&r, copies->stream);
-		return err ? copy_fault(copies, "cuMemcpy2DAsync", err) : 0;
-	}
-	for (size_t i = 0; !err && i < rows->n; i++)
-		err = weft_dev_add(copies,
-			(char *)rows->dst + (ptrdiff_t)i * rows->dst_stride,
-			(const char *)rows->src +
-				(ptrdiff_t)i * rows->src_stride,
-			rows->len);
-	return err;
+	if (rows->n <= 1 || !is_pitch(rows->dst_stride, rows->len) ||
+		!is_pitch(rows->src_stride, rows->len))
+		return weft_dev_add_runs(copies, rows);
+	err = cuda.copy_rows(&r, copies->stream);
+	return err ? copy_fault(copies, "cuMemcpy2DAsync", err) : 0;
 }
 
-int weft_dev_end(const struct weft_dev_copies *copies, int err)
+static int cuda_end(const struct weft_dev_copies *copies, int err)
 {
 	int waited = cuda.stream_wait(copies->stream);
 
@@ -561,12 +344,12 @@ int weft_dev_end(const struct weft_dev_copies *copies, int err)
 
 /* ---- pinned memory ---- */
 
-bool weft_dev_pin(const struct weft_dev_where *where, void *at, size_t len)
+static bool cuda_pin(const struct weft_dev_where *where, void *at, size_t len)
 {
 	struct weft_dev_copies copies;
 	int err;
 
-	if (weft_dev_begin(where, false, &copies))
+	if (cuda_begin(where, &copies))
 		return false;
 	err = cuda.host_register(at, len, REGISTER_PORTABLE);
 	leave(&copies);
@@ -575,7 +358,7 @@ bool weft_dev_pin(const struct weft_dev_where *where, void *at, size_t len)
 
 /* The call needs no context. It fails if the program has destroyed the context
  * in which the memory was pinned. Then the driver does not know the address. */
-bool weft_dev_unpin(void *at)
+static bool cuda_unpin(void *at)
 {
 	static const int attr = ATTR_MEMORY_TYPE;
 	uint32_t type = 0;
@@ -587,7 +370,7 @@ bool weft_dev_unpin(void *at)
 
 /* ---- memory of other processes ---- */
 
-bool weft_dev_range(const void *ptr, struct weft_dev_range *range_out)
+static bool cuda_range(const void *ptr, struct weft_dev_range *range_out)
 {
 	static const int attr = ATTR_BUFFER_ID;
 	struct weft_dev_range range = { 0 };
@@ -602,14 +385,14 @@ bool weft_dev_range(const void *ptr, struct weft_dev_range *range_out)
 	return true;
 }
 
-bool weft_dev_export(const struct weft_dev_where *where, uint64_t base,
+static bool cuda_export(const struct weft_dev_where *where, uint64_t base,
 	uint8_t handle_out[WEFT_DEV_HANDLE])
 {
 	struct weft_dev_copies copies;
 	struct cuda_handle handle;
 	int err;
 
-	if (weft_dev_begin(where, true, &copies))
+	if (cuda_begin(where, &copies))
 		return false;
 	err = cuda.ipc_get(&handle, base);
 	leave(&copies);
@@ -618,12 +401,14 @@ bool weft_dev_export(const struct weft_dev_where *where, uint64_t base,
 	return !err;
 }
 
-int weft_dev_map(const uint8_t handle[WEFT_DEV_HANDLE], void **at_out)
+static int cuda_map(const struct weft_dev_copies *copies,
+	const uint8_t handle[WEFT_DEV_HANDLE], void **at_out)
 {
 	struct cuda_handle copy;
 	cuda_addr at = 0;
 	int err;
 
+	(void)copies; /* its context is the current one */
 	memcpy(copy.bytes, handle, sizeof(copy.bytes));
 	err = cuda.ipc_open(&at, copy, IPC_LAZY_PEER_ACCESS);
 	if (err)
@@ -634,7 +419,7 @@ int weft_dev_map(const uint8_t handle[WEFT_DEV_HANDLE], void **at_out)
 	return 0;
 }
 
-void weft_dev_unmap(void *context, void *at)
+static void cuda_unmap(void *context, void *at)
 {
 	if (cuda.push(context))
 		return;
@@ -642,12 +427,10 @@ void weft_dev_unmap(void *context, void *at)
 	cuda.pop(&context);
 }
 
-bool weft_dev_used(struct weft_dev_where *where_out)
+static bool cuda_used(struct weft_dev_where *where_out)
 {
 	bool is_any;
 
-	if (!weft_dev_is_open())
-		return false;
 	pthread_mutex_lock(&streams.lock);
 	is_any = streams.n > 0;
 	if (is_any)
@@ -657,3 +440,29 @@ bool weft_dev_used(struct weft_dev_where *where_out)
 	pthread_mutex_unlock(&streams.lock);
 	return is_any;
 }
+
+const struct weft_dev_vendor weft_dev_cuda = {
+	.name = "CUDA",
+	.kind = "cuda",
+	.library = "libcuda.so.1",
+	.needs = "a driver of CUDA 11 or later",
+	.node = "/dev/nvidiactl",
+	.alloc = "cudaMalloc",
+	.pin_min = 32 << 10,
+	.id = WEFT_DEV_CUDA,
+	.symbols = cuda_symbols,
+	.n_symbols = sizeof(cuda_symbols) / sizeof(cuda_symbols[0]),
+	.open = cuda_open,
+	.find = cuda_find,
+	.begin = cuda_begin,
+	.add = cuda_add,
+	.add_rows = cuda_add_rows,
+	.end = cuda_end,
+	.pin = cuda_pin,
+	.unpin = cuda_unpin,
+	.range = cuda_range,
+	.export = cuda_export,
+	.map = cuda_map,
+	.unmap = cuda_unmap,
+	.used = cuda_used,
+};

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "dev/dev_priv.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ bool weft_ipc_export(const void *ptr, struct weft_ipc_memory *memory_out)
 	struct ipc_export *known;
 	bool is_refused, is_first;
 
-	if (!weft_dev_find(ptr, &where) || !weft_dev_range(ptr, &range))
+	if (!weft_dev_find(ptr, &where) || !weft_dev_range(&where, ptr, &range))
 		return false;
 	known = &ipc.exports[range.base / EXPORT_UNIT % N_EXPORTS];
 	pthread_mutex_lock(&ipc.lock);
@@ -63,32 +64,33 @@ bool weft_ipc_export(const void *ptr, struct weft_ipc_memory *memory_out)
 	pthread_mutex_unlock(&ipc.lock);
 	if (is_first)
 		weft_log_warn("DEV-NOEXPORT",
-			"the CUDA driver has no IPC handle for the memory at "
+			"the %s driver has no IPC handle for the memory at "
 			"%p: messages of managed, virtual and pool memory are "
-			"copied through host memory; use cudaMalloc, or set "
+			"copied through host memory; use %s, or set "
 			"WEFT_DEV_IPC=off",
-			ptr);
+			where.vendor->name, ptr, where.vendor->alloc);
 	return !is_refused;
 }
 
 /* ---- the importer ---- */
 
 /* Lock held, here and in all functions below but the last two. Returns the
- * driver's id of the memory. 0: unknown. */
+ * driver's id of the memory. 0: unknown; UINT64_MAX: not device memory. */
 static uint64_t id_of(const void *at)
 {
+	struct weft_dev_where where;
 	struct weft_dev_range range;
 
-	return weft_dev_range(at, &range) ? range.id : 0;
+	if (!weft_dev_find(at, &where))
+		return UINT64_MAX;
+	return weft_dev_range(&where, at, &range) ? range.id : 0;
 }
 
 /* True if the driver has this mapping no more: the program has destroyed its
  * context. Other memory may have its address. */
 static bool ipc_is_gone(const struct ipc_mapping *m)
 {
-	struct weft_dev_where where;
-
-	return !weft_dev_find(m->at, &where) || id_of(m->at) != m->id;
+	return id_of(m->at) != m->id;
 }
 
 static void remove_mapping(int i)
@@ -96,7 +98,8 @@ static void remove_mapping(int i)
 	struct ipc_mapping *m = ipc.mappings[i];
 
 	if (!ipc_is_gone(m))
-		weft_dev_unmap(m->context, m->at);
+		weft_dev_unmap((enum weft_dev_id)weft_dev_id_of(&m->range),
+			m->context, m->at);
 	free(m);
 	ipc.mappings[i] = ipc.mappings[--ipc.n_mappings];
 }
@@ -165,16 +168,17 @@ static void warn_not_mapped(int err)
 
 /* Returns a mapping in the context that is selected. */
 static int acquire_mapping(uint64_t owner, const struct weft_ipc_memory *memory,
-	void *context, struct ipc_mapping **mapping_out)
+	const struct weft_dev_copies *copies, struct ipc_mapping **mapping_out)
 {
-	struct ipc_mapping *m = find_mapping(owner, &memory->range, context);
+	struct ipc_mapping *m =
+		find_mapping(owner, &memory->range, copies->context);
 	int err;
 
 	if (!m) {
 		m = make_place() ? calloc(1, sizeof(*m)) : NULL;
 		if (!m)
 			return WEFT_ERR_NOMEM;
-		err = weft_dev_map(memory->handle, &m->at);
+		err = weft_dev_map(copies, memory->handle, &m->at);
 		if (err) {
 			free(m);
 			warn_not_mapped(err);
@@ -182,7 +186,7 @@ static int acquire_mapping(uint64_t owner, const struct weft_ipc_memory *memory,
 		}
 		m->owner = owner;
 		m->range = memory->range;
-		m->context = context;
+		m->context = copies->context;
 		m->id = id_of(m->at);
 		ipc.mappings[ipc.n_mappings++] = m;
 	}
@@ -198,12 +202,15 @@ int weft_ipc_copy(uint64_t owner, const struct weft_ipc_memory *memory,
 {
 	struct weft_dev_copies copies;
 	struct ipc_mapping *m = NULL;
-	int err = weft_dev_begin(where, true, &copies);
+	int err;
 
+	if (where->vendor->id != weft_dev_id_of(&memory->range))
+		return WEFT_ERR_UNSUPPORTED;
+	err = weft_dev_begin(where, true, &copies);
 	if (err)
 		return err;
 	pthread_mutex_lock(&ipc.lock);
-	err = acquire_mapping(owner, memory, copies.context, &m);
+	err = acquire_mapping(owner, memory, &copies, &m);
 	pthread_mutex_unlock(&ipc.lock);
 	if (m)
 		err = weft_dev_add(&copies, dst, (char *)m->at + offset, len);

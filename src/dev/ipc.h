@@ -31,7 +31,7 @@ bool weft_ipc_export(const void *ptr, struct weft_ipc_memory *memory_out);
  *
  * 0, or: WEFT_ERR_ACCESS: the driver does not map it; WEFT_ERR_BUFFER: the
  * copy failed, and the contents of dst are undefined; WEFT_ERR_NOMEM: all
- * mappings are in use. */
+ * mappings are in use; WEFT_ERR_UNSUPPORTED: `where` has another vendor. */
 int weft_ipc_copy(uint64_t owner, const struct weft_ipc_memory *memory,
 	uint64_t offset, const struct weft_dev_where *where, void *dst,
 	size_t len);

@@ -10,15 +10,15 @@
 
 #include "base/bits.h"
 #include "base/log.h"
+#include "dev/dev_priv.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 enum {
-	MIN = 32 << 10,	 /* the driver copies less as fast if not pinned */
-	FIRST = 4 << 20, /* length of the first region */
-	MAX = 128 << 20, /* length of the pool */
+	FIRST = 4 << 20,       /* length of the first region */
+	MAX = 128 << 20,       /* length of the pool */
 	REGION_UNIT = 2 << 20, /* divides the length of a region */
 	BLOCK_UNIT = 4096,
 	MAX_REGIONS = 8,
@@ -32,6 +32,7 @@ struct pinned_block {
 };
 
 struct pinned_region {
+	struct weft_dev_where where; /* the vendor's driver has pinned it */
 	char *base;
 	size_t len;
 	struct pinned_block *first; /* in the order of their addresses */
@@ -99,7 +100,8 @@ static bool grow_pool(const struct weft_dev_where *where, size_t len)
 	pool.has_failed = !base;
 	if (!base)
 		return false;
-	pool.regions[pool.n++] = (struct pinned_region){ base, len, NULL };
+	pool.regions[pool.n++] =
+		(struct pinned_region){ *where, base, len, NULL };
 	pool.len += len;
 	return true;
 }
@@ -124,12 +126,14 @@ static bool insert_block(
 }
 
 /* Lock held. */
-static bool insert_anywhere(struct pinned_block *block)
+static bool insert_anywhere(
+	const struct weft_dev_where *where, struct pinned_block *block)
 {
 	bool is_done = false;
 
 	for (int i = 0; !is_done && i < pool.n; i++)
-		is_done = insert_block(&pool.regions[i], block);
+		is_done = pool.regions[i].where.vendor == where->vendor &&
+			  insert_block(&pool.regions[i], block);
 	return is_done;
 }
 
@@ -142,8 +146,9 @@ static void *alloc_block(const struct weft_dev_where *where, size_t len)
 		return NULL;
 	block->len = weft_round_up(len, BLOCK_UNIT);
 	pthread_mutex_lock(&pool.lock);
-	is_done = insert_anywhere(block) ||
-		  (grow_pool(where, block->len) && insert_anywhere(block));
+	is_done =
+		insert_anywhere(where, block) ||
+		(grow_pool(where, block->len) && insert_anywhere(where, block));
 	pthread_mutex_unlock(&pool.lock);
 	if (is_done)
 		return block->at;
@@ -153,8 +158,9 @@ static void *alloc_block(const struct weft_dev_where *where, size_t len)
 
 void *weft_pinned_alloc(const struct weft_dev_where *where, size_t len)
 {
-	void *memory =
-		len >= MIN && len <= MAX ? alloc_block(where, len) : NULL;
+	void *memory = len >= where->vendor->pin_min && len <= MAX
+			       ? alloc_block(where, len)
+			       : NULL;
 
 	return memory ? memory : malloc(len);
 }
@@ -195,7 +201,8 @@ void weft_pinned_close(void)
 
 		/* a range that is unmapped while it is pinned would make later
 		 * copies at its address access the wrong pages */
-		if (region->first || !weft_dev_unpin(region->base))
+		if (region->first ||
+			!weft_dev_unpin(&region->where, region->base))
 			continue;
 		munmap(region->base, region->len);
 		pool.len -= region->len;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-libweft_la_SOURCES += src/dev/dev.h src/dev/dev_cuda.c \
+libweft_la_SOURCES += src/dev/dev.c src/dev/dev.h src/dev/dev_cuda.c src/dev/dev_priv.h \
 	src/dev/ipc.c src/dev/ipc.h src/dev/pinned.c src/dev/pinned.h \
 	src/dev/shadow.c src/dev/shadow.h
 EXTRA_DIST += src/dev/README.md

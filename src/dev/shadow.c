@@ -34,7 +34,7 @@ static bool has_data(const struct weft_shadow_part *part)
 static int mixed(const void *dev, const void *host)
 {
 	return weft_err_set(WEFT_ERR_BUFFER,
-		"the buffer has CUDA device memory at %p and host memory at "
+		"the buffer has device memory at %p and host memory at "
 		"%p; pass device memory and host memory in separate calls",
 		dev, host);
 }
@@ -145,7 +145,7 @@ int weft_shadow_open(struct weft_shadow *shadow,
 	if (!span_of(parts, n, &shadow->low, &len) ||
 		!weft_dev_find(shadow->low, &shadow->where))
 		return weft_err_set(WEFT_ERR_BUFFER,
-			"the data in CUDA device memory has no first byte");
+			"the data in device memory has no first byte");
 	shadow->parts = malloc((size_t)n * sizeof(*parts));
 	shadow->memory =
 		is_dense(parts, n, len)

@@ -331,13 +331,18 @@ int PMPIX_Session_set_pset_callback(MPI_Session session,
 
 /* ---- device memory ---- */
 
-int PMPIX_Query_cuda_support(void)
+static int query_support(enum weft_dev_id id)
 {
 	if (atomic_load_explicit(&weft_world.state, memory_order_acquire) ==
 			WEFT_WORLD_OPEN &&
 		!weft_world.session->has_dev)
 		return 0;
-	return weft_dev_is_on() && weft_dev_open(NULL) > 0;
+	return weft_dev_is_on() && weft_dev_open(id, NULL) > 0;
+}
+
+int PMPIX_Query_cuda_support(void)
+{
+	return query_support(WEFT_DEV_CUDA);
 }
 
 #include "api_mpix.h"

@@ -105,7 +105,8 @@ int weft_rndv_dev_stage(struct weft_req *req)
 bool weft_rndv_dev_is_valid(
 	const struct weft_wire_device *device, const struct weft_wire_rts *rts)
 {
-	return device->base && device->size <= UINT64_MAX - device->base &&
+	return device->id >> WEFT_DEV_ID_SHIFT < WEFT_DEV_N && device->base &&
+	       device->size <= UINT64_MAX - device->base &&
 	       device->offset <= device->size &&
 	       rts->len <= device->size - device->offset && !rts->addr;
 }
@@ -137,7 +138,9 @@ static int dev_copy_mapped(
 	if (*shadow_out) {
 		dst = weft_shadow_device(*shadow_out, dst);
 		where = (*shadow_out)->where;
-	} else if (!weft_dev_used(&where)) {
+	} else if (!weft_dev_used(
+			   (enum weft_dev_id)weft_dev_id_of(&memory.range),
+			   &where)) {
 		return WEFT_ERR_NOMEM;
 	}
 	memcpy(memory.handle, p->device.handle, sizeof(memory.handle));

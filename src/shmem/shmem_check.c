@@ -67,10 +67,10 @@ void weft_shmem_check_sym(
 		return;
 	if (weft_dev_find(sym, &where))
 		weft_shmem_fatal(fn,
-			"%s is %p, which is CUDA device memory (device %d) and "
+			"%s is %p, which is %s device memory (device %d) and "
 			"not symmetric memory; copy the data to memory from "
 			"shmem_malloc",
-			arg, sym, where.device);
+			arg, sym, weft_dev_name(&where), where.device);
 	weft_shmem_fatal(fn,
 		"%s is %p, %zu bytes, which is not symmetric memory; pass an "
 		"address from shmem_malloc or of a global or static variable "

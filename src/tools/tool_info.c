@@ -485,7 +485,7 @@ static int show_gpus(struct weft_tool_report *report, const char *name)
 {
 	struct weft_tool_report *at = weft_tool_report_object(report, name);
 	const char *why = "";
-	int n = weft_dev_open(&why);
+	int n = weft_dev_open(WEFT_DEV_CUDA, &why);
 
 	weft_tool_report_flag(at, "cuda", n > 0);
 	weft_tool_report_number(at, "cuda_devices", n, "devices");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pinned_test: the pool of pinned memory, with the stand-in of CUDA's driver */
+#include "dev/dev_priv.h"
 #include "dev/pinned.h"
 
 #include <dlfcn.h>
@@ -36,7 +37,7 @@ static struct {
 	int (*host_unregister)(void *at);
 } stand;
 
-static const struct weft_dev_where where = { .device = 0 };
+static const struct weft_dev_where where = { .vendor = &weft_dev_cuda };
 
 static int close_pool(void **state)
 {
@@ -261,7 +262,7 @@ static bool open_stand(void)
 	*(void **)&stand.reset = dlsym(lib, "cuDevicePrimaryCtxReset_v2");
 	*(void **)&stand.retain = dlsym(lib, "cuDevicePrimaryCtxRetain");
 	*(void **)&stand.host_unregister = dlsym(lib, "cuMemHostUnregister");
-	return weft_dev_open(NULL) > 0;
+	return weft_dev_open(WEFT_DEV_CUDA, NULL) > 0;
 }
 
 int main(void)
