@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dev_faults: one call of the driver fails (CUDASTAND_FAIL): one call of MPI
+/* dev_faults: one call of the driver fails (DEVSTAND_FAIL): one call of MPI
  * returns an error that names the driver's, and all later calls succeed */
 #include "device.h"
 
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	back = device_new(host, sizeof(host));
 	for (int i = 0; i < N; i++)
 		round_trip(dev, back, host);
-	if (getenv("CUDASTAND_FAIL"))
+	if (getenv("DEVSTAND_FAIL"))
 		CHECK(n_errors == 1, "%d errors for one fault", n_errors);
 	device_free(dev);
 	device_free(back);

@@ -256,9 +256,9 @@ static bool open_stand(void)
 
 	if (!lib)
 		return false;
-	*(void **)&stand.pins = dlsym(lib, "cudastandPins");
-	*(void **)&stand.pinned = dlsym(lib, "cudastandPinned");
-	*(void **)&stand.fail_pin = dlsym(lib, "cudastandFailPin");
+	*(void **)&stand.pins = dlsym(lib, "devstandPins");
+	*(void **)&stand.pinned = dlsym(lib, "devstandPinned");
+	*(void **)&stand.fail_pin = dlsym(lib, "devstandFailPin");
 	*(void **)&stand.reset = dlsym(lib, "cuDevicePrimaryCtxReset_v2");
 	*(void **)&stand.retain = dlsym(lib, "cuDevicePrimaryCtxRetain");
 	*(void **)&stand.host_unregister = dlsym(lib, "cuMemHostUnregister");
