@@ -215,6 +215,10 @@ int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 int MPIX_Query_cuda_support(void);
 int PMPIX_Query_cuda_support(void);
 
+/* The same for the kind "rocm" and devices of ROCm. */
+int MPIX_Query_rocm_support(void);
+int PMPIX_Query_rocm_support(void);
+
 /* clang-format on */
 
 #ifdef __cplusplus

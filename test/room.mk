@@ -30,7 +30,8 @@ check-one:
 	test/multi/* | test/shmem/*) \
 		$(MAKE) $(AM_MAKEFLAGS) '$(TEST)' mpiexec \
 			test/fake/cxi/libcxi-fi.la test/fake/pages64k.la \
-			test/fake/cuda/libcuda.la && \
+			test/fake/cuda/libcuda.la \
+			test/fake/rocm/libhsa-runtime64.la && \
 		MPIEXEC='$(MPIEXEC)' $(srcdir)/test/run-multi \
 			--list $(srcdir)/$(dir $(TEST))list \
 			--bin $(dir $(TEST)) --needed $(MULTI_FLAGS) \

@@ -17,6 +17,7 @@
 
 static const struct weft_dev_vendor *const vendors[WEFT_DEV_N] = {
 	[WEFT_DEV_CUDA] = &weft_dev_cuda,
+	[WEFT_DEV_ROCM] = &weft_dev_rocm,
 };
 
 enum { OPEN_MASK = (1 << WEFT_DEV_N) - 1 };
@@ -376,4 +377,13 @@ bool weft_dev_used(enum weft_dev_id id, struct weft_dev_where *where_out)
 		return false;
 	where_out->vendor = vendors[id];
 	return true;
+}
+
+void weft_dev_close(void)
+{
+	unsigned open = open_vendors();
+
+	for (int i = 0; open; i++, open >>= 1)
+		if (open & 1)
+			vendors[i]->close();
 }

@@ -16,6 +16,7 @@
 
 enum weft_dev_id {
 	WEFT_DEV_CUDA,
+	WEFT_DEV_ROCM,
 	WEFT_DEV_N, /* at most 8 */
 };
 
@@ -84,10 +85,10 @@ static inline bool weft_dev_is_on(void)
  * after the program has done that. */
 bool weft_dev_watch(void);
 
-/* True if the memory kind is that of a vendor ("cuda"), with any of its
- * restrictors (host, device, managed), in upper or lower case, and this process
- * can use a device of that vendor. The first call with such a kind opens the
- * driver, which may take 0.2 s. It makes no context. */
+/* True if the memory kind is "cuda" or "rocm", with any of its restrictors
+ * (host, device, managed), in upper or lower case, and this process can use a
+ * device of that vendor. The first call with such a kind opens the driver,
+ * which may take 0.2 s. It makes no context. */
 bool weft_dev_has_kind(const char *kind);
 
 /* Opens the driver as weft_dev_has_kind() does. Returns the number of devices.
@@ -152,6 +153,9 @@ int weft_dev_map(const struct weft_dev_copies *copies,
 /* Removes a mapping from the context in which it was made. No effect if the
  * program has destroyed that context. */
 void weft_dev_unmap(enum weft_dev_id id, void *context, void *at);
+
+/* Ends what the drivers would call in the library. No copy is under way. */
+void weft_dev_close(void);
 
 /* Finds a context of this vendor in which the library has copied before. False:
  * none. */

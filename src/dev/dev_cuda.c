@@ -441,6 +441,11 @@ static bool cuda_used(struct weft_dev_where *where_out)
 	return is_any;
 }
 
+/* The driver calls nothing in the library. Streams stay; see above. */
+static void cuda_close(void)
+{
+}
+
 const struct weft_dev_vendor weft_dev_cuda = {
 	.name = "CUDA",
 	.kind = "cuda",
@@ -465,4 +470,5 @@ const struct weft_dev_vendor weft_dev_cuda = {
 	.map = cuda_map,
 	.unmap = cuda_unmap,
 	.used = cuda_used,
+	.close = cuda_close,
 };

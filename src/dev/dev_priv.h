@@ -57,9 +57,12 @@ struct weft_dev_vendor {
 
 	/* Sets all fields but the vendor. */
 	bool (*used)(struct weft_dev_where *where_out);
+
+	void (*close)(void);
 };
 
 extern const struct weft_dev_vendor weft_dev_cuda;
+extern const struct weft_dev_vendor weft_dev_rocm;
 
 /* weft_dev_add_rows() by one copy for each run. */
 int weft_dev_add_runs(

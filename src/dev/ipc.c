@@ -231,4 +231,5 @@ void weft_ipc_close(void)
 		remove_mapping(ipc.n_mappings - 1);
 	memset(ipc.exports, 0, sizeof(ipc.exports));
 	pthread_mutex_unlock(&ipc.lock);
+	weft_dev_close();
 }

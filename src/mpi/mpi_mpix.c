@@ -345,4 +345,9 @@ int PMPIX_Query_cuda_support(void)
 	return query_support(WEFT_DEV_CUDA);
 }
 
+int PMPIX_Query_rocm_support(void)
+{
+	return query_support(WEFT_DEV_ROCM);
+}
+
 #include "api_mpix.h"

@@ -480,7 +480,7 @@ static int show_nics(struct weft_tool_report *report, const char *name)
 	return err ? tool_info_fail("network devices", err) : 0;
 }
 
-/* Opens the driver, so this topic is not part of --all. */
+/* Opens the drivers, so this topic is not part of --all. */
 static int show_gpus(struct weft_tool_report *report, const char *name)
 {
 	struct weft_tool_report *at = weft_tool_report_object(report, name);
@@ -490,7 +490,12 @@ static int show_gpus(struct weft_tool_report *report, const char *name)
 	weft_tool_report_flag(at, "cuda", n > 0);
 	weft_tool_report_number(at, "cuda_devices", n, "devices");
 	if (!n)
-		weft_tool_report_text(at, "reason", "%s", why);
+		weft_tool_report_text(at, "cuda_reason", "%s", why);
+	n = weft_dev_open(WEFT_DEV_ROCM, &why);
+	weft_tool_report_flag(at, "rocm", n > 0);
+	weft_tool_report_number(at, "rocm_devices", n, "devices");
+	if (!n)
+		weft_tool_report_text(at, "rocm_reason", "%s", why);
 	return 0;
 }
 

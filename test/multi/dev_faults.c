@@ -17,8 +17,7 @@ static bool check(int rc)
 		return true;
 	n_errors++;
 	OK(MPI_Error_string(rc, text, &len));
-	CHECK(mtest_class(rc) == MPI_ERR_BUFFER &&
-			strstr(text, "CUDA_ERROR_ILLEGAL_ADDRESS"),
+	CHECK(mtest_class(rc) == MPI_ERR_BUFFER && strstr(text, device_error()),
 		"the error is \"%s\"", text);
 	return false;
 }

@@ -491,7 +491,6 @@ static void host_receiver(void)
 
 static void context_ends(void)
 {
-	void *context;
 	char *from = NULL, *to;
 
 	if (mtest.rank == 0)
@@ -506,10 +505,8 @@ static void context_ends(void)
 		if (mtest.rank == 0)
 			continue;
 		CHECK(device_has(to, host, LEN), "context %d", i);
-		device_ok(device.reset(0), "cuDevicePrimaryCtxReset");
-		device_ok(
-			device.retain(&context, 0), "cuDevicePrimaryCtxRetain");
-		device_ok(device.set(context), "cuCtxSetCurrent");
+		device_reset();
+		device_ok(!device_start_cuda(), "cuInit");
 	}
 	if (from)
 		device_free(from);
@@ -521,10 +518,10 @@ int main(int argc, char **argv)
 	long opens;
 
 	how = (int)mtest_arg(argc, argv, "how", 0);
-	has_driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != NULL;
+	has_driver = device_library() != NULL;
 	mtest_init(&argc, &argv);
 	if (!has_driver)
-		mtest_skip("there is no CUDA driver");
+		mtest_skip("there is no driver of a device");
 	if (how != 5 || mtest.rank == 0)
 		device_open();
 	if (how > 1 && how < 5 && !device.opens)

@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 		CHECK(fail ? device_pins() == fail : device_pins() > 0,
 			"%ld registrations", device_pins());
 	if (is_reset)
-		device_ok(device.reset(0), "cuDevicePrimaryCtxReset");
+		device_reset();
 	OK(MPI_Finalize());
 	CHECK(device_pinned() == 0, "%ld bytes are pinned at the end",
 		device_pinned());

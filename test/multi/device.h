@@ -6,7 +6,7 @@
 #include "mtest.h"
 #include "driver.h"
 
-/* True if MPI_COMM_WORLD was granted the kind cuda. */
+/* True if MPI_COMM_WORLD was granted the kind of the vendor. */
 static inline bool device_is_granted(void)
 {
 	char value[MPI_MAX_INFO_VAL] = "";
@@ -17,14 +17,21 @@ static inline bool device_is_granted(void)
 	OK(MPI_Info_get_string(
 		info, "mpi_memory_alloc_kinds", &len, value, &flag));
 	OK(MPI_Info_free(&info));
-	return flag && strstr(value, "cuda");
+	return flag && strstr(value, device_kind());
+}
+
+/* True if the library supports the vendor's memory. */
+static inline bool device_is_supported(void)
+{
+	return device_is_rocm() ? MPIX_Query_rocm_support()
+				: MPIX_Query_cuda_support();
 }
 
 /* As device_load(). Skips the test if there is no driver. */
 static inline void device_open(void)
 {
 	if (!device_load())
-		mtest_skip("there is no CUDA driver");
+		mtest_skip("there is no driver of a device");
 }
 
 /* As device_open(). Skips the test if MPI_COMM_WORLD was not granted the kind.
@@ -32,7 +39,7 @@ static inline void device_open(void)
 static inline void device_start(void)
 {
 	if (!device_is_granted())
-		mtest_skip("the kind cuda is not granted");
+		mtest_skip("the kind of device memory is not granted");
 	device_open();
 }
 

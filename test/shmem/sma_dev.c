@@ -348,19 +348,18 @@ static void fault(const char *kind, void *dev)
 int main(int argc, char **argv)
 {
 	const char *kind = stest_arg(argc, argv, "fault");
-	void *from, *to;
-	uint64_t at = 0;
+	void *from, *to, *shared;
 
 	is_late = stest_arg(argc, argv, "late") != NULL;
 	if (!is_late)
-		(void)dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+		(void)device_library();
 	stest_init(argv);
 	area = shmem_malloc(MAX + GUARD);
 	host = malloc(MAX + GUARD);
 	shmem_long_put(&word, &words[1], 1, stest_next());
 	if (!device_load()) {
 		if (stest.me == 0)
-			printf("# SKIP %s: there is no CUDA driver\n",
+			printf("# SKIP %s: there is no driver of a device\n",
 				stest.name);
 		shmem_finalize();
 		return stest.n_failed ? 1 : SKIP;
@@ -373,10 +372,10 @@ int main(int argc, char **argv)
 		fault(kind, from);
 	else
 		work(from, to, false);
-	CHECK(!device.managed(&at, MAX + GUARD, 1), "managed memory");
+	shared = device_new_shared(MAX + GUARD);
 	if (!kind)
-		work(to, (void *)(uintptr_t)at, true);
-	device_free((void *)(uintptr_t)at);
+		work(to, shared, true);
+	device_free(shared);
 	device_free(from);
 	device_free(to);
 	free(host);
