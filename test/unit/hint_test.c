@@ -64,7 +64,7 @@ static void values_are_checked(void **state)
 			{ "rar,none", "rax" } },
 		{ WEFT_HINT_ASSERT_KINDS,
 			{ "system", "mpi:alloc_mem,SYSTEM", "" },
-			{ "rocm", "mpi:cuda", "system,", "mp" } },
+			{ "level_zero", "mpi:cuda", "system,", "mp" } },
 		{ WEFT_HINT_TIMEOUT, { "1" }, { "0", "soon" } },
 		{ WEFT_HINT_ACCESS_STYLE, { "anything" }, { NULL } },
 	};
