@@ -361,9 +361,9 @@ bool weft_dev_export(const struct weft_dev_where *where, uint64_t base,
 }
 
 int weft_dev_map(const struct weft_dev_copies *copies,
-	const uint8_t handle[WEFT_DEV_HANDLE], void **at_out)
+	const uint8_t handle[WEFT_DEV_HANDLE], size_t len, void **at_out)
 {
-	return copies->vendor->map(copies, handle, at_out);
+	return copies->vendor->map(copies, handle, len, at_out);
 }
 
 void weft_dev_unmap(enum weft_dev_id id, void *context, void *at)

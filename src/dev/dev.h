@@ -144,11 +144,11 @@ bool weft_dev_range(const struct weft_dev_where *where, const void *ptr,
 bool weft_dev_export(const struct weft_dev_where *where, uint64_t base,
 	uint8_t handle_out[WEFT_DEV_HANDLE]);
 
-/* Maps an allocation of another process into the context that weft_dev_begin()
- * has selected; both have the same vendor. WEFT_ERR_ACCESS, which is described:
- * the driver refuses. */
+/* Maps an allocation of len bytes of another process into the context that
+ * weft_dev_begin() has selected; both have the same vendor. WEFT_ERR_ACCESS,
+ * which is described: the driver refuses. */
 int weft_dev_map(const struct weft_dev_copies *copies,
-	const uint8_t handle[WEFT_DEV_HANDLE], void **at_out);
+	const uint8_t handle[WEFT_DEV_HANDLE], size_t len, void **at_out);
 
 /* Removes a mapping from the context in which it was made. No effect if the
  * program has destroyed that context. */

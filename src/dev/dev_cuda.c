@@ -402,13 +402,14 @@ static bool cuda_export(const struct weft_dev_where *where, uint64_t base,
 }
 
 static int cuda_map(const struct weft_dev_copies *copies,
-	const uint8_t handle[WEFT_DEV_HANDLE], void **at_out)
+	const uint8_t handle[WEFT_DEV_HANDLE], size_t len, void **at_out)
 {
 	struct cuda_handle copy;
 	cuda_addr at = 0;
 	int err;
 
 	(void)copies; /* its context is the current one */
+	(void)len;
 	memcpy(copy.bytes, handle, sizeof(copy.bytes));
 	err = cuda.ipc_open(&at, copy, IPC_LAZY_PEER_ACCESS);
 	if (err)

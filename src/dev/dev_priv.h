@@ -52,7 +52,8 @@ struct weft_dev_vendor {
 	bool (*export)(const struct weft_dev_where *where, uint64_t base,
 		uint8_t handle_out[WEFT_DEV_HANDLE]);
 	int (*map)(const struct weft_dev_copies *copies,
-		const uint8_t handle[WEFT_DEV_HANDLE], void **at_out);
+		const uint8_t handle[WEFT_DEV_HANDLE], size_t len,
+		void **at_out);
 	void (*unmap)(void *context, void *at);
 
 	/* Sets all fields but the vendor. */

@@ -52,13 +52,7 @@ struct rocm_handle {
 	uint32_t words[8];
 };
 
-/* The contents of a handle of this library. */
-struct rocm_export {
-	struct rocm_handle handle;
-	uint64_t len;
-};
-
-static_assert(sizeof(struct rocm_export) <= WEFT_DEV_HANDLE, "handle");
+static_assert(sizeof(struct rocm_handle) <= WEFT_DEV_HANDLE, "handle");
 
 typedef void rocm_freed_fn(void *base, void *arg);
 
@@ -422,31 +416,29 @@ static bool rocm_export(const struct weft_dev_where *where, uint64_t base,
 	uint8_t handle_out[WEFT_DEV_HANDLE])
 {
 	void *at = (void *)(uintptr_t)base;
-	struct rocm_export export = { 0 };
+	struct rocm_handle handle;
 	struct rocm_pointer info;
 
 	(void)where;
-	if (!is_allocated(at, &info) ||
-		hsa.ipc_create(at, info.len, &export.handle))
+	if (!is_allocated(at, &info) || hsa.ipc_create(at, info.len, &handle))
 		return false;
-	export.len = info.len;
 	memset(handle_out, 0, WEFT_DEV_HANDLE);
-	memcpy(handle_out, &export, sizeof(export));
+	memcpy(handle_out, &handle, sizeof(handle));
 	return true;
 }
 
 /* All agents can access the mapping, also the owner, which hsa_memory_copy()
  * uses. */
 static int rocm_map(const struct weft_dev_copies *copies,
-	const uint8_t handle[WEFT_DEV_HANDLE], void **at_out)
+	const uint8_t handle[WEFT_DEV_HANDLE], size_t len, void **at_out)
 {
-	struct rocm_export export;
+	struct rocm_handle copy;
 	char name[64];
 	int err;
 
 	(void)copies;
-	memcpy(&export, handle, sizeof(export));
-	err = hsa.ipc_attach(&export.handle, export.len, 0, NULL, at_out);
+	memcpy(&copy, handle, sizeof(copy));
+	err = hsa.ipc_attach(&copy, len, 0, NULL, at_out);
 	if (err)
 		return weft_err_set(WEFT_ERR_ACCESS,
 			"hsa_amd_ipc_memory_attach failed with %s (0x%x)",

@@ -178,7 +178,8 @@ static int acquire_mapping(uint64_t owner, const struct weft_ipc_memory *memory,
 		m = make_place() ? calloc(1, sizeof(*m)) : NULL;
 		if (!m)
 			return WEFT_ERR_NOMEM;
-		err = weft_dev_map(copies, memory->handle, &m->at);
+		err = weft_dev_map(copies, memory->handle,
+			(size_t)memory->range.len, &m->at);
 		if (err) {
 			free(m);
 			warn_not_mapped(err);
