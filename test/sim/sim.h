@@ -13,6 +13,9 @@
 #ifndef WEFT_TEST_SIM_H
 #define WEFT_TEST_SIM_H
 
+#include "coll/network.h"
+#include "test/sim/sim_phases.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,21 +26,14 @@ struct weft_boot_facts;
 
 enum { SIM_NS_PER_S = 1000000000, SIM_START_NS = SIM_NS_PER_S };
 
-/* LogGP: a message occupies the sender's and the receiver's CPU for overhead,
- * the sender's network interface for gap, or longer if its bytes need that, and
- * the network for latency. All in ns. */
-struct sim_path {
-	uint32_t latency;
-	uint32_t overhead;
-	uint32_t gap;
-	double per_byte;
-};
-
 struct sim_options {
 	uint32_t n_procs;
 	uint32_t per_node;
-	struct sim_path between; /* nodes */
-	struct sim_path within;	 /* a node */
+	struct weft_loggp between;     /* nodes */
+	struct weft_loggp within;      /* a node */
+	struct weft_topology topology; /* n_nodes 0: no shared links */
+	const char *coll;  /* runs only this collective; NULL: all phases */
+	const char *sizes; /* with coll: bytes, divided by commas */
 	uint64_t seed;
 	uint32_t jitter; /* longest additional delay of a message, ns */
 	uint32_t n_dead; /* processes that die in the phase "shrink" */
@@ -56,10 +52,19 @@ enum sim_kind {
 	SIM_KILL,   /* ends this process */
 };
 
+/* The next place that a message reaches. Each place handles messages in the
+ * order in which they reach it. */
+enum sim_stage {
+	SIM_ARRIVED,	 /* its receiver */
+	SIM_AT_LINKS,	 /* the links that groups of nodes share */
+	SIM_AT_RECEIVER, /* the interface of the receiver */
+};
+
 /* An event, in shared memory. */
 struct sim_event {
 	struct sim_event *next; /* in the list of arrived events */
 	enum sim_kind kind;
+	enum sim_stage stage;
 	uint32_t from, to;
 	uint32_t size_class;
 	uint64_t tag;	/* TAGGED */
@@ -95,7 +100,11 @@ struct sim_proc {
 	uint64_t clock;
 	bool is_synced;	    /* waits in sim_sync() */
 	uint64_t synced_at; /* its clock at that call */
-	uint64_t nic_free;  /* time when the interface has sent all messages */
+	/* time when the interface has sent all messages, and when it has
+	 * received all: untagged messages [0], and data of rendezvous [1]. An
+	 * interface sends packets of both in turn, so neither waits for the
+	 * other. */
+	uint64_t nic_free[2], nic_taken[2];
 	struct sim_event *first, *last; /* arrived events, oldest first */
 	const void *card;
 	size_t card_len;
@@ -160,12 +169,11 @@ void sim_die(void) __attribute__((noreturn));
 /* Random number from the seed of the run and two values. */
 uint64_t sim_random(uint64_t a, uint64_t b);
 
-/* Ends the run with a message and status 1. */
-void sim_fail(const char *format, ...)
-	__attribute__((format(printf, 1, 2), noreturn));
-
 /* sim_fabric.c: replaces the functions of libfabric. */
 void sim_fabric_install(void);
+
+/* sim_fabric.c: takes a message that has reached its next stage. */
+void sim_fabric_move_take(struct sim_event *event, uint64_t now);
 
 /* sim_fabric.c: the manager delivers an item, so the library may poll the
  * fabric for other reasons than a wait. */
@@ -181,8 +189,14 @@ int sim_boot_open(
 /* sim_boot.c: takes an event for the manager. */
 void sim_boot_take(struct sim_event *event);
 
-/* sim_phases.c: executes the phases of the simulated program in this process.
- */
-void sim_phases_run(uint32_t rank);
+/* The time when a group of nodes has sent all messages to other groups over its
+ * shared links, and when it has received all; indices are those of nic_free. */
+struct sim_links {
+	uint64_t up_free[2], down_free[2];
+};
+struct sim_links *sim_links(uint32_t rank);
+
+/* sim_run.c: executes the phases in this process, and prints the table. */
+void sim_run(uint32_t rank);
 
 #endif

@@ -38,7 +38,7 @@ struct posted {
 struct peer {
 	uint32_t rank;
 	bool is_met;
-	uint64_t last_arrival; /* time of the last message to this peer */
+	uint64_t last_left; /* when the last message to this peer left */
 };
 
 static struct {
@@ -80,6 +80,60 @@ static uint64_t jitter(uint32_t to, uint64_t at)
 	       longest;
 }
 
+static const struct weft_loggp *path_of(uint32_t from, uint32_t to)
+{
+	return sim_node(from) != sim_node(to) ? &sim_options()->between
+					      : &sim_options()->within;
+}
+
+static uint64_t len_ns_of(const struct sim_event *event)
+{
+	return (uint64_t)((double)event->len *
+			  path_of(event->from, event->to)->per_byte);
+}
+
+/* True if a message uses links that groups of nodes share. */
+static bool leaves_group(const struct sim_event *event)
+{
+	return sim_options()->topology.n_nodes &&
+	       sim_links(event->from) != sim_links(event->to);
+}
+
+/* The busier of the links of both groups delays a message. */
+static uint64_t pass_links(const struct sim_event *event, uint64_t now)
+{
+	bool lane = event->kind == SIM_TAGGED;
+	uint64_t *from = &sim_links(event->from)->up_free[lane];
+	uint64_t *to = &sim_links(event->to)->down_free[lane];
+
+	if (now < *from)
+		now = *from;
+	if (now < *to)
+		now = *to;
+	*from = *to = now + len_ns_of(event) / sim_options()->topology.n_links;
+	return now;
+}
+
+void sim_fabric_move_take(struct sim_event *event, uint64_t now)
+{
+	const struct weft_loggp *path = path_of(event->from, event->to);
+	uint64_t *taken =
+		&sim_proc(event->to)->nic_taken[event->kind == SIM_TAGGED];
+	uint64_t len_ns = len_ns_of(event);
+
+	if (event->stage == SIM_AT_LINKS) {
+		event->stage = SIM_AT_RECEIVER;
+		sim_event_post_take(
+			event, pass_links(event, now) + path->latency);
+		return;
+	}
+	if (now < *taken)
+		now = *taken;
+	*taken = now + (len_ns > path->gap ? len_ns : path->gap);
+	event->stage = SIM_ARRIVED;
+	sim_event_post_take(event, now + len_ns);
+}
+
 /* Posts a message, and its completion unless context is NULL. The message must
  * have been filled. */
 static void post_message_take(
@@ -87,26 +141,26 @@ static void post_message_take(
 {
 	struct peer *peer = peer_of(addr);
 	struct sim_proc *proc = sim_self();
-	bool is_far = sim_node(peer->rank) != sim_node(sim_rank());
-	const struct sim_path *path =
-		is_far ? &sim_options()->between : &sim_options()->within;
-	uint64_t len_ns = (uint64_t)((double)event->len * path->per_byte);
-	uint64_t start, arrival;
+	const struct weft_loggp *path = path_of(sim_rank(), peer->rank);
+	uint64_t *nic_free = &proc->nic_free[event->kind == SIM_TAGGED];
+	uint64_t len_ns, start, leaves;
 
 	fab.n_empty = 0;
 	event->to = peer->rank;
+	len_ns = len_ns_of(event);
 	sim_charge(path->overhead);
-	start = proc->clock > proc->nic_free ? proc->clock : proc->nic_free;
-	proc->nic_free = start + (len_ns > path->gap ? len_ns : path->gap);
-	arrival = start + len_ns + path->latency;
-	arrival += jitter(peer->rank, arrival);
-	if (arrival < peer->last_arrival)
-		arrival = peer->last_arrival;
-	peer->last_arrival = arrival;
+	start = proc->clock > *nic_free ? proc->clock : *nic_free;
+	*nic_free = start + (len_ns > path->gap ? len_ns : path->gap);
+	leaves = start + jitter(peer->rank, start);
+	if (leaves < peer->last_left)
+		leaves = peer->last_left;
+	peer->last_left = leaves;
 	proc->counts.n_sent++;
-	proc->counts.n_far += is_far;
+	proc->counts.n_far += sim_node(peer->rank) != sim_node(sim_rank());
 	proc->counts.n_bytes += event->len;
-	sim_event_post_take(event, arrival);
+	event->stage = leaves_group(event) ? SIM_AT_LINKS : SIM_AT_RECEIVER;
+	sim_event_post_take(event,
+		event->stage == SIM_AT_LINKS ? leaves : leaves + path->latency);
 	if (context) {
 		event = sim_event_create(SIM_SENT, sim_rank(), 0);
 		event->context = context;
@@ -218,14 +272,12 @@ static void charge_receive(const struct sim_event *event)
 			   : sim_options()->within.overhead);
 }
 
-/* Copies a message to the oldest buffer. False if no buffer is posted. */
-static bool take_message(struct sim_event *event)
+/* Copies a message to the oldest buffer. */
+static void take_message(struct sim_event *event)
 {
 	struct posted *to = &fab.recvs[fab.first_recv];
 	uint64_t flags = FI_RECV | FI_MSG;
 
-	if (!fab.n_recvs)
-		return false;
 	charge_receive(event);
 	if (event->len > to->len)
 		sim_fail("a message of %zu bytes to process %u is longer than "
@@ -242,7 +294,6 @@ static bool take_message(struct sim_event *event)
 		fab.n_recvs--;
 	}
 	sim_event_free(event);
-	return true;
 }
 
 static void receive_tagged(struct posted *to, struct sim_event *event)
@@ -292,26 +343,25 @@ static void take_event(struct sim_event *event)
 	}
 }
 
-/* Returns true if events of the manager were taken. */
-static bool take_events(void)
+/* Takes events that have arrived, but none that arrives meanwhile, until there
+ * are `count` completions. Returns true if events of the manager were taken. */
+static bool take_events(size_t count)
 {
+	struct sim_event *event = sim_peek(), *last = sim_self()->last;
 	bool has_news = false;
 
-	while (fab.n_done < DONE / 2) {
-		struct sim_event *event = sim_peek();
+	while (event && fab.n_done < count) {
+		bool is_last = event == last;
 
-		if (!event)
+		if (event->kind == SIM_MESSAGE && !fab.n_recvs)
 			break;
-		if (event->kind == SIM_MESSAGE) {
-			if (!fab.n_recvs)
-				break;
-			sim_drop();
-			take_message(event);
-			continue;
-		}
 		sim_drop();
 		has_news |= event->kind >= SIM_ANSWER;
-		take_event(event);
+		if (event->kind == SIM_MESSAGE)
+			take_message(event);
+		else
+			take_event(event);
+		event = is_last ? NULL : sim_self()->first;
 	}
 	return has_news;
 }
@@ -324,11 +374,12 @@ static ssize_t sim_read(struct fid_cq *cq, void *buf, size_t count)
 	(void)cq;
 	if (!count)
 		return -FI_EAGAIN;
-	if (take_events())
+	count = count < DONE / 2 ? count : DONE / 2;
+	if (take_events(count))
 		fab.n_empty = 0;
 	if (!fab.n_done && ++fab.n_empty > EMPTY_POLLS) {
 		sim_idle(0);
-		take_events();
+		take_events(count);
 		fab.n_empty = 0;
 	}
 	for (; n < count && fab.n_done; n++, fab.n_done--) {

@@ -8,17 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PROCS = 1 << 20, KIB_PER_PROC = 1500 };
+enum { MOST_PROCS = 1 << 20, MOST_BYTES = 1 << 30, KIB_PER_PROC = 1500 };
 
-/* A latency of 8 bytes is 2 overheads and the latency. */
-static const struct network {
-	const char *name;
-	struct sim_path path;
-} networks[] = {
-	{ "slingshot11", { 1300, 250, 80, 0.0417 } },
-	{ "hdr", { 600, 200, 70, 0.0408 } },
-	{ "ndr", { 600, 200, 50, 0.0206 } },
-};
+enum { OPTION_GROUP = 256, OPTION_LINKS, OPTION_SIZE };
 
 static void usage(FILE *to)
 {
@@ -27,8 +19,19 @@ static void usage(FILE *to)
 		"processes\n"
 		"  -n, --procs N         processes (default 64)\n"
 		"  -p, --per-node N      processes of a node (default 1)\n"
-		"  -f, --fabric NAME     slingshot11, hdr or ndr (default "
+		"  -w, --network NAME    slingshot11, hdr or ndr (default "
 		"slingshot11)\n"
+		"  -l, --topology NAME   fat-tree, dragonfly or none (default "
+		"none): links\n"
+		"                        that nodes share\n"
+		"      --group N         nodes that share links (default: as "
+		"published)\n"
+		"      --links N         links of a group to all others "
+		"(default: as published)\n"
+		"  -c, --coll OPERATION  only this collective, by its name of "
+		"weft-info --coll\n"
+		"      --size BYTES,...  with --coll: data of whole calls, or "
+		"blocks (default 8)\n"
 		"  -s, --seed N          seed of the delays (default 1)\n"
 		"  -j, --jitter NS       longest additional delay of a message "
 		"(default 0)\n"
@@ -59,24 +62,77 @@ static uint64_t number(
 	exit(2);
 }
 
-static struct sim_path fabric(const char *name)
+static struct weft_loggp path_of(const char *name)
 {
-	for (size_t i = 0; i < sizeof(networks) / sizeof(networks[0]); i++)
-		if (!strcmp(networks[i].name, name))
-			return networks[i].path;
+	const struct weft_network *network = weft_network_find(name);
+
+	if (network)
+		return network->path;
 	fprintf(stderr,
-		"weft-sim: --fabric %s: the known fabrics are slingshot11, hdr "
-		"and ndr\n",
+		"weft-sim: --network %s: the known networks are slingshot11, "
+		"hdr and ndr\n",
 		name);
 	exit(2);
 }
+
+static struct weft_topology topology_of(const char *name)
+{
+	const struct weft_topology *topology = weft_topology_find(name);
+
+	if (topology)
+		return *topology;
+	if (!strcmp(name, "none"))
+		return (struct weft_topology){ 0 };
+	fprintf(stderr,
+		"weft-sim: --topology %s: the known topologies are fat-tree, "
+		"dragonfly and none\n",
+		name);
+	exit(2);
+}
+
+static const char *known_coll(const char *name)
+{
+	if (sim_coll_is_known(name))
+		return name;
+	fprintf(stderr,
+		"weft-sim: --coll %s: no such operation; weft-info --coll x "
+		"lists them\n",
+		name);
+	exit(2);
+}
+
+/* Exits with a message unless the text is a list of numbers. */
+static const char *sizes_of(const char *text)
+{
+	char word[32];
+
+	for (const char *at = text;; at++) {
+		size_t len = strcspn(at, ",");
+
+		snprintf(word, sizeof(word), "%.*s", (int)len, at);
+		number("size", word, 0, MOST_BYTES);
+		at += len;
+		if (!*at)
+			return text;
+	}
+}
+
+/* Values of options that are 0 unless they are given. */
+struct given {
+	uint32_t group, links;
+};
 
 static void parse(int argc, char **argv, struct sim_options *o)
 {
 	static const struct option options[] = {
 		{ "procs", required_argument, NULL, 'n' },
 		{ "per-node", required_argument, NULL, 'p' },
-		{ "fabric", required_argument, NULL, 'f' },
+		{ "network", required_argument, NULL, 'w' },
+		{ "topology", required_argument, NULL, 'l' },
+		{ "group", required_argument, NULL, OPTION_GROUP },
+		{ "links", required_argument, NULL, OPTION_LINKS },
+		{ "coll", required_argument, NULL, 'c' },
+		{ "size", required_argument, NULL, OPTION_SIZE },
 		{ "seed", required_argument, NULL, 's' },
 		{ "jitter", required_argument, NULL, 'j' },
 		{ "dead", required_argument, NULL, 'd' },
@@ -84,10 +140,11 @@ static void parse(int argc, char **argv, struct sim_options *o)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
+	struct given given = { 0 };
 	int c;
 
-	while ((c = getopt_long(
-			argc, argv, "n:p:f:s:j:d:t:h", options, NULL)) != -1)
+	while ((c = getopt_long(argc, argv, "n:p:w:l:c:s:j:d:t:h", options,
+			NULL)) != -1)
 		switch (c) {
 		case 'n':
 			o->n_procs = (uint32_t)number(
@@ -97,8 +154,25 @@ static void parse(int argc, char **argv, struct sim_options *o)
 			o->per_node =
 				(uint32_t)number("per-node", optarg, 1, 4096);
 			break;
-		case 'f':
-			o->between = fabric(optarg);
+		case 'w':
+			o->between = path_of(optarg);
+			break;
+		case 'l':
+			o->topology = topology_of(optarg);
+			break;
+		case OPTION_GROUP:
+			given.group = (uint32_t)number(
+				"group", optarg, 1, MOST_PROCS);
+			break;
+		case OPTION_LINKS:
+			given.links = (uint32_t)number(
+				"links", optarg, 1, MOST_PROCS);
+			break;
+		case 'c':
+			o->coll = known_coll(optarg);
+			break;
+		case OPTION_SIZE:
+			o->sizes = sizes_of(optarg);
 			break;
 		case 's':
 			o->seed = number("seed", optarg, 0, UINT64_MAX);
@@ -127,6 +201,15 @@ static void parse(int argc, char **argv, struct sim_options *o)
 			argv[optind]);
 		exit(2);
 	}
+	if ((given.group || given.links) && !o->topology.n_nodes) {
+		fprintf(stderr, "weft-sim: --group and --links need --topology "
+				"fat-tree or dragonfly\n");
+		exit(2);
+	}
+	if (given.group)
+		o->topology.n_nodes = given.group;
+	if (given.links)
+		o->topology.n_links = given.links;
 	if (o->n_dead > o->n_procs / 2) {
 		fprintf(stderr,
 			"weft-sim: --dead %u: at most half of the %u processes "
@@ -164,8 +247,9 @@ int main(int argc, char **argv)
 	struct sim_options options = {
 		.n_procs = 64,
 		.per_node = 1,
-		.between = networks[0].path,
-		.within = { 150, 50, 20, 0.1 },
+		.between = path_of("slingshot11"),
+		.within = weft_network_within,
+		.sizes = "8",
 		.seed = 1,
 		.deadline_s = 300,
 		.get_ns = 200000,
@@ -189,5 +273,5 @@ int main(int argc, char **argv)
 		options.per_node);
 	printf("%-10s %10s %9s %7s %9s %10s %7s %7s\n", "# phase", "us",
 		"messages", "most", "far", "bytes", "peers", "cards");
-	return sim_world_run(sim_phases_run);
+	return sim_world_run(sim_run);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sim_phases: the simulated program, phase by phase, and its table */
-#include "test/sim/sim.h"
+/* sim_phases: the phases of the simulated program */
+#include "test/sim/sim_phases.h"
 
 #include <mpi.h>
 #include <mpix.h>
@@ -9,15 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	DIMS = 3,
-	FACES = 2 * DIMS,
-	SESSIONS = 3,
-	DEATHS_NS = 1500000,
-	ROUNDS = 20
-};
+enum { DIMS = 3, FACES = 2 * DIMS, SESSIONS = 3, ROUNDS = 20 };
 
-static uint32_t rank, n_procs;
+static uint32_t rank, n_procs, n_deaths;
 static MPI_Session session, sessions[SESSIONS];
 static MPI_Comm comm, dup, half, grid, comms[SESSIONS], fragile, alive;
 
@@ -181,10 +175,9 @@ static void phase_close(void)
 /* The processes that die are spread over the job; process 0 survives. */
 static bool is_dead(uint32_t who)
 {
-	uint32_t n_dead = sim_options()->n_dead;
-	uint64_t step = n_dead ? n_procs / n_dead : 0;
+	uint64_t step = n_deaths ? n_procs / n_deaths : 0;
 
-	return n_dead && who % step == step - 1 && who / step < n_dead;
+	return n_deaths && who % step == step - 1 && who / step < n_deaths;
 }
 
 static void phase_agree(void)
@@ -193,15 +186,6 @@ static void phase_agree(void)
 
 	check(MPIX_Comm_agree(fragile, &flag), "MPIX_Comm_agree");
 	demand(flag == 1, "the agreed flag");
-}
-
-/* Dies at some time, also while the others repair the communicator. */
-static void die_later(void)
-{
-	struct sim_event *event = sim_event_create(SIM_KILL, rank, 0);
-
-	sim_event_post_take(
-		event, sim_self()->clock + sim_random(0, rank) % DEATHS_NS);
 }
 
 /* True if a call has succeeded, false if a member has died or the communicator
@@ -247,7 +231,7 @@ static void phase_shrink(void)
 	int flag, size, rc;
 
 	if (is_dead(rank))
-		die_later();
+		sim_die_later();
 	for (int i = 0; i < ROUNDS && works(fragile); i++)
 		continue;
 	alive = fragile;
@@ -261,14 +245,14 @@ static void phase_shrink(void)
 		rc = MPIX_Comm_agree(alive, &flag);
 	} while (!flag || rc != MPI_SUCCESS);
 	MPI_Comm_size(alive, &size);
-	demand((uint32_t)size >= n_procs - sim_options()->n_dead,
+	demand((uint32_t)size >= n_procs - n_deaths,
 		"the size of the shrunken communicator");
 }
 
 /* A communicator with dead members cannot be disconnected. */
 static void phase_disconnect(void)
 {
-	if (sim_options()->n_dead) {
+	if (n_deaths) {
 		MPI_Comm_free(&alive);
 		MPI_Comm_free(&comm);
 		return;
@@ -282,13 +266,7 @@ static void phase_finalize(void)
 	check(MPI_Session_finalize(&session), "MPI_Session_finalize");
 }
 
-struct phase {
-	const char *name;
-	void (*run)(void);
-	uint32_t most; /* processes; 0: any number */
-};
-
-static const struct phase phases[] = {
+static const struct sim_phase phases[] = {
 	{ "open", phase_open, 0 },
 	{ "create", phase_create, 0 },
 	{ "barrier", phase_barrier, 0 },
@@ -310,81 +288,14 @@ static const struct phase phases[] = {
 	{ "finalize", phase_finalize, 0 },
 };
 
-static void add(uint64_t *sum, uint64_t *most, uint64_t now, uint64_t before)
+const struct sim_phase *sim_phase_at(size_t i)
 {
-	*sum += now - before;
-	if (now - before > *most)
-		*most = now - before;
+	return i < sizeof(phases) / sizeof(phases[0]) ? &phases[i] : NULL;
 }
 
-/* Prints the row of a phase. */
-static void print_row(const char *name, uint64_t start)
+void sim_phases_set(uint32_t me, uint32_t n, uint32_t n_dead)
 {
-	struct sim_counts sum = { 0 }, most = { 0 };
-	uint64_t end = 0;
-
-	for (uint32_t i = 0; i < n_procs; i++) {
-		struct sim_proc *p = sim_proc(i);
-
-		if (p->state == SIM_DEAD)
-			continue;
-		if (p->synced_at > end)
-			end = p->synced_at;
-		add(&sum.n_sent, &most.n_sent, p->counts.n_sent,
-			p->before.n_sent);
-		add(&sum.n_bytes, &most.n_bytes, p->counts.n_bytes,
-			p->before.n_bytes);
-		add(&sum.n_far, &most.n_far, p->counts.n_far, p->before.n_far);
-		add(&sum.n_peers, &most.n_peers, p->counts.n_peers,
-			p->before.n_peers);
-		add(&sum.n_gets, &most.n_gets, p->counts.n_gets,
-			p->before.n_gets);
-		p->before = p->counts;
-	}
-	printf("%-10s %10.1f %9.2f %7llu %9.2f %10llu %7llu %7llu\n", name,
-		(double)(end - start) / 1e3, (double)sum.n_sent / n_procs,
-		(unsigned long long)most.n_sent, (double)sum.n_far / n_procs,
-		(unsigned long long)most.n_bytes,
-		(unsigned long long)most.n_peers,
-		(unsigned long long)most.n_gets);
-	fflush(stdout);
-}
-
-static uint64_t private_bytes(void)
-{
-	FILE *file = fopen("/proc/self/smaps_rollup", "r");
-	unsigned long long total = 0, kb;
-	char line[256];
-
-	if (!file)
-		return 0;
-	while (fgets(line, sizeof(line), file))
-		if (sscanf(line, "Private_Dirty: %llu kB", &kb) == 1)
-			total += kb;
-	fclose(file);
-	return total * 1024;
-}
-
-void sim_phases_run(uint32_t me)
-{
-	uint64_t memory = private_bytes();
-
 	rank = me;
-	n_procs = sim_options()->n_procs;
-	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++) {
-		uint64_t start = sim_self()->clock;
-
-		if (phases[i].most && n_procs > phases[i].most)
-			continue;
-		phases[i].run();
-		sim_sync();
-		if (!rank)
-			print_row(phases[i].name, start);
-		sim_sync();
-	}
-	if (!rank)
-		printf("# process 0 has %llu KiB of private memory more than "
-		       "at its start\n",
-			(unsigned long long)(private_bytes() - memory) / 1024);
-	fflush(stdout);
+	n_procs = n;
+	n_deaths = n_dead;
 }

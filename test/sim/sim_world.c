@@ -46,6 +46,7 @@ struct entry {
 struct sim_world {
 	struct sim_options options;
 	struct sim_proc *procs;
+	struct sim_links *links; /* by group of nodes */
 	struct entry *heap;
 	size_t n_heap;
 	uint64_t order;
@@ -117,8 +118,11 @@ bool sim_world_create(const struct sim_options *options)
 		world->heap = map_shared(heap_len);
 		world->procs =
 			map_shared(options->n_procs * sizeof(*world->procs));
+		world->links =
+			map_shared(options->n_procs * sizeof(*world->links));
 	}
-	if (!world || !world->arena || !world->heap || !world->procs) {
+	if (!world || !world->arena || !world->heap || !world->procs ||
+		!world->links) {
 		perror("weft-sim: shared memory for the simulation");
 		return false;
 	}
@@ -134,6 +138,11 @@ const struct sim_options *sim_options(void)
 uint32_t sim_rank(void)
 {
 	return self;
+}
+
+struct sim_links *sim_links(uint32_t rank)
+{
+	return &world->links[sim_node(rank) / world->options.topology.n_nodes];
 }
 
 struct sim_proc *sim_proc(uint32_t rank)
@@ -355,6 +364,10 @@ static void next_turn(void)
 				continue;
 			give_turn(e.rank, e.time);
 			return;
+		}
+		if (e.event->stage) {
+			sim_fabric_move_take(e.event, e.time);
+			continue;
 		}
 		p = &world->procs[e.event->to];
 		if (p->state == SIM_DEAD || p->state == SIM_ENDED) {
