@@ -9,6 +9,7 @@
 #ifndef WEFT_COLL_ALGO_H
 #define WEFT_COLL_ALGO_H
 
+#include "coll/coll_cost.h"
 #include "coll/coll_priv.h"
 
 /* The conditions under which an algorithm supports a call, as bits. */
@@ -29,7 +30,9 @@ struct weft_coll_algo {
 	enum weft_coll_kind kind;
 	const char *name;
 	unsigned needs;
-	weft_coll_fn *write; /* NULL: runs in the shared-memory segment */
+	weft_coll_fn *write;	 /* NULL: runs in the shared-memory segment */
+	weft_coll_cost_fn *cost; /* NULL: without a prediction, because it uses
+				    the segment or depends on the topology */
 };
 
 /* The properties of a call that rules compare. bytes is the length of the whole

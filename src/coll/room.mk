@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += src/coll/coll.h src/coll/coll_priv.h src/coll/coll.c \
 	src/coll/coll_algo.h src/coll/coll_algo.c src/coll/coll_rules.c \
-	src/coll/coll_rules.def \
+	src/coll/coll_rules.def src/coll/coll_cost.h src/coll/coll_cost.c \
 	src/coll/network.h src/coll/network.c src/coll/coll_tag.c src/coll/coll_view.h \
 	src/coll/sched.h src/coll/step.c src/coll/sched_list.c \
 	src/coll/sched_blocking.c \

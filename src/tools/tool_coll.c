@@ -5,6 +5,7 @@
 #include "base/knob.h"
 #include "base/plain.h"
 #include "coll/coll_algo.h"
+#include "coll/network.h"
 #include "net/net.h"
 
 #include <stdarg.h>
@@ -12,8 +13,9 @@
 
 /* The job and message size of the command line. */
 struct job {
-	int64_t n, per_node, bytes; /* n: number of processes */
-	const char *fabric;	    /* provider between nodes */
+	int64_t n, per_node, bytes;	    /* n: number of processes */
+	const char *fabric;		    /* provider between nodes */
+	const struct weft_network *network; /* for predictions, or NULL */
 };
 
 static int tool_coll_refuse(const char *format, ...)
@@ -81,6 +83,14 @@ static int read_job(const struct weft_tool_coll *asked, struct job *job)
 	if (!bad)
 		bad = read_number("--per-node", asked->per_node, 1, INT32_MAX,
 			&job->per_node);
+	if (!bad && asked->network) {
+		job->network = weft_network_find(asked->network);
+		if (!job->network)
+			bad = tool_coll_refuse(
+				"--network %s: no such network; the known "
+				"networks are slingshot11, hdr and ndr",
+				asked->network);
+	}
 	if (bad || !asked->fabric)
 		return bad;
 	job->fabric = asked->fabric;
@@ -113,8 +123,25 @@ static void add_reason(struct weft_tool_report *at,
 			weft_coll_cannot(forced, c));
 }
 
+/* Adds the predicted time; an empty text if there is none. */
+static void add_prediction(struct weft_tool_report *row,
+	const struct weft_coll_case *c, const struct weft_coll_algo *algo,
+	const struct weft_network *network)
+{
+	struct weft_coll_paths paths = { network->path, weft_network_within };
+
+	if (c->n_nodes == 1)
+		paths.between = paths.within;
+	if (!algo->cost || weft_coll_cannot(algo, c))
+		weft_tool_report_text(row, "predicted", "%s", "");
+	else
+		weft_tool_report_number(row, "predicted",
+			(uint64_t)algo->cost(c, &paths), "ns");
+}
+
 static void add_candidates(struct weft_tool_report *list,
-	const struct weft_coll_case *c, const struct weft_coll_algo *chosen)
+	const struct weft_coll_case *c, const struct weft_coll_algo *chosen,
+	const struct weft_network *network)
 {
 	const struct weft_coll_algo *algo;
 
@@ -126,6 +153,8 @@ static void add_candidates(struct weft_tool_report *list,
 			continue;
 		row = weft_tool_report_object(list, NULL);
 		weft_tool_report_text(row, "algorithm", "%s", algo->name);
+		if (network)
+			add_prediction(row, c, algo, network);
 		weft_tool_report_text(row, "verdict", "%s%s",
 			why		 ? "cannot: "
 			: algo == chosen ? "chosen"
@@ -160,8 +189,11 @@ int weft_tool_coll_show(struct weft_tool_report *report, const char *name,
 	weft_tool_report_number(at, "procs", (uint64_t)job.n, NULL);
 	weft_tool_report_number(at, "per_node", (uint64_t)job.per_node, NULL);
 	weft_tool_report_text(at, "between nodes", "%s", job.fabric);
+	if (job.network)
+		weft_tool_report_text(at, "network", "%s", job.network->name);
 	weft_tool_report_text(at, "chosen", "%s", chosen->name);
 	add_reason(at, &c, &why);
-	add_candidates(weft_tool_report_list(at, "candidates"), &c, chosen);
+	add_candidates(weft_tool_report_list(at, "candidates"), &c, chosen,
+		job.network);
 	return 0;
 }

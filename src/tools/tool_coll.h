@@ -8,7 +8,7 @@
 
 /* Options of the command line; NULL: not given. */
 struct weft_tool_coll {
-	const char *operation, *size, *procs, *per_node, *fabric;
+	const char *operation, *size, *procs, *per_node, *fabric, *network;
 };
 
 /* Adds an object of this name to the report: the algorithm that the collective

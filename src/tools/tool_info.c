@@ -614,6 +614,7 @@ static int usage(void)
 	       "[--iface NAME] [--brief]\n"
 	       "       weft-info --coll OPERATION [--size BYTES] [--procs N] "
 	       "[--per-node N] [--fabric NAME]\n"
+	       "                                   [--network NAME]\n"
 	       "       weft-info --profile DIRECTORY [--json]\n"
 	       "       weft-info --profile-library\n");
 	for (size_t i = 0; i < N_TOPICS; i++)
@@ -666,6 +667,7 @@ static bool tool_info_read_option(const char *option, const char *value)
 		{ "--procs", &options.coll.procs },
 		{ "--per-node", &options.coll.per_node },
 		{ "--fabric", &options.coll.fabric },
+		{ "--network", &options.coll.network },
 		{ "--profile", &options.profile } };
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

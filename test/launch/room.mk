@@ -81,5 +81,7 @@ test_launch_resizer_CPPFLAGS = $(mpi_prog_cppflags) $(PMIX_CFLAGS)
 test_launch_resizer_LDADD = $(mpi_prog_ldadd) $(PMIX_LIBS)
 TESTS += test/launch/resize.test
 EXTRA_DIST += test/launch/resize.test
+TESTS += test/launch/predict.test
+EXTRA_DIST += test/launch/predict.test
 TESTS += test/launch/sim.test
 EXTRA_DIST += test/launch/sim.test

@@ -593,6 +593,34 @@ static void borders_are_where_choices_change(void **state)
 		}
 }
 
+/* Each algorithm that sends messages has a formula for its time, except those
+ * that depend on a topology. More bytes do not take less time. */
+static void test_costs(void **state)
+{
+	const struct weft_coll_paths paths = { weft_network_find("hdr")->path,
+		weft_network_within };
+	const struct weft_coll_algo *algo;
+	struct weft_coll_case c;
+
+	(void)state;
+	for (size_t i = 0; (algo = weft_coll_algo_at(i)) != NULL; i++) {
+		double last = 0;
+
+		if (!algo->write || algo->kind >= WEFT_COLL_NEIGHBOR_ALLGATHER)
+			continue;
+		assert_non_null(algo->cost);
+		for (int64_t bytes = 1; bytes < 1 << 30; bytes *= 8) {
+			double ns;
+
+			weft_coll_case_of_job(
+				&c, algo->kind, 1 << 20, 64, bytes, "tcp");
+			ns = algo->cost(&c, &paths);
+			assert_true(ns >= last && ns > 1400);
+			last = ns;
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -604,6 +632,7 @@ int main(void)
 		cmocka_unit_test(test_any_order),
 		cmocka_unit_test(test_reproducible),
 		cmocka_unit_test(borders_are_where_choices_change),
+		cmocka_unit_test(test_costs),
 	};
 
 	unsetenv("WEFT_COLL");
