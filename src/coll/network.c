@@ -14,9 +14,8 @@ const struct weft_loggp weft_network_within = { 150, 50, 20, 0.1 };
 
 /* fat-tree: a leaf switch of Frontera has 44 nodes with 100 Gbit/s each, and 18
  * up-links with 200 Gbit/s each (user guide of Frontera).
- * dragonfly: a group of Frontier has 32 switches with 16 nodes' interfaces
- * each, and four links to each of 73 other groups, which is 57 % of the
- * bandwidth of its interfaces (Atchley et al., SC23). */
+ * dragonfly: a group of Frontier has 32 switches with 16 interfaces each, and
+ * four links of the same bandwidth to each of 73 other groups. */
 static const struct weft_topology topologies[] = {
 	{ "fat-tree", 44, 36 },
 	{ "dragonfly", 512, 292 },
