@@ -244,7 +244,7 @@ n_tests=0 n_failed=0
 
 # lane_ok NAME WANTED-STATUS PATTERN COMMAND...: PATTERN (an extended regular
 # expression, "" for any) has to match a line of the output. The time limit is
-# $limit seconds, or 300.
+# $limit seconds, or 300. With $repeats, a run that reaches it runs once more.
 lane_ok() {
 	name=$1 want=$2 pattern=$3
 	shift 3
@@ -256,6 +256,12 @@ lane_ok() {
 	# would fill a gap before its offset with zero bytes
 	: >"$state/out"
 	timeout -k 5 "${limit:-300}" "$@" >>"$state/out" 2>&1 </dev/null || code=$?
+	if [ "$code" = 124 ] && [ -n "${repeats:-}" ]; then
+		echo "# $name: no end after $limit s; once more"
+		code=0
+		: >"$state/out"
+		timeout -k 5 "$limit" "$@" >>"$state/out" 2>&1 </dev/null || code=$?
+	fi
 	if [ "$code" = "$want" ] &&
 		{ [ -z "$pattern" ] || grep -qE "$pattern" "$state/out"; }; then
 		echo "ok $n_tests $name"
@@ -307,9 +313,12 @@ lane_shmem() {
 	lane_suite "$1" "$2" shmem
 }
 
-# lane_exit BUILD LAUNCHER: the status of a job that a process ends
+# lane_exit BUILD LAUNCHER: the status of a job that a process ends. After such
+# an end, prterun 3 rarely waits for ever in PMIx_server_finalize(): libpmix's own
+# thread waits for a lock. No process of the job is left then.
 lane_exit() {
 	[ -x "$1/test/shmem/sma_setup" ] || return
+	limit=100 repeats=1
 	for how in last all busy; do
 		lane_ok "global exit with 0, called by or beside: $how" 0 '' \
 			"$2" run -N 2 -n 4 "$1/test/shmem/sma_setup" exit=0 "of=$how"
@@ -321,6 +330,7 @@ lane_exit() {
 		lane_ok "MPI_Abort with $value" $expected '' "$2" run -N 2 -n 4 \
 			"$1/test/multi/world_exit" how=abort who=1 "code=$value"
 	done
+	unset limit repeats
 }
 
 lane_verdict() {
