@@ -318,7 +318,7 @@ lane_shmem() {
 # thread waits for a lock. No process of the job is left then.
 lane_exit() {
 	[ -x "$1/test/shmem/sma_setup" ] || return
-	limit=100 repeats=1
+	[ "$lane" = prrte ] && limit=100 repeats=1
 	for how in last all busy; do
 		lane_ok "global exit with 0, called by or beside: $how" 0 '' \
 			"$2" run -N 2 -n 4 "$1/test/shmem/sma_setup" exit=0 "of=$how"

@@ -240,7 +240,7 @@ static __attribute__((noinline)) int access_move(struct weft_win *win,
 	if (err)
 		return err;
 	if (is_own_device(win, target, place)) {
-		err = weft_win_dev_move(win, access, place, is_put);
+		err = weft_win_dev_move(access, place, is_put);
 		return err ? err : done_request(win, req_out);
 	}
 	if (is_copied_access(target, access)) {

@@ -50,7 +50,8 @@ static int write_runs(const struct device_runs *r, const char *from)
 	return copy_rows(&r->where, &rows, false);
 }
 
-/* Updates a copy of the elements. */
+/* Updates a copy of the elements. The stripes that weft_win_update_series()
+ * locks are those of the copy, which need no lock. */
 static int update_copy(
 	const struct device_runs *r, const struct weft_win_update *update)
 {
@@ -69,8 +70,8 @@ static int update_copy(
 	return err;
 }
 
-/* Asks the driver again at each access: it might handle an address that the
- * program has freed as host memory. */
+/* Each access asks the driver again. If the program has freed the memory, the
+ * driver might take its address for host memory, and the copy would crash. */
 static int find(const char *place, struct weft_dev_where *where_out)
 {
 	return weft_dev_find(place, where_out)
@@ -142,7 +143,7 @@ static int move_runs(void *arg, struct weft_wire_am *rec)
 		&bytes, m->place + rec->at, (int64_t)rec->n_runs, rec->stride);
 }
 
-int weft_win_dev_move(struct weft_win *win,
+int weft_win_dev_move(
 	const struct weft_win_access *access, char *place, bool is_put)
 {
 	const struct weft_win_buf *here = &access->origin;
@@ -155,11 +156,8 @@ int weft_win_dev_move(struct weft_win *win,
 
 	if (!err && is_put)
 		weft_pack(here->type, here->count, here->buf, 0, m.data, len);
-	if (!err) {
-		weft_vci_lock(win->comm->vci);
+	if (!err)
 		err = weft_win_each_run(access, move_runs, &m);
-		weft_vci_unlock(win->comm->vci);
-	}
 	if (!err && !is_put)
 		weft_unpack(here->type, here->count, here->buf, 0, m.data, len);
 	free(m.data);

@@ -315,8 +315,8 @@ bool weft_win_is_device(const struct weft_win *win, const char *place);
  * WEFT_ERR_NOMEM, or WEFT_ERR_BUFFER: the program has freed the memory, or the
  * driver cannot copy. */
 /* Carries out n_runs runs, `stride` bytes apart. With update->op, each run has
- * update->n elements. Without it, each run has update->n bytes: stores
- * update->in, or reads to update->old. VCI's lock held. */
+ * update->n elements, and the VCI's lock is held. Without it, each run has
+ * update->n bytes: stores update->in, or reads to update->old. */
 int weft_win_dev_runs(const struct weft_win_update *update, char *place,
 	int64_t n_runs, int64_t stride);
 /* As weft_win_swap(). VCI's lock held. */
@@ -324,7 +324,7 @@ int weft_win_dev_swap(const struct weft_type *type, const void *compare,
 	const void *value, void *old, char *place);
 /* An access of this process to its own device memory. The first item at the
  * target is at `place`. */
-int weft_win_dev_move(struct weft_win *win,
+int weft_win_dev_move(
 	const struct weft_win_access *access, char *place, bool is_put);
 
 /* win_target.c. weft_win_waiters_open() initializes the list of members that
