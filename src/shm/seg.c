@@ -146,6 +146,13 @@ static size_t extra_offset(
 	return claims_at + claims_bytes(n_extra) + index * extra_len;
 }
 
+/* The offset of an extra ring in this process's segment. */
+static off_t extra_start(const struct weft_shm *shm, uint32_t index)
+{
+	return (off_t)extra_offset(
+		shm->len, WEFT_SHM_EXTRA, shm->extra_len, index);
+}
+
 static void *seg_at(const struct weft_shm *shm, size_t offset)
 {
 	return (char *)shm->header + offset;
@@ -247,8 +254,7 @@ static bool may_have_len(size_t len)
 
 bool weft_shm_add_extra(struct weft_shm *shm)
 {
-	size_t len = extra_offset(
-		shm->len, WEFT_SHM_EXTRA, shm->extra_len, WEFT_SHM_EXTRA);
+	size_t len = (size_t)extra_start(shm, WEFT_SHM_EXTRA);
 	struct stat st;
 	void *map;
 
@@ -284,9 +290,10 @@ void weft_shm_free_extra(struct weft_shm *shm, struct weft_ring_rx *rx)
 	if (rx->wakeup >= 0)
 		close(rx->wakeup);
 	claim = &shm->claims[extra->index];
-	/* The next writer needs a ring of zeros. A ring whose memory cannot
-	 * be returned, for example after mlockall(), is not used again. */
-	if (!madvise(extra->map, shm->extra_len, MADV_REMOVE))
+	/* The next writer needs a ring of zeros. A ring whose memory cannot be
+	 * returned is not used again. */
+	if (!fallocate(shm->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		    extra_start(shm, extra->index), (off_t)shm->extra_len))
 		/* release: orders the zeros before the claim of the next
 		 * writer; pairs with the acquire in claim_extra() */
 		atomic_store_explicit(claim, EXTRA_FREE, memory_order_release);
@@ -692,9 +699,7 @@ static bool open_extra(struct weft_shm *shm, uint32_t index)
 	if (!extra)
 		return false;
 	map = mmap(NULL, shm->extra_len, PROT_READ | PROT_WRITE, MAP_SHARED,
-		shm->fd,
-		(off_t)extra_offset(
-			shm->len, WEFT_SHM_EXTRA, shm->extra_len, index));
+		shm->fd, extra_start(shm, index));
 	if (map == MAP_FAILED) {
 		free(extra);
 		return false;

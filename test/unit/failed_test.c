@@ -22,10 +22,7 @@ static void no_failure_is_lost_without_memory(void **state)
 	struct block *blocks;
 
 	(void)state;
-	if (!CAN_EXHAUST) {
-		print_message("the sanitizer ends a process without memory\n");
-		skip();
-	}
+	skip_unless_exhaustible();
 	blocks = exhaust();
 	for (uint32_t i = 0; i < SCARCE; i++)
 		weft_failed_add(numbered(i));

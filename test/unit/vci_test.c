@@ -90,10 +90,7 @@ static void no_death_is_lost_without_memory(void **state)
 	bool has_failed_at_once;
 
 	(void)state;
-	if (!CAN_EXHAUST) {
-		print_message("the sanitizer ends a process without memory\n");
-		skip();
-	}
+	skip_unless_exhaustible();
 	weft_vci_lock(&weft_proc.vci);
 	assert_non_null(weft_peer_of(&weft_proc.vci, weft_proc.proc + 3));
 	weft_vci_unlock(&weft_proc.vci);
