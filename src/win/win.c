@@ -119,6 +119,9 @@ static int win_leave(struct weft_win *win)
 	weft_vci_unlock(comm->vci);
 	err = weft_disconnect_wait(comm);
 	weft_vci_lock(comm->vci);
+	/* after a failure, or if the window is revoked, other members may still
+	 * access its memory */
+	weft_win_arrivals_end(win);
 	win_detach(win);
 	weft_comm_put(comm);
 	weft_vci_unlock(comm->vci);

@@ -332,6 +332,9 @@ int weft_win_dev_move(
  */
 void weft_win_waiters_open(struct weft_win *win);
 void weft_win_waiters_free(struct weft_win *win);
+/* Ends the accesses of members that use messages of their own: waits until no
+ * message accesses the window's memory. VCI's lock held. */
+void weft_win_arrivals_end(struct weft_win *win);
 /* Detaches the window from long data whose receive is not complete. The data is
  * dropped. */
 void weft_win_arrivals_forget(struct weft_win *win);

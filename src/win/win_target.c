@@ -319,8 +319,10 @@ struct arrival {
 	struct weft_link link; /* in its window's arrivals */
 	struct incoming in;    /* in.win is NULL if the window was freed */
 	struct work work;
-	char *staging; /* buffer of the received data; NULL: the data is
-			  received into the window's memory, or there is none */
+	struct weft_req *req; /* receives the data, or sends the old data; NULL:
+				 there is none yet */
+	char *staging;	      /* buffer of the received data; NULL: the data is
+				 received into the window's memory, or there is none */
 	char *old; /* data to return; NULL: the data is sent from the window's
 		      memory, or there is none */
 };
@@ -338,29 +340,41 @@ static struct weft_msg arrival_message(
 		.mode = WEFT_SEND_STANDARD };
 }
 
-static void old_sent(void *owned, struct weft_req *req)
+static void arrival_free(struct arrival *a)
 {
-	free(owned);
-	weft_req_put(req);
+	weft_list_remove(&a->link);
+	free(a->staging);
+	free(a->old);
+	free(a);
 }
 
-/* Sends the former content to the origin. Frees `owned`, which may be NULL,
+static void old_sent(void *arg, struct weft_req *req)
+{
+	weft_req_put(req);
+	if (arg)
+		arrival_free(arg);
+}
+
+/* Sends the former content to the origin. Frees the arrival, which may be NULL,
  * when the send is complete. */
 static void send_old(
-	const struct incoming *in, char *old, uint64_t len, char *owned)
+	const struct incoming *in, char *old, uint64_t len, struct arrival *a)
 {
 	struct weft_msg msg = arrival_message(in, old, len);
 	struct weft_req *req;
 
 	msg.tag |= WEFT_WIN_REPLY_TAG;
 	if (weft_isend_locked(&msg, &req)) {
-		free(owned);
+		if (a)
+			arrival_free(a);
 		return;
 	}
+	if (a)
+		a->req = req;
 	req->on_done = old_sent;
-	req->on_done_arg = owned;
+	req->on_done_arg = a;
 	if (req->is_done)
-		old_sent(owned, req);
+		old_sent(a, req);
 }
 
 /* Sends the described error to the origin. If the origin waits for data, an
@@ -386,29 +400,39 @@ static void long_refuse(
 	long_fail(in, w, err);
 }
 
-static void arrival_free(struct arrival *a)
-{
-	free(a->staging);
-	free(a->old);
-	free(a);
-}
-
 static void arrival_end(struct arrival *a, int err)
 {
 	const struct work *w = &a->work;
 
-	weft_list_remove(&a->link);
 	if (a->in.win && !err && (a->staging || a->old))
 		err = work_do(&a->in.rec, w, a->staging, a->old);
+	if (a->in.win && !err && w->returns) {
+		send_old(&a->in, a->old ? a->old : w->place, w->len, a);
+		return;
+	}
 	if (a->in.win && err) {
 		long_fail(&a->in, w, err);
-	} else if (a->in.win && w->returns) {
-		send_old(&a->in, a->old ? a->old : w->place, w->len, a->old);
-		a->old = NULL;
 	} else if (a->in.win) {
 		answer(&a->in, "", 0);
 	}
 	arrival_free(a);
+}
+
+/* Withdraws a receive whose message was not announced. Its origin gets no
+ * answer, as if the record had arrived later. */
+void weft_win_arrivals_end(struct weft_win *win)
+{
+	while (!weft_list_is_empty(&win->arrivals)) {
+		struct arrival *a = weft_container_of(
+			win->arrivals.next, struct arrival, link);
+		struct weft_req *req = weft_req_get(a->req);
+
+		if (weft_req_is_posted(req))
+			a->in.win = NULL;
+		weft_cancel_unreceivable(req, WEFT_ERR_WIN);
+		weft_req_wait_in(win->comm->vci, req, "MPI_Win_free");
+		weft_req_put(req);
+	}
 }
 
 void weft_win_arrivals_forget(struct weft_win *win)
@@ -440,6 +464,7 @@ static void arrival_begin(struct arrival *a)
 		arrival_end(a, err);
 		return;
 	}
+	a->req = req;
 	req->on_done = data_arrived;
 	req->on_done_arg = a;
 	if (req->is_done)
@@ -453,6 +478,8 @@ static struct arrival *arrival_new(
 	bool is_staged = w->op || in->rec.n_runs > 1 || w->is_dev;
 	struct arrival *a = calloc(1, sizeof(*a));
 
+	if (a)
+		weft_list_init(&a->link);
 	if (a && is_staged && w->brings)
 		a->staging = malloc(w->len + 1);
 	if (a && is_staged && w->returns)
