@@ -93,7 +93,7 @@ static void collectives(MPI_Comm c)
  * data of the two is disjoint. */
 static void aliases(MPI_Comm c)
 {
-	enum { MAX = 8 };
+	enum { MAX = 64 };
 	int data[2 * MAX] = { 0 }, counts[MAX], here[MAX], there[MAX];
 	int bytes[MAX], none[MAX] = { 0 };
 	MPI_Datatype ints[MAX];

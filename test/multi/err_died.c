@@ -951,6 +951,8 @@ int main(int argc, char **argv)
 		if (mtest.rank < LIVING || mtest.rank == LIVING + i)
 			crew_make(&crews[i], i, part, id);
 	}
+	if (mtest.rank >= LIVING + n)
+		return mtest_finish(); /* no round needs this process */
 	while (mtest.rank >= LIVING)
 		pause();
 	for (int i = 0; i < n; i++) {

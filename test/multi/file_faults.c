@@ -255,6 +255,7 @@ static void full_together(void)
 	MPI_Info_set(info, "romio_cb_write", "enable");
 	MPI_Info_set(info, "romio_cb_read", "enable");
 	MPI_Info_set(info, "cb_buffer_size", "16384");
+	MPI_Info_set(info, "cb_nodes", "1");
 	OK(MPI_File_set_view(
 		fh, mtest.rank * RUN, MPI_BYTE, runs, "native", info));
 	MPI_Info_free(&info);

@@ -3,10 +3,10 @@
  * ft_aborted: processes wait for processes of an abort that they have never
  * contacted
  *
- * Six processes. Ranks 0 and 1 end by MPI_Abort of a communicator of both. The
- * other ranks wait for messages from both in either order, and each of these
- * waits ends with MPI_ERR_PROC_ABORTED. The fabric must not report the ends
- * first, as failures without a reason.
+ * Six or more processes. Ranks 0 and 1 end by MPI_Abort of a communicator of
+ * both. The other ranks wait for messages from both in either order, and each
+ * of these waits ends with MPI_ERR_PROC_ABORTED. The fabric must not report the
+ * ends first, as failures without a reason.
  */
 #include "session.h"
 
@@ -16,7 +16,7 @@ enum { N = 6, N_ABORTED = 2, TAG = 3, CODE = 9 };
  * process contacts its neighbours only. */
 static void meet(MPI_Comm comm)
 {
-	if (mtest.rank < N - 1)
+	if (mtest.rank < mtest.size - 1)
 		OK(MPI_Recv(NULL, 0, MPI_INT, mtest.rank + 1, TAG, comm,
 			MPI_STATUS_IGNORE));
 	if (mtest.rank > 0)

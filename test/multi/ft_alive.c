@@ -28,7 +28,7 @@
 #include <pthread.h>
 
 enum {
-	PROCS = 8,
+	PROCS = 16, /* at most */
 	ROUNDS = 4, /* the first rounds, in which victims die */
 };
 

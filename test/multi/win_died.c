@@ -296,7 +296,7 @@ static void died_run(const struct died_case *c, MPI_Comm comm)
 }
 
 /* Returns the case of this process, and the first rank of its group. NULL: the
- * process has no case. */
+ * process has no case, or the job is too small for it. */
 static const struct died_case *my_case(int *first_out)
 {
 	int first = 0;
@@ -304,6 +304,8 @@ static const struct died_case *my_case(int *first_out)
 	for (int i = 0; i < CASES; i++) {
 		*first_out = first;
 		first += cases[i].n_members;
+		if (first > mtest.size)
+			return NULL;
 		if (mtest.rank < first)
 			return &cases[i];
 	}
