@@ -21,7 +21,9 @@ enum {
 	WEFT_TYPE_LAST = 0x2eb,
 	WEFT_TYPE_BYTE = 0x247,	  /* MPI_BYTE */
 	WEFT_TYPE_INT32 = 0x250,  /* MPI_INT32_T */
+	WEFT_TYPE_UINT32 = 0x251, /* MPI_UINT32_T */
 	WEFT_TYPE_INT64 = 0x258,  /* MPI_INT64_T */
+	WEFT_TYPE_UINT64 = 0x259, /* MPI_UINT64_T */
 	WEFT_TYPE_NAME_LEN = 128, /* bytes, with the final NUL */
 };
 

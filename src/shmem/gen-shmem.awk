@@ -175,6 +175,8 @@ BEGIN {
 	map = new "/libsma.map"
 	print "/* made by gen-shmem */" > list
 	print "{\nglobal:" > map
+	print "\tSHMEM_TEAM_WORLD;\n\tSHMEM_TEAM_SHARED;" > map
+	print "\tSHMEMX_TEAM_NODE;" > map
 	print "/* SPDX-License-Identifier: BSD-3-Clause */" > pheader
 	print "/* pshmem: the profiling names of OpenSHMEM's procedures */" \
 		> pheader

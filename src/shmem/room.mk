@@ -22,7 +22,8 @@ lib_LTLIBRARIES += libsma.la
 libsma_la_SOURCES = include/shmemx.h src/shmem/shmem_priv.h \
 	src/shmem/shmem_amo.c src/shmem/shmem_check.c \
 	src/shmem/shmem_coll.c src/shmem/shmem_ctx.c src/shmem/shmem_env.c \
-	src/shmem/shmem_heap.c src/shmem/shmem_lock.c src/shmem/shmem_rma.c \
+	src/shmem/shmem_ext.c src/shmem/shmem_heap.c \
+	src/shmem/shmem_lock.c src/shmem/shmem_rma.c \
 	src/shmem/shmem_session.c src/shmem/shmem_setup.c \
 	src/shmem/shmem_signal.c src/shmem/shmem_stage.c \
 	src/shmem/shmem_team.c src/shmem/shmem_wait.c
@@ -40,4 +41,8 @@ nodist_include_HEADERS += $(shmem_headers)
 dist_man_MANS += contrib/man/shmemx_session_start.3 \
 	contrib/man/shmemx_session_stop.3 \
 	contrib/man/shmemx_ctx_session_start.3 \
-	contrib/man/shmemx_ctx_session_stop.3
+	contrib/man/shmemx_ctx_session_stop.3 \
+	contrib/man/shmemx_heap_create.3 \
+	contrib/man/shmemx_heap_preinit.3 \
+	contrib/man/shmemx_heap_preinit_thread.3 \
+	contrib/man/shmemx_heap_postinit.3

@@ -14,11 +14,27 @@ static inline uint64_t bits_of(const void *value, size_t size)
 	return bits;
 }
 
-static inline void check_word(
-	const char *fn, const void *dest, size_t size, uint32_t pe)
+/* amo_far() and fetch_far() are called if this process cannot access the word:
+ * it is at a far PE or in the external heap, or it is not symmetric. */
+__attribute__((noinline, cold)) static void amo_far(const char *fn,
+	shmem_ctx_t ctx, void *dest, const struct weft_amo *what, uint32_t pe)
 {
-	if (weft_unlikely(!weft_shmem_local(dest, size, pe)))
-		weft_shmem_check_sym(fn, "dest", dest, size);
+	if (weft_shmem_ext_amo(fn, ctx, "dest", dest, what, NULL, pe))
+		return;
+	weft_shmem_check_sym(fn, "dest", dest, what->width);
+	weft_shmem_ok(
+		fn, weft_rma_amo(weft_shmem_rma(fn, ctx), dest, what, pe));
+}
+
+__attribute__((noinline, cold)) static void fetch_far(const char *fn,
+	shmem_ctx_t ctx, const void *dest, const struct weft_amo *what,
+	uint64_t *was_out, uint32_t pe)
+{
+	if (weft_shmem_ext_amo(fn, ctx, "dest", dest, what, was_out, pe))
+		return;
+	weft_shmem_check_sym(fn, "dest", dest, what->width);
+	weft_shmem_ok(fn, weft_rma_amo_fetch(weft_shmem_rma(fn, ctx),
+				  (void *)(uintptr_t)dest, what, was_out, pe));
 }
 
 static inline void amo(const char *fn, shmem_ctx_t ctx, void *dest,
@@ -28,9 +44,11 @@ static inline void amo(const char *fn, shmem_ctx_t ctx, void *dest,
 		0 };
 	uint32_t at = weft_shmem_pe(fn, ctx, pe);
 
-	check_word(fn, dest, size, at);
-	weft_shmem_ok(
-		fn, weft_rma_amo(weft_shmem_rma(fn, ctx), dest, &what, at));
+	if (weft_likely(weft_shmem_local(dest, size, at)))
+		weft_shmem_ok(fn,
+			weft_rma_amo(weft_shmem_rma(fn, ctx), dest, &what, at));
+	else
+		amo_far(fn, ctx, dest, &what, at);
 }
 
 static inline void shmem_amo_fetch(const char *fn, shmem_ctx_t ctx,
@@ -42,9 +60,12 @@ static inline void shmem_amo_fetch(const char *fn, shmem_ctx_t ctx,
 	uint32_t at = weft_shmem_pe(fn, ctx, pe);
 	uint64_t was = 0;
 
-	check_word(fn, dest, size, at);
-	weft_shmem_ok(fn, weft_rma_amo_fetch(weft_shmem_rma(fn, ctx),
-				  (void *)(uintptr_t)dest, &what, &was, at));
+	if (weft_likely(weft_shmem_local(dest, size, at)))
+		weft_shmem_ok(
+			fn, weft_rma_amo_fetch(weft_shmem_rma(fn, ctx),
+				    (void *)(uintptr_t)dest, &what, &was, at));
+	else
+		fetch_far(fn, ctx, dest, &what, &was, at);
 	memcpy(was_out, &was, size);
 }
 
@@ -54,10 +75,11 @@ __attribute__((noinline)) static void fetch_later(const char *fn,
 {
 	uint32_t at = weft_shmem_pe(fn, ctx, pe);
 
-	check_word(fn, dest, what->width, at);
 	if (weft_unlikely(weft_shmem.tested_max) &&
 		weft_shmem_stage_fetch(fn, ctx, dest, what, was_out, at))
 		return;
+	if (weft_unlikely(!weft_shmem_local(dest, what->width, at)))
+		weft_shmem_check_sym(fn, "dest", dest, what->width);
 	weft_shmem_ok(fn, weft_rma_amo_fetch_nbi(weft_shmem_rma(fn, ctx),
 				  (void *)(uintptr_t)dest, what, was_out, at));
 }

@@ -65,6 +65,11 @@ void weft_shmem_check_sym(
 	if (weft_knobs.check[1] == 'f' || !len ||
 		weft_rma_is_symmetric(sym, len))
 		return;
+	if (weft_shmem_in_ext(sym))
+		weft_shmem_fatal(fn,
+			"%s is %p, which is in the external heap; this "
+			"procedure needs memory from shmem_malloc",
+			arg, sym);
 	if (weft_dev_find(sym, &where))
 		weft_shmem_fatal(fn,
 			"%s is %p, which is %s device memory (device %d) and "

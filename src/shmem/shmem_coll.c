@@ -208,11 +208,45 @@ static void check_root(
 			root, team->n_pes - 1);
 }
 
-static void check_pair(const char *fn, const void *dest, size_t dest_len,
-	const void *source, size_t source_len)
+/* Checks the buffers of a collective, and replaces those in the external heap
+ * by host memory until pair_close(). */
+static struct weft_shmem_pair pair_open(const char *fn, void *dest,
+	size_t dest_len, const void *source, size_t source_len)
 {
-	weft_shmem_check_sym(fn, "dest", dest, dest_len);
-	weft_shmem_check_sym(fn, "source", source, source_len);
+	struct weft_shmem_pair pair = { .dest = dest,
+		.source = source,
+		.dest_len = dest_len,
+		.source_len = source_len,
+		.n = 1,
+		.len = dest_len };
+
+	if (weft_unlikely(weft_shmem.ext.len)) {
+		weft_shmem_stage_open(fn, &pair);
+	} else {
+		weft_shmem_check_sym(fn, "dest", dest, dest_len);
+		weft_shmem_check_sym(fn, "source", source, source_len);
+	}
+	return pair;
+}
+
+static void pair_close(
+	const char *fn, struct weft_shmem_pair *pair, bool is_written)
+{
+	if (weft_unlikely(weft_shmem.ext.len))
+		weft_shmem_stage_close(fn, pair, is_written);
+}
+
+static int run_broadcast(const char *fn, struct weft_shmem_team *team,
+	const struct weft_shmem_pair *pair, int root)
+{
+	bool is_root = (uint32_t)root == team->my_pe;
+	struct weft_coll args = {
+		.root = root,
+		.recv = bytes(
+			is_root ? pair->source : pair->dest, pair->dest_len),
+	};
+
+	return shmem_coll_run(fn, WEFT_COLL_BCAST, team, &args);
 }
 
 /* Broadcasts without a change of the root's dest, as active sets require.
@@ -220,37 +254,44 @@ static void check_pair(const char *fn, const void *dest, size_t dest_len,
 static int broadcast(const char *fn, struct weft_shmem_team *team, void *dest,
 	const void *source, size_t len, int root)
 {
-	bool is_root = (uint32_t)root == team->my_pe;
-	struct weft_coll args = {
-		.root = root,
-		.recv = bytes(is_root ? source : dest, len),
-	};
+	struct weft_shmem_pair pair;
+	int code;
 
 	check_root(fn, team, root);
-	check_pair(fn, dest, len, source, len);
-	return shmem_coll_run(fn, WEFT_COLL_BCAST, team, &args);
+	pair = pair_open(fn, dest, len, source, len);
+	code = run_broadcast(fn, team, &pair, root);
+	pair_close(fn, &pair, !code && (uint32_t)root != team->my_pe);
+	return code;
 }
 
 static int team_broadcast(const char *fn, struct weft_shmem_team *team,
 	void *dest, const void *source, size_t len, int root)
 {
-	int code = broadcast(fn, team, dest, source, len, root);
+	struct weft_shmem_pair pair;
+	int code;
 
-	if (len && (uint32_t)root == team->my_pe && dest != source)
-		memmove(dest, source, len);
+	check_root(fn, team, root);
+	pair = pair_open(fn, dest, len, source, len);
+	code = run_broadcast(fn, team, &pair, root);
+	if (len && (uint32_t)root == team->my_pe && pair.dest != pair.source)
+		memmove(pair.dest, pair.source, len);
+	pair_close(fn, &pair, !code);
 	return code;
 }
 
 static int fcollect(const char *fn, struct weft_shmem_team *team, void *dest,
 	const void *source, size_t len)
 {
+	struct weft_shmem_pair pair =
+		pair_open(fn, dest, len * team->n_pes, source, len);
 	struct weft_coll args = {
-		.send = bytes(source, len),
-		.recv = bytes(dest, len),
+		.send = bytes(pair.source, len),
+		.recv = bytes(pair.dest, len),
 	};
+	int code = shmem_coll_run(fn, WEFT_COLL_ALLGATHER, team, &args);
 
-	check_pair(fn, dest, len * team->n_pes, source, len);
-	return shmem_coll_run(fn, WEFT_COLL_ALLGATHER, team, &args);
+	pair_close(fn, &pair, !code);
+	return code;
 }
 
 /* Gathers the lengths of all PEs, then their data at the resulting offsets. */
@@ -264,11 +305,8 @@ static int shmem_coll_collect(const char *fn, struct weft_shmem_team *team,
 		.send = bytes(&mine, sizeof(mine)),
 		.recv = bytes(counts, sizeof(mine)),
 	};
-	struct weft_coll data = {
-		.send = bytes(source, len),
-		.recv = bytes(dest, 0),
-		.is_irregular = true,
-	};
+	struct weft_coll data = { .is_irregular = true };
+	struct weft_shmem_pair pair;
 	int code;
 
 	if (!counts)
@@ -279,10 +317,13 @@ static int shmem_coll_collect(const char *fn, struct weft_shmem_team *team,
 		at += counts[i];
 	}
 	if (!code) {
-		check_pair(fn, dest, (size_t)at, source, len);
+		pair = pair_open(fn, dest, (size_t)at, source, len);
+		data.send = bytes(pair.source, len);
+		data.recv = bytes(pair.dest, 0);
 		data.recv.counts = counts;
 		data.recv.displs = displs;
 		code = shmem_coll_run(fn, WEFT_COLL_ALLGATHER, team, &data);
+		pair_close(fn, &pair, !code);
 	}
 	free(counts);
 	return code;
@@ -291,25 +332,26 @@ static int shmem_coll_collect(const char *fn, struct weft_shmem_team *team,
 static int alltoall(const char *fn, struct weft_shmem_team *team, void *dest,
 	const void *source, size_t len)
 {
+	struct weft_shmem_pair pair = pair_open(
+		fn, dest, len * team->n_pes, source, len * team->n_pes);
 	struct weft_coll args = {
-		.send = bytes(source, len),
-		.recv = bytes(dest, len),
+		.send = bytes(pair.source, len),
+		.recv = bytes(pair.dest, len),
 	};
+	int code = shmem_coll_run(fn, WEFT_COLL_ALLTOALL, team, &args);
 
-	check_pair(fn, dest, len * team->n_pes, source, len * team->n_pes);
-	return shmem_coll_run(fn, WEFT_COLL_ALLTOALL, team, &args);
+	pair_close(fn, &pair, !code);
+	return code;
 }
 
-/* Creates a type of one element and the gap after it. */
-static int spaced(size_t size, ptrdiff_t stride, struct weft_type **type_out)
+int weft_shmem_spaced(size_t len, ptrdiff_t step, struct weft_type **type_out)
 {
 	struct weft_type *one = NULL;
 	int err = weft_type_make_contiguous(
-		(int64_t)size, weft_type_builtin(WEFT_TYPE_BYTE), &one);
+		(int64_t)len, weft_type_builtin(WEFT_TYPE_BYTE), &one);
 
 	if (!err)
-		err = weft_type_make_resized(
-			one, 0, (int64_t)size * stride, type_out);
+		err = weft_type_make_resized(one, 0, (int64_t)step, type_out);
 	if (one)
 		weft_type_put(one);
 	if (!err)
@@ -322,6 +364,8 @@ static int alltoalls(const char *fn, struct weft_shmem_team *team, void *dest,
 {
 	size_t len = how->size * how->n * team->n_pes;
 	struct weft_coll args = { .root = 0 };
+	const ptrdiff_t size = (ptrdiff_t)how->size;
+	struct weft_shmem_pair pair;
 	int err, code = 0;
 
 	if (how->dst < 1 || how->sst < 1)
@@ -330,20 +374,25 @@ static int alltoalls(const char *fn, struct weft_shmem_team *team, void *dest,
 			how->dst, how->sst);
 	if (!how->n)
 		return sync_team(fn, team);
-	check_pair(fn, dest,
+	pair = pair_open(fn, dest,
 		len * (size_t)how->dst - how->size * (size_t)(how->dst - 1),
 		source,
 		len * (size_t)how->sst - how->size * (size_t)(how->sst - 1));
-	args.send = bytes(source, how->n);
-	args.recv = bytes(dest, how->n);
+	pair.n = how->n * team->n_pes;
+	pair.len = how->size;
+	pair.step = size * how->dst;
+	args.send = bytes(pair.source, how->n);
+	args.recv = bytes(pair.dest, how->n);
 	args.send.type = args.recv.type = NULL;
-	err = spaced(how->size, how->sst, &args.send.type);
+	err = weft_shmem_spaced(how->size, size * how->sst, &args.send.type);
 	if (!err)
-		err = spaced(how->size, how->dst, &args.recv.type);
+		err = weft_shmem_spaced(
+			how->size, size * how->dst, &args.recv.type);
 	weft_shmem_ok(fn, err);
 	code = shmem_coll_run(fn, WEFT_COLL_ALLTOALL, team, &args);
 	weft_type_put(args.send.type);
 	weft_type_put(args.recv.type);
+	pair_close(fn, &pair, !code);
 	return code;
 }
 
@@ -354,18 +403,20 @@ static int reduce(const char *fn, struct weft_shmem_team *team, void *dest,
 	enum weft_redop_builtin op)
 {
 	struct weft_type *type = weft_type_builtin(number);
+	size_t len = n * (size_t)type->extent;
+	struct weft_shmem_pair pair = pair_open(fn, dest, len, source, len);
 	struct weft_coll args = {
-		.send = { .buf = (void *)(uintptr_t)source,
+		.send = { .buf = (void *)(uintptr_t)pair.source,
 			.count = (int64_t)n,
 			.type = type },
-		.recv = { .buf = dest, .count = (int64_t)n, .type = type },
+		.recv = { .buf = pair.dest, .count = (int64_t)n, .type = type },
 		.is_in_place = dest == source,
 		.op = weft_redop_builtin(op),
 	};
+	int code = shmem_coll_run(fn, WEFT_COLL_ALLREDUCE, team, &args);
 
-	check_pair(fn, dest, n * (size_t)type->extent, source,
-		n * (size_t)type->extent);
-	return shmem_coll_run(fn, WEFT_COLL_ALLREDUCE, team, &args);
+	pair_close(fn, &pair, !code);
+	return code;
 }
 
 static void to_all(const char *fn, struct weft_shmem_team *team, void *dest,
@@ -382,21 +433,21 @@ static int shmem_coll_scan(const char *fn, struct weft_shmem_team *team,
 	enum weft_coll_kind kind)
 {
 	struct weft_type *type = weft_type_builtin(number);
+	size_t len = n * (size_t)type->extent;
+	struct weft_shmem_pair pair = pair_open(fn, dest, len, source, len);
 	struct weft_coll args = {
-		.send = { .buf = (void *)(uintptr_t)source,
+		.send = { .buf = (void *)(uintptr_t)pair.source,
 			.count = (int64_t)n,
 			.type = type },
-		.recv = { .buf = dest, .count = (int64_t)n, .type = type },
+		.recv = { .buf = pair.dest, .count = (int64_t)n, .type = type },
 		.is_in_place = dest == source,
 		.op = weft_redop_builtin(WEFT_OP_SUM),
 	};
-	size_t len = n * (size_t)type->extent;
-	int code;
+	int code = shmem_coll_run(fn, kind, team, &args);
 
-	check_pair(fn, dest, len, source, len);
-	code = shmem_coll_run(fn, kind, team, &args);
 	if (kind == WEFT_COLL_EXSCAN && !team->my_pe && len)
-		memset(dest, 0, len);
+		memset(pair.dest, 0, len);
+	pair_close(fn, &pair, !code);
 	return code;
 }
 

@@ -16,13 +16,15 @@
 #include "base/handle.h"
 #include "core/comm.h"
 #include "core/group.h"
+#include "dt/type.h"
 #include "rma/rma.h"
 #include "session/session.h"
 #include "watchdog/request.h"
 
-/* A group of PEs. SHMEM_TEAM_SHARED creates its communicator at its first
- * collective. Any other team has a communicator from the start. No lock guards
- * a team, because calls that change a team are collective. */
+/* A group of PEs. SHMEM_TEAM_SHARED and SHMEMX_TEAM_NODE create their
+ * communicators at their first collective. Any other team has a communicator
+ * from the start. No lock guards a team, because calls that change a team are
+ * collective. */
 struct weft_shmem_team {
 	struct weft_obj obj;
 	struct weft_group *group; /* its ranks are the PE numbers of the team */
@@ -52,8 +54,19 @@ struct weft_shmem_ctx {
 
 enum { WEFT_SHMEM_INLINE = 256 }; /* bytes of the longest inline copy */
 
+/* The external heap: device memory of the program that is symmetric
+ * (shmem_ext.c). Written by shmemx_heap_..., init and finalize. */
+struct weft_shmem_ext {
+	char *base;
+	size_t asked;	      /* length from shmemx_heap_create; 0: no call */
+	size_t len;	      /* 0: there is no external heap */
+	struct weft_win *win; /* NULL if len is 0 */
+	bool is_pending;      /* between heap_preinit and heap_postinit */
+};
+
 /* The state of OpenSHMEM in this process. Only init and finalize write it,
- * except the counters, the hints of ctx and the communicator of shared.
+ * except the counters, the hints of ctx, the communicators of shared and node,
+ * and ext.
  *
  * inline_max and tested_max depend on whether private buffers may be in device
  * memory. Procedures compare lengths with them in place of constants, so host
@@ -71,7 +84,9 @@ struct weft_shmem {
 			      host memory */
 	struct weft_shmem_team world;
 	struct weft_shmem_team shared;
-	struct weft_shmem_ctx ctx;     /* the default context */
+	struct weft_shmem_ctx ctx;   /* the default context */
+	struct weft_shmem_team node; /* SHMEMX_TEAM_NODE */
+	struct weft_shmem_ext ext;
 	struct weft_counters counters; /* of shmem_rma.c */
 };
 
@@ -184,6 +199,12 @@ int weft_shmem_env_heap(size_t *len_out);
 bool weft_shmem_env_has(const char *name);
 void weft_shmem_env_print(void);
 
+/* Opens the library, or counts a nested init. 0, or a described error. */
+int weft_shmem_start(int level);
+
+/* shmem_init_thread() for the procedure fn. */
+int weft_shmem_init_thread(const char *fn, int requested, int *provided);
+
 /* weft_shmem_teams_open() opens the predefined teams, after weft_rma_open().
  * weft_shmem_sets_close() empties the list of teams of active sets.
  * weft_shmem_teams_close() closes the predefined teams, and frees the teams
@@ -215,11 +236,72 @@ static inline size_t weft_shmem_spread(
 	return how->len + (how->n - 1) * (size_t)(step < 0 ? 0 : step);
 }
 
+/* --- the external heap ------------------------------------------------------
+ */
+
+/* True if sym is in the external heap. */
+static inline bool weft_shmem_in_ext(const void *sym)
+{
+	return (size_t)((const char *)sym - weft_shmem.ext.base) <
+	       weft_shmem.ext.len;
+}
+
+/* Ends the job if [sym, sym + len) is not in the external heap as a whole. sym
+ * is in it. */
+void weft_shmem_ext_check(
+	const char *fn, const char *arg, const void *sym, size_t len);
+
+/* As weft_rma_iput() and weft_rma_iget(). The symmetric address is in the
+ * external heap, and the private buffer is in host memory. Complete at both PEs
+ * on return. Operations of the context at the PE are complete before a put. */
+int weft_shmem_ext_iput(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	const struct weft_rma_stride *how, uint32_t pe);
+int weft_shmem_ext_iget(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	const struct weft_rma_stride *how, uint32_t pe);
+
+/* Each returns false if the symmetric address is not in the external heap.
+ * Otherwise it carries out the access, which is complete at both PEs, and
+ * returns true. The other buffer is in host memory. An error ends the job. */
+bool weft_shmem_ext_put(const char *fn, shmem_ctx_t ctx, void *dest,
+	const void *source, const struct weft_rma_stride *how, uint32_t pe);
+bool weft_shmem_ext_get(const char *fn, shmem_ctx_t ctx, void *dest,
+	const void *source, const struct weft_rma_stride *how, uint32_t pe);
+bool weft_shmem_ext_amo(const char *fn, shmem_ctx_t ctx, const char *arg,
+	const void *dest, const struct weft_amo *amo, uint64_t *was_out,
+	uint32_t pe);
+
+/* Closes the external heap. Collective. */
+int weft_shmem_ext_close(void);
+
+/* --- device memory ----------------------------------------------------------
+ */
+
+/* The buffers of a collective. The caller fills the first group of fields.
+ * weft_shmem_stage_open() replaces a buffer in the external heap by host
+ * memory. */
+struct weft_shmem_pair {
+	void *dest;
+	const void *source;
+	size_t dest_len, source_len;
+	/* blocks of dest that the collective writes */
+	size_t n, len;
+	ptrdiff_t step;
+	/* below: only shmem_stage.c */
+	void *dest_dev, *dest_host, *source_host;
+};
+
+/* weft_shmem_stage_open() also copies the source to host memory.
+ * weft_shmem_stage_close() copies the blocks of dest back if is_written is set,
+ * and frees the host memory. An error ends the job. */
+void weft_shmem_stage_open(const char *fn, struct weft_shmem_pair *pair);
+void weft_shmem_stage_close(
+	const char *fn, struct weft_shmem_pair *pair, bool is_written);
+
 /* Called if private buffers may be in device memory. Each returns false if the
- * private buffer of the transfer is in host memory. Otherwise it carries out
- * the transfer, which is complete at this PE, and returns true. A failed copy
- * ends the job. So does an address that is not symmetric; the caller of
- * weft_shmem_stage_fetch() has checked it.
+ * private buffer of the transfer is in host memory, and the symmetric address
+ * is not in the external heap. Otherwise it carries out the transfer, which is
+ * complete at this PE, and returns true. A failed copy ends the job. So does an
+ * address that is not symmetric.
  *
  * how->n and how->len are not 0. */
 bool weft_shmem_stage_put(const char *fn, shmem_ctx_t ctx, void *dest,
@@ -231,6 +313,10 @@ bool weft_shmem_stage_fetch(const char *fn, shmem_ctx_t ctx, const void *dest,
 
 /* Ends the job if ptr, which may be NULL, is in device memory. */
 void weft_shmem_refuse_dev(const char *fn, const char *arg, const void *ptr);
+
+/* Creates a type of len bytes, and an extent of step bytes. The caller owns it.
+ */
+int weft_shmem_spaced(size_t len, ptrdiff_t step, struct weft_type **type_out);
 
 /* Creates a team for a new communicator, which the team owns; NULL when out of
  * memory. */

@@ -61,7 +61,8 @@ static inline void *local_address(
 }
 
 /* put_staged() and get_staged() are called if there is no data, or if private
- * buffers may be in device memory. True if the transfer is complete. */
+ * buffers may be in device memory. Without such buffers there is no external
+ * heap. True if the transfer is complete. */
 __attribute__((noinline, cold)) static bool put_staged(const char *fn,
 	shmem_ctx_t ctx, void *dest, const void *source,
 	const struct weft_rma_stride *how, uint32_t to)
@@ -101,13 +102,25 @@ static inline void get_host(const char *fn, shmem_ctx_t ctx, void *dest,
 __attribute__((noinline)) static void put_remote(const char *fn,
 	shmem_ctx_t ctx, void *dest, const void *value, size_t len, int pe)
 {
-	put_host(fn, ctx, dest, value, len, weft_shmem_pe(fn, ctx, pe));
+	uint32_t to = weft_shmem_pe(fn, ctx, pe);
+
+	if (weft_unlikely(len <= weft_shmem.tested_max) &&
+		weft_shmem_ext_put(fn, ctx, dest, value,
+			&(struct weft_rma_stride){ len, 1, 0, 0 }, to))
+		return;
+	put_host(fn, ctx, dest, value, len, to);
 }
 
 __attribute__((noinline)) static void get_remote(const char *fn,
 	shmem_ctx_t ctx, void *value, const void *source, size_t len, int pe)
 {
-	get_host(fn, ctx, value, source, len, weft_shmem_pe(fn, ctx, pe));
+	uint32_t from = weft_shmem_pe(fn, ctx, pe);
+
+	if (weft_unlikely(len <= weft_shmem.tested_max) &&
+		weft_shmem_ext_get(fn, ctx, value, source,
+			&(struct weft_rma_stride){ len, 1, 0, 0 }, from))
+		return;
+	get_host(fn, ctx, value, source, len, from);
 }
 
 __attribute__((noinline)) static void put_buffer(const char *fn,

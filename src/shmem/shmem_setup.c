@@ -98,7 +98,7 @@ static int open_all(int level)
 	return 0;
 }
 
-static int shmem_setup_start(int level)
+int weft_shmem_start(int level)
 {
 	int err = weft_shmem.n_inits ? 0 : open_all(level);
 
@@ -109,10 +109,10 @@ static int shmem_setup_start(int level)
 
 void pshmem_init(void)
 {
-	weft_shmem_ok("shmem_init", shmem_setup_start(SHMEM_THREAD_SINGLE));
+	weft_shmem_ok("shmem_init", weft_shmem_start(SHMEM_THREAD_SINGLE));
 }
 
-int pshmem_init_thread(int requested, int *provided)
+int weft_shmem_init_thread(const char *fn, int requested, int *provided)
 {
 	int err = 0;
 
@@ -121,10 +121,10 @@ int pshmem_init_thread(int requested, int *provided)
 		err = weft_err_set(WEFT_ERR_ARG,
 			"requested is %d, which is no thread level", requested);
 	if (!err)
-		err = shmem_setup_start(requested);
+		err = weft_shmem_start(requested);
 	if (err) {
-		weft_log_error("SHMEM-INIT", "shmem_init_thread: %s",
-			weft_err_detail_peek(err));
+		weft_log_error(
+			"SHMEM-INIT", "%s: %s", fn, weft_err_detail_peek(err));
 		return 1;
 	}
 	if (provided)
@@ -132,9 +132,14 @@ int pshmem_init_thread(int requested, int *provided)
 	return 0;
 }
 
+int pshmem_init_thread(int requested, int *provided)
+{
+	return weft_shmem_init_thread("shmem_init_thread", requested, provided);
+}
+
 static void stop(const char *fn)
 {
-	int err;
+	int err, ext_err;
 
 	weft_shmem_check_open(fn);
 	weft_shmem_barrier(fn);
@@ -144,6 +149,7 @@ static void stop(const char *fn)
 	weft_counters_close(&weft_shmem.counters);
 	weft_shmem_ctxs_close(NULL);
 	weft_shmem_set_caller(fn);
+	ext_err = weft_shmem_ext_close();
 	err = weft_rma_close();
 	weft_shmem_set_caller(NULL);
 	weft_shmem_sets_close();
@@ -151,7 +157,7 @@ static void stop(const char *fn)
 	if (weft_session_close(weft_shmem.session) && !err)
 		err = WEFT_ERR_PEER;
 	weft_shmem.session = NULL;
-	weft_shmem_ok(fn, err);
+	weft_shmem_ok(fn, err ? err : ext_err);
 }
 
 void pshmem_finalize(void)
@@ -171,7 +177,7 @@ void pstart_pes(int npes)
 	(void)npes;
 	if (weft_shmem.n_inits)
 		return;
-	weft_shmem_ok("start_pes", shmem_setup_start(SHMEM_THREAD_SINGLE));
+	weft_shmem_ok("start_pes", weft_shmem_start(SHMEM_THREAD_SINGLE));
 	atexit(stop_at_exit);
 }
 
@@ -217,7 +223,8 @@ int pshmem_pe_accessible(int pe)
 
 int pshmem_addr_accessible(const void *addr, int pe)
 {
-	return (uint32_t)pe < weft_rma.n_pes && weft_rma_is_symmetric(addr, 1);
+	return (uint32_t)pe < weft_rma.n_pes &&
+	       (weft_rma_is_symmetric(addr, 1) || weft_shmem_in_ext(addr));
 }
 
 void *pshmem_ptr(const void *dest, int pe)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_stage: puts from device memory; gets and fetches to device memory
+/* shmem_stage: puts from device memory; gets and fetches to device memory;
+ * collectives on the external heap
  *
  * The private buffer of a put or get may be in device memory. Its data passes
  * through host memory, in pieces of at most PIECE bytes. Each piece is complete
@@ -10,6 +11,8 @@
 #include "base/err.h"
 #include "dev/pinned.h"
 
+#include <string.h>
+
 enum { PIECE = 1 << 20 };
 
 /* A transfer of blocks. On the stack of one call. */
@@ -19,7 +22,8 @@ struct stage {
 	ptrdiff_t sym_step, dev_step; /* bytes from block to block */
 	uint32_t pe;
 	bool is_put;
-	char *host; /* one piece; its blocks have no gaps */
+	bool is_ext; /* the symmetric address is in the external heap */
+	char *host;  /* one piece; its blocks have no gaps */
 };
 
 /* Symmetric memory is host memory, so the driver is not queried for it. */
@@ -52,7 +56,11 @@ static int put_piece(
 		(ptrdiff_t)len };
 	int err = copy(&s->where, true, &rows);
 
-	return err ? err : weft_rma_iput(s->rma, sym, s->host, &how, s->pe);
+	if (err)
+		return err;
+	return s->is_ext
+		       ? weft_shmem_ext_iput(s->rma, sym, s->host, &how, s->pe)
+		       : weft_rma_iput(s->rma, sym, s->host, &how, s->pe);
 }
 
 /* Gets n blocks of len bytes. */
@@ -63,7 +71,9 @@ static int get_piece(
 		(ptrdiff_t)len };
 	const struct weft_rma_stride how = { len, n, (ptrdiff_t)len,
 		s->sym_step };
-	int err = weft_rma_iget(s->rma, s->host, sym, &how, s->pe);
+	int err = s->is_ext ? weft_shmem_ext_iget(
+				      s->rma, s->host, sym, &how, s->pe)
+			    : weft_rma_iget(s->rma, s->host, sym, &how, s->pe);
 
 	return err ? err : copy(&s->where, false, &rows);
 }
@@ -100,6 +110,17 @@ static int run_pieces(
 	return err;
 }
 
+/* Ends the job unless the range is symmetric. Sets s->is_ext. */
+static void check_range(const char *fn, const char *arg, const void *sym,
+	size_t len, struct stage *s)
+{
+	s->is_ext = weft_shmem_in_ext(sym);
+	if (s->is_ext)
+		weft_shmem_ext_check(fn, arg, sym, len);
+	else
+		weft_shmem_check_sym(fn, arg, sym, len);
+}
+
 bool weft_shmem_stage_put(const char *fn, shmem_ctx_t ctx, void *dest,
 	const void *source, const struct weft_rma_stride *how, uint32_t pe)
 {
@@ -109,9 +130,8 @@ bool weft_shmem_stage_put(const char *fn, shmem_ctx_t ctx, void *dest,
 		.is_put = true };
 
 	if (!is_on_dev(source, &s.where))
-		return false;
-	weft_shmem_check_sym(
-		fn, "dest", dest, weft_shmem_spread(how, how->dest));
+		return weft_shmem_ext_put(fn, ctx, dest, source, how, pe);
+	check_range(fn, "dest", dest, weft_shmem_spread(how, how->dest), &s);
 	s.rma = weft_shmem_rma(fn, ctx);
 	weft_shmem_ok(fn, run_pieces(&s, dest, (char *)(uintptr_t)source,
 				  how->n, how->len));
@@ -126,9 +146,8 @@ bool weft_shmem_stage_get(const char *fn, shmem_ctx_t ctx, void *dest,
 	};
 
 	if (!is_on_dev(dest, &s.where))
-		return false;
-	weft_shmem_check_sym(
-		fn, "source", source, weft_shmem_spread(how, how->src));
+		return weft_shmem_ext_get(fn, ctx, dest, source, how, pe);
+	check_range(fn, "source", source, weft_shmem_spread(how, how->src), &s);
 	s.rma = weft_shmem_rma(fn, ctx);
 	weft_shmem_ok(fn, run_pieces(&s, (char *)(uintptr_t)source, dest,
 				  how->n, how->len));
@@ -142,13 +161,92 @@ bool weft_shmem_stage_fetch(const char *fn, shmem_ctx_t ctx, const void *dest,
 	const struct weft_dev_rows rows = { fetched, &was, 1, amo->width, 0,
 		0 };
 	struct weft_dev_where where;
+	bool is_dev = is_on_dev(fetched, &where);
 
-	if (!is_on_dev(fetched, &where))
-		return false;
-	weft_shmem_ok(fn, weft_rma_amo_fetch(weft_shmem_rma(fn, ctx),
-				  (void *)(uintptr_t)dest, amo, &was, pe));
-	weft_shmem_ok(fn, copy(&where, false, &rows));
+	if (!weft_shmem_ext_amo(fn, ctx, "dest", dest, amo, &was, pe)) {
+		if (!is_dev)
+			return false;
+		weft_shmem_check_sym(fn, "dest", dest, amo->width);
+		weft_shmem_ok(
+			fn, weft_rma_amo_fetch(weft_shmem_rma(fn, ctx),
+				    (void *)(uintptr_t)dest, amo, &was, pe));
+	}
+	if (is_dev)
+		weft_shmem_ok(fn, copy(&where, false, &rows));
+	else
+		memcpy(fetched, &was, amo->width);
 	return true;
+}
+
+/* --- collectives ------------------------------------------------------------
+ */
+
+/* Finds the device of an address in the external heap, and allocates len bytes
+ * of host memory. */
+static void *host_of(const char *fn, const char *arg, const void *dev,
+	size_t len, struct weft_dev_where *where_out)
+{
+	void *host;
+
+	weft_shmem_ext_check(fn, arg, dev, len);
+	if (!weft_dev_find(dev, where_out))
+		weft_shmem_fatal(fn,
+			"%s is %p, whose device memory was freed; call "
+			"shmem_finalize first",
+			arg, dev);
+	host = weft_pinned_alloc(where_out, len);
+	if (!host)
+		weft_shmem_fatal_err(fn, WEFT_ERR_NOMEM);
+	return host;
+}
+
+void weft_shmem_stage_open(const char *fn, struct weft_shmem_pair *pair)
+{
+	struct weft_dev_where where;
+
+	if (pair->source_len && weft_shmem_in_ext(pair->source)) {
+		struct weft_dev_rows rows = { NULL, pair->source, 1,
+			pair->source_len, 0, 0 };
+
+		rows.dst = host_of(
+			fn, "source", pair->source, pair->source_len, &where);
+		weft_shmem_ok(fn, copy(&where, true, &rows));
+		pair->source_host = rows.dst;
+	} else {
+		weft_shmem_check_sym(
+			fn, "source", pair->source, pair->source_len);
+	}
+	if (pair->dest_len && weft_shmem_in_ext(pair->dest)) {
+		pair->dest_dev = pair->dest;
+		if (pair->source_host && pair->dest == pair->source &&
+			pair->dest_len <= pair->source_len)
+			pair->dest = pair->source_host; /* in place */
+		else
+			pair->dest = pair->dest_host = host_of(
+				fn, "dest", pair->dest, pair->dest_len, &where);
+	} else {
+		weft_shmem_check_sym(fn, "dest", pair->dest, pair->dest_len);
+	}
+	if (pair->source_host)
+		pair->source = pair->source_host;
+}
+
+void weft_shmem_stage_close(
+	const char *fn, struct weft_shmem_pair *pair, bool is_written)
+{
+	const struct weft_dev_rows rows = { pair->dest_dev, pair->dest, pair->n,
+		pair->len, pair->step, pair->step };
+	struct weft_dev_where where;
+
+	if (pair->dest_dev && is_written) {
+		if (!weft_dev_find(pair->dest_dev, &where))
+			weft_shmem_fatal(fn,
+				"dest is %p, whose device memory was freed",
+				pair->dest_dev);
+		weft_shmem_ok(fn, copy(&where, false, &rows));
+	}
+	weft_pinned_free(pair->dest_host);
+	weft_pinned_free(pair->source_host);
 }
 
 void weft_shmem_refuse_dev(const char *fn, const char *arg, const void *ptr)

@@ -10,6 +10,9 @@
 
 #include <stdlib.h>
 
+/* The value of SHMEMX_TEAM_NODE. */
+#define TEAM_NODE ((shmem_team_t)3)
+
 static struct weft_table teams =
 	WEFT_TABLE_INIT(struct weft_shmem_team, WEFT_KIND_SHMEM_TEAM);
 
@@ -28,6 +31,8 @@ struct weft_shmem_team *weft_shmem_team_find(const char *fn, shmem_team_t team)
 	if (team == SHMEM_TEAM_INVALID)
 		return NULL;
 	t = weft_table_get(&teams, (uintptr_t)team);
+	if (!t && team == TEAM_NODE)
+		return &weft_shmem.node;
 	if (!t)
 		weft_shmem_fatal(fn,
 			"team is %p, which is no team; was it destroyed?",
@@ -35,12 +40,15 @@ struct weft_shmem_team *weft_shmem_team_find(const char *fn, shmem_team_t team)
 	return t;
 }
 
-/* Creates the communicator of SHMEM_TEAM_SHARED at the first collective of this
- * team. All other teams have a communicator when they are created. */
+/* Creates the communicator of SHMEM_TEAM_SHARED or SHMEMX_TEAM_NODE at the
+ * first collective of this team. All other teams have a communicator when they
+ * are created. */
 static int make_comm(struct weft_shmem_team *team)
 {
 	return weft_create_in_session(weft_shmem.session, team->group,
-		"weft.shmem.shared", NULL, NULL, &team->comm);
+		team == &weft_shmem.node ? "weft.shmem.node"
+					 : "weft.shmem.shared",
+		NULL, NULL, &team->comm);
 }
 
 struct weft_shmem_team *weft_shmem_team_ready(const char *fn, shmem_team_t team)
@@ -81,8 +89,18 @@ static void shmem_team_fill(struct weft_shmem_team *team,
 	team->my_pe = (uint32_t)group->my_rank;
 }
 
-/* Creates the group of the PEs whose memory this PE can load and store. */
-static int local_group(struct weft_group **group_out)
+/* True if this PE can load and store the memory of the PE. */
+static bool shares_memory(uint32_t pe)
+{
+	return weft_rma.pes[pe].heap || pe == weft_rma.my_pe;
+}
+
+static bool is_node_pe(uint32_t pe)
+{
+	return weft_proc_is_local(weft_group_proc(weft_shmem.world.group, pe));
+}
+
+static int group_of(bool (*is_in)(uint32_t pe), struct weft_group **group_out)
 {
 	int *pes = malloc(weft_rma.n_pes * sizeof(*pes));
 	uint32_t n = 0;
@@ -91,7 +109,7 @@ static int local_group(struct weft_group **group_out)
 	if (!pes)
 		return WEFT_ERR_NOMEM;
 	for (uint32_t pe = 0; pe < weft_rma.n_pes; pe++)
-		if (weft_rma.pes[pe].heap || pe == weft_rma.my_pe)
+		if (is_in(pe))
 			pes[n++] = (int)pe;
 	err = weft_group_incl(weft_shmem.world.group, pes, n, group_out);
 	free(pes);
@@ -100,18 +118,23 @@ static int local_group(struct weft_group **group_out)
 
 int weft_shmem_teams_open(struct weft_comm *comm)
 {
-	struct weft_group *local = NULL;
+	struct weft_group *local = NULL, *node = NULL;
 	int err;
 
 	weft_shmem.world = (struct weft_shmem_team){ .is_world = true };
 	shmem_team_fill(&weft_shmem.world, weft_group_get(comm->group), comm);
-	err = local_group(&local);
+	err = group_of(shares_memory, &local);
+	if (!err)
+		err = group_of(is_node_pe, &node);
 	if (err) {
+		weft_group_put(local);
 		weft_group_put(weft_shmem.world.group);
 		return err;
 	}
 	weft_shmem.shared = (struct weft_shmem_team){ .is_mine = false };
 	shmem_team_fill(&weft_shmem.shared, local, NULL);
+	weft_shmem.node = (struct weft_shmem_team){ .is_mine = false };
+	shmem_team_fill(&weft_shmem.node, node, NULL);
 	weft_shmem.ctx = (struct weft_shmem_ctx){
 		.rma = weft_rma.ctx,
 		.team = &weft_shmem.world,
@@ -134,8 +157,10 @@ void weft_shmem_teams_close(void)
 	}
 	weft_group_put(weft_shmem.world.group);
 	weft_group_put(weft_shmem.shared.group);
+	weft_group_put(weft_shmem.node.group);
 	weft_shmem.world.group = NULL;
 	weft_shmem.shared.group = NULL;
+	weft_shmem.node.group = NULL;
 }
 
 /* ---- creation and destruction ---- */
@@ -357,3 +382,12 @@ void *pshmem_team_ptr(shmem_team_t team, const void *dest, int pe)
 }
 
 #include "api_shmem_team.h"
+
+/* Intel SHMEM reads these variables by dlsym(). Programs use the macros of
+ * shmem.h in place of the first two. */
+#undef SHMEM_TEAM_WORLD
+#undef SHMEM_TEAM_SHARED
+WEFT_SHMEM_API extern const shmem_team_t SHMEM_TEAM_WORLD, SHMEM_TEAM_SHARED;
+const shmem_team_t SHMEM_TEAM_WORLD = (shmem_team_t)1;
+const shmem_team_t SHMEM_TEAM_SHARED = (shmem_team_t)2;
+const shmem_team_t SHMEMX_TEAM_NODE = TEAM_NODE;

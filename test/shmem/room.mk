@@ -9,6 +9,7 @@ sma_programs += test/shmem/sma_coll
 sma_programs += test/shmem/sma_count
 sma_programs += test/shmem/sma_dev
 sma_programs += test/shmem/sma_exposed
+sma_programs += test/shmem/sma_ext
 sma_programs += test/shmem/sma_gone
 sma_programs += test/shmem/sma_moves
 sma_programs += test/shmem/sma_heap
