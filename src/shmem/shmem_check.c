@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_check: reports a fault of the caller and ends the job */
+/* shmem_check: the library's state; reports a fault of the caller and ends the
+ * job */
 #include "shmem_priv.h"
 
 #include "base/err.h"
@@ -10,6 +11,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+
+struct weft_shmem weft_shmem;
 
 static void shmem_check_end_job(const char *fn, const char *what)
 {

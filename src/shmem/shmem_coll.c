@@ -344,21 +344,6 @@ static int alltoall(const char *fn, struct weft_shmem_team *team, void *dest,
 	return code;
 }
 
-int weft_shmem_spaced(size_t len, ptrdiff_t step, struct weft_type **type_out)
-{
-	struct weft_type *one = NULL;
-	int err = weft_type_make_contiguous(
-		(int64_t)len, weft_type_builtin(WEFT_TYPE_BYTE), &one);
-
-	if (!err)
-		err = weft_type_make_resized(one, 0, (int64_t)step, type_out);
-	if (one)
-		weft_type_put(one);
-	if (!err)
-		weft_type_commit(*type_out);
-	return err;
-}
-
 static int alltoalls(const char *fn, struct weft_shmem_team *team, void *dest,
 	const void *source, const struct strides *how)
 {

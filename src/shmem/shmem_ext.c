@@ -9,7 +9,6 @@
 #include "shmem_priv.h"
 
 #include "base/err.h"
-#include "base/log.h"
 #include "comm/create.h"
 #include "dev/dev.h"
 #include "win/win.h"
@@ -19,39 +18,6 @@
 
 /* --- opening and closing ---------------------------------------------------
  */
-
-static int check_closed(void)
-{
-	return weft_shmem.n_inits
-		       ? weft_err_set(WEFT_ERR_ARG,
-				 "the library is already initialized; call "
-				 "this procedure in place of shmem_init")
-		       : 0;
-}
-
-void pshmemx_heap_preinit(void)
-{
-	static const char fn[] = "shmemx_heap_preinit";
-
-	weft_shmem_ok(fn, check_closed());
-	weft_shmem_ok(fn, weft_shmem_start(SHMEM_THREAD_SINGLE));
-	weft_shmem.ext.is_pending = true;
-}
-
-int pshmemx_heap_preinit_thread(int requested, int *provided)
-{
-	static const char fn[] = "shmemx_heap_preinit_thread";
-
-	if (check_closed()) {
-		weft_log_error("SHMEM-INIT", "%s: %s", fn,
-			weft_err_detail_peek(WEFT_ERR_ARG));
-		return 1;
-	}
-	if (weft_shmem_init_thread(fn, requested, provided))
-		return 1;
-	weft_shmem.ext.is_pending = true;
-	return 0;
-}
 
 /* Returns the vendor's name. */
 static const char *vendor_of(const char *fn, int device_type)
@@ -198,7 +164,22 @@ void weft_shmem_ext_check(
 			(void *)(ext->base + ext->len));
 }
 
-/* A type for n blocks of len bytes; *made_out is a reference to put. */
+int weft_shmem_spaced(size_t len, ptrdiff_t step, struct weft_type **type_out)
+{
+	struct weft_type *one = NULL;
+	int err = weft_type_make_contiguous(
+		(int64_t)len, weft_type_builtin(WEFT_TYPE_BYTE), &one);
+
+	if (!err)
+		err = weft_type_make_resized(one, 0, (int64_t)step, type_out);
+	if (one)
+		weft_type_put(one);
+	if (!err)
+		weft_type_commit(*type_out);
+	return err;
+}
+
+/* A type for n blocks of len bytes. The caller owns a reference. */
 static int describe(size_t n, size_t len, ptrdiff_t step,
 	struct weft_type **type_out, int64_t *count_out)
 {

@@ -199,12 +199,6 @@ int weft_shmem_env_heap(size_t *len_out);
 bool weft_shmem_env_has(const char *name);
 void weft_shmem_env_print(void);
 
-/* Opens the library, or counts a nested init. 0, or a described error. */
-int weft_shmem_start(int level);
-
-/* shmem_init_thread() for the procedure fn. */
-int weft_shmem_init_thread(const char *fn, int requested, int *provided);
-
 /* weft_shmem_teams_open() opens the predefined teams, after weft_rma_open().
  * weft_shmem_sets_close() empties the list of teams of active sets.
  * weft_shmem_teams_close() closes the predefined teams, and frees the teams

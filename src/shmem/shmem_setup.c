@@ -18,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct weft_shmem weft_shmem;
-
 static int open_session(enum weft_thread_level level)
 {
 	struct weft_info *asked = weft_info_create();
@@ -98,7 +96,7 @@ static int open_all(int level)
 	return 0;
 }
 
-int weft_shmem_start(int level)
+static int shmem_setup_start(int level)
 {
 	int err = weft_shmem.n_inits ? 0 : open_all(level);
 
@@ -109,10 +107,11 @@ int weft_shmem_start(int level)
 
 void pshmem_init(void)
 {
-	weft_shmem_ok("shmem_init", weft_shmem_start(SHMEM_THREAD_SINGLE));
+	weft_shmem_ok("shmem_init", shmem_setup_start(SHMEM_THREAD_SINGLE));
 }
 
-int weft_shmem_init_thread(const char *fn, int requested, int *provided)
+/* shmem_init_thread() for the procedure fn. */
+static int init_thread(const char *fn, int requested, int *provided)
 {
 	int err = 0;
 
@@ -121,7 +120,7 @@ int weft_shmem_init_thread(const char *fn, int requested, int *provided)
 		err = weft_err_set(WEFT_ERR_ARG,
 			"requested is %d, which is no thread level", requested);
 	if (!err)
-		err = weft_shmem_start(requested);
+		err = shmem_setup_start(requested);
 	if (err) {
 		weft_log_error(
 			"SHMEM-INIT", "%s: %s", fn, weft_err_detail_peek(err));
@@ -134,7 +133,40 @@ int weft_shmem_init_thread(const char *fn, int requested, int *provided)
 
 int pshmem_init_thread(int requested, int *provided)
 {
-	return weft_shmem_init_thread("shmem_init_thread", requested, provided);
+	return init_thread("shmem_init_thread", requested, provided);
+}
+
+static int check_closed(void)
+{
+	return weft_shmem.n_inits
+		       ? weft_err_set(WEFT_ERR_ARG,
+				 "the library is already initialized; call "
+				 "this procedure in place of shmem_init")
+		       : 0;
+}
+
+void pshmemx_heap_preinit(void)
+{
+	static const char fn[] = "shmemx_heap_preinit";
+
+	weft_shmem_ok(fn, check_closed());
+	weft_shmem_ok(fn, shmem_setup_start(SHMEM_THREAD_SINGLE));
+	weft_shmem.ext.is_pending = true;
+}
+
+int pshmemx_heap_preinit_thread(int requested, int *provided)
+{
+	static const char fn[] = "shmemx_heap_preinit_thread";
+
+	if (check_closed()) {
+		weft_log_error("SHMEM-INIT", "%s: %s", fn,
+			weft_err_detail_peek(WEFT_ERR_ARG));
+		return 1;
+	}
+	if (init_thread(fn, requested, provided))
+		return 1;
+	weft_shmem.ext.is_pending = true;
+	return 0;
 }
 
 static void stop(const char *fn)
@@ -177,7 +209,7 @@ void pstart_pes(int npes)
 	(void)npes;
 	if (weft_shmem.n_inits)
 		return;
-	weft_shmem_ok("start_pes", weft_shmem_start(SHMEM_THREAD_SINGLE));
+	weft_shmem_ok("start_pes", shmem_setup_start(SHMEM_THREAD_SINGLE));
 	atexit(stop_at_exit);
 }
 

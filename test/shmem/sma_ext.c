@@ -568,8 +568,11 @@ int main(int argc, char **argv)
 	host = malloc(SIZE);
 	if (run(kind, 0))
 		run(NULL, 4096);
-	else if (kind)
+	else if (kind) {
+		printf("# SKIP %s: there is no driver of a device\n",
+			stest.name);
 		return SKIP;
+	}
 	run_without();
 	free(host);
 	return stest.n_failed != 0;

@@ -63,7 +63,8 @@ static void skip_unless_exhaustible(void)
 		skip();
 	}
 	limit_memory();
-	map = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	map = mmap(
+		NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	unlimit_memory();
 	if (map != MAP_FAILED) {
 		print_message("this system does not apply RLIMIT_AS\n");
