@@ -209,7 +209,10 @@ static void ids_are_never_reused(void **state)
 		base = dev;
 		stand.free(dev);
 	}
-	assert_true(n_same > 0);
+	if (!n_same) {
+		print_message("this system gave no address twice\n");
+		skip();
+	}
 }
 
 /* More allocations than the library identifies together. */
