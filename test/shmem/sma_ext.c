@@ -21,6 +21,7 @@ static long *words;	     /* in the external heap */
 static unsigned char *host;  /* private, SIZE bytes */
 static unsigned char *sym;   /* of the host heap, MAX + GUARD bytes */
 static uint64_t host_sig;    /* symmetric */
+static char node_name[64];   /* symmetric; zeros after the name */
 static void *device_private; /* device memory, MAX + GUARD bytes */
 
 static unsigned char byte_of(size_t i, int pe)
@@ -369,13 +370,25 @@ static void busy(void)
 static void team(void)
 {
 	shmem_team_t half = SHMEM_TEAM_INVALID;
-	int n = shmem_team_n_pes(SHMEMX_TEAM_NODE);
+	int n = shmem_team_n_pes(SHMEMX_TEAM_NODE), n_here = 0;
+	char name[sizeof(node_name)];
 
-	CHECK(n == stest.n, "%d PEs on the node", n);
-	CHECK(shmem_team_my_pe(SHMEMX_TEAM_NODE) == stest.me, "my PE");
-	CHECK(shmem_team_translate_pe(
-		      SHMEM_TEAM_WORLD, stest.me, SHMEMX_TEAM_NODE) == stest.me,
-		"translate_pe");
+	gethostname(node_name, sizeof(node_name));
+	shmem_barrier_all();
+	for (int pe = 0; pe < stest.n; pe++) {
+		bool is_here;
+
+		shmem_getmem(name, node_name, sizeof(name), pe);
+		is_here = !memcmp(name, node_name, sizeof(name));
+		CHECK(shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe,
+			      SHMEMX_TEAM_NODE) == (is_here ? n_here : -1),
+			"translate_pe of %d", pe);
+		if (pe == stest.me)
+			CHECK(shmem_team_my_pe(SHMEMX_TEAM_NODE) == n_here,
+				"my PE");
+		n_here += is_here;
+	}
+	CHECK(n == n_here, "%d PEs on the node, not %d", n, n_here);
 	CHECK(!shmem_team_sync(SHMEMX_TEAM_NODE), "team_sync");
 	CHECK(!shmem_team_split_strided(
 		      SHMEMX_TEAM_NODE, 0, 1, n, NULL, 0, &half),
