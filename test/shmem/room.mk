@@ -27,7 +27,7 @@ sma_programs += test/shmem/sma_wait
 sma_cxx_programs = test/shmem/sma_cxx
 
 EXTRA_DIST += $(sma_programs:=.c) $(sma_cxx_programs:=.cpp) \
-	test/shmem/stest.h test/shmem/list
+	test/shmem/stest.h test/shmem/devdata.h test/shmem/list
 CLEANFILES += $(sma_programs) $(sma_cxx_programs)
 
 sma_libs = -lsma

@@ -5,7 +5,7 @@
  * to have a device. fault=KIND: one call ends the program, because an argument
  * must not be in device memory, or because the driver cannot copy. */
 #include "stest.h"
-#include "../multi/driver.h"
+#include "devdata.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -15,7 +15,6 @@ enum {
 	MAX = 3 * PIECE + 5,
 	N_INTS = PIECE, /* of a strided transfer */
 	SKIP = 77,
-	GUARD = 16,
 };
 
 static const size_t lens[] = { 1, 2, 4, 8, 16, 31, 255, 256, 257, 4096, 65536,
@@ -23,7 +22,6 @@ static const size_t lens[] = { 1, 2, 4, 8, 16, 31, 255, 256, 257, 4096, 65536,
 static long word, words[8];
 static uint64_t sig;
 static unsigned char *area; /* symmetric, MAX + GUARD bytes */
-static unsigned char *host; /* the same length */
 static bool is_late;
 
 /* The library calls this function in place of libc's. */
@@ -32,36 +30,6 @@ int access(const char *path, int mode)
 	if (is_late && !strcmp(path, "/dev/nvidiactl"))
 		return 0;
 	return (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
-}
-
-static unsigned char byte_of(size_t i, int pe)
-{
-	return (unsigned char)(i * 7 + (i >> 8) * 3 + (size_t)pe * 31 + 1);
-}
-
-static void fill(unsigned char *buf, size_t len, int pe)
-{
-	for (size_t i = 0; i < len; i++)
-		buf[i] = byte_of(i, pe);
-}
-
-/* True if buf has len bytes of the PE, and zeros after them. */
-static bool has(const unsigned char *buf, size_t len, int pe)
-{
-	for (size_t i = 0; i < len; i++)
-		if (buf[i] != byte_of(i, pe))
-			return false;
-	for (size_t i = len; i < len + GUARD; i++)
-		if (buf[i])
-			return false;
-	return true;
-}
-
-/* As has(), for device memory. */
-static bool dev_has(const void *dev, size_t len, int pe)
-{
-	device_get(host, dev, len + GUARD);
-	return has(host, len, pe);
 }
 
 /* Clears len bytes of device memory and of the symmetric area, and GUARD more.

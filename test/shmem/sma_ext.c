@@ -3,12 +3,11 @@
  *
  * fault=KIND: one call ends the program. */
 #include "stest.h"
-#include "../multi/driver.h"
+#include "devdata.h"
 
 enum {
 	PIECE = 1 << 20, /* of the library */
 	MAX = 3 * PIECE + 5,
-	GUARD = 16,
 	WORDS = 1024, /* after the area */
 	SIZE = MAX + GUARD + 5 + WORDS * (int)sizeof(long),
 	SKIP = 77,
@@ -18,39 +17,10 @@ enum {
 static const size_t lens[] = { 1, 2, 4, 8, 31, 256, 4096, 65536, PIECE, MAX };
 static unsigned char *area;  /* in the external heap, MAX + GUARD bytes */
 static long *words;	     /* in the external heap */
-static unsigned char *host;  /* private, SIZE bytes */
 static unsigned char *sym;   /* of the host heap, MAX + GUARD bytes */
 static uint64_t host_sig;    /* symmetric */
 static char node_name[64];   /* symmetric; zeros after the name */
 static void *device_private; /* device memory, MAX + GUARD bytes */
-
-static unsigned char byte_of(size_t i, int pe)
-{
-	return (unsigned char)(i * 7 + (i >> 8) * 3 + (size_t)pe * 31 + 1);
-}
-
-static void fill(unsigned char *buf, size_t len, int pe)
-{
-	for (size_t i = 0; i < len; i++)
-		buf[i] = byte_of(i, pe);
-}
-
-static bool has(const unsigned char *buf, size_t len, int pe)
-{
-	for (size_t i = 0; i < len; i++)
-		if (buf[i] != byte_of(i, pe))
-			return false;
-	for (size_t i = len; i < len + GUARD; i++)
-		if (buf[i])
-			return false;
-	return true;
-}
-
-static bool dev_has(const void *dev, size_t len, int pe)
-{
-	device_get(host, dev, len + GUARD);
-	return has(host, len, pe);
-}
 
 static void clear_area(size_t len)
 {
