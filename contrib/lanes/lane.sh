@@ -333,6 +333,27 @@ lane_exit() {
 	unset limit repeats
 }
 
+# lane_hpcg ROOT BEFORE: compiles HPCG in ROOT, and runs it with 4 processes. The
+# directory $HPCG has its source. BEFORE are shell commands that find mpicxx.
+lane_hpcg() {
+	if [ ! -d "${HPCG-}/setup" ]; then
+		n_tests=$((n_tests + 1))
+		echo "ok $n_tests HPCG # SKIP set HPCG to a directory with its source"
+		return
+	fi
+	cp -R "$HPCG" "$1/hpcg"
+	lane_ok "HPCG" 0 'HPCG result is VALID' lane_inside "$1" bash -ec "$2"'
+		mkdir /hpcg/weft
+		cd /hpcg/weft
+		../configure Linux_MPI
+		make CXX=mpicxx arch=Linux_MPI
+		cd bin
+		mpiexec -n 4 ./xhpcg 16 16 16 10
+		cat HPCG-Benchmark*.txt'
+	sed -n 's/^Final Summary::HPCG result is/# &/p' "$state/out"
+	rm -rf "${1:?}/hpcg"
+}
+
 lane_verdict() {
 	echo "$((n_tests - n_failed)) passed, $n_failed failed"
 	[ "$n_failed" = 0 ]
