@@ -92,10 +92,16 @@ class Weft(AutotoolsPackage):
 
     def setup_dependent_build_environment(self, env, dependent_spec):
         self.setup_run_environment(env)
-        # a dependent package compiles with Spack's wrappers
-        env.set("WEFT_CC", spack_cc)
-        env.set("WEFT_CXX", spack_cxx)
-        env.set("WEFT_FC", spack_fc)
+        # A dependent package compiles with Spack's wrappers. It has one for each
+        # language that it depends on, and an external Weft has none.
+        module = dependent_spec.package.module
+        for variable, wrapper in (
+            ("WEFT_CC", "spack_cc"),
+            ("WEFT_CXX", "spack_cxx"),
+            ("WEFT_FC", "spack_fc"),
+        ):
+            if hasattr(module, wrapper):
+                env.set(variable, getattr(module, wrapper))
 
     def setup_dependent_package(self, module, dependent_spec):
         self.spec.mpicc = join_path(self.prefix.bin, "mpicc")
