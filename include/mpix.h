@@ -219,6 +219,10 @@ int PMPIX_Query_cuda_support(void);
 int MPIX_Query_rocm_support(void);
 int PMPIX_Query_rocm_support(void);
 
+/* The same for the kind "level_zero" and devices of Level Zero. */
+int MPIX_Query_ze_support(void);
+int PMPIX_Query_ze_support(void);
+
 /* clang-format on */
 
 #ifdef __cplusplus

@@ -38,8 +38,8 @@ WEFT_SHMEM_API void shmemx_session_stop(shmem_ctx_t ctx);
 WEFT_SHMEM_API void shmemx_ctx_session_start(shmem_ctx_t ctx, long options);
 WEFT_SHMEM_API void shmemx_ctx_session_stop(shmem_ctx_t ctx);
 
-/* Types of device memory. The first is Level Zero, which is not supported; the
- * last is an addition of this library. */
+/* Types of device memory. The first is Level Zero; the last is an addition of
+ * this library. */
 #define SHMEMX_EXTERNAL_HEAP_ZE 0
 #define SHMEMX_EXTERNAL_HEAP_CUDA 1
 #define SHMEMX_EXTERNAL_HEAP_ROCM 2

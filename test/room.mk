@@ -31,7 +31,8 @@ check-one:
 		$(MAKE) $(AM_MAKEFLAGS) '$(TEST)' mpiexec \
 			test/fake/cxi/libcxi-fi.la test/fake/pages64k.la \
 			test/fake/cuda/libcuda.la \
-			test/fake/rocm/libhsa-runtime64.la && \
+			test/fake/rocm/libhsa-runtime64.la \
+			test/fake/ze/libze_loader.la && \
 		MPIEXEC='$(MPIEXEC)' $(srcdir)/test/run-multi \
 			--list $(srcdir)/$(dir $(TEST))list \
 			--bin $(dir $(TEST)) --needed $(MULTI_FLAGS) \

@@ -18,6 +18,7 @@
 static const struct weft_dev_vendor *const vendors[WEFT_DEV_N] = {
 	[WEFT_DEV_CUDA] = &weft_dev_cuda,
 	[WEFT_DEV_ROCM] = &weft_dev_rocm,
+	[WEFT_DEV_ZE] = &weft_dev_ze,
 };
 
 enum { OPEN_MASK = (1 << WEFT_DEV_N) - 1 };
@@ -216,9 +217,10 @@ bool weft_dev_watch(void)
 
 /* ---- kinds of memory ---- */
 
-static bool is_dev_restrictor(const char *word, size_t len)
+static bool is_dev_restrictor(
+	const struct weft_dev_vendor *vendor, const char *word, size_t len)
 {
-	static const char *const known[] = { "host", "device", "managed" };
+	const char *const known[] = { "host", "device", vendor->common };
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strlen(known[i]) == len &&
@@ -241,7 +243,7 @@ bool weft_dev_has_kind(const char *kind)
 	for (kind += len; *kind; kind += len) {
 		kind++;
 		len = strcspn(kind, ":");
-		if (!is_dev_restrictor(kind, len))
+		if (!is_dev_restrictor(vendors[id], kind, len))
 			return false;
 	}
 	return weft_dev_open((enum weft_dev_id)id, NULL) > 0;

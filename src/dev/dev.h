@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dev: device memory: recognises its addresses, and copies it
  *
- * Device memory is memory that the CPU must not touch, and managed memory of
- * CUDA. The driver of the device copies it. Each vendor has a driver, and a
- * file. The library opens a driver if a session asks for its kind of memory
- * (mpi_memory_alloc_kinds), or when the program has loaded it. Any thread may
- * call these functions, and none acquires a VCI's lock. */
+ * Device memory is memory that the CPU must not touch, managed memory of CUDA
+ * and shared memory of Level Zero. The driver of the device copies it. Each
+ * vendor has a driver, and a file. The library opens a driver if a session asks
+ * for its kind of memory (mpi_memory_alloc_kinds), or when the program has
+ * loaded it. Any thread may call these functions, and none acquires a VCI's
+ * lock. */
 #ifndef WEFT_DEV_H
 #define WEFT_DEV_H
 
@@ -17,6 +18,7 @@
 enum weft_dev_id {
 	WEFT_DEV_CUDA,
 	WEFT_DEV_ROCM,
+	WEFT_DEV_ZE,
 	WEFT_DEV_N, /* at most 8 */
 };
 
@@ -85,9 +87,10 @@ static inline bool weft_dev_is_on(void)
  * after the program has done that. */
 bool weft_dev_watch(void);
 
-/* True if the memory kind is "cuda" or "rocm", with any of its restrictors
- * (host, device, managed), in upper or lower case, and this process can use a
- * device of that vendor. The first call with such a kind opens the driver,
+/* True if the memory kind is "cuda", "rocm" or "level_zero", with any of its
+ * restrictors, in upper or lower case, and this process can use a device of
+ * that vendor. The restrictors are host, device, and managed; for Level Zero,
+ * shared in place of managed. The first call with such a kind opens the driver,
  * which may take 0.2 s. It makes no context. */
 bool weft_dev_has_kind(const char *kind);
 

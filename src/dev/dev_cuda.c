@@ -450,6 +450,7 @@ static void cuda_close(void)
 const struct weft_dev_vendor weft_dev_cuda = {
 	.name = "CUDA",
 	.kind = "cuda",
+	.common = "managed",
 	.library = "libcuda.so.1",
 	.needs = "a driver of CUDA 11 or later",
 	.node = "/dev/nvidiactl",

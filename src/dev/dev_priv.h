@@ -19,6 +19,7 @@ struct weft_dev_symbol {
 struct weft_dev_vendor {
 	const char *name;    /* in messages */
 	const char *kind;    /* of memory, for mpi_memory_alloc_kinds */
+	const char *common;  /* restrictor: memory of the device and the CPU */
 	const char *library; /* the driver's library */
 	const char *needs;   /* the first release with all its functions */
 	const char *node;    /* a file that exists on nodes with a device */
@@ -64,6 +65,7 @@ struct weft_dev_vendor {
 
 extern const struct weft_dev_vendor weft_dev_cuda;
 extern const struct weft_dev_vendor weft_dev_rocm;
+extern const struct weft_dev_vendor weft_dev_ze;
 
 /* weft_dev_add_rows() by one copy for each run. */
 int weft_dev_add_runs(

@@ -476,6 +476,7 @@ static void rocm_close(void)
 const struct weft_dev_vendor weft_dev_rocm = {
 	.name = "ROCm",
 	.kind = "rocm",
+	.common = "managed",
 	.library = "libhsa-runtime64.so.1",
 	.needs = "ROCm 4 or later",
 	.node = "/dev/kfd",

@@ -350,4 +350,9 @@ int PMPIX_Query_rocm_support(void)
 	return query_support(WEFT_DEV_ROCM);
 }
 
+int PMPIX_Query_ze_support(void)
+{
+	return query_support(WEFT_DEV_ZE);
+}
+
 #include "api_mpix.h"

@@ -83,6 +83,7 @@ dist_man_MANS += contrib/man/MPIX_Comm_icreate_from_group.3 \
 	contrib/man/MPIX_Comm_idisconnect.3 \
 	contrib/man/MPIX_Query_cuda_support.3 \
 	contrib/man/MPIX_Query_rocm_support.3 \
+	contrib/man/MPIX_Query_ze_support.3 \
 	contrib/man/MPIX_Session_create_pset.3 \
 	contrib/man/MPIX_Session_delete_pset.3 \
 	contrib/man/MPIX_Session_get_pset_changes.3 \

@@ -19,24 +19,33 @@
 /* --- opening and closing ---------------------------------------------------
  */
 
-/* Returns the vendor's name. */
-static const char *vendor_of(const char *fn, int device_type)
+struct ext_vendor {
+	const char *name;
+	const char *kind; /* of memory */
+};
+
+static const struct ext_vendor *vendor_of(const char *fn, int device_type)
 {
-	if (device_type == SHMEMX_EXTERNAL_HEAP_CUDA)
-		return "CUDA";
-	if (device_type == SHMEMX_EXTERNAL_HEAP_ROCM)
-		return "ROCm";
-	weft_shmem_fatal(fn,
-		"device_type is %d%s, which is not supported; pass memory of "
-		"SHMEMX_EXTERNAL_HEAP_CUDA (%d) or "
-		"SHMEMX_EXTERNAL_HEAP_ROCM (%d)",
-		device_type,
-		device_type == SHMEMX_EXTERNAL_HEAP_ZE ? " (Level Zero)" : "",
-		SHMEMX_EXTERNAL_HEAP_CUDA, SHMEMX_EXTERNAL_HEAP_ROCM);
+	static const struct ext_vendor vendors[] = {
+		[SHMEMX_EXTERNAL_HEAP_ZE] = { "Level Zero", "level_zero" },
+		[SHMEMX_EXTERNAL_HEAP_CUDA] = { "CUDA", "cuda" },
+		[SHMEMX_EXTERNAL_HEAP_ROCM] = { "ROCm", "rocm" },
+	};
+
+	if (device_type < 0 ||
+		(size_t)device_type >= sizeof(vendors) / sizeof(vendors[0]))
+		weft_shmem_fatal(fn,
+			"device_type is %d, which is not supported; pass "
+			"SHMEMX_EXTERNAL_HEAP_ZE (%d), "
+			"SHMEMX_EXTERNAL_HEAP_CUDA (%d) or "
+			"SHMEMX_EXTERNAL_HEAP_ROCM (%d)",
+			device_type, SHMEMX_EXTERNAL_HEAP_ZE,
+			SHMEMX_EXTERNAL_HEAP_CUDA, SHMEMX_EXTERNAL_HEAP_ROCM);
+	return &vendors[device_type];
 }
 
-static void check_memory(
-	const char *fn, char *base, size_t size, const char *vendor)
+static void check_memory(const char *fn, char *base, size_t size,
+	const struct ext_vendor *vendor)
 {
 	struct weft_dev_where where;
 
@@ -45,13 +54,13 @@ static void check_memory(
 			"base is %p, but this job has no device memory; "
 			"request the kind \"%s\" (mpiexec "
 			"-memory-alloc-kinds)",
-			(void *)base, vendor[0] == 'C' ? "cuda" : "rocm");
+			(void *)base, vendor->kind);
 	if (!weft_dev_find(base, &where) ||
-		strcmp(weft_dev_name(&where), vendor))
+		strcmp(weft_dev_name(&where), vendor->name))
 		weft_shmem_fatal(fn,
 			"base is %p, which is not %s device memory; pass the "
 			"address of an allocation of the device",
-			(void *)base, vendor);
+			(void *)base, vendor->name);
 	if (size - 1 > UINTPTR_MAX - (uintptr_t)base ||
 		!weft_dev_find(base + size - 1, &where))
 		weft_shmem_fatal(fn,

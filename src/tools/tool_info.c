@@ -483,19 +483,25 @@ static int show_nics(struct weft_tool_report *report, const char *name)
 /* Opens the drivers, so this topic is not part of --all. */
 static int show_gpus(struct weft_tool_report *report, const char *name)
 {
+	static const struct {
+		const char *kind, *devices, *reason;
+	} names[WEFT_DEV_N] = {
+		[WEFT_DEV_CUDA] = { "cuda", "cuda_devices", "cuda_reason" },
+		[WEFT_DEV_ROCM] = { "rocm", "rocm_devices", "rocm_reason" },
+		[WEFT_DEV_ZE] = { "level_zero", "level_zero_devices",
+			"level_zero_reason" },
+	};
 	struct weft_tool_report *at = weft_tool_report_object(report, name);
-	const char *why = "";
-	int n = weft_dev_open(WEFT_DEV_CUDA, &why);
 
-	weft_tool_report_flag(at, "cuda", n > 0);
-	weft_tool_report_number(at, "cuda_devices", n, "devices");
-	if (!n)
-		weft_tool_report_text(at, "cuda_reason", "%s", why);
-	n = weft_dev_open(WEFT_DEV_ROCM, &why);
-	weft_tool_report_flag(at, "rocm", n > 0);
-	weft_tool_report_number(at, "rocm_devices", n, "devices");
-	if (!n)
-		weft_tool_report_text(at, "rocm_reason", "%s", why);
+	for (int i = 0; i < WEFT_DEV_N; i++) {
+		const char *why = "";
+		int n = weft_dev_open((enum weft_dev_id)i, &why);
+
+		weft_tool_report_flag(at, names[i].kind, n > 0);
+		weft_tool_report_number(at, names[i].devices, n, "devices");
+		if (!n)
+			weft_tool_report_text(at, names[i].reason, "%s", why);
+	}
 	return 0;
 }
 

@@ -17,7 +17,8 @@ static bool check(int rc)
 		return true;
 	n_errors++;
 	OK(MPI_Error_string(rc, text, &len));
-	CHECK(mtest_class(rc) == MPI_ERR_BUFFER && strstr(text, device_error()),
+	CHECK(mtest_class(rc) == MPI_ERR_BUFFER &&
+			strstr(text, device_vendor()->error),
 		"the error is \"%s\"", text);
 	return false;
 }

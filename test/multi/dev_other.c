@@ -186,7 +186,7 @@ static void questions(void)
 	CHECK(!device.queries || device.queries() == n + 2,
 		"one question for each buffer, not %ld for two",
 		device.queries ? device.queries() - n : 0);
-	if (device.is_rocm) {
+	if (device_id() != DEVICE_CUDA) {
 		device_free(dev);
 		return;
 	}

@@ -17,14 +17,20 @@ static inline bool device_is_granted(void)
 	OK(MPI_Info_get_string(
 		info, "mpi_memory_alloc_kinds", &len, value, &flag));
 	OK(MPI_Info_free(&info));
-	return flag && strstr(value, device_kind());
+	return flag && strstr(value, device_vendor()->kind);
 }
 
 /* True if the library supports the vendor's memory. */
 static inline bool device_is_supported(void)
 {
-	return device_is_rocm() ? MPIX_Query_rocm_support()
-				: MPIX_Query_cuda_support();
+	switch (device_id()) {
+	case DEVICE_CUDA:
+		return MPIX_Query_cuda_support();
+	case DEVICE_ROCM:
+		return MPIX_Query_rocm_support();
+	default:
+		return MPIX_Query_ze_support();
+	}
 }
 
 /* As device_load(). Skips the test if there is no driver. */

@@ -2,10 +2,10 @@
 /*
  * driver: device memory for tests, through the driver of a vendor
  *
- * The profiles "dev" and "rocm" of run-multi supply the stand-ins of drivers
- * (../fake/dev/README.md). The same programs run with the drivers themselves.
- * The vendor is CUDA, or ROCm if WEFT_TEST_DEVICE is "rocm". A call of the
- * driver that fails ends the program.
+ * The profiles "dev", "rocm" and "ze" of run-multi supply the stand-ins of
+ * drivers (../fake/dev/README.md). The same programs run with the drivers
+ * themselves. WEFT_TEST_DEVICE is the kind of memory, by default "cuda". A call
+ * of the driver that fails ends the program.
  */
 #ifndef DRIVER_H
 #define DRIVER_H
@@ -45,8 +45,35 @@ static struct {
 	uint64_t pools[2]; /* of the first CPU, and of the first GPU */
 } device_rocm;
 
+/* The beginning of each structure of Level Zero. */
+struct device_ze_desc {
+	uint32_t stype;
+	const void *next;
+	uint32_t words[6];
+};
+
+/* The functions of Level Zero's loader. */
 static struct {
-	bool is_rocm;
+	int (*init)(uint32_t flags);
+	int (*drivers)(uint32_t *n, void **drivers);
+	int (*devices)(void *driver, uint32_t *n, void **devices);
+	int (*device_desc)(void *device, void *desc);
+	int (*context_create)(void *driver, const struct device_ze_desc *desc,
+		void **context);
+	int (*list_create)(void *context, void *device,
+		const struct device_ze_desc *queue, void **list);
+	int (*alloc)(void *context, const struct device_ze_desc *desc,
+		size_t len, size_t align, void *device, void **at);
+	int (*shared)(void *context, const struct device_ze_desc *desc,
+		const struct device_ze_desc *host_desc, size_t len,
+		size_t align, void *device, void **at);
+	int (*free)(void *context, void *at);
+	int (*copy)(void *list, void *dst, const void *src, size_t len,
+		void *event, uint32_t n_before, void **before);
+	void *context, *device, *list; /* of the first GPU */
+} device_ze;
+
+static struct {
 	/* NULL: not the stand-in */
 	long (*queries)(void);
 	void (*fail_next)(void);
@@ -90,6 +117,20 @@ static const struct device_function device_rocm_functions[] = {
 	{ NULL, NULL },
 };
 
+static const struct device_function device_ze_functions[] = {
+	{ "zeInit", &device_ze.init },
+	{ "zeDriverGet", &device_ze.drivers },
+	{ "zeDeviceGet", &device_ze.devices },
+	{ "zeDeviceGetProperties", &device_ze.device_desc },
+	{ "zeContextCreate", &device_ze.context_create },
+	{ "zeCommandListCreateImmediate", &device_ze.list_create },
+	{ "zeMemAllocDevice", &device_ze.alloc },
+	{ "zeMemAllocShared", &device_ze.shared },
+	{ "zeMemFree", &device_ze.free },
+	{ "zeCommandListAppendMemoryCopy", &device_ze.copy },
+	{ NULL, NULL },
+};
+
 static const struct device_function device_stand_functions[] = {
 	{ "devstandQueries", &device.queries },
 	{ "devstandFailNext", &device.fail_next },
@@ -113,44 +154,52 @@ static inline void device_ok(int err, const char *call)
 	exit(1);
 }
 
-static inline bool device_is_rocm(void)
-{
-	const char *vendor = getenv("WEFT_TEST_DEVICE");
+static inline bool device_start_cuda(void);
+static inline bool device_start_rocm(void);
+static inline bool device_start_ze(void);
 
-	return vendor && !strcmp(vendor, "rocm");
+enum device_id { DEVICE_CUDA, DEVICE_ROCM, DEVICE_ZE, DEVICE_N };
+
+static const struct device_vendor {
+	const char *name;  /* in messages */
+	const char *kind;  /* of memory */
+	const char *node;  /* a file that exists on a node with a device */
+	const char *error; /* of a call that the stand-in lets fail */
+	const char *library;
+	const struct device_function *functions;
+	bool (*start)(void); /* initialises the driver */
+} device_vendors[DEVICE_N] = {
+	[DEVICE_CUDA] = { "CUDA", "cuda", "/dev/nvidiactl",
+		"CUDA_ERROR_ILLEGAL_ADDRESS", "libcuda.so.1",
+		device_cuda_functions, device_start_cuda },
+	[DEVICE_ROCM] = { "ROCm", "rocm", "/dev/kfd", "HSA_STATUS_ERROR",
+		"libhsa-runtime64.so.1", device_rocm_functions,
+		device_start_rocm },
+	[DEVICE_ZE] = { "Level Zero", "level_zero", "/dev/dri/renderD128",
+		"ZE_RESULT_ERROR_UNKNOWN", "libze_loader.so.1",
+		device_ze_functions, device_start_ze },
+};
+
+static inline enum device_id device_id(void)
+{
+	const char *kind = getenv("WEFT_TEST_DEVICE");
+	int id = DEVICE_N - 1;
+
+	while (id > 0 && (!kind || strcmp(kind, device_vendors[id].kind) != 0))
+		id--;
+	return (enum device_id)id;
 }
 
-/* The name of the vendor in messages, and the kind of its memory. */
-static inline const char *device_name(void)
+static inline const struct device_vendor *device_vendor(void)
 {
-	return device_is_rocm() ? "ROCm" : "CUDA";
-}
-
-static inline const char *device_kind(void)
-{
-	return device_is_rocm() ? "rocm" : "cuda";
-}
-
-/* The file that exists on a node with a device. */
-static inline const char *device_node(void)
-{
-	return device_is_rocm() ? "/dev/kfd" : "/dev/nvidiactl";
-}
-
-/* The error of a call that the stand-in lets fail. */
-static inline const char *device_error(void)
-{
-	return device_is_rocm() ? "HSA_STATUS_ERROR"
-				: "CUDA_ERROR_ILLEGAL_ADDRESS";
+	return &device_vendors[device_id()];
 }
 
 /* Loads the driver's library, and does not initialise it. NULL: there is none.
  */
 static inline void *device_library(void)
 {
-	return dlopen(
-		device_is_rocm() ? "libhsa-runtime64.so.1" : "libcuda.so.1",
-		RTLD_NOW | RTLD_LOCAL);
+	return dlopen(device_vendor()->library, RTLD_NOW | RTLD_LOCAL);
 }
 
 static inline void device_resolve(void *lib, const struct device_function *f)
@@ -227,7 +276,68 @@ static inline bool device_start_rocm(void)
 	return device_rocm.pools[1] != 0;
 }
 
-/* ---- both ---- */
+/* ---- Level Zero ---- */
+
+enum {
+	DEVICE_ZE_PROPERTIES = 0x3,
+	DEVICE_ZE_CONTEXT = 0xd,
+	DEVICE_ZE_QUEUE = 0xe,
+	DEVICE_ZE_ALLOC = 0x15,
+	DEVICE_ZE_HOST_ALLOC = 0x16,
+	DEVICE_ZE_GPU = 1,
+};
+
+/* True if it is a GPU. */
+static inline bool device_ze_is_gpu(void *handle)
+{
+	union {
+		struct device_ze_desc head;
+		char bytes[368];
+	} desc = { .head = { .stype = DEVICE_ZE_PROPERTIES } };
+
+	device_ok(
+		device_ze.device_desc(handle, &desc), "zeDeviceGetProperties");
+	return desc.head.words[0] == DEVICE_ZE_GPU;
+}
+
+/* Makes a context of the driver, if it has a GPU, and a command list of which
+ * each copy is complete when its call returns. */
+static inline void device_use_driver(void *driver)
+{
+	const struct device_ze_desc context = { .stype = DEVICE_ZE_CONTEXT };
+	const struct device_ze_desc queue = { .stype = DEVICE_ZE_QUEUE,
+		.words = { 0, 0, 0, 1 } };
+	void *devices[8];
+	uint32_t n = 8;
+
+	device_ok(device_ze.devices(driver, &n, devices), "zeDeviceGet");
+	for (uint32_t i = 0; i < n && !device_ze.device; i++)
+		if (device_ze_is_gpu(devices[i]))
+			device_ze.device = devices[i];
+	if (!device_ze.device)
+		return;
+	device_ok(
+		device_ze.context_create(driver, &context, &device_ze.context),
+		"zeContextCreate");
+	device_ok(device_ze.list_create(device_ze.context, device_ze.device,
+			  &queue, &device_ze.list),
+		"zeCommandListCreateImmediate");
+}
+
+static inline bool device_start_ze(void)
+{
+	void *drivers[8];
+	uint32_t n = 8;
+
+	if (device_ze.init(0))
+		return false;
+	device_ok(device_ze.drivers(&n, drivers), "zeDriverGet");
+	for (uint32_t i = 0; i < n && !device_ze.device; i++)
+		device_use_driver(drivers[i]);
+	return device_ze.device != NULL;
+}
+
+/* ---- all ---- */
 
 /* Opens the driver. False if there is none. */
 static inline bool device_load(void)
@@ -236,11 +346,9 @@ static inline bool device_load(void)
 
 	if (!lib)
 		return false;
-	device.is_rocm = device_is_rocm();
 	device_resolve(lib, device_stand_functions);
-	device_resolve(lib,
-		device.is_rocm ? device_rocm_functions : device_cuda_functions);
-	return device.is_rocm ? device_start_rocm() : device_start_cuda();
+	device_resolve(lib, device_vendor()->functions);
+	return device_vendor()->start();
 }
 
 /* Return the number of registrations of host memory, and the bytes that are
@@ -257,10 +365,21 @@ static inline long device_pinned(void)
 
 static inline void device_copy(void *to, const void *from, size_t len)
 {
-	device_ok(device.is_rocm ? device_rocm.copy(to, from, len)
-				 : device_cuda.copy(
-					   (uintptr_t)to, (uintptr_t)from, len),
-		"a copy");
+	int err = 0;
+
+	switch (device_id()) {
+	case DEVICE_CUDA:
+		err = device_cuda.copy((uintptr_t)to, (uintptr_t)from, len);
+		break;
+	case DEVICE_ROCM:
+		err = device_rocm.copy(to, from, len);
+		break;
+	default:
+		err = len ? device_ze.copy(device_ze.list, to, from, len, NULL,
+				    0, NULL)
+			  : 0;
+	}
+	device_ok(err, "a copy");
 }
 
 /* Fills device memory from host memory. */
@@ -277,16 +396,24 @@ static inline void device_get(void *to, const void *from, size_t len)
 /* Device memory of len > 0 bytes with the contents of `from`. */
 static inline void *device_new(const void *from, size_t len)
 {
+	const struct device_ze_desc desc = { .stype = DEVICE_ZE_ALLOC };
 	void *memory = NULL;
 	uint64_t at = 0;
 
-	if (device.is_rocm) {
+	switch (device_id()) {
+	case DEVICE_CUDA:
+		device_ok(device_cuda.alloc(&at, len), "cuMemAlloc");
+		memory = (void *)(uintptr_t)at;
+		break;
+	case DEVICE_ROCM:
 		device_ok(device_rocm.alloc(
 				  device_rocm.pools[1], len, 0, &memory),
 			"hsa_amd_memory_pool_allocate");
-	} else {
-		device_ok(device_cuda.alloc(&at, len), "cuMemAlloc");
-		memory = (void *)(uintptr_t)at;
+		break;
+	default:
+		device_ok(device_ze.alloc(device_ze.context, &desc, len, 0,
+				  device_ze.device, &memory),
+			"zeMemAllocDevice");
 	}
 	if (from)
 		device_put(memory, from, len);
@@ -294,27 +421,48 @@ static inline void *device_new(const void *from, size_t len)
 }
 
 /* Memory that the CPU may access: managed memory of CUDA, host memory of the
- * ROCm runtime. */
+ * ROCm runtime, shared memory of Level Zero. */
 static inline void *device_new_shared(size_t len)
 {
+	const struct device_ze_desc desc = { .stype = DEVICE_ZE_ALLOC };
+	const struct device_ze_desc host = { .stype = DEVICE_ZE_HOST_ALLOC };
 	void *memory = NULL;
 	uint64_t at = 0;
 
-	if (device.is_rocm) {
+	switch (device_id()) {
+	case DEVICE_CUDA:
+		device_ok(
+			device_cuda.managed(&at, len, 1), "cuMemAllocManaged");
+		memory = (void *)(uintptr_t)at;
+		break;
+	case DEVICE_ROCM:
 		device_ok(device_rocm.alloc(
 				  device_rocm.pools[0], len, 0, &memory),
 			"hsa_amd_memory_pool_allocate");
-		return memory;
+		break;
+	default:
+		device_ok(device_ze.shared(device_ze.context, &desc, &host, len,
+				  0, device_ze.device, &memory),
+			"zeMemAllocShared");
 	}
-	device_ok(device_cuda.managed(&at, len, 1), "cuMemAllocManaged");
-	return (void *)(uintptr_t)at;
+	return memory;
 }
 
 static inline void device_free(void *at)
 {
-	device_ok(device.is_rocm ? device_rocm.free(at)
-				 : device_cuda.free((uintptr_t)at),
-		"freeing device memory");
+	int err = 0;
+
+	switch (device_id()) {
+	case DEVICE_CUDA:
+		err = device_cuda.free((uintptr_t)at);
+		break;
+	case DEVICE_ROCM:
+		err = device_rocm.free(at);
+		break;
+	default:
+		err = device_ze.free(device_ze.context, at);
+	}
+	device_ok(err, "freeing device memory");
 }
 
 /* True if device memory has the contents of `wanted`. */

@@ -232,7 +232,8 @@ test/multi/file_uring: multi_flags = $(URING_CFLAGS)
 test/multi/file_uring: multi_libs = $(URING_LIBS)
 
 multi: $(multi_programs) $(f_built) test/fake/cxi/libcxi-fi.la \
-	test/fake/pages64k.la test/fake/cuda/libcuda.la test/fake/rocm/libhsa-runtime64.la
+	test/fake/pages64k.la test/fake/cuda/libcuda.la test/fake/rocm/libhsa-runtime64.la \
+	test/fake/ze/libze_loader.la
 
 MPIEXEC = $(abs_builddir)/mpiexec
 

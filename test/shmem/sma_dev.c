@@ -27,7 +27,7 @@ static bool is_late;
 /* The library calls this function in place of libc's. */
 int access(const char *path, int mode)
 {
-	if (is_late && !strcmp(path, "/dev/nvidiactl"))
+	if (is_late && !strcmp(path, device_vendor()->node))
 		return 0;
 	return (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
 }

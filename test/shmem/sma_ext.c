@@ -404,11 +404,21 @@ static void work(void)
 	team();
 }
 
+static int heap_type(void)
+{
+	static const int types[DEVICE_N] = {
+		[DEVICE_CUDA] = SHMEMX_EXTERNAL_HEAP_CUDA,
+		[DEVICE_ROCM] = SHMEMX_EXTERNAL_HEAP_ROCM,
+		[DEVICE_ZE] = SHMEMX_EXTERNAL_HEAP_ZE,
+	};
+
+	return types[device_id()];
+}
+
 /* Faults before and while the heap is created. */
 static void fault_early(const char *kind, char *dev)
 {
-	const int type = device_is_rocm() ? SHMEMX_EXTERNAL_HEAP_ROCM
-					  : SHMEMX_EXTERNAL_HEAP_CUDA;
+	const int type = heap_type();
 
 	if (!strcmp(kind, "null"))
 		shmemx_heap_create(NULL, 64, type, 0);
@@ -416,10 +426,8 @@ static void fault_early(const char *kind, char *dev)
 		shmemx_heap_create(dev, 0, type, 0);
 	if (!strcmp(kind, "type"))
 		shmemx_heap_create(dev, 64, 9, 0);
-	if (!strcmp(kind, "ze"))
-		shmemx_heap_create(dev, 64, SHMEMX_EXTERNAL_HEAP_ZE, 0);
 	if (!strcmp(kind, "vendor"))
-		shmemx_heap_create(dev, 64, 3 - type, 0);
+		shmemx_heap_create(dev, 64, (type + 1) % 3, 0);
 	if (!strcmp(kind, "host"))
 		shmemx_heap_create(host, 64, type, 0);
 	if (!strcmp(kind, "long"))
@@ -498,10 +506,7 @@ static void open_heap(char **dev, const char *kind, size_t shift)
 	if (kind)
 		fault_early(kind, *dev);
 	*dev += shift * (size_t)stest.me;
-	shmemx_heap_create(*dev, SIZE,
-		device_is_rocm() ? SHMEMX_EXTERNAL_HEAP_ROCM
-				 : SHMEMX_EXTERNAL_HEAP_CUDA,
-		0);
+	shmemx_heap_create(*dev, SIZE, heap_type(), 0);
 	shmemx_heap_postinit();
 }
 
