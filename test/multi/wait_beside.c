@@ -3,8 +3,8 @@
  *
  * All processes run on one core. Each process has a busy thread, like an OpenMP
  * thread that spins. Each kind of wait is repeated and must have the right
- * result. On a kernel whose yields last a time slice of the busy threads, a
- * message must not take as long as a yield. */
+ * result. On some kernels a yield lasts a time slice of the busy threads. The
+ * test prints the time of a yield and of a round of messages, to compare. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -18,7 +18,6 @@ enum {
 	ROUNDS = 150,
 	BATCHES = 10,
 	YIELDS = 10,
-	COSTLY_US = 1000,
 	FLOOD = 4000,
 	FLOOD_LEN = 500,
 	LOCKS = 50,
@@ -95,9 +94,9 @@ static double yield_us(void)
 	return (MPI_Wtime() - t) / YIELDS * 1e6;
 }
 
-/* Measures several batches and uses the best one, because other jobs use this
+/* Prints the time of the best of several batches, because other jobs use this
  * machine, too. */
-static void wait_for_less_than_yields(void)
+static void compare_with_yields(void)
 {
 	double best = 1, us = 0, t;
 
@@ -109,15 +108,9 @@ static void wait_for_less_than_yields(void)
 		t = ring(ROUNDS / BATCHES, false) / (ROUNDS / BATCHES);
 		best = t < best ? t : best;
 	}
-	if (mtest.rank != 0)
-		return;
-	printf("# a yield takes %.1f us, a round %.1f us at best\n", us,
-		best * 1e6);
-	if (us > COSTLY_US)
-		CHECK(best * 1e6 < us / 2,
-			"a round takes less than half of a yield: %.1f us, "
-			"%.1f us",
-			best * 1e6, us);
+	if (mtest.rank == 0)
+		printf("# a yield takes %.1f us, a round %.1f us at best\n", us,
+			best * 1e6);
 }
 
 static void probe(void)
@@ -262,7 +255,7 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &mtest.size);
 	if (pthread_create(&busy, NULL, compute, NULL))
 		abort();
-	wait_for_less_than_yields();
+	compare_with_yields();
 	ring(ROUNDS, true);
 	probe();
 	if (mtest.size > 1)
