@@ -101,6 +101,7 @@ struct weft_req_rndv {
 			       n_segs */
 	bool is_copying;    /* a deferred copy runs, and only it completes the
 			       request; see rndv_copy.c */
+	bool is_short;	    /* short segments; see p2p/rndv_seg.c */
 	uint32_t since_ms;  /* time when a send was announced: weft_now_ns() in
 			       ms */
 };

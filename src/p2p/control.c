@@ -15,9 +15,11 @@ int weft_control_cts(struct weft_req *req, uint64_t sreq, size_t len)
 {
 	struct weft_wire_head head = {
 		.op = WEFT_WIRE_CTS,
-		.flags = weft_p2p_peer_of(req->peer)->is_unmappable
-				 ? WEFT_WIRE_CANNOT_MAP
-				 : 0,
+		.flags = (uint8_t)((weft_p2p_peer_of(req->peer)->is_unmappable
+						   ? WEFT_WIRE_CANNOT_MAP
+						   : 0) |
+				   (req->rndv.is_short ? WEFT_WIRE_SHORT_SEGS
+						       : 0)),
 	};
 	struct weft_wire_cts cts = {
 		.sreq = sreq,

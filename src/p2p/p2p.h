@@ -30,11 +30,11 @@ struct weft_msg {
 	enum weft_send_mode mode;
 };
 
-/* True if the receiver of a message, whose buffer is in device memory, may copy
- * the data from there: the message is contiguous and longer than eager
- * messages, the driver exports its memory, and the receiver may be another
- * process of this node. Such a message may have any mode but
- * WEFT_SEND_BUFFERED, which WEFT_SEND_DEVICE replaces. */
+/* True if a message, whose buffer is in device memory, is sent from there: the
+ * message is contiguous and longer than eager messages. Also, the receiver is
+ * on another node, or it may be another process of this node and the driver
+ * exports the memory. Such a message may have any mode but WEFT_SEND_BUFFERED,
+ * which WEFT_SEND_DEVICE replaces. */
 bool weft_send_is_direct(const struct weft_msg *msg) __attribute__((cold));
 
 /* weft_send() and weft_recv() block until the operation is complete. */

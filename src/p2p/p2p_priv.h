@@ -37,6 +37,8 @@ struct weft_vci_p2p {
 					      completes them after give_up_ns;
 					      only rndv_seg.c */
 	uint64_t give_up_ns;	 /* deadline of give_up; only rndv_seg.c */
+	size_t n_short_recvs;	 /* posted receives of short segments; only
+				    rndv_seg.c */
 	struct weft_link copies; /* copies of which the sender may write
 				    pieces (HELP); only rndv_copy.c */
 	struct weft_batch_thread *batch_thread; /* only batch.c */
@@ -289,9 +291,10 @@ void weft_rndv_copy_fail(struct weft_peer *peer);
 
 /* ---- rndv_seg.c ---- */
 
-/* Returns the number of rails, in addition to the first, that a receive of len
- * bytes uses. */
-uint8_t weft_rndv_seg_rails(const struct weft_req *req, size_t len);
+/* Decides how a receive divides len bytes: sets rndv.n_rails and
+ * rndv.is_short. is_staged: the sender copies the data from device
+ * memory. */
+void weft_rndv_seg_divide(struct weft_req *req, size_t len, bool is_staged);
 
 /* Called when the FIN of a send arrives, or its receiver has failed. err is not
  * 0 if the receiver could not receive the data. Returns false if the send does
@@ -463,9 +466,21 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer,
 bool weft_rndv_dev_export(
 	const struct weft_req *req, struct weft_wire_device *device_out);
 
-/* Copies the data of a send in device memory to host memory (req->staging). 0
- * or a described error. */
-int weft_rndv_dev_stage(struct weft_req *req);
+/* Copies len bytes of the data of a send in device memory, from `offset` on, to
+ * host memory (req->staging). No effect if there is a copy. 0 or a described
+ * error. */
+int weft_rndv_dev_stage(struct weft_req *req, size_t offset, size_t len);
+
+/* True if the buffer of a receive is the shadow of device memory, to which the
+ * segments of a rendezvous are copied one by one. */
+bool weft_rndv_dev_receives(const struct weft_req *req);
+
+/* Copies len bytes of a shadow to its device memory. 0 or a described error. */
+int weft_rndv_dev_write(const void *at, size_t len);
+
+/* Called when all data of such a receive is in device memory. The shadow is not
+ * copied any more. */
+void weft_rndv_dev_written(const struct weft_req *req);
 
 /* True if the data that an RTS announces is within its allocation. */
 bool weft_rndv_dev_is_valid(

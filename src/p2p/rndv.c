@@ -70,8 +70,10 @@ int weft_rndv_announce(struct weft_req *req)
 			head.flags |= WEFT_WIRE_IS_DEVICE;
 			len = sizeof(out);
 			is_read = false;
+		} else if (req->peer->is_shm || req->peer->is_self) {
+			err = weft_rndv_dev_stage(req, 0, req->len);
 		} else {
-			err = weft_rndv_dev_stage(req);
+			is_read = false; /* rndv_seg.c copies each segment */
 		}
 	}
 	if (!err && is_read) {
@@ -143,6 +145,7 @@ static int pull_frags(struct weft_req *req, uint64_t sreq, size_t len)
 {
 	req->rndv.remote = sreq;
 	req->rndv.n_rails = 0;
+	req->rndv.is_short = false;
 	req->rndv.n_moved = 0;
 	req->rndv.total = len;
 	return weft_control_cts(req, sreq, len);
@@ -182,15 +185,16 @@ static void pulled_from_device(struct weft_req *req, uint64_t sreq, int err)
 	pulled(req, sreq, err);
 }
 
-static int pull_remote(struct weft_req *req, uint64_t sreq, size_t len)
+static int pull_remote(struct weft_req *req,
+	const struct weft_rndv_announced *announced, size_t len)
 {
-	req->rndv.remote = sreq;
-	req->rndv.n_rails = weft_rndv_seg_rails(req, len);
+	req->rndv.remote = announced->sreq;
 	if (!weft_type_is_run(req->type, req->count)) {
 		req->staging = malloc(len);
 		if (!req->staging)
 			return WEFT_ERR_NOMEM;
 	}
+	weft_rndv_seg_divide(req, len, !announced->addr);
 	weft_rndv_seg_start(req, len);
 	return 0;
 }
@@ -262,7 +266,7 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer,
 	} else if (peer->is_shm) {
 		err = pull_frags(req, sreq, len);
 	} else {
-		err = pull_remote(req, sreq, len);
+		err = pull_remote(req, announced, len);
 	}
 	if (err)
 		pulled(req, sreq, err);
@@ -336,6 +340,7 @@ void weft_rndv_on_cts(struct weft_vci *vci, struct weft_peer *peer,
 	}
 	req->rndv.remote = cts.rreq;
 	req->rndv.n_rails = (uint8_t)cts.n_rails;
+	req->rndv.is_short = head->flags & WEFT_WIRE_SHORT_SEGS;
 	if (!peer->is_shm) {
 		weft_rndv_seg_start(req, cts.len);
 		return;
@@ -343,7 +348,7 @@ void weft_rndv_on_cts(struct weft_vci *vci, struct weft_peer *peer,
 	if (head->flags & WEFT_WIRE_CANNOT_MAP)
 		weft_p2p_peer_of(peer)->is_unmappable = true;
 	if (weft_unlikely(req->send.mode == WEFT_SEND_DEVICE)) {
-		int err = weft_rndv_dev_stage(req);
+		int err = weft_rndv_dev_stage(req, 0, req->len);
 
 		if (err) {
 			weft_control_fin(peer, cts.rreq, WEFT_WIRE_DATA_FAILED);

@@ -2,9 +2,13 @@
 /* rndv_dev: rendezvous of data in device memory
  *
  * A send of mode WEFT_SEND_DEVICE has its data in device memory. If the
- * receiver is on this node, the RTS contains the driver's IPC handle of the
- * memory. The receiver maps the memory and copies from it: to device memory, or
- * to contiguous host memory. Then it sends FIN.
+ * receiver is on another node, each segment is copied to host memory before it
+ * is posted, and the receiver copies each segment to its device memory when the
+ * segment has arrived (rndv_seg.c). So these copies and the transfer overlap.
+ *
+ * If the receiver is on this node, the RTS contains the driver's IPC handle of
+ * the memory. The receiver maps the memory and copies from it: to device
+ * memory, or to contiguous host memory. Then it sends FIN.
  *
  * If the receiver cannot map the memory, it sends CTS. The sender then copies
  * the data to host memory and sends fragments. The flag CANNOT_MAP of the CTS
@@ -33,30 +37,46 @@ static char *device_of(const struct weft_req *req)
 	return (char *)req->buf + req->type->true_lb;
 }
 
+/* True if the receiver may be a process of this node that maps the memory. */
+static bool may_map(const struct weft_comm *comm, int32_t rank,
+	struct weft_peer *peer, size_t len)
+{
+	if (!weft_knob_is_on(weft_knobs.dev_ipc) ||
+		len <= weft_proc.node.eager_len)
+		return false;
+	if (!peer)
+		return comm->is_inter || rank != comm->rank;
+	if (peer->state == WEFT_PEER_READY)
+		return peer->is_shm && !weft_p2p_peer_of(peer)->is_unmappable;
+	return peer->state != WEFT_PEER_FAILED;
+}
+
+static bool is_remote(const struct weft_peer *peer)
+{
+	return peer->state == WEFT_PEER_READY && !peer->is_shm &&
+	       !peer->is_self;
+}
+
 bool weft_send_is_direct(const struct weft_msg *msg)
 {
 	const struct weft_comm *comm = msg->comm;
+	size_t len = (size_t)(msg->count * msg->type->size);
 	struct weft_ipc_memory memory;
 	struct weft_peer *peer;
-	bool may_map;
+	bool is_mapped, is_direct;
 
-	if (!weft_knob_is_on(weft_knobs.dev_ipc) || msg->rank < 0 ||
-		!weft_type_is_run(msg->type, msg->count) ||
-		msg->count * msg->type->size <=
-			(int64_t)weft_proc.node.eager_len)
+	if (msg->rank < 0 || !weft_type_is_run(msg->type, msg->count))
 		return false;
 	weft_vci_lock(comm->vci);
 	peer = weft_comm_peer_cached(comm, (uint32_t)msg->rank);
-	if (!peer)
-		may_map = comm->is_inter || msg->rank != comm->rank;
-	else if (peer->state == WEFT_PEER_READY)
-		may_map =
-			peer->is_shm && !weft_p2p_peer_of(peer)->is_unmappable;
-	else
-		may_map = peer->state != WEFT_PEER_FAILED;
+	is_mapped = may_map(comm, msg->rank, peer, len);
+	is_direct =
+		peer && is_remote(peer) && len > peer->vci->net->plan.eager_len;
 	weft_vci_unlock(comm->vci);
-	return may_map &&
-	       weft_ipc_export((char *)msg->buf + msg->type->true_lb, &memory);
+	return is_direct ||
+	       (is_mapped &&
+		       weft_ipc_export(
+			       (char *)msg->buf + msg->type->true_lb, &memory));
 }
 
 bool weft_rndv_dev_export(
@@ -77,30 +97,60 @@ bool weft_rndv_dev_export(
 	return true;
 }
 
-int weft_rndv_dev_stage(struct weft_req *req)
+int weft_rndv_dev_stage(struct weft_req *req, size_t offset, size_t len)
 {
+	char *data = device_of(req);
 	struct weft_dev_copies copies;
 	struct weft_dev_where where;
 	int err;
 
 	if (req->staging)
 		return 0;
-	if (!weft_dev_find(device_of(req), &where))
+	if (!weft_dev_find(data, &where))
 		return weft_err_set(WEFT_ERR_BUFFER,
 			"the device memory at %p was freed before the send "
 			"was complete",
-			(void *)device_of(req));
-	req->staging = weft_pinned_alloc(&where, req->len);
+			(void *)data);
+	req->staging = weft_pinned_alloc(&where, len);
 	if (!req->staging)
 		return WEFT_ERR_NOMEM;
 	err = weft_dev_begin(&where, true, &copies);
 	if (!err)
 		err = weft_dev_end(&copies, weft_dev_add(&copies, req->staging,
-						    device_of(req), req->len));
+						    data + offset, len));
 	return err;
 }
 
 /* ---- the receiver's part ---- */
+
+/* Returns the shadow that has the data of a receive. The shadows of collectives
+ * are excluded, because several receives use parts of them. */
+static struct weft_shadow *shadow_of_recv(const struct weft_req *req)
+{
+	if (!weft_dev_is_open() ||
+		req->ctx % WEFT_CTX_OFFSET_END != WEFT_CTX_OFFSET_P2P ||
+		!weft_type_is_run(req->type, req->count))
+		return NULL;
+	return weft_shadow_of((char *)req->buf + req->type->true_lb);
+}
+
+bool weft_rndv_dev_receives(const struct weft_req *req)
+{
+	return req->kind == WEFT_REQ_RECV && shadow_of_recv(req);
+}
+
+int weft_rndv_dev_write(const void *at, size_t len)
+{
+	const struct weft_shadow *shadow = weft_shadow_of(at);
+
+	return weft_shadow_write_range(
+		shadow, (const char *)at - shadow->host, (int64_t)len);
+}
+
+void weft_rndv_dev_written(const struct weft_req *req)
+{
+	shadow_of_recv(req)->is_bypassed = true;
+}
 
 bool weft_rndv_dev_is_valid(
 	const struct weft_wire_device *device, const struct weft_wire_rts *rts)

@@ -5,6 +5,13 @@
  * receiver posts a tagged receive for each segment, and then sends CTS. The
  * sender posts a tagged send for each segment, in the same order.
  *
+ * Segments are short if a side copies the data between device memory and host
+ * memory, because each copy overlaps the transfer of other segments. The
+ * receiver decides this, and reports it in CTS. The sender then has at most
+ * STAGED_AHEAD segments in host memory. All receives of short segments together
+ * use at most half of the receives that the provider permits. So each message
+ * can post all its receives and send CTS.
+ *
  * If the transfer uses several rails (transport/rail.h), each rail carries one
  * contiguous stretch of the data. A later message on rail 0 does not imply that
  * the other rails have delivered. So the receiver sends FIN, which completes
@@ -38,13 +45,21 @@
 #include "base/clock.h"
 #include "base/knob.h"
 #include "base/log.h"
+#include "dev/pinned.h"
 #include "net/net.h"
 #include "transport/proc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 4096, GRACE_MS = 1000, FRAG_LEN = 8192 };
+enum {
+	PAGE = 4096,
+	GRACE_MS = 1000,
+	FRAG_LEN = 8192,
+	SHORT_LEN = 1 << 19, /* least length of a short segment */
+	SHORT_MAX = 64,	     /* most short segments of a message */
+	STAGED_AHEAD = 4,
+};
 
 /* One segment in flight; `op` is its libfabric context. */
 struct piece {
@@ -57,15 +72,39 @@ struct piece {
 	bool is_lost;	   /* the fabric does not use it any more: its data is
 			      sent in fragments */
 	bool is_withdrawn; /* receiver: the data is not expected any more */
+	bool is_shadow;	   /* `at` is in the shadow of device memory */
+	char *at;	   /* the data, which the fabric reads or writes */
+	void *staging;	   /* owned copy of device memory with `at`, or NULL */
 	size_t offset;	   /* of the segment in the data */
 	size_t len;
 	size_t n_moved;	     /* bytes in fragments */
 	struct weft_out out; /* is_lost, sender: sends the fragments */
 };
 
-uint8_t weft_rndv_seg_rails(const struct weft_req *req, size_t len)
+static size_t short_len(size_t total)
 {
-	return len >= (size_t)weft_knobs.stripe_min ? req->peer->n_rails : 0;
+	size_t len = weft_round_up(total / SHORT_MAX + 1, PAGE);
+
+	return weft_max(len, (size_t)SHORT_LEN);
+}
+
+static size_t n_short(size_t total)
+{
+	return total / short_len(total) + 1;
+}
+
+void weft_rndv_seg_divide(struct weft_req *req, size_t len, bool is_staged)
+{
+	size_t *n = &req->vci->p2p->n_short_recvs;
+
+	req->rndv.n_rails =
+		len >= (size_t)weft_knobs.stripe_min ? req->peer->n_rails : 0;
+	req->rndv.is_short =
+		!req->rndv.n_rails &&
+		(is_staged || weft_rndv_dev_receives(req)) &&
+		*n + n_short(len) <= req->vci->net->plan.rx_len / 2;
+	if (req->rndv.is_short)
+		*n += n_short(len);
 }
 
 static struct weft_net *net_of(const struct weft_vci *vci, uint8_t rail)
@@ -86,9 +125,16 @@ static size_t rndv_seg_cut(
 
 	*rail = (uint8_t)(offset / stretch);
 	end = weft_min((*rail + 1) * stretch, total);
+	if (req->rndv.is_short)
+		end = weft_min(end, offset + short_len(total));
 	plan = &net_of(req->vci, *rail)->plan;
 	return weft_min(
 		end - offset, weft_min(plan->seg_len, plan->max_msg_len));
+}
+
+static bool has_data_on_device(const struct weft_req *req)
+{
+	return req->kind == WEFT_REQ_SEND && req->send.mode == WEFT_SEND_DEVICE;
 }
 
 /* Returns the limit of segments in flight to the receiver of this send. 0:
@@ -97,10 +143,11 @@ static uint32_t segs_max(const struct weft_req *req)
 {
 	uint32_t n = req->vci->net->plan.n_near_segs;
 
-	return n && req->kind == WEFT_REQ_SEND && !req->rndv.n_rails &&
-			       weft_proc_is_local(req->peer->proc)
-		       ? n
-		       : 0;
+	if (req->kind != WEFT_REQ_SEND || req->rndv.n_rails)
+		return 0;
+	if (n && weft_proc_is_local(req->peer->proc))
+		return n;
+	return req->rndv.is_short && has_data_on_device(req) ? STAGED_AHEAD : 0;
 }
 
 static bool rndv_seg_is_full(const struct weft_req *req)
@@ -164,6 +211,10 @@ static void over(struct weft_req *req)
 
 	if (req->rndv.n_rails)
 		req->vci->rails.n_users--;
+	if (req->kind == WEFT_REQ_RECV && req->rndv.is_short)
+		req->vci->p2p->n_short_recvs -= n_short(req->rndv.total);
+	if (!req->status.err && weft_rndv_dev_receives(req))
+		weft_rndv_dev_written(req);
 	if (req->kind == WEFT_REQ_RECV && req->staging) {
 		err = weft_rndv_copy(req, WEFT_RNDV_FROM_HERE,
 			(uintptr_t)req->staging, (size_t)req->status.len,
@@ -186,6 +237,13 @@ static void one_done(struct weft_req *req, int err)
 
 static void rndv_seg_resume(struct weft_vci *vci, struct weft_peer *peer);
 
+static void piece_free(struct piece *piece)
+{
+	weft_list_remove(&piece->link);
+	weft_pinned_free(piece->staging);
+	free(piece);
+}
+
 static void piece_end(struct piece *piece, int err)
 {
 	struct weft_req *req = piece->req;
@@ -193,8 +251,10 @@ static void piece_end(struct piece *piece, int err)
 	bool is_counted = piece->is_counted;
 	struct weft_peer *peer;
 
-	weft_list_remove(&piece->link);
-	free(piece);
+	if (req && !err && piece->is_shadow)
+		rndv_seg_record_err(
+			req, weft_rndv_dev_write(piece->at, piece->len));
+	piece_free(piece);
 	if (!req)
 		return;
 	peer = req->peer;
@@ -230,8 +290,7 @@ static int push_piece(struct weft_peer *peer, struct weft_out *out)
 		struct weft_wire_frag frag = { req->rndv.remote, offset };
 
 		memcpy(buf, &frag, sizeof(frag));
-		memcpy(buf + sizeof(frag), (char *)weft_send_run(req) + offset,
-			len);
+		memcpy(buf + sizeof(frag), piece->at + piece->n_moved, len);
 		err = weft_peer_post(peer, &head, buf, sizeof(frag) + len);
 		if (err == WEFT_AGAIN)
 			return err;
@@ -307,7 +366,7 @@ void weft_rndv_seg_on_frag(struct weft_peer *peer,
 		return; /* the segment has arrived before */
 	if (!piece->is_lost && !piece->n_moved)
 		weft_net_cancel(peer->vci->net, &piece->op);
-	memcpy((char *)weft_send_run(piece->req) + frag->offset, data, len);
+	memcpy(piece->at + piece->n_moved, data, len);
 	piece->n_moved += len;
 	if (piece->is_lost && piece->n_moved == piece->len)
 		piece_end(piece, 0);
@@ -326,7 +385,7 @@ static struct piece *rndv_seg_new(struct weft_req *req)
 	return piece;
 }
 
-static int post_to(struct piece *piece, char *at, size_t len)
+static int post_piece(struct piece *piece)
 {
 	struct weft_req *req = piece->req;
 	struct weft_peer *peer = req->peer;
@@ -334,42 +393,62 @@ static int post_to(struct piece *piece, char *at, size_t len)
 	uint64_t addr = piece->rail ? peer->rail_addrs[piece->rail - 1]
 				    : peer->net_addr;
 	uint64_t mask = net->plan.tag_mask;
+	bool is_near = piece->is_counted && net->plan.n_near_segs;
 
-	if (req->kind == WEFT_REQ_SEND &&
-		(piece->is_counted || net->plan.resends))
-		return weft_net_tsend_delivered(net, addr, at, len,
-			req->rndv.remote & mask, &piece->op);
+	if (req->kind == WEFT_REQ_SEND && (net->plan.resends || is_near))
+		return weft_net_tsend_delivered(net, addr, piece->at,
+			piece->len, req->rndv.remote & mask, &piece->op);
 	if (req->kind == WEFT_REQ_SEND)
-		return weft_net_tsend(net, addr, at, len,
+		return weft_net_tsend(net, addr, piece->at, piece->len,
 			req->rndv.remote & mask, &piece->op);
-	return weft_net_trecv(
-		net, addr, at, len, weft_obj_handle(req) & mask, &piece->op);
+	return weft_net_trecv(net, addr, piece->at, piece->len,
+		weft_obj_handle(req) & mask, &piece->op);
 }
 
-/* Posts the segment at *offset, and advances *offset. 0, WEFT_AGAIN or an
+/* Finds the data of a segment. Data in device memory is copied to req->staging,
+ * which the segment owns once it is posted. 0 or an error. */
+static int find_data(struct piece *piece)
+{
+	struct weft_req *req = piece->req;
+	int err;
+
+	if (!has_data_on_device(req)) {
+		piece->at = (char *)weft_send_run(req) + piece->offset;
+		piece->is_shadow = weft_rndv_dev_receives(req);
+		return 0;
+	}
+	err = weft_rndv_dev_stage(req, piece->offset, piece->len);
+	piece->at = req->staging;
+	return err;
+}
+
+/* Posts the next segment, which begins at rndv.n_moved. 0, WEFT_AGAIN or an
  * error. */
-static int rndv_seg_post(struct weft_req *req, char *run, size_t *offset)
+static int rndv_seg_post(struct weft_req *req)
 {
 	struct piece *piece = rndv_seg_new(req);
-	size_t len;
 	int err;
 
 	if (!piece)
 		return WEFT_ERR_NOMEM;
-	len = rndv_seg_cut(req, *offset, &piece->rail);
+	piece->offset = req->rndv.n_moved;
+	piece->len = rndv_seg_cut(req, piece->offset, &piece->rail);
 	piece->is_counted = segs_max(req) != 0;
-	piece->offset = *offset;
-	piece->len = len;
-	err = post_to(piece, run + *offset, len);
+	err = find_data(piece);
+	if (!err)
+		err = post_piece(piece);
 	if (err) {
-		weft_list_remove(&piece->link);
-		free(piece);
+		piece_free(piece);
 		return err;
+	}
+	if (has_data_on_device(req)) {
+		piece->staging = req->staging;
+		req->staging = NULL;
 	}
 	req->rndv.n_segs++;
 	if (piece->is_counted)
 		weft_p2p_peer_of(req->peer)->n_segs++;
-	*offset += len;
+	req->rndv.n_moved += piece->len;
 	return 0;
 }
 
@@ -417,7 +496,6 @@ void weft_rndv_seg_withdraw(struct weft_req *req, int err)
 static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 {
 	struct weft_req *req = weft_container_of(out, struct weft_req, out);
-	char *run = weft_send_run(req);
 	size_t total = (size_t)req->rndv.total;
 	int err = peer->state == WEFT_PEER_FAILED ? peer->err : 0;
 
@@ -427,7 +505,7 @@ static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 				&req->vci->p2p->rndv_waiting, &req->link);
 			return 0;
 		}
-		err = rndv_seg_post(req, run, &req->rndv.n_moved);
+		err = rndv_seg_post(req);
 		if (err == WEFT_AGAIN)
 			return err;
 	}

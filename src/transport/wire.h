@@ -97,6 +97,9 @@ enum weft_wire_flag {
 	/* CTS: the sender of the CTS cannot map device memory of the receiver;
 	 * the receiver copies its device memory to host memory from now on */
 	WEFT_WIRE_CANNOT_MAP = 32,
+	/* CTS over a fabric: both processes divide the data into short
+	 * segments, which pass through host memory; see rndv_seg.c */
+	WEFT_WIRE_SHORT_SEGS = 64,
 };
 
 /* Flags of an ACK. */
@@ -198,7 +201,8 @@ struct weft_wire_rts {
 	uint64_t sreq; /* sender's request */
 	uint64_t len;
 	uint64_t addr; /* address of the data in the sender; 0: the receiver
-			  cannot read the data */
+			  cannot read the data, or, over a fabric, the sender
+			  copies each segment from device memory */
 };
 static_assert(sizeof(struct weft_wire_rts) == 24, "wire layout");
 
