@@ -464,8 +464,6 @@ static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 		pmix_boot_number(boot, PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, 0);
 	facts->n_nodes = count_nodes(boot, facts);
 	facts->appnum = pmix_boot_number(boot, boot->me.rank, PMIX_APPNUM, 0);
-	snprintf(facts->alloc_kinds, sizeof(facts->alloc_kinds), "%s",
-		weft_knobs.alloc_kinds);
 	return load_key(boot, facts);
 }
 

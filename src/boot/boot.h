@@ -33,7 +33,6 @@ enum {
 	WEFT_BOOT_JOB_MAX = 256,
 	WEFT_BOOT_NAME_MAX = 512, /* longest process set name, with its NUL */
 	WEFT_BOOT_KEY_LEN = 16,
-	WEFT_BOOT_KINDS_MAX = 256,
 	WEFT_BOOT_APP_ENV = 2,
 };
 
@@ -65,8 +64,6 @@ struct weft_boot_facts {
 	uint32_t n_nodes;    /* nodes of the job; 1: exact, more: an estimate */
 	uint32_t appnum;     /* index of its app context; 0 if unknown */
 	uint8_t own_key[WEFT_BOOT_KEY_LEN];
-	char alloc_kinds[WEFT_BOOT_KINDS_MAX]; /* memory kinds that the launch
-						  requested; "": none */
 };
 
 enum weft_boot_event_kind {

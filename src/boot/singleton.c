@@ -427,8 +427,6 @@ int weft_singleton_open(
 	if (gethostname(facts.host, sizeof(facts.host) - 1))
 		strcpy(facts.host, "localhost");
 	snprintf(facts.job, sizeof(facts.job), "singleton-%d", getpid());
-	snprintf(facts.alloc_kinds, sizeof(facts.alloc_kinds), "%s",
-		weft_knobs.alloc_kinds);
 	memcpy(singleton->host, facts.host, sizeof(singleton->host));
 	singleton->proc = weft_boot_proc_number(facts.job, 0);
 	singleton->boot.ops = &singleton_ops;

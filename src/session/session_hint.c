@@ -52,21 +52,33 @@ static void add_kind(char *list, size_t len, const char *kind)
 		snprintf(list + n, len - n, "%s%s", n ? "," : "", kind);
 }
 
+/* Writes the kinds of memory that the session or the launcher requests. */
+static void requested_kinds(
+	const struct weft_info *requested, char *list, size_t len)
+{
+	if (weft_hint_value(requested, WEFT_HINT_ALLOC_KINDS, list, len) < 0)
+		snprintf(list, len, "%s", weft_knobs.alloc_kinds);
+}
+
+/* True if buffers may be in device memory: such a kind is requested and
+ * supported, or no kinds are requested, and the process may get such memory. */
+static bool may_have_dev(const struct weft_info *requested)
+{
+	char list[WEFT_INFO_VALUE_MAX + 1];
+
+	requested_kinds(requested, list, sizeof(list));
+	return list[0] ? weft_hint_lists_dev(list) : weft_dev_watch();
+}
+
 /* Lists the requested kinds of memory that are supported, and "mpi" and
- * "system". True if buffers may be in device memory: such a kind is listed, or
- * no kinds are requested, and the process may get such memory. */
-static bool read_kinds(
+ * "system". */
+static void read_kinds(
 	const struct weft_info *requested, char *list, size_t list_len)
 {
 	char value[WEFT_INFO_VALUE_MAX + 1];
 	char *rest = value, *kind;
-	bool is_asked;
 
-	if (weft_hint_value(
-		    requested, WEFT_HINT_ALLOC_KINDS, value, sizeof(value)) < 0)
-		snprintf(value, sizeof(value), "%s",
-			weft_proc.facts.alloc_kinds);
-	is_asked = value[0];
+	requested_kinds(requested, value, sizeof(value));
 	list[0] = 0;
 	while ((kind = strsep(&rest, ",")) != NULL) {
 		kind += strspn(kind, " ");
@@ -78,7 +90,6 @@ static bool read_kinds(
 	}
 	add_kind(list, list_len, "mpi");
 	add_kind(list, list_len, "system");
-	return is_asked ? weft_hint_lists_dev(list) : weft_dev_watch();
 }
 
 static void read_abort(
@@ -106,6 +117,10 @@ static void read_vci_hints(
 
 void weft_session_hint_requested(const struct weft_info *requested)
 {
+	weft_proc_read_knobs();
+	if (may_have_dev(requested))
+		atomic_store_explicit(
+			&weft_proc.has_devices, true, memory_order_relaxed);
 	pthread_mutex_lock(&weft_proc.lock);
 	if (!weft_proc.is_open) {
 		weft_proc.vci_hints = (struct weft_vci_hints){ 0 };
@@ -169,7 +184,8 @@ int weft_session_hint_apply(
 	session->is_strict =
 		weft_hint_is(requested, WEFT_HINT_FINALIZE, "strict");
 	read_abort(session, requested);
-	session->has_dev = read_kinds(requested, kinds, sizeof(kinds));
+	session->has_dev = may_have_dev(requested);
+	read_kinds(requested, kinds, sizeof(kinds));
 	session->info = weft_info_create();
 	if (!session->info)
 		return WEFT_ERR_NOMEM;

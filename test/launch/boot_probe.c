@@ -195,8 +195,8 @@ static void step_facts(void)
 	printf("rank %u of %u local %u of %u nodes %u app %u univ %u host %s "
 	       "manager %s kinds '%s' job %s key %02x%02x\n",
 		f->rank, f->size, f->local_rank, f->local_size, f->n_nodes,
-		f->appnum, f->univ_size, f->host, f->manager, f->alloc_kinds,
-		f->job, f->own_key[0], f->own_key[1]);
+		f->appnum, f->univ_size, f->host, f->manager,
+		weft_knobs.alloc_kinds, f->job, f->own_key[0], f->own_key[1]);
 }
 
 static void step_near(void)
