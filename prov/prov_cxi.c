@@ -118,6 +118,7 @@ const struct weft_prov weft_prov_cxi = {
 	.name = "cxi",
 	.note = "there is Slingshot hardware",
 	.use = WEFT_PROV_MULTI,
+	.wants_hmem = true,
 	.rma_caps = FI_ATOMIC | FI_FENCE,
 	.forms = { "cxi" },
 	.hints = prov_cxi_hints,

@@ -26,4 +26,5 @@ const struct weft_prov weft_prov_other = {
 	.name = "other",
 	.note = "the user named it",
 	.use = WEFT_PROV_ON_DEMAND,
+	.wants_hmem = true,
 };

@@ -76,6 +76,7 @@ const struct weft_prov weft_prov_verbs = {
 	.name = "verbs",
 	.note = "there is InfiniBand or RoCE hardware",
 	.use = WEFT_PROV_MULTI,
+	.wants_hmem = true,
 	.devices = "/sys/class/infiniband",
 	.remedy = "FI_UNIVERSE_SIZE below 256 asks for shorter queues",
 	.forms = { "verbs;ofi_rxm" },

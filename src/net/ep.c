@@ -494,6 +494,7 @@ struct bulk {
 	void *buf;
 	size_t len;
 	uint64_t tag;
+	const struct weft_mr *mr; /* the caller's registration, or NULL */
 };
 
 /* Posts a send that completes when the receive has the data. */
@@ -572,9 +573,9 @@ static int bulk_as_is(
 {
 	ssize_t rc;
 
-	if (weft_unlikely(net->plan.needs_local_mr && b->len))
+	if (weft_unlikely(net->plan.needs_local_mr && b->len && !b->mr))
 		return bulk_registered(weft_net_inside(net), b, op);
-	rc = post_bulk(net->ep, b, NULL, op);
+	rc = post_bulk(net->ep, b, b->mr ? b->mr->desc : NULL, op);
 	return rc ? weft_net_fault(net, bulk_calls[b->kind], rc) : 0;
 }
 
@@ -584,7 +585,8 @@ static int bulk(struct weft_net *net, const struct bulk *b, struct weft_op *op)
 	struct weft_copied *copied;
 	struct bulk copy = *b;
 
-	if (weft_likely(err != WEFT_ERR_BUFFER || b->kind == BULK_TRECV))
+	if (weft_likely(
+		    err != WEFT_ERR_BUFFER || b->kind == BULK_TRECV || b->mr))
 		return err;
 	copied = weft_copied_create(op, NULL, b->buf, b->len);
 	if (!copied)
@@ -609,25 +611,27 @@ static int bulk_send(
 }
 
 int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
-	size_t len, uint64_t tag, struct weft_op *op)
+	size_t len, const struct weft_mr *mr, uint64_t tag, struct weft_op *op)
 {
-	struct bulk b = { BULK_TSEND, addr, (void *)buf, len, tag };
+	struct bulk b = { BULK_TSEND, addr, (void *)buf, len, tag, mr };
 
 	return bulk_send(net, &b, op);
 }
 
 int weft_net_tsend_delivered(struct weft_net *net, uint64_t addr,
-	const void *buf, size_t len, uint64_t tag, struct weft_op *op)
+	const void *buf, size_t len, const struct weft_mr *mr, uint64_t tag,
+	struct weft_op *op)
 {
-	struct bulk b = { BULK_TSEND_DELIVERED, addr, (void *)buf, len, tag };
+	struct bulk b = { BULK_TSEND_DELIVERED, addr, (void *)buf, len, tag,
+		mr };
 
 	return bulk_send(net, &b, op);
 }
 
 int weft_net_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,
-	uint64_t tag, struct weft_op *op)
+	const struct weft_mr *mr, uint64_t tag, struct weft_op *op)
 {
-	struct bulk b = { BULK_TRECV, addr, buf, len, tag };
+	struct bulk b = { BULK_TRECV, addr, buf, len, tag, mr };
 
 	return bulk(net, &b, op);
 }

@@ -44,6 +44,7 @@ struct criteria {
 	bool is_one_host;	 /* now and later */
 	bool accepts_loopback;
 	bool is_rma;
+	bool wants_hmem;
 };
 
 /* A text to which verdicts are appended. */
@@ -101,6 +102,8 @@ static struct criteria criteria_make(const struct weft_net_hints *hints)
 		.is_one_host = hints->is_one_host && !hints->may_grow,
 		.accepts_loopback = hints->is_one_host,
 		.is_rma = hints->is_rma,
+		.wants_hmem = hints->has_devices &&
+			      weft_knob_is_on(weft_knobs.dev_fabric),
 	};
 }
 
@@ -165,7 +168,7 @@ static bool fabric_is_named(const struct criteria *w,
 
 /* The request */
 
-static void want_messages(struct fi_info *h, int level)
+static void want_messages(struct fi_info *h, int level, bool with_hmem)
 {
 	h->caps = FI_MSG | FI_TAGGED;
 	if (level < 2)
@@ -173,6 +176,10 @@ static void want_messages(struct fi_info *h, int level)
 	h->mode = FI_CONTEXT | FI_CONTEXT2;
 	if (level > 0)
 		h->domain_attr->mr_mode |= FI_MR_LOCAL;
+	if (with_hmem) {
+		h->caps |= FI_HMEM;
+		h->domain_attr->mr_mode |= FI_MR_HMEM;
+	}
 	h->domain_attr->threading = FI_THREAD_DOMAIN;
 	h->tx_attr->msg_order = FI_ORDER_SAS;
 	h->rx_attr->msg_order = FI_ORDER_SAS;
@@ -188,7 +195,8 @@ static void want_rma(struct fi_info *h, const struct weft_prov *prov)
 }
 
 static struct fi_info *request(const struct criteria *w,
-	const struct weft_prov *prov, const char *form, int level)
+	const struct weft_prov *prov, const char *form, int level,
+	bool with_hmem)
 {
 	struct fi_info *h = fi_allocinfo();
 
@@ -202,32 +210,23 @@ static struct fi_info *request(const struct criteria *w,
 	if (w->is_rma)
 		want_rma(h, prov);
 	else
-		want_messages(h, level);
+		want_messages(h, level, with_hmem);
 	h->fabric_attr->prov_name = strdup(form);
 	if (prov->hints)
 		prov->hints(h);
 	return h;
 }
 
-enum { N_LEVELS = 3 };
-
-/* Requests all features first. The second request permits providers for which
- * this library must register local memory. The third request also permits
- * providers without FI_MULTI_RECV. */
 static int query(const struct criteria *w, const struct weft_prov *prov,
-	const char *form, struct fi_info **list_out)
+	const char *form, int level, bool with_hmem, struct fi_info **list_out)
 {
-	int n_levels = w->is_rma ? 1 : N_LEVELS;
-	int rc = -FI_ENODATA;
+	struct fi_info *h = request(w, prov, form, level, with_hmem);
+	int rc;
 
-	for (int level = 0; level < n_levels && rc; level++) {
-		struct fi_info *h = request(w, prov, form, level);
-
-		if (!h)
-			return -FI_ENOMEM;
-		rc = fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, h, list_out);
-		fi_freeinfo(h);
-	}
+	if (!h)
+		return -FI_ENOMEM;
+	rc = fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, h, list_out);
+	fi_freeinfo(h);
 	return rc;
 }
 
@@ -457,15 +456,51 @@ static const char *gate(const struct criteria *w, const struct weft_prov *prov,
 	return NULL;
 }
 
+enum { N_LEVELS = 3 };
+
+/* Requests all features first. The second request permits providers for which
+ * this library must register local memory. The third request also permits
+ * providers without FI_MULTI_RECV. Each level is first requested with FI_HMEM
+ * if the process may use device memory. So FI_HMEM costs no other feature.
+ * Returns the best fi_info, which the caller frees; NULL: the verdict is in
+ * why. */
+static struct fi_info *query_levels(const struct criteria *w,
+	const struct weft_prov *prov, const char *form, char *why)
+{
+	bool wants_hmem = !w->is_rma && w->wants_hmem && prov->wants_hmem;
+	int n_levels = w->is_rma ? 1 : N_LEVELS;
+	int rc = -FI_ENODATA;
+
+	for (int i = 0; i < n_levels * 2; i++) {
+		bool with_hmem = i % 2 == 0;
+		struct fi_info *list, *best;
+
+		if (with_hmem && !wants_hmem)
+			continue;
+		rc = query(w, prov, form, i / 2, with_hmem, &list);
+		if (rc)
+			continue;
+		best = fabric_pick(w, prov, form, list, why);
+		if (best)
+			best = fi_dupinfo(best);
+		fi_freeinfo(list);
+		if (best || !with_hmem)
+			return best;
+	}
+	snprintf(why, VERDICT_MAX,
+		rc == -FI_ENODATA ? "libfabric does not offer it%s%s"
+				  : "libfabric fails%s%s",
+		w->filter ? "; FI_PROVIDER is " : "",
+		w->filter ? w->filter : "");
+	return NULL;
+}
+
 /* Returns the best fi_info for the candidate, which the caller frees. NULL with
  * the verdict in why if there is none. */
 static struct fi_info *fabric_evaluate(const struct criteria *w,
 	const struct weft_prov *prov, const char *form, char *why)
 {
 	const char *no = gate(w, prov, form);
-	struct fi_info *list = NULL;
-	struct fi_info *best = NULL;
-	int rc;
 
 	if (no) {
 		snprintf(why, VERDICT_MAX, "%s", no);
@@ -477,20 +512,7 @@ static struct fi_info *fabric_evaluate(const struct criteria *w,
 			prov->devices);
 		return NULL;
 	}
-	rc = query(w, prov, form, &list);
-	if (rc) {
-		snprintf(why, VERDICT_MAX,
-			rc == -FI_ENODATA ? "libfabric does not offer it%s%s"
-					  : "libfabric fails%s%s",
-			w->filter ? "; FI_PROVIDER is " : "",
-			w->filter ? w->filter : "");
-		return NULL;
-	}
-	best = fabric_pick(w, prov, form, list, why);
-	if (best)
-		best = fi_dupinfo(best);
-	fi_freeinfo(list);
-	return best;
+	return query_levels(w, prov, form, why);
 }
 
 /* Called for each candidate. If it returns true, the walk over the candidates
@@ -674,6 +696,7 @@ static int fabric_open_one(struct opening *o, struct criteria *w,
 	char why[VERDICT_MAX];
 	char domain[64];
 	struct fi_info *info = fabric_evaluate(w, prov, form, why);
+	bool has_hmem;
 	int rc;
 
 	if (!info) {
@@ -683,9 +706,20 @@ static int fabric_open_one(struct opening *o, struct criteria *w,
 	}
 	snprintf(domain, sizeof(domain), "%s",
 		info->domain_attr->name ? info->domain_attr->name : "");
+	has_hmem = info->caps & FI_HMEM;
 	rc = open_info_take(o, w, prov, info);
 	if (!rc)
 		return 0;
+	if (has_hmem) {
+		weft_log_warn("NET-HMEM",
+			"%s on %s does not open for device memory: %s; data of "
+			"devices passes through host memory "
+			"(WEFT_DEV_FABRIC=off opens it so at once)",
+			form, *domain ? domain : "its domain",
+			weft_err_detail_peek(rc));
+		w->wants_hmem = false;
+		return rc;
+	}
 	report_add(&o->report, form, weft_err_detail_peek(rc));
 	weft_log_warn("NET-FALLBACK",
 		"%s on %s does not open: %s; trying the next candidate "

@@ -8,16 +8,18 @@
 #include "net/net_priv.h"
 #include "base/log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-static struct weft_mr *mr_find(
-	struct weft_inside *in, uintptr_t start, size_t len)
+static struct weft_mr *mr_find(struct weft_inside *in, uintptr_t start,
+	size_t len, enum fi_hmem_iface iface)
 {
 	for (struct weft_mr *mr = in->mrs; mr; mr = mr->next)
-		if (start >= mr->start && start - mr->start <= mr->len &&
+		if (mr->iface == iface && start >= mr->start &&
+			start - mr->start <= mr->len &&
 			len <= mr->len - (start - mr->start))
 			return mr;
 	return NULL;
@@ -69,19 +71,25 @@ static int enable(struct weft_inside *in, struct fid_mr *fid)
 	return rc ? rc : fi_mr_enable(fid);
 }
 
-static int reg(
-	struct weft_inside *in, void *buf, size_t len, struct fid_mr **fid_out)
+static int reg(struct weft_inside *in, const struct iovec *iov,
+	enum fi_hmem_iface iface, int device, struct fid_mr **fid_out)
 {
+	struct fi_mr_attr attr = {
+		.mr_iov = iov,
+		.iov_count = 1,
+		.access = FI_SEND | FI_RECV,
+		.iface = iface,
+		/* each number of a device begins the union */
+		.device.reserved = (uint64_t)device,
+	};
 	struct fid_mr *fid;
-	uint64_t key;
-	int rc = pick_key(in, &key);
+	int rc = pick_key(in, &attr.requested_key);
 
 	if (rc)
 		return rc;
-	rc = fi_mr_reg(in->dom.domain, buf, len, FI_SEND | FI_RECV, 0, key, 0,
-		&fid, NULL);
+	rc = fi_mr_regattr(in->dom.domain, &attr, 0, &fid);
 	if (rc)
-		return weft_net_fault(&in->net, "fi_mr_reg", rc);
+		return weft_net_fault(&in->net, "fi_mr_regattr", rc);
 	rc = enable(in, fid);
 	if (rc) {
 		fi_close(&fid->fid);
@@ -91,38 +99,57 @@ static int reg(
 	return 0;
 }
 
-int weft_mr_get(
-	struct weft_net *net, void *buf, size_t len, struct weft_mr **mr_out)
+static int mr_get(struct weft_inside *in, struct iovec iov,
+	enum fi_hmem_iface iface, int device, struct weft_mr **mr_out)
 {
-	struct weft_inside *in = weft_net_inside(net);
-	struct weft_mr *mr = mr_find(in, (uintptr_t)buf, len);
+	const uintptr_t start = (uintptr_t)iov.iov_base;
+	struct weft_counters *counters = &in->net.counters;
+	struct weft_mr *mr = mr_find(in, start, iov.iov_len, iface);
 	int rc;
 
 	if (mr) {
 		mr->n_refs++;
-		net->counters.mr_reused++;
+		counters->mr_reused++;
 		*mr_out = mr;
 		return 0;
 	}
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory to register");
-	rc = reg(in, buf, len, &mr->fid);
+	rc = reg(in, &iov, iface, device, &mr->fid);
 	if (rc) {
 		free(mr);
 		return rc;
 	}
 	mr->key = fi_mr_key(mr->fid);
 	mr->desc = fi_mr_desc(mr->fid);
-	mr->start = (uintptr_t)buf;
-	mr->len = len;
+	mr->start = start;
+	mr->len = iov.iov_len;
+	mr->iface = iface;
 	mr->n_refs = 1;
 	mr->next = in->mrs;
 	in->mrs = mr;
-	net->counters.mr_registered++;
-	net->counters.mr_memory += len;
+	counters->mr_registered++;
+	counters->mr_memory += mr->len;
 	*mr_out = mr;
 	return 0;
+}
+
+int weft_mr_get(
+	struct weft_net *net, void *buf, size_t len, struct weft_mr **mr_out)
+{
+	struct iovec iov = { buf, len };
+
+	return mr_get(weft_net_inside(net), iov, FI_HMEM_SYSTEM, 0, mr_out);
+}
+
+int weft_mr_get_device(struct weft_net *net, void *buf, size_t len,
+	enum fi_hmem_iface iface, int device, struct weft_mr **mr_out)
+{
+	struct iovec iov = { buf, len };
+
+	assert(net->plan.has_hmem && iface != FI_HMEM_SYSTEM);
+	return mr_get(weft_net_inside(net), iov, iface, device, mr_out);
 }
 
 void weft_mr_put(struct weft_net *net, struct weft_mr *mr)

@@ -28,6 +28,7 @@
 #include "net/plan.h"
 
 #include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
@@ -69,6 +70,7 @@ struct weft_net_hints {
 	bool may_grow;	    /* peers of other hosts may follow: the loopback
 			       interface is used only if there is no other */
 	bool is_rma;	    /* only one-sided access is needed */
+	bool has_devices;   /* the process may use device memory */
 };
 
 struct weft_net {
@@ -160,28 +162,6 @@ static inline int weft_net_inject(
 int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
 	size_t n_iov, struct weft_op *op);
 
-/* weft_net_tsend() sends, and weft_net_trecv() receives, a tagged message of at
- * most plan.max_msg_len bytes. Only the bits of plan.tag_mask are compared; the
- * receiver chooses a tag that is unique in these bits. A receive does not use
- * addr. A send posted before its receive waits in the fabric. Otherwise as
- * weft_net_send(). A receive passes the length that arrived to its done. A send
- * must not be longer than its receive: the receive would complete with
- * WEFT_ERR_TRUNCATE, and some providers (tcp;ofi_rxm) would close the
- * connection. */
-int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
-	size_t len, uint64_t tag, struct weft_op *op);
-/* As weft_net_tsend(), but completes when the receive has all data. Only for
- * providers that report delivery (plan.n_near_segs above 0, or plan.resends).
- */
-int weft_net_tsend_delivered(struct weft_net *net, uint64_t addr,
-	const void *buf, size_t len, uint64_t tag, struct weft_op *op);
-int weft_net_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,
-	uint64_t tag, struct weft_op *op);
-
-/* Cancels a posted receive. Its done is called exactly once, with
- * WEFT_ERR_CANCELED, or with the message if the message arrived first. */
-int weft_net_cancel(struct weft_net *net, struct weft_op *op);
-
 /* Memory registered for local sends and receives. */
 struct weft_mr {
 	void *desc; /* descriptor to pass to posts that use this memory */
@@ -190,6 +170,7 @@ struct weft_mr {
 	struct fid_mr *fid;
 	uintptr_t start;
 	size_t len;
+	enum fi_hmem_iface iface;
 	uint32_t n_refs;
 	struct weft_mr *next;
 };
@@ -199,7 +180,41 @@ struct weft_mr {
  * unmapped. May take long, because it pins pages. */
 int weft_mr_get(
 	struct weft_net *net, void *buf, size_t len, struct weft_mr **mr_out);
+
+/* As weft_mr_get(), but registers device memory. Only if plan.has_hmem is true.
+ * `device` is the driver's number of the device: the CUdevice for FI_HMEM_CUDA,
+ * the index of the device in the first driver for FI_HMEM_ZE. After an error,
+ * which is described, the caller copies the data through host memory. The
+ * caller must release the reference before the program frees the memory. */
+int weft_mr_get_device(struct weft_net *net, void *buf, size_t len,
+	enum fi_hmem_iface iface, int device, struct weft_mr **mr_out);
 void weft_mr_put(struct weft_net *net, struct weft_mr *mr);
+
+/* weft_net_tsend() sends, and weft_net_trecv() receives, a tagged message of at
+ * most plan.max_msg_len bytes. mr is a registration with all bytes of buf,
+ * which the caller holds until the operation completes; the call neither
+ * registers nor copies the memory. Device memory needs such a registration.
+ * With NULL, the call registers host memory if the provider requires it. Only
+ * the bits of plan.tag_mask are compared; the receiver chooses a tag that is
+ * unique in these bits. A receive does not use addr. A send posted before its
+ * receive waits in the fabric. Otherwise as weft_net_send(). A receive passes
+ * the length that arrived to its done. A send must not be longer than its
+ * receive: the receive would complete with WEFT_ERR_TRUNCATE, and some
+ * providers (tcp;ofi_rxm) would close the connection. */
+int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
+	size_t len, const struct weft_mr *mr, uint64_t tag, struct weft_op *op);
+/* As weft_net_tsend(), but completes when the receive has all data. Only for
+ * providers that report delivery (plan.n_near_segs above 0, or plan.resends).
+ */
+int weft_net_tsend_delivered(struct weft_net *net, uint64_t addr,
+	const void *buf, size_t len, const struct weft_mr *mr, uint64_t tag,
+	struct weft_op *op);
+int weft_net_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,
+	const struct weft_mr *mr, uint64_t tag, struct weft_op *op);
+
+/* Cancels a posted receive. Its done is called exactly once, with
+ * WEFT_ERR_CANCELED, or with the message if the message arrived first. */
+int weft_net_cancel(struct weft_net *net, struct weft_op *op);
 
 /* A candidate and its verdict; valid during the call. */
 struct weft_net_candidate {

@@ -47,6 +47,7 @@ static void init_messages(struct weft_plan *plan, const struct fi_info *info)
 	plan->has_multi_recv = info->caps & FI_MULTI_RECV;
 	plan->is_manual = info->domain_attr->data_progress != FI_PROGRESS_AUTO;
 	plan->needs_local_mr = info->domain_attr->mr_mode & FI_MR_LOCAL;
+	plan->has_hmem = info->caps & FI_HMEM;
 }
 
 /* Returns the bits of a key of key_size bytes; 0: no limit. */
@@ -189,9 +190,10 @@ size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
 		plan->n_near_segs);
 	plan_put(&w, "max_msg_len %zu B\ntag_mask 0x%" PRIx64 "\niov_max %u\n",
 		plan->max_msg_len, plan->tag_mask, plan->iov_max);
-	plan_put(&w, "multi_recv %s\nmanual_progress %s\nlocal_mr %s\n",
+	plan_put(&w,
+		"multi_recv %s\nmanual_progress %s\nlocal_mr %s\nhmem %s\n",
 		yes_no(plan->has_multi_recv), yes_no(plan->is_manual),
-		yes_no(plan->needs_local_mr));
+		yes_no(plan->needs_local_mr), yes_no(plan->has_hmem));
 	plan_put(&w, "poll %u ns\nrecv_bufs %u of %zu B\n", plan->poll_ns,
 		plan->n_recv_bufs, plan->recv_buf_len);
 	plan_put(&w, "resends %s\n", yes_no(plan->resends));

@@ -41,6 +41,8 @@ struct weft_plan {
 	bool counts_injects;   /* each injection has a completion; until then it
 				* is counted as unsent */
 	bool needs_local_mr;   /* local buffers must be registered */
+	bool has_hmem;	       /* messages may be in device memory
+				* (weft_mr_get_device()) */
 	bool connects_one_way; /* two processes that connect to each other at
 				* the same time may lose messages */
 	bool releases_early;   /* the provider may release a receive buffer

@@ -42,6 +42,9 @@ struct weft_prov {
 				devices, or NULL. If the directory is missing,
 				libfabric is not queried */
 
+	bool wants_hmem; /* an endpoint for messages requests FI_HMEM if the
+			  * process may use device memory */
+
 	uint64_t rma_caps; /* further capabilities of an endpoint for
 			    * one-sided access (net/rma_ep.h) */
 

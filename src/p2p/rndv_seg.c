@@ -397,11 +397,11 @@ static int post_piece(struct piece *piece)
 
 	if (req->kind == WEFT_REQ_SEND && (net->plan.resends || is_near))
 		return weft_net_tsend_delivered(net, addr, piece->at,
-			piece->len, req->rndv.remote & mask, &piece->op);
+			piece->len, NULL, req->rndv.remote & mask, &piece->op);
 	if (req->kind == WEFT_REQ_SEND)
-		return weft_net_tsend(net, addr, piece->at, piece->len,
+		return weft_net_tsend(net, addr, piece->at, piece->len, NULL,
 			req->rndv.remote & mask, &piece->op);
-	return weft_net_trecv(net, addr, piece->at, piece->len,
+	return weft_net_trecv(net, addr, piece->at, piece->len, NULL,
 		weft_obj_handle(req) & mask, &piece->op);
 }
 

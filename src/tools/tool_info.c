@@ -10,6 +10,7 @@
 #include "base/knob.h"
 #include "dev/dev.h"
 #include "core/group.h"
+#include "core/hint.h"
 #include "io/uring.h"
 #include "transport/proc.h"
 #include "net/libfabric.h"
@@ -441,10 +442,19 @@ static int show_node(struct weft_tool_report *at)
 	return 0;
 }
 
+/* True if a session without an info object may use device memory. */
+static bool default_has_dev(void)
+{
+	const char *kinds = weft_knobs.alloc_kinds;
+
+	return *kinds ? weft_hint_lists_dev(kinds) : weft_dev_watch();
+}
+
 static int show_plan(struct weft_tool_report *report, const char *name)
 {
 	struct weft_net_hints hints = { .provider = options.provider,
-		.iface = options.iface };
+		.iface = options.iface,
+		.has_devices = default_has_dev() };
 	struct weft_tool_report *at = weft_tool_report_object(report, name);
 	struct weft_net *net;
 	char text[8192], *rest = text, *line;

@@ -130,6 +130,8 @@ void weft_proc_net_hints(struct weft_net_hints *hints)
 		.place = weft_proc.facts.local_rank,
 		.is_one_host = weft_proc_is_one_host(),
 		.may_grow = spawns_elsewhere(),
+		.has_devices = atomic_load_explicit(
+			&weft_proc.has_devices, memory_order_relaxed),
 	};
 	if (!strcmp(weft_knobs.nics, "near") &&
 		(!hints->is_one_host || hints->may_grow))

@@ -192,7 +192,7 @@ static void send_long(
 {
 	for (uint64_t i = 0; i < N_LONG; i++) {
 		op_init(&w[i]);
-		judge_post(f, weft_net_tsend(s->net, s->peer, buf, BIG,
+		judge_post(f, weft_net_tsend(s->net, s->peer, buf, BIG, NULL,
 				      LONG_TAG + i, &w[i].op));
 	}
 }

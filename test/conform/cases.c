@@ -236,8 +236,8 @@ static void case_delivered(struct side *s)
 	if (s->rank == 0) {
 		op_init(&w);
 		claim(s,
-			weft_net_tsend_delivered(
-				s->net, s->peer, buf, BIG, 4242, &w.op) == 0,
+			weft_net_tsend_delivered(s->net, s->peer, buf, BIG,
+				NULL, 4242, &w.op) == 0,
 			"a delivered send is posted");
 		while (weft_now_ns() - start < WEFT_NS_PER_S / 20)
 			tick(s, start, "a delivered send");

@@ -126,12 +126,12 @@ static void move(const void *from, void *to, size_t len, uint64_t tag)
 	struct wait rx = { .op = { .done = on_done } };
 	int rc;
 
-	while ((rc = weft_net_trecv(ends[1].net, ends[1].peer, to, len, tag,
-			&rx.op)) == WEFT_AGAIN)
+	while ((rc = weft_net_trecv(ends[1].net, ends[1].peer, to, len, NULL,
+			tag, &rx.op)) == WEFT_AGAIN)
 		turn();
 	assert_int_equal(rc, 0);
-	while ((rc = weft_net_tsend(ends[0].net, ends[0].peer, from, len, tag,
-			&tx.op)) == WEFT_AGAIN)
+	while ((rc = weft_net_tsend(ends[0].net, ends[0].peer, from, len, NULL,
+			tag, &tx.op)) == WEFT_AGAIN)
 		turn();
 	assert_int_equal(rc, 0);
 	finish(&tx);
@@ -279,15 +279,15 @@ static void a_child_while_it_moves(void **state)
 	from = map(NULL);
 	to = map(NULL);
 	fill(from, 7);
-	while ((rc = weft_net_trecv(ends[1].net, ends[1].peer, to, LEN, 9,
+	while ((rc = weft_net_trecv(ends[1].net, ends[1].peer, to, LEN, NULL, 9,
 			&rx.op)) == WEFT_AGAIN)
 		turn();
 	assert_int_equal(rc, 0);
 	pid = child_with_a_pipe(&fd);
 	assert_true(pid > 0);
 	memset(to, 1, LEN);
-	while ((rc = weft_net_tsend(ends[0].net, ends[0].peer, from, LEN, 9,
-			&tx.op)) == WEFT_AGAIN)
+	while ((rc = weft_net_tsend(ends[0].net, ends[0].peer, from, LEN, NULL,
+			9, &tx.op)) == WEFT_AGAIN)
 		turn();
 	assert_int_equal(rc, 0);
 	finish(&tx);

@@ -176,9 +176,9 @@ static int close_in_flight(const char *provider)
 		for (size_t i = 0; i < N_FLYING; i++) {
 			ops[i].done = ops[N_FLYING + i].done = op_done;
 			weft_net_trecv(ends[1].net, ends[1].peer, in[i],
-				sizeof(in[i]), i, &ops[i]);
+				sizeof(in[i]), NULL, i, &ops[i]);
 			weft_net_tsend(ends[0].net, ends[0].peer, out,
-				sizeof(in[i]), i + 5, &ops[N_FLYING + i]);
+				sizeof(in[i]), NULL, i + 5, &ops[N_FLYING + i]);
 		}
 		weft_net_close(ends[first].net);
 		for (int i = 0; i < 1000; i++)

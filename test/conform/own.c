@@ -319,7 +319,7 @@ int own_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
 }
 
 int own_tsend(struct weft_net *net, uint64_t addr, const void *buf, size_t len,
-	uint64_t tag, struct weft_op *op)
+	const struct weft_mr *mr, uint64_t tag, struct weft_op *op)
 {
 	struct own *own = inside(net);
 	struct slot *slot = take(own);
@@ -328,6 +328,7 @@ int own_tsend(struct weft_net *net, uint64_t addr, const void *buf, size_t len,
 	struct iovec iov = { &from, sizeof(from) };
 	int rc = WEFT_AGAIN;
 
+	(void)mr;
 	if (slot) {
 		head.id = (uint64_t)(slot - own->slots);
 		rc = put(own, addr, &head, &iov, 1);
@@ -341,12 +342,13 @@ int own_tsend(struct weft_net *net, uint64_t addr, const void *buf, size_t len,
 }
 
 int own_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,
-	uint64_t tag, struct weft_op *op)
+	const struct weft_mr *mr, uint64_t tag, struct weft_op *op)
 {
 	struct own *own = inside(net);
 	struct slot *come = NULL, *slot;
 
 	(void)addr;
+	(void)mr;
 	for (size_t i = 0; i < N_OPS && !come; i++)
 		if (own->slots[i].state == COME && own->slots[i].tag == tag)
 			come = &own->slots[i];

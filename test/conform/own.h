@@ -22,9 +22,9 @@ int own_inject(
 int own_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
 	size_t n_iov, struct weft_op *op);
 int own_tsend(struct weft_net *net, uint64_t addr, const void *buf, size_t len,
-	uint64_t tag, struct weft_op *op);
+	const struct weft_mr *mr, uint64_t tag, struct weft_op *op);
 int own_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,
-	uint64_t tag, struct weft_op *op);
+	const struct weft_mr *mr, uint64_t tag, struct weft_op *op);
 int own_cancel(struct weft_net *net, struct weft_op *op);
 
 #ifdef CONFORM_OWN

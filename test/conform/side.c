@@ -213,8 +213,8 @@ int post_tsend(const struct side *s, const void *buf, size_t len, uint64_t tag,
 	int rc;
 
 	op_init(w);
-	while ((rc = weft_net_tsend(s->net, s->peer, buf, len, tag, &w->op)) ==
-		WEFT_AGAIN)
+	while ((rc = weft_net_tsend(s->net, s->peer, buf, len, NULL, tag,
+			&w->op)) == WEFT_AGAIN)
 		tick(s, start, "tsend");
 	return rc;
 }
@@ -226,8 +226,8 @@ int post_trecv(const struct side *s, void *buf, size_t len, uint64_t tag,
 	int rc;
 
 	op_init(w);
-	while ((rc = weft_net_trecv(s->net, s->peer, buf, len, tag, &w->op)) ==
-		WEFT_AGAIN)
+	while ((rc = weft_net_trecv(s->net, s->peer, buf, len, NULL, tag,
+			&w->op)) == WEFT_AGAIN)
 		tick(s, start, "trecv");
 	return rc;
 }

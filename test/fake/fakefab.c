@@ -226,10 +226,20 @@ static ssize_t do_tsend(struct fid_ep *ep, const void *buf, size_t len,
 	return -FI_EAGAIN;
 }
 
+static ssize_t do_tsendmsg(
+	struct fid_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	(void)flags;
+	return do_tsend(ep, msg->msg_iov->iov_base, msg->msg_iov->iov_len,
+		msg->desc ? msg->desc[0] : NULL, msg->addr, msg->tag,
+		msg->context);
+}
+
 static struct fi_ops_tagged tagged_ops = {
 	.size = sizeof(struct fi_ops_tagged),
 	.recv = do_trecv,
 	.send = do_tsend,
+	.sendmsg = do_tsendmsg,
 };
 
 /* The endpoint */
@@ -379,36 +389,54 @@ static struct fi_ops mr_fid_ops = {
 	.control = control_object,
 };
 
-static int do_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
-	uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr_out,
-	void *context)
+static int do_regattr(struct fid *fid, const struct fi_mr_attr *attr,
+	uint64_t flags, struct fid_mr **mr_out)
 {
 	struct fakefab *fab = owner_of(fid);
+	void *buf = attr->mr_iov[0].iov_base;
 	struct fid_mr *mr;
 
-	(void)len;
-	(void)access;
-	(void)offset;
 	(void)flags;
-	(void)context;
 	if (fab->readonly && fab->readonly == buf)
 		return -FI_EFAULT;
+	if (attr->iface != FI_HMEM_SYSTEM && fab->refuses_devices)
+		return -FI_EOPNOTSUPP;
 	if (opening(fab))
 		return -FI_ENOMEM;
 	mr = calloc(1, sizeof(*mr));
 	mr->fid.context = fab;
 	mr->fid.ops = &mr_fid_ops;
-	mr->mem_desc = (void *)(uintptr_t)buf;
-	mr->key = key;
-	fab->last_key = key;
+	mr->mem_desc = buf;
+	mr->key = attr->requested_key;
+	fab->last_key = attr->requested_key;
+	fab->last_iface = attr->iface;
+	fab->last_device = attr->device.cuda;
 	fab->n_mr_live++;
 	*mr_out = mr;
 	return 0;
 }
 
+static int do_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
+	uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr_out,
+	void *context)
+{
+	struct iovec iov = { (void *)(uintptr_t)buf, len };
+	struct fi_mr_attr attr = {
+		.mr_iov = &iov,
+		.iov_count = 1,
+		.access = access,
+		.offset = offset,
+		.requested_key = key,
+		.context = context,
+	};
+
+	return do_regattr(fid, &attr, flags, mr_out);
+}
+
 static struct fi_ops_mr mr_ops = {
 	.size = sizeof(struct fi_ops_mr),
 	.reg = do_reg,
+	.regattr = do_regattr,
 };
 
 /* One-sided */

@@ -56,7 +56,8 @@ struct fakefab {
 	int fail_side;	 /* the n-th one-sided operation from now fails */
 	/* memory that sends and puts refuse with -FI_EFAULT */
 	const void *readonly;
-	size_t min_multi; /* set by FI_OPT_MIN_MULTI_RECV */
+	bool refuses_devices; /* device memory is not registered */
+	size_t min_multi;     /* set by FI_OPT_MIN_MULTI_RECV */
 
 	/* counters */
 	int n_calls; /* number of opening calls */
@@ -65,6 +66,8 @@ struct fakefab {
 	int n_sends;
 	int n_mr_live;
 	uint64_t last_key;
+	enum fi_hmem_iface last_iface;
+	int last_device;
 	void *last_desc;
 	const void *last_buf;
 	void *canceled;

@@ -29,7 +29,8 @@ struct offer {
 	uint64_t lacks;	     /* capabilities that the device lacks */
 	int mr_mode;	     /* modes that the device requires of the caller */
 	size_t mr_key_size;
-	bool is_broken; /* fi_fabric fails */
+	bool is_broken;	     /* fi_fabric fails */
+	bool is_broken_hmem; /* fi_fabric fails after a request for FI_HMEM */
 };
 
 static const struct offer *offers;
@@ -38,6 +39,9 @@ static struct fakefab fab;
 static char opened[128]; /* provider@domain of the last fi_fabric */
 static char opened_address[64];
 static int n_queries;
+static char asked[32];	/* the levels of the requests for cxi; an H follows the
+			 * level of a request for FI_HMEM */
+static bool asked_hmem; /* by the last request */
 static bool knows_rdma = true; /* the kernel has RDMA devices */
 
 /* Replaces access() for the path of RDMA devices only. */
@@ -103,6 +107,17 @@ static bool suits(const struct offer *o, const struct fi_info *h)
 		       (h->domain_attr->mr_mode & FI_MR_LOCAL));
 }
 
+static void note_request(const struct fi_info *h)
+{
+	const char *level = !(h->caps & FI_MULTI_RECV)		    ? "2"
+			    : h->domain_attr->mr_mode & FI_MR_LOCAL ? "1"
+								    : "0";
+
+	strcat(asked, level);
+	if (asked_hmem)
+		strcat(asked, "H");
+}
+
 static int offered_info(uint32_t version, const char *node, const char *service,
 	uint64_t flags, const struct fi_info *hints, struct fi_info **info)
 {
@@ -113,6 +128,10 @@ static int offered_info(uint32_t version, const char *node, const char *service,
 	(void)service;
 	(void)flags;
 	n_queries++;
+	asked_hmem = hints->caps & FI_HMEM;
+	assert_true(asked_hmem == !!(hints->domain_attr->mr_mode & FI_MR_HMEM));
+	if (strcmp(hints->fabric_attr->prov_name, "cxi") == 0)
+		note_request(hints);
 	*info = NULL;
 	for (size_t i = 0; i < n_offers; i++)
 		if (suits(&offers[i], hints)) {
@@ -128,7 +147,7 @@ static int offered_fabric(
 	const struct offer *o = &offers[attr->prov_version];
 
 	(void)context;
-	if (o->is_broken)
+	if (o->is_broken || (o->is_broken_hmem && asked_hmem))
 		return -FI_EBUSY;
 	snprintf(opened, sizeof(opened), "%s@%s", o->provider, o->domain);
 	memset(&fab, 0, sizeof(fab));
@@ -150,7 +169,7 @@ static int open_with(const struct weft_net_hints *hints, size_t n,
 	offers = list;
 	n_offers = n;
 	n_queries = 0;
-	opened[0] = '\0';
+	opened[0] = asked[0] = '\0';
 	return weft_net_open(hints, on_recv, NULL, net_out);
 }
 
@@ -521,6 +540,93 @@ static void explaining_opens_nothing(void **state)
 	assert_int_equal(strlen(small), sizeof(small) - 1);
 }
 
+/* Opens a net on a machine with this cxi device, and checks the requests. */
+static void expect_hmem(const struct weft_net_hints *hints,
+	const struct offer *device, const char *requests, bool has_hmem)
+{
+	struct weft_net *net = NULL;
+
+	assert_int_equal(open_with(hints, 1, device, &net), 0);
+	assert_string_equal(asked, requests);
+	assert_int_equal(net->plan.has_hmem, has_hmem);
+	weft_net_close(net);
+	assert_int_equal(fab.n_live, 0);
+}
+
+static const struct weft_net_hints with_devices = { .has_devices = true };
+
+/* FI_HMEM is requested first in each level, so it never costs a feature that
+ * the device has without it. */
+static void device_memory_is_requested_first(void **state)
+{
+	static const struct offer full = { .provider = "cxi", .domain = "c" };
+	static const struct offer none = {
+		.provider = "cxi", .domain = "c", .lacks = FI_HMEM
+	};
+	static const struct offer poor = { .provider = "cxi",
+		.domain = "c",
+		.lacks = FI_MULTI_RECV,
+		.mr_mode = FI_MR_LOCAL };
+	static const struct offer poor_none = { .provider = "cxi",
+		.domain = "c",
+		.lacks = FI_MULTI_RECV | FI_HMEM,
+		.mr_mode = FI_MR_LOCAL };
+
+	(void)state;
+	expect_hmem(&many_hosts, &full, "0", false);
+	expect_hmem(&with_devices, &full, "0H", true);
+	expect_hmem(&with_devices, &none, "0H0", false);
+	expect_hmem(&with_devices, &poor, "0H01H12H", true);
+	expect_hmem(&with_devices, &poor_none, "0H01H12H2", false);
+	weft_knobs.dev_fabric = "off";
+	expect_hmem(&with_devices, &full, "0", false);
+	weft_knobs.dev_fabric = "on";
+}
+
+/* A device with FI_HMEM that is not wanted does not exclude the wanted one. */
+static void a_named_device_needs_no_device_memory(void **state)
+{
+	static const struct offer two[] = {
+		{ .provider = "cxi", .domain = "cxi0" },
+		{ .provider = "cxi", .domain = "cxi1", .lacks = FI_HMEM },
+	};
+	struct weft_net_hints hints = { .has_devices = true, .iface = "cxi1" };
+
+	(void)state;
+	expect_choice(&hints, COUNT(two), two, "cxi@cxi1", NULL);
+	assert_string_equal(asked, "0H0");
+}
+
+static void a_device_that_fails_with_hmem_opens_without(void **state)
+{
+	static const struct offer broken = {
+		.provider = "cxi", .domain = "c", .is_broken_hmem = true
+	};
+
+	(void)state;
+	expect_hmem(&with_devices, &broken, "0H0", false);
+}
+
+/* Sockets and shared memory cannot move device memory. */
+static void only_some_providers_are_asked_for_device_memory(void **state)
+{
+	struct weft_net_hints hints = { .has_devices = true };
+	struct weft_net *net = NULL;
+
+	(void)state;
+	assert_int_equal(open_with(&hints, 2, cluster, &net), 0);
+	assert_false(net->plan.has_hmem);
+	assert_false(asked_hmem);
+	weft_net_close(net);
+	assert_int_equal(open_with(&hints, 3, cluster, &net), 0);
+	assert_true(net->plan.has_hmem);
+	weft_net_close(net);
+	hints.provider = "psm3";
+	assert_int_equal(open_with(&hints, COUNT(cluster), cluster, &net), 0);
+	assert_true(net->plan.has_hmem);
+	weft_net_close(net);
+}
+
 static void cxi_keeps_cheap_keys_and_puts(void **state)
 {
 	static const struct offer ours[] = { { .provider = "cxi",
@@ -565,6 +671,11 @@ int main(void)
 		cmocka_unit_test(hardware_has_an_order),
 		cmocka_unit_test(interfaces_are_not_dealt),
 		cmocka_unit_test(a_broken_device_is_skipped),
+		cmocka_unit_test(device_memory_is_requested_first),
+		cmocka_unit_test(a_named_device_needs_no_device_memory),
+		cmocka_unit_test(a_device_that_fails_with_hmem_opens_without),
+		cmocka_unit_test(
+			only_some_providers_are_asked_for_device_memory),
 		cmocka_unit_test(cxi_keeps_cheap_keys_and_puts),
 	};
 

@@ -271,9 +271,10 @@ static void local_memory_is_registered_where_needed(void **state)
 	assert_int_equal(try_open(f, info), 0);
 	assert_int_equal(f->fab.n_mr_live, 1); /* that of the receive buffers */
 	assert_non_null(f->fab.last_desc);
-	assert_int_equal(weft_net_trecv(f->net, 0, in, 32, 7, &rx.op), 0);
+	assert_int_equal(weft_net_trecv(f->net, 0, in, 32, NULL, 7, &rx.op), 0);
 	assert_ptr_equal(f->fab.last_desc, in);
-	assert_int_equal(weft_net_tsend(f->net, 0, out, 32, 7, &tx.op), 0);
+	assert_int_equal(
+		weft_net_tsend(f->net, 0, out, 32, NULL, 7, &tx.op), 0);
 	assert_ptr_equal(f->fab.last_desc, out);
 	assert_int_equal(f->fab.n_mr_live, 3);
 	weft_net_poll(f->net);
@@ -305,12 +306,13 @@ static void read_only_data_is_sent_as_a_copy(void **state)
 		f->net->plan.needs_local_mr = is_registered;
 		/* no receive is posted, so the send is refused and its copy is
 		 * released */
-		assert_int_equal(weft_net_tsend(f->net, 0, out, 32, 7, &tx.op),
+		assert_int_equal(
+			weft_net_tsend(f->net, 0, out, 32, NULL, 7, &tx.op),
 			WEFT_AGAIN);
 		assert_int_equal(
-			weft_net_trecv(f->net, 0, in, 32, 7, &rx.op), 0);
+			weft_net_trecv(f->net, 0, in, 32, NULL, 7, &rx.op), 0);
 		assert_int_equal(
-			weft_net_tsend(f->net, 0, out, 32, 7, &tx.op), 0);
+			weft_net_tsend(f->net, 0, out, 32, NULL, 7, &tx.op), 0);
 		weft_net_poll(f->net);
 		assert_int_equal(tx.n_done, 1);
 		assert_int_equal(rx.n_done, 1);
@@ -333,7 +335,8 @@ static void a_refused_bulk_post_keeps_nothing(void **state)
 	assert_int_equal(try_open(f, info), 0);
 	/* no receive is posted, so the fake returns EAGAIN */
 	for (int i = 0; i < 1000; i++)
-		assert_int_equal(weft_net_tsend(f->net, 0, out, 8, 9, &w.op),
+		assert_int_equal(
+			weft_net_tsend(f->net, 0, out, 8, NULL, 9, &w.op),
 			WEFT_AGAIN);
 	assert_int_equal(f->fab.n_mr_live, 1);
 	assert_int_equal(f->net->counters.net_sent, 0);
@@ -355,7 +358,8 @@ static void carriers_have_an_end(void **state)
 	assert_int_equal(try_open(f, info), 0);
 	for (int rc = 0; rc == 0; n += rc == 0) {
 		w[n] = new_op();
-		rc = weft_net_trecv(f->net, 0, in[n], 8, (uint64_t)n, &w[n].op);
+		rc = weft_net_trecv(
+			f->net, 0, in[n], 8, NULL, (uint64_t)n, &w[n].op);
 		assert_true(rc == 0 || rc == WEFT_AGAIN);
 	}
 	assert_int_equal(n, 256);
@@ -520,7 +524,7 @@ static void cancel_finds_operations_of_the_provider(void **state)
 	(void)state;
 	f->plan.needs_local_mr = true;
 	assert_int_equal(try_open(f, info), 0);
-	weft_net_trecv(f->net, 0, in, 8, 1, &w.op);
+	weft_net_trecv(f->net, 0, in, 8, NULL, 1, &w.op);
 	assert_int_equal(weft_net_cancel(f->net, &w.op), 0);
 	assert_ptr_not_equal(f->fab.canceled, &w.op);
 	weft_net_poll(f->net);
@@ -607,6 +611,113 @@ static void one_buffer_is_registered_once(void **state)
 	assert_int_equal(f->fab.n_mr_live, 0);
 	weft_mr_put(f->net, NULL);
 	finish(f);
+}
+
+static struct fixture *open_hmem(bool needs_local_mr)
+{
+	struct fi_info *info;
+	struct fixture *f = new_fixture(&info);
+
+	f->plan.has_hmem = true;
+	f->plan.has_mr_endpoint = true;
+	f->plan.needs_local_mr = needs_local_mr;
+	assert_int_equal(try_open(f, info), 0);
+	return f;
+}
+
+static void device_memory_is_registered_with_its_device(void **state)
+{
+	struct fixture *f = open_hmem(false);
+	struct weft_mr *host, *dev, *part;
+	char mem[64];
+
+	(void)state;
+	assert_int_equal(weft_mr_get(f->net, mem, 64, &host), 0);
+	assert_int_equal(f->fab.last_iface, FI_HMEM_SYSTEM);
+	/* a registration as host memory is none of device memory */
+	assert_int_equal(
+		weft_mr_get_device(f->net, mem, 64, FI_HMEM_CUDA, 3, &dev), 0);
+	assert_ptr_not_equal(host, dev);
+	assert_int_equal(f->fab.last_iface, FI_HMEM_CUDA);
+	assert_int_equal(f->fab.last_device, 3);
+	assert_int_equal(
+		weft_mr_get_device(f->net, mem + 8, 16, FI_HMEM_CUDA, 3, &part),
+		0);
+	assert_ptr_equal(part, dev);
+	assert_int_equal(f->fab.n_mr_live, 2);
+	weft_mr_put(f->net, host);
+	weft_mr_put(f->net, dev);
+	assert_int_equal(f->fab.n_mr_live, 1);
+	weft_mr_put(f->net, part);
+	finish(f);
+}
+
+static void a_refused_device_leaves_nothing(void **state)
+{
+	struct fixture *f = open_hmem(false);
+	struct weft_mr *mr = NULL;
+	char mem[64];
+
+	(void)state;
+	f->fab.refuses_devices = true;
+	assert_true(
+		weft_mr_get_device(f->net, mem, 64, FI_HMEM_ROCR, 0, &mr) < 0);
+	assert_null(mr);
+	assert_int_equal(f->fab.n_mr_live, 0);
+	f->fab.refuses_devices = false;
+	f->fab.fail_call = f->fab.n_calls + 3; /* the registration is enabled */
+	assert_int_equal(
+		weft_mr_get_device(f->net, mem, 64, FI_HMEM_ROCR, 0, &mr),
+		WEFT_ERR_NOMEM);
+	assert_null(mr);
+	assert_int_equal(f->fab.n_mr_live, 0);
+	assert_non_null(
+		strstr(weft_err_detail_peek(WEFT_ERR_NOMEM), "fi_mr_enable"));
+	finish(f);
+}
+
+static int send_mr(struct fixture *f, bool is_delivered, char *at,
+	const struct weft_mr *mr, struct wait_op *tx)
+{
+	return is_delivered ? weft_net_tsend_delivered(
+				      f->net, 0, at, 32, mr, 7, &tx->op)
+			    : weft_net_tsend(f->net, 0, at, 32, mr, 7, &tx->op);
+}
+
+/* A post passes the caller's registration. It registers nothing and copies
+ * nothing, also if the provider requires registered host memory. */
+static void posts_pass_the_caller_s_registration(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct fixture *f = open_hmem(i & 1);
+		struct wait_op tx = new_op(), rx = new_op();
+		char out[64] = "data", in[64] = "";
+		struct weft_mr *from, *to;
+		int n_mr;
+
+		weft_mr_get_device(f->net, out, 64, FI_HMEM_CUDA, 0, &from);
+		weft_mr_get_device(f->net, in, 64, FI_HMEM_CUDA, 0, &to);
+		n_mr = f->fab.n_mr_live;
+		assert_int_equal(
+			weft_net_trecv(f->net, 0, in, 32, to, 7, &rx.op), 0);
+		assert_ptr_equal(f->fab.last_desc, to->desc);
+		f->fab.readonly = out;
+		assert_int_equal(
+			send_mr(f, i & 2, out, from, &tx), WEFT_ERR_BUFFER);
+		f->fab.readonly = NULL;
+		assert_int_equal(send_mr(f, i & 2, out, from, &tx), 0);
+		assert_ptr_equal(f->fab.last_desc, from->desc);
+		assert_int_equal(f->fab.n_mr_live, n_mr);
+		weft_net_poll(f->net);
+		assert_int_equal(tx.n_done, 1);
+		assert_int_equal(rx.n_done, 1);
+		assert_string_equal(in, "data");
+		assert_int_equal(weft_net_inside(f->net)->n_carriers, 0);
+		weft_mr_put(f->net, from);
+		weft_mr_put(f->net, to);
+		finish(f);
+	}
 }
 
 static void names_carry_the_kind_of_fabric(void **state)
@@ -719,6 +830,7 @@ static void the_plan_prints_itself(void **state)
 	assert_int_equal(n, strlen(all));
 	assert_non_null(strstr(all, "provider fake\n"));
 	assert_non_null(strstr(all, "lost sleep\n"));
+	assert_non_null(strstr(all, "\nhmem no\n"));
 	assert_int_equal(weft_plan_print(&plan, small, sizeof(small)), n);
 	assert_int_equal(strlen(small), sizeof(small) - 1);
 	assert_int_equal(weft_plan_print(&plan, NULL, 0), n);
@@ -752,6 +864,9 @@ int main(void)
 		cmocka_unit_test(keys_cannot_be_guessed),
 		cmocka_unit_test(keys_follow_the_plan),
 		cmocka_unit_test(one_buffer_is_registered_once),
+		cmocka_unit_test(device_memory_is_registered_with_its_device),
+		cmocka_unit_test(a_refused_device_leaves_nothing),
+		cmocka_unit_test(posts_pass_the_caller_s_registration),
 		cmocka_unit_test(names_carry_the_kind_of_fabric),
 		cmocka_unit_test(peers_of_another_network_are_named),
 		cmocka_unit_test(the_plan_fits_the_buffers),
