@@ -268,6 +268,11 @@ bool weft_dev_find(const void *ptr, struct weft_dev_where *where_out)
 	return false;
 }
 
+enum weft_dev_id weft_dev_vendor_of(const struct weft_dev_where *where)
+{
+	return where->vendor->id;
+}
+
 const char *weft_dev_name(const struct weft_dev_where *where)
 {
 	return where->vendor->name;

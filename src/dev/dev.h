@@ -101,6 +101,9 @@ int weft_dev_open(enum weft_dev_id id, const char **why_out);
 /* True if a driver is open; opens those that the process has loaded. */
 bool weft_dev_is_open(void);
 
+/* Returns the vendor of device memory. */
+enum weft_dev_id weft_dev_vendor_of(const struct weft_dev_where *where);
+
 /* Returns the name of the vendor for messages: "CUDA". */
 const char *weft_dev_name(const struct weft_dev_where *where);
 

@@ -39,6 +39,8 @@ struct weft_vci_p2p {
 	uint64_t give_up_ns;	 /* deadline of give_up; only rndv_seg.c */
 	size_t n_short_recvs;	 /* posted receives of short segments; only
 				    rndv_seg.c */
+	bool cannot_register;	 /* the provider has refused to register device
+				    memory; only rndv_dev.c */
 	struct weft_link copies; /* copies of which the sender may write
 				    pieces (HELP); only rndv_copy.c */
 	struct weft_batch_thread *batch_thread; /* only batch.c */
@@ -471,9 +473,19 @@ bool weft_rndv_dev_export(
  * error. */
 int weft_rndv_dev_stage(struct weft_req *req, size_t offset, size_t len);
 
-/* True if the buffer of a receive is the shadow of device memory, to which the
- * segments of a rendezvous are copied one by one. */
-bool weft_rndv_dev_receives(const struct weft_req *req);
+/* Returns the device memory of the data of a request, from `offset` on. NULL:
+ * the data is in host memory, or a receive must copy it as a whole. The buffer
+ * of a receive is the shadow of this memory. */
+char *weft_rndv_dev_at(const struct weft_req *req, size_t offset);
+
+/* True if the fabric reads and writes device memory, so no segment passes
+ * through host memory. */
+bool weft_rndv_dev_is_direct(const struct weft_vci *vci);
+
+/* Registers device memory for such a fabric. False: the data must pass through
+ * host memory. The caller owns *mr_out (weft_mr_put). */
+bool weft_rndv_dev_register(struct weft_vci *vci, struct weft_net *net,
+	char *at, size_t len, struct weft_mr **mr_out);
 
 /* Copies len bytes of a shadow to its device memory. 0 or a described error. */
 int weft_rndv_dev_write(const void *at, size_t len);

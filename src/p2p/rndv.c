@@ -73,7 +73,9 @@ int weft_rndv_announce(struct weft_req *req)
 		} else if (req->peer->is_shm || req->peer->is_self) {
 			err = weft_rndv_dev_stage(req, 0, req->len);
 		} else {
-			is_read = false; /* rndv_seg.c copies each segment */
+			is_read = false;
+			if (weft_rndv_dev_is_direct(req->vci))
+				run = weft_rndv_dev_at(req, 0);
 		}
 	}
 	if (!err && is_read) {

@@ -2,9 +2,11 @@
 /* rndv_dev: rendezvous of data in device memory
  *
  * A send of mode WEFT_SEND_DEVICE has its data in device memory. If the
- * receiver is on another node, each segment is copied to host memory before it
- * is posted, and the receiver copies each segment to its device memory when the
- * segment has arrived (rndv_seg.c). So these copies and the transfer overlap.
+ * receiver is on another node, the fabric reads the data from there if the
+ * provider can (FI_HMEM). Otherwise each segment is copied to host memory
+ * before it is posted (rndv_seg.c). Likewise, the fabric writes the data to the
+ * receiver's device memory, or the receiver copies each segment there when the
+ * segment has arrived. So these copies and the transfer overlap.
  *
  * If the receiver is on this node, the RTS contains the driver's IPC handle of
  * the memory. The receiver maps the memory and copies from it: to device
@@ -20,9 +22,11 @@
 #include "p2p/p2p_priv.h"
 
 #include "base/err.h"
+#include "base/log.h"
 #include "dev/ipc.h"
 #include "dev/pinned.h"
 #include "dev/shadow.h"
+#include "net/net.h"
 #include "transport/proc.h"
 
 #include <stdlib.h>
@@ -30,9 +34,41 @@
 static_assert(sizeof(((struct weft_wire_device *)0)->handle) == WEFT_DEV_HANDLE,
 	"handle");
 
+/* ---- memory for the fabric ---- */
+
+bool weft_rndv_dev_is_direct(const struct weft_vci *vci)
+{
+	return vci->net->plan.has_hmem && !vci->p2p->cannot_register;
+}
+
+bool weft_rndv_dev_register(struct weft_vci *vci, struct weft_net *net,
+	char *at, size_t len, struct weft_mr **mr_out)
+{
+	static const enum fi_hmem_iface ifaces[WEFT_DEV_N] = {
+		[WEFT_DEV_CUDA] = FI_HMEM_CUDA,
+		[WEFT_DEV_ROCM] = FI_HMEM_ROCR,
+		[WEFT_DEV_ZE] = FI_HMEM_ZE,
+	};
+	struct weft_dev_where where;
+	int err;
+
+	if (!weft_rndv_dev_is_direct(vci) || !weft_dev_find(at, &where))
+		return false;
+	err = weft_mr_get_device(net, at, len,
+		ifaces[weft_dev_vendor_of(&where)], where.device, mr_out);
+	if (!err)
+		return true;
+	vci->p2p->cannot_register = true;
+	weft_log_warn("P2P-HMEM",
+		"%s; data in device memory passes through host memory from "
+		"now on (WEFT_DEV_FABRIC=off does not try)",
+		weft_err_detail_peek(err));
+	return false;
+}
+
 /* ---- the sender's part ---- */
 
-static char *device_of(const struct weft_req *req)
+static char *run_of(const struct weft_req *req)
 {
 	return (char *)req->buf + req->type->true_lb;
 }
@@ -82,7 +118,7 @@ bool weft_send_is_direct(const struct weft_msg *msg)
 bool weft_rndv_dev_export(
 	const struct weft_req *req, struct weft_wire_device *device_out)
 {
-	const char *data = device_of(req);
+	const char *data = run_of(req);
 	struct weft_ipc_memory memory;
 
 	if (req->staging || !req->peer->is_shm ||
@@ -99,7 +135,7 @@ bool weft_rndv_dev_export(
 
 int weft_rndv_dev_stage(struct weft_req *req, size_t offset, size_t len)
 {
-	char *data = device_of(req);
+	char *data = run_of(req);
 	struct weft_dev_copies copies;
 	struct weft_dev_where where;
 	int err;
@@ -134,9 +170,16 @@ static struct weft_shadow *shadow_of_recv(const struct weft_req *req)
 	return weft_shadow_of((char *)req->buf + req->type->true_lb);
 }
 
-bool weft_rndv_dev_receives(const struct weft_req *req)
+char *weft_rndv_dev_at(const struct weft_req *req, size_t offset)
 {
-	return req->kind == WEFT_REQ_RECV && shadow_of_recv(req);
+	const struct weft_shadow *shadow;
+
+	if (req->kind == WEFT_REQ_SEND)
+		return req->send.mode == WEFT_SEND_DEVICE ? run_of(req) + offset
+							  : NULL;
+	shadow = shadow_of_recv(req);
+	return shadow ? (char *)weft_shadow_device(shadow, run_of(req)) + offset
+		      : NULL;
 }
 
 int weft_rndv_dev_write(const void *at, size_t len)

@@ -68,14 +68,15 @@ struct piece {
 	struct weft_vci *vci;
 	struct weft_req *req; /* NULL: completed by rndv_seg_give_up() */
 	uint8_t rail;
-	bool is_counted;   /* counted in n_segs of the peer */
-	bool is_lost;	   /* the fabric does not use it any more: its data is
-			      sent in fragments */
-	bool is_withdrawn; /* receiver: the data is not expected any more */
-	bool is_shadow;	   /* `at` is in the shadow of device memory */
-	char *at;	   /* the data, which the fabric reads or writes */
-	void *staging;	   /* owned copy of device memory with `at`, or NULL */
-	size_t offset;	   /* of the segment in the data */
+	bool is_counted;    /* counted in n_segs of the peer */
+	bool is_lost;	    /* the fabric does not use it any more: its data is
+			       sent in fragments */
+	bool is_withdrawn;  /* receiver: the data is not expected any more */
+	bool is_shadow;	    /* `at` is in the shadow of device memory */
+	char *at;	    /* the data, which the fabric reads or writes */
+	void *staging;	    /* owned copy of device memory with `at`, or NULL */
+	struct weft_mr *mr; /* `at` is device memory, registered; or NULL */
+	size_t offset;	    /* of the segment in the data */
 	size_t len;
 	size_t n_moved;	     /* bytes in fragments */
 	struct weft_out out; /* is_lost, sender: sends the fragments */
@@ -93,6 +94,12 @@ static size_t n_short(size_t total)
 	return total / short_len(total) + 1;
 }
 
+/* True if the data of this request is copied from or to device memory. */
+static bool is_staged_here(const struct weft_req *req)
+{
+	return !weft_rndv_dev_is_direct(req->vci) && weft_rndv_dev_at(req, 0);
+}
+
 void weft_rndv_seg_divide(struct weft_req *req, size_t len, bool is_staged)
 {
 	size_t *n = &req->vci->p2p->n_short_recvs;
@@ -100,8 +107,7 @@ void weft_rndv_seg_divide(struct weft_req *req, size_t len, bool is_staged)
 	req->rndv.n_rails =
 		len >= (size_t)weft_knobs.stripe_min ? req->peer->n_rails : 0;
 	req->rndv.is_short =
-		!req->rndv.n_rails &&
-		(is_staged || weft_rndv_dev_receives(req)) &&
+		!req->rndv.n_rails && (is_staged || is_staged_here(req)) &&
 		*n + n_short(len) <= req->vci->net->plan.rx_len / 2;
 	if (req->rndv.is_short)
 		*n += n_short(len);
@@ -213,7 +219,8 @@ static void over(struct weft_req *req)
 		req->vci->rails.n_users--;
 	if (req->kind == WEFT_REQ_RECV && req->rndv.is_short)
 		req->vci->p2p->n_short_recvs -= n_short(req->rndv.total);
-	if (!req->status.err && weft_rndv_dev_receives(req))
+	if (req->kind == WEFT_REQ_RECV && !req->status.err &&
+		weft_rndv_dev_at(req, 0))
 		weft_rndv_dev_written(req);
 	if (req->kind == WEFT_REQ_RECV && req->staging) {
 		err = weft_rndv_copy(req, WEFT_RNDV_FROM_HERE,
@@ -241,6 +248,7 @@ static void piece_free(struct piece *piece)
 {
 	weft_list_remove(&piece->link);
 	weft_pinned_free(piece->staging);
+	weft_mr_put(net_of(piece->vci, piece->rail), piece->mr);
 	free(piece);
 }
 
@@ -397,28 +405,35 @@ static int post_piece(struct piece *piece)
 
 	if (req->kind == WEFT_REQ_SEND && (net->plan.resends || is_near))
 		return weft_net_tsend_delivered(net, addr, piece->at,
-			piece->len, NULL, req->rndv.remote & mask, &piece->op);
+			piece->len, piece->mr, req->rndv.remote & mask,
+			&piece->op);
 	if (req->kind == WEFT_REQ_SEND)
-		return weft_net_tsend(net, addr, piece->at, piece->len, NULL,
-			req->rndv.remote & mask, &piece->op);
-	return weft_net_trecv(net, addr, piece->at, piece->len, NULL,
+		return weft_net_tsend(net, addr, piece->at, piece->len,
+			piece->mr, req->rndv.remote & mask, &piece->op);
+	return weft_net_trecv(net, addr, piece->at, piece->len, piece->mr,
 		weft_obj_handle(req) & mask, &piece->op);
 }
 
-/* Finds the data of a segment. Data in device memory is copied to req->staging,
- * which the segment owns once it is posted. 0 or an error. */
+/* Finds the data of a segment. If the fabric cannot read device memory, the
+ * data is copied to req->staging, which the segment owns once it is posted. 0
+ * or an error. */
 static int find_data(struct piece *piece)
 {
 	struct weft_req *req = piece->req;
-	int err;
+	struct weft_net *net = net_of(piece->vci, piece->rail);
+	char *dev = weft_rndv_dev_at(req, piece->offset);
+	int err = 0;
 
-	if (!has_data_on_device(req)) {
+	if (dev && weft_rndv_dev_register(
+			   piece->vci, net, dev, piece->len, &piece->mr)) {
+		piece->at = dev;
+	} else if (has_data_on_device(req)) {
+		err = weft_rndv_dev_stage(req, piece->offset, piece->len);
+		piece->at = req->staging;
+	} else {
 		piece->at = (char *)weft_send_run(req) + piece->offset;
-		piece->is_shadow = weft_rndv_dev_receives(req);
-		return 0;
+		piece->is_shadow = dev != NULL;
 	}
-	err = weft_rndv_dev_stage(req, piece->offset, piece->len);
-	piece->at = req->staging;
 	return err;
 }
 
@@ -441,7 +456,7 @@ static int rndv_seg_post(struct weft_req *req)
 		piece_free(piece);
 		return err;
 	}
-	if (has_data_on_device(req)) {
+	if (has_data_on_device(req) && !piece->mr) {
 		piece->staging = req->staging;
 		req->staging = NULL;
 	}
