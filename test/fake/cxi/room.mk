@@ -11,6 +11,7 @@ test_fake_cxi_libcxi_fi_la_SOURCES = \
 	test/fake/cxi/stand_cntr.c \
 	test/fake/cxi/stand_cq.c \
 	test/fake/cxi/stand_dom.c \
+	test/fake/cxi/stand_hmem.c \
 	test/fake/cxi/stand_info.c \
 	test/fake/cxi/stand_log.c \
 	test/fake/cxi/stand_mr.c \
@@ -31,5 +32,6 @@ check_PROGRAMS += test/fake/cxi/stand_test
 TESTS += test/fake/cxi/stand_test
 test_fake_cxi_stand_test_SOURCES = \
 	test/fake/cxi/stand_pair.c test/fake/cxi/stand_pair.h \
-	test/fake/cxi/stand_test.c test/fake/cxi/stand_test_amo.c
+	test/fake/cxi/stand_test.c test/fake/cxi/stand_test_amo.c \
+	test/fake/cxi/stand_test_hmem.c
 test_fake_cxi_stand_test_LDADD = $(FABRIC_LIBS)

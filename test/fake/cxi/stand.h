@@ -82,6 +82,9 @@ struct stand_env {
 	unsigned pcie_amo;   /* 1: fetch-and-add over PCIe is enabled */
 	unsigned no_service; /* 1: the site has disabled the open service */
 	unsigned profiles;   /* number of profiles of the hardware */
+	unsigned hmem;	     /* 1: FI_HMEM is offered */
+	unsigned fail_hmem;  /* the N-th registration of device memory fails; 0:
+				none */
 };
 extern struct stand_env stand_env;
 extern struct fi_provider stand_prov;
@@ -103,6 +106,7 @@ struct stand_dom {
 	char device[16];
 	struct weft_cxi_auth_key auth;
 	bool has_prov_key;
+	bool has_hmem; /* opened with FI_HMEM */
 	bool has_optimized;
 	bool has_match_events;
 	bool has_key_cache;
@@ -165,6 +169,10 @@ struct stand_mr {
 	uint64_t access;
 	bool is_enabled;
 	bool is_strict; /* writes become visible in order */
+	/* device memory only */
+	struct stand_driver *driver; /* NULL: host memory */
+	atomic_bool is_closed;
+	atomic_int n_refs; /* the registration, and operations that use it */
 };
 
 enum stand_type {
@@ -204,6 +212,7 @@ struct stand_op {
 	struct stand_frame frame;
 	const void *data; /* frame.len bytes, in copy or in the user's buffer */
 	void *copy;	  /* an owned copy of the data, or NULL */
+	struct stand_mr *mr; /* of data in device memory; or NULL */
 	void *result;
 	void *context;
 	fi_addr_t peer;
@@ -218,7 +227,9 @@ struct stand_out {
 	struct stand_out *next;
 	struct stand_frame frame;
 	const void *data;
-	void *copy; /* memory to free when it is sent, or NULL */
+	void *copy;	     /* memory to free when it is sent, or NULL */
+	struct stand_mr *mr; /* of data in device memory, which the card reads
+				when the socket has space; or NULL */
 	size_t n_done;
 };
 
@@ -268,6 +279,8 @@ struct stand_recv {
 	fi_addr_t src;
 	uint64_t tag, ignore;
 	uint64_t flags;
+	void *desc;
+	struct stand_mr *mr; /* of a buffer in device memory; or NULL */
 	bool is_signalled;
 };
 
@@ -420,6 +433,26 @@ bool stand_key_is_optimized(const struct stand_dom *dom, uint64_t key);
 /* Finds the registration for an access. NULL, and the reason in *status. */
 struct stand_mr *stand_mr_find(struct stand_nic *nic,
 	const struct stand_frame *f, size_t len, int *status);
+
+/* hmem.c: device memory; no lock held */
+/* Registers the memory of mr as the attributes demand. 0, or a negative
+ * libfabric code: the memory, the iface and the device do not agree. */
+int stand_hmem_register(struct stand_mr *mr, const struct fi_mr_attr *attr);
+void stand_hmem_close(struct stand_mr *mr);
+const char *stand_hmem_name(const struct stand_mr *mr);
+/* Returns the registration of device memory that a message uses, with a
+ * reference for stand_hmem_unuse(). NULL: host memory. Ends the program if a
+ * card could not access the memory. */
+struct stand_mr *stand_hmem_use(struct stand_nic *nic, const char *call,
+	const void *at, size_t len, void *desc, uint64_t flags);
+void stand_hmem_unuse(struct stand_mr *mr);
+/* Ends the program if the memory is device memory. */
+void stand_hmem_refuse(const char *call, const void *at, size_t len);
+/* The card's access to the memory, nic.lock held. Ends the program if the
+ * registration is closed. */
+void stand_hmem_read(struct stand_mr *mr, void *to, const void *at, size_t len);
+void stand_hmem_write(
+	struct stand_mr *mr, void *at, const void *from, size_t len);
 
 /* nic.c: the endpoint */
 int stand_ep_open(struct fid_domain *dom, struct fi_info *info,

@@ -285,6 +285,7 @@ static int dom_open(struct fid_fabric *fabric, struct fi_info *info,
 	dom->auth = auth;
 	snprintf(dom->device, sizeof(dom->device), "%s", attr->name);
 	dom->has_prov_key = attr->mr_mode & FI_MR_PROV_KEY;
+	dom->has_hmem = info->caps & FI_HMEM;
 	dom->has_optimized = !env_is_off("FI_CXI_OPTIMIZED_MRS");
 	dom->has_key_cache = true;
 	dom->next_key = 1;

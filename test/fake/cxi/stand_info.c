@@ -83,7 +83,7 @@ static const char *wrong(const struct fi_info *h)
 
 	if (h->addr_format && h->addr_format != FI_ADDR_CXI)
 		return "addr_format";
-	if (h->caps & ~CAPS)
+	if (h->caps & ~(CAPS | (stand_env.hmem ? FI_HMEM : 0)))
 		return "caps";
 	if (e && e->type && e->type != FI_EP_RDM)
 		return "endpoint type";

@@ -42,6 +42,8 @@ void stand_env_init(void)
 		.devices = number("CXISTAND_DEVICES", 1),
 		.pcie_amo = number("CXISTAND_PCIE_AMO", 0),
 		.no_service = number("CXISTAND_NO_SERVICE", 0),
+		.hmem = number("CXISTAND_HMEM", 1),
+		.fail_hmem = number("CXISTAND_FAIL_HMEM", 0),
 		.profiles = number("CXISTAND_PROFILES", WEFT_CXI_PROFILES),
 	};
 }

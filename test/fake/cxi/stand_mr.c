@@ -75,7 +75,9 @@ static int mr_close(struct fid *fid)
 		pthread_mutex_unlock(&mr->nic->lock);
 	}
 	mr->dom->n_refs--;
-	free(mr);
+	if (mr->driver)
+		stand_hmem_close(mr);
+	stand_hmem_unuse(mr);
 	return 0;
 }
 
@@ -128,9 +130,11 @@ static int enable(struct stand_mr *mr)
 	mr->fid.key = mr->key;
 	mr->next = nic->mrs;
 	nic->mrs = mr;
-	stand_log("mr_enable key=0x%llx len=%zu %s %s",
+	stand_log("mr_enable key=0x%llx len=%zu %s %s%s%s",
 		(unsigned long long)mr->key, mr->len, kind,
-		mr->is_strict ? "strict" : "relaxed");
+		mr->is_strict ? "strict" : "relaxed",
+		mr->driver ? " hmem=" : "",
+		mr->driver ? stand_hmem_name(mr) : "");
 	return 0;
 }
 
@@ -176,6 +180,7 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr,
 {
 	struct stand_dom *dom = stand_of(fid, struct stand_dom, fid.fid);
 	struct stand_mr *mr;
+	int rc;
 
 	(void)flags;
 	if (attr->iov_count != 1 || attr->offset)
@@ -192,6 +197,12 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr,
 	mr->base = attr->mr_iov[0].iov_base;
 	mr->len = attr->mr_iov[0].iov_len;
 	mr->access = attr->access;
+	mr->n_refs = 1;
+	rc = stand_hmem_register(mr, attr);
+	if (rc) {
+		free(mr);
+		return rc;
+	}
 	mr->key = dom->has_prov_key ? prov_key(dom) : attr->requested_key;
 	dom->n_refs++;
 	mr->fid.fid.fclass = FI_CLASS_MR;

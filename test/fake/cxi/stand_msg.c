@@ -18,6 +18,7 @@ struct message {
 	uint64_t data;
 	void *context;
 	uint64_t flags;
+	void *desc;
 };
 
 static struct stand_ep *ep_of(struct fid_ep *ep)
@@ -29,7 +30,7 @@ static ssize_t post(struct stand_ep *ep, const struct message *m)
 {
 	bool is_tagged = m->type == STAND_TAGGED;
 	struct stand_op *op;
-	char text[192], tag[32] = "";
+	char text[192], tag[32] = "", hmem[16] = "";
 	int rc;
 
 	if (!(ep->nic->caps & (is_tagged ? FI_TAGGED : FI_MSG)))
@@ -48,6 +49,11 @@ static ssize_t post(struct stand_ep *ep, const struct message *m)
 	op = stand_op_new(ep, m->peer, m->flags, m->context, m->type);
 	if (!op)
 		return -FI_ENOMEM;
+	op->mr = stand_hmem_use(
+		ep->nic, m->call, m->buf, m->len, m->desc, m->flags);
+	if (op->mr)
+		snprintf(hmem, sizeof(hmem), " hmem=%s",
+			stand_hmem_name(op->mr));
 	op->cq_flags = FI_SEND | (is_tagged ? FI_TAGGED : FI_MSG);
 	op->frame.addr = m->tag;
 	op->frame.data = m->data;
@@ -58,10 +64,10 @@ static ssize_t post(struct stand_ep *ep, const struct message *m)
 		stand_op_free(op);
 		return -FI_ENOMEM;
 	}
-	stand_log("%s peer=%llu len=%zu%s flags=%s tclass=%s on=%s", m->call,
+	stand_log("%s peer=%llu len=%zu%s flags=%s tclass=%s on=%s%s", m->call,
 		(unsigned long long)m->peer, m->len, tag,
 		stand_flags(m->flags, text, sizeof(text)),
-		stand_tclass(ep->tclass), ep->nic->dom->device);
+		stand_tclass(ep->tclass), ep->nic->dom->device, hmem);
 	return stand_post(ep, op);
 }
 
@@ -90,9 +96,9 @@ static ssize_t msg_senddata(struct fid_ep *ep, const void *buf, size_t len,
 	void *desc, uint64_t data, fi_addr_t peer, void *context)
 {
 	struct message m = { "fi_senddata", STAND_MSG, buf, len, peer, 0, data,
-		context, stand_call_flags(ep_of(ep)) | FI_REMOTE_CQ_DATA };
+		context, stand_call_flags(ep_of(ep)) | FI_REMOTE_CQ_DATA,
+		desc };
 
-	(void)desc;
 	return post(ep_of(ep), &m);
 }
 
@@ -100,9 +106,8 @@ static ssize_t msg_send(struct fid_ep *ep, const void *buf, size_t len,
 	void *desc, fi_addr_t peer, void *context)
 {
 	struct message m = { "fi_send", STAND_MSG, buf, len, peer, 0, 0,
-		context, stand_call_flags(ep_of(ep)) };
+		context, stand_call_flags(ep_of(ep)), desc };
 
-	(void)desc;
 	return post(ep_of(ep), &m);
 }
 
@@ -119,7 +124,7 @@ static ssize_t msg_sendmsg(
 	struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
 {
 	struct message m = { "fi_sendmsg", STAND_MSG, NULL, 0, msg->addr, 0,
-		msg->data, msg->context, flags };
+		msg->data, msg->context, flags, msg->desc ? *msg->desc : NULL };
 
 	return post_flags(ep_of(ep), &m, msg->msg_iov, msg->iov_count);
 }
@@ -128,7 +133,7 @@ static ssize_t msg_injectdata(struct fid_ep *ep, const void *buf, size_t len,
 	uint64_t data, fi_addr_t peer)
 {
 	struct message m = { "fi_injectdata", STAND_MSG, buf, len, peer, 0,
-		data, NULL, FI_INJECT | FI_REMOTE_CQ_DATA };
+		data, NULL, FI_INJECT | FI_REMOTE_CQ_DATA, NULL };
 
 	return post(ep_of(ep), &m);
 }
@@ -137,7 +142,7 @@ static ssize_t msg_inject(
 	struct fid_ep *ep, const void *buf, size_t len, fi_addr_t peer)
 {
 	struct message m = { "fi_inject", STAND_MSG, buf, len, peer, 0, 0, NULL,
-		FI_INJECT };
+		FI_INJECT, NULL };
 
 	return post(ep_of(ep), &m);
 }
@@ -146,6 +151,9 @@ static ssize_t msg_inject(
 static ssize_t receive(
 	struct stand_ep *ep, int kind, struct stand_recv *r, size_t n)
 {
+	const char *call = kind == STAND_KIND_TAGGED ? "fi_trecv" : "fi_recv";
+	ssize_t rc;
+
 	if (n > 1)
 		return -FI_EINVAL;
 	if (r->flags & ~RECV_FLAGS)
@@ -156,7 +164,15 @@ static ssize_t receive(
 		return -FI_EINVAL;
 	if (!(ep->nic->caps & FI_DIRECTED_RECV))
 		r->src = FI_ADDR_UNSPEC;
-	return stand_rx_post(ep, kind, r);
+	r->mr = stand_hmem_use(ep->nic, call, r->buf, r->len, r->desc, 0);
+	if (r->mr)
+		stand_log("%s len=%zu tag=0x%llx on=%s hmem=%s", call, r->len,
+			(unsigned long long)r->tag, ep->nic->dom->device,
+			stand_hmem_name(r->mr));
+	rc = stand_rx_post(ep, kind, r);
+	if (rc)
+		stand_hmem_unuse(r->mr);
+	return rc;
 }
 
 static ssize_t msg_recv(struct fid_ep *ep, void *buf, size_t len, void *desc,
@@ -166,9 +182,9 @@ static ssize_t msg_recv(struct fid_ep *ep, void *buf, size_t len, void *desc,
 		.len = len,
 		.context = context,
 		.src = src,
-		.flags = ep_of(ep)->nic->rx_op_flags };
+		.flags = ep_of(ep)->nic->rx_op_flags,
+		.desc = desc };
 
-	(void)desc;
 	return receive(ep_of(ep), STAND_KIND_MSG, &r, 1);
 }
 
@@ -185,7 +201,10 @@ static ssize_t msg_recvmsg(
 	struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
 {
 	struct stand_recv r = {
-		.context = msg->context, .src = msg->addr, .flags = flags
+		.context = msg->context,
+		.src = msg->addr,
+		.flags = flags,
+		.desc = msg->desc ? *msg->desc : NULL,
 	};
 
 	if (msg->iov_count) {
@@ -214,10 +233,9 @@ static ssize_t tag_senddata(struct fid_ep *ep, const void *buf, size_t len,
 	void *desc, uint64_t data, fi_addr_t peer, uint64_t tag, void *context)
 {
 	struct message m = { "fi_tsenddata", STAND_TAGGED, buf, len, peer, tag,
-		data, context,
-		stand_call_flags(ep_of(ep)) | FI_REMOTE_CQ_DATA };
+		data, context, stand_call_flags(ep_of(ep)) | FI_REMOTE_CQ_DATA,
+		desc };
 
-	(void)desc;
 	return post(ep_of(ep), &m);
 }
 
@@ -225,9 +243,8 @@ static ssize_t tag_send(struct fid_ep *ep, const void *buf, size_t len,
 	void *desc, fi_addr_t peer, uint64_t tag, void *context)
 {
 	struct message m = { "fi_tsend", STAND_TAGGED, buf, len, peer, tag, 0,
-		context, stand_call_flags(ep_of(ep)) };
+		context, stand_call_flags(ep_of(ep)), desc };
 
-	(void)desc;
 	return post(ep_of(ep), &m);
 }
 
@@ -245,7 +262,8 @@ static ssize_t tag_sendmsg(
 	struct fid_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags)
 {
 	struct message m = { "fi_tsendmsg", STAND_TAGGED, NULL, 0, msg->addr,
-		msg->tag, msg->data, msg->context, flags };
+		msg->tag, msg->data, msg->context, flags,
+		msg->desc ? *msg->desc : NULL };
 
 	return post_flags(ep_of(ep), &m, msg->msg_iov, msg->iov_count);
 }
@@ -254,7 +272,7 @@ static ssize_t tag_injectdata(struct fid_ep *ep, const void *buf, size_t len,
 	uint64_t data, fi_addr_t peer, uint64_t tag)
 {
 	struct message m = { "fi_tinjectdata", STAND_TAGGED, buf, len, peer,
-		tag, data, NULL, FI_INJECT | FI_REMOTE_CQ_DATA };
+		tag, data, NULL, FI_INJECT | FI_REMOTE_CQ_DATA, NULL };
 
 	return post(ep_of(ep), &m);
 }
@@ -263,7 +281,7 @@ static ssize_t tag_inject(struct fid_ep *ep, const void *buf, size_t len,
 	fi_addr_t peer, uint64_t tag)
 {
 	struct message m = { "fi_tinject", STAND_TAGGED, buf, len, peer, tag, 0,
-		NULL, FI_INJECT };
+		NULL, FI_INJECT, NULL };
 
 	return post(ep_of(ep), &m);
 }
@@ -277,9 +295,9 @@ static ssize_t tag_recv(struct fid_ep *ep, void *buf, size_t len, void *desc,
 		.src = src,
 		.tag = tag,
 		.ignore = ignore,
-		.flags = ep_of(ep)->nic->rx_op_flags & ~FI_MULTI_RECV };
+		.flags = ep_of(ep)->nic->rx_op_flags & ~FI_MULTI_RECV,
+		.desc = desc };
 
-	(void)desc;
 	return receive(ep_of(ep), STAND_KIND_TAGGED, &r, 1);
 }
 
@@ -301,7 +319,8 @@ static ssize_t tag_recvmsg(
 		.src = msg->addr,
 		.tag = msg->tag,
 		.ignore = msg->ignore,
-		.flags = flags };
+		.flags = flags,
+		.desc = msg->desc ? *msg->desc : NULL };
 
 	if (msg->iov_count) {
 		r.buf = msg->msg_iov->iov_base;

@@ -81,6 +81,14 @@ uint64_t pair_see(const struct pair *pair, size_t at);
 void case_atomics(void);
 void case_atomic_tables(void);
 
+/* stand_test_hmem.c */
+void case_hmem_info(void);
+void case_hmem_off(void);
+void case_hmem_mr(void);
+void case_hmem_fail(void);
+void case_hmem_message(void);
+void case_hmem_faults(void);
+
 /* TAP */
 void claim(bool ok, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Counts of all processes of the test; see score_open(). */

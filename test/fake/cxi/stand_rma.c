@@ -58,6 +58,7 @@ static ssize_t put(struct stand_ep *ep, const struct put *p)
 
 	if (!(ep->nic->caps & FI_RMA))
 		return -FI_EOPNOTSUPP;
+	stand_hmem_refuse(p->call, p->buf, p->len);
 	if (p->len > STAND_MSG_MAX ||
 		(p->flags & FI_INJECT && p->len > WEFT_CXI_INJECT_LEN))
 		return -FI_EMSGSIZE;
@@ -147,6 +148,7 @@ static ssize_t get(struct stand_ep *ep, const struct put *p)
 
 	if (!(ep->nic->caps & FI_RMA))
 		return -FI_EOPNOTSUPP;
+	stand_hmem_refuse(p->call, p->buf, p->len);
 	if (p->len > STAND_MSG_MAX)
 		return -FI_EMSGSIZE;
 	op = stand_op_new(ep, p->peer, p->flags, p->context, STAND_READ);

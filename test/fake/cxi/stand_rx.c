@@ -13,6 +13,12 @@ enum {
 	PER_MESSAGE = 128,
 };
 
+static void recv_free(struct stand_recv *r)
+{
+	stand_hmem_unuse(r->mr);
+	free(r);
+}
+
 static void drop_arrival(struct stand_nic *nic, struct stand_arrival *a)
 {
 	if (a->conn)
@@ -108,7 +114,9 @@ static bool finish(
 	bool is_multi = r->flags & FI_MULTI_RECV;
 	bool is_last = !is_multi || r->len - len < nic->min_multi;
 
-	if (len)
+	if (len && r->mr)
+		stand_hmem_write(r->mr, r->buf, a->data, len);
+	else if (len)
 		memcpy(r->buf, a->data, len);
 	complete(nic, r, a, len, is_multi && is_last ? FI_MULTI_RECV : 0);
 	r->buf += len;
@@ -129,7 +137,7 @@ static bool deliver(
 		!stand_env.delay_us) {
 		if (!finish(nic, r, a))
 			return false;
-		free(r);
+		recv_free(r);
 		return true;
 	}
 	pull = calloc(1, sizeof(*pull));
@@ -182,7 +190,7 @@ static void finish_pulls(struct stand_nic *nic)
 
 		nic->pulls = pull->next;
 		finish(nic, pull->recv, pull->arrival);
-		free(pull->recv);
+		recv_free(pull->recv);
 		free(pull);
 	}
 }
@@ -275,7 +283,7 @@ ssize_t stand_rx_cancel(struct stand_nic *nic, void *context)
 			if (r->context != context)
 				continue;
 			*at = r->next;
-			free(r);
+			recv_free(r);
 			stand_cq_put_err(nic->rx_cq, &e);
 			return 0;
 		}
@@ -322,7 +330,7 @@ void stand_rx_fini(struct stand_nic *nic)
 			struct stand_recv *r = nic->posted[kind];
 
 			nic->posted[kind] = r->next;
-			free(r);
+			recv_free(r);
 		}
 	}
 	while (nic->pulls) {
@@ -331,7 +339,7 @@ void stand_rx_fini(struct stand_nic *nic)
 		nic->pulls = p->next;
 		p->arrival->next = NULL;
 		free_arrivals(p->arrival);
-		free(p->recv);
+		recv_free(p->recv);
 		free(p);
 	}
 }

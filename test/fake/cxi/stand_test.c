@@ -103,9 +103,9 @@ static void long_queue(struct fi_info *h)
 {
 	h->tx_attr->size = 16385;
 }
-static void device_memory(struct fi_info *h)
+static void no_capability(struct fi_info *h)
 {
-	h->caps |= FI_HMEM;
+	h->caps |= FI_VARIABLE_MSG;
 }
 
 static void case_hints(void)
@@ -123,7 +123,7 @@ static void case_hints(void)
 		{ other_type, "connected endpoints" },
 		{ other_address, "Internet addresses" },
 		{ long_queue, "16385 operations" },
-		{ device_memory, "a capability it lacks" },
+		{ no_capability, "a capability it lacks" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -690,6 +690,13 @@ static const struct {
 		{ "SLINGSHOT_VNIS=234,1024", "SLINGSHOT_DEVICES=cxi0",
 			"SLINGSHOT_SVC_IDS=5" } },
 	{ "no_service", case_no_service, { "CXISTAND_NO_SERVICE=1" } },
+	{ "hmem_info", case_hmem_info, { NULL } },
+	{ "hmem_off", case_hmem_off, { "CXISTAND_HMEM=0" } },
+	{ "hmem_mr", case_hmem_mr, { "DEVSTAND_DEVICES=2" } },
+	{ "hmem_fail", case_hmem_fail, { "CXISTAND_FAIL_HMEM=2" } },
+	{ "hmem_message", case_hmem_message,
+		{ "CXISTAND_LOG=stand_test_hmem.log" } },
+	{ "hmem_faults", case_hmem_faults, { NULL } },
 	{ "log", case_log, { "CXISTAND_LOG=stand_test.log" } },
 };
 

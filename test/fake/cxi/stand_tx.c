@@ -60,6 +60,7 @@ int stand_op_data(struct stand_op *op, const void *buf, size_t len)
 void stand_op_free(struct stand_op *op)
 {
 	free(op->copy);
+	stand_hmem_unuse(op->mr);
 	free(op);
 }
 

@@ -109,6 +109,16 @@ static void conn_kill(struct stand_conn *c)
 
 /* Writing */
 
+/* Reads the data from device memory. */
+static void load(struct stand_out *o)
+{
+	o->copy = malloc(o->frame.len);
+	if (!o->copy)
+		abort();
+	stand_hmem_read(o->mr, o->copy, o->data, o->frame.len);
+	o->data = o->copy;
+}
+
 static size_t gather(struct stand_conn *c, struct iovec *iov)
 {
 	size_t n = 0;
@@ -123,6 +133,8 @@ static size_t gather(struct stand_conn *c, struct iovec *iov)
 		} else {
 			at -= sizeof(o->frame);
 		}
+		if (o->mr && !o->copy)
+			load(o);
 		if (o->frame.len > at) {
 			iov[n].iov_base = (char *)(uintptr_t)o->data + at;
 			iov[n++].iov_len = o->frame.len - at;
@@ -175,8 +187,8 @@ static void conn_write(struct stand_conn *c)
 		watch(c);
 }
 
-static void out_add(struct stand_conn *c, const struct stand_frame *f,
-	const void *data, void *copy)
+static struct stand_out *out_add(struct stand_conn *c,
+	const struct stand_frame *f, const void *data, void *copy)
 {
 	struct stand_out *o = calloc(1, sizeof(*o));
 
@@ -189,6 +201,7 @@ static void out_add(struct stand_conn *c, const struct stand_frame *f,
 	*c->out_tail = o;
 	c->out_tail = &o->next;
 	c->n_out++;
+	return o;
 }
 
 /* A fenced operation starts when all before it have been answered. */
@@ -204,7 +217,7 @@ void stand_wire_push(struct stand_conn *c)
 			c->todo.tail = &c->todo.head;
 		stand_list_add(&c->sent, op);
 		c->n_sent++;
-		out_add(c, &op->frame, op->data, NULL);
+		out_add(c, &op->frame, op->data, NULL)->mr = op->mr;
 	}
 	conn_write(c);
 }

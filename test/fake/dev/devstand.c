@@ -146,6 +146,11 @@ int stand_make(
 
 void stand_unmake(struct stand_alloc *a)
 {
+	if (a->n_held) {
+		fprintf(stderr, "devstand: a network card has registered the "
+				"memory that is freed\n");
+		abort();
+	}
 	if (a->alias != a->base && a->kind != STAND_ALIAS)
 		munmap(a->alias, a->mapped);
 	if (a->kind != STAND_REGISTERED)
@@ -409,6 +414,90 @@ void stand_drop(const char *call, struct stand_alloc *a)
 		return;
 	stand_check_unused(call, a);
 	stand_unmake(a);
+}
+
+/* ---- for the stand-in of a network card ---- */
+
+/* The device memory with all of these bytes. NULL: none. */
+static struct stand_alloc *device_memory(uint64_t at, size_t len)
+{
+	struct stand_alloc *a = stand_alloc_among(at, len);
+
+	return a && !stand_is_host(a) && at >= (uintptr_t)a->base &&
+			       at + len <= (uintptr_t)a->base + a->len
+		       ? a
+		       : NULL;
+}
+
+int devstandHold(const void *at, size_t len, int *device_out);
+int devstandHold(const void *at, size_t len, int *device_out)
+{
+	struct stand_alloc *a;
+	bool is_other;
+
+	pthread_mutex_lock(&stand.lock);
+	a = device_memory((uintptr_t)at, len);
+	if (a)
+		a->n_held++;
+	*device_out = a ? a->device : 0;
+	is_other = !a &&
+		   (!stand.owns_all || stand_alloc_among((uintptr_t)at, len));
+	pthread_mutex_unlock(&stand.lock);
+	return is_other ? -1 : 0;
+}
+
+void devstandDrop(const void *at);
+void devstandDrop(const void *at)
+{
+	struct stand_alloc *a;
+
+	pthread_mutex_lock(&stand.lock);
+	a = stand_alloc_of((uintptr_t)at);
+	if (a)
+		a->n_held--;
+	pthread_mutex_unlock(&stand.lock);
+}
+
+bool devstandHas(const void *at, size_t len);
+bool devstandHas(const void *at, size_t len)
+{
+	const struct stand_alloc *a;
+	bool has;
+
+	pthread_mutex_lock(&stand.lock);
+	a = stand_alloc_among((uintptr_t)at, len);
+	has = a && (a->kind == STAND_DEVICE || a->kind == STAND_IMPORTED);
+	pthread_mutex_unlock(&stand.lock);
+	return has;
+}
+
+/* The card is no copy of the process, so stand.n_crossed stays. */
+int devstandRead(void *to, const void *at, size_t len);
+int devstandRead(void *to, const void *at, size_t len)
+{
+	char *from;
+	int err;
+
+	pthread_mutex_lock(&stand.lock);
+	err = access_of((uintptr_t)at, len, &from);
+	if (!err)
+		memcpy(to, from, len);
+	pthread_mutex_unlock(&stand.lock);
+	return err ? -1 : 0;
+}
+
+int devstandWrite(void *at, const void *from, size_t len);
+int devstandWrite(void *at, const void *from, size_t len)
+{
+	char *to;
+	int err;
+
+	pthread_mutex_lock(&stand.lock);
+	err = access_of((uintptr_t)at, len, &to);
+	if (!err)
+		memcpy(to, from, len);
+	pthread_mutex_unlock(&stand.lock);
+	return err ? -1 : 0;
 }
 
 /* ---- for tests ---- */

@@ -44,6 +44,7 @@ struct stand_alloc {
 	int fd;			   /* DEVICE: its memory file */
 	struct stand_handle owner; /* IMPORTED */
 	int n_opened;		   /* IMPORTED: calls that opened it */
+	int n_held;		   /* registrations of network cards */
 };
 
 struct stand_copy {
