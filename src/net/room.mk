@@ -99,9 +99,10 @@ check_PROGRAMS += test/conform/net_scarce
 TESTS += test/conform/net_scarce
 test_conform_net_scarce_LDADD = libweft.la $(FABRIC_LIBS)
 if HAVE_CMOCKA
-check_PROGRAMS += test/conform/net_memory
-TESTS += test/conform/net_memory
+check_PROGRAMS += test/conform/net_device test/conform/net_memory
+TESTS += test/conform/net_device test/conform/net_memory
 endif
+test_conform_net_device_LDADD = $(LDADD) $(FABRIC_LIBS)
 test_conform_net_memory_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DNET_PROVIDER='"tcp;ofi_rxm"'
 test_conform_net_memory_LDADD = $(LDADD) $(FABRIC_LIBS)

@@ -9,7 +9,8 @@
  * in which order writes become visible, and which calls are refused.
  *
  * Locks, in this order: stand_cq.bind_lock, stand_nic.lock, then one of
- * stand_dom.lock, stand_av.lock, stand_cq.lock and the lock in stand_alu.c. */
+ * stand_dom.lock, stand_av.lock, stand_cq.lock and the lock in stand_alu.c. The
+ * lock in stand_hmem.c and those of the drivers' stand-ins come last. */
 #ifndef STAND_H
 #define STAND_H
 
