@@ -49,7 +49,7 @@ check-one:
 		exit 2 ;; \
 	esac
 .PHONY: check-one
-EXTRA_DIST += test/unit/capture.h
+EXTRA_DIST += test/unit/capture.h test/unit/dev_round.h
 EXTRA_DIST += test/gates test/tap
 EXTRA_DIST += test/html.test
 if !SANITIZED

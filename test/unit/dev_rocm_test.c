@@ -6,6 +6,9 @@
 
 #include "base/err.h"
 
+#include "../multi/driver.h"
+#include "dev_round.h"
+
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,15 +21,7 @@
 
 enum { LEN = 10000, CPU_POOL = 0x1000, GPU_POOL = 0x2000 };
 
-static struct {
-	int (*init)(void);
-	int (*shut_down)(void);
-	int (*alloc)(uint64_t pool, size_t len, uint32_t flags, void **at);
-	int (*free)(void *at);
-	int (*copy)(void *dst, const void *src, size_t len);
-	void (*fail_next)(void);
-	long (*pinned)(void);
-} stand;
+static int (*shut_down)(void);
 
 static char host[LEN], got[LEN];
 
@@ -34,7 +29,7 @@ static void *alloc_on(uint64_t pool, size_t len)
 {
 	void *at = NULL;
 
-	assert_int_equal(stand.alloc(pool, len, 0, &at), 0);
+	assert_int_equal(device_rocm.alloc(pool, len, 0, &at), 0);
 	return at;
 }
 
@@ -67,11 +62,11 @@ static void the_program_may_shut_the_runtime_down(void **state)
 	void *dev;
 
 	(void)state;
-	assert_int_equal(stand.init(), 0);
-	assert_int_equal(stand.shut_down(), 0);
+	assert_int_equal(device_rocm.init(), 0);
+	assert_int_equal(shut_down(), 0);
 	dev = alloc_on(GPU_POOL, LEN);
 	assert_true(weft_dev_find(dev, &where));
-	stand.free(dev);
+	device_rocm.free(dev);
 }
 
 static void addresses_have_owners(void **state)
@@ -91,31 +86,14 @@ static void addresses_have_owners(void **state)
 	assert_false(weft_dev_find(cpu, &where));
 	assert_false(weft_dev_find(host, &where));
 	assert_false(weft_dev_find(NULL, &where));
-	stand.free(first);
+	device_rocm.free(first);
 	assert_false(weft_dev_find(first, &where));
 	assert_int_equal(
 		weft_dev_refuse(second, "base", "pass it"), WEFT_ERR_BUFFER);
 	assert_non_null(strstr(weft_err_detail_peek(WEFT_ERR_BUFFER),
 		"is ROCm device memory (device 1)"));
-	stand.free(second);
-	stand.free(cpu);
-}
-
-/* Copies len bytes there and back, from and to this host memory. */
-static void round_trip(char *dev, char *from, char *to, size_t len)
-{
-	struct weft_dev_copies copies;
-	struct weft_dev_where where;
-
-	assert_true(weft_dev_find(dev, &where));
-	assert_int_equal(weft_dev_begin(&where, false, &copies), 0);
-	assert_int_equal(weft_dev_add(&copies, dev, from, len), 0);
-	assert_int_equal(weft_dev_add(&copies, dev, from, 0), 0);
-	assert_int_equal(weft_dev_end(&copies, 0), 0);
-	assert_int_equal(weft_dev_begin(&where, true, &copies), 0);
-	assert_int_equal(weft_dev_add(&copies, to, dev, len), 0);
-	assert_int_equal(weft_dev_end(&copies, 0), 0);
-	assert_memory_equal(from, to, len);
+	device_rocm.free(second);
+	device_rocm.free(cpu);
 }
 
 static void data_is_copied(void **state)
@@ -130,7 +108,7 @@ static void data_is_copied(void **state)
 	round_trip(dev, host, got, LEN);
 	assert_true(weft_dev_find(dev, &where));
 	pinned = weft_pinned_alloc(&where, LEN);
-	assert_int_equal(stand.pinned(), 4 << 20);
+	assert_int_equal(device.pinned(), 4 << 20);
 	memset(got, 0, LEN);
 	memcpy(pinned, host, LEN);
 	round_trip(dev, pinned, got, LEN);
@@ -138,8 +116,8 @@ static void data_is_copied(void **state)
 	round_trip(dev, host, pinned, LEN);
 	weft_pinned_free(pinned);
 	weft_pinned_close();
-	assert_int_equal(stand.pinned(), 0);
-	stand.free(dev);
+	assert_int_equal(device.pinned(), 0);
+	device_rocm.free(dev);
 }
 
 static void rows_are_copied(void **state)
@@ -154,11 +132,11 @@ static void rows_are_copied(void **state)
 	assert_int_equal(weft_dev_begin(&where, false, &copies), 0);
 	assert_int_equal(weft_dev_add_rows(&copies, &rows), 0);
 	assert_int_equal(weft_dev_end(&copies, 0), 0);
-	assert_int_equal(stand.copy(got, dev, LEN), 0);
+	assert_int_equal(device_rocm.copy(got, dev, LEN), 0);
 	for (int i = 0; i < 10; i++)
 		assert_memory_equal(
 			got + (ptrdiff_t)i * 20, host + (ptrdiff_t)i * 100, 5);
-	stand.free(dev);
+	device_rocm.free(dev);
 }
 
 static void errors_have_their_names(void **state)
@@ -170,7 +148,7 @@ static void errors_have_their_names(void **state)
 
 	(void)state;
 	assert_true(weft_dev_find(dev, &where));
-	stand.fail_next();
+	device.fail_next();
 	assert_int_equal(
 		weft_dev_begin(&where, true, &copies), WEFT_ERR_BUFFER);
 	assert_non_null(strstr(weft_err_detail_peek(WEFT_ERR_BUFFER),
@@ -181,7 +159,7 @@ static void errors_have_their_names(void **state)
 	assert_non_null(strstr(weft_err_detail_peek(err),
 		"hsa_memory_copy failed with HSA_STATUS_ERROR_INVALID"));
 	assert_int_equal(weft_dev_end(&copies, err), err);
-	stand.free(dev);
+	device_rocm.free(dev);
 }
 
 /* Memory that is freed and allocated again has another id, although its address
@@ -207,7 +185,7 @@ static void ids_are_never_reused(void **state)
 		last = memory.range.id;
 		n_same += dev == base;
 		base = dev;
-		stand.free(dev);
+		device_rocm.free(dev);
 	}
 	if (!n_same) {
 		print_message("this system gave no address twice\n");
@@ -231,7 +209,7 @@ static void many_allocations_have_ids(void **state)
 		last = memory.range.id;
 	}
 	for (int i = 0; i < N; i++)
-		stand.free(dev[i]);
+		device_rocm.free(dev[i]);
 	weft_ipc_close(); /* no notification is left */
 }
 
@@ -243,13 +221,9 @@ static bool open_stand(void)
 	if (!lib)
 		return false;
 	setenv("DEVSTAND_DEVICES", "2", 1);
-	*(void **)&stand.init = dlsym(lib, "hsa_init");
-	*(void **)&stand.shut_down = dlsym(lib, "hsa_shut_down");
-	*(void **)&stand.alloc = dlsym(lib, "hsa_amd_memory_pool_allocate");
-	*(void **)&stand.free = dlsym(lib, "hsa_amd_memory_pool_free");
-	*(void **)&stand.copy = dlsym(lib, "hsa_memory_copy");
-	*(void **)&stand.fail_next = dlsym(lib, "devstandFailNext");
-	*(void **)&stand.pinned = dlsym(lib, "devstandPinned");
+	device_resolve(lib, device_rocm_functions);
+	device_resolve(lib, device_stand_functions);
+	*(void **)&shut_down = dlsym(lib, "hsa_shut_down");
 	return true;
 }
 

@@ -6,6 +6,9 @@
 
 #include "base/err.h"
 
+#include "../multi/driver.h"
+#include "dev_round.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -19,60 +22,43 @@
 
 enum { LEN = 10000, THREADS = 4, ROUNDS = 500 };
 
-/* The beginning of each structure of Level Zero. */
-struct ze_desc {
-	uint32_t stype;
-	const void *next;
-	uint32_t words[6];
-};
-
+/* The functions that driver.h does not have, and objects of the program. */
 static struct {
-	int (*init)(uint32_t flags);
-	int (*drivers)(uint32_t *n, void **drivers);
-	int (*devices)(void *driver, uint32_t *n, void **devices);
 	int (*tiles)(void *device, uint32_t *n, void **tiles);
-	int (*context_create)(
-		void *driver, const struct ze_desc *desc, void **context);
-	int (*alloc)(void *context, const struct ze_desc *desc, size_t len,
-		size_t align, void *device, void **at);
-	int (*shared)(void *context, const struct ze_desc *desc,
-		const struct ze_desc *host_desc, size_t len, size_t align,
-		void *device, void **at);
-	int (*host)(void *context, const struct ze_desc *desc, size_t len,
-		size_t align, void **at);
-	int (*free)(void *context, void *at);
-	void (*fail_next)(void);
-	long (*pinned)(void);
+	int (*host)(void *context, const struct device_ze_desc *desc,
+		size_t len, size_t align, void **at);
 	void *context, *gpu[2], *tile;
-} stand;
+} ze;
 
 static char host[LEN], got[LEN];
 
-static void *alloc_on(void *device, size_t len)
+static void *alloc_on(void *gpu, size_t len)
 {
-	const struct ze_desc desc = { .stype = 0x15 };
+	const struct device_ze_desc desc = { .stype = DEVICE_ZE_ALLOC };
 	void *at = NULL;
 
 	assert_int_equal(
-		stand.alloc(stand.context, &desc, len, 0, device, &at), 0);
+		device_ze.alloc(ze.context, &desc, len, 0, gpu, &at), 0);
 	return at;
 }
 
-static void *alloc_shared(void *device)
+static void *alloc_shared(void *gpu)
 {
-	const struct ze_desc desc = { .stype = 0x15 };
-	const struct ze_desc host_desc = { .stype = 0x16 };
+	const struct device_ze_desc desc = { .stype = DEVICE_ZE_ALLOC };
+	const struct device_ze_desc host_desc = {
+		.stype = DEVICE_ZE_HOST_ALLOC
+	};
 	void *at = NULL;
 
-	assert_int_equal(stand.shared(stand.context, &desc, &host_desc, LEN, 0,
-				 device, &at),
+	assert_int_equal(device_ze.shared(ze.context, &desc, &host_desc, LEN, 0,
+				 gpu, &at),
 		0);
 	return at;
 }
 
 static void release(void *at)
 {
-	assert_int_equal(stand.free(stand.context, at), 0);
+	assert_int_equal(device_ze.free(ze.context, at), 0);
 }
 
 static void nothing_is_found_before_the_start(void **state)
@@ -84,31 +70,31 @@ static void nothing_is_found_before_the_start(void **state)
 	assert_true(weft_dev_watch()); /* the library is loaded */
 	assert_true(weft_dev_is_on());
 	assert_false(weft_dev_find(host, &where));
-	assert_int_not_equal(stand.drivers(&n, NULL), 0);
+	assert_int_not_equal(device_ze.drivers(&n, NULL), 0);
 }
 
 /* The program has initialised the loader, and the library has not. */
 static void memory_of_the_program_is_found(void **state)
 {
-	const struct ze_desc desc = { .stype = 0xd };
+	const struct device_ze_desc desc = { .stype = DEVICE_ZE_CONTEXT };
 	void *driver, *devices[3];
 	struct weft_dev_where where;
 	uint32_t n = 1;
 	void *dev;
 
 	(void)state;
-	assert_int_equal(stand.init(0), 0);
-	assert_int_equal(stand.drivers(&n, &driver), 0);
+	assert_int_equal(device_ze.init(0), 0);
+	assert_int_equal(device_ze.drivers(&n, &driver), 0);
 	n = 3; /* the first is no GPU */
-	assert_int_equal(stand.devices(driver, &n, devices), 0);
+	assert_int_equal(device_ze.devices(driver, &n, devices), 0);
 	assert_int_equal(n, 3);
-	stand.gpu[0] = devices[1];
-	stand.gpu[1] = devices[2];
+	ze.gpu[0] = devices[1];
+	ze.gpu[1] = devices[2];
 	n = 1;
-	assert_int_equal(stand.tiles(devices[2], &n, &stand.tile), 0);
+	assert_int_equal(ze.tiles(devices[2], &n, &ze.tile), 0);
 	assert_int_equal(
-		stand.context_create(driver, &desc, &stand.context), 0);
-	dev = alloc_on(stand.gpu[0], LEN);
+		device_ze.context_create(driver, &desc, &ze.context), 0);
+	dev = alloc_on(ze.gpu[0], LEN);
 	assert_true(weft_dev_find(dev, &where));
 	release(dev);
 }
@@ -126,10 +112,10 @@ static void kinds_are_granted(void **state)
 
 static void addresses_have_owners(void **state)
 {
-	const struct ze_desc desc = { .stype = 0x16 };
-	char *first = alloc_on(stand.gpu[0], LEN);
-	char *second = alloc_on(stand.gpu[1], LEN);
-	char *tile = alloc_on(stand.tile, LEN);
+	const struct device_ze_desc desc = { .stype = DEVICE_ZE_HOST_ALLOC };
+	char *first = alloc_on(ze.gpu[0], LEN);
+	char *second = alloc_on(ze.gpu[1], LEN);
+	char *tile = alloc_on(ze.tile, LEN);
 	struct weft_dev_where where;
 	void *cpu;
 
@@ -142,7 +128,7 @@ static void addresses_have_owners(void **state)
 	assert_true(weft_dev_find(tile, &where));
 	assert_int_equal(where.device, 1);
 	assert_string_equal(weft_dev_name(&where), "Level Zero");
-	assert_int_equal(stand.host(stand.context, &desc, LEN, 0, &cpu), 0);
+	assert_int_equal(ze.host(ze.context, &desc, LEN, 0, &cpu), 0);
 	assert_false(weft_dev_find(cpu, &where));
 	assert_false(weft_dev_find(host, &where));
 	assert_false(weft_dev_find(NULL, &where));
@@ -157,28 +143,10 @@ static void addresses_have_owners(void **state)
 	release(cpu);
 }
 
-/* Copies len bytes there and back, from and to this host memory. */
-static void round_trip(char *dev, char *from, char *to, size_t len)
-{
-	struct weft_dev_copies copies;
-	struct weft_dev_where where;
-
-	assert_true(weft_dev_find(dev, &where));
-	assert_int_equal(weft_dev_begin(&where, false, &copies), 0);
-	assert_int_equal(weft_dev_add(&copies, dev, from, len), 0);
-	assert_int_equal(weft_dev_add(&copies, dev, from, 0), 0);
-	assert_int_equal(weft_dev_end(&copies, 0), 0);
-	assert_int_equal(weft_dev_begin(&where, true, &copies), 0);
-	assert_int_equal(weft_dev_add(&copies, to, dev, len), 0);
-	assert_int_equal(weft_dev_end(&copies, 0), 0);
-	assert_memory_equal(from, to, len);
-}
-
 static void data_is_copied(void **state)
 {
-	void *memory[] = { alloc_on(stand.gpu[1], LEN),
-		alloc_on(stand.tile, LEN), alloc_shared(stand.gpu[1]),
-		alloc_shared(NULL) };
+	void *memory[] = { alloc_on(ze.gpu[1], LEN), alloc_on(ze.tile, LEN),
+		alloc_shared(ze.gpu[1]), alloc_shared(NULL) };
 	struct weft_dev_where where;
 	char *pinned;
 
@@ -191,7 +159,7 @@ static void data_is_copied(void **state)
 	}
 	assert_true(weft_dev_find(memory[0], &where));
 	pinned = weft_pinned_alloc(&where, LEN);
-	assert_int_equal(stand.pinned(), 4 << 20);
+	assert_int_equal(device.pinned(), 4 << 20);
 	assert_false(weft_dev_find(pinned, &where));
 	memset(got, 0, LEN);
 	memcpy(pinned, host, LEN);
@@ -200,7 +168,7 @@ static void data_is_copied(void **state)
 	round_trip(memory[0], host, pinned, LEN);
 	weft_pinned_free(pinned);
 	weft_pinned_close();
-	assert_int_equal(stand.pinned(), 0);
+	assert_int_equal(device.pinned(), 0);
 	for (int i = 0; i < 4; i++)
 		release(memory[i]);
 }
@@ -224,7 +192,7 @@ static void threads_copy(void **state)
 
 	(void)state;
 	for (int i = 0; i < THREADS; i++) {
-		dev[i] = alloc_on(stand.gpu[0], LEN);
+		dev[i] = alloc_on(ze.gpu[0], LEN);
 		assert_int_equal(
 			pthread_create(&threads[i], NULL, copy_often, dev[i]),
 			0);
@@ -239,7 +207,7 @@ static void threads_copy(void **state)
 static void rows_with(char *from, char *to, ptrdiff_t from_stride,
 	ptrdiff_t dev_stride, ptrdiff_t to_stride)
 {
-	char *dev = alloc_on(stand.gpu[0], LEN);
+	char *dev = alloc_on(ze.gpu[0], LEN);
 	char *first = dev_stride < 0 ? dev + LEN - 5 : dev;
 	struct weft_dev_rows there = { first, from, 10, 5, dev_stride,
 		from_stride };
@@ -268,7 +236,7 @@ static void rows_with(char *from, char *to, ptrdiff_t from_stride,
  * memory is not imported. */
 static void rows_are_copied(void **state)
 {
-	char *dev = alloc_on(stand.gpu[0], 1);
+	char *dev = alloc_on(ze.gpu[0], 1);
 	struct weft_dev_where where;
 	char *pinned;
 
@@ -287,7 +255,7 @@ static void rows_are_copied(void **state)
 
 static void errors_have_their_names(void **state)
 {
-	char *dev = alloc_on(stand.gpu[0], LEN);
+	char *dev = alloc_on(ze.gpu[0], LEN);
 	struct weft_dev_copies copies;
 	struct weft_dev_where where;
 	int err;
@@ -295,7 +263,7 @@ static void errors_have_their_names(void **state)
 	(void)state;
 	weft_dev_close(); /* no list is left */
 	assert_true(weft_dev_find(dev, &where));
-	stand.fail_next();
+	device.fail_next();
 	assert_int_equal(
 		weft_dev_begin(&where, true, &copies), WEFT_ERR_BUFFER);
 	assert_non_null(strstr(weft_err_detail_peek(WEFT_ERR_BUFFER),
@@ -314,7 +282,7 @@ static void errors_have_their_names(void **state)
 
 static void nothing_is_exported(void **state)
 {
-	char *dev = alloc_on(stand.gpu[0], LEN);
+	char *dev = alloc_on(ze.gpu[0], LEN);
 	struct weft_ipc_memory memory;
 
 	(void)state;
@@ -330,17 +298,10 @@ static bool open_stand(void)
 	if (!lib)
 		return false;
 	setenv("DEVSTAND_DEVICES", "2", 1);
-	*(void **)&stand.init = dlsym(lib, "zeInit");
-	*(void **)&stand.drivers = dlsym(lib, "zeDriverGet");
-	*(void **)&stand.devices = dlsym(lib, "zeDeviceGet");
-	*(void **)&stand.tiles = dlsym(lib, "zeDeviceGetSubDevices");
-	*(void **)&stand.context_create = dlsym(lib, "zeContextCreate");
-	*(void **)&stand.alloc = dlsym(lib, "zeMemAllocDevice");
-	*(void **)&stand.shared = dlsym(lib, "zeMemAllocShared");
-	*(void **)&stand.host = dlsym(lib, "zeMemAllocHost");
-	*(void **)&stand.free = dlsym(lib, "zeMemFree");
-	*(void **)&stand.fail_next = dlsym(lib, "devstandFailNext");
-	*(void **)&stand.pinned = dlsym(lib, "devstandPinned");
+	device_resolve(lib, device_ze_functions);
+	device_resolve(lib, device_stand_functions);
+	*(void **)&ze.tiles = dlsym(lib, "zeDeviceGetSubDevices");
+	*(void **)&ze.host = dlsym(lib, "zeMemAllocHost");
 	return true;
 }
 

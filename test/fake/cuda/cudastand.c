@@ -78,25 +78,11 @@ static int begin(bool needs_context)
 	return SUCCESS;
 }
 
-/* The driver's error for a result of devstand. */
-static int error_of(int result)
-{
-	static const int errors[] = { [STAND_OK] = SUCCESS,
-		[STAND_INVALID] = INVALID_VALUE,
-		[STAND_NO_MEMORY] = OUT_OF_MEMORY,
-		[STAND_CONFLICT] = ALREADY_MAPPED };
-
-	return errors[result];
-}
-
-#define LOCKED(body)                               \
-	do {                                       \
-		int err_;                          \
-		pthread_mutex_lock(&stand.lock);   \
-		err_ = (body);                     \
-		pthread_mutex_unlock(&stand.lock); \
-		return err_;                       \
-	} while (0)
+/* The driver's errors for the results of devstand. */
+static const int errors[] = { [STAND_OK] = SUCCESS,
+	[STAND_INVALID] = INVALID_VALUE,
+	[STAND_NO_MEMORY] = OUT_OF_MEMORY,
+	[STAND_CONFLICT] = ALREADY_MAPPED };
 
 /* ---- start, devices, contexts ---- */
 
@@ -185,7 +171,7 @@ static int device_get_count(int *n)
 int cuDeviceGetCount(int *n);
 int cuDeviceGetCount(int *n)
 {
-	LOCKED(device_get_count(n));
+	return LOCKED(device_get_count(n));
 }
 
 int cuDeviceGet(int *device, int ordinal);
@@ -213,7 +199,7 @@ static int primary_retain(struct context **context, int device)
 int cuDevicePrimaryCtxRetain(struct context **context, int device);
 int cuDevicePrimaryCtxRetain(struct context **context, int device)
 {
-	LOCKED(primary_retain(context, device));
+	return LOCKED(primary_retain(context, device));
 }
 
 int cuCtxGetCurrent(struct context **context);
@@ -269,7 +255,7 @@ static int make(void **at, size_t len, enum stand_kind kind)
 	int err = begin(true);
 
 	if (!err)
-		err = error_of(stand_make(len, kind, current()->device, &a));
+		err = errors[stand_make(len, kind, current()->device, &a)];
 	if (!err)
 		*at = a->base;
 	return err;
@@ -293,32 +279,32 @@ static int unmake(addr at, bool is_host)
 int cuMemAlloc_v2(addr *at, size_t len);
 int cuMemAlloc_v2(addr *at, size_t len)
 {
-	LOCKED(make((void **)at, len, STAND_DEVICE));
+	return LOCKED(make((void **)at, len, STAND_DEVICE));
 }
 
 int cuMemAllocManaged(addr *at, size_t len, unsigned flags);
 int cuMemAllocManaged(addr *at, size_t len, unsigned flags)
 {
 	(void)flags;
-	LOCKED(make((void **)at, len, STAND_MANAGED));
+	return LOCKED(make((void **)at, len, STAND_MANAGED));
 }
 
 int cuMemAllocHost_v2(void **at, size_t len);
 int cuMemAllocHost_v2(void **at, size_t len)
 {
-	LOCKED(make(at, len, STAND_PINNED));
+	return LOCKED(make(at, len, STAND_PINNED));
 }
 
 int cuMemFree_v2(addr at);
 int cuMemFree_v2(addr at)
 {
-	LOCKED(unmake(at, false));
+	return LOCKED(unmake(at, false));
 }
 
 int cuMemFreeHost(void *at);
 int cuMemFreeHost(void *at)
 {
-	LOCKED(unmake((uintptr_t)at, true));
+	return LOCKED(unmake((uintptr_t)at, true));
 }
 
 /* ---- registered host memory ---- */
@@ -331,13 +317,13 @@ static int host_register(char *at, size_t len, unsigned flags)
 	if (err || flags > 15)
 		return err ? err : INVALID_VALUE;
 	err = stand_register(at, len, current()->device, &a);
-	return err == STAND_CONFLICT ? ALREADY_REGISTERED : error_of(err);
+	return err == STAND_CONFLICT ? ALREADY_REGISTERED : errors[err];
 }
 
 int cuMemHostRegister_v2(void *at, size_t len, unsigned flags);
 int cuMemHostRegister_v2(void *at, size_t len, unsigned flags)
 {
-	LOCKED(host_register(at, len, flags));
+	return LOCKED(host_register(at, len, flags));
 }
 
 /* Needs no context, and fails if that of the memory has been destroyed. */
@@ -358,7 +344,7 @@ static int host_unregister(addr at)
 int cuMemHostUnregister(void *at);
 int cuMemHostUnregister(void *at)
 {
-	LOCKED(host_unregister((uintptr_t)at));
+	return LOCKED(host_unregister((uintptr_t)at));
 }
 
 /* ---- attributes ---- */
@@ -409,7 +395,7 @@ static int pointer_get_attributes(
 int cuPointerGetAttributes(unsigned n, const int *attrs, void **data, addr at);
 int cuPointerGetAttributes(unsigned n, const int *attrs, void **data, addr at)
 {
-	LOCKED(pointer_get_attributes(n, attrs, data, at));
+	return LOCKED(pointer_get_attributes(n, attrs, data, at));
 }
 
 static int get_address_range(addr *base, size_t *len, addr at)
@@ -429,7 +415,7 @@ static int get_address_range(addr *base, size_t *len, addr at)
 int cuMemGetAddressRange_v2(addr *base, size_t *len, addr at);
 int cuMemGetAddressRange_v2(addr *base, size_t *len, addr at)
 {
-	LOCKED(get_address_range(base, len, at));
+	return LOCKED(get_address_range(base, len, at));
 }
 
 /* ---- memory of other processes ---- */
@@ -443,13 +429,13 @@ static int ipc_get(struct handle *handle, addr at)
 	if (!err &&
 		(!a || cuda.has_no_context || at != (addr)(uintptr_t)a->base))
 		err = INVALID_VALUE;
-	return err ? err : error_of(stand_export(a, &handle->memory));
+	return err ? err : errors[stand_export(a, &handle->memory)];
 }
 
 int cuIpcGetMemHandle(struct handle *handle, addr at);
 int cuIpcGetMemHandle(struct handle *handle, addr at)
 {
-	LOCKED(ipc_get(handle, at));
+	return LOCKED(ipc_get(handle, at));
 }
 
 static int ipc_open(addr *at, const struct handle *handle, unsigned flags)
@@ -460,8 +446,8 @@ static int ipc_open(addr *at, const struct handle *handle, unsigned flags)
 	if (!err && flags != 1)
 		err = INVALID_VALUE;
 	if (!err)
-		err = error_of(stand_import(
-			&handle->memory, current()->device, true, &a));
+		err = errors[stand_import(
+			&handle->memory, current()->device, true, &a)];
 	if (!err)
 		*at = (uintptr_t)a->base;
 	return err;
@@ -470,7 +456,7 @@ static int ipc_open(addr *at, const struct handle *handle, unsigned flags)
 int cuIpcOpenMemHandle_v2(addr *at, struct handle handle, unsigned flags);
 int cuIpcOpenMemHandle_v2(addr *at, struct handle handle, unsigned flags)
 {
-	LOCKED(ipc_open(at, &handle, flags));
+	return LOCKED(ipc_open(at, &handle, flags));
 }
 
 static int ipc_close(addr at)
@@ -489,7 +475,7 @@ static int ipc_close(addr at)
 int cuIpcCloseMemHandle(addr at);
 int cuIpcCloseMemHandle(addr at)
 {
-	LOCKED(ipc_close(at));
+	return LOCKED(ipc_close(at));
 }
 
 /* ---- the end of a context ---- */
@@ -515,7 +501,7 @@ static int primary_reset(int device)
 int cuDevicePrimaryCtxReset_v2(int device);
 int cuDevicePrimaryCtxReset_v2(int device)
 {
-	LOCKED(primary_reset(device));
+	return LOCKED(primary_reset(device));
 }
 
 /* ---- copies ---- */
@@ -524,13 +510,13 @@ static int memcpy_now(addr dst, addr src, size_t len)
 {
 	int err = begin(true);
 
-	return err ? err : error_of(stand_move(dst, src, len));
+	return err ? err : errors[stand_move(dst, src, len)];
 }
 
 int cuMemcpy(addr dst, addr src, size_t len);
 int cuMemcpy(addr dst, addr src, size_t len)
 {
-	LOCKED(memcpy_now(dst, src, len));
+	return LOCKED(memcpy_now(dst, src, len));
 }
 
 static int stream_create(struct stream **stream)
@@ -557,7 +543,7 @@ int cuStreamCreate(struct stream **stream, unsigned flags)
 {
 	if (flags > 1)
 		return INVALID_VALUE;
-	LOCKED(stream_create(stream));
+	return LOCKED(stream_create(stream));
 }
 
 /* A stream of the current context that exists. */
@@ -577,13 +563,13 @@ static int memcpy_async(addr dst, addr src, size_t len, struct stream *stream)
 {
 	int err = stream_check(stream);
 
-	return err ? err : error_of(stand_add(&stream->queue, dst, src, len));
+	return err ? err : errors[stand_add(&stream->queue, dst, src, len)];
 }
 
 int cuMemcpyAsync(addr dst, addr src, size_t len, struct stream *stream);
 int cuMemcpyAsync(addr dst, addr src, size_t len, struct stream *stream)
 {
-	LOCKED(memcpy_async(dst, src, len, stream));
+	return LOCKED(memcpy_async(dst, src, len, stream));
 }
 
 /* CUDA_MEMCPY2D */
@@ -615,15 +601,15 @@ static int memcpy_rows(const struct rows *r, struct stream *stream)
 			r->src_type > 2 || r->dst_type < 1 || r->dst_type > 2))
 		err = INVALID_VALUE;
 	for (size_t i = 0; !err && i < r->height; i++)
-		err = error_of(stand_add(&stream->queue, dst + i * r->dst_pitch,
-			src + i * r->src_pitch, r->width));
+		err = errors[stand_add(&stream->queue, dst + i * r->dst_pitch,
+			src + i * r->src_pitch, r->width)];
 	return err;
 }
 
 int cuMemcpy2DAsync_v2(const struct rows *rows, struct stream *stream);
 int cuMemcpy2DAsync_v2(const struct rows *rows, struct stream *stream)
 {
-	LOCKED(memcpy_rows(rows, stream));
+	return LOCKED(memcpy_rows(rows, stream));
 }
 
 static int stream_wait(struct stream *stream)
@@ -634,11 +620,11 @@ static int stream_wait(struct stream *stream)
 	if (err == INVALID_HANDLE)
 		return err;
 	result = stand_run(&stream->queue, err != SUCCESS);
-	return err ? err : error_of(result);
+	return err ? err : errors[result];
 }
 
 int cuStreamSynchronize(struct stream *stream);
 int cuStreamSynchronize(struct stream *stream)
 {
-	LOCKED(stream_wait(stream));
+	return LOCKED(stream_wait(stream));
 }

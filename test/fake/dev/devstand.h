@@ -75,6 +75,20 @@ extern struct stand {
 	void (*on_open)(void);
 } stand;
 
+static inline void stand_lock(void)
+{
+	pthread_mutex_lock(&stand.lock);
+}
+
+static inline int stand_unlock(int err)
+{
+	pthread_mutex_unlock(&stand.lock);
+	return err;
+}
+
+/* Evaluates a call with the lock held, and has its result. */
+#define LOCKED(call) (stand_lock(), stand_unlock(call))
+
 /* Reads the environment. No effect after the first call. */
 void stand_start(void);
 

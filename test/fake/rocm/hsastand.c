@@ -68,15 +68,6 @@ static struct {
 	int n_notifiers;
 } hsa;
 
-#define LOCKED(body)                               \
-	do {                                       \
-		int err_;                          \
-		pthread_mutex_lock(&stand.lock);   \
-		err_ = (body);                     \
-		pthread_mutex_unlock(&stand.lock); \
-		return err_;                       \
-	} while (0)
-
 static int begin(bool is_counted)
 {
 	if (!hsa.n_references || !stand_is_started())
@@ -84,15 +75,11 @@ static int begin(bool is_counted)
 	return is_counted && stand_fails() ? ERROR : SUCCESS;
 }
 
-static int error_of(int result)
-{
-	static const int errors[] = { [STAND_OK] = SUCCESS,
-		[STAND_INVALID] = INVALID_ARGUMENT,
-		[STAND_NO_MEMORY] = OUT_OF_RESOURCES,
-		[STAND_CONFLICT] = ERROR };
-
-	return errors[result];
-}
+/* The driver's errors for the results of devstand. */
+static const int errors[] = { [STAND_OK] = SUCCESS,
+	[STAND_INVALID] = INVALID_ARGUMENT,
+	[STAND_NO_MEMORY] = OUT_OF_RESOURCES,
+	[STAND_CONFLICT] = ERROR };
 
 static bool is_gpu(uint64_t agent)
 {
@@ -114,7 +101,7 @@ static int init(void)
 int hsa_init(void);
 int hsa_init(void)
 {
-	LOCKED(init());
+	return LOCKED(init());
 }
 
 static int shut_down(void)
@@ -129,7 +116,7 @@ static int shut_down(void)
 int hsa_shut_down(void);
 int hsa_shut_down(void)
 {
-	LOCKED(shut_down());
+	return LOCKED(shut_down());
 }
 
 int hsa_status_string(int err, const char **text);
@@ -228,9 +215,9 @@ static int pool_allocate(uint64_t pool, size_t len, void **at)
 	if (!err && pool != CPU && !is_gpu(pool))
 		err = INVALID_ARGUMENT;
 	if (!err)
-		err = error_of(stand_make(len,
+		err = errors[stand_make(len,
 			pool == CPU ? STAND_PINNED : STAND_DEVICE,
-			pool == CPU ? 0 : (int)(pool - FIRST_GPU), &a));
+			pool == CPU ? 0 : (int)(pool - FIRST_GPU), &a)];
 	if (!err)
 		*at = a->base;
 	return err;
@@ -242,7 +229,7 @@ int hsa_amd_memory_pool_allocate(
 	uint64_t pool, size_t len, uint32_t flags, void **at)
 {
 	(void)flags;
-	LOCKED(pool_allocate(pool, len, at));
+	return LOCKED(pool_allocate(pool, len, at));
 }
 
 /* Calls the notifiers of an allocation that is in no table any more, without
@@ -285,7 +272,7 @@ static int pool_free(uint64_t at)
 int hsa_amd_memory_pool_free(void *at);
 int hsa_amd_memory_pool_free(void *at)
 {
-	LOCKED(pool_free((uintptr_t)at));
+	return LOCKED(pool_free((uintptr_t)at));
 }
 
 static int register_notifier(char *ptr, freed_fn *fn, void *arg)
@@ -309,7 +296,7 @@ static int register_notifier(char *ptr, freed_fn *fn, void *arg)
 int hsa_amd_register_deallocation_callback(void *ptr, freed_fn *fn, void *arg);
 int hsa_amd_register_deallocation_callback(void *ptr, freed_fn *fn, void *arg)
 {
-	LOCKED(register_notifier(ptr, fn, arg));
+	return LOCKED(register_notifier(ptr, fn, arg));
 }
 
 static int deregister_notifier(char *ptr, freed_fn *fn)
@@ -327,7 +314,7 @@ static int deregister_notifier(char *ptr, freed_fn *fn)
 int hsa_amd_deregister_deallocation_callback(void *ptr, freed_fn *fn);
 int hsa_amd_deregister_deallocation_callback(void *ptr, freed_fn *fn)
 {
-	LOCKED(deregister_notifier(ptr, fn));
+	return LOCKED(deregister_notifier(ptr, fn));
 }
 
 /* ---- addresses ---- */
@@ -396,7 +383,7 @@ int hsa_amd_pointer_info(const void *ptr, struct pointer *info,
 	(void)alloc;
 	(void)n_agents;
 	(void)agents;
-	LOCKED(pointer_info((char *)(uintptr_t)ptr, info));
+	return LOCKED(pointer_info((char *)(uintptr_t)ptr, info));
 }
 
 /* ---- registered host memory ---- */
@@ -408,7 +395,7 @@ static int lock_memory(void *at, size_t len, void **agent_at)
 	int err = begin(false);
 
 	if (!err)
-		err = error_of(stand_register(at, len, 0, &host));
+		err = errors[stand_register(at, len, 0, &host)];
 	if (err)
 		return err;
 	alias = stand_free_entry();
@@ -436,7 +423,7 @@ int hsa_amd_memory_lock(
 {
 	if (!agents != !n_agents)
 		return INVALID_ARGUMENT;
-	LOCKED(lock_memory(at, len, agent_at));
+	return LOCKED(lock_memory(at, len, agent_at));
 }
 
 static int unlock_memory(uint64_t at)
@@ -459,7 +446,7 @@ static int unlock_memory(uint64_t at)
 int hsa_amd_memory_unlock(void *at);
 int hsa_amd_memory_unlock(void *at)
 {
-	LOCKED(unlock_memory((uintptr_t)at));
+	return LOCKED(unlock_memory((uintptr_t)at));
 }
 
 /* ---- copies ---- */
@@ -468,13 +455,13 @@ static int memory_copy(uint64_t dst, uint64_t src, size_t len)
 {
 	int err = begin(true);
 
-	return err ? err : error_of(stand_move(dst, src, len));
+	return err ? err : errors[stand_move(dst, src, len)];
 }
 
 int hsa_memory_copy(void *dst, const void *src, size_t len);
 int hsa_memory_copy(void *dst, const void *src, size_t len)
 {
-	LOCKED(memory_copy((uintptr_t)dst, (uintptr_t)src, len));
+	return LOCKED(memory_copy((uintptr_t)dst, (uintptr_t)src, len));
 }
 
 static int signal_create(int64_t value, uint64_t *handle)
@@ -500,7 +487,7 @@ int hsa_signal_create(int64_t value, uint32_t n_consumers,
 {
 	(void)n_consumers;
 	(void)consumers;
-	LOCKED(signal_create(value, handle));
+	return LOCKED(signal_create(value, handle));
 }
 
 static struct signal *signal_of(uint64_t handle)
@@ -522,7 +509,7 @@ static int signal_destroy(struct signal *s)
 int hsa_signal_destroy(uint64_t handle);
 int hsa_signal_destroy(uint64_t handle)
 {
-	LOCKED(signal_destroy(signal_of(handle)));
+	return LOCKED(signal_destroy(signal_of(handle)));
 }
 
 void hsa_signal_add_relaxed(uint64_t handle, int64_t value);
@@ -580,7 +567,7 @@ static int copy_async(struct signal *s, uint64_t dst, uint64_t dst_agent,
 	if (!err && (!can_access(agent, dst) || !can_access(agent, src)))
 		err = INVALID_ARGUMENT;
 	if (!err)
-		err = error_of(stand_add(&s->queue, dst, src, len));
+		err = errors[stand_add(&s->queue, dst, src, len)];
 	if (!err)
 		s->n_copies++;
 	return err;
@@ -595,7 +582,7 @@ int hsa_amd_memory_async_copy(void *dst, uint64_t dst_agent, const void *src,
 {
 	if (n_before || before || !signal)
 		return INVALID_SIGNAL;
-	LOCKED(copy_async(signal_of(signal), (uintptr_t)dst, dst_agent,
+	return LOCKED(copy_async(signal_of(signal), (uintptr_t)dst, dst_agent,
 		(uintptr_t)src, src_agent, len));
 }
 
@@ -611,7 +598,7 @@ static int ipc_create(uint64_t at, size_t len, struct stand_handle *handle)
 	if (!err && (!a || at != (uintptr_t)a->base || len != a->len))
 		err = INVALID_ARGUMENT;
 	if (!err)
-		err = error_of(stand_export(a, handle));
+		err = errors[stand_export(a, handle)];
 	if (!err)
 		handle->id = 0;
 	return err;
@@ -621,7 +608,7 @@ int hsa_amd_ipc_memory_create(
 	void *at, size_t len, struct stand_handle *handle);
 int hsa_amd_ipc_memory_create(void *at, size_t len, struct stand_handle *handle)
 {
-	LOCKED(ipc_create((uintptr_t)at, len, handle));
+	return LOCKED(ipc_create((uintptr_t)at, len, handle));
 }
 
 static int ipc_attach(const struct stand_handle *handle, size_t len, void **at)
@@ -632,7 +619,7 @@ static int ipc_attach(const struct stand_handle *handle, size_t len, void **at)
 	if (!err && len != handle->len)
 		err = INVALID_ARGUMENT;
 	if (!err)
-		err = error_of(stand_import(handle, 0, false, &a));
+		err = errors[stand_import(handle, 0, false, &a)];
 	if (!err)
 		*at = a->base;
 	return err;
@@ -646,7 +633,7 @@ int hsa_amd_ipc_memory_attach(const struct stand_handle *handle, size_t len,
 	(void)agents;
 	if (n_agents)
 		return INVALID_ARGUMENT;
-	LOCKED(ipc_attach(handle, len, at));
+	return LOCKED(ipc_attach(handle, len, at));
 }
 
 static int ipc_detach(uint64_t at)
@@ -665,5 +652,5 @@ static int ipc_detach(uint64_t at)
 int hsa_amd_ipc_memory_detach(void *at);
 int hsa_amd_ipc_memory_detach(void *at)
 {
-	LOCKED(ipc_detach((uintptr_t)at));
+	return LOCKED(ipc_detach((uintptr_t)at));
 }

@@ -101,15 +101,6 @@ static struct {
 	void *owner[STAND_MAX_ALLOCS]; /* the device or tile of the memory */
 } ze;
 
-#define LOCKED(body)                               \
-	do {                                       \
-		int err_;                          \
-		pthread_mutex_lock(&stand.lock);   \
-		err_ = (body);                     \
-		pthread_mutex_unlock(&stand.lock); \
-		return err_;                       \
-	} while (0)
-
 static _Noreturn void end_program(const char *call, const char *why)
 {
 	fprintf(stderr, "%s: %s\n", call, why);
@@ -123,15 +114,11 @@ static int begin(bool is_counted)
 	return is_counted && stand_fails() ? UNKNOWN : SUCCESS;
 }
 
-static int error_of(int result)
-{
-	static const int errors[] = { [STAND_OK] = SUCCESS,
-		[STAND_INVALID] = INVALID_ARGUMENT,
-		[STAND_NO_MEMORY] = OUT_OF_HOST_MEMORY,
-		[STAND_CONFLICT] = INVALID_ARGUMENT };
-
-	return errors[result];
-}
+/* The driver's errors for the results of devstand. */
+static const int errors[] = { [STAND_OK] = SUCCESS,
+	[STAND_INVALID] = INVALID_ARGUMENT,
+	[STAND_NO_MEMORY] = OUT_OF_HOST_MEMORY,
+	[STAND_CONFLICT] = INVALID_ARGUMENT };
 
 /* The first field of each object is its own address. */
 static void check_handle(const char *call, const void *handle)
@@ -194,7 +181,7 @@ int zeInit(uint32_t flags)
 {
 	if (flags > 3)
 		end_program("zeInit", "unknown flags");
-	LOCKED(init());
+	return LOCKED(init());
 }
 
 int zeDriverGet(uint32_t *n, void **drivers);
@@ -291,8 +278,8 @@ static int mem_alloc(
 	if (device)
 		check_handle("zeMemAlloc", device);
 	if (!err)
-		err = error_of(
-			stand_make(len, kind, device ? device->number : 0, &a));
+		err = errors[stand_make(
+			len, kind, device ? device->number : 0, &a)];
 	if (err)
 		return err;
 	ze.owner[a - stand.allocs] = device;
@@ -309,7 +296,7 @@ int zeMemAllocDevice(const struct context *context, const struct desc *desc,
 	check_desc("zeMemAllocDevice", desc, DESC_DEVICE_ALLOC);
 	if (!device || align > STAND_PAGE)
 		return INVALID_ARGUMENT;
-	LOCKED(mem_alloc(STAND_DEVICE, len, device, at));
+	return LOCKED(mem_alloc(STAND_DEVICE, len, device, at));
 }
 
 int zeMemAllocShared(const struct context *context, const struct desc *desc,
@@ -324,7 +311,7 @@ int zeMemAllocShared(const struct context *context, const struct desc *desc,
 	check_desc("zeMemAllocShared", host, DESC_HOST_ALLOC);
 	if (align > STAND_PAGE)
 		return INVALID_ARGUMENT;
-	LOCKED(mem_alloc(STAND_MANAGED, len, device, at));
+	return LOCKED(mem_alloc(STAND_MANAGED, len, device, at));
 }
 
 int zeMemAllocHost(const struct context *context, const struct desc *host,
@@ -336,7 +323,7 @@ int zeMemAllocHost(const struct context *context, const struct desc *host,
 	check_desc("zeMemAllocHost", host, DESC_HOST_ALLOC);
 	if (align > STAND_PAGE)
 		return INVALID_ARGUMENT;
-	LOCKED(mem_alloc(STAND_PINNED, len, NULL, at));
+	return LOCKED(mem_alloc(STAND_PINNED, len, NULL, at));
 }
 
 static int mem_free(uint64_t at)
@@ -358,7 +345,7 @@ int zeMemFree(const struct context *context, void *at);
 int zeMemFree(const struct context *context, void *at)
 {
 	check_handle("zeMemFree", context);
-	LOCKED(mem_free((uintptr_t)at));
+	return LOCKED(mem_free((uintptr_t)at));
 }
 
 static void describe(
@@ -405,7 +392,7 @@ int zeMemGetAllocProperties(const struct context *context, const void *at,
 {
 	check_handle("zeMemGetAllocProperties", context);
 	check_desc("zeMemGetAllocProperties", &memory->head, DESC_MEMORY);
-	LOCKED(alloc_properties((uintptr_t)at, memory, device));
+	return LOCKED(alloc_properties((uintptr_t)at, memory, device));
 }
 
 /* ---- imported host memory ---- */
@@ -415,13 +402,13 @@ static int import(void *at, size_t len)
 	struct stand_alloc *a;
 	int err = begin(false);
 
-	return err ? err : error_of(stand_register(at, len, 0, &a));
+	return err ? err : errors[stand_register(at, len, 0, &a)];
 }
 
 static int import_pointer(void *driver, void *at, size_t len)
 {
 	check_driver("zexDriverImportExternalPointer", driver);
-	LOCKED(import(at, len));
+	return LOCKED(import(at, len));
 }
 
 static int release(uint64_t at)
@@ -442,7 +429,7 @@ static int release(uint64_t at)
 static int release_pointer(void *driver, void *at)
 {
 	check_driver("zexDriverReleaseImportedPointer", driver);
-	LOCKED(release((uintptr_t)at));
+	return LOCKED(release((uintptr_t)at));
 }
 
 static int base_of(uint64_t at, void **base)
@@ -456,7 +443,7 @@ static int base_of(uint64_t at, void **base)
 static int base_address(void *driver, void *at, void **base)
 {
 	check_driver("zexDriverGetHostPointerBaseAddress", driver);
-	LOCKED(base_of((uintptr_t)at, base));
+	return LOCKED(base_of((uintptr_t)at, base));
 }
 
 /* DEVSTAND_NO_IMPORT=1: a driver without the extension. */
@@ -513,7 +500,7 @@ int zeCommandListCreateImmediate(const struct context *context,
 	check_handle("zeCommandListCreateImmediate", context);
 	check_handle("zeCommandListCreateImmediate", device);
 	check_desc("zeCommandListCreateImmediate", &queue->head, DESC_QUEUE);
-	LOCKED(list_create(device, queue, list));
+	return LOCKED(list_create(device, queue, list));
 }
 
 static int list_destroy(struct list *list)
@@ -530,14 +517,14 @@ int zeCommandListDestroy(struct list *list);
 int zeCommandListDestroy(struct list *list)
 {
 	check_handle("zeCommandListDestroy", list);
-	LOCKED(list_destroy(list));
+	return LOCKED(list_destroy(list));
 }
 
 static int run(struct list *list)
 {
 	int err = begin(false);
 
-	return err ? err : error_of(stand_run(&list->queue, false));
+	return err ? err : errors[stand_run(&list->queue, false)];
 }
 
 int zeCommandListHostSynchronize(struct list *list, uint64_t timeout);
@@ -546,7 +533,7 @@ int zeCommandListHostSynchronize(struct list *list, uint64_t timeout)
 	check_handle("zeCommandListHostSynchronize", list);
 	if (timeout != UINT64_MAX)
 		end_program("zeCommandListHostSynchronize", "a short timeout");
-	LOCKED(run(list));
+	return LOCKED(run(list));
 }
 
 /* True if the GPU can access the memory. */
@@ -571,7 +558,7 @@ static int add_copy(struct list *list, uint64_t dst, uint64_t src, size_t len)
 {
 	if (!can_reach(list, dst) || !can_reach(list, src))
 		return INVALID_ARGUMENT;
-	return error_of(stand_add(&list->queue, dst, src, len));
+	return errors[stand_add(&list->queue, dst, src, len)];
 }
 
 static int append_copy(
@@ -591,7 +578,7 @@ int zeCommandListAppendMemoryCopy(struct list *list, void *dst, const void *src,
 {
 	if (event || n_before || before)
 		return INVALID_ARGUMENT;
-	LOCKED(append_copy(list, (uintptr_t)dst, (uintptr_t)src, len));
+	return LOCKED(append_copy(list, (uintptr_t)dst, (uintptr_t)src, len));
 }
 
 static void check_rows(uint64_t at, uint32_t pitch, const struct region *region)
@@ -630,6 +617,6 @@ int zeCommandListAppendMemoryCopyRegion(struct list *list, void *dst,
 	if (event || n_before || before || dst_slice || src_slice ||
 		memcmp(to, from, sizeof(*to)) != 0)
 		return INVALID_ARGUMENT;
-	LOCKED(append_region(list, (uintptr_t)dst, dst_pitch, (uintptr_t)src,
-		src_pitch, to));
+	return LOCKED(append_region(list, (uintptr_t)dst, dst_pitch,
+		(uintptr_t)src, src_pitch, to));
 }
