@@ -5,23 +5,25 @@
 
 #include "../multi/driver.h"
 
+#include <shmemx.h>
+
 enum { GUARD = 16 }; /* zeros after the data */
 
 static unsigned char *host; /* of the program: the longest data and GUARD */
 
-static unsigned char byte_of(size_t i, int pe)
+static inline unsigned char byte_of(size_t i, int pe)
 {
 	return (unsigned char)(i * 7 + (i >> 8) * 3 + (size_t)pe * 31 + 1);
 }
 
-static void fill(unsigned char *buf, size_t len, int pe)
+static inline void fill(unsigned char *buf, size_t len, int pe)
 {
 	for (size_t i = 0; i < len; i++)
 		buf[i] = byte_of(i, pe);
 }
 
 /* True if buf has len bytes of the PE, and zeros after them. */
-static bool has(const unsigned char *buf, size_t len, int pe)
+static inline bool has(const unsigned char *buf, size_t len, int pe)
 {
 	for (size_t i = 0; i < len; i++)
 		if (buf[i] != byte_of(i, pe))
@@ -33,10 +35,22 @@ static bool has(const unsigned char *buf, size_t len, int pe)
 }
 
 /* As has(), for device memory. Overwrites host. */
-static bool dev_has(const void *dev, size_t len, int pe)
+static inline bool dev_has(const void *dev, size_t len, int pe)
 {
 	device_get(host, dev, len + GUARD);
 	return has(host, len, pe);
+}
+
+/* The type of the device, for shmemx_heap_create(). */
+static inline int heap_type(void)
+{
+	static const int types[DEVICE_N] = {
+		[DEVICE_CUDA] = SHMEMX_EXTERNAL_HEAP_CUDA,
+		[DEVICE_ROCM] = SHMEMX_EXTERNAL_HEAP_ROCM,
+		[DEVICE_ZE] = SHMEMX_EXTERNAL_HEAP_ZE,
+	};
+
+	return types[device_id()];
 }
 
 #endif

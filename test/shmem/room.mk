@@ -10,6 +10,7 @@ sma_programs += test/shmem/sma_count
 sma_programs += test/shmem/sma_dev
 sma_programs += test/shmem/sma_exposed
 sma_programs += test/shmem/sma_ext
+sma_programs += test/shmem/sma_ext_thr
 sma_programs += test/shmem/sma_gone
 sma_programs += test/shmem/sma_moves
 sma_programs += test/shmem/sma_heap

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sma_ext: the external heap, device memory that is symmetric
  *
- * fault=KIND: one call ends the program. */
+ * heap=managed: the heap is memory that the CPU may access, too. fault=KIND:
+ * one call ends the program. */
 #include "stest.h"
 #include "devdata.h"
 
@@ -21,6 +22,7 @@ static unsigned char *sym;   /* of the host heap, MAX + GUARD bytes */
 static uint64_t host_sig;    /* symmetric */
 static char node_name[64];   /* symmetric; zeros after the name */
 static void *device_private; /* device memory, MAX + GUARD bytes */
+static bool is_managed;
 
 static void clear_area(size_t len)
 {
@@ -337,6 +339,20 @@ static void busy(void)
 	shmem_barrier_all();
 }
 
+/* The CPU loads what the previous PE has put, and stores what it gets. */
+static void cpu_access(void)
+{
+	set_words(2, 0);
+	words[1] = 50 + stest.me;
+	shmem_barrier_all();
+	shmem_long_p(words, 40 + stest.me, stest_next());
+	CHECK(shmem_long_g(words + 1, stest_next()) == 50 + stest_next(),
+		"a word that the CPU has stored");
+	shmem_barrier_all();
+	CHECK(words[0] == 40 + stest_before(), "the CPU loads %ld", words[0]);
+	shmem_barrier_all();
+}
+
 static void team(void)
 {
 	shmem_team_t half = SHMEM_TEAM_INVALID;
@@ -401,18 +417,9 @@ static void work(void)
 	order();
 	collectives();
 	busy();
+	if (is_managed)
+		cpu_access();
 	team();
-}
-
-static int heap_type(void)
-{
-	static const int types[DEVICE_N] = {
-		[DEVICE_CUDA] = SHMEMX_EXTERNAL_HEAP_CUDA,
-		[DEVICE_ROCM] = SHMEMX_EXTERNAL_HEAP_ROCM,
-		[DEVICE_ZE] = SHMEMX_EXTERNAL_HEAP_ZE,
-	};
-
-	return types[device_id()];
 }
 
 /* Faults before and while the heap is created. */
@@ -481,6 +488,14 @@ static void fault_late(const char *kind, char *dev)
 	CHECK(false, "%s is an error, but the program continues", kind);
 }
 
+static char *new_heap(void)
+{
+	/* the bases of the PEs differ */
+	const size_t len = SIZE + 4096 * (size_t)stest.n;
+
+	return is_managed ? device_new_shared(len) : device_new(NULL, len);
+}
+
 static void open_heap(char **dev, const char *kind, size_t shift)
 {
 	int provided = -1;
@@ -501,8 +516,7 @@ static void open_heap(char **dev, const char *kind, size_t shift)
 		"a second preinit fails");
 	if (!device_load())
 		return;
-	/* the bases of the PEs differ */
-	*dev = device_new(NULL, SIZE + 4096 * (size_t)stest.n);
+	*dev = new_heap();
 	if (kind)
 		fault_early(kind, *dev);
 	*dev += shift * (size_t)stest.me;
@@ -551,6 +565,7 @@ int main(int argc, char **argv)
 {
 	const char *kind = stest_arg(argc, argv, "fault");
 
+	is_managed = stest_arg(argc, argv, "heap");
 	(void)device_library();
 	stest_start(argv[0]);
 	host = malloc(SIZE);
