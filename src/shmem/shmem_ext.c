@@ -233,21 +233,29 @@ static int move(char *host, ptrdiff_t host_step, const void *sym,
 	return err;
 }
 
-int weft_shmem_ext_iput(struct weft_rma_ctx *ctx, void *dest, const void *src,
-	const struct weft_rma_stride *how, uint32_t pe)
+int weft_shmem_ext_iput(const char *fn, struct weft_rma_ctx *ctx, void *dest,
+	const void *src, const struct weft_rma_stride *how, uint32_t pe)
 {
 	int err = weft_rma_quiet_pe(ctx, pe);
 
-	return err ? err
-		   : move((char *)(uintptr_t)src, how->src, dest, how->dest,
-			     how, pe, true);
+	weft_shmem_set_caller(fn);
+	if (!err)
+		err = move((char *)(uintptr_t)src, how->src, dest, how->dest,
+			how, pe, true);
+	weft_shmem_set_caller(NULL);
+	return err;
 }
 
-int weft_shmem_ext_iget(struct weft_rma_ctx *ctx, void *dest, const void *src,
-	const struct weft_rma_stride *how, uint32_t pe)
+int weft_shmem_ext_iget(const char *fn, struct weft_rma_ctx *ctx, void *dest,
+	const void *src, const struct weft_rma_stride *how, uint32_t pe)
 {
+	int err;
+
 	(void)ctx;
-	return move(dest, how->dest, src, how->src, how, pe, false);
+	weft_shmem_set_caller(fn);
+	err = move(dest, how->dest, src, how->src, how, pe, false);
+	weft_shmem_set_caller(NULL);
+	return err;
 }
 
 bool weft_shmem_ext_put(const char *fn, shmem_ctx_t ctx, void *dest,
@@ -257,7 +265,7 @@ bool weft_shmem_ext_put(const char *fn, shmem_ctx_t ctx, void *dest,
 		return false;
 	weft_shmem_ext_check(
 		fn, "dest", dest, weft_shmem_spread(how, how->dest));
-	weft_shmem_ok(fn, weft_shmem_ext_iput(weft_shmem_rma(fn, ctx), dest,
+	weft_shmem_ok(fn, weft_shmem_ext_iput(fn, weft_shmem_rma(fn, ctx), dest,
 				  source, how, pe));
 	return true;
 }
@@ -269,7 +277,7 @@ bool weft_shmem_ext_get(const char *fn, shmem_ctx_t ctx, void *dest,
 		return false;
 	weft_shmem_ext_check(
 		fn, "source", source, weft_shmem_spread(how, how->src));
-	weft_shmem_ok(fn, weft_shmem_ext_iget(weft_shmem_rma(fn, ctx), dest,
+	weft_shmem_ok(fn, weft_shmem_ext_iget(fn, weft_shmem_rma(fn, ctx), dest,
 				  source, how, pe));
 	return true;
 }
@@ -320,7 +328,9 @@ bool weft_shmem_ext_amo(const char *fn, shmem_ctx_t ctx, const char *arg,
 		return false;
 	weft_shmem_ext_check(fn, arg, dest, amo->width);
 	weft_shmem_ok(fn, weft_rma_quiet_pe(weft_shmem_rma(fn, ctx), pe));
+	weft_shmem_set_caller(fn);
 	weft_shmem_ok(fn, update_ext_word(amo, dest, was_out, pe));
+	weft_shmem_set_caller(NULL);
 	return true;
 }
 

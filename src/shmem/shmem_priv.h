@@ -247,11 +247,12 @@ void weft_shmem_ext_check(
 
 /* As weft_rma_iput() and weft_rma_iget(). The symmetric address is in the
  * external heap, and the private buffer is in host memory. Complete at both PEs
- * on return. Operations of the context at the PE are complete before a put. */
-int weft_shmem_ext_iput(struct weft_rma_ctx *ctx, void *dest, const void *src,
-	const struct weft_rma_stride *how, uint32_t pe);
-int weft_shmem_ext_iget(struct weft_rma_ctx *ctx, void *dest, const void *src,
-	const struct weft_rma_stride *how, uint32_t pe);
+ * on return. Operations of the context at the PE are complete before a put.
+ * Reports of long waits name fn. */
+int weft_shmem_ext_iput(const char *fn, struct weft_rma_ctx *ctx, void *dest,
+	const void *src, const struct weft_rma_stride *how, uint32_t pe);
+int weft_shmem_ext_iget(const char *fn, struct weft_rma_ctx *ctx, void *dest,
+	const void *src, const struct weft_rma_stride *how, uint32_t pe);
 
 /* Each returns false if the symmetric address is not in the external heap.
  * Otherwise it carries out the access, which is complete at both PEs, and

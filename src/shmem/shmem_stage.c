@@ -17,6 +17,7 @@ enum { PIECE = 1 << 20 };
 
 /* A transfer of blocks. On the stack of one call. */
 struct stage {
+	const char *fn;
 	struct weft_rma_ctx *rma;
 	struct weft_dev_where where;
 	ptrdiff_t sym_step, dev_step; /* bytes from block to block */
@@ -58,9 +59,9 @@ static int put_piece(
 
 	if (err)
 		return err;
-	return s->is_ext
-		       ? weft_shmem_ext_iput(s->rma, sym, s->host, &how, s->pe)
-		       : weft_rma_iput(s->rma, sym, s->host, &how, s->pe);
+	return s->is_ext ? weft_shmem_ext_iput(
+				   s->fn, s->rma, sym, s->host, &how, s->pe)
+			 : weft_rma_iput(s->rma, sym, s->host, &how, s->pe);
 }
 
 /* Gets n blocks of len bytes. */
@@ -72,7 +73,7 @@ static int get_piece(
 	const struct weft_rma_stride how = { len, n, (ptrdiff_t)len,
 		s->sym_step };
 	int err = s->is_ext ? weft_shmem_ext_iget(
-				      s->rma, s->host, sym, &how, s->pe)
+				      s->fn, s->rma, s->host, sym, &how, s->pe)
 			    : weft_rma_iget(s->rma, s->host, sym, &how, s->pe);
 
 	return err ? err : copy(&s->where, false, &rows);
@@ -111,27 +112,28 @@ static int run_pieces(
 }
 
 /* Ends the job unless the range is symmetric. Sets s->is_ext. */
-static void check_range(const char *fn, const char *arg, const void *sym,
-	size_t len, struct stage *s)
+static void check_range(
+	struct stage *s, const char *arg, const void *sym, size_t len)
 {
 	s->is_ext = weft_shmem_in_ext(sym);
 	if (s->is_ext)
-		weft_shmem_ext_check(fn, arg, sym, len);
+		weft_shmem_ext_check(s->fn, arg, sym, len);
 	else
-		weft_shmem_check_sym(fn, arg, sym, len);
+		weft_shmem_check_sym(s->fn, arg, sym, len);
 }
 
 bool weft_shmem_stage_put(const char *fn, shmem_ctx_t ctx, void *dest,
 	const void *source, const struct weft_rma_stride *how, uint32_t pe)
 {
-	struct stage s = { .sym_step = how->dest,
+	struct stage s = { .fn = fn,
+		.sym_step = how->dest,
 		.dev_step = how->src,
 		.pe = pe,
 		.is_put = true };
 
 	if (!is_on_dev(source, &s.where))
 		return weft_shmem_ext_put(fn, ctx, dest, source, how, pe);
-	check_range(fn, "dest", dest, weft_shmem_spread(how, how->dest), &s);
+	check_range(&s, "dest", dest, weft_shmem_spread(how, how->dest));
 	s.rma = weft_shmem_rma(fn, ctx);
 	weft_shmem_ok(fn, run_pieces(&s, dest, (char *)(uintptr_t)source,
 				  how->n, how->len));
@@ -142,12 +144,12 @@ bool weft_shmem_stage_get(const char *fn, shmem_ctx_t ctx, void *dest,
 	const void *source, const struct weft_rma_stride *how, uint32_t pe)
 {
 	struct stage s = {
-		.sym_step = how->src, .dev_step = how->dest, .pe = pe
+		.fn = fn, .sym_step = how->src, .dev_step = how->dest, .pe = pe
 	};
 
 	if (!is_on_dev(dest, &s.where))
 		return weft_shmem_ext_get(fn, ctx, dest, source, how, pe);
-	check_range(fn, "source", source, weft_shmem_spread(how, how->src), &s);
+	check_range(&s, "source", source, weft_shmem_spread(how, how->src));
 	s.rma = weft_shmem_rma(fn, ctx);
 	weft_shmem_ok(fn, run_pieces(&s, (char *)(uintptr_t)source, dest,
 				  how->n, how->len));

@@ -41,6 +41,11 @@ void weft_request_set_caller(const char *fn)
 	caller = fn;
 }
 
+const char *weft_request_caller(void)
+{
+	return caller;
+}
+
 void weft_request_on_stuck(void (*fn)(struct weft_req *req, int err))
 {
 	if (on_stuck != fn)

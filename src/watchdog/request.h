@@ -15,9 +15,10 @@ struct weft_req;
 void weft_request_wait(
 	struct weft_vci *vci, struct weft_req *req, const char *call);
 
-/* Sets the name of a procedure of another interface (SHMEM). Reports name it as
- * the call of this thread's waits. NULL: none. */
+/* Sets and returns the name of a procedure of another interface (SHMEM).
+ * Reports name it as the call of this thread's waits. NULL: none. */
 void weft_request_set_caller(const char *fn);
+const char *weft_request_caller(void);
 
 /* Registers the function that ends a request with an error, immediately or soon
  * after, if it can never complete (WEFT_DEADLOCK=error). */

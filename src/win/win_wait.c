@@ -16,6 +16,7 @@
 #include "transport/proc.h"
 #include "transport/progress.h"
 #include "transport/sleep.h"
+#include "watchdog/request.h"
 #include "watchdog/wait.h"
 
 #include <stdio.h>
@@ -32,6 +33,7 @@ enum {
 struct weft_win_waiting {
 	struct weft_wait wait;
 	const struct weft_win_wait *loop;
+	const char *call;	 /* the OpenSHMEM procedure, or loop->what */
 	int32_t reported_holder; /* rank that holds the lock of a member of
 				    another node, as that member reported; -1:
 				    unknown */
@@ -52,7 +54,7 @@ static const struct weft_win_wait *win_loop_of(const struct weft_wait *wait)
 
 static void win_wait_name(const struct weft_wait *wait, char *buf, size_t len)
 {
-	snprintf(buf, len, "%s", win_loop_of(wait)->what);
+	snprintf(buf, len, "%s", win_waiting_of(wait)->call);
 }
 
 static void win_wait_describe(
@@ -60,8 +62,9 @@ static void win_wait_describe(
 {
 	const struct weft_win_wait *loop = win_loop_of(wait);
 
-	snprintf(buf, len, "in %s for rank %u of window \"%.60s\"", loop->what,
-		loop->target->am.rank, loop->win->name);
+	snprintf(buf, len, "in %s for rank %u of window \"%.60s\"",
+		win_waiting_of(wait)->call, loop->target->am.rank,
+		loop->win->name);
 }
 
 /* --- needs --------------------------------------------------------- */
@@ -310,6 +313,9 @@ static void win_wait_begin(struct weft_win_wait *wait)
 	if (!w)
 		return;
 	w->loop = wait;
+	w->call = weft_request_caller();
+	if (!w->call)
+		w->call = wait->what;
 	w->reported_holder = -1;
 	w->wait.ops = &win_wait_ops;
 	w->wait.vci = wait->win->comm->vci;

@@ -209,7 +209,7 @@ test/multi/err_walk_calls.h: test/multi/gen-walk src/mpi/api_rows
 test/multi/err_walk: test/multi/err_walk_calls.h
 test/multi/storm test/shmem/sma_storm: test/multi/storm.h
 test/shmem/sma_gone: test/multi/ports.h
-test/shmem/sma_dev test/shmem/sma_ext test/shmem/sma_ext_thr: \
+test/shmem/sma_dev test/shmem/sma_ext test/shmem/sma_ext_thr test/shmem/sma_gone: \
 	test/multi/driver.h test/shmem/devdata.h
 test/multi/dt_random: test/multi/dt_case.h test/multi/dt_coll.h \
 	test/multi/dt_file.h test/multi/dt_map.h test/multi/dt_win.h

@@ -5,22 +5,26 @@
  * how=OP: PE 1 is killed while the other PEs repeat OP; the manifest has the
  * text that they must print. stopped=1: PE 1 is stopped first. When PE 0 has
  * reported a long wait in OP, a child of PE 1 prints that report and kills
- * PE 1. refused=1: PE 1 closes the socket that its fabric listens on and stops,
- * which PE 0 cannot distinguish from a failed PE that no manager reports.
+ * PE 1. Operations that begin with "ext_" access an external heap. refused=1:
+ * PE 1 closes the socket that its fabric listens on and stops, which PE 0
+ * cannot distinguish from a failed PE that no manager reports.
  */
 #include "stest.h"
 #include "../multi/ports.h"
+#include "devdata.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
-enum { WORDS = 1 << 16 };
+enum { WORDS = 1 << 16, LEN = 4096, SKIP = 77 };
 
 static long words[WORDS], here[WORDS];
 static long word;
 static uint64_t sig;
 static long lock;
 static int waiter; /* process id of PE 0 */
+static long *heap; /* external, LEN bytes */
+static void *device_private;
 
 static void op_put(void)
 {
@@ -103,6 +107,21 @@ static void op_sum(void)
 		shmem_global_exit(3);
 }
 
+static void op_ext_put(void)
+{
+	shmem_long_put(heap, here, 1, 1);
+}
+
+static void op_ext_get(void)
+{
+	shmem_getmem(device_private, heap, LEN, 1);
+}
+
+static void op_ext_fetch(void)
+{
+	shmem_long_atomic_fetch_add(heap, 1, 1);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -124,6 +143,9 @@ static const struct {
 	{ "sync", shmem_sync_all },
 	{ "sum", op_sum },
 	{ "finalize", shmem_finalize },
+	{ "ext_put", op_ext_put },
+	{ "ext_get", op_ext_get },
+	{ "ext_fetch", op_ext_fetch },
 };
 
 /* Waits until process `from` has reported a long wait, and prints the report.
@@ -201,6 +223,21 @@ static void meet(void)
 	}
 }
 
+/* As shmem_init(), with an external heap. False if there is no driver of a
+ * device. */
+static bool init_with_heap(void)
+{
+	(void)device_library();
+	shmemx_heap_preinit();
+	if (!device_load())
+		return false;
+	heap = device_new(NULL, LEN);
+	device_private = device_new(NULL, LEN);
+	shmemx_heap_create(heap, LEN, heap_type(), 0);
+	shmemx_heap_postinit();
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = "";
@@ -218,7 +255,13 @@ int main(int argc, char **argv)
 	stest_start(argv[0]);
 	if (is_stopped)
 		killer = start_killer(getpid());
-	shmem_init();
+	if (strncmp(how, "ext_", 4)) {
+		shmem_init();
+	} else if (!init_with_heap()) {
+		printf("# SKIP %s: there is no driver of a device\n",
+			stest.name);
+		return SKIP;
+	}
 	stest_set_pe();
 	if (stest.me == 1)
 		shmem_set_lock(&lock);
