@@ -209,21 +209,20 @@ static int hook_insert(struct fid_av *av, const void *addr, size_t n,
 	return (int)note(h, HOOK_AV, n, flags, rc);
 }
 
-static int hook_reg(struct fid *fid, const void *buf, size_t len,
-	uint64_t access, uint64_t offset, uint64_t key, uint64_t flags,
-	struct fid_mr **mr, void *context)
+static int hook_regattr(struct fid *fid, const struct fi_mr_attr *attr,
+	uint64_t flags, struct fid_mr **mr)
 {
 	struct hook *h =
 		of_domain(weft_container_of(fid, struct fid_domain, fid));
+	const size_t len = attr->mr_iov->iov_len;
 	uint32_t n = 0;
 
 	for (struct weft_mr *m = h->in->mrs; m; m = m->next)
 		n++;
 	if (h->limits.n_mr && n >= h->n_mr + h->limits.n_mr)
 		return (int)note(h, HOOK_MR, len, flags, -FI_ENOSPC);
-	return (int)note(h, HOOK_MR, len, flags,
-		h->mr->reg(fid, buf, len, access, offset, key, flags, mr,
-			context));
+	return (int)note(
+		h, HOOK_MR, len, flags, h->mr->regattr(fid, attr, flags, mr));
 }
 
 /* ---- on and off ---- */
@@ -257,7 +256,7 @@ static void stand_in(struct hook *h)
 	in->dom.av->ops = &h->av_ours;
 	h->mr = in->dom.domain->mr;
 	h->mr_ours = *in->dom.domain->mr;
-	h->mr_ours.reg = hook_reg;
+	h->mr_ours.regattr = hook_regattr;
 	in->dom.domain->mr = &h->mr_ours;
 }
 
