@@ -490,7 +490,8 @@ bool weft_rndv_dev_register(struct weft_vci *vci, struct weft_net *net,
 /* Copies len bytes of a shadow to its device memory. 0 or a described error. */
 int weft_rndv_dev_write(const void *at, size_t len);
 
-/* Called when all data of such a receive is in device memory. The shadow is not
+/* Called when all data of such a receive is in device memory, and the receive
+ * completes without an error or with WEFT_ERR_TRUNCATE. The shadow is not
  * copied any more. */
 void weft_rndv_dev_written(const struct weft_req *req);
 

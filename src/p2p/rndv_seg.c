@@ -219,7 +219,8 @@ static void over(struct weft_req *req)
 		req->vci->rails.n_users--;
 	if (req->kind == WEFT_REQ_RECV && req->rndv.is_short)
 		req->vci->p2p->n_short_recvs -= n_short(req->rndv.total);
-	if (req->kind == WEFT_REQ_RECV && !req->status.err &&
+	if (req->kind == WEFT_REQ_RECV &&
+		(!req->status.err || req->status.err == WEFT_ERR_TRUNCATE) &&
 		weft_rndv_dev_at(req, 0))
 		weft_rndv_dev_written(req);
 	if (req->kind == WEFT_REQ_RECV && req->staging) {

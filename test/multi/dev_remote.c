@@ -10,9 +10,9 @@
 
 enum {
 	MIB = 1 << 20,
-	LONGEST = 16 * MIB,
+	LONGEST = 10 * MIB,
 	AHEAD = 8 * MIB, /* host memory that a sender may use */
-	N_MANY = 30,
+	N_MANY = 20,
 	MANY_LEN = 3 * MIB,
 };
 
