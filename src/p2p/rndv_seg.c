@@ -245,7 +245,7 @@ static void one_done(struct weft_req *req, int err)
 
 static void rndv_seg_resume(struct weft_vci *vci, struct weft_peer *peer);
 
-static void piece_free(struct piece *piece)
+static void rndv_seg_free(struct piece *piece)
 {
 	weft_list_remove(&piece->link);
 	weft_pinned_free(piece->staging);
@@ -263,7 +263,7 @@ static void piece_end(struct piece *piece, int err)
 	if (req && !err && piece->is_shadow)
 		rndv_seg_record_err(
 			req, weft_rndv_dev_write(piece->at, piece->len));
-	piece_free(piece);
+	rndv_seg_free(piece);
 	if (!req)
 		return;
 	peer = req->peer;
@@ -418,7 +418,7 @@ static int post_piece(struct piece *piece)
 /* Finds the data of a segment. If the fabric cannot read device memory, the
  * data is copied to req->staging, which the segment owns once it is posted. 0
  * or an error. */
-static int find_data(struct piece *piece)
+static int rndv_seg_data(struct piece *piece)
 {
 	struct weft_req *req = piece->req;
 	struct weft_net *net = net_of(piece->vci, piece->rail);
@@ -450,11 +450,11 @@ static int rndv_seg_post(struct weft_req *req)
 	piece->offset = req->rndv.n_moved;
 	piece->len = rndv_seg_cut(req, piece->offset, &piece->rail);
 	piece->is_counted = segs_max(req) != 0;
-	err = find_data(piece);
+	err = rndv_seg_data(piece);
 	if (!err)
 		err = post_piece(piece);
 	if (err) {
-		piece_free(piece);
+		rndv_seg_free(piece);
 		return err;
 	}
 	if (has_data_on_device(req) && !piece->mr) {

@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "base/knob.h"
 #include "net/net.h"
+#include "test/fake/cuda/cudaopen.h"
 #include "test/fake/cxi/stand_find.h"
 
-#include <dlfcn.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,37 +34,6 @@ struct wait {
 };
 
 static struct end ends[2];
-
-static struct {
-	int (*alloc)(uint64_t *at, size_t len);
-	int (*free)(uint64_t at);
-	int (*read)(void *to, const void *at, size_t len);
-	int (*write)(void *at, const void *from, size_t len);
-	long (*crossed)(void);
-} cuda;
-
-static bool cuda_open(void)
-{
-	const char *top = weft_knob_getenv("TEST_BUILDDIR");
-	int (*init)(unsigned), (*retain)(void **, int), (*set)(void *);
-	char path[4096];
-	void *context, *lib;
-
-	snprintf(path, sizeof(path), "%s/test/fake/cuda/.libs/libcuda.so.1",
-		top ? top : ".");
-	lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!lib)
-		return false;
-	*(void **)&init = dlsym(lib, "cuInit");
-	*(void **)&retain = dlsym(lib, "cuDevicePrimaryCtxRetain");
-	*(void **)&set = dlsym(lib, "cuCtxSetCurrent");
-	*(void **)&cuda.alloc = dlsym(lib, "cuMemAlloc_v2");
-	*(void **)&cuda.free = dlsym(lib, "cuMemFree_v2");
-	*(void **)&cuda.read = dlsym(lib, "devstandRead");
-	*(void **)&cuda.write = dlsym(lib, "devstandWrite");
-	*(void **)&cuda.crossed = dlsym(lib, "devstandCrossed");
-	return !init(0) && !retain(&context, 0) && !set(context);
-}
 
 static void on_recv(void *arg, const void *data, size_t len)
 {

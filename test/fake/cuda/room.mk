@@ -3,7 +3,8 @@
 #   LD_LIBRARY_PATH=$(builddir)/test/fake/cuda/.libs
 check_LTLIBRARIES += test/fake/cuda/libcuda.la
 test_fake_cuda_libcuda_la_SOURCES = test/fake/cuda/cudastand.c \
-	test/fake/dev/devstand.c test/fake/dev/devstand.h
+	test/fake/cuda/cudaopen.h test/fake/dev/devstand.c \
+	test/fake/dev/devstand.h
 test_fake_cuda_libcuda_la_LDFLAGS = $(MODE_CFLAGS) -version-number 1:0:0 \
 	-shared -rpath /nowhere
 test_fake_cuda_libcuda_la_LIBADD =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stand_test_hmem: device memory in messages, with CUDA's stand-in */
+#include "test/fake/cuda/cudaopen.h"
 #include "test/fake/cxi/stand_pair.h"
 
-#include <dlfcn.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,38 +17,6 @@ enum { MIB = 1 << 20, DEADLINE_S = 60 };
 
 static const struct pair_wish plain;
 static const struct pair_wish hmem = { .caps = PAIR_CAPS | FI_HMEM };
-
-static struct {
-	int (*alloc)(uint64_t *at, size_t len);
-	int (*free)(uint64_t at);
-	int (*read)(void *to, const void *at, size_t len);
-	int (*write)(void *at, const void *from, size_t len);
-	long (*crossed)(void);
-} cuda;
-
-/* Loads CUDA's stand-in under its own name, and makes a context. */
-static bool cuda_open(void)
-{
-	const char *top = getenv("TEST_BUILDDIR");
-	int (*init)(unsigned), (*retain)(void **, int), (*set)(void *);
-	char path[4096];
-	void *context, *lib;
-
-	snprintf(path, sizeof(path), "%s/test/fake/cuda/.libs/libcuda.so.1",
-		top ? top : ".");
-	lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!lib)
-		return false;
-	*(void **)&init = dlsym(lib, "cuInit");
-	*(void **)&retain = dlsym(lib, "cuDevicePrimaryCtxRetain");
-	*(void **)&set = dlsym(lib, "cuCtxSetCurrent");
-	*(void **)&cuda.alloc = dlsym(lib, "cuMemAlloc_v2");
-	*(void **)&cuda.free = dlsym(lib, "cuMemFree_v2");
-	*(void **)&cuda.read = dlsym(lib, "devstandRead");
-	*(void **)&cuda.write = dlsym(lib, "devstandWrite");
-	*(void **)&cuda.crossed = dlsym(lib, "devstandCrossed");
-	return !init(0) && !retain(&context, 0) && !set(context);
-}
 
 static char *device_alloc(size_t len)
 {
