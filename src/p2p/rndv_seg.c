@@ -8,9 +8,9 @@
  * Segments are short if a side copies the data between device memory and host
  * memory, because each copy overlaps the transfer of other segments. The
  * receiver decides this, and reports it in CTS. The sender then has at most
- * STAGED_AHEAD segments in host memory. All receives of short segments together
- * use at most half of the receives that the provider permits. So each message
- * can post all its receives and send CTS.
+ * STAGED_AHEAD segments for a process in host memory. All receives of short
+ * segments together use at most half of the receives that the provider permits.
+ * So each message can post all its receives and send CTS.
  *
  * If the transfer uses several rails (transport/rail.h), each rail carries one
  * contiguous stretch of the data. A later message on rail 0 does not imply that
