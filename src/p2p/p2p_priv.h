@@ -39,8 +39,9 @@ struct weft_vci_p2p {
 	uint64_t give_up_ns;	 /* deadline of give_up; only rndv_seg.c */
 	size_t n_short_recvs;	 /* posted receives of short segments; only
 				    rndv_seg.c */
-	bool cannot_register;	 /* the provider has refused to register device
-				    memory; only rndv_dev.c */
+	uint8_t n_refused;	 /* registrations of device memory that the
+				    provider has refused in succession; only
+				    rndv_dev.c */
 	struct weft_link copies; /* copies of which the sender may write
 				    pieces (HELP); only rndv_copy.c */
 	struct weft_batch_thread *batch_thread; /* only batch.c */

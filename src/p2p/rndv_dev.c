@@ -31,6 +31,10 @@
 
 #include <stdlib.h>
 
+/* The provider may refuse some memory, such as managed memory, or all. After
+ * this many refusals in succession, no registration is tried any more. */
+enum { REFUSALS = 3 };
+
 static_assert(sizeof(((struct weft_wire_device *)0)->handle) == WEFT_DEV_HANDLE,
 	"handle");
 
@@ -38,7 +42,7 @@ static_assert(sizeof(((struct weft_wire_device *)0)->handle) == WEFT_DEV_HANDLE,
 
 bool weft_rndv_dev_is_direct(const struct weft_vci *vci)
 {
-	return vci->net->plan.has_hmem && !vci->p2p->cannot_register;
+	return vci->net->plan.has_hmem && vci->p2p->n_refused < REFUSALS;
 }
 
 bool weft_rndv_dev_register(struct weft_vci *vci, struct weft_net *net,
@@ -56,13 +60,16 @@ bool weft_rndv_dev_register(struct weft_vci *vci, struct weft_net *net,
 		return false;
 	err = weft_mr_get_device(net, at, len,
 		ifaces[weft_dev_vendor_of(&where)], where.device, mr_out);
-	if (!err)
+	if (!err) {
+		vci->p2p->n_refused = 0;
 		return true;
-	vci->p2p->cannot_register = true;
-	weft_log_warn("P2P-HMEM",
-		"%s; data in device memory passes through host memory from "
-		"now on (WEFT_DEV_FABRIC=off does not try)",
-		weft_err_detail_peek(err));
+	}
+	if (++vci->p2p->n_refused == REFUSALS)
+		weft_log_warn("P2P-HMEM",
+			"%s; after %d refusals in succession, data in device "
+			"memory passes through host memory "
+			"(WEFT_DEV_FABRIC=off does not try)",
+			weft_err_detail_peek(err), REFUSALS);
 	return false;
 }
 

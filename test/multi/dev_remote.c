@@ -5,7 +5,7 @@
  * copies of a long message do not need the message's length of host memory.
  * direct=1: the fabric reads and writes device memory. The stand-in counts the
  * bytes that the library copies between device memory and host memory.
- * direct=2: the fabric should do so, but refuses to register the memory. */
+ * direct=2: the provider refuses all or some registrations. */
 #include "device.h"
 
 enum {

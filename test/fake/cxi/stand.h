@@ -84,8 +84,8 @@ struct stand_env {
 	unsigned no_service; /* 1: the site has disabled the open service */
 	unsigned profiles;   /* number of profiles of the hardware */
 	unsigned hmem;	     /* 1: FI_HMEM is offered */
-	unsigned fail_hmem;  /* the N-th registration of device memory fails; 0:
-				none */
+	unsigned fail_hmem;  /* each N-th registration of device memory fails;
+				0: none */
 };
 extern struct stand_env stand_env;
 extern struct fi_provider stand_prov;

@@ -130,7 +130,7 @@ int stand_hmem_register(struct stand_mr *mr, const struct fi_mr_attr *attr)
 	if (attr->access & (FI_REMOTE_READ | FI_REMOTE_WRITE))
 		return refuse(-FI_EOPNOTSUPP,
 			"one-sided access to device memory is not modelled");
-	if (atomic_fetch_add(&n_registered, 1) + 1 == stand_env.fail_hmem)
+	if (stand_env.fail_hmem && ++n_registered % stand_env.fail_hmem == 0)
 		return refuse(-FI_ENOSPC, "CXISTAND_FAIL_HMEM");
 	d = driver_of(iface);
 	if (!d)

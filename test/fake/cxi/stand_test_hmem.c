@@ -154,7 +154,7 @@ void case_hmem_fail(void)
 	pair_open(&p, &hmem);
 	first = must_enrol(&p.a, dev, 64, 301);
 	claim(enrol(&p.a, dev, 64, &w, &mr) == -FI_ENOSPC,
-		"CXISTAND_FAIL_HMEM=2 refuses the second registration");
+		"CXISTAND_FAIL_HMEM=2 refuses each second registration");
 	third = must_enrol(&p.a, dev, 64, 302);
 	fi_close(&first->fid);
 	fi_close(&third->fid);
