@@ -70,7 +70,7 @@ struct weft_net_hints {
 	bool may_grow;	    /* peers of other hosts may follow: the loopback
 			       interface is used only if there is no other */
 	bool is_rma;	    /* only one-sided access is needed */
-	bool has_devices;   /* the process may use device memory */
+	bool has_devices;   /* the process uses a driver of devices */
 };
 
 struct weft_net {

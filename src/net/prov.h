@@ -43,7 +43,7 @@ struct weft_prov {
 				libfabric is not queried */
 
 	bool wants_hmem; /* an endpoint for messages requests FI_HMEM if the
-			  * process may use device memory */
+			  * process uses a driver of devices */
 
 	uint64_t rma_caps; /* further capabilities of an endpoint for
 			    * one-sided access (net/rma_ep.h) */

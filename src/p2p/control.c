@@ -13,14 +13,7 @@ void weft_control_credit(struct weft_peer *peer)
 
 int weft_control_cts(struct weft_req *req, uint64_t sreq, size_t len)
 {
-	struct weft_wire_head head = {
-		.op = WEFT_WIRE_CTS,
-		.flags = (uint8_t)((weft_p2p_peer_of(req->peer)->is_unmappable
-						   ? WEFT_WIRE_CANNOT_MAP
-						   : 0) |
-				   (req->rndv.is_short ? WEFT_WIRE_SHORT_SEGS
-						       : 0)),
-	};
+	struct weft_wire_head head = { .op = WEFT_WIRE_CTS };
 	struct weft_wire_cts cts = {
 		.sreq = sreq,
 		.rreq = weft_obj_handle(req),
@@ -28,6 +21,10 @@ int weft_control_cts(struct weft_req *req, uint64_t sreq, size_t len)
 		.n_rails = req->rndv.n_rails,
 	};
 
+	if (weft_p2p_peer_of(req->peer)->is_unmappable)
+		head.flags |= WEFT_WIRE_CANNOT_MAP;
+	if (req->rndv.is_short)
+		head.flags |= WEFT_WIRE_SHORT_SEGS;
 	return weft_peer_control(req->peer, &head, &cts, sizeof(cts));
 }
 

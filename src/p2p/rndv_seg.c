@@ -425,8 +425,10 @@ static int rndv_seg_data(struct piece *piece)
 	char *dev = weft_rndv_dev_at(req, piece->offset);
 	int err = 0;
 
-	if (dev && weft_rndv_dev_register(
-			   piece->vci, net, dev, piece->len, &piece->mr)) {
+	/* req->staging: the segment was copied, but could not be posted */
+	if (dev && !req->staging &&
+		weft_rndv_dev_register(
+			piece->vci, net, dev, piece->len, &piece->mr)) {
 		piece->at = dev;
 	} else if (has_data_on_device(req)) {
 		err = weft_rndv_dev_stage(req, piece->offset, piece->len);

@@ -118,7 +118,9 @@ static void read_vci_hints(
 void weft_session_hint_requested(const struct weft_info *requested)
 {
 	weft_proc_read_knobs();
-	if (may_have_dev(requested))
+	/* a program that has not loaded a driver has messages of host memory
+	 * only, which FI_HMEM may slow down */
+	if (may_have_dev(requested) && weft_dev_is_open())
 		atomic_store_explicit(
 			&weft_proc.has_devices, true, memory_order_relaxed);
 	pthread_mutex_lock(&weft_proc.lock);

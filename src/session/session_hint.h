@@ -8,8 +8,8 @@
 
 /* Records the fabric hints of the process's first session, with which the
  * fabric opens, unless the process is open (weft_proc.is_open). Records that
- * the session may use device memory, for all fabrics that open later. Called
- * before weft_proc_get(). */
+ * a driver of devices is open and that the session may use its memory, for all
+ * fabrics that open later. Called before weft_proc_get(). */
 void weft_session_hint_requested(const struct weft_info *requested);
 
 /* Chooses the VCI of a session with these hints: the default one, or a

@@ -442,12 +442,11 @@ static int show_node(struct weft_tool_report *at)
 	return 0;
 }
 
-/* True if a session without an info object may use device memory. */
+/* True if the fabric of a session without an info object is opened for device
+ * memory. This process loads no driver, so the launcher must request a kind. */
 static bool default_has_dev(void)
 {
-	const char *kinds = weft_knobs.alloc_kinds;
-
-	return *kinds ? weft_hint_lists_dev(kinds) : weft_dev_watch();
+	return weft_hint_lists_dev(weft_knobs.alloc_kinds);
 }
 
 static int show_plan(struct weft_tool_report *report, const char *name)

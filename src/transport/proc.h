@@ -66,8 +66,8 @@ struct weft_proc {
 	atomic_bool has_foreign;  /* messages of other jobs are accepted */
 	atomic_bool lacks_shm;	  /* a process of this node cannot share memory
 				     with this process */
-	atomic_bool has_devices;  /* a session has been opened that may use
-				     device memory */
+	atomic_bool has_devices;  /* a driver of devices is open, for a session
+				     that may use device memory */
 	atomic_bool is_excluded;  /* a process treats this process as failed */
 	struct weft_bsend *bsend; /* attached buffer; guarded by VCI.lock */
 	struct weft_offer offer;  /* guarded by VCI.lock */

@@ -23,8 +23,9 @@
 
 enum {
 	WAIT_MS = 500,
-	SHORTEST_MS = 5, /* a sleep that nothing ends, but the first ones */
-	SPARE = 500,	 /* first sleeps, and wake-ups by other events */
+	SHORTEST_MS =
+		5,   /* of the sleeps that nothing ends, without the first */
+	SPARE = 500, /* first sleeps, and wake-ups by other events */
 	PAUSE_MS = 15,
 	WAKES = 20,
 	DEADLINE_S = 60,
@@ -106,7 +107,7 @@ static double cpu_s(void)
 }
 
 /* Rank 0 sends late. True if this process has slept meanwhile. A stall of the
- * machine makes the wait longer, but never the sleeps more. */
+ * machine makes the wait longer, and adds no sleeps. */
 static bool wait_once(void)
 {
 	const long before = sleeps.n;
