@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CHUNK_ALIGN = 64 };
+
 /* A free object: its header, then the index of the next free object. */
 struct free_obj {
 	struct weft_obj obj;
@@ -30,13 +32,14 @@ static struct weft_obj *handle_grow(struct weft_table *table)
 	if (index / WEFT_TABLE_CHUNK >= WEFT_TABLE_CHUNKS)
 		return NULL;
 	if (index % WEFT_TABLE_CHUNK == 0) {
-		char *chunk = aligned_alloc(64, WEFT_TABLE_CHUNK * table->size);
+		/* Zero, because a lookup may read the header of an object that
+		 * was never used. calloc() touches no page of new memory. */
+		char *chunk =
+			calloc(1, WEFT_TABLE_CHUNK * table->size + CHUNK_ALIGN);
 
 		if (!chunk)
 			return NULL;
-		for (size_t i = 0; i < WEFT_TABLE_CHUNK; i++)
-			memset(chunk + i * table->size, 0,
-				sizeof(struct weft_obj));
+		chunk += -(uintptr_t)chunk % CHUNK_ALIGN;
 		/* release: publishes the initialised chunk before its address;
 		 * pairs with the load in weft_table_slot_() */
 		atomic_store_explicit(&table->chunk[index / WEFT_TABLE_CHUNK],

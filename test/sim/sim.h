@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sim: thousands of processes of one job, with simulated time
  *
- * weft-sim starts a process of the system for each simulated process. Each
- * executes the library, with three replacements: a fabric (sim_fabric.c), a
- * process manager (sim_boot.c) and a clock (sim_world.c). At any time exactly
- * one process runs; the others wait in the kernel. So the shared memory of the
- * simulation needs no lock, and a run depends only on its options.
+ * weft-sim executes the library for each simulated process, with three
+ * replacements: a fabric (sim_fabric.c), a process manager (sim_boot.c) and a
+ * clock (sim_world.c). All simulated processes are in one process of the system
+ * (sim_image.h) and take turns. So the simulation needs no lock, and a run
+ * depends only on its options.
  *
  * Each process has a clock of its own. Events are messages and answers of the
  * manager; each has a time and a receiver. When a process polls, first all
@@ -16,7 +16,6 @@
 #include "coll/network.h"
 #include "test/sim/sim_phases.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,13 +59,11 @@ enum sim_stage {
 	SIM_AT_RECEIVER, /* the interface of the receiver */
 };
 
-/* An event, in shared memory. */
 struct sim_event {
 	struct sim_event *next; /* in the list of arrived events */
 	enum sim_kind kind;
 	enum sim_stage stage;
 	uint32_t from, to;
-	uint32_t size_class;
 	uint64_t tag;	/* TAGGED */
 	void *context;	/* SENT: the operation; ANSWER: the request. Valid in
 			   the receiving process */
@@ -91,9 +88,7 @@ enum sim_state {
 	SIM_DEAD,
 };
 
-/* A process, in shared memory. */
 struct sim_proc {
-	_Atomic uint32_t turn; /* futex: 1 if it is this process's turn */
 	enum sim_state state;
 	uint32_t version; /* incremented when the process continues; earlier
 			     timers have no effect then */
@@ -110,20 +105,19 @@ struct sim_proc {
 	size_t card_len;
 	struct sim_event *card_waiters;	  /* answers that need the card */
 	struct sim_counts counts, before; /* before: at the last phase */
-	uint64_t memory;		  /* private bytes; 0: not measured */
 };
 
 struct sim_world;
 
-/* Creates the shared memory for all processes. False, with a message, if there
+/* Creates the simulation. False, with a message, if there
  * is too little memory. */
 bool sim_world_create(const struct sim_options *options);
 
 const struct sim_options *sim_options(void);
 
-/* Starts all processes, each of which calls run(rank). Returns when all have
- * ended: 0, or 1 with a message if one crashed, no process can continue, or the
- * deadline has passed. */
+/* Starts all processes, each of which calls run(rank). Returns 0 when all have
+ * ended, or 1 with a message if no process can continue. A crash, and the
+ * deadline, end the program. */
 int sim_world_run(void (*run)(uint32_t rank));
 
 /* The functions below are called by the process whose turn it is. */
@@ -136,7 +130,7 @@ static inline uint32_t sim_node(uint32_t rank)
 	return rank / sim_options()->per_node;
 }
 
-/* Allocates n bytes of shared memory, which are not freed. */
+/* malloc(), which ends the run if there is no memory. */
 void *sim_alloc(size_t n);
 
 /* Creates an event for process `to` with space for len bytes. */

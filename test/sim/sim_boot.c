@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct request {
 	weft_boot_get_fn *fn;
@@ -18,7 +19,7 @@ struct request {
 static struct weft_boot *sim_boot;
 static struct sim_event *taken, **taken_end = &taken;
 static uint32_t *local_ranks;
-static uint64_t *daemon_free; /* by node, in shared memory */
+static uint64_t *daemon_free; /* by node */
 
 static void sim_boot_close(struct weft_boot *boot, int clean)
 {
@@ -285,6 +286,8 @@ int sim_boot_open(
 
 void sim_boot_install(void)
 {
-	daemon_free = sim_alloc((sim_node(sim_options()->n_procs - 1) + 1) *
-				sizeof(*daemon_free));
+	size_t n_nodes = sim_node(sim_options()->n_procs - 1) + 1;
+
+	daemon_free = sim_alloc(n_nodes * sizeof(*daemon_free));
+	memset(daemon_free, 0, n_nodes * sizeof(*daemon_free));
 }

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sim_main: the options of weft-sim */
+#include "coll/coll_algo.h"
 #include "test/sim/sim.h"
 #include "transport/proc.h"
+#include "watchdog/monitor.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
-enum { MOST_PROCS = 1 << 20, MOST_BYTES = 1 << 30, KIB_PER_PROC = 1500 };
+enum { MOST_PROCS = 1 << 20, MOST_BYTES = 1 << 30, KIB_PER_PROC = 250 };
 
 enum { OPTION_GROUP = 256, OPTION_LINKS, OPTION_SIZE };
 
@@ -242,8 +246,20 @@ static void check_memory(const struct sim_options *o)
 	exit(2);
 }
 
+/* The most memory that this program has had, in KiB. */
+static long peak_kib(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_maxrss;
+}
+
 int main(int argc, char **argv)
 {
+	long before;
+	int status;
+
 	struct sim_options options = {
 		.n_procs = 64,
 		.per_node = 1,
@@ -262,9 +278,20 @@ int main(int argc, char **argv)
 	/* the simulated processes share no memory */
 	setenv("WEFT_SHM", "off", 1);
 	setenv("WEFT_PROVIDER", "sim", 1);
+	/* little memory for received messages */
+	setenv("WEFT_NET_BUFS", "2", 0);
+	setenv("WEFT_NET_BUF_LEN", "32768", 0);
 	/* no line of each process for each death */
 	setenv("WEFT_LOG", "error", 0);
 	weft_proc.open_boot = sim_boot_open;
+	/* One for all processes: descriptors are limited, and rules take
+	 * memory. */
+	weft_monitor_open();
+	if (weft_coll_rules_load()) {
+		fprintf(stderr, "weft-sim: %s\n",
+			weft_err_detail_peek(WEFT_ERR_ARG));
+		return 2;
+	}
 	sim_fabric_install();
 	if (!sim_world_create(&options))
 		return 1;
@@ -273,5 +300,13 @@ int main(int argc, char **argv)
 		options.per_node);
 	printf("%-10s %10s %9s %7s %9s %10s %7s %7s\n", "# phase", "us",
 		"messages", "most", "far", "bytes", "peers", "cards");
-	return sim_world_run(sim_run);
+	fflush(stdout);
+	before = peak_kib();
+	status = sim_world_run(sim_run);
+	if (!status)
+		printf("# memory: %ld KiB for each process\n",
+			(peak_kib() - before) / (long)options.n_procs);
+	fflush(stdout);
+	/* The handlers of exit() are those of the simulated processes. */
+	_exit(status);
 }

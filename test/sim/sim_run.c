@@ -59,21 +59,6 @@ static void print_row(const char *name, uint64_t start)
 	fflush(stdout);
 }
 
-static uint64_t private_bytes(void)
-{
-	FILE *file = fopen("/proc/self/smaps_rollup", "r");
-	unsigned long long total = 0, kb;
-	char line[256];
-
-	if (!file)
-		return 0;
-	while (fgets(line, sizeof(line), file))
-		if (sscanf(line, "Private_Dirty: %llu kB", &kb) == 1)
-			total += kb;
-	fclose(file);
-	return total * 1024;
-}
-
 /* Prints a row for each of the sizes. */
 static void run_coll(const char *name, const char *sizes)
 {
@@ -123,8 +108,6 @@ static void run_phases(void)
 
 void sim_run(uint32_t me)
 {
-	uint64_t memory = private_bytes();
-
 	rank = me;
 	n_procs = sim_options()->n_procs;
 	if (sim_options()->coll) {
@@ -132,9 +115,4 @@ void sim_run(uint32_t me)
 		return;
 	}
 	run_phases();
-	if (!rank)
-		printf("# process 0 has %llu KiB of private memory more than "
-		       "at its start\n",
-			(unsigned long long)(private_bytes() - memory) / 1024);
-	fflush(stdout);
 }

@@ -1,39 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sim_world: time, events and turns of the simulated processes */
 #include "test/sim/sim.h"
+#include "test/sim/sim_image.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-	CLASSES = 40, /* event sizes are powers of two */
-	LEAST_CLASS = 7,
 	STALL_NS = 100000000, /* if there is no event, the idle processes
 				 continue after this time */
 	STALLS = 3000,	      /* in a row; then the run fails */
 	READ_CLOCK_NS = 20,   /* time of a call of clock_gettime() */
 	NAMED = 8,
 };
-
-static const size_t arena_len = (size_t)1 << 36;
-static const size_t heap_len = (size_t)1 << 34;
 
 /* An event or the continuation of a process. */
 struct entry {
@@ -48,19 +38,16 @@ struct sim_world {
 	struct sim_proc *procs;
 	struct sim_links *links; /* by group of nodes */
 	struct entry *heap;
-	size_t n_heap;
+	size_t n_heap, n_heap_places;
 	uint64_t order;
-	char *arena;
-	size_t used;
-	struct sim_event *free[CLASSES];
 	uint32_t n_living; /* processes that have not ended */
 	uint32_t n_synced;
 	uint32_t n_stalls;
-	_Atomic uint32_t is_over; /* futex on which the first process waits */
+	void (*run)(uint32_t rank);
 	int status;
 };
 
-static struct sim_world *world;
+static struct sim_world *world; /* in the heap, which all processes share */
 static uint32_t self = UINT32_MAX;
 
 /* ---- the library's view of time ---- */
@@ -99,31 +86,28 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 	return create(thread, attr, run, arg);
 }
 
-/* ---- memory ---- */
-
-static void *map_shared(size_t len)
+/* The same. All simulated processes share the limit for descriptors. */
+int pipe2(int ends[2], int flags)
 {
-	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return at == MAP_FAILED ? NULL : at;
+	if (self != UINT32_MAX) {
+		errno = EMFILE;
+		return -1;
+	}
+	return (int)syscall(SYS_pipe2, ends, flags);
 }
+
+/* ---- memory ---- */
 
 bool sim_world_create(const struct sim_options *options)
 {
-	world = map_shared(sizeof(*world));
+	world = calloc(1, sizeof(*world));
 	if (world) {
 		world->options = *options;
-		world->arena = map_shared(arena_len);
-		world->heap = map_shared(heap_len);
-		world->procs =
-			map_shared(options->n_procs * sizeof(*world->procs));
-		world->links =
-			map_shared(options->n_procs * sizeof(*world->links));
+		world->procs = calloc(options->n_procs, sizeof(*world->procs));
+		world->links = calloc(options->n_procs, sizeof(*world->links));
 	}
-	if (!world || !world->arena || !world->heap || !world->procs ||
-		!world->links) {
-		perror("weft-sim: shared memory for the simulation");
+	if (!world || !world->procs || !world->links) {
+		perror("weft-sim: memory for the simulation");
 		return false;
 	}
 	world->n_living = options->n_procs;
@@ -157,40 +141,28 @@ struct sim_proc *sim_self(void)
 
 void *sim_alloc(size_t n)
 {
-	void *at = world->arena + world->used;
+	void *at = malloc(n);
 
-	world->used += (n + 63) & ~(size_t)63;
-	if (world->used > arena_len)
-		sim_fail("the events need more than %zu bytes", arena_len);
+	if (!at)
+		sim_fail("no memory for %zu bytes of the simulation", n);
 	return at;
 }
 
 struct sim_event *sim_event_create(enum sim_kind kind, uint32_t to, size_t len)
 {
-	size_t whole = sizeof(struct sim_event) + len;
-	uint32_t class = LEAST_CLASS;
-	struct sim_event *event;
+	struct sim_event *event = sim_alloc(sizeof(*event) + len);
 
-	while ((size_t)1 << class < whole)
-		class ++;
-	event = world->free[class];
-	if (event)
-		world->free[class] = event->next;
-	else
-		event = sim_alloc((size_t)1 << class);
 	memset(event, 0, sizeof(*event));
 	event->kind = kind;
 	event->from = self;
 	event->to = to;
 	event->len = len;
-	event->size_class = class;
 	return event;
 }
 
 void sim_event_free(struct sim_event *event)
 {
-	event->next = world->free[event->size_class];
-	world->free[event->size_class] = event;
+	free(event);
 }
 
 /* ---- the heap of events ---- */
@@ -204,8 +176,13 @@ static void heap_push(struct entry entry)
 {
 	size_t at = world->n_heap++;
 
-	if (world->n_heap > heap_len / sizeof(entry))
-		sim_fail("more than %zu events", world->n_heap);
+	if (world->n_heap > world->n_heap_places) {
+		world->n_heap_places = 2 * world->n_heap + 1024;
+		world->heap = realloc(
+			world->heap, world->n_heap_places * sizeof(entry));
+		if (!world->heap)
+			sim_fail("no memory for %zu events", world->n_heap);
+	}
 	entry.order = world->order++;
 	for (; at && is_earlier(&entry, &world->heap[(at - 1) / 2]);
 		at = (at - 1) / 2)
@@ -248,30 +225,12 @@ static void push_continuation(uint32_t rank, uint64_t at)
 
 /* ---- turns ---- */
 
-static void futex_wait(_Atomic uint32_t *word, uint32_t value)
-{
-	while (atomic_load(word) == value)
-		syscall(SYS_futex, word, FUTEX_WAIT, value, NULL, NULL, 0);
-}
-
-static void futex_wake(_Atomic uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
-}
-
-static void await_turn(void)
-{
-	futex_wait(&sim_self()->turn, 0);
-	atomic_store(&sim_self()->turn, 0);
-}
-
-static void sim_over(int status)
+/* Ends the run. */
+static void __attribute__((noreturn)) sim_over(int status)
 {
 	world->status = status;
-	atomic_store(&world->is_over, 1);
-	futex_wake(&world->is_over);
-	for (;;)
-		pause();
+	sim_image_switch(world->options.n_procs);
+	abort(); /* no process switches back */
 }
 
 static void give_turn(uint32_t rank, uint64_t at)
@@ -282,11 +241,8 @@ static void give_turn(uint32_t rank, uint64_t at)
 		p->clock = at;
 	p->state = SIM_RUNS;
 	p->version++;
-	if (rank == self)
-		return;
-	atomic_store(&p->turn, 1);
-	futex_wake(&p->turn);
-	await_turn();
+	if (rank != self)
+		sim_image_switch(rank);
 }
 
 static void list_append(struct sim_proc *p, struct sim_event *event)
@@ -423,6 +379,7 @@ void sim_sync(void)
 	p->synced_at = p->clock;
 	p->is_synced = true;
 	world->n_synced++;
+	sim_image_trim();
 	while (p->is_synced) {
 		weft_vci_lock(&weft_proc.vci);
 		weft_progress(&weft_proc.vci);
@@ -470,106 +427,45 @@ void sim_fail(const char *format, ...)
 	va_start(ap, format);
 	vfprintf(stderr, format, ap);
 	va_end(ap);
+	if (self == UINT32_MAX) {
+		fputc('\n', stderr);
+		_exit(1);
+	}
 	fprintf(stderr, ", at %.3f ms\n",
 		(double)(sim_self()->clock - SIM_START_NS) / 1e6);
 	sim_over(1);
-	abort();
 }
 
 /* ---- start and end ---- */
 
-static void sim_child(uint32_t rank, void (*run)(uint32_t rank))
+static void proc_main(uint32_t rank)
 {
 	self = rank;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() == 1) /* the parent ended before the call */
-		_exit(1);
-	await_turn();
-	run(rank);
+	world->run(rank);
 	sim_end(SIM_ENDED);
 }
 
-static void kill_children(const pid_t *pids, uint32_t n)
+static void on_deadline(int sig)
 {
-	for (uint32_t i = 0; i < n; i++)
-		kill(pids[i], SIGKILL);
-	while (wait(NULL) > 0)
-		;
-}
-
-/* Waits for the end of the run; a process that crashes ends the run. */
-static int sim_await_end(void)
-{
-	time_t end = time(NULL) + world->options.deadline_s;
-	int status;
-
-	while (!atomic_load(&world->is_over)) {
-		static const struct timespec second = { .tv_sec = 1 };
-		pid_t pid;
-
-		syscall(SYS_futex, &world->is_over, FUTEX_WAIT, 0, &second,
-			NULL, 0);
-		pid = waitpid(-1, &status, WNOHANG);
-		if (pid > 0) {
-			fprintf(stderr, "weft-sim: a process ended by %s %d\n",
-				WIFSIGNALED(status) ? "signal" : "exit",
-				WIFSIGNALED(status) ? WTERMSIG(status)
-						    : WEXITSTATUS(status));
-			return 1;
-		}
-		if (time(NULL) > end) {
-			fprintf(stderr,
-				"weft-sim: not finished after %u s "
-				"(--deadline)\n",
-				world->options.deadline_s);
-			return 1;
-		}
-	}
-	return world->status;
-}
-
-/* One processor for all: only one process runs at any time. */
-static void use_one_cpu(void)
-{
-	cpu_set_t set;
-	int cpu = sched_getcpu();
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu < 0 ? 0 : cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
+	(void)sig;
+	fprintf(stderr, "weft-sim: not finished after %u s (--deadline)\n",
+		world->options.deadline_s);
+	_exit(1);
 }
 
 int sim_world_run(void (*run)(uint32_t rank))
 {
-	uint32_t n = world->options.n_procs, started = 0;
-	pid_t *pids = calloc(n, sizeof(*pids));
-	int rc = 1;
+	uint32_t n = world->options.n_procs;
 
-	if (!pids)
+	world->run = run;
+	for (uint32_t i = 0; i < n; i++) {
+		world->procs[i].clock = SIM_START_NS;
+		push_continuation(i, SIM_START_NS);
+	}
+	if (!sim_images_create(n, proc_main))
 		return 1;
-	use_one_cpu();
-	fflush(NULL);
-	for (; started < n; started++) {
-		world->procs[started].clock = SIM_START_NS;
-		push_continuation(started, SIM_START_NS);
-		pids[started] = fork();
-		if (pids[started] == 0)
-			sim_child(started, run);
-		if (pids[started] < 0)
-			break;
-	}
-	if (started < n) {
-		fprintf(stderr, "weft-sim: process %u of %u: %s\n", started, n,
-			strerror(errno));
-	} else {
-		struct entry first = heap_pop();
-
-		world->procs[first.rank].version++;
-		atomic_store(&world->procs[first.rank].turn, 1);
-		futex_wake(&world->procs[first.rank].turn);
-		rc = sim_await_end();
-	}
-	kill_children(pids, started);
-	free(pids);
-	return rc;
+	signal(SIGALRM, on_deadline);
+	alarm(world->options.deadline_s);
+	next_turn();
+	return world->status;
 }
