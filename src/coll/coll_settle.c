@@ -2,11 +2,11 @@
 /* coll_settle: the setup, in which the members agree on nodes and segments
  *
  * The setup runs in the first blocking collective after FIRST_CALLS collectives
- * of a communicator. Each member sends the rank of its node leader, the lowest
- * rank of its node, to all members. Rank 0 broadcasts its settings. Each node
- * leader creates an unnamed file and publishes it to the other members on the
- * node. All members map the file of their node. A reduction and a broadcast
- * inform all members whether every mapping succeeded.
+ * of a communicator. The members gather their nodes at rank 0, which broadcasts
+ * them with its settings. Each node leader, the lowest rank of its node,
+ * creates an unnamed file and publishes it to the other members on the node.
+ * All members map the file of their node. A reduction and a broadcast inform
+ * all members whether every mapping succeeded.
  *
  * All messages of the setup have one sequence number, and the bit
  * WEFT_COLL_TAG_SETTLE in their tags. A member in another collective that
@@ -33,13 +33,6 @@
 
 enum { FIRST_CALLS = 4 }; /* collectives before the setup */
 
-/* Rank 0's settings, which all members use. */
-struct setup {
-	uint32_t digest;
-	uint32_t shares_cores;
-	char fabric[16];
-};
-
 /* ---- nodes ---- */
 
 static bool is_local(const struct weft_comm *comm, int32_t rank)
@@ -53,16 +46,25 @@ static bool is_local(const struct weft_comm *comm, int32_t rank)
 static int32_t *local_members(
 	const struct weft_comm *comm, int32_t *n_out, int32_t *me_out)
 {
-	int32_t *ranks = malloc((size_t)comm->size * sizeof(*ranks));
-	int32_t n = 0;
+	int32_t *ranks = NULL, n = 0, room = 0;
 
-	if (!ranks)
-		return NULL;
 	for (int32_t i = 0; i < comm->size; i++) {
+		if (i != comm->rank && !is_local(comm, i))
+			continue;
+		if (n == room) {
+			int32_t *more;
+
+			room = 2 * room + 16;
+			more = realloc(ranks, (size_t)room * sizeof(*ranks));
+			if (!more) {
+				free(ranks);
+				return NULL;
+			}
+			ranks = more;
+		}
 		if (i == comm->rank)
 			*me_out = n;
-		if (i == comm->rank || is_local(comm, i))
-			ranks[n++] = i;
+		ranks[n++] = i;
 	}
 	*n_out = n;
 	return ranks;
@@ -120,9 +122,8 @@ static void set_all_lens(struct weft_comm *comm)
 	if (!shm)
 		return;
 	shm->is_whole = nodes->n == 1;
-	if (!shm->is_whole)
-		shm->ranks =
-			nodes->members + nodes->first[nodes->of[comm->rank]];
+	shm->ranks = nodes->members;
+	shm->first = nodes->first[weft_nodes_of(nodes, comm->rank)];
 	for (int k = 0; k < WEFT_COLL_N; k++)
 		for (int other = 0; other < 2; other++)
 			set_lens(comm, (enum weft_coll_kind)k, !other,
@@ -140,60 +141,147 @@ bool weft_coll_settle_is_due(struct weft_comm *comm)
 	return !comm->coll.is_settled;
 }
 
-/* Each member sends the rank of its node leader to all members. */
-static void settle_nodes(struct weft_sched *sched, struct weft_comm *comm,
-	const struct weft_coll_view *all, int32_t leader)
-{
-	const size_t n = (size_t)comm->size;
-	int32_t *lead = weft_sched_tmp(sched, (n + 1) * sizeof(*lead));
-	bool has_lead = !sched->err;
-	struct weft_coll args = {
-		.send = { .buf = lead + n,
-			.count = 1,
-			.type = weft_type_builtin(WEFT_TYPE_INT32) },
-		.recv = { .buf = lead,
-			.count = 1,
-			.type = weft_type_builtin(WEFT_TYPE_INT32) },
-	};
+/* The members gather their runs at rank 0 along a binomial tree. Each sends the
+ * runs of its subtree, whose ranks are consecutive, in one message. The first
+ * element of the message has the number of runs in `first`. The table that rank
+ * 0 broadcasts has its settings, and the runs of all members. */
 
-	if (has_lead)
-		lead[n] = leader;
-	weft_allgather_bruck(sched, all, &args);
-	weft_sched_fence(sched);
-	for (int32_t i = 0; !sched->err && i < comm->size; i++)
-		if (lead[i] < 0 || lead[i] > i || lead[lead[i]] != lead[i])
-			sched->err = WEFT_ERR_PROTO;
-	if (sched->err)
-		return;
-	weft_comm_nodes_put(comm->coll.nodes);
-	comm->coll.nodes = weft_comm_nodes_create(lead, comm->size);
-	if (!comm->coll.nodes)
-		sched->err = WEFT_ERR_NOMEM;
+/* Appends runs to those of lower ranks. */
+static void append_runs(struct weft_node_run *runs, int32_t *n,
+	const struct weft_node_run *more, int32_t n_more)
+{
+	for (int32_t i = 0; i < n_more; i++)
+		if (!*n || runs[*n - 1].leader != more[i].leader)
+			runs[(*n)++] = more[i];
 }
 
-/* Rank 0 broadcasts its settings; all members must have the same rules. */
-static void settle_setup(struct weft_sched *sched, struct weft_comm *comm,
-	const struct weft_coll_view *all)
+static struct weft_span runs_span(struct weft_node_run *runs, int32_t n)
 {
-	struct setup mine = { .digest = weft_coll_rules_digest(),
-		.shares_cores = weft_proc.node.shares_cores };
-	struct setup setup;
+	return weft_span_bytes(runs, ((size_t)n + 1) * sizeof(*runs));
+}
 
-	snprintf(mine.fabric, sizeof(mine.fabric), "%s",
-		weft_vci_fabric(comm->vci));
-	setup = mine;
-	weft_bcast_tree(sched, all, weft_span_bytes(&setup, sizeof(setup)), 0);
+/* Returns a message with the runs of this member's subtree. Its length is in
+ * its first element. */
+static struct weft_node_run *collect_runs(struct weft_sched *sched,
+	const struct weft_coll_view *all, int32_t leader)
+{
+	struct weft_node_run *in[32], *message, own = { all->me, leader };
+	int32_t width = 1, n_in = 0, n = 0;
+
+	for (; width < all->n && !(all->me & width); width *= 2) {
+		if (all->me + width >= all->n)
+			continue;
+		in[n_in] = weft_sched_tmp(
+			sched, (size_t)runs_span(NULL, width).count);
+		if (!sched->err)
+			in[n_in]->first = 0;
+		weft_sched_recv(sched, all, runs_span(in[n_in], width),
+			all->me + width);
+		n_in++;
+	}
 	weft_sched_fence(sched);
-	if (sched->err)
-		return;
-	if (setup.digest != mine.digest)
+	message = weft_sched_tmp(sched, (size_t)runs_span(NULL, width).count);
+	if (!sched->err)
+		append_runs(message + 1, &n, &own, 1);
+	for (int32_t i = 0; !sched->err && i < n_in; i++) {
+		if (in[i]->first < 1 || in[i]->first > 1 << i)
+			sched->err = WEFT_ERR_PROTO;
+		else
+			append_runs(message + 1, &n, in[i] + 1, in[i]->first);
+	}
+	if (!sched->err)
+		message->first = n;
+	if (all->me)
+		weft_sched_send(
+			sched, all, runs_span(message, n), all->me - width);
+	weft_sched_fence(sched);
+	return message;
+}
+
+/* Rank 0's settings, which all members use, and the runs. */
+struct table {
+	uint32_t digest; /* of the rules */
+	uint32_t shares_cores;
+	char fabric[16];
+	int32_t n;
+	struct weft_node_run runs[];
+};
+
+static struct weft_span table_span(struct table *table, int32_t n)
+{
+	return weft_span_bytes(
+		table, sizeof(*table) + (size_t)n * sizeof(table->runs[0]));
+}
+
+/* Rank 0 broadcasts the table along the same tree. */
+static void spread_table(struct weft_sched *sched,
+	const struct weft_coll_view *all, struct table *table)
+{
+	int32_t width = 1;
+
+	while (width < all->n && !(all->me & width))
+		width *= 2;
+	if (all->me)
+		weft_sched_recv(
+			sched, all, table_span(table, all->n), all->me - width);
+	weft_sched_fence(sched);
+	if (!sched->err &&
+		!weft_node_runs_are_valid(table->runs, table->n, all->n))
+		sched->err = WEFT_ERR_PROTO;
+	while ((width /= 2) > 0)
+		if (all->me + width < all->n)
+			weft_sched_send(sched, all,
+				table_span(table, sched->err ? 0 : table->n),
+				all->me + width);
+	weft_sched_fence(sched);
+}
+
+static void take_table(struct weft_sched *sched, struct weft_comm *comm,
+	const struct table *table)
+{
+	struct weft_nodes *nodes;
+
+	if (table->digest != weft_coll_rules_digest()) {
 		sched->err = weft_err_set(WEFT_ERR_NOT_SAME,
 			"WEFT_COLL, WEFT_COLL_FILE or WEFT_COLL_REPRODUCIBLE "
 			"is not here as at rank 0 of the communicator: all "
 			"processes must choose algorithms alike");
-	memcpy(comm->coll.nodes->fabric, setup.fabric, sizeof(setup.fabric));
-	comm->coll.nodes->fabric[sizeof(setup.fabric) - 1] = 0;
-	comm->coll.nodes->shares_cores = setup.shares_cores != 0;
+		return;
+	}
+	nodes = weft_comm_nodes_create(table->runs, table->n, comm->size);
+	if (!nodes) {
+		sched->err = WEFT_ERR_NOMEM;
+		return;
+	}
+	memcpy(nodes->fabric, table->fabric, sizeof(nodes->fabric));
+	nodes->fabric[sizeof(nodes->fabric) - 1] = 0;
+	nodes->shares_cores = table->shares_cores != 0;
+	weft_comm_nodes_put(comm->coll.nodes);
+	comm->coll.nodes = nodes;
+}
+
+/* The members agree on their nodes and on rank 0's settings. leader: the lowest
+ * rank of this node. */
+static void settle_nodes(struct weft_sched *sched, struct weft_comm *comm,
+	const struct weft_coll_view *all, int32_t leader)
+{
+	struct weft_node_run *runs = collect_runs(sched, all, leader);
+	struct table *table =
+		weft_sched_tmp(sched, (size_t)table_span(NULL, all->n).count);
+
+	if (!sched->err)
+		table->n = 0;
+	if (!sched->err && !all->me) {
+		table->digest = weft_coll_rules_digest();
+		table->shares_cores = weft_proc.node.shares_cores;
+		snprintf(table->fabric, sizeof(table->fabric), "%s",
+			weft_vci_fabric(comm->vci));
+		table->n = runs->first;
+		memcpy(table->runs, runs + 1, (size_t)table->n * sizeof(*runs));
+	}
+	spread_table(sched, all, table);
+	if (!sched->err)
+		take_table(sched, comm, table);
 }
 
 /* The leader of each node creates its segment, and selects the length of the
@@ -239,10 +327,8 @@ static void settle_write(struct weft_sched *sched, enum weft_coll_kind kind,
 		node.ranks = ranks;
 	else
 		sched->err = WEFT_ERR_NOMEM;
-	if (!comm->coll.nodes || !comm->coll.nodes->is_agreed) {
+	if (!comm->coll.nodes || !comm->coll.nodes->is_agreed)
 		settle_nodes(sched, comm, &all, node.ranks[0]);
-		settle_setup(sched, comm, &all);
-	}
 	settle_segment(sched, comm, &all, &node);
 	free(ranks);
 }

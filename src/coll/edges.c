@@ -28,9 +28,10 @@ static int32_t find_items(struct item *items, const struct weft_nodes *nodes,
 	int32_t k = 0;
 
 	for (int32_t i = 0; i < n; i++)
-		if (neighbors[i] >= 0 &&
-			nodes->of[neighbors[i]] != nodes->of[me])
-			items[k++] = (struct item){ nodes->of[neighbors[i]],
+		if (neighbors[i] >= 0 && weft_nodes_of(nodes, neighbors[i]) !=
+						 weft_nodes_of(nodes, me))
+			items[k++] = (struct item){ weft_nodes_of(nodes,
+							    neighbors[i]),
 				neighbors[i], is_swapped ? i ^ 1 : i, i };
 	qsort(items, (size_t)k, sizeof(*items), compare_items);
 	return k;
@@ -54,8 +55,10 @@ int32_t weft_coll_row_of(const struct weft_nodes *nodes, int32_t me,
 int32_t weft_coll_edges_leader(const struct weft_nodes *nodes,
 	const struct weft_coll_degrees *degrees, int32_t node)
 {
-	for (int32_t i = nodes->first[node]; i < nodes->first[node + 1]; i++) {
-		int32_t rank = nodes->members[i];
+	const int32_t end = nodes->first[node + 1];
+
+	for (int32_t i = nodes->first[node]; i < end; i++) {
+		int32_t rank = weft_nodes_member(nodes, i);
 
 		if (degrees[rank].out || degrees[rank].in)
 			return rank;
@@ -93,23 +96,24 @@ static void read_rows(struct weft_coll_row *row, const struct weft_nodes *nodes,
 	int32_t node, const struct weft_coll_degrees *degrees,
 	const int32_t *rows, bool is_out, int32_t **room)
 {
-	const int32_t *members = nodes->members + nodes->first[node];
-	const int32_t n = nodes->first[node + 1] - nodes->first[node];
+	const int32_t begin = nodes->first[node];
+	const int32_t n = weft_nodes_size(nodes, node);
 	int32_t *first = edges_take(room, n + 1);
 	struct weft_coll_edge *edges = (struct weft_coll_edge *)*room;
 	int32_t at = 0;
 
 	for (int32_t m = 0; m < n; m++) {
-		const struct weft_coll_degrees *d = &degrees[members[m]];
+		const int32_t member = weft_nodes_member(nodes, begin + m);
+		const struct weft_coll_degrees *d = &degrees[member];
 
 		first[m] = at;
 		if (!is_out)
 			rows += d->out;
 		for (int32_t i = 0; i < (is_out ? d->out : d->in); i++, at++)
 			edges[at] = (struct weft_coll_edge){
-				.node = nodes->of[rows[i]],
-				.source = is_out ? members[m] : rows[i],
-				.dest = is_out ? rows[i] : members[m],
+				.node = weft_nodes_of(nodes, rows[i]),
+				.source = is_out ? member : rows[i],
+				.dest = is_out ? rows[i] : member,
 				.member = m,
 				.at = at,
 			};
@@ -130,7 +134,8 @@ struct weft_coll_edges *weft_coll_edges_create(const struct weft_nodes *nodes,
 	const int32_t *rows)
 {
 	const size_t per_edge = sizeof(struct weft_coll_edge) / sizeof(int32_t);
-	const int32_t node = nodes->of[me];
+	const int32_t node = weft_nodes_of(nodes, me);
+	const int32_t end = nodes->first[node + 1];
 	const bool is_leader =
 		weft_coll_edges_leader(nodes, degrees, node) == me;
 	const struct weft_coll_degrees *mine = &degrees[me];
@@ -138,9 +143,9 @@ struct weft_coll_edges *weft_coll_edges_create(const struct weft_nodes *nodes,
 	struct weft_coll_edges *edges;
 	int32_t *room, *leaders;
 
-	for (int32_t i = nodes->first[node];
-		is_leader && i < nodes->first[node + 1]; i++) {
-		const struct weft_coll_degrees *d = &degrees[nodes->members[i]];
+	for (int32_t i = nodes->first[node]; is_leader && i < end; i++) {
+		const struct weft_coll_degrees *d =
+			&degrees[weft_nodes_member(nodes, i)];
 
 		n += 2 + per_edge * ((size_t)d->out + (size_t)d->in);
 	}

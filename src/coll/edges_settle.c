@@ -89,7 +89,8 @@ static void gather_degrees(struct weft_sched *sched, struct edges_setup *t,
 
 static size_t row_degree(const struct edges_setup *t, int32_t m)
 {
-	const struct weft_coll_degrees *d = &t->degrees[t->node.ranks[m]];
+	const struct weft_coll_degrees *d =
+		&t->degrees[weft_coll_view_rank(&t->node, m)];
 
 	return (size_t)d->out + (size_t)d->in;
 }
@@ -138,7 +139,8 @@ static void gather_rows(struct weft_sched *sched, struct edges_setup *t,
 	weft_sched_fence(sched);
 	for (size_t i = 0; !sched->err && i < n_all; i++)
 		if (t->rows[i] < 0 || t->rows[i] >= t->all.n ||
-			t->nodes->of[t->rows[i]] == t->nodes->of[t->all.me])
+			weft_nodes_of(t->nodes, t->rows[i]) ==
+				weft_nodes_of(t->nodes, t->all.me))
 			sched->err = WEFT_ERR_PROTO;
 }
 
@@ -170,17 +172,13 @@ static void edges_write(struct weft_sched *sched, enum weft_coll_kind kind,
 {
 	struct weft_comm *comm = args->comm;
 	const struct weft_nodes *nodes = comm->coll.nodes;
-	const int32_t node = nodes->of[comm->rank];
-	const int32_t *members = nodes->members + nodes->first[node];
+	const int32_t node = weft_nodes_of(nodes, comm->rank);
 	struct edges_setup t = { .all = weft_coll_view_of(comm),
-		.node = weft_coll_view_ranks(comm, members,
-			nodes->first[node + 1] - nodes->first[node], 0),
 		.nodes = nodes };
 	struct weft_coll_edges *edges = NULL;
 
 	(void)kind;
-	while (members[t.node.me] != comm->rank)
-		t.node.me++;
+	t.node = weft_coll_view_node(&t.all);
 	gather_degrees(sched, &t, args);
 	t.leader = sched->err ? -1
 			      : weft_coll_edges_leader(nodes, t.degrees, node);

@@ -10,8 +10,14 @@
 
 #include "coll/coll_algo.h"
 
-/* Exchanges messages with all neighbours if `of` is NULL. Otherwise `of` is the
- * node of each rank, and only neighbours on this node exchange messages.
+static bool is_near(const struct weft_coll_view *view,
+	const struct weft_nodes *nodes, int32_t rank)
+{
+	return weft_nodes_of(nodes, rank) == weft_nodes_of(nodes, view->me);
+}
+
+/* Exchanges messages with all neighbours if `nodes` is NULL, otherwise only
+ * with those on this node.
  *
  * If a dimension is periodic and has one or two processes, the lower and the
  * upper neighbour are the same process. The block that the neighbour sends
@@ -20,20 +26,20 @@
  * block from above is received first. */
 static void neighbor_messages(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args,
-	const int32_t *of)
+	const struct weft_nodes *nodes)
 {
 	for (int32_t i = 0; i < args->n_sources; i++) {
 		int32_t k = args->is_grid ? i ^ 1 : i;
 		int from = args->sources[k];
 
-		if (!of || (from >= 0 && of[from] == of[view->me]))
+		if (!nodes || (from >= 0 && is_near(view, nodes, from)))
 			weft_sched_recv(
 				sched, view, weft_block(&args->recv, k), from);
 	}
 	for (int32_t i = 0; i < args->n_dests; i++) {
 		int to = args->dests[i];
 
-		if (!of || (to >= 0 && of[to] == of[view->me]))
+		if (!nodes || (to >= 0 && is_near(view, nodes, to)))
 			weft_sched_send(sched, view,
 				weft_block(&args->send,
 					args->is_same_block ? 0 : i),
@@ -99,9 +105,7 @@ static void move_own_rows(struct weft_sched *sched, const struct bundles *b,
 	const struct weft_coll_row *dir, char *rows, char *row, size_t n)
 {
 	const bool is_up = dir == &b->edges->out;
-	const int32_t *members =
-		b->view->nodes->members +
-		b->view->nodes->first[b->view->nodes->of[b->view->me]];
+	const struct weft_coll_view node = weft_coll_view_node(b->view);
 
 	for (int32_t m = 0; rows && m < b->n; m++) {
 		struct weft_span span =
@@ -111,9 +115,9 @@ static void move_own_rows(struct weft_sched *sched, const struct bundles *b,
 		if (m == b->place || !blocks_of_row(b, dir, m))
 			continue;
 		if (is_up)
-			weft_sched_recv(sched, b->view, span, members[m]);
+			weft_sched_recv(sched, &node, span, m);
 		else
-			weft_sched_send(sched, b->view, span, members[m]);
+			weft_sched_send(sched, &node, span, m);
 	}
 	if (!rows && n && is_up)
 		weft_sched_send(sched, b->view,
@@ -174,22 +178,21 @@ void weft_neighbor_nodes(struct weft_sched *sched,
 	const struct weft_nodes *nodes = view->nodes;
 	const struct weft_coll_edges *edges = view->comm->coll.edges;
 	const struct weft_coll_row *out = &edges->out, *in = &edges->in;
-	const int32_t node = nodes->of[view->me];
+	const int32_t node = weft_nodes_of(nodes, view->me);
 	struct bundles b = { .view = view,
 		.edges = edges,
 		.len = (size_t)weft_neighbor_len(args),
-		.n = nodes->first[node + 1] - nodes->first[node],
+		.n = weft_nodes_size(nodes, node),
 		.leader = edges->leaders[node],
 		.is_same = args->is_same_block };
 	const bool is_leader = b.leader == view->me;
 	const size_t n_out = b.is_same ? out->n > 0 : (size_t)out->n;
 	char *rows[2] = { NULL, NULL }, *mine[2], *packed[2];
 
-	neighbor_messages(sched, view, args, nodes->of);
+	neighbor_messages(sched, view, args, nodes);
 	if (!out->n && !in->n)
 		return;
-	while (nodes->members[nodes->first[node] + b.place] != view->me)
-		b.place++;
+	b.place = weft_coll_view_node(view).me;
 	if (is_leader) {
 		rows[0] = blocks(sched, &b,
 			b.is_same ? (size_t)b.n : (size_t)out->n_edges);

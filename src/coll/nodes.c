@@ -20,21 +20,17 @@ struct parts {
 static struct parts parts_of(const struct weft_coll_view *view, int32_t root)
 {
 	const struct weft_nodes *nodes = view->nodes;
-	const int32_t mine = nodes->of[view->me];
-	const int32_t *members = nodes->members + nodes->first[mine];
+	const int32_t mine = weft_nodes_of(nodes, view->me);
 	struct parts p = {
-		.node = weft_coll_view_ranks(view->comm, members,
-			nodes->first[mine + 1] - nodes->first[mine], 0),
+		.node = weft_coll_view_node(view),
 		.among = weft_coll_view_ranks(
 			view->comm, nodes->leaders, nodes->n, -1),
 	};
 
 	if (root >= 0) {
-		p.among.other = nodes->of[root];
+		p.among.other = weft_nodes_of(nodes, root);
 		p.among.other_rank = root;
 	}
-	while (members[p.node.me] != view->me)
-		p.node.me++;
 	p.is_leader = weft_coll_view_rank(&p.among, mine) == view->me;
 	p.among.me = p.is_leader ? mine : -1;
 	return p;
@@ -46,10 +42,11 @@ static int32_t leader_of(
 {
 	const struct weft_nodes *nodes = view->nodes;
 
-	if (root < 0 || nodes->of[root] != nodes->of[view->me])
+	if (root < 0 ||
+		weft_nodes_of(nodes, root) != weft_nodes_of(nodes, view->me))
 		return 0;
 	for (int32_t i = 0; i < p->node.n; i++)
-		if (p->node.ranks[i] == root)
+		if (weft_coll_view_rank(&p->node, i) == root)
 			return i;
 	return 0;
 }
@@ -103,7 +100,7 @@ void weft_bcast_nodes(struct weft_sched *sched,
 	struct parts p = parts_of(view, args->root);
 	struct weft_coll part = *args;
 
-	part.root = view->nodes->of[args->root];
+	part.root = weft_nodes_of(view->nodes, args->root);
 	between(sched, WEFT_COLL_BCAST, &p, &part);
 	part.root = leader_of(&p, view, args->root);
 	within_node(sched, WEFT_COLL_BCAST, &p, &part);
@@ -131,7 +128,7 @@ static void reduce_to_leaders(struct weft_sched *sched, const struct parts *p,
 	if (root < 0) {
 		between(sched, WEFT_COLL_ALLREDUCE, p, &part);
 	} else {
-		part.root = view->nodes->of[root];
+		part.root = weft_nodes_of(view->nodes, root);
 		between(sched, WEFT_COLL_REDUCE, p, &part);
 	}
 }
@@ -172,7 +169,7 @@ static void move_nodes(struct weft_sched *sched, const struct parts *p,
 	const struct weft_nodes *nodes, struct weft_span all, int32_t from,
 	int32_t n, int32_t place, bool is_send)
 {
-	const int64_t len = all.count / nodes->first[nodes->n];
+	const int64_t len = all.count / nodes->size;
 
 	from %= nodes->n;
 	while (n > 0) {
@@ -218,7 +215,7 @@ void weft_allgather_nodes(struct weft_sched *sched,
 				       : weft_block(&args->send, 0);
 	const int64_t len = own.count * own.type->size;
 	const size_t total = (size_t)len * (size_t)view->n;
-	const int64_t first = nodes->first[nodes->of[view->me]];
+	const int64_t first = nodes->first[weft_nodes_of(nodes, view->me)];
 	const int64_t at = first + p.node.me;
 	struct weft_span all =
 		weft_span_bytes(weft_sched_tmp(sched, total), total);
@@ -243,7 +240,7 @@ void weft_allgather_nodes(struct weft_sched *sched,
 	within_node(sched, WEFT_COLL_BCAST, &p, &part);
 	for (int32_t i = 0; i < view->n; i++)
 		weft_sched_copy(sched, weft_slice(all, i * len, (i + 1) * len),
-			weft_block(&args->recv, nodes->members[i]));
+			weft_block(&args->recv, weft_nodes_member(nodes, i)));
 }
 
 /* ---- alltoall ---- */
@@ -258,11 +255,6 @@ struct bundle {
 	char *rows;
 	size_t len, row;
 };
-
-static int32_t size_of(const struct weft_nodes *nodes, int32_t node)
-{
-	return nodes->first[node + 1] - nodes->first[node];
-}
 
 /* Sends each member's packed send buffer to the node leader (is_up), or its
  * packed receive buffer from the node leader to the member. */
@@ -293,7 +285,7 @@ static void move_rows(
 static void bundle_blocks(struct weft_sched *sched, const struct bundle *b,
 	int32_t node, char *packed, bool is_out)
 {
-	const int32_t k = b->p->node.n, m = size_of(b->nodes, node);
+	const int32_t k = b->p->node.n, m = weft_nodes_size(b->nodes, node);
 	const size_t at = (size_t)b->nodes->first[node] * b->len;
 
 	for (int32_t i = 0; i < k; i++)
@@ -334,11 +326,11 @@ static void exchange_bundles(struct weft_sched *sched, const struct bundle *b)
 
 		weft_sched_recv(sched, &b->p->among,
 			weft_span_bytes(in + here * (size_t)nodes->first[from],
-				here * (size_t)size_of(nodes, from)),
+				here * (size_t)weft_nodes_size(nodes, from)),
 			from);
 		weft_sched_send(sched, &b->p->among,
 			weft_span_bytes(out + here * (size_t)nodes->first[to],
-				here * (size_t)size_of(nodes, to)),
+				here * (size_t)weft_nodes_size(nodes, to)),
 			to);
 		if (i % WINDOW == 0)
 			weft_sched_fence(sched);
@@ -364,7 +356,8 @@ void weft_alltoall_nodes(struct weft_sched *sched,
 	b.rows = weft_sched_tmp(
 		sched, b.row * (p.is_leader ? (size_t)p.node.n : 1));
 	for (int32_t i = 0; i < view->n; i++)
-		weft_sched_copy(sched, weft_block(from, b.nodes->members[i]),
+		weft_sched_copy(sched,
+			weft_block(from, weft_nodes_member(b.nodes, i)),
 			weft_span_bytes(b.rows + (size_t)i * b.len, b.len));
 	move_rows(sched, &b, true);
 	if (p.is_leader)
@@ -373,5 +366,5 @@ void weft_alltoall_nodes(struct weft_sched *sched,
 	for (int32_t i = 0; i < view->n; i++)
 		weft_sched_copy(sched,
 			weft_span_bytes(b.rows + (size_t)i * b.len, b.len),
-			weft_block(&args->recv, b.nodes->members[i]));
+			weft_block(&args->recv, weft_nodes_member(b.nodes, i)));
 }

@@ -11,25 +11,30 @@
 
 struct slices {
 	struct weft_coll_view node,
-		among;	   /* node: the members of this node. among: the members
-			      with this member's local rank on all nodes */
-	const int32_t *at; /* ranks of all members, node by node */
+		among; /* node: the members of this node. among: the members
+			  with this member's local rank on all nodes */
+	const struct weft_nodes *nodes;
 };
 
 static struct slices slices_of(const struct weft_coll_view *view)
 {
 	const struct weft_nodes *nodes = view->nodes;
-	const int32_t mine = nodes->of[view->me], n = nodes->most;
-	struct slices s = { .at = nodes->members,
-		.node = weft_coll_view_ranks(
-			view->comm, nodes->members + mine * n, n, 0) };
+	struct slices s = {
+		.nodes = nodes,
+		.node = weft_coll_view_node(view),
+		.among = weft_coll_view_ranks(view->comm, nodes->members,
+			nodes->n, weft_nodes_of(nodes, view->me)),
+	};
 
-	while (s.node.ranks[s.node.me] != view->me)
-		s.node.me++;
-	s.among = weft_coll_view_ranks(
-		view->comm, nodes->members + s.node.me, nodes->n, mine);
-	s.among.stride = n;
+	s.among.first = s.node.me;
+	s.among.stride = nodes->most;
 	return s;
+}
+
+/* The rank of the member of a node with a local rank. */
+static int32_t member_rank(const struct slices *s, int32_t node, int32_t place)
+{
+	return weft_nodes_member(s->nodes, node * s->node.n + place);
 }
 
 static struct weft_blocks one_block(struct weft_span span)
@@ -64,7 +69,7 @@ void weft_bcast_slices(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
 	const bool is_root = view->me == args->root;
-	const int32_t root_node = view->nodes->of[args->root];
+	const int32_t root_node = weft_nodes_of(view->nodes, args->root);
 	struct slices s = slices_of(view);
 	const int32_t k = s.node.n, me = s.node.me;
 	struct weft_span span = weft_block(&args->recv, 0);
@@ -73,7 +78,7 @@ void weft_bcast_slices(struct weft_sched *sched,
 	int32_t root = -1;
 
 	for (int32_t i = 0; i < k && root_node == s.among.me; i++)
-		if (s.node.ranks[i] == args->root)
+		if (weft_coll_view_rank(&s.node, i) == args->root)
 			root = i;
 	for (int32_t i = 0; is_root && i < k; i++)
 		if (i != me)
@@ -143,7 +148,7 @@ static struct weft_span part_of(const struct weft_coll *args,
 	struct weft_blocks from = args->is_in_place ? args->recv : args->send;
 
 	from.count = args->recv.count;
-	return weft_block(&from, s->at[node * s->node.n + place]);
+	return weft_block(&from, member_rank(s, node, place));
 }
 
 void weft_reduce_scatter_slices(struct weft_sched *sched,
@@ -195,12 +200,12 @@ void weft_allgather_slices(struct weft_sched *sched,
 	for (int32_t r = 0; r < n; r++) {
 		const int32_t now = (s.among.me - r + n) % n;
 		struct weft_span block =
-			weft_block(&args->recv, s.at[now * k + me]);
+			weft_block(&args->recv, member_rank(&s, now, me));
 
 		if (r < n - 1) {
 			weft_sched_recv(sched, &s.among,
 				weft_block(&args->recv,
-					s.at[(now + n - 1) % n * k + me]),
+					member_rank(&s, (now + n - 1) % n, me)),
 				(s.among.me + n - 1) % n);
 			weft_sched_send(
 				sched, &s.among, block, (s.among.me + 1) % n);
@@ -209,7 +214,8 @@ void weft_allgather_slices(struct weft_sched *sched,
 			const int32_t from = (me - i + k) % k;
 
 			weft_sched_recv(sched, &s.node,
-				weft_block(&args->recv, s.at[now * k + from]),
+				weft_block(&args->recv,
+					member_rank(&s, now, from)),
 				from);
 			weft_sched_send(sched, &s.node, block, (me + i) % k);
 		}

@@ -105,8 +105,11 @@ struct weft_coll_shm {
 	uint32_t last_all; /* last round with data in which every member reads
 			      the data of every other member */
 	uint32_t n_slots;  /* slots in use: a power of two */
-	const int32_t *ranks; /* rank of each local rank; NULL: equal */
-	int32_t n, me;	      /* members; local rank of this process */
+	/* the rank of local rank i is ranks[first + i], or first + i if ranks
+	 * is NULL */
+	const int32_t *ranks;
+	int32_t first;
+	int32_t n, me; /* members; local rank of this process */
 	bool is_whole; /* all members of the communicator use this segment */
 	bool shares_cores;
 	/* lens[1]: lengths for operations that are not commutative */
@@ -229,7 +232,7 @@ int weft_coll_round_end(struct weft_coll_round *r);
 static inline int32_t weft_shm_coll_rank(
 	const struct weft_coll_shm *shm, int32_t place)
 {
-	return shm->ranks ? shm->ranks[place] : place;
+	return shm->ranks ? shm->ranks[shm->first + place] : shm->first + place;
 }
 
 /* The longest data of a collective in the segment, in bytes as the rules count

@@ -9,17 +9,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Consecutive ranks on one node, up to the rank before the next run. */
+struct weft_node_run {
+	int32_t first;
+	int32_t leader; /* the lowest rank of the node */
+};
+
 /* The leader of a node is its lowest rank. Nodes are numbered in the order of
  * their leaders. Members of a node are in rank order. The table is one
- * allocation. */
+ * allocation. If the members of each node have consecutive ranks, its length
+ * grows with the number of nodes, otherwise with the number of members. */
 struct weft_nodes {
 	int32_t n;		/* nodes */
+	int32_t size;		/* members of the communicator */
 	int32_t most, least;	/* largest, smallest number of members on a node
 				 */
 	bool is_in_order;	/* members of a node have consecutive ranks */
 	bool shares_cores;	/* rank 0's node has fewer cores than ranks */
-	const int32_t *of;	/* node of each rank */
-	const int32_t *members; /* ranks, node by node */
+	const int32_t *of;	/* node of each rank; NULL: is_in_order */
+	const int32_t *members; /* ranks, node by node; NULL: is_in_order */
 	const int32_t *first; /* index in `members` of each node's first member;
 				 first[n] is the end */
 	const int32_t *leaders; /* rank of each node's leader */
@@ -30,10 +38,29 @@ struct weft_nodes {
 	uint32_t refs;		/* communicators with this table */
 };
 
-/* Creates the table from the leader of each rank's node: lead[i] <= i, and
- * lead[lead[i]] == lead[i]. The caller owns the reference. NULL: out of memory.
- */
-struct weft_nodes *weft_comm_nodes_create(const int32_t *lead, int32_t size);
+/* True if the runs, from another process, can be the runs of `size` ranks. */
+bool weft_node_runs_are_valid(
+	const struct weft_node_run *runs, int32_t n, int32_t size);
+
+/* Creates the table from n valid runs, in rank order. The caller owns the
+ * reference. NULL: out of memory. */
+struct weft_nodes *weft_comm_nodes_create(
+	const struct weft_node_run *runs, int32_t n, int32_t size);
+
+/* The node of a rank. */
+int32_t weft_nodes_of(const struct weft_nodes *nodes, int32_t rank);
+
+static inline int32_t weft_nodes_size(const struct weft_nodes *nodes, int32_t k)
+{
+	return nodes->first[k + 1] - nodes->first[k];
+}
+
+/* The rank of a member, by its index in the order of nodes. */
+static inline int32_t weft_nodes_member(
+	const struct weft_nodes *nodes, int32_t i)
+{
+	return nodes->members ? nodes->members[i] : i;
+}
 
 /* Adds a reference. NULL if the members have not agreed on the table, or nodes
  * is NULL. VCI's lock held. */

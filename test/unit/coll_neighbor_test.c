@@ -90,7 +90,7 @@ static void set_neighbors(struct run *r, struct edges *edges, bool is_grid)
  * their neighbours. */
 static void agree_on_edges(struct run *r, struct edges *edges, bool is_grid)
 {
-	const struct weft_nodes *nodes = &r->nodes;
+	const struct weft_nodes *nodes = r->nodes;
 	struct weft_coll_degrees degrees[N_MAX];
 	static int32_t out[N_MAX][NEIGHBORS * N_MAX],
 		in[N_MAX][NEIGHBORS * N_MAX], rows[2 * NEIGHBORS * N_MAX];
@@ -102,11 +102,11 @@ static void agree_on_edges(struct run *r, struct edges *edges, bool is_grid)
 			edges[p].n_sources, is_grid, in[p]);
 	}
 	for (int32_t p = 0; p < r->s.n; p++) {
-		const int32_t *first = nodes->first + nodes->of[p];
+		const int32_t *first = nodes->first + weft_nodes_of(nodes, p);
 		int32_t k = 0, q;
 
 		for (int32_t m = first[0]; m < first[1]; m++) {
-			q = nodes->members[m];
+			q = weft_nodes_member(nodes, m);
 			for (int32_t i = 0; i < degrees[q].out; i++)
 				rows[k++] = edges[q].dests[out[q][i]];
 			for (int32_t i = 0; i < degrees[q].in; i++)

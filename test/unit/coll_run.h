@@ -313,8 +313,7 @@ struct run {
 	struct place *places;
 	int32_t rank_of[SIM_MAX];   /* the rank of each place */
 	int32_t ranks[2 * SIM_MAX]; /* list of ranks of the view */
-	int32_t arrays[4 * SIM_MAX + 1];
-	struct weft_nodes nodes;
+	struct weft_nodes *nodes;
 	uint64_t salt;
 	char *sums; /* reductions over all places, packed */
 	char what[SIM_WHAT];
@@ -389,46 +388,26 @@ static int32_t node_of(int layout, int32_t i, int32_t n)
 	}
 }
 
-static void count_nodes(struct weft_nodes *nodes, int32_t *first, int32_t n)
-{
-	nodes->least = n;
-	for (int32_t k = 0; k < nodes->n; k++) {
-		int32_t size = first[k + 1] - first[k];
-
-		nodes->most = size > nodes->most ? size : nodes->most;
-		nodes->least = size < nodes->least ? size : nodes->least;
-	}
-}
-
 static void lay_out(struct run *r)
 {
 	const int32_t n = r->s.n;
-	int32_t *of = r->arrays, *members = of + n, *leaders = members + n;
-	int32_t *first = leaders + n, at = 0;
+	struct weft_node_run runs[SIM_MAX];
+	struct weft_nodes *nodes;
+	int32_t n_runs = 0;
 
-	r->nodes = (struct weft_nodes){ .of = of,
-		.members = members,
-		.first = first,
-		.leaders = leaders,
-		.is_in_order = true };
-	for (int32_t i = 0; i < n; i++)
-		of[i] = -1;
 	for (int32_t i = 0; i < n; i++) {
-		if (of[i] >= 0)
-			continue;
-		leaders[r->nodes.n] = i;
-		first[r->nodes.n] = at;
-		for (int32_t j = i; j < n; j++)
-			if (node_of(r->s.layout, j, n) ==
-				node_of(r->s.layout, i, n)) {
-				of[j] = r->nodes.n;
-				members[at++] = j;
-			}
-		first[++r->nodes.n] = at;
+		int32_t leader = 0;
+
+		while (node_of(r->s.layout, leader, n) !=
+			node_of(r->s.layout, i, n))
+			leader++;
+		if (!n_runs || runs[n_runs - 1].leader != leader)
+			runs[n_runs++] = (struct weft_node_run){ i, leader };
 	}
-	for (int32_t i = 1; i < n; i++)
-		r->nodes.is_in_order &= of[i] >= of[i - 1];
-	count_nodes(&r->nodes, first, n);
+	assert_true(weft_node_runs_are_valid(runs, n_runs, n));
+	nodes = weft_comm_nodes_create(runs, n_runs, n);
+	assert_non_null(nodes);
+	r->nodes = nodes;
 }
 
 /* Sets the rank of each place: its number, or (is_permuted) an entry of a list
@@ -447,7 +426,7 @@ static void set_views(struct run *r)
 
 		r->ranks[2 * p] = p == other ? -77 : r->rank_of[p];
 		r->ranks[2 * p + 1] = -78;
-		m->view.nodes = r->s.layout == UNKNOWN ? NULL : &r->nodes;
+		m->view.nodes = r->s.layout == UNKNOWN ? NULL : r->nodes;
 		if (!r->s.is_permuted)
 			continue;
 		m->view = weft_coll_view_ranks(&m->comm, r->ranks, n, p);
@@ -720,6 +699,7 @@ static void run_close(struct run *r)
 		free(r->places[p].send.mem);
 		free(r->places[p].recv.mem);
 	}
+	weft_comm_nodes_put(r->nodes);
 	free(r->places);
 	free(r->sums);
 	sim_close(&r->sim);
