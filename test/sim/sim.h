@@ -171,7 +171,7 @@ void sim_fabric_move_take(struct sim_event *event, uint64_t now);
 
 /* sim_fabric.c: the manager delivers an item, so the library may poll the
  * fabric for other reasons than a wait. */
-void sim_fabric_on_news(void);
+void sim_fabric_on_news(bool is_death);
 
 /* sim_boot.c: called once, before the processes start. */
 void sim_boot_install(void);

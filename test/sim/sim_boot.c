@@ -223,7 +223,7 @@ static int sim_boot_poll(
 			taken_end = &taken;
 		atomic_fetch_sub(&boot->pending, 1);
 		n++;
-		sim_fabric_on_news();
+		sim_fabric_on_news(event->kind == SIM_DIED);
 		if (event->kind == SIM_ANSWER) {
 			deliver_answer(event);
 		} else if (fn) {

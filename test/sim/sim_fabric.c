@@ -18,10 +18,11 @@
 #include <sys/mman.h>
 
 enum {
-	/* so many consecutive polls without a completion; then the process
+	/* So many consecutive polls without a completion; then the process
 	 * waits for an event. The library makes 64 such polls for each death.
 	 */
-	EMPTY_POLLS = 96,
+	EMPTY_POLLS = 4,
+	EMPTY_POLLS_AFTER_DEATH = 96,
 	RECVS = 16,
 	DONE = 128,
 	INJECT_LEN = 192,
@@ -60,6 +61,7 @@ static struct {
 	struct fi_cq_tagged_entry done[DONE];
 	size_t first_done, n_done;
 	unsigned n_empty; /* consecutive polls without a completion */
+	unsigned most_empty;
 } * fab;
 
 /* ---- messages ---- */
@@ -386,7 +388,8 @@ static ssize_t sim_read(struct fid_cq *cq, void *buf, size_t count)
 	count = count < DONE / 2 ? count : DONE / 2;
 	if (take_events(count))
 		fab->n_empty = 0;
-	if (!fab->n_done && ++fab->n_empty > EMPTY_POLLS) {
+	if (!fab->n_done && ++fab->n_empty > fab->most_empty) {
+		fab->most_empty = EMPTY_POLLS;
 		sim_idle(0);
 		take_events(count);
 		fab->n_empty = 0;
@@ -660,6 +663,7 @@ static int sim_fabric(
 		fab = calloc(1, sizeof(*fab));
 	if (!fab)
 		return -FI_ENOMEM;
+	fab->most_empty = EMPTY_POLLS;
 	fab->fabric = (struct fid_fabric){ .fid.ops = &object_ops,
 		.ops = &fabric_ops };
 	*out = &fab->fabric;
@@ -699,10 +703,13 @@ static int sim_getinfo(uint32_t version, const char *node, const char *service,
 	return 0;
 }
 
-void sim_fabric_on_news(void)
+void sim_fabric_on_news(bool is_death)
 {
-	if (fab)
+	if (fab) {
 		fab->n_empty = 0;
+		if (is_death)
+			fab->most_empty = EMPTY_POLLS_AFTER_DEATH;
+	}
 }
 
 void sim_fabric_install(void)

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,6 +71,12 @@ int nanosleep(const struct timespec *ts, struct timespec *left)
 	sim_idle(sim_self()->clock + (uint64_t)ts->tv_sec * SIM_NS_PER_S +
 		 (uint64_t)ts->tv_nsec);
 	return 0;
+}
+
+/* The same. The simulated processes share no core. */
+int sched_yield(void)
+{
+	return self == UINT32_MAX ? (int)syscall(SYS_sched_yield) : 0;
 }
 
 /* The same. A simulated process has one thread, which makes progress in
