@@ -44,9 +44,9 @@ int weft_stage_source(struct weft_stage *stage, void **buf, int64_t count,
 int weft_stage_result(struct weft_stage *stage, void **buf, int64_t count,
 	struct weft_type *type, bool is_both) __attribute__((cold));
 
-/* As weft_stage_source() for a message to send. If its receiver may copy the
- * data from device memory, sets the mode WEFT_SEND_DEVICE instead of replacing
- * the buffer. */
+/* As weft_stage_source() for a message to send. If the message is sent from
+ * device memory (weft_send_is_direct()), sets the mode WEFT_SEND_DEVICE instead
+ * of replacing the buffer. */
 int weft_stage_message(struct weft_stage *stage, struct weft_msg *msg)
 	__attribute__((cold));
 

@@ -31,9 +31,8 @@ struct weft_msg {
 };
 
 /* True if a message, whose buffer is in device memory, is sent from there: the
- * message is contiguous and longer than eager messages. Also, the receiver is
- * on another node, or it may be another process of this node and the driver
- * exports the memory. Such a message may have any mode but WEFT_SEND_BUFFERED,
+ * message is contiguous and longer than eager messages, and its receiver is
+ * another process. Such a message may have any mode but WEFT_SEND_BUFFERED,
  * which WEFT_SEND_DEVICE replaces. */
 bool weft_send_is_direct(const struct weft_msg *msg) __attribute__((cold));
 

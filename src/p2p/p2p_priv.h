@@ -18,6 +18,9 @@
 #include <stdlib.h>
 
 enum {
+	WEFT_RNDV_SHORT = 1 << 19, /* length of the segments in which device
+				      memory is copied to or from host memory;
+				      over a fabric, their least length */
 	WEFT_EAGER_OVERHEAD =
 		64, /* bytes of credit that a message uses in addition to its
 		       payload. So fewer than 2^16 eager messages wait at a
@@ -474,6 +477,9 @@ bool weft_rndv_dev_export(
  * error. */
 int weft_rndv_dev_stage(struct weft_req *req, size_t offset, size_t len);
 
+/* Frees this copy, if there is one. */
+void weft_rndv_dev_unstage(struct weft_req *req);
+
 /* Returns the device memory of the data of a request, from `offset` on. NULL:
  * the data is in host memory, or a receive must copy it as a whole. The buffer
  * of a receive is the shadow of this memory. */
@@ -491,9 +497,9 @@ bool weft_rndv_dev_register(struct weft_vci *vci, struct weft_net *net,
 /* Copies len bytes of a shadow to its device memory. 0 or a described error. */
 int weft_rndv_dev_write(const void *at, size_t len);
 
-/* Called when all data of such a receive is in device memory, and the receive
- * completes without an error or with WEFT_ERR_TRUNCATE. The shadow is not
- * copied any more. */
+/* Called when a receive with such memory completes with status.err. If this is
+ * no error but WEFT_ERR_TRUNCATE, all data is in device memory, and the shadow
+ * is not copied any more. */
 void weft_rndv_dev_written(const struct weft_req *req);
 
 /* True if the data that an RTS announces is within its allocation. */

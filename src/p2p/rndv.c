@@ -17,7 +17,9 @@
  *                                      sender (address 0), or device
  *                                      memory cannot be mapped
  *                          <------     CTS
- *   FRAG, FRAG, ...        ------>     completes with the last byte
+ *   FRAG, FRAG, ...        ------>     completes with the last byte;
+ *                                      device memory is copied by
+ *                                      segment (rndv_dev.c)
  *                                   c) fabric: posts tagged receives
  *                          <------     CTS (tag)
  *   tagged sends           ------>     completes with the last segment
@@ -70,11 +72,12 @@ int weft_rndv_announce(struct weft_req *req)
 			head.flags |= WEFT_WIRE_IS_DEVICE;
 			len = sizeof(out);
 			is_read = false;
-		} else if (req->peer->is_shm || req->peer->is_self) {
+		} else if (req->peer->is_self) {
 			err = weft_rndv_dev_stage(req, 0, req->len);
 		} else {
 			is_read = false;
-			if (weft_rndv_dev_is_direct(req->vci))
+			if (!req->peer->is_shm &&
+				weft_rndv_dev_is_direct(req->vci))
 				run = weft_rndv_dev_at(req, 0);
 		}
 	}
@@ -288,27 +291,40 @@ struct weft_req *weft_rndv_find(
 	return req;
 }
 
-/* Case b: writes fragments until the ring is full. */
+/* Case b: writes fragments until the ring is full. If the data is in device
+ * memory, one segment at a time is in host memory. */
 static int push_frags(struct weft_peer *peer, struct weft_out *out)
 {
 	struct weft_req *req = weft_container_of(out, struct weft_req, out);
+	const bool is_device = req->send.mode == WEFT_SEND_DEVICE;
+	const uint64_t remote = req->rndv.remote;
 	size_t total = (size_t)req->rndv.total;
 	size_t max = weft_min(peer->tx.buf_len / 4, (uint64_t)FRAG_MAX);
 	int err = peer->state == WEFT_PEER_FAILED ? peer->err : 0;
 
 	while (!err && req->rndv.n_moved < total) {
 		struct weft_wire_head *head;
-		struct weft_wire_frag frag = { req->rndv.remote,
-			req->rndv.n_moved };
-		size_t len = weft_min(max, total - req->rndv.n_moved);
-		char *place = weft_ring_reserve(&peer->tx, sizeof(frag) + len);
+		struct weft_wire_frag frag = { remote, req->rndv.n_moved };
+		size_t len = weft_min(max, total - frag.offset);
+		size_t at = frag.offset; /* in weft_send_run() */
+		char *place;
 
+		if (weft_unlikely(is_device)) {
+			at %= WEFT_RNDV_SHORT;
+			len = weft_min(len, WEFT_RNDV_SHORT - at);
+			err = weft_rndv_dev_stage(req, frag.offset,
+				weft_min((size_t)WEFT_RNDV_SHORT,
+					total - frag.offset));
+			if (err)
+				break;
+		}
+		place = weft_ring_reserve(&peer->tx, sizeof(frag) + len);
 		if (!place)
 			return WEFT_AGAIN;
 		memcpy(place, &frag, sizeof(frag));
 		if (weft_type_is_run(req->type, req->count))
 			weft_write(peer->tx.stores_past, place + sizeof(frag),
-				(char *)weft_send_run(req) + frag.offset, len);
+				(char *)weft_send_run(req) + at, len);
 		else
 			weft_pack(req->type, req->count, req->buf, frag.offset,
 				place + sizeof(frag), len);
@@ -319,8 +335,12 @@ static int push_frags(struct weft_peer *peer, struct weft_out *out)
 		peer->vci->counters.shm_sent++;
 		peer->vci->counters.shm_sent_bytes += sizeof(frag) + len;
 		req->rndv.n_moved += len;
+		if (is_device && req->rndv.n_moved % WEFT_RNDV_SHORT == 0)
+			weft_rndv_dev_unstage(req);
 	}
 	weft_send_finish(req, err);
+	if (weft_unlikely(err) && peer->state != WEFT_PEER_FAILED)
+		weft_control_fin(peer, remote, WEFT_WIRE_DATA_FAILED);
 	return 0;
 }
 
@@ -349,19 +369,29 @@ void weft_rndv_on_cts(struct weft_vci *vci, struct weft_peer *peer,
 	}
 	if (head->flags & WEFT_WIRE_CANNOT_MAP)
 		weft_p2p_peer_of(peer)->is_unmappable = true;
-	if (weft_unlikely(req->send.mode == WEFT_SEND_DEVICE)) {
-		int err = weft_rndv_dev_stage(req, 0, req->len);
-
-		if (err) {
-			weft_control_fin(peer, cts.rreq, WEFT_WIRE_DATA_FAILED);
-			weft_send_finish(req, err);
-			return;
-		}
-	}
 	req->rndv.n_moved = 0;
 	req->rndv.total = cts.len;
 	req->out.push = push_frags;
 	weft_peer_queue(peer, &req->out);
+}
+
+/* Called when the bytes from `had` to n_moved have arrived. If they complete a
+ * segment, and the buffer is the shadow of device memory, copies the segment to
+ * the device. */
+static void write_segments(struct weft_req *req, size_t had)
+{
+	size_t has = req->rndv.n_moved, from = had - had % WEFT_RNDV_SHORT;
+	size_t end = has < req->rndv.total ? has - has % WEFT_RNDV_SHORT : has;
+	int err;
+
+	if (end <= from || !weft_rndv_dev_at(req, 0))
+		return;
+	err = weft_rndv_dev_write(
+		(char *)req->buf + req->type->true_lb + from, end - from);
+	if (err && !req->status.err)
+		req->status.err = err;
+	if (has == req->rndv.total)
+		weft_rndv_dev_written(req);
 }
 
 void weft_rndv_on_frag(struct weft_vci *vci, struct weft_peer *peer,
@@ -391,6 +421,7 @@ void weft_rndv_on_frag(struct weft_vci *vci, struct weft_peer *peer,
 	weft_unpack(req->type, req->count, req->buf, frag.offset,
 		(const char *)payload + sizeof(frag), len);
 	req->rndv.n_moved += len;
+	write_segments(req, frag.offset);
 	if (req->rndv.n_moved == req->rndv.total)
 		weft_p2p_finish(req, req->status.err);
 }

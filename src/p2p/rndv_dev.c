@@ -12,10 +12,11 @@
  * the memory. The receiver maps the memory and copies from it: to device
  * memory, or to contiguous host memory. Then it sends FIN.
  *
- * If the receiver cannot map the memory, it sends CTS. The sender then copies
- * the data to host memory and sends fragments. The flag CANNOT_MAP of the CTS
- * ends the use of handles between these two processes: the sender copies the
- * data of later messages to host memory before it sends RTS.
+ * If the driver has no handle, or the receiver cannot map the memory, the
+ * receiver sends CTS. The sender then copies a segment to host memory, sends it
+ * in fragments (rndv.c), and copies the next one. The receiver copies each
+ * segment to its device when the segment has arrived. The flag CANNOT_MAP of
+ * the CTS ends the use of handles between these two processes.
  *
  * The copy of the receiver runs without the VCI's lock, like those of
  * rndv_copy.c, and only the copy completes the receive. */
@@ -80,46 +81,24 @@ static char *run_of(const struct weft_req *req)
 	return (char *)req->buf + req->type->true_lb;
 }
 
-/* True if the receiver may be a process of this node that maps the memory. */
-static bool may_map(const struct weft_comm *comm, int32_t rank,
-	struct weft_peer *peer, size_t len)
-{
-	if (!weft_knob_is_on(weft_knobs.dev_ipc) ||
-		len <= weft_proc.node.eager_len)
-		return false;
-	if (!peer)
-		return comm->is_inter || rank != comm->rank;
-	if (peer->state == WEFT_PEER_READY)
-		return peer->is_shm && !weft_p2p_peer_of(peer)->is_unmappable;
-	return peer->state != WEFT_PEER_FAILED;
-}
-
-static bool is_remote(const struct weft_peer *peer)
-{
-	return peer->state == WEFT_PEER_READY && !peer->is_shm &&
-	       !peer->is_self;
-}
-
 bool weft_send_is_direct(const struct weft_msg *msg)
 {
 	const struct weft_comm *comm = msg->comm;
 	size_t len = (size_t)(msg->count * msg->type->size);
-	struct weft_ipc_memory memory;
-	struct weft_peer *peer;
-	bool is_mapped, is_direct;
+	size_t eager_len = weft_proc.node.eager_len;
+	const struct weft_peer *peer;
+	bool is_self;
 
 	if (msg->rank < 0 || !weft_type_is_run(msg->type, msg->count))
 		return false;
 	weft_vci_lock(comm->vci);
 	peer = weft_comm_peer_cached(comm, (uint32_t)msg->rank);
-	is_mapped = may_map(comm, msg->rank, peer, len);
-	is_direct =
-		peer && is_remote(peer) && len > peer->vci->net->plan.eager_len;
+	is_self = peer ? peer->is_self
+		       : !comm->is_inter && msg->rank == comm->rank;
+	if (peer && peer->state == WEFT_PEER_READY && !peer->is_shm && !is_self)
+		eager_len = peer->vci->net->plan.eager_len;
 	weft_vci_unlock(comm->vci);
-	return is_direct ||
-	       (is_mapped &&
-		       weft_ipc_export(
-			       (char *)msg->buf + msg->type->true_lb, &memory));
+	return !is_self && len > eager_len;
 }
 
 bool weft_rndv_dev_export(
@@ -128,7 +107,7 @@ bool weft_rndv_dev_export(
 	const char *data = run_of(req);
 	struct weft_ipc_memory memory;
 
-	if (req->staging || !req->peer->is_shm ||
+	if (!req->peer->is_shm || !weft_knob_is_on(weft_knobs.dev_ipc) ||
 		weft_p2p_peer_of(req->peer)->is_unmappable ||
 		!weft_ipc_export(data, &memory))
 		return false;
@@ -162,6 +141,12 @@ int weft_rndv_dev_stage(struct weft_req *req, size_t offset, size_t len)
 		err = weft_dev_end(&copies, weft_dev_add(&copies, req->staging,
 						    data + offset, len));
 	return err;
+}
+
+void weft_rndv_dev_unstage(struct weft_req *req)
+{
+	weft_pinned_free(req->staging);
+	req->staging = NULL;
 }
 
 /* ---- the receiver's part ---- */
@@ -199,7 +184,8 @@ int weft_rndv_dev_write(const void *at, size_t len)
 
 void weft_rndv_dev_written(const struct weft_req *req)
 {
-	shadow_of_recv(req)->is_bypassed = true;
+	if (!req->status.err || req->status.err == WEFT_ERR_TRUNCATE)
+		shadow_of_recv(req)->is_bypassed = true;
 }
 
 bool weft_rndv_dev_is_valid(

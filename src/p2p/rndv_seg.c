@@ -56,8 +56,7 @@ enum {
 	PAGE = 4096,
 	GRACE_MS = 1000,
 	FRAG_LEN = 8192,
-	SHORT_LEN = 1 << 19, /* least length of a short segment */
-	SHORT_MAX = 64,	     /* most short segments of a message */
+	SHORT_MAX = 64, /* most short segments of a message */
 	STAGED_AHEAD = 4,
 };
 
@@ -86,7 +85,7 @@ static size_t short_len(size_t total)
 {
 	size_t len = weft_round_up(total / SHORT_MAX + 1, PAGE);
 
-	return weft_max(len, (size_t)SHORT_LEN);
+	return weft_max(len, (size_t)WEFT_RNDV_SHORT);
 }
 
 static size_t n_short(size_t total)
@@ -219,9 +218,7 @@ static void over(struct weft_req *req)
 		req->vci->rails.n_users--;
 	if (req->kind == WEFT_REQ_RECV && req->rndv.is_short)
 		req->vci->p2p->n_short_recvs -= n_short(req->rndv.total);
-	if (req->kind == WEFT_REQ_RECV &&
-		(!req->status.err || req->status.err == WEFT_ERR_TRUNCATE) &&
-		weft_rndv_dev_at(req, 0))
+	if (req->kind == WEFT_REQ_RECV && weft_rndv_dev_at(req, 0))
 		weft_rndv_dev_written(req);
 	if (req->kind == WEFT_REQ_RECV && req->staging) {
 		err = weft_rndv_copy(req, WEFT_RNDV_FROM_HERE,

@@ -2,8 +2,6 @@
 /* send_req: the data and the completion of a send's request */
 #include "p2p/p2p_priv.h"
 
-#include "dev/pinned.h"
-
 #include <stdlib.h>
 
 void *weft_send_run(struct weft_req *req)
@@ -31,9 +29,7 @@ void weft_send_finish(struct weft_req *req, int err)
 		req->send.is_announced = false;
 		weft_p2p_peer_of(req->peer)->n_offered--;
 	}
-	if (weft_unlikely(req->send.mode == WEFT_SEND_DEVICE)) {
-		weft_pinned_free(req->staging);
-		req->staging = NULL;
-	}
+	if (weft_unlikely(req->send.mode == WEFT_SEND_DEVICE))
+		weft_rndv_dev_unstage(req);
 	weft_p2p_finish(req, err);
 }

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dev_remote: long messages between device memories of two nodes
+/* dev_remote: long messages between device memories that no driver maps
  *
+ * The processes are on two nodes, or on one node without IPC of the driver.
  * direct=0: the data passes through host memory in segments. The sender's
  * copies of a long message do not need the message's length of host memory.
  * direct=1: the fabric reads and writes device memory. The stand-in counts the
  * bytes that the library copies between device memory and host memory.
- * direct=2: the provider refuses all or some registrations. */
+ * direct=2: the provider refuses all or some registrations.
+ * dies=1, dies=2: rank 0 or rank 1 is killed during a message. */
 #include "device.h"
+
+#include <signal.h>
+#include <unistd.h>
 
 enum {
 	MIB = 1 << 20,
@@ -21,6 +26,7 @@ static const int lens[] = { 20000, MIB / 2 - 1, MIB / 2, MIB / 2 + 1,
 
 static char *host, *got;
 static int direct;
+static sigset_t usr1;
 
 static long crossed(void)
 {
@@ -79,6 +85,101 @@ static void lengths(void)
 		CHECK(device.pinned() <= AHEAD,
 			"the sender uses %ld bytes of pinned memory",
 			device.pinned());
+	device_free(dev);
+}
+
+/* True if a part of the message has passed through host memory. Waits for that,
+ * or for the end of the message. */
+static bool has_part(long then, MPI_Request *r)
+{
+	int flag = 0;
+
+	while (!flag && crossed() == then)
+		OK(MPI_Test(r, &flag, MPI_STATUS_IGNORE));
+	return !flag && crossed() < then + LONGEST;
+}
+
+/* Starts a message from rank 0 to rank 1. The receiver makes no call until the
+ * sender has copied a part of the data. Returns crossed() before the message.
+ */
+static long begin(char *dev, MPI_Request *r)
+{
+	long then = crossed();
+	pid_t pid = getpid();
+	int number;
+
+	OK(MPI_Bcast(&pid, sizeof(pid), MPI_BYTE, 1, MPI_COMM_WORLD));
+	if (mtest.rank == 0) {
+		OK(MPI_Isend(dev, LONGEST, MPI_BYTE, 1, 7, MPI_COMM_WORLD, r));
+		CHECK(has_part(then, r), "the sender copies segments");
+		kill(pid, SIGUSR1);
+	} else {
+		OK(MPI_Probe(0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+		OK(MPI_Irecv(dev, LONGEST, MPI_BYTE, 0, 7, MPI_COMM_WORLD, r));
+		sigwait(&usr1, &number);
+	}
+	return then;
+}
+
+/* Each side copies the data in segments. */
+static void parts(void)
+{
+	char *dev = device_new(mtest.rank ? NULL : host, LONGEST);
+	MPI_Request r;
+	long then = begin(dev, &r);
+
+	if (mtest.rank == 1)
+		CHECK(has_part(then, &r), "the receiver copies segments");
+	OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+	if (mtest.rank == 1)
+		CHECK(device_has(dev, host, LONGEST), "in segments");
+	device_free(dev);
+}
+
+/* A copy of one side fails when other segments have been copied. If this side
+ * is the sender, both sides get an error. The next message arrives. */
+static void copy_fails(int side)
+{
+	char *dev = device_new(mtest.rank ? NULL : host, LONGEST);
+	MPI_Request r;
+	long then = begin(dev, &r);
+
+	if (mtest.rank == side) {
+		CHECK(has_part(then, &r), "a part is copied");
+		device.fail_next();
+		FAILS(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_ERR_BUFFER);
+	} else if (side == 0) {
+		FAILS(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_ERR_OTHER);
+	} else {
+		OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+	}
+	if (mtest.rank == 0)
+		send(dev, LONGEST, 9);
+	else
+		recv(dev, LONGEST, 9);
+	if (mtest.rank == 1)
+		CHECK(device_has(dev, host, LONGEST), "after a failed copy");
+	device_free(dev);
+}
+
+/* A process is killed when it has copied a part of the data. */
+static void peer_dies(int victim)
+{
+	char *dev = device_new(mtest.rank ? NULL : host, LONGEST);
+	MPI_Request r;
+	pid_t pid = getpid();
+	long then;
+
+	OK(MPI_Bcast(&pid, sizeof(pid), MPI_BYTE, victim, MPI_COMM_WORLD));
+	then = begin(dev, &r);
+	if (mtest.rank == victim) {
+		MPI_Wait(&r, MPI_STATUS_IGNORE);
+		for (;;)
+			pause(); /* until it is killed */
+	}
+	CHECK(has_part(then, &r), "a part is copied");
+	kill(pid, SIGKILL);
+	FAILS(MPI_Wait(&r, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
 	device_free(dev);
 }
 
@@ -184,7 +285,12 @@ static void freed(void)
 
 int main(int argc, char **argv)
 {
+	const int dies = (int)mtest_arg(argc, argv, "dies", 0);
+
 	direct = (int)mtest_arg(argc, argv, "direct", 0);
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &usr1, NULL); /* in all threads */
 	mtest_init(&argc, &argv);
 	mtest_need(2);
 	device_start();
@@ -192,12 +298,23 @@ int main(int argc, char **argv)
 	host = malloc(LONGEST);
 	got = malloc(LONGEST);
 	mtest_fill(host, LONGEST, 1);
+	if (dies && !device.crossed)
+		mtest_skip("only the stand-in counts the bytes");
+	if (dies) {
+		peer_dies(dies - 1);
+		return mtest_finish();
+	}
 	lengths();
 	one_side();
 	many();
 	ends();
 	if (direct == 0)
 		freed();
+	if (direct == 0 && device.crossed) {
+		parts();
+		copy_fails(0);
+		copy_fails(1);
+	}
 	one_side();
 	free(host);
 	free(got);
