@@ -146,18 +146,15 @@ bool weft_coll_settle_is_due(struct weft_comm *comm)
  * element of the message has the number of runs in `first`. The table that rank
  * 0 broadcasts has its settings, and the runs of all members. */
 
-/* Appends runs to those of lower ranks. */
-static void append_runs(struct weft_node_run *runs, int32_t *n,
-	const struct weft_node_run *more, int32_t n_more)
-{
-	for (int32_t i = 0; i < n_more; i++)
-		if (!*n || runs[*n - 1].leader != more[i].leader)
-			runs[(*n)++] = more[i];
-}
-
-static struct weft_span runs_span(struct weft_node_run *runs, int32_t n)
+static struct weft_span runs_span(struct weft_node_run *runs, uint32_t n)
 {
 	return weft_span_bytes(runs, ((size_t)n + 1) * sizeof(*runs));
+}
+
+static int malformed(void)
+{
+	return weft_err_set(WEFT_ERR_PROTO,
+		"the table of nodes from another process is malformed");
 }
 
 /* Returns a message with the runs of this member's subtree. Its length is in
@@ -165,29 +162,36 @@ static struct weft_span runs_span(struct weft_node_run *runs, int32_t n)
 static struct weft_node_run *collect_runs(struct weft_sched *sched,
 	const struct weft_coll_view *all, int32_t leader)
 {
-	struct weft_node_run *in[32], *message, own = { all->me, leader };
-	int32_t width = 1, n_in = 0, n = 0;
+	struct weft_node_run *in[32], *message;
+	int32_t width = 1, n_in = 0;
+	uint32_t n = 0;
 
 	for (; width < all->n && !(all->me & width); width *= 2) {
 		if (all->me + width >= all->n)
 			continue;
 		in[n_in] = weft_sched_tmp(
-			sched, (size_t)runs_span(NULL, width).count);
+			sched, (size_t)runs_span(NULL, (uint32_t)width).count);
 		if (!sched->err)
 			in[n_in]->first = 0;
-		weft_sched_recv(sched, all, runs_span(in[n_in], width),
-			all->me + width);
+		weft_sched_recv(sched, all,
+			runs_span(in[n_in], (uint32_t)width), all->me + width);
 		n_in++;
 	}
 	weft_sched_fence(sched);
-	message = weft_sched_tmp(sched, (size_t)runs_span(NULL, width).count);
+	message = weft_sched_tmp(
+		sched, (size_t)runs_span(NULL, (uint32_t)width).count);
 	if (!sched->err)
-		append_runs(message + 1, &n, &own, 1);
+		message[++n] = (struct weft_node_run){ (uint32_t)all->me,
+			(uint32_t)leader, 1, 0 };
 	for (int32_t i = 0; !sched->err && i < n_in; i++) {
-		if (in[i]->first < 1 || in[i]->first > 1 << i)
-			sched->err = WEFT_ERR_PROTO;
-		else
-			append_runs(message + 1, &n, in[i] + 1, in[i]->first);
+		uint32_t n_more = in[i]->first;
+
+		if (n_more < 1 || n_more > 1u << i) {
+			sched->err = malformed();
+			break;
+		}
+		for (uint32_t k = 1; k <= n_more; k++)
+			n = weft_node_runs_append(message + 1, n, in[i][k]);
 	}
 	if (!sched->err)
 		message->first = n;
@@ -203,11 +207,11 @@ struct table {
 	uint32_t digest; /* of the rules */
 	uint32_t shares_cores;
 	char fabric[16];
-	int32_t n;
+	uint32_t n;
 	struct weft_node_run runs[];
 };
 
-static struct weft_span table_span(struct table *table, int32_t n)
+static struct weft_span table_span(struct table *table, uint32_t n)
 {
 	return weft_span_bytes(
 		table, sizeof(*table) + (size_t)n * sizeof(table->runs[0]));
@@ -222,12 +226,12 @@ static void spread_table(struct weft_sched *sched,
 	while (width < all->n && !(all->me & width))
 		width *= 2;
 	if (all->me)
-		weft_sched_recv(
-			sched, all, table_span(table, all->n), all->me - width);
+		weft_sched_recv(sched, all, table_span(table, (uint32_t)all->n),
+			all->me - width);
 	weft_sched_fence(sched);
 	if (!sched->err &&
 		!weft_node_runs_are_valid(table->runs, table->n, all->n))
-		sched->err = WEFT_ERR_PROTO;
+		sched->err = malformed();
 	while ((width /= 2) > 0)
 		if (all->me + width < all->n)
 			weft_sched_send(sched, all,
@@ -266,8 +270,8 @@ static void settle_nodes(struct weft_sched *sched, struct weft_comm *comm,
 	const struct weft_coll_view *all, int32_t leader)
 {
 	struct weft_node_run *runs = collect_runs(sched, all, leader);
-	struct table *table =
-		weft_sched_tmp(sched, (size_t)table_span(NULL, all->n).count);
+	struct table *table = weft_sched_tmp(
+		sched, (size_t)table_span(NULL, (uint32_t)all->n).count);
 
 	if (!sched->err)
 		table->n = 0;

@@ -6,15 +6,15 @@
 #include <string.h>
 
 /* Returns the last k for which first[k * stride] is at most the rank. */
-static int32_t last_up_to(
-	const int32_t *first, int32_t stride, int32_t n, int32_t rank)
+static uint32_t last_up_to(
+	const int32_t *first, size_t stride, uint32_t n, int32_t rank)
 {
-	int32_t low = 0, high = n;
+	uint32_t low = 0, high = n;
 
 	while (high - low > 1) {
-		int32_t mid = low + (high - low) / 2;
+		uint32_t mid = low + (high - low) / 2;
 
-		if (first[(int64_t)mid * stride] <= rank)
+		if (first[mid * stride] <= rank)
 			low = mid;
 		else
 			high = mid;
@@ -22,24 +22,85 @@ static int32_t last_up_to(
 	return low;
 }
 
-bool weft_node_runs_are_valid(
-	const struct weft_node_run *runs, int32_t n, int32_t size)
+/* The first rank of part i, and the lowest rank of its node. */
+static uint32_t part_first(const struct weft_node_run *run, uint32_t i)
 {
-	if (n < 1 || n > size || runs[0].first)
-		return false;
-	for (int32_t i = 0; i < n; i++) {
-		const struct weft_node_run *run = &runs[i], *leader;
+	return run->first + i * run->step;
+}
 
-		if (i && run->first <= runs[i - 1].first)
-			return false;
-		if (run->first >= size || run->leader < 0 ||
-			run->leader > run->first)
-			return false;
-		leader = &runs[last_up_to(&runs->first, 2, i + 1, run->leader)];
-		if (leader->first != run->leader ||
-			leader->leader != run->leader)
-			return false;
+static uint32_t part_leader(const struct weft_node_run *run, uint32_t i)
+{
+	return run->leader + i * run->step;
+}
+
+uint32_t weft_node_runs_append(
+	struct weft_node_run *runs, uint32_t n, struct weft_node_run next)
+{
+	struct weft_node_run *last = n ? &runs[n - 1] : NULL;
+	uint32_t step;
+
+	if (last && next.leader == part_leader(last, last->n - 1)) {
+		/* the node of the last part continues */
+		if (next.n == 1)
+			return n;
+		next.first += next.step;
+		next.leader += next.step;
+		next.n--;
 	}
+	if (last) {
+		step = next.first - part_first(last, last->n - 1);
+		if (next.leader - part_leader(last, last->n - 1) == step &&
+			(last->n == 1 || last->step == step) &&
+			(next.n == 1 || next.step == step)) {
+			last->step = step;
+			last->n += next.n;
+			return n;
+		}
+	}
+	runs[n] = next;
+	return n + 1;
+}
+
+/* True if a rank begins the first part of a node in one of n runs. */
+static bool begins_node(
+	const struct weft_node_run *runs, uint32_t n, uint32_t rank)
+{
+	const struct weft_node_run *run =
+		&runs[last_up_to((const int32_t *)&runs->first,
+			sizeof(*runs) / sizeof(rank), n, (int32_t)rank)];
+	uint32_t offset = rank - run->first;
+
+	if (run->leader != run->first || run->n == 1)
+		return run->leader == run->first && offset == 0;
+	return offset % run->step == 0 && offset / run->step < run->n;
+}
+
+static bool run_is_valid(
+	const struct weft_node_run *runs, uint32_t k, uint32_t size)
+{
+	const struct weft_node_run *run = &runs[k];
+
+	if (!run->n || run->n > size || (run->n > 1 && !run->step))
+		return false;
+	if (run->first + (uint64_t)(run->n - 1) * run->step >= size ||
+		run->leader > run->first)
+		return false;
+	if (k ? run->first <= part_first(run - 1, run[-1].n - 1) : run->first)
+		return false;
+	for (uint32_t i = 0; i < run->n; i++)
+		if (!begins_node(runs, k + 1, part_leader(run, i)))
+			return false;
+	return true;
+}
+
+bool weft_node_runs_are_valid(
+	const struct weft_node_run *runs, uint32_t n, int32_t size)
+{
+	if (!n || n > (uint32_t)size)
+		return false;
+	for (uint32_t k = 0; k < n; k++)
+		if (!run_is_valid(runs, k, (uint32_t)size))
+			return false;
 	return true;
 }
 
@@ -57,28 +118,34 @@ static void set_sizes(struct weft_nodes *nodes)
 }
 
 /* Numbers the nodes, and sets first[k + 1] to the members of node k. */
-static void number_nodes(const struct weft_node_run *runs, int32_t n,
+static void number_nodes(const struct weft_node_run *runs, uint32_t n,
 	int32_t size, int32_t *of, int32_t *first, int32_t *leaders)
 {
-	int32_t n_nodes = 0;
+	int32_t n_nodes = 0, rank = 0;
 
-	for (int32_t i = 0; i < n; i++) {
-		int32_t end = i + 1 < n ? runs[i + 1].first : size;
-		int32_t node = n_nodes;
+	for (uint32_t k = 0; k < n; k++) {
+		const struct weft_node_run *run = &runs[k];
+		int32_t run_end = k + 1 < n ? (int32_t)run[1].first : size;
 
-		if (runs[i].leader == runs[i].first)
-			leaders[n_nodes++] = runs[i].first;
-		else
-			node = of[runs[i].leader];
-		for (int32_t rank = runs[i].first; rank < end; rank++)
-			of[rank] = node;
-		first[node + 1] += end - runs[i].first;
+		for (uint32_t i = 0; i < run->n; i++) {
+			int32_t node = n_nodes, end = run_end;
+
+			if (i + 1 < run->n)
+				end = (int32_t)part_first(run, i + 1);
+			if (run->leader == run->first)
+				leaders[n_nodes++] = rank;
+			else
+				node = of[part_leader(run, i)];
+			first[node + 1] += end - rank;
+			while (rank < end)
+				of[rank++] = node;
+		}
 	}
 }
 
 /* Creates the arrays of a table whose nodes do not have consecutive ranks. */
 static void scattered_nodes(
-	struct weft_nodes *nodes, const struct weft_node_run *runs, int32_t n)
+	struct weft_nodes *nodes, const struct weft_node_run *runs, uint32_t n)
 {
 	int32_t *first = (int32_t *)(nodes + 1);
 	int32_t *leaders = first + nodes->n + 1;
@@ -99,16 +166,21 @@ static void scattered_nodes(
 }
 
 struct weft_nodes *weft_comm_nodes_create(
-	const struct weft_node_run *runs, int32_t n, int32_t size)
+	const struct weft_node_run *runs, uint32_t n, int32_t size)
 {
 	struct weft_nodes *nodes;
-	size_t n_nodes = 0, len;
+	bool is_in_order = true;
 	int32_t *first;
+	size_t n_nodes = 0, len;
 
-	for (int32_t i = 0; i < n; i++)
-		n_nodes += runs[i].leader == runs[i].first;
+	for (uint32_t k = 0; k < n; k++) {
+		if (runs[k].leader == runs[k].first)
+			n_nodes += runs[k].n;
+		else
+			is_in_order = false;
+	}
 	len = n_nodes + 1;
-	if (n_nodes < (size_t)n)
+	if (!is_in_order)
 		len += n_nodes + 2 * (size_t)size;
 	nodes = calloc(1, sizeof(*nodes) + len * sizeof(int32_t));
 	if (!nodes)
@@ -118,20 +190,24 @@ struct weft_nodes *weft_comm_nodes_create(
 	nodes->size = size;
 	nodes->first = nodes->leaders = first;
 	nodes->refs = 1;
-	nodes->is_in_order = nodes->n == n;
-	if (!nodes->is_in_order)
+	nodes->is_in_order = is_in_order;
+	if (is_in_order) {
+		for (uint32_t k = 0; k < n; k++)
+			for (uint32_t i = 0; i < runs[k].n; i++)
+				*first++ = (int32_t)part_first(&runs[k], i);
+		*first = size;
+	} else {
 		scattered_nodes(nodes, runs, n);
-	for (int32_t k = 0; nodes->is_in_order && k < n; k++)
-		first[k] = runs[k].first;
-	first[n_nodes] = size;
+	}
 	set_sizes(nodes);
 	return nodes;
 }
 
 int32_t weft_nodes_of(const struct weft_nodes *nodes, int32_t rank)
 {
-	return nodes->of ? nodes->of[rank]
-			 : last_up_to(nodes->first, 1, nodes->n, rank);
+	if (nodes->of)
+		return nodes->of[rank];
+	return (int32_t)last_up_to(nodes->first, 1, (uint32_t)nodes->n, rank);
 }
 
 struct weft_nodes *weft_comm_nodes_get(struct weft_nodes *nodes)

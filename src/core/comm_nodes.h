@@ -9,10 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Consecutive ranks on one node, up to the rank before the next run. */
+/* n parts of nodes: part i has the ranks from first + i * step on, up to the
+ * next part, and its node's lowest rank is leader + i * step. So a job with the
+ * same number of consecutive ranks on each node needs one run. A job whose
+ * ranks are dealt to the nodes in turn needs a run for each turn. */
 struct weft_node_run {
-	int32_t first;
-	int32_t leader; /* the lowest rank of the node */
+	uint32_t first, leader, n, step;
 };
 
 /* The leader of a node is its lowest rank. Nodes are numbered in the order of
@@ -40,12 +42,17 @@ struct weft_nodes {
 
 /* True if the runs, from another process, can be the runs of `size` ranks. */
 bool weft_node_runs_are_valid(
-	const struct weft_node_run *runs, int32_t n, int32_t size);
+	const struct weft_node_run *runs, uint32_t n, int32_t size);
+
+/* Appends the run of the next ranks to n runs, or extends the last one. Returns
+ * the new number. There must be room for n + 1 runs. */
+uint32_t weft_node_runs_append(
+	struct weft_node_run *runs, uint32_t n, struct weft_node_run next);
 
 /* Creates the table from n valid runs, in rank order. The caller owns the
  * reference. NULL: out of memory. */
 struct weft_nodes *weft_comm_nodes_create(
-	const struct weft_node_run *runs, int32_t n, int32_t size);
+	const struct weft_node_run *runs, uint32_t n, int32_t size);
 
 /* The node of a rank. */
 int32_t weft_nodes_of(const struct weft_nodes *nodes, int32_t rank);

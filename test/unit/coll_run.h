@@ -393,7 +393,7 @@ static void lay_out(struct run *r)
 	const int32_t n = r->s.n;
 	struct weft_node_run runs[SIM_MAX];
 	struct weft_nodes *nodes;
-	int32_t n_runs = 0;
+	uint32_t n_runs = 0;
 
 	for (int32_t i = 0; i < n; i++) {
 		int32_t leader = 0;
@@ -401,8 +401,9 @@ static void lay_out(struct run *r)
 		while (node_of(r->s.layout, leader, n) !=
 			node_of(r->s.layout, i, n))
 			leader++;
-		if (!n_runs || runs[n_runs - 1].leader != leader)
-			runs[n_runs++] = (struct weft_node_run){ i, leader };
+		n_runs = weft_node_runs_append(runs, n_runs,
+			(struct weft_node_run){
+				(uint32_t)i, (uint32_t)leader, 1, 0 });
 	}
 	assert_true(weft_node_runs_are_valid(runs, n_runs, n));
 	nodes = weft_comm_nodes_create(runs, n_runs, n);

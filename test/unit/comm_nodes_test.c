@@ -10,16 +10,19 @@
 
 enum { MANY = 1000000, PER_NODE = 128, N_NODES = (MANY + 127) / 128 };
 
-static struct weft_nodes *table_of(int32_t size, int32_t (*lead_of)(int32_t))
+static struct weft_nodes *table_of(
+	int32_t size, int32_t (*lead_of)(int32_t), uint32_t n_runs)
 {
 	struct weft_node_run *runs = malloc((size_t)size * sizeof(*runs));
 	struct weft_nodes *nodes;
-	int32_t n = 0;
+	uint32_t n = 0;
 
 	assert_non_null(runs);
 	for (int32_t i = 0; i < size; i++)
-		if (!n || runs[n - 1].leader != lead_of(i))
-			runs[n++] = (struct weft_node_run){ i, lead_of(i) };
+		n = weft_node_runs_append(runs, n,
+			(struct weft_node_run){
+				(uint32_t)i, (uint32_t)lead_of(i), 1, 0 });
+	assert_int_equal(n, n_runs);
 	assert_true(weft_node_runs_are_valid(runs, n, size));
 	nodes = weft_comm_nodes_create(runs, n, size);
 	assert_non_null(nodes);
@@ -49,7 +52,7 @@ static int32_t in_growing_blocks(int32_t rank)
 
 static void blocks_of_a_million_members(void **state)
 {
-	struct weft_nodes *nodes = table_of(MANY, in_blocks);
+	struct weft_nodes *nodes = table_of(MANY, in_blocks, 1);
 
 	(void)state;
 	assert_int_equal(nodes->n, N_NODES);
@@ -73,7 +76,7 @@ static void blocks_of_a_million_members(void **state)
 static void blocks_of_different_sizes(void **state)
 {
 	enum { SIZE = 1000 }; /* the last node has 39 of its 63 ranks */
-	struct weft_nodes *nodes = table_of(SIZE, in_growing_blocks);
+	struct weft_nodes *nodes = table_of(SIZE, in_growing_blocks, 16);
 
 	(void)state;
 	assert_int_equal(nodes->n, 32);
@@ -88,7 +91,7 @@ static void blocks_of_different_sizes(void **state)
 
 static void turns_of_a_million_members(void **state)
 {
-	struct weft_nodes *nodes = table_of(MANY, in_turns);
+	struct weft_nodes *nodes = table_of(MANY, in_turns, PER_NODE);
 
 	(void)state;
 	assert_int_equal(nodes->n, N_NODES);
@@ -108,28 +111,81 @@ static void turns_of_a_million_members(void **state)
 static void malformed_runs(void **state)
 {
 	static const struct {
-		int32_t n;
+		uint32_t n;
 		struct weft_node_run runs[4];
 	} bad[] = {
-		{ 0, { { 0, 0 } } },
-		{ 11, { { 0, 0 } } },
-		{ 1, { { 1, 1 } } },	       /* rank 0 is missing */
-		{ 2, { { 0, 0 }, { 0, 0 } } }, /* not in order */
-		{ 3, { { 0, 0 }, { 5, 5 }, { 4, 4 } } },
-		{ 2, { { 0, 0 }, { 10, 10 } } }, /* there are 10 ranks */
-		{ 2, { { 0, 0 }, { 4, 5 } } },	 /* a leader of a lower rank */
-		{ 2, { { 0, 0 }, { 4, -1 } } },
-		{ 2, { { 0, 0 }, { 4, 2 } } }, /* rank 2 leads no node */
-		{ 4, { { 0, 0 }, { 2, 2 }, { 4, 0 }, { 6, 4 } } },
+		{ 0, { { 0, 0, 1, 0 } } },
+		{ 11, { { 0, 0, 1, 0 } } },
+		{ 1, { { 1, 1, 1, 0 } } }, /* rank 0 is missing */
+		{ 1, { { 0, 0, 0, 0 } } },
+		{ 1, { { 0, 0, 2, 0 } } },  /* a step of 0 */
+		{ 1, { { 0, 0, 2, 10 } } }, /* there are 10 ranks */
+		{ 1, { { 0, 0, 2, INT32_MAX } } },
+		{ 1, { { 0, 0, INT32_MAX, 1 } } },
+		/* not in order */
+		{ 2, { { 0, 0, 1, 0 }, { 0, 0, 1, 0 } } },
+		{ 2, { { 0, 0, 3, 2 }, { 4, 4, 1, 0 } } },
+		{ 2, { { 0, 0, 1, 0 }, { 10, 10, 1, 0 } } },
+		{ 2, { { 0, 0, 1, 0 }, { 4, 5, 1, 0 } } }, /* above the rank */
+		{ 2, { { 0, 0, 1, 0 }, { 4, UINT32_MAX, 1, 0 } } },
+		/* these lead no node */
+		{ 2, { { 0, 0, 1, 0 }, { 4, 2, 1, 0 } } },
+		{ 2, { { 0, 0, 2, 2 }, { 4, 0, 3, 2 } } },
+		{ 3, { { 0, 0, 2, 2 }, { 4, 0, 1, 0 }, { 6, 4, 1, 0 } } },
 	};
-	static const struct weft_node_run good[] = { { 0, 0 }, { 2, 2 },
-		{ 4, 0 }, { 6, 2 } };
+	static const struct weft_node_run good[] = { { 0, 0, 2, 2 },
+		{ 4, 0, 2, 2 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_false(
 			weft_node_runs_are_valid(bad[i].runs, bad[i].n, 10));
-	assert_true(weft_node_runs_are_valid(good, 4, 10));
+	assert_true(weft_node_runs_are_valid(good, 2, 10));
+}
+
+/* Any order of appending parts of a list gives the same table. */
+static void parts_are_appended(void **state)
+{
+	enum { SIZE = 64, NODES = 5 };
+	uint32_t seed = 1;
+
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		struct weft_node_run runs[2][SIZE];
+		int32_t lead[SIZE], first[NODES];
+		uint32_t n[2] = { 0, 0 };
+		int32_t half = 1 + round % (SIZE - 1);
+		struct weft_nodes *nodes;
+
+		for (int k = 0; k < NODES; k++)
+			first[k] = -1;
+		for (int32_t i = 0; i < SIZE; i++) {
+			uint32_t node =
+				(uint32_t)(round & 1 ? i / 13 : i % NODES);
+
+			seed = seed * 1103515245 + 12345;
+			if (seed >> 16 & 1 && round & 2)
+				node = seed >> 20 & 3;
+			if (first[node] < 0)
+				first[node] = i;
+			lead[i] = first[node];
+		}
+		for (int32_t i = 0; i < SIZE; i++)
+			n[i >= half] = weft_node_runs_append(runs[i >= half],
+				n[i >= half],
+				(struct weft_node_run){
+					(uint32_t)i, (uint32_t)lead[i], 1, 0 });
+		for (uint32_t k = 0; k < n[1]; k++)
+			n[0] = weft_node_runs_append(runs[0], n[0], runs[1][k]);
+		assert_true(weft_node_runs_are_valid(runs[0], n[0], SIZE));
+		nodes = weft_comm_nodes_create(runs[0], n[0], SIZE);
+		assert_non_null(nodes);
+		for (int32_t i = 0; i < SIZE; i++)
+			assert_int_equal(
+				nodes->leaders[weft_nodes_of(nodes, i)],
+				lead[i]);
+		weft_comm_nodes_put(nodes);
+	}
 }
 
 static void a_large_communicator_agrees_on_nodes(void **state)
@@ -149,6 +205,7 @@ int main(void)
 		cmocka_unit_test(blocks_of_different_sizes),
 		cmocka_unit_test(turns_of_a_million_members),
 		cmocka_unit_test(malformed_runs),
+		cmocka_unit_test(parts_are_appended),
 		cmocka_unit_test(a_large_communicator_agrees_on_nodes),
 	};
 
