@@ -23,6 +23,7 @@ libweft_la_SOURCES += \
 	src/base/yield.c src/base/yield.h \
 	src/base/op.h
 EXTRA_DIST += src/base/README.md src/base/knobs.sed src/base/counter.sed
+unit_tests += test/unit/yield_test
 unit_tests += test/unit/counter_test
 unit_tests += test/unit/err_test
 unit_tests += test/unit/handle_test

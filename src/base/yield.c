@@ -6,12 +6,14 @@
 #include "base/clock.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <time.h>
 
 enum {
 	YIELDS_PER_TIMING = 8, /* one in so many is timed if none is costly */
 	COSTLY_NS = 1000000,   /* a yield of this length is costly */
-	COSTLY_YIELDS = 3,     /* costly yields before weft_yield() refuses */
+	SHARERS = 16,
+	COSTLY_YIELDS = 3, /* costly yields before weft_yield() refuses */
 	CHEAP_YIELDS = 16, /* consecutive cheap yields that reset n_costly */
 	REFUSE_NS = 100000000, /* first duration of a refusal */
 	REFUSE_DOUBLINGS = 2,
@@ -30,15 +32,31 @@ static _Thread_local struct {
 			    */
 } yields;
 
+/* The processes that share a core, divided by SHARERS; at least 1. */
+static _Atomic unsigned long crowd = 1;
+
+void weft_yield_set_sharers(unsigned long n)
+{
+	atomic_store_explicit(
+		&crowd, weft_max(n / SHARERS, 1ul), memory_order_relaxed);
+}
+
+static unsigned long get_crowd(void)
+{
+	return atomic_load_explicit(&crowd, memory_order_relaxed);
+}
+
 static void yield_count_costly(uint64_t now)
 {
 	uint32_t n = ++yields.n_costly;
+	uint64_t refuse_ns;
 
 	yields.n_cheap = 0;
 	if (n < COSTLY_YIELDS)
 		return;
-	yields.until_ns = now + ((uint64_t)REFUSE_NS << weft_min(
-					 n - COSTLY_YIELDS, REFUSE_DOUBLINGS));
+	refuse_ns = (uint64_t)REFUSE_NS
+		    << weft_min(n - COSTLY_YIELDS, REFUSE_DOUBLINGS);
+	yields.until_ns = now + refuse_ns / get_crowd();
 }
 
 static __attribute__((noinline)) bool yield_timed(void)
@@ -49,7 +67,7 @@ static __attribute__((noinline)) bool yield_timed(void)
 		return false;
 	sched_yield();
 	end = weft_now_ns();
-	if (end - start >= COSTLY_NS) {
+	if (end - start >= COSTLY_NS * get_crowd()) {
 		yield_count_costly(end);
 	} else if (!yields.n_costly || ++yields.n_cheap == CHEAP_YIELDS) {
 		yields.n_untimed = YIELDS_PER_TIMING - 1;

@@ -12,12 +12,21 @@
  * Then weft_yield() yields again. Each further costly yield doubles this time,
  * up to 0.4 s. After 16 consecutive cheap yields, the count of costly yields
  * restarts at 0. Fewer than three costly yields prove nothing, because other
- * users' processes preempt any thread now and then. */
+ * users' processes preempt any thread now and then.
+ *
+ * If k times 16 processes of the job share each core, a yield lasts a turn of
+ * all of them. Then a yield of k milliseconds is costly, and the times of
+ * refusal are divided by k. Otherwise the yields at the start of the job, while
+ * processes compute, would make all of them sleep in their first collectives.
+ */
 #ifndef WEFT_YIELD_H
 #define WEFT_YIELD_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Sets the number of processes of the job for each core; before, it is 1. */
+void weft_yield_set_sharers(unsigned long n);
 
 /* Yields the core and returns true. Returns false immediately if this thread's
  * yields are costly: the caller must sleep instead. */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/knob.h"
 #include "base/log.h"
+#include "base/yield.h"
 #include "boot/liveness.h"
 #include "transport/thread_check.h"
 #include "transport/bc.h"
@@ -438,6 +439,7 @@ static void choose_waiting(void)
 	weft_proc.sleeps = weft_proc.is_blocking ||
 			   (!weft_proc.node.shares_cores && quota && n > quota);
 	weft_proc.max_spin = choose_spin(vci);
+	weft_yield_set_sharers(n / weft_allowance_cpus());
 }
 
 static int open_proc(weft_vci_open_fn *on_open)
