@@ -12,8 +12,8 @@
 enum {
 	YIELDS_PER_TIMING = 8, /* one in so many is timed if none is costly */
 	COSTLY_NS = 1000000,   /* a yield of this length is costly */
-	SHARERS = 16,
-	COSTLY_YIELDS = 3, /* costly yields before weft_yield() refuses */
+	SHARERS = 16,	       /* so many processes for each core are usual */
+	COSTLY_YIELDS = 3,     /* costly yields before weft_yield() refuses */
 	CHEAP_YIELDS = 16, /* consecutive cheap yields that reset n_costly */
 	REFUSE_NS = 100000000, /* first duration of a refusal */
 	REFUSE_DOUBLINGS = 2,

@@ -14,6 +14,7 @@ multi_programs += test/multi/coll_moves
 multi_programs += test/multi/coll_neighbor
 multi_programs += test/multi/coll_ops
 multi_programs += test/multi/coll_dup
+multi_programs += test/multi/coll_placed
 multi_programs += test/multi/coll_forms test/multi/comm_topo test/multi/comm_dist_graph
 multi_programs += test/multi/p2p_forms test/multi/req_status test/multi/win_forms
 multi_programs += test/multi/coll_overlap

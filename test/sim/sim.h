@@ -109,8 +109,8 @@ struct sim_proc {
 
 struct sim_world;
 
-/* Creates the simulation. False, with a message, if there
- * is too little memory. */
+/* Creates the simulation. False, with a message, if there is too little memory.
+ */
 bool sim_world_create(const struct sim_options *options);
 
 const struct sim_options *sim_options(void);
@@ -169,8 +169,8 @@ void sim_fabric_install(void);
 /* sim_fabric.c: takes a message that has reached its next stage. */
 void sim_fabric_move_take(struct sim_event *event, uint64_t now);
 
-/* sim_fabric.c: the manager delivers an item, so the library may poll the
- * fabric for other reasons than a wait. */
+/* sim_fabric.c: the manager delivers an item. After a death, the library polls
+ * the fabric for other reasons than a wait. */
 void sim_fabric_on_news(bool is_death);
 
 /* sim_boot.c: called once, before the processes start. */

@@ -60,8 +60,8 @@ static struct {
 	struct sim_event *unexpected;
 	struct fi_cq_tagged_entry done[DONE];
 	size_t first_done, n_done;
-	unsigned n_empty; /* consecutive polls without a completion */
-	unsigned most_empty;
+	unsigned n_empty;    /* consecutive polls without a completion */
+	unsigned most_empty; /* after so many, the process waits for an event */
 } * fab;
 
 /* ---- messages ---- */

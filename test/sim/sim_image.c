@@ -160,8 +160,10 @@ static int find_segments(struct dl_phdr_info *info, size_t size, void *arg)
 		start = end_of_relro(info, ph);
 		end = (ph->p_vaddr + ph->p_memsz + images->page - 1) &
 		      ~(images->page - 1);
-		if (start >= end || images->n_segments == SEGMENTS)
+		if (start >= end)
 			continue;
+		if (images->n_segments == SEGMENTS)
+			fail("weft-sim: too many writable segments");
 		images->segments[images->n_segments++] = (struct segment){
 			.at = (char *)(info->dlpi_addr + start), /* NOLINT */
 			.len = end - start,
@@ -176,11 +178,14 @@ static int add_tls(struct dl_phdr_info *info, size_t size, void *arg)
 	(void)arg;
 	if (!is_swapped(info->dlpi_name) || !info->dlpi_tls_data)
 		return 0;
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_TLS &&
-			images->n_regions < TLS_REGIONS)
-			region_add(info->dlpi_tls_data, NULL,
-				info->dlpi_phdr[i].p_memsz);
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type != PT_TLS)
+			continue;
+		if (images->n_regions == TLS_REGIONS)
+			fail("weft-sim: too many thread-local blocks");
+		region_add(
+			info->dlpi_tls_data, NULL, info->dlpi_phdr[i].p_memsz);
+	}
 	return 0;
 }
 
