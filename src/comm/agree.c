@@ -373,6 +373,15 @@ uint32_t weft_agree_above(const struct weft_comm *comm, int32_t *ranks)
 	return n;
 }
 
+bool weft_agree_is_near(const struct weft_comm *comm, uint32_t i)
+{
+	uint32_t rank = (uint32_t)comm->rank, size = (uint32_t)comm->size;
+
+	if (i >= size)
+		return rank == 0 && i == size;
+	return rank > i ? (rank & (rank - 1)) == i : (i & (i - 1)) == rank;
+}
+
 /* Returns the buffer of the round itself, so no allocation can fail. */
 void *weft_agree_take(struct weft_agree *a)
 {

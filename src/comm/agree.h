@@ -107,6 +107,10 @@ void weft_agree_fail(struct weft_agree *agree, int err);
  * Returns the number of ranks. */
 uint32_t weft_agree_above(const struct weft_comm *comm, int32_t *ranks);
 
+/* True if a round sends a message between this rank and member i, directly.
+ * Remote members of an intercommunicator follow the local ones. */
+bool weft_agree_is_near(const struct weft_comm *comm, uint32_t i);
+
 /* Returns the records of the local group, which the caller frees with free().
  * The other results are invalid afterwards. */
 void *weft_agree_take(struct weft_agree *agree);

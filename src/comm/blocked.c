@@ -89,18 +89,28 @@ static uint8_t blocked_vci_at(const struct weft_comm *comm, uint32_t i)
 	return local->vcis ? local->vcis[i] : 0;
 }
 
+/* In the barrier of a close, this process waits for its neighbors in the tree
+ * only. Other members may have passed the barrier and exited, so those that are
+ * no peers yet are not added. */
 static void add_member(struct weft_wait *wait, struct weft_need *need,
 	const struct weft_comm *comm, uint32_t i)
 {
 	uint32_t size = (uint32_t)comm->size;
 	uint64_t proc = i < size ? weft_group_proc(comm->group, i)
 				 : weft_group_proc(comm->remote, i - size);
+	uint64_t addr = weft_vci_addr(proc, blocked_vci_at(comm, i));
+	bool may_exit = need->is_flushed && !weft_agree_is_near(comm, i);
+	const struct weft_peer *peer =
+		weft_map_get(&wait->vci->peers, addr + 1);
+	struct weft_wait_proc *o;
 
-	if (proc == weft_proc.proc)
+	if (proc == weft_proc.proc ||
+		(may_exit && (!peer || peer->state == WEFT_PEER_NEW)))
 		return;
-	weft_wait_add_proc(wait, need, proc,
-		weft_vci_addr(proc, blocked_vci_at(comm, i)),
-		i < size ? (int32_t)i : -1);
+	o = weft_wait_add_proc(
+		wait, need, proc, addr, i < size ? (int32_t)i : -1);
+	if (o)
+		o->may_exit = may_exit;
 }
 
 static void add_members(struct weft_wait *wait, struct weft_need *need,

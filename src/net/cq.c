@@ -143,14 +143,15 @@ static void on_entry(struct weft_inside *in, const struct fi_cq_tagged_entry *e)
 
 static void cq_report(struct weft_inside *in, const struct fi_cq_err_entry *e)
 {
+	/* with plan.resends, undelivered messages are sent again, and a message
+	 * that is lost is reported later */
+	bool is_minor = e->err == FI_ECANCELED ||
+			(in->net.plan.resends && !(e->flags & FI_RECV));
 	enum weft_log_level level =
-		in->did_warn ? WEFT_LOG_DEBUG : WEFT_LOG_WARN;
+		is_minor || in->did_warn ? WEFT_LOG_DEBUG : WEFT_LOG_WARN;
 	char text[128] = "";
 
-	if (e->err == FI_ECANCELED)
-		level = WEFT_LOG_DEBUG;
-	else
-		in->did_warn = true;
+	in->did_warn |= !is_minor;
 	fi_cq_strerror(in->cq, e->prov_errno, e->err_data, text, sizeof(text));
 	weft_log(level, "NET-CQ",
 		"%s on %s: an operation (flags 0x%llx) failed: %s; provider "

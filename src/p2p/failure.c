@@ -193,6 +193,26 @@ static void failure_record(struct weft_peer *peer)
 	}
 }
 
+static bool includes_proc(const struct weft_comm *comm, uint64_t proc)
+{
+	return weft_group_rank_of(comm->group, proc) >= 0 ||
+	       weft_group_rank_of(comm->remote, proc) >= 0;
+}
+
+bool weft_failure_needs_peer(const struct weft_peer *peer)
+{
+	struct weft_map_entry *entry;
+	size_t pos = 0;
+
+	while ((entry = weft_map_next(&peer->vci->core->comms, &pos)) != NULL) {
+		const struct weft_comm *comm = entry->value;
+
+		if (!comm->child.closing && includes_proc(comm, peer->proc))
+			return true;
+	}
+	return false;
+}
+
 void weft_failure_peer(struct weft_peer *peer)
 {
 	struct weft_req *req;

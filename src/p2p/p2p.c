@@ -69,6 +69,7 @@ int weft_p2p_open(struct weft_vci *vci)
 			weft_dispatch_set(
 				vci, (enum weft_wire_op)op, handlers[op]);
 	vci->on_failed = weft_failure_peer;
+	vci->needs_peer = weft_failure_needs_peer;
 	weft_query_set(WEFT_WIRE_NEED_RECEIVE, has_received);
 	weft_query_set(WEFT_WIRE_NEED_MESSAGE, weft_departed_on_query);
 	weft_query_set(WEFT_WIRE_NEED_WINDOW, weft_departed_on_query);

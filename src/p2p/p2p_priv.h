@@ -401,6 +401,9 @@ void weft_revoke_on_failed(struct weft_comm *comm, uint64_t proc);
 /* Ends all requests that wait for a peer that died, with peer->err. */
 void weft_failure_peer(struct weft_peer *peer);
 
+/* True if the peer is a member of a communicator that is not closing. */
+bool weft_failure_needs_peer(const struct weft_peer *peer);
+
 /* Cancels an announced send of a collective or of a control message, if its
  * receiver will not receive it because a member has failed. */
 void weft_failure_cancel(struct weft_req *req);

@@ -388,10 +388,10 @@ static void drop_controls(struct weft_peer *peer)
 	}
 }
 
-/* If only WATCH is queued for a peer that cannot be reached, drops it and
- * returns true: the process may have ended, and the process manager is queried
- * for the reason. */
-static bool drop_watch(struct weft_peer *peer)
+/* If only WATCH and answers to queries are queued for a peer that cannot be
+ * reached, drops them and returns true: the process may have ended. If this
+ * process needs the peer, the process manager is queried for the reason. */
+static bool drop_unneeded(struct weft_peer *peer)
 {
 	weft_list_for_each(link, next, &peer->pending)
 	{
@@ -399,14 +399,16 @@ static bool drop_watch(struct weft_peer *peer)
 			weft_container_of(link, struct out_control, out.link);
 
 		if (control->out.push != push_control ||
-			control->head.op != WEFT_WIRE_WATCH)
+			(control->head.op != WEFT_WIRE_WATCH &&
+				control->head.op != WEFT_WIRE_ANSWER))
 			return false;
 	}
 	if (weft_list_is_empty(&peer->pending) || peer->tx.is_taken_over)
 		return false;
 	drop_controls(peer);
 	peer->state = WEFT_PEER_NEW;
-	weft_proc_query_exit(peer->vci, peer->proc);
+	if (peer->vci->needs_peer(peer))
+		weft_proc_query_exit(peer->vci, peer->proc);
 	return true;
 }
 
@@ -415,7 +417,7 @@ static void end_resolving(struct weft_peer *peer, int err)
 	peer->retry_ns = 0;
 	if (!err)
 		err = send_own_bc(peer);
-	if (err && drop_watch(peer))
+	if (err && drop_unneeded(peer))
 		return;
 	if (err) {
 		weft_log_error("CORE-NOPEER", "cannot reach process %u: %s: %s",

@@ -405,7 +405,9 @@ static bool has_lost(const struct weft_resend *r)
 }
 
 /* Called for a peer that does not answer. If its port refuses connections, the
- * process has ended: the peer fails if a message to it is known to be lost. */
+ * process has ended. The peer fails if a message to it is known to be lost, and
+ * if this process needs it. Otherwise it may have received the message, and
+ * have exited normally. */
 static bool probe_finds_end(struct weft_peer *peer)
 {
 	struct weft_resend *r = &peer->resend;
@@ -414,7 +416,7 @@ static bool probe_finds_end(struct weft_peer *peer)
 	if (r->n_probes < (r->is_broken ? 1 : PROBES_QUIET) ||
 		!weft_peer_has_ended(peer, what, sizeof(what)))
 		return false;
-	if (r->is_broken && has_lost(r))
+	if (r->is_broken && has_lost(r) && peer->vci->needs_peer(peer))
 		weft_peer_unreached(peer);
 	else
 		weft_resend_fini(peer);

@@ -157,7 +157,10 @@ struct weft_vci {
 	size_t peer_size; /* size of p2p's struct around struct weft_peer; set
 			     before the first peer is created */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
-	void (*on_failed)(struct weft_peer *peer);     /* p2p: a peer died */
+	void (*on_failed)(struct weft_peer *peer); /* p2p: a peer died */
+	/* p2p: the peer is a member of a communicator that is not closing. If
+	 * it is not, it may have exited normally. */
+	bool (*needs_peer)(const struct weft_peer *peer);
 	void (*on_win_failed)(struct weft_peer *peer); /* win: a peer died */
 	/* win: a window's communicator was revoked */
 	void (*on_win_revoked)(struct weft_comm *comm);

@@ -226,7 +226,7 @@ void weft_query_check_silent(struct weft_wait *wait)
 	for (uint32_t i = 0; view && i < view->n_procs; i++) {
 		struct weft_wait_proc *o = &view->procs[i];
 
-		if (o->has_answered)
+		if (o->has_answered || o->may_exit)
 			continue;
 		weft_proc_query_exit(wait->vci, o->proc);
 		if (n++ < CHECK_MAX)
@@ -298,7 +298,7 @@ void weft_query_add_silence(struct weft_wait *wait, uint64_t passed_ns)
 		struct weft_peer *peer =
 			weft_map_get(&wait->vci->peers, o->addr + 1);
 
-		if (!o->is_asked || o->has_answered)
+		if (!o->is_asked || o->has_answered || o->may_exit)
 			continue;
 		if (peer && peer->is_shm && !weft_pid_is_stopped(peer->pid))
 			o->silent_ns = 0; /* the peer runs */

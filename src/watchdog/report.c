@@ -25,6 +25,8 @@ struct missing {
 static void add_missing(struct missing *m, const struct weft_wait_proc *o)
 {
 	char name[64], what[WEFT_WAIT_TEXT + 64];
+	const char *why = o->may_exit ? "it has left, computes, or is stopped"
+				      : "it computes, or is stopped";
 	const char *job = weft_foreign_is(o->proc) ? " of another job" : "";
 
 	if (m->n++ >= SHOWN || m->used >= sizeof(m->text))
@@ -40,26 +42,37 @@ static void add_missing(struct missing *m, const struct weft_wait_proc *o)
 	else
 		snprintf(what, sizeof(what),
 			"not answering: no call of it makes progress (%s)",
-			o->text[0] ? o->text : "it computes, or is stopped");
+			o->text[0] ? o->text : why);
 	m->used += (size_t)snprintf(m->text + m->used,
 		sizeof(m->text) - m->used, "; %s is %s%s", name, what,
 		o->met == WEFT_WIRE_NEVER ? ", which rules this out" : "");
 }
 
-/* Returns the processes that have not met need i, and their number. */
-static struct missing missing_of(const struct weft_wait_view *view, uint32_t i)
+static void add_all_missing(struct missing *m,
+	const struct weft_wait_view *view, uint32_t i, bool may_have_left)
 {
-	struct missing m = { 0 };
-
+	m->n_asked = 0;
 	for (uint32_t k = 0; k < view->n_procs; k++) {
 		const struct weft_wait_proc *o = &view->procs[k];
 
 		if (o->need != i)
 			continue;
-		m.n_asked++;
-		if (!o->has_answered || o->met != WEFT_WIRE_MET)
-			add_missing(&m, o);
+		m->n_asked++;
+		if (may_have_left == (o->may_exit && !o->has_answered) &&
+			(!o->has_answered || o->met != WEFT_WIRE_MET))
+			add_missing(m, o);
 	}
+}
+
+/* Returns the processes that have not met need i, and their number. Processes
+ * that may have left count only if there are no others. */
+static struct missing missing_of(const struct weft_wait_view *view, uint32_t i)
+{
+	struct missing m = { 0 };
+
+	add_all_missing(&m, view, i, false);
+	if (!m.n)
+		add_all_missing(&m, view, i, true);
 	return m;
 }
 

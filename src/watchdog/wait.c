@@ -132,19 +132,22 @@ struct weft_need *weft_wait_add_need(struct weft_wait *wait)
 					       : NULL;
 }
 
-void weft_wait_add_proc(struct weft_wait *wait, struct weft_need *need,
-	uint64_t proc, uint64_t addr, int32_t rank)
+struct weft_wait_proc *weft_wait_add_proc(struct weft_wait *wait,
+	struct weft_need *need, uint64_t proc, uint64_t addr, int32_t rank)
 {
 	struct weft_wait_view *view = wait->view;
+	struct weft_wait_proc *o;
 
 	if (!need || view->n_procs == WEFT_VIEW_PROCS)
-		return;
-	view->procs[view->n_procs++] = (struct weft_wait_proc){
+		return NULL;
+	o = &view->procs[view->n_procs++];
+	*o = (struct weft_wait_proc){
 		.need = (uint16_t)(need - view->needs),
 		.proc = proc,
 		.addr = addr,
 		.rank = rank,
 	};
+	return o;
 }
 
 uint32_t weft_wait_first_member(
@@ -169,6 +172,7 @@ static void copy_answers(
 		if (was) {
 			was->need = o->need;
 			was->addr = o->addr;
+			was->may_exit = o->may_exit;
 			*o = *was;
 		}
 	}

@@ -159,10 +159,11 @@ int weft_wait_raise(const struct weft_wait *wait);
 
 /* Called by ops->needs. weft_wait_add_need() adds a zeroed need, and returns
  * NULL if the wait has too many needs. weft_wait_add_proc() adds a process to
- * the need (NULL: ignored), with its VCI address and its rank, or -1. */
+ * the need (NULL: ignored), with its VCI address and its rank, or -1. Returns
+ * NULL if the process was not added. */
 struct weft_need *weft_wait_add_need(struct weft_wait *wait);
-void weft_wait_add_proc(struct weft_wait *wait, struct weft_need *need,
-	uint64_t proc, uint64_t addr, int32_t rank);
+struct weft_wait_proc *weft_wait_add_proc(struct weft_wait *wait,
+	struct weft_need *need, uint64_t proc, uint64_t addr, int32_t rank);
 
 /* Called by ops->needs, which adds at most `max` of the n members of a
  * communicator. Returns the first member to add. Member 0 follows the last
@@ -195,7 +196,8 @@ enum { WEFT_VIEW_NEEDS = 64, WEFT_VIEW_PROCS = 512 };
 struct weft_wait_proc {
 	uint16_t need; /* index of the need in the view */
 	bool is_asked, has_answered;
-	bool moves; /* it makes calls, of which none waits */
+	bool moves;    /* it makes calls, of which none waits */
+	bool may_exit; /* neither its exit nor its silence is a failure */
 	enum weft_wire_met met;
 	uint64_t proc, addr;
 	int32_t rank;

@@ -125,6 +125,7 @@ multi_programs += test/multi/ses_finalize
 multi_programs += test/multi/ses_hints
 multi_programs += test/multi/ses_inter
 multi_programs += test/multi/ses_vcis
+multi_programs += test/multi/ses_late
 multi_programs += test/multi/ses_leave
 multi_programs += test/multi/ses_life
 multi_programs += test/multi/ses_lonely

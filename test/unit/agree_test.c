@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agree_test: weft_agree_above() lists the ancestors of a rank in the tree */
+/* agree_test: the ancestors and the neighbors of a rank in the tree */
 #include "comm/agree.h"
 #include "core/comm.h"
 
@@ -65,12 +65,40 @@ static void the_largest_rank_fits(void **state)
 	assert_int_equal(weft_agree_above(&comm, above), 32);
 }
 
+static void parents_and_children_are_near(void **state)
+{
+	(void)state;
+	for (int32_t rank = 0; rank < SIZE; rank++) {
+		struct weft_comm comm = { .rank = rank, .size = SIZE };
+
+		for (int32_t i = 0; i < SIZE; i++)
+			if (i != rank)
+				assert_int_equal(
+					weft_agree_is_near(&comm, (uint32_t)i),
+					(rank && parent_of(rank) == i) ||
+						(i && parent_of(i) == rank));
+	}
+}
+
+static void the_leaders_of_an_intercommunicator_are_near(void **state)
+{
+	struct weft_comm comm = { .size = 4, .is_inter = true };
+
+	(void)state;
+	assert_true(weft_agree_is_near(&comm, 4));
+	assert_false(weft_agree_is_near(&comm, 5));
+	comm.rank = 1;
+	assert_false(weft_agree_is_near(&comm, 4));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_rank_lists_its_ancestors),
 		cmocka_unit_test(an_intercommunicator_adds_the_other_leader),
 		cmocka_unit_test(the_largest_rank_fits),
+		cmocka_unit_test(parents_and_children_are_near),
+		cmocka_unit_test(the_leaders_of_an_intercommunicator_are_near),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
