@@ -12,8 +12,9 @@
 enum {
 	YIELDS_PER_TIMING = 8, /* one in so many is timed if none is costly */
 	COSTLY_NS = 1000000,   /* a yield of this length is costly */
-	SHARERS = 16,	       /* so many processes for each core are usual */
-	COSTLY_YIELDS = 3,     /* costly yields before weft_yield() refuses */
+	CROWD = 32, /* with so many processes for each core, no yield is costly
+		     */
+	COSTLY_YIELDS = 3, /* costly yields before weft_yield() refuses */
 	CHEAP_YIELDS = 16, /* consecutive cheap yields that reset n_costly */
 	REFUSE_NS = 100000000, /* first duration of a refusal */
 	REFUSE_DOUBLINGS = 2,
@@ -32,42 +33,38 @@ static _Thread_local struct {
 			    */
 } yields;
 
-/* The processes that share a core, divided by SHARERS; at least 1. */
-static _Atomic unsigned long crowd = 1;
+static atomic_bool is_crowded;
 
 void weft_yield_set_sharers(unsigned long n)
 {
-	atomic_store_explicit(
-		&crowd, weft_max(n / SHARERS, 1ul), memory_order_relaxed);
-}
-
-static unsigned long get_crowd(void)
-{
-	return atomic_load_explicit(&crowd, memory_order_relaxed);
+	atomic_store_explicit(&is_crowded, n >= CROWD, memory_order_relaxed);
 }
 
 static void yield_count_costly(uint64_t now)
 {
 	uint32_t n = ++yields.n_costly;
-	uint64_t refuse_ns;
 
 	yields.n_cheap = 0;
 	if (n < COSTLY_YIELDS)
 		return;
-	refuse_ns = (uint64_t)REFUSE_NS
-		    << weft_min(n - COSTLY_YIELDS, REFUSE_DOUBLINGS);
-	yields.until_ns = now + refuse_ns / get_crowd();
+	yields.until_ns = now + ((uint64_t)REFUSE_NS << weft_min(
+					 n - COSTLY_YIELDS, REFUSE_DOUBLINGS));
 }
 
 static __attribute__((noinline)) bool yield_timed(void)
 {
-	uint64_t start = weft_now_ns(), end;
+	uint64_t start, end;
 
+	if (atomic_load_explicit(&is_crowded, memory_order_relaxed)) {
+		sched_yield();
+		return true;
+	}
+	start = weft_now_ns();
 	if (start < yields.until_ns)
 		return false;
 	sched_yield();
 	end = weft_now_ns();
-	if (end - start >= COSTLY_NS * get_crowd()) {
+	if (end - start >= COSTLY_NS) {
 		yield_count_costly(end);
 	} else if (!yields.n_costly || ++yields.n_cheap == CHEAP_YIELDS) {
 		yields.n_untimed = YIELDS_PER_TIMING - 1;

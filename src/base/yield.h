@@ -14,10 +14,9 @@
  * restarts at 0. Fewer than three costly yields prove nothing, because other
  * users' processes preempt any thread now and then.
  *
- * If k times 16 processes of the job share each core, a yield lasts a turn of
- * all of them. Then a yield of k milliseconds is costly, and the times of
- * refusal are divided by k. Otherwise the yields at the start of the job, while
- * processes compute, would make all of them sleep in their first collectives.
+ * If at least 32 processes of the job share each core, no yield is costly. Then
+ * a yield lasts a turn of all of them, which may take milliseconds. Sleeps are
+ * not faster, even beside threads that compute.
  */
 #ifndef WEFT_YIELD_H
 #define WEFT_YIELD_H
