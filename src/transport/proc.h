@@ -153,6 +153,10 @@ enum { WEFT_PROC_FOUND = 120 };
 bool weft_proc_find_end(
 	struct weft_vci *held, uint64_t addr, uint64_t proc, char *what);
 
+/* Receives the last messages of processes that have ended: the report of an end
+ * may overtake them. VCI's lock held. */
+void weft_proc_receive_rest(struct weft_vci *vci);
+
 /* Called when a process of the job counts as failed although it may live.
  * Handles the failure like an event of the process manager, and excludes the
  * process. `why` is a clause for the description. */

@@ -30,10 +30,8 @@ enum {
 	CALL_POLLS = 16, /* polls of memory in the time of a system call */
 };
 
-/* Receives the last messages of a process that has ended: the manager's report
- * may overtake them. The messages may need several polls if the connection is
- * new. */
-static void receive_rest(struct weft_vci *vci)
+/* The messages may need several polls if the connection is new. */
+void weft_proc_receive_rest(struct weft_vci *vci)
 {
 	for (int i = 0; i < LAST_POLLS; i++) {
 		if (vci->shm)
@@ -104,7 +102,7 @@ static void proc_on_death(
 	char why[160];
 
 	proc_describe_end(event, why, sizeof(why));
-	receive_rest(vci);
+	weft_proc_receive_rest(vci);
 	for (uint8_t i = 0; i < WEFT_VCIS; i++) {
 		struct weft_peer *peer =
 			i ? weft_map_get(
@@ -282,7 +280,7 @@ void weft_proc_on_silent(struct weft_vci *held, uint64_t proc, const char *why)
 static void on_found_other(struct weft_peer *peer, const char *what)
 {
 	peer->has_ended = true;
-	receive_rest(peer->vci);
+	weft_proc_receive_rest(peer->vci);
 	weft_peer_fail(peer, weft_err_set(WEFT_ERR_PEER,
 				     "process %u of another job has ended: %s",
 				     (uint32_t)peer->proc, what));

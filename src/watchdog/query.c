@@ -215,24 +215,50 @@ bool weft_query_ask(struct weft_wait *wait, bool is_again)
 	return has_asked;
 }
 
+/* True if the wait needs a process of the view, and its end is a failure. */
+static bool needs_proc(const struct weft_wait *wait, uint64_t proc)
+{
+	const struct weft_wait_view *view = wait->view;
+
+	for (uint32_t i = 0; view && i < view->n_procs; i++)
+		if (view->procs[i].proc == proc && !view->procs[i].may_exit)
+			return true;
+	return false;
+}
+
 /* A process that does not answer may have exited normally, which the process
  * manager reports. It may also have died without a report. A test for that may
- * take 20 ms, so only some processes are tested. */
+ * take 20 ms, so only some processes are tested. The last messages of an ended
+ * process may end the wait. */
 void weft_query_check_silent(struct weft_wait *wait)
 {
 	struct weft_wait_view *view = wait->view;
-	uint32_t n = 0;
+	uint64_t procs[CHECK_MAX], addrs[CHECK_MAX];
+	char what[WEFT_PROC_FOUND];
+	uint32_t n = 0, n_ended = 0;
 
 	for (uint32_t i = 0; view && i < view->n_procs; i++) {
 		struct weft_wait_proc *o = &view->procs[i];
+		const struct weft_peer *peer =
+			weft_map_get(&wait->vci->peers, o->addr + 1);
 
 		if (o->has_answered || o->may_exit)
 			continue;
 		weft_proc_query_exit(wait->vci, o->proc);
-		if (n++ < CHECK_MAX)
-			(void)weft_proc_find_end(
-				wait->vci, o->addr, o->proc, o->text);
+		if (n++ >= CHECK_MAX || !peer ||
+			!weft_peer_has_ended(peer, o->text, WEFT_PROC_FOUND))
+			continue;
+		procs[n_ended] = o->proc;
+		addrs[n_ended++] = o->addr;
 	}
+	if (!n_ended)
+		return;
+	weft_proc_receive_rest(wait->vci);
+	weft_wait_refresh(wait);
+	for (uint32_t i = 0; i < n_ended; i++)
+		if (needs_proc(wait, procs[i]))
+			(void)weft_proc_find_end(
+				wait->vci, addrs[i], procs[i], what);
 }
 
 /* True if a process that answers no query counts as silent. Over the fabric, a
