@@ -12,9 +12,8 @@
 enum {
 	YIELDS_PER_TIMING = 8, /* one in so many is timed if none is costly */
 	COSTLY_NS = 1000000,   /* a yield of this length is costly */
-	CROWD = 32, /* with so many processes for each core, no yield is costly
-		     */
-	COSTLY_YIELDS = 3, /* costly yields before weft_yield() refuses */
+	CROWD = 32,	       /* processes for each core: no yield is costly */
+	COSTLY_YIELDS = 3,     /* costly yields before weft_yield() refuses */
 	CHEAP_YIELDS = 16, /* consecutive cheap yields that reset n_costly */
 	REFUSE_NS = 100000000, /* first duration of a refusal */
 	REFUSE_DOUBLINGS = 2,

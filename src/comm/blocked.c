@@ -89,9 +89,17 @@ static uint8_t blocked_vci_at(const struct weft_comm *comm, uint32_t i)
 	return local->vcis ? local->vcis[i] : 0;
 }
 
-/* In the barrier of a close, this process waits for its neighbors in the tree
- * only. Other members may have passed the barrier and exited, so those that are
- * no peers yet are not added. */
+/* True if the member may have passed the barrier of a close and exited: this
+ * process waits in the barrier, but not for this member. Local members pass the
+ * barrier after rank 0. */
+static bool may_have_left(
+	const struct weft_need *need, const struct weft_comm *comm, uint32_t i)
+{
+	return need->is_flushed && (comm->rank || i >= (uint32_t)comm->size) &&
+	       !weft_agree_is_near(comm, i);
+}
+
+/* Members that may have left, and are no peers yet, are not added. */
 static void add_member(struct weft_wait *wait, struct weft_need *need,
 	const struct weft_comm *comm, uint32_t i)
 {
@@ -99,7 +107,7 @@ static void add_member(struct weft_wait *wait, struct weft_need *need,
 	uint64_t proc = i < size ? weft_group_proc(comm->group, i)
 				 : weft_group_proc(comm->remote, i - size);
 	uint64_t addr = weft_vci_addr(proc, blocked_vci_at(comm, i));
-	bool may_exit = need->is_flushed && !weft_agree_is_near(comm, i);
+	bool may_exit = may_have_left(need, comm, i);
 	const struct weft_peer *peer =
 		weft_map_get(&wait->vci->peers, addr + 1);
 	struct weft_wait_proc *o;

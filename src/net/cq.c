@@ -146,7 +146,7 @@ static void cq_report(struct weft_inside *in, const struct fi_cq_err_entry *e)
 	/* with plan.resends, undelivered messages are sent again, and a message
 	 * that is lost is reported later */
 	bool is_minor = e->err == FI_ECANCELED ||
-			(in->net.plan.resends && !(e->flags & FI_RECV));
+			(in->net.plan.resends && (e->flags & FI_SEND));
 	enum weft_log_level level =
 		is_minor || in->did_warn ? WEFT_LOG_DEBUG : WEFT_LOG_WARN;
 	char text[128] = "";
