@@ -38,7 +38,7 @@ enum weft_comm_state {
 	WEFT_COMM_CLOSED, /* no more messages arrive */
 };
 
-enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
+enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 128 };
 
 /* State of other rooms in a communicator. The named room maintains a struct;
  * other rooms use only single fields. weft_comm_destroy() frees the allocated
@@ -109,7 +109,7 @@ struct weft_comm {
 	struct weft_group *group;  /* the local group */
 	struct weft_group *remote; /* the group to which sends are addressed;
 				      the local group unless inter */
-	struct weft_peer ***peers; /* [rank / 256][rank % 256], set on use */
+	struct weft_peer ***peers; /* [rank / 128][rank % 128], set on use */
 	struct weft_vci *vci;
 	uint8_t *vcis; /* VCI numbers of the remote group, by rank; NULL: all
 			  use the default VCI */

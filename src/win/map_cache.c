@@ -13,7 +13,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { UNUSED_MAX = 256, FD_BITS = 20 };
+/* A process has two such files, and more if it allocates much memory. So the
+ * mappings of 1,000 processes of a node are kept. */
+enum { UNUSED_MAX = 4096, FD_BITS = 20 };
 
 /* `lock` guards all fields and the mappings in `maps`. */
 static struct {

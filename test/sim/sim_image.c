@@ -3,6 +3,7 @@
 #include "test/sim/sim_image.h"
 
 #include <elf.h>
+#include <limits.h>
 #include <link.h>
 #include <malloc.h>
 #include <signal.h>
@@ -21,6 +22,7 @@ enum {
 	STACK_LEN = 256 * 1024,
 	BLOCK = 128, /* a divisor of every size of a page */
 	TLS_REGIONS = 8,
+	LARGE = 16 * 1024,  /* such objects have a mapping of their own */
 	GUARD = 0x57454654, /* the lowest word of a stack */
 };
 
@@ -404,9 +406,11 @@ bool sim_images_create(uint32_t n, void (*run)(uint32_t rank))
 	}
 	/* each stack uses a few small pages */
 	madvise(images->stacks, stacks, MADV_NOHUGEPAGE);
-	/* The system limits the number of mappings. */
-	mallopt(M_MMAP_MAX, 0);
-	/* calloc() touches no page behind the end of the heap */
+	/* A table of objects gets new pages, of which a process uses few. In
+	 * the heap, calloc() would write to all of them. The system merges
+	 * adjacent mappings, so their number is within its limit. */
+	mallopt(M_MMAP_THRESHOLD, LARGE);
+	mallopt(M_MMAP_MAX, INT_MAX);
 	mallopt(M_TOP_PAD, 0);
 	images->n = images->current = n;
 	images->run = run;

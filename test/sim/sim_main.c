@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { MOST_PROCS = 1 << 20, MOST_BYTES = 1 << 30, KIB_PER_PROC = 400 };
+enum { MOST_PROCS = 1 << 20, MOST_BYTES = 1 << 30, KIB_PER_PROC = 200 };
 
 enum { OPTION_GROUP = 256, OPTION_LINKS, OPTION_SIZE };
 
