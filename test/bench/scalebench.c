@@ -2,17 +2,22 @@
 /*
  * scalebench: the cost of a job as its number of processes grows
  *
- * Usage: scalebench [FILE]
+ * Usage: scalebench [FILE [die]]
  *   FILE    a file that all processes can open; the default is ./scalebench.out
+ *   die     instead of the measurements, one process ends by SIGKILL while all
+ *           others wait for it in a barrier
  *
  * Standard MPI-3, for any MPI. Rank 0 prints one line "NAME VALUE UNIT" for
  * each cost. A time is that of the slowest process. "first" is the first call,
  * which connects processes; other times are the median of five calls. Memory
- * and descriptors are counted after all calls.
+ * and descriptors are counted after all calls. finalize_at and died_at are
+ * times of the system's clock; contrib/scale subtracts them from the time when
+ * the launcher ends.
  */
 #include <mpi.h>
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +38,16 @@ static double now_us(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec * 1e-3;
+}
+
+static void print_clock(const char *name)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	printf("%s %lld%06ld us\n", name, (long long)ts.tv_sec,
+		ts.tv_nsec / 1000);
+	fflush(stdout);
 }
 
 static double reduce_to_root(double value, MPI_Op op)
@@ -218,6 +233,16 @@ static double processor_ms(void)
 	       (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1e-3;
 }
 
+static void die(void)
+{
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == size / 2) {
+		print_clock("died_at");
+		kill(getpid(), SIGKILL);
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
 	double start = now_us(), init_us;
@@ -228,6 +253,8 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (argc > 1)
 		file_name = argv[1];
+	if (argc > 2 && !strcmp(argv[2], "die"))
+		die();
 	start = now_us();
 	MPI_Barrier(MPI_COMM_WORLD);
 	start = now_us() - start;
@@ -250,6 +277,9 @@ int main(int argc, char **argv)
 	print_counts("sockets", count_descriptors(1), "");
 	if (rank == 0)
 		unlink(file_name);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == 0)
+		print_clock("finalize_at");
 	MPI_Finalize();
 	return 0;
 }

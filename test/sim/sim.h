@@ -33,6 +33,7 @@ struct sim_options {
 	struct weft_topology topology; /* n_nodes 0: no shared links */
 	const char *coll;  /* runs only this collective; NULL: all phases */
 	const char *sizes; /* with coll: bytes, divided by commas */
+	const char *until; /* the last phase; NULL: all phases */
 	uint64_t seed;
 	uint32_t jitter; /* longest additional delay of a message, ns */
 	uint32_t n_dead; /* processes that die in the phase "shrink" */

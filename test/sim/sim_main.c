@@ -2,6 +2,7 @@
 /* sim_main: the options of weft-sim */
 #include "coll/coll_algo.h"
 #include "test/sim/sim.h"
+#include "test/sim/sim_phases.h"
 #include "transport/proc.h"
 #include "watchdog/monitor.h"
 
@@ -12,9 +13,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { MOST_PROCS = 1 << 20, MOST_BYTES = 1 << 30, KIB_PER_PROC = 200 };
+/* A process needs NODE_BYTES for each node, too. */
+enum {
+	MOST_PROCS = 1 << 20,
+	MOST_BYTES = 1 << 30,
+	KIB_PER_PROC = 230,
+	NODE_BYTES = 4,
+};
 
-enum { OPTION_GROUP = 256, OPTION_LINKS, OPTION_SIZE };
+enum { OPTION_GROUP = 256, OPTION_LINKS, OPTION_SIZE, OPTION_UNTIL };
 
 static void usage(FILE *to)
 {
@@ -36,6 +43,7 @@ static void usage(FILE *to)
 		"weft-info --coll\n"
 		"      --size BYTES,...  with --coll: data of whole calls, or "
 		"blocks (default 8)\n"
+		"      --until PHASE     the last phase (default: finalize)\n"
 		"  -s, --seed N          seed of the delays (default 1)\n"
 		"  -j, --jitter NS       longest additional delay of a message "
 		"(default 0)\n"
@@ -105,6 +113,17 @@ static const char *known_coll(const char *name)
 	exit(2);
 }
 
+static const char *known_phase(const char *name)
+{
+	const struct sim_phase *phase;
+
+	for (size_t i = 0; (phase = sim_phase_at(i)) != NULL; i++)
+		if (!strcmp(phase->name, name))
+			return name;
+	fprintf(stderr, "weft-sim: --until %s: no such phase\n", name);
+	exit(2);
+}
+
 /* Exits with a message unless the text is a list of numbers. */
 static const char *sizes_of(const char *text)
 {
@@ -137,6 +156,7 @@ static void parse(int argc, char **argv, struct sim_options *o)
 		{ "links", required_argument, NULL, OPTION_LINKS },
 		{ "coll", required_argument, NULL, 'c' },
 		{ "size", required_argument, NULL, OPTION_SIZE },
+		{ "until", required_argument, NULL, OPTION_UNTIL },
 		{ "seed", required_argument, NULL, 's' },
 		{ "jitter", required_argument, NULL, 'j' },
 		{ "dead", required_argument, NULL, 'd' },
@@ -177,6 +197,9 @@ static void parse(int argc, char **argv, struct sim_options *o)
 			break;
 		case OPTION_SIZE:
 			o->sizes = sizes_of(optarg);
+			break;
+		case OPTION_UNTIL:
+			o->until = known_phase(optarg);
 			break;
 		case 's':
 			o->seed = number("seed", optarg, 0, UINT64_MAX);
@@ -226,7 +249,9 @@ static void parse(int argc, char **argv, struct sim_options *o)
 /* Exits with a message if the machine has too little memory. */
 static void check_memory(const struct sim_options *o)
 {
-	unsigned long long need = (unsigned long long)o->n_procs * KIB_PER_PROC;
+	unsigned long long each =
+		KIB_PER_PROC + (o->n_procs / o->per_node * NODE_BYTES) / 1024;
+	unsigned long long need = o->n_procs * each;
 	unsigned long long available = 0;
 	FILE *file = fopen("/proc/meminfo", "r");
 	char line[256];
@@ -241,8 +266,7 @@ static void check_memory(const struct sim_options *o)
 	fprintf(stderr,
 		"weft-sim: %u processes need about %llu MiB, and %llu MiB are "
 		"available: choose at most --procs %llu\n",
-		o->n_procs, need / 1024, available / 1024,
-		available / KIB_PER_PROC);
+		o->n_procs, need / 1024, available / 1024, available / each);
 	exit(2);
 }
 

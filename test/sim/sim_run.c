@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A communicator agrees on nodes in its fifth collective. */
 enum { DEATHS_NS = 1500000, FIRST_CALLS = 5 };
@@ -89,6 +90,7 @@ static void run_coll(const char *name, const char *sizes)
 
 static void run_phases(void)
 {
+	const char *until = sim_options()->until;
 	const struct sim_phase *phase;
 
 	sim_phases_set(rank, n_procs, sim_options()->n_dead);
@@ -103,6 +105,8 @@ static void run_phases(void)
 		if (!rank)
 			print_row(phase->name, start);
 		sim_sync();
+		if (until && !strcmp(phase->name, until))
+			break;
 	}
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* win_memory_test: a slot is not reused if its window was freed without waiting
- * for all members; attached memory is found until it is detached */
+ * for all members; attached memory is found until it is detached; mappings of
+ * other processes' files are kept */
 #include "win/node_memory.h"
 
 #include "base/err.h"
 #include "core/comm.h"
 #include "core/group.h"
+#include "shm/share.h"
 #include "transport/proc.h"
 #include "transport/vci.h"
 
@@ -14,9 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
-enum { PLACES = 65536 };
+enum { PLACES = 65536, FILES = 1000, FILE_LEN = 65536 };
 
 static const struct weft_win_config config = { .flavor = WEFT_WIN_SHARED,
 	.disp_unit = 1 };
@@ -125,11 +129,32 @@ static void attached_memory_is_found_until_detached(void **state)
 	weft_win_memory_close(&dynamic);
 }
 
+/* As many as 500 other processes of a node have. */
+static void mappings_are_kept_without_users(void **state)
+{
+	static struct weft_win_mapped *m[FILES];
+	int fd;
+
+	(void)state;
+	assert_int_equal(weft_share_file(FILE_LEN, &fd), 0);
+	for (int i = 0; i < FILES; i++) {
+		m[i] = weft_win_mapped_get(
+			(uint64_t)i, weft_share_owner(), fd, FILE_LEN);
+		assert_non_null(m[i]);
+	}
+	for (int i = 0; i < FILES; i++)
+		weft_win_mapped_put(m[i]);
+	for (int i = 0; i < FILES; i++) /* fails for memory without mapping */
+		assert_int_equal(msync(m[i]->base, FILE_LEN, MS_ASYNC), 0);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_window_has_the_slot_of_a_failed_one),
 		cmocka_unit_test(attached_memory_is_found_until_detached),
+		cmocka_unit_test(mappings_are_kept_without_users),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
