@@ -233,9 +233,11 @@ static double processor_ms(void)
 	       (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1e-3;
 }
 
+/* Waits first, so that no daemon still handles requests of the start. */
 static void die(void)
 {
 	MPI_Barrier(MPI_COMM_WORLD);
+	sleep(1);
 	if (rank == size / 2) {
 		print_clock("died_at");
 		kill(getpid(), SIGKILL);
