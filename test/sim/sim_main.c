@@ -246,14 +246,20 @@ static void parse(int argc, char **argv, struct sim_options *o)
 	}
 }
 
+/* The memory of n processes, in KiB. */
+static unsigned long long memory_of(const struct sim_options *o, uint32_t n)
+{
+	return n * (KIB_PER_PROC + (unsigned long long)n / o->per_node *
+					   NODE_BYTES / 1024);
+}
+
 /* Exits with a message if the machine has too little memory. */
 static void check_memory(const struct sim_options *o)
 {
-	unsigned long long each =
-		KIB_PER_PROC + (o->n_procs / o->per_node * NODE_BYTES) / 1024;
-	unsigned long long need = o->n_procs * each;
+	unsigned long long need = memory_of(o, o->n_procs);
 	unsigned long long available = 0;
 	FILE *file = fopen("/proc/meminfo", "r");
+	uint32_t fitting = o->n_procs;
 	char line[256];
 
 	if (!file)
@@ -263,10 +269,12 @@ static void check_memory(const struct sim_options *o)
 	fclose(file);
 	if (!available || need <= available)
 		return;
+	while (memory_of(o, fitting) > available)
+		fitting -= fitting / 64 + 1;
 	fprintf(stderr,
 		"weft-sim: %u processes need about %llu MiB, and %llu MiB are "
-		"available: choose at most --procs %llu\n",
-		o->n_procs, need / 1024, available / 1024, available / each);
+		"available: choose at most --procs %u\n",
+		o->n_procs, need / 1024, available / 1024, fitting);
 	exit(2);
 }
 
