@@ -72,6 +72,24 @@ int weft_coll_start(enum weft_coll_kind kind, const struct weft_coll *args,
 	return err;
 }
 
+/* Checks the communicator, and runs the setups that are due. VCI's lock held.
+ */
+static int begin_blocking(
+	enum weft_coll_kind kind, const struct weft_coll *args)
+{
+	struct weft_comm *comm = args->comm;
+	const bool is_user = args->ctx_offset == WEFT_CTX_OFFSET_COLL;
+	int err = check_comm(kind, comm);
+
+	if (!err && !comm->coll.is_settled && is_user &&
+		weft_coll_settle_is_due(comm))
+		err = weft_coll_settle(args, kind);
+	if (!err && kind >= WEFT_COLL_NEIGHBOR_ALLGATHER && is_user &&
+		weft_coll_edges_are_due(comm))
+		err = weft_coll_edges_settle(args, kind);
+	return err;
+}
+
 int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args)
 {
 	struct weft_comm *comm = args->comm;
@@ -95,16 +113,29 @@ int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args)
 		}
 	}
 	weft_vci_lock(comm->vci);
-	err = check_comm(kind, comm);
-	if (!err && !comm->coll.is_settled && is_user &&
-		weft_coll_settle_is_due(comm))
-		err = weft_coll_settle(args, kind);
-	if (!err && kind >= WEFT_COLL_NEIGHBOR_ALLGATHER && is_user &&
-		weft_coll_edges_are_due(comm))
-		err = weft_coll_edges_settle(args, kind);
+	err = begin_blocking(kind, args);
 	if (!err)
 		err = weft_sched_run(kind, args, coll_write, 0);
 	if (weft_unlikely(err))
+		comm->coll_err = err;
+	weft_vci_unlock(comm->vci);
+	return err;
+}
+
+int weft_coll_run_on_device(
+	enum weft_coll_kind kind, const struct weft_coll *args)
+{
+	struct weft_comm *comm = args->comm;
+	int err;
+
+	weft_vci_lock(comm->vci);
+	err = begin_blocking(kind, args);
+	if (!err && (weft_shm_coll_is_due(kind, args) ||
+			    !weft_coll_is_flat(kind, args)))
+		err = WEFT_AGAIN;
+	else if (!err)
+		err = weft_sched_run(kind, args, coll_write, 0);
+	if (err && err != WEFT_AGAIN)
 		comm->coll_err = err;
 	weft_vci_unlock(comm->vci);
 	return err;

@@ -25,6 +25,12 @@ int weft_coll_tag_mismatch(int32_t tag, int32_t met, int32_t rank)
  * or an error. No lock held. */
 int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args);
 
+/* As weft_coll_run(), with args->is_on_device. WEFT_AGAIN: the selected
+ * algorithm cannot use device memory. Then nothing was sent, and the caller
+ * calls weft_coll_run() with buffers in host memory. No lock held. */
+int weft_coll_run_on_device(enum weft_coll_kind kind,
+	const struct weft_coll *args) __attribute__((cold));
+
 /* Both functions start a non-blocking collective. The caller gets one reference
  * of *req_out. weft_coll_start(): no lock held. weft_coll_start_locked(): VCI's
  * lock held. */

@@ -303,6 +303,17 @@ void weft_coll_case_of_job(struct weft_coll_case *c, enum weft_coll_kind kind,
 	c->fabric = fabric;
 }
 
+bool weft_coll_is_flat(enum weft_coll_kind kind, const struct weft_coll *args)
+{
+	const struct weft_coll_view view = weft_coll_view_of(args->comm);
+	const struct weft_coll_algo *algo;
+	struct weft_coll_case c;
+
+	weft_coll_case_of(&c, kind, &view, args);
+	algo = weft_coll_choose(&c, NULL);
+	return !(algo->needs & WEFT_NEEDS_NODES);
+}
+
 void weft_coll_write_among(struct weft_sched *sched, enum weft_coll_kind kind,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {

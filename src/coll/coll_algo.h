@@ -131,6 +131,11 @@ enum weft_coll_kind weft_coll_kind_of(const char *name, size_t len);
  * - 1. */
 int64_t weft_coll_bytes_of(const char *text, size_t len);
 
+/* True if the algorithm that is selected for a call on an intracommunicator has
+ * no parts within nodes, which use the segments. */
+bool weft_coll_is_flat(enum weft_coll_kind kind, const struct weft_coll *args)
+	__attribute__((cold));
+
 /* Selects an algorithm and writes its steps among the members of a view. */
 void weft_coll_write_among(struct weft_sched *sched, enum weft_coll_kind kind,
 	const struct weft_coll_view *view, const struct weft_coll *args);

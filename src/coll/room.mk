@@ -3,7 +3,7 @@ libweft_la_SOURCES += src/coll/coll.h src/coll/coll_priv.h src/coll/coll.c \
 	src/coll/coll_algo.h src/coll/coll_algo.c src/coll/coll_rules.c \
 	src/coll/coll_rules.def src/coll/coll_cost.h src/coll/coll_cost.c \
 	src/coll/network.h src/coll/network.c src/coll/coll_tag.c src/coll/coll_view.h \
-	src/coll/sched.h src/coll/step.c src/coll/sched_list.c \
+	src/coll/sched.h src/coll/step.c src/coll/step_dev.c src/coll/sched_list.c \
 	src/coll/sched_blocking.c \
 	src/coll/coll_settle.h src/coll/coll_settle.c src/coll/fold.h src/coll/fold.c \
 	src/coll/barrier.c src/coll/bcast.c src/coll/gather.c \

@@ -58,6 +58,7 @@ struct weft_sched {
 	enum weft_ctx_offset ctx_offset;
 	int32_t tag;
 	int err;	      /* the first error */
+	bool is_on_device;    /* buffers may be in device memory */
 	struct weft_vci *vci; /* caches long scratch memory; NULL: no cache */
 	struct weft_tmp *tmps;
 	char *room; /* scratch memory on the stack, used first */
@@ -117,7 +118,20 @@ struct weft_req *weft_step_start(
 void weft_step_end(struct weft_sched *sched, struct weft_req *req);
 
 /* Executes a copy, or a reduction by a predefined operation. 0 or an error. */
-int weft_step_local(const struct weft_step *step);
+int weft_step_local(
+	const struct weft_sched *sched, const struct weft_step *step);
+
+/* Steps on device memory (step_dev.c). weft_step_dev_begin() prepares a message
+ * whose buffer may be in device memory: sets the mode WEFT_SEND_DEVICE, or
+ * replaces the buffer by a shadow. 0, or an error without a shadow.
+ * weft_step_dev_end() frees the shadow of a message's buffer, after it has
+ * copied the first n_received bytes to the device. Both have no effect on host
+ * memory. weft_step_dev_copy() executes a copy between contiguous buffers. */
+int weft_step_dev_begin(struct weft_msg *msg, bool is_send)
+	__attribute__((cold));
+int weft_step_dev_end(void *buf, const struct weft_type *type,
+	int64_t n_received) __attribute__((cold));
+int weft_step_dev_copy(const struct weft_step *step) __attribute__((cold));
 
 /* The function `add` of a schedule that has failed: replaces each send by an
  * error message and drops each receive. */

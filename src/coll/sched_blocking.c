@@ -98,7 +98,7 @@ static void blocking_add(struct weft_sched *sched, const struct weft_step *step)
 	else if (step->kind == WEFT_STEP_FENCE)
 		blocking_wait(b);
 	else if (step->kind == WEFT_STEP_COPY || step->op->is_builtin)
-		sched->err = weft_step_local(step);
+		sched->err = weft_step_local(sched, step);
 	else
 		blocking_call(b, step);
 }
@@ -138,6 +138,7 @@ int weft_sched_run(enum weft_coll_kind kind, const struct weft_coll *args,
 		.room = room,
 		.room_len = sizeof(room),
 		.err = args->err,
+		.is_on_device = args->is_on_device,
 	};
 	if (comm->coll.shm && args->ctx_offset == WEFT_CTX_OFFSET_COLL)
 		b.sched.within = blocking_within;

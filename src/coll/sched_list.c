@@ -183,6 +183,7 @@ int weft_sched_list_create(enum weft_coll_kind kind,
 	if (!list)
 		return send_error_to_all(kind, args, write, marks);
 	list->sched.err = args->err;
+	list->sched.is_on_device = args->is_on_device;
 	list->watch.number = comm->coll.seq;
 	list->sched.ctx_offset = args->ctx_offset;
 	list->sched.tag = weft_coll_tag(comm, args->ctx_offset, kind) | marks;
@@ -252,7 +253,7 @@ static void list_call(struct weft_progress_hook *hook)
 static bool list_local(struct list *list, const struct weft_step *step)
 {
 	if (step->kind == WEFT_STEP_COPY || step->op->is_builtin) {
-		list->sched.err = weft_step_local(step);
+		list->sched.err = weft_step_local(&list->sched, step);
 		return false;
 	}
 	list->call.run = list_call;

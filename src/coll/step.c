@@ -149,6 +149,19 @@ void weft_sched_reduce(struct weft_sched *sched, struct weft_redop *op,
 
 /* ---- executing steps ---- */
 
+/* Ends a message of a schedule whose buffers may be in device memory. */
+static void end_on_device(struct weft_sched *sched, void *buf,
+	const struct weft_type *type, int64_t n_received)
+{
+	int err;
+
+	if (weft_likely(!sched->is_on_device))
+		return;
+	err = weft_step_dev_end(buf, type, n_received);
+	if (err && !sched->err)
+		sched->err = err;
+}
+
 struct weft_req *weft_step_start(
 	struct weft_sched *sched, const struct weft_step *step)
 {
@@ -165,6 +178,9 @@ struct weft_req *weft_step_start(
 	int32_t met;
 	int err;
 
+	if (weft_unlikely(sched->is_on_device) && !sched->err)
+		sched->err =
+			weft_step_dev_begin(&msg, step->kind == WEFT_STEP_SEND);
 	if (weft_unlikely(sched->err)) {
 		if (step->kind == WEFT_STEP_SEND)
 			weft_send_coll_error_locked(&msg, sched->err);
@@ -173,8 +189,10 @@ struct weft_req *weft_step_start(
 		return NULL;
 	}
 	if (step->kind == WEFT_STEP_SEND) {
-		if (weft_send_try_locked(&msg))
+		if (weft_send_try_locked(&msg)) {
+			end_on_device(sched, msg.buf, msg.type, 0);
 			return NULL;
+		}
 		err = weft_isend_locked(&msg, &req);
 	} else if (weft_unlikely(msg.comm->match.n_unexpected) &&
 		   weft_recv_other_locked(&msg, &met))
@@ -183,6 +201,7 @@ struct weft_req *weft_step_start(
 	else
 		err = weft_irecv_locked(&msg, &req);
 	if (weft_unlikely(err)) {
+		end_on_device(sched, msg.buf, msg.type, 0);
 		sched->err = err;
 		return NULL;
 	}
@@ -201,11 +220,17 @@ void weft_step_end(struct weft_sched *sched, struct weft_req *req)
 			weft_coll_tag_refuse(req->comm, sched->tag,
 				req->status.tag, req->status.source);
 	}
+	end_on_device(sched, req->buf, req->type,
+		req->kind == WEFT_REQ_RECV && !req->status.err ? req->status.len
+							       : 0);
 	weft_req_put(req);
 }
 
-int weft_step_local(const struct weft_step *step)
+int weft_step_local(
+	const struct weft_sched *sched, const struct weft_step *step)
 {
+	if (weft_unlikely(sched->is_on_device))
+		return weft_step_dev_copy(step);
 	if (step->kind == WEFT_STEP_COPY)
 		return weft_type_copy(step->in_type, step->in_count, step->in,
 			step->span.type, step->span.count, step->span.buf);

@@ -280,6 +280,11 @@ void weft_shm_coll_unmap(struct weft_comm *comm);
  * WEFT_AGAIN: all members use messages for this collective. No lock held. */
 int weft_shm_coll_try(enum weft_coll_kind kind, const struct weft_coll *args);
 
+/* True if weft_shm_coll_try() would run this collective. The communicator may
+ * have no segment. */
+bool weft_shm_coll_is_due(enum weft_coll_kind kind,
+	const struct weft_coll *args) __attribute__((cold));
+
 /* Runs the part of a collective within this node. The root and the indices of
  * blocks are local ranks. If err is not 0, an earlier part has failed; err is
  * published to the other members and returned. 0 or an error. WEFT_AGAIN: all

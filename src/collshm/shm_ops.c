@@ -814,8 +814,10 @@ static int shm_run(enum weft_coll_kind kind, const struct weft_coll *args,
 	return shm_by_bytes(kind, args, len, err);
 }
 
-int weft_shm_coll_part(
-	enum weft_coll_kind kind, const struct weft_coll *args, int err)
+/* Returns the length of the data, or -1 if the rules do not select the segment
+ * for it. */
+static inline int64_t length_in_segment(
+	enum weft_coll_kind kind, const struct weft_coll *args)
 {
 	const struct weft_coll_shm *shm = args->comm->coll.shm;
 	const struct weft_coll_lens *lens =
@@ -823,12 +825,28 @@ int weft_shm_coll_part(
 	int64_t len;
 
 	if (lens->to < 0)
-		return WEFT_AGAIN;
+		return -1;
 	len = length_of(shm, kind, args);
 	for (int i = 0; i < WEFT_COLL_LENS; i++)
 		if (len >= lens[i].from && len <= lens[i].to)
-			return shm_run(kind, args, (size_t)len, err);
-	return WEFT_AGAIN;
+			return len;
+	return -1;
+}
+
+int weft_shm_coll_part(
+	enum weft_coll_kind kind, const struct weft_coll *args, int err)
+{
+	int64_t len = length_in_segment(kind, args);
+
+	return len < 0 ? WEFT_AGAIN : shm_run(kind, args, (size_t)len, err);
+}
+
+bool weft_shm_coll_is_due(
+	enum weft_coll_kind kind, const struct weft_coll *args)
+{
+	const struct weft_coll_shm *shm = args->comm->coll.shm;
+
+	return shm && shm->is_whole && length_in_segment(kind, args) >= 0;
 }
 
 int weft_shm_coll_try(enum weft_coll_kind kind, const struct weft_coll *args)

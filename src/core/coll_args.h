@@ -58,6 +58,8 @@ struct weft_coll {
 	bool is_in_place;
 	bool is_irregular;  /* a v or w form */
 	bool is_same_block; /* neighbourhood: block 0 is sent to all */
+	bool is_on_device;  /* a buffer is in device memory; all blocks are
+			       contiguous (weft_coll_run_on_device()) */
 	int32_t root;	    /* a rank; on intercommunicators also WEFT_ROOT,
 			       WEFT_PROC_NULL */
 	struct weft_redop *op;

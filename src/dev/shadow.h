@@ -25,6 +25,7 @@ struct weft_shadow {
 	char *low;	  /* first byte of the parts in device memory */
 	char *host;	  /* the copy of that byte; NULL: the shadow is empty */
 	size_t len;	  /* from the first to the last byte */
+	bool is_message;  /* it has the data of one message of a collective */
 	bool is_bypassed; /* the operation wrote the device memory itself */
 	struct weft_link link; /* only shadow.c */
 	void *memory;

@@ -66,6 +66,13 @@ static __attribute__((cold, noinline)) int run_on_device(
 	struct weft_stage stage = { 0 };
 	int err;
 
+	coll->is_on_device = weft_stage_coll_is_direct(kind, coll);
+	if (coll->is_on_device) {
+		err = weft_coll_run_on_device(kind, coll);
+		if (err != WEFT_AGAIN)
+			return err;
+	}
+	coll->is_on_device = false;
 	coll->err = weft_stage_coll(&stage, kind, coll);
 	err = weft_coll_run(kind, coll);
 	return weft_stage_close(&stage, err, INT64_MAX);
@@ -77,8 +84,13 @@ static __attribute__((cold, noinline)) int start_coll_on_device(
 {
 	struct weft_stage *stage;
 	struct weft_req *inner = NULL, *outer = NULL;
-	int err = weft_stage_open(coll->comm, &stage, &outer);
+	int err;
 
+	coll->is_on_device = weft_stage_coll_is_direct(kind, coll);
+	if (coll->is_on_device)
+		return is_init ? weft_coll_init(kind, coll, req_out)
+			       : weft_coll_start(kind, coll, req_out);
+	err = weft_stage_open(coll->comm, &stage, &outer);
 	coll->err = err ? err : weft_stage_coll(stage, kind, coll);
 	err = is_init ? weft_coll_init(kind, coll, &inner)
 		      : weft_coll_start(kind, coll, &inner);

@@ -8,6 +8,10 @@
 
 #include <stdlib.h>
 
+/* Bytes of a block. By note 014, copying 8 blocks of 64 KiB to pinned memory
+ * and back takes as long as 8 copies through IPC mappings. */
+enum { DIRECT_MIN = 65536 };
+
 int weft_stage_look(const void *buf, int64_t count, struct weft_type *type)
 {
 	const struct weft_shadow_part part = { (void *)(uintptr_t)buf, count,
@@ -168,6 +172,60 @@ static bool is_recv_read(enum weft_coll_kind kind, const struct weft_coll *coll)
 	       (kind == WEFT_COLL_BCAST &&
 		       (coll->comm->is_inter ? coll->root == WEFT_ROOT
 					     : coll->root == coll->comm->rank));
+}
+
+/* The blocks of both sides of a collective. */
+struct block_sum {
+	int64_t n, n_bytes;
+	bool is_dev; /* a side is in device memory */
+};
+
+/* Adds the blocks of a side. False if a block is not contiguous, or if only one
+ * end of the side is in device memory. */
+static bool add_blocks(enum weft_coll_kind kind, const struct weft_coll *coll,
+	const struct weft_blocks *side, struct block_sum *sum)
+{
+	const int32_t n = n_side_blocks(kind, coll, side == &coll->send);
+	uintptr_t low = UINTPTR_MAX, high = 0;
+	struct weft_dev_where where;
+	bool is_dev;
+
+	if (!side->type && !side->types)
+		return true; /* not significant at this process */
+	for (int32_t i = 0; i < n; i++) {
+		struct weft_span block = weft_block(side, i);
+		int64_t len = block.count * block.type->size;
+		uintptr_t at =
+			(uintptr_t)block.buf + (uintptr_t)block.type->true_lb;
+
+		if (!weft_type_is_run(block.type, block.count))
+			return false;
+		if (len && at < low)
+			low = at;
+		if (len && at + (uintptr_t)len > high)
+			high = at + (uintptr_t)len;
+		sum->n_bytes += len;
+	}
+	sum->n += n;
+	if (low >= high)
+		return true; /* no data */
+	is_dev = weft_dev_find((void *)low, &where);
+	sum->is_dev |= is_dev;
+	return is_dev == weft_dev_find((void *)(high - 1), &where);
+}
+
+bool weft_stage_coll_is_direct(
+	enum weft_coll_kind kind, const struct weft_coll *coll)
+{
+	struct block_sum sum = { 0 };
+
+	if (coll->op || kind == WEFT_COLL_BARRIER || coll->comm->is_inter ||
+		!weft_dev_is_open())
+		return false;
+	if (!coll->is_in_place && !add_blocks(kind, coll, &coll->send, &sum))
+		return false;
+	return add_blocks(kind, coll, &coll->recv, &sum) && sum.is_dev &&
+	       sum.n_bytes / sum.n >= DIRECT_MIN;
 }
 
 int weft_stage_coll(struct weft_stage *stage, enum weft_coll_kind kind,

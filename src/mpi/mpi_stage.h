@@ -50,6 +50,12 @@ int weft_stage_result(struct weft_stage *stage, void **buf, int64_t count,
 int weft_stage_message(struct weft_stage *stage, struct weft_msg *msg)
 	__attribute__((cold));
 
+/* True if a collective only moves data, a buffer is in device memory, and the
+ * blocks are contiguous and so long that copying each message costs less than
+ * copying whole buffers. */
+bool weft_stage_coll_is_direct(enum weft_coll_kind kind,
+	const struct weft_coll *coll) __attribute__((cold));
+
 /* As both functions for the two sides of a collective. */
 int weft_stage_coll(struct weft_stage *stage, enum weft_coll_kind kind,
 	struct weft_coll *coll) __attribute__((cold));

@@ -36,6 +36,10 @@ struct weft_msg {
  * which WEFT_SEND_DEVICE replaces. */
 bool weft_send_is_direct(const struct weft_msg *msg) __attribute__((cold));
 
+/* As weft_send_is_direct(), with the VCI's lock held. */
+bool weft_send_is_direct_locked(const struct weft_msg *msg)
+	__attribute__((cold));
+
 /* weft_send() and weft_recv() block until the operation is complete. */
 int weft_send(const struct weft_msg *msg);
 int weft_recv(const struct weft_msg *msg, struct weft_status *status_out);

@@ -74,6 +74,15 @@ bool weft_rndv_dev_register(struct weft_vci *vci, struct weft_net *net,
 	return false;
 }
 
+static int not_device(const char *data, size_t offset)
+{
+	return weft_err_set(WEFT_ERR_BUFFER,
+		"byte %zu of the message at %p is not in device memory: the "
+		"allocation is too short, or was freed before the operation "
+		"was complete",
+		offset, (const void *)data);
+}
+
 /* ---- the sender's part ---- */
 
 static char *run_of(const struct weft_req *req)
@@ -81,7 +90,7 @@ static char *run_of(const struct weft_req *req)
 	return (char *)req->buf + req->type->true_lb;
 }
 
-bool weft_send_is_direct(const struct weft_msg *msg)
+bool weft_send_is_direct_locked(const struct weft_msg *msg)
 {
 	const struct weft_comm *comm = msg->comm;
 	size_t len = (size_t)(msg->count * msg->type->size);
@@ -91,25 +100,35 @@ bool weft_send_is_direct(const struct weft_msg *msg)
 
 	if (msg->rank < 0 || !weft_type_is_run(msg->type, msg->count))
 		return false;
-	weft_vci_lock(comm->vci);
 	peer = weft_comm_peer_cached(comm, (uint32_t)msg->rank);
 	is_self = peer ? peer->is_self
 		       : !comm->is_inter && msg->rank == comm->rank;
 	if (peer && peer->state == WEFT_PEER_READY && !peer->is_shm && !is_self)
 		eager_len = peer->vci->net->plan.eager_len;
-	weft_vci_unlock(comm->vci);
 	return !is_self && len > eager_len;
+}
+
+bool weft_send_is_direct(const struct weft_msg *msg)
+{
+	bool is_direct;
+
+	weft_vci_lock(msg->comm->vci);
+	is_direct = weft_send_is_direct_locked(msg);
+	weft_vci_unlock(msg->comm->vci);
+	return is_direct;
 }
 
 bool weft_rndv_dev_export(
 	const struct weft_req *req, struct weft_wire_device *device_out)
 {
 	const char *data = run_of(req);
+	const size_t len = (size_t)(req->count * req->type->size);
 	struct weft_ipc_memory memory;
 
 	if (!req->peer->is_shm || !weft_knob_is_on(weft_knobs.dev_ipc) ||
 		weft_p2p_peer_of(req->peer)->is_unmappable ||
-		!weft_ipc_export(data, &memory))
+		!weft_ipc_export(data, &memory) ||
+		len > memory.range.len - ((uintptr_t)data - memory.range.base))
 		return false;
 	memcpy(device_out->handle, memory.handle, sizeof(memory.handle));
 	device_out->base = memory.range.base;
@@ -128,11 +147,8 @@ int weft_rndv_dev_stage(struct weft_req *req, size_t offset, size_t len)
 
 	if (req->staging)
 		return 0;
-	if (!weft_dev_find(data, &where))
-		return weft_err_set(WEFT_ERR_BUFFER,
-			"the device memory at %p was freed before the send "
-			"was complete",
-			(void *)data);
+	if (!weft_dev_find(data + offset, &where))
+		return not_device(data, offset);
 	req->staging = weft_pinned_alloc(&where, len);
 	if (!req->staging)
 		return WEFT_ERR_NOMEM;
@@ -151,15 +167,19 @@ void weft_rndv_dev_unstage(struct weft_req *req)
 
 /* ---- the receiver's part ---- */
 
-/* Returns the shadow that has the data of a receive. The shadows of collectives
- * are excluded, because several receives use parts of them. */
+/* Returns the shadow that has the data of a receive, and no other data. So the
+ * shadow of a collective's whole buffer is excluded. */
 static struct weft_shadow *shadow_of_recv(const struct weft_req *req)
 {
-	if (!weft_dev_is_open() ||
-		req->ctx % WEFT_CTX_OFFSET_END != WEFT_CTX_OFFSET_P2P ||
-		!weft_type_is_run(req->type, req->count))
+	struct weft_shadow *shadow;
+
+	if (!weft_dev_is_open() || !weft_type_is_run(req->type, req->count))
 		return NULL;
-	return weft_shadow_of((char *)req->buf + req->type->true_lb);
+	shadow = weft_shadow_of((char *)req->buf + req->type->true_lb);
+	if (shadow && !shadow->is_message &&
+		req->ctx % WEFT_CTX_OFFSET_END != WEFT_CTX_OFFSET_P2P)
+		return NULL;
+	return shadow;
 }
 
 char *weft_rndv_dev_at(const struct weft_req *req, size_t offset)
@@ -177,7 +197,11 @@ char *weft_rndv_dev_at(const struct weft_req *req, size_t offset)
 int weft_rndv_dev_write(const void *at, size_t len)
 {
 	const struct weft_shadow *shadow = weft_shadow_of(at);
+	const char *dev = weft_shadow_device(shadow, at);
+	struct weft_dev_where where;
 
+	if (!weft_dev_find(dev, &where))
+		return not_device(shadow->low, (size_t)(dev - shadow->low));
 	return weft_shadow_write_range(
 		shadow, (const char *)at - shadow->host, (int64_t)len);
 }
@@ -220,7 +244,7 @@ static int dev_copy_mapped(
 	void *dst = (char *)req->buf + req->type->true_lb;
 	struct weft_dev_where where;
 
-	*shadow_out = weft_shadow_of(dst);
+	*shadow_out = shadow_of_recv(req);
 	if (*shadow_out) {
 		dst = weft_shadow_device(*shadow_out, dst);
 		where = (*shadow_out)->where;

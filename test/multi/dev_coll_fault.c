@@ -3,7 +3,7 @@
  * that member, and ends at all others */
 #include "device.h"
 
-enum { N = 1000, FIRST = 6 };
+enum { N = 1000, LONG = 300000, FIRST = 6 };
 
 static void *bad; /* rank 1: a buffer that ends before its data */
 
@@ -95,6 +95,53 @@ static void faults(int n_before)
 	}
 }
 
+/* Long blocks are not staged. Rank 1 sends a buffer that ends before its data,
+ * or receives into it. */
+static void long_faults(int n_before)
+{
+	static int from[LONG], to[8 * LONG];
+	MPI_Request r;
+	MPI_Comm comm;
+	int rc;
+
+	for (int kind = 0; kind < 5; kind++) {
+		const void *out = mtest.rank == 1 && kind != 2 ? bad : from;
+		void *in = mtest.rank == 1 && kind == 2 ? bad : to;
+
+		OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+		for (int i = 0; i < n_before; i++)
+			OK(MPI_Barrier(comm));
+		switch (kind) {
+		case 0:
+			rc = MPI_Allgather(
+				out, LONG, MPI_INT, to, LONG, MPI_INT, comm);
+			refused(rc, true, "long allgather");
+			break;
+		case 1:
+			rc = MPI_Bcast(mtest.rank == 1 ? bad : to, LONG,
+				MPI_INT, 1, comm);
+			refused(rc, true, "long bcast");
+			break;
+		case 2:
+			rc = MPI_Alltoall(out, LONG / mtest.size, MPI_INT, in,
+				LONG / mtest.size, MPI_INT, comm);
+			refused(rc, false, "long alltoall into the buffer");
+			break;
+		case 3:
+			rc = MPI_Gather(
+				out, LONG, MPI_INT, to, LONG, MPI_INT, 0, comm);
+			refused(rc, mtest.rank == 0, "long gather");
+			break;
+		case 4:
+			rc = MPI_Iallgather(out, LONG, MPI_INT, to, LONG,
+				MPI_INT, comm, &r);
+			refused(started(rc, &r), true, "long iallgather");
+			break;
+		}
+		OK(MPI_Comm_free(&comm));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
@@ -104,6 +151,8 @@ int main(int argc, char **argv)
 	bad = device_new(NULL, 16);
 	faults(0);
 	faults(FIRST);
+	long_faults(0);
+	long_faults(FIRST);
 	persistent_faults(0);
 	persistent_faults(FIRST);
 	device_free(bad);

@@ -393,6 +393,34 @@ static void intercomm(void)
 	device_free(dev);
 }
 
+/* A message ends beyond the memory of one side, after whole segments. */
+static void short_memory(void)
+{
+	enum { HALF = 512 << 10 };
+	char *half = device_new(NULL, HALF),
+	     *whole = device_new(NULL, 2 * HALF);
+	int rc = 0;
+
+	for (int bad = 0; bad < 2; bad++) {
+		char *dev = mtest.rank == bad ? half : whole;
+
+		if (mtest.rank == 0)
+			rc = MPI_Send(
+				dev, 2 * HALF, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+		else
+			rc = MPI_Recv(dev, 2 * HALF, MPI_BYTE, 0, 0,
+				MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		if (mtest.rank == bad)
+			CHECK(mtest_class(rc) == MPI_ERR_BUFFER,
+				"memory that is too short: %s",
+				mtest_error(rc));
+		else if (bad == 0)
+			CHECK(rc != 0, "the receive fails");
+	}
+	device_free(half);
+	device_free(whole);
+}
+
 static void all_messages(void)
 {
 	MPI_Comm comm;
@@ -408,6 +436,8 @@ static void all_messages(void)
 	ends();
 	both_ways();
 	intercomm();
+	if (device.queries) /* a driver may end the process */
+		short_memory();
 }
 
 /* ---- failures ---- */

@@ -261,7 +261,7 @@ static inline void sim_step(struct sim *sim, int32_t me)
 		weft_redop_call(step->op, step->in, step->span.buf,
 			step->span.count, step->span.type);
 	else if (step->kind != WEFT_STEP_FENCE)
-		err = weft_step_local(step);
+		err = weft_step_local(&m->sched, step);
 	if (err)
 		sim_fail(sim, "step %zu of %d: error %d", m->at - 1, (int)me,
 			err);
