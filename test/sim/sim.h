@@ -34,6 +34,7 @@ struct sim_options {
 	const char *coll;  /* runs only this collective; NULL: all phases */
 	const char *sizes; /* with coll: bytes, divided by commas */
 	const char *until; /* the last phase; NULL: all phases */
+	bool repairs;	   /* only the phases of a repair */
 	uint64_t seed;
 	uint32_t jitter; /* longest additional delay of a message, ns */
 	uint32_t n_dead; /* processes that die in the phase "shrink" */

@@ -21,7 +21,13 @@ enum {
 	NODE_BYTES = 4,
 };
 
-enum { OPTION_GROUP = 256, OPTION_LINKS, OPTION_SIZE, OPTION_UNTIL };
+enum {
+	OPTION_GROUP = 256,
+	OPTION_LINKS,
+	OPTION_SIZE,
+	OPTION_UNTIL,
+	OPTION_REPAIR
+};
 
 static void usage(FILE *to)
 {
@@ -44,6 +50,9 @@ static void usage(FILE *to)
 		"      --size BYTES,...  with --coll: data of whole calls, or "
 		"blocks (default 8)\n"
 		"      --until PHASE     the last phase (default: finalize)\n"
+		"      --repair          only open, create, dup, agree, "
+		"shrink, "
+		"disconnect, finalize\n"
 		"  -s, --seed N          seed of the delays (default 1)\n"
 		"  -j, --jitter NS       longest additional delay of a message "
 		"(default 0)\n"
@@ -157,6 +166,7 @@ static void parse(int argc, char **argv, struct sim_options *o)
 		{ "coll", required_argument, NULL, 'c' },
 		{ "size", required_argument, NULL, OPTION_SIZE },
 		{ "until", required_argument, NULL, OPTION_UNTIL },
+		{ "repair", no_argument, NULL, OPTION_REPAIR },
 		{ "seed", required_argument, NULL, 's' },
 		{ "jitter", required_argument, NULL, 'j' },
 		{ "dead", required_argument, NULL, 'd' },
@@ -200,6 +210,9 @@ static void parse(int argc, char **argv, struct sim_options *o)
 			break;
 		case OPTION_UNTIL:
 			o->until = known_phase(optarg);
+			break;
+		case OPTION_REPAIR:
+			o->repairs = true;
 			break;
 		case 's':
 			o->seed = number("seed", optarg, 0, UINT64_MAX);

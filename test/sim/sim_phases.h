@@ -11,7 +11,8 @@
 struct sim_phase {
 	const char *name;
 	void (*run)(void);
-	uint32_t most; /* processes; 0: any number */
+	uint32_t most;	/* processes; 0: any number */
+	bool is_repair; /* runs with --repair, too */
 };
 
 /* The phases in their order; NULL: there are no more. */

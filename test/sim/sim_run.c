@@ -97,7 +97,8 @@ static void run_phases(void)
 	for (size_t i = 0; (phase = sim_phase_at(i)) != NULL; i++) {
 		uint64_t start = sim_self()->clock;
 
-		if (phase->most && n_procs > phase->most)
+		if ((phase->most && n_procs > phase->most) ||
+			(sim_options()->repairs && !phase->is_repair))
 			continue;
 		phase->run();
 		weft_proc.node.shares_cores = false;
