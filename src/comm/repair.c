@@ -94,13 +94,15 @@ static void on_agreed(struct weft_era_call *call)
 static int living_group(const struct repair *r, const struct weft_group *group,
 	uint32_t first, struct weft_group **group_out)
 {
-	int *ranks = malloc((group->size + 1) * sizeof(*ranks));
-	uint32_t n = 0;
-	int err;
+	uint32_t n = 0, n_dead = 0;
+	int *ranks, err;
 
+	for (uint32_t i = 0; i < group->size; i++)
+		n_dead += weft_era_set_has(r->call.value.failed, first + i);
+	ranks = malloc((n_dead + 1) * sizeof(*ranks));
 	if (!ranks)
 		return WEFT_ERR_NOMEM;
-	for (uint32_t i = 0; i < group->size; i++)
+	for (uint32_t i = 0; n < n_dead; i++)
 		if (weft_era_set_has(r->call.value.failed, first + i))
 			ranks[n++] = (int)i;
 	err = weft_group_excl(group, ranks, n, group_out);

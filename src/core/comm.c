@@ -294,7 +294,7 @@ void weft_comm_destroy(struct weft_comm *comm)
 	if (comm->local)
 		weft_comm_put(comm->local);
 	free(comm->spread);
-	free(comm->p2p.departed);
+	weft_map_fini(&comm->p2p.departed);
 	free(comm->bsend);
 	if (comm->coll.map) {
 		weft_share_unmap(comm->coll.map, comm->coll.map_len);

@@ -10,6 +10,7 @@
 #define WEFT_COMM_H
 
 #include "base/handle.h"
+#include "base/map.h"
 #include "core/child.h"
 #include "core/group.h"
 #include "core/match.h"
@@ -74,10 +75,10 @@ struct weft_comm_p2p {	   /* src/p2p */
 			      those whose request was freed */
 	uint32_t n_probed; /* messages matched by a probe and not received */
 	uint32_t part_seq; /* next tag of partitions; only part.c */
-	int *departed;	   /* indexed by rank; see weft_p2p_has_departed(); only
-			      departed.c changes it */
-	uint64_t watch_ns; /* time of the last WATCH to a member; only
-			      departed_send.c */
+	struct weft_map departed; /* by rank + 1; see weft_p2p_departed(); only
+				     departed_send.c changes it */
+	uint64_t watch_ns;	  /* time of the last WATCH to a member; only
+				     departed_send.c */
 	/* record for the report of unmatched messages; only unmatched.c */
 	struct weft_unmatched_record *unmatched;
 	struct weft_progress_hook revoke_hook; /* only revoke.c */

@@ -223,6 +223,19 @@ bool weft_failed_is(uint64_t proc)
 	return is_failed;
 }
 
+uint64_t weft_failed_entry(uint32_t i)
+{
+	uint64_t entry = 0;
+
+	if (i >= n_failed())
+		return 0;
+	weft_spin_acquire(&failed.spin);
+	if (i < n_failed())
+		entry = failed_at(i)->proc + 1;
+	weft_spin_release(&failed.spin);
+	return entry;
+}
+
 bool weft_failed_in(const struct weft_group *group)
 {
 	return n_failed() && weft_failed_first(group) != WEFT_UNDEFINED;

@@ -28,8 +28,12 @@ void weft_failed_event(const struct weft_boot_event *event);
  * empty. Any thread. */
 bool weft_failed_in(const struct weft_group *group);
 
-/* True if the process proc has failed. */
+/* True if the process proc has failed. Reads the whole list. */
 bool weft_failed_is(uint64_t proc);
+
+/* Returns the process number + 1 of entry i of the list. 0: the list has no
+ * such entry. Any thread. */
+uint64_t weft_failed_entry(uint32_t i);
 
 /* True if the process proc has failed because it called MPI_Abort, or because
  * the MPI_Abort of another process ended it. */

@@ -288,13 +288,17 @@ static struct era_state *era_create(struct weft_comm *comm)
 static void pass_deaths(struct era_state *s)
 {
 	uint32_t n_dead = 0;
+	uint64_t entry;
 
 	s->has_missed = false;
-	for (uint32_t i = 0; i < era_n(s->comm); i++)
-		if (weft_failed_is(era_proc_at(s->comm, i))) {
-			weft_era_died(s->era, i, &era_ops, s);
-			n_dead++;
-		}
+	for (uint32_t i = 0; (entry = weft_failed_entry(i)) != 0; i++) {
+		int32_t rank = era_rank_of(s->comm, entry - 1);
+
+		if (rank < 0)
+			continue;
+		weft_era_died(s->era, (uint32_t)rank, &era_ops, s);
+		n_dead++;
+	}
 	s->is_too_large |= n_dead > DEAD_MAX;
 }
 

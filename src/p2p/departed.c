@@ -72,7 +72,8 @@ void weft_departed_on_wait(struct weft_req *req)
 {
 	struct weft_comm *comm = req->comm;
 
-	if (!comm || (!comm->p2p.departed && !comm->failed) || req->is_done)
+	if (!comm || (!comm->p2p.departed.n_used && !comm->failed) ||
+		req->is_done)
 		return;
 	if (comm->failed && is_for_rank(req))
 		weft_departed_watch(comm, req->src);
@@ -118,11 +119,10 @@ static void end_all(struct weft_comm *comm)
 void weft_p2p_departed_locked(
 	struct weft_comm *comm, int32_t rank, int coll_err)
 {
-	int *entry = weft_departed_entry(comm, rank);
-
-	if (!entry || weft_p2p_has_departed(comm, (uint32_t)rank))
+	if (weft_p2p_has_departed(comm, (uint32_t)rank) ||
+		!weft_departed_set(
+			comm, rank, coll_err ? coll_err : WEFT_DEPARTED))
 		return;
-	*entry = coll_err ? coll_err : WEFT_DEPARTED;
 	comm->vci->n_failed++;
 	end_all(comm);
 }

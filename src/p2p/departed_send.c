@@ -33,14 +33,10 @@
 
 #define WATCH_AGAIN_NS (10 * WEFT_NS_PER_S)
 
-int *weft_departed_entry(struct weft_comm *comm, int32_t rank)
+bool weft_departed_set(struct weft_comm *comm, int32_t rank, int value)
 {
-	struct weft_comm_p2p *p2p = &comm->p2p;
-
-	if (!p2p->departed)
-		p2p->departed = calloc(
-			(size_t)comm->remote_size, sizeof(*p2p->departed));
-	return p2p->departed ? &p2p->departed[rank] : NULL;
+	return !weft_map_put(&comm->p2p.departed, (uint64_t)rank + 1,
+		(void *)(intptr_t)value);
 }
 
 void weft_departed_watch(struct weft_comm *comm, int32_t rank)
@@ -49,28 +45,30 @@ void weft_departed_watch(struct weft_comm *comm, int32_t rank)
 		.ctx = comm->ctx + WEFT_CTX_OFFSET_CTL };
 	char found[WEFT_PROC_FOUND];
 	struct weft_peer *peer;
+	bool is_again;
 	uint64_t now;
-	int *entry;
 
 	if (!comm->failed || comm->vci->number || rank < 0 ||
 		rank >= comm->remote_size ||
 		(!comm->is_inter && rank == comm->rank))
 		return;
-	entry = weft_departed_entry(comm, rank);
-	if (!entry || weft_p2p_has_departed(comm, (uint32_t)rank))
+	if (weft_p2p_has_departed(comm, (uint32_t)rank))
 		return;
+	is_again = weft_p2p_departed(comm, (uint32_t)rank) ==
+		   WEFT_DEPARTED_WATCHED;
 	now = weft_now_ns();
-	if (*entry && now - comm->p2p.watch_ns < WATCH_AGAIN_NS)
+	if (is_again && now - comm->p2p.watch_ns < WATCH_AGAIN_NS)
 		return;
 	peer = weft_comm_peer(comm, (uint32_t)rank);
 	if (!peer || peer->state == WEFT_PEER_FAILED ||
 		!weft_foreign_is_met(peer->proc))
 		return;
 	comm->p2p.watch_ns = now;
-	if (*entry &&
+	if (is_again &&
 		weft_proc_find_end(comm->vci, peer->addr, peer->proc, found))
 		return;
-	*entry = WEFT_DEPARTED_WATCHED;
+	if (!is_again && !weft_departed_set(comm, rank, WEFT_DEPARTED_WATCHED))
+		return;
 	if (peer->state == WEFT_PEER_NEW) /* it may have exited */
 		weft_proc_query_exit(comm->vci, peer->proc);
 	/* without memory for the message, the watchdog ends the wait */
@@ -99,36 +97,55 @@ bool weft_p2p_may_be_reported_locked(const struct weft_comm *comm)
 	       is_within_job(comm);
 }
 
-/* Returns the peer of a member with which this process has exchanged a message,
- * or NULL. */
-static struct weft_peer *contact_of(const struct weft_comm *comm, uint32_t rank)
-{
-	struct weft_peer *peer = weft_map_get(&comm->vci->peers,
-		weft_vci_addr(weft_group_proc(comm->remote, rank),
-			comm->vcis ? comm->vcis[rank] : 0) +
-			1);
+typedef bool each_fn(struct weft_comm *comm, struct weft_peer *peer);
 
-	return peer && (peer->state != WEFT_PEER_NEW || peer->rx ||
-			       peer->wire_in)
-		       ? peer
-		       : NULL;
+/* True for the peer of another member that lives, has not departed, and has
+ * exchanged a message with this process. */
+static bool is_contact(
+	const struct weft_comm *comm, const struct weft_peer *peer)
+{
+	int32_t rank = weft_group_rank_of(comm->remote, peer->proc);
+
+	return rank >= 0 && (comm->is_inter || rank != comm->rank) &&
+	       peer->addr == weft_vci_addr(peer->proc,
+				     comm->vcis ? comm->vcis[rank] : 0) &&
+	       (peer->state != WEFT_PEER_NEW || peer->rx || peer->wire_in) &&
+	       peer->state != WEFT_PEER_FAILED &&
+	       !weft_p2p_has_departed(comm, (uint32_t)rank);
+}
+
+static bool each_contact(struct weft_comm *comm, each_fn *fn)
+{
+	const struct weft_map *peers = &comm->vci->peers;
+	const struct weft_map_entry *e;
+	size_t mask = peers->mask, pos = 0;
+
+	while ((e = weft_map_next(peers, &pos)) != NULL) {
+		struct weft_peer *peer = e->value;
+
+		if (is_contact(comm, peer) && !fn(comm, peer))
+			return false;
+		if (peers->mask != mask) { /* fn has made the map larger */
+			mask = peers->mask;
+			pos = 0;
+		}
+	}
+	return true;
 }
 
 /* Calls fn for each other member of comm that lives, has not departed and must
- * be notified, until fn returns false. */
-static bool each_other(struct weft_comm *comm,
-	bool (*fn)(struct weft_comm *comm, struct weft_peer *peer))
+ * be notified, until fn returns false. May call it again for a member. */
+static bool each_other(struct weft_comm *comm, each_fn *fn)
 {
-	bool is_known = is_known_to_all(comm);
-
+	if (is_known_to_all(comm))
+		return each_contact(comm, fn);
 	for (int32_t i = 0; i < comm->remote_size; i++) {
 		struct weft_peer *peer;
 
 		if ((!comm->is_inter && i == comm->rank) ||
 			weft_p2p_has_departed(comm, (uint32_t)i))
 			continue;
-		peer = is_known ? contact_of(comm, (uint32_t)i)
-				: weft_comm_peer(comm, (uint32_t)i);
+		peer = weft_comm_peer(comm, (uint32_t)i);
 		if (peer && peer->state != WEFT_PEER_FAILED && !fn(comm, peer))
 			return false;
 	}

@@ -71,7 +71,8 @@ static int departed_after_death(const struct weft_comm *comm, int32_t rank)
 
 int weft_departed_source(const struct weft_comm *comm, int32_t rank)
 {
-	if ((!comm->p2p.departed && !comm->failed) || rank >= comm->remote_size)
+	if ((!comm->p2p.departed.n_used && !comm->failed) ||
+		rank >= comm->remote_size)
 		return 0;
 	if (rank >= 0 ? !weft_p2p_has_departed(comm, (uint32_t)rank)
 		      : rank != WEFT_ANY_SOURCE || !is_alone(comm))
@@ -90,10 +91,13 @@ int weft_departed_source(const struct weft_comm *comm, int32_t rank)
 
 int weft_departed_member(const struct weft_comm *comm, int32_t rank)
 {
-	if (!comm->p2p.departed || rank < 0 || rank >= comm->remote_size ||
-		comm->p2p.departed[rank] >= 0 || comm->failed)
+	int err = rank < 0 || rank >= comm->remote_size
+			  ? 0
+			  : weft_p2p_departed(comm, (uint32_t)rank);
+
+	if (err >= 0 || comm->failed)
 		return weft_departed_source(comm, rank);
-	return weft_err_set(comm->p2p.departed[rank],
+	return weft_err_set(err,
 		"rank %d left the communicator after a collective that failed "
 		"there (the error at that rank names the cause)",
 		(int)rank);

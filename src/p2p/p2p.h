@@ -77,16 +77,23 @@ void weft_recv_drop_locked(const struct weft_msg *msg);
  * source of the message. */
 bool weft_recv_other_locked(const struct weft_msg *msg, int32_t *tag_out);
 
-/* Values of comm->p2p.departed. A negative value: the rank has departed, and
- * its last collective returned this error. */
+/* Whether a rank has departed. A negative value: it has departed, and its last
+ * collective returned this error. */
 enum { WEFT_DEPARTED_UNKNOWN, WEFT_DEPARTED, WEFT_DEPARTED_WATCHED };
+
+/* VCI's lock held. */
+static inline int weft_p2p_departed(const struct weft_comm *comm, uint32_t rank)
+{
+	return (int)(intptr_t)weft_map_get(
+		&comm->p2p.departed, (uint64_t)rank + 1);
+}
 
 /* True if the rank has departed from comm, and this process was notified. VCI's
  * lock held. */
 static inline bool weft_p2p_has_departed(
 	const struct weft_comm *comm, uint32_t rank)
 {
-	int value = comm->p2p.departed ? comm->p2p.departed[rank] : 0;
+	int value = weft_p2p_departed(comm, rank);
 
 	return value == WEFT_DEPARTED || value < 0;
 }

@@ -421,8 +421,8 @@ void weft_departed_on_wait(struct weft_req *req);
 
 /* ---- departed_send.c ---- */
 
-/* Returns the entry of a rank in comm->p2p.departed. NULL: out of memory. */
-int *weft_departed_entry(struct weft_comm *comm, int32_t rank);
+/* Sets the value that weft_p2p_departed() returns. False: out of memory. */
+bool weft_departed_set(struct weft_comm *comm, int32_t rank, int value);
 
 /* Answers a query of the watchdog of a process that waits for this one. Repeats
  * the notice if this process has departed: DEPARTED or the WATCH may be lost.

@@ -154,30 +154,31 @@ struct given {
 	uint32_t group, links;
 };
 
+static const struct option long_options[] = {
+	{ "procs", required_argument, NULL, 'n' },
+	{ "per-node", required_argument, NULL, 'p' },
+	{ "network", required_argument, NULL, 'w' },
+	{ "topology", required_argument, NULL, 'l' },
+	{ "group", required_argument, NULL, OPTION_GROUP },
+	{ "links", required_argument, NULL, OPTION_LINKS },
+	{ "coll", required_argument, NULL, 'c' },
+	{ "size", required_argument, NULL, OPTION_SIZE },
+	{ "until", required_argument, NULL, OPTION_UNTIL },
+	{ "repair", no_argument, NULL, OPTION_REPAIR },
+	{ "seed", required_argument, NULL, 's' },
+	{ "jitter", required_argument, NULL, 'j' },
+	{ "dead", required_argument, NULL, 'd' },
+	{ "deadline", required_argument, NULL, 't' },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
 static void parse(int argc, char **argv, struct sim_options *o)
 {
-	static const struct option options[] = {
-		{ "procs", required_argument, NULL, 'n' },
-		{ "per-node", required_argument, NULL, 'p' },
-		{ "network", required_argument, NULL, 'w' },
-		{ "topology", required_argument, NULL, 'l' },
-		{ "group", required_argument, NULL, OPTION_GROUP },
-		{ "links", required_argument, NULL, OPTION_LINKS },
-		{ "coll", required_argument, NULL, 'c' },
-		{ "size", required_argument, NULL, OPTION_SIZE },
-		{ "until", required_argument, NULL, OPTION_UNTIL },
-		{ "repair", no_argument, NULL, OPTION_REPAIR },
-		{ "seed", required_argument, NULL, 's' },
-		{ "jitter", required_argument, NULL, 'j' },
-		{ "dead", required_argument, NULL, 'd' },
-		{ "deadline", required_argument, NULL, 't' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct given given = { 0 };
 	int c;
 
-	while ((c = getopt_long(argc, argv, "n:p:w:l:c:s:j:d:t:h", options,
+	while ((c = getopt_long(argc, argv, "n:p:w:l:c:s:j:d:t:h", long_options,
 			NULL)) != -1)
 		switch (c) {
 		case 'n':

@@ -3,8 +3,10 @@
  * exist
  *
  * Opening a session, creating a group of all processes and translating ranks
- * must cost the same as in a job of two, and communicate with no process. */
+ * must cost the same as in a job of two, and communicate with no process. The
+ * memory for departed members is that of the few that have departed. */
 #include "core/group.h"
+#include "p2p/p2p_priv.h"
 #include "transport/proc.h"
 #include "test/fake/fakeboot.h"
 
@@ -22,9 +24,13 @@
 
 /* Sanitizers allocate memory of their own. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { MAX_PRIVATE_KB = 1 << 30, MAX_GROWTH_KB = 1 << 30 };
+enum {
+	MAX_PRIVATE_KB = 1 << 30,
+	MAX_GROWTH_KB = 1 << 30,
+	MAX_DEPARTED_KB = 1 << 30
+};
 #else
-enum { MAX_PRIVATE_KB = 10 * 1024, MAX_GROWTH_KB = 512 };
+enum { MAX_PRIVATE_KB = 10 * 1024, MAX_GROWTH_KB = 512, MAX_DEPARTED_KB = 64 };
 #endif
 
 enum { JOB_SIZE = 1000000, MY_RANK = 777777, NODE_SIZE = 128 };
@@ -95,11 +101,34 @@ static void all_ranks_are_one_run(void **state)
 	weft_group_put(all);
 }
 
+/* A communicator has nothing for members that have not departed. */
+static void departed_members_are_few(void **state)
+{
+	enum { STEP = 5000 };
+	struct weft_comm comm = { .remote_size = JOB_SIZE };
+	long before = private_kb(), after;
+
+	(void)state;
+	for (int32_t i = 0; i < JOB_SIZE; i += STEP)
+		assert_true(weft_departed_set(&comm, i,
+			i / STEP % 2 ? WEFT_ERR_PEER : WEFT_DEPARTED));
+	assert_true(weft_departed_set(&comm, 1, WEFT_DEPARTED_WATCHED));
+	after = private_kb();
+	print_message("# grew by %ld KiB\n", after - before);
+	assert_true(after - before < MAX_DEPARTED_KB);
+	for (int32_t i = 0; i < JOB_SIZE; i += STEP)
+		assert_true(weft_p2p_has_departed(&comm, (uint32_t)i));
+	assert_false(weft_p2p_has_departed(&comm, 1));
+	assert_false(weft_p2p_has_departed(&comm, JOB_SIZE - 1));
+	weft_map_fini(&comm.p2p.departed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_session_is_opened_without_asking),
 		cmocka_unit_test(all_ranks_are_one_run),
+		cmocka_unit_test(departed_members_are_few),
 	};
 
 	setenv("FI_TCP_IFACE", "lo", 0);
