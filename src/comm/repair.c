@@ -94,17 +94,17 @@ static void on_agreed(struct weft_era_call *call)
 static int living_group(const struct repair *r, const struct weft_group *group,
 	uint32_t first, struct weft_group **group_out)
 {
-	uint32_t n = 0, n_dead = 0;
-	int *ranks, err;
+	const struct weft_era_deaths *deaths = &r->call.value.deaths;
+	int *ranks = malloc((deaths->n + 1) * sizeof(*ranks));
+	uint32_t n = 0;
+	int err;
 
-	for (uint32_t i = 0; i < group->size; i++)
-		n_dead += weft_era_set_has(r->call.value.failed, first + i);
-	ranks = malloc((n_dead + 1) * sizeof(*ranks));
 	if (!ranks)
 		return WEFT_ERR_NOMEM;
-	for (uint32_t i = 0; n < n_dead; i++)
-		if (weft_era_set_has(r->call.value.failed, first + i))
-			ranks[n++] = (int)i;
+	for (uint32_t i = 0; i < deaths->n; i++)
+		if (deaths->at[i].failed & deaths->bit &&
+			deaths->at[i].rank - first < group->size)
+			ranks[n++] = (int)(deaths->at[i].rank - first);
 	err = weft_group_excl(group, ranks, n, group_out);
 	free(ranks);
 	return err;

@@ -18,6 +18,7 @@ struct era_round {
 	uint32_t sent_to; /* rank + 1 of the last parent to which an UP was
 			     sent; 0: none */
 	bool is_called;	  /* this member has called the agreement */
+	bool has_acked;	  /* a member's acknowledgements are combined */
 	bool is_decided;  /* the value is final */
 	uint64_t flag;
 	uint32_t kinds;
@@ -28,12 +29,14 @@ struct weft_era {
 	uint32_t n, rank;
 	uint32_t root; /* the lowest rank of a member not known to be dead */
 	uint32_t seq;
-	bool is_expelled;
+	uint32_t n_dead;
+	bool is_expelled, is_full;
 	struct era_round rounds[ROUNDS]; /* agreement seq is in rounds[seq %
 					    ROUNDS] */
-	/* the set of dead members, then the sets sent, failed and acked of each
-	 * round */
-	uint64_t sets[];
+	/* a set of each round: a bit for each member whose UP has arrived. Then
+	 * the dead members, struct weft_era_dead, in the order of their
+	 * ranks. */
+	uint64_t memory[];
 };
 
 /* The machine that handles an event, and the caller's functions. */
@@ -43,55 +46,103 @@ struct era_run {
 	void *arg;
 };
 
-static uint64_t *dead_of(const struct weft_era *era)
+static uint32_t n_words(uint32_t n)
 {
-	return (uint64_t *)era->sets;
+	return (n + 63) / 64;
 }
 
-static uint64_t *set_of(
-	const struct weft_era *era, const struct era_round *r, uint32_t i)
+static uint32_t dead_max(uint32_t n)
 {
-	uint32_t at = (uint32_t)(r - era->rounds) * 3 + 1 + i;
+	return n < WEFT_ERA_DEAD_MAX ? n : WEFT_ERA_DEAD_MAX;
+}
 
-	return (uint64_t *)era->sets + at * weft_era_words(era->n);
+static bool has_bit(const uint64_t *set, uint32_t rank)
+{
+	return set[rank / 64] >> rank % 64 & 1;
+}
+
+static uint8_t bit_of(const struct weft_era *era, const struct era_round *r)
+{
+	return (uint8_t)(1 << (r - era->rounds));
 }
 
 /* Returns the set of members whose UP has arrived. */
 static uint64_t *sent_of(const struct weft_era *era, const struct era_round *r)
 {
-	return set_of(era, r, 0);
+	return (uint64_t *)era->memory +
+	       (size_t)(r - era->rounds) * n_words(era->n);
 }
 
-static uint64_t *failed_of(
-	const struct weft_era *era, const struct era_round *r)
+static struct weft_era_dead *dead_of(const struct weft_era *era)
 {
-	return set_of(era, r, 1);
+	return (struct weft_era_dead *)(void *)((uint64_t *)era->memory +
+						(size_t)ROUNDS *
+							n_words(era->n));
 }
 
-static uint64_t *acked_of(const struct weft_era *era, const struct era_round *r)
+/* Returns the index of the first of n dead members whose rank is not lower. */
+static uint32_t index_of(
+	const struct weft_era_dead *dead, uint32_t n, uint32_t rank)
 {
-	return set_of(era, r, 2);
+	uint32_t low = 0;
+
+	while (low < n) {
+		uint32_t mid = low + (n - low) / 2;
+
+		if (dead[mid].rank < rank)
+			low = mid + 1;
+		else
+			n = mid;
+	}
+	return low;
+}
+
+/* Returns the entry of a member among these deaths, or NULL. */
+static const struct weft_era_dead *find_in(
+	const struct weft_era_deaths *deaths, uint32_t rank)
+{
+	uint32_t i = index_of(deaths->at, deaths->n, rank);
+
+	return i < deaths->n && deaths->at[i].rank == rank ? &deaths->at[i]
+							   : NULL;
+}
+
+/* Returns the entry of a member that is known to be dead, or NULL. */
+static struct weft_era_dead *find_dead(
+	const struct weft_era *era, uint32_t rank)
+{
+	const struct weft_era_deaths known = { dead_of(era), era->n_dead, 0 };
+	const struct weft_era_dead *dead = find_in(&known, rank);
+
+	return dead ? dead_of(era) + (dead - known.at) : NULL;
 }
 
 static bool is_dead(const struct weft_era *era, uint32_t rank)
 {
-	return weft_era_set_has(dead_of(era), rank);
+	return find_dead(era, rank) != NULL;
 }
 
-static size_t set_len(const struct weft_era *era)
+static struct weft_era_deaths deaths_of(
+	const struct weft_era *era, const struct era_round *r)
 {
-	return weft_era_words(era->n) * sizeof(uint64_t);
+	return (struct weft_era_deaths){ dead_of(era), era->n_dead,
+		bit_of(era, r) };
+}
+
+static void set_bit(uint8_t *field, uint8_t bit, bool is_set)
+{
+	*field = (uint8_t)(is_set ? *field | bit : *field & ~bit);
 }
 
 size_t weft_era_size(uint32_t n)
 {
 	return sizeof(struct weft_era) +
-	       (1 + ROUNDS * 3) * weft_era_words(n) * sizeof(uint64_t);
+	       (size_t)ROUNDS * n_words(n) * sizeof(uint64_t) +
+	       dead_max(n) * sizeof(struct weft_era_dead);
 }
 
 void weft_era_init(struct weft_era *era, uint32_t n, uint32_t rank)
 {
-	memset(era, 0, weft_era_size(n));
 	era->n = n;
 	era->rank = rank;
 }
@@ -173,7 +224,7 @@ static bool has_all_below(
 
 	for (uint32_t c = next_child(era, top, 0); c;
 		c = next_child(era, top, c)) {
-		if (weft_era_set_has(sent, c))
+		if (has_bit(sent, c))
 			continue;
 		if (c != era->rank && !is_dead(era, c))
 			return false;
@@ -196,9 +247,7 @@ static void send_msg(struct era_run *run, const struct era_round *r,
 		.flag = r->flag,
 		.kinds = r->kinds,
 		.word = r->word,
-		.dead = dead_of(era),
-		.failed = failed_of(era, r),
-		.acked = acked_of(era, r),
+		.deaths = deaths_of(era, r),
 	};
 
 	run->ops->send(run->arg, to, &msg);
@@ -212,7 +261,7 @@ static void send_decision(
 
 static void send_ask(struct era_run *run, struct era_round *r, uint32_t child)
 {
-	if (!weft_era_set_has(sent_of(run->era, r), child))
+	if (!has_bit(sent_of(run->era, r), child))
 		send_msg(run, r, WEFT_WIRE_ERA_ASK, child);
 }
 
@@ -239,9 +288,14 @@ static struct era_round *begin_round(struct weft_era *era, uint32_t seq)
 	*r = (struct era_round){
 		.seq = seq, .flag = UINT64_MAX, .kinds = UINT32_MAX
 	};
-	memset(sent_of(era, r), 0, set_len(era));
-	memset(failed_of(era, r), 0, set_len(era));
-	memset(acked_of(era, r), 0xff, set_len(era));
+	/* most words are 0, in pages that were never written */
+	for (uint32_t i = 0; i < n_words(era->n); i++)
+		if (sent_of(era, r)[i])
+			sent_of(era, r)[i] = 0;
+	for (uint32_t i = 0; i < era->n_dead; i++) {
+		set_bit(&dead_of(era)[i].failed, bit_of(era, r), false);
+		set_bit(&dead_of(era)[i].acked, bit_of(era, r), true);
+	}
 	return r;
 }
 
@@ -264,7 +318,8 @@ static void round_step(struct era_run *run, struct era_round *r)
 		!has_all_below(era, r, tree_top(era)))
 		return;
 	if (era->rank == era->root) {
-		memcpy(failed_of(era, r), dead_of(era), set_len(era));
+		for (uint32_t i = 0; i < era->n_dead; i++)
+			set_bit(&dead_of(era)[i].failed, bit_of(era, r), true);
 		r->word = run->ops->word(run->arg);
 		decide(run, r);
 		return;
@@ -297,16 +352,37 @@ static void on_deaths(struct era_run *run)
 	}
 }
 
-/* Adds deaths to the known deaths. Returns true if a death was not known. */
-static bool merge_dead(struct weft_era *era, const uint64_t *dead)
+/* Adds a member to the known deaths. False if it was known. If no member's
+ * acknowledgements are combined yet, its failure counts as acknowledged. */
+static bool add_dead(struct weft_era *era, uint32_t rank)
 {
-	uint64_t *known = dead_of(era), news = 0;
+	struct weft_era_dead *dead = dead_of(era);
+	uint32_t at = index_of(dead, era->n_dead, rank);
 
-	for (uint32_t i = 0; i < weft_era_words(era->n); i++) {
-		news |= dead[i] & ~known[i];
-		known[i] |= dead[i];
+	if (at < era->n_dead && dead[at].rank == rank)
+		return false;
+	if (era->n_dead == dead_max(era->n)) {
+		era->is_full = true;
+		return false;
 	}
-	return news != 0;
+	memmove(&dead[at + 1], &dead[at], (era->n_dead - at) * sizeof(dead[0]));
+	era->n_dead++;
+	dead[at] = (struct weft_era_dead){ .rank = rank };
+	for (uint32_t i = 0; i < ROUNDS; i++)
+		set_bit(&dead[at].acked, (uint8_t)(1 << i),
+			!era->rounds[i].has_acked);
+	return true;
+}
+
+/* Adds deaths to the known deaths. Returns true if a death was not known. */
+static bool merge_dead(
+	struct weft_era *era, const struct weft_era_deaths *deaths)
+{
+	bool is_news = false;
+
+	for (uint32_t i = 0; i < deaths->n; i++)
+		is_news |= add_dead(era, deaths->at[i].rank);
+	return is_news;
 }
 
 void weft_era_died(struct weft_era *era, uint32_t rank,
@@ -314,23 +390,51 @@ void weft_era_died(struct weft_era *era, uint32_t rank,
 {
 	struct era_run run = { era, ops, arg };
 
-	if (rank >= era->n || rank == era->rank || is_dead(era, rank))
-		return;
-	weft_era_set_add(dead_of(era), rank);
-	on_deaths(&run);
+	if (rank < era->n && rank != era->rank && add_dead(era, rank))
+		on_deaths(&run);
 }
 
 /* ---- the other events ---- */
 
-static void intersect(
-	const struct weft_era *era, uint64_t *set, const uint64_t *with)
+/* Combines the acknowledgements of a message. */
+static void combine_acked(struct weft_era *era, struct era_round *r,
+	const struct weft_era_deaths *deaths)
 {
-	for (uint32_t i = 0; i < weft_era_words(era->n); i++)
-		set[i] &= with[i];
+	for (uint32_t i = 0; i < era->n_dead; i++) {
+		struct weft_era_dead *dead = &dead_of(era)[i];
+		const struct weft_era_dead *in = find_in(deaths, dead->rank);
+
+		if (!in || !(in->acked & deaths->bit))
+			set_bit(&dead->acked, bit_of(era, r), false);
+	}
+	r->has_acked = true;
+}
+
+/* Combines the acknowledgements of this member. */
+static void combine_own(struct weft_era *era, struct era_round *r,
+	const uint32_t *acked, uint32_t n_acked)
+{
+	enum { MARK = 1 << ROUNDS };
+
+	for (uint32_t i = 0; i < n_acked; i++) {
+		struct weft_era_dead *dead = find_dead(era, acked[i]);
+
+		if (dead)
+			dead->acked |= MARK;
+	}
+	for (uint32_t i = 0; i < era->n_dead; i++) {
+		struct weft_era_dead *dead = &dead_of(era)[i];
+
+		if (!(dead->acked & MARK))
+			set_bit(&dead->acked, bit_of(era, r), false);
+		set_bit(&dead->acked, MARK, false);
+	}
+	r->has_acked = true;
 }
 
 uint32_t weft_era_start(struct weft_era *era, uint64_t flag, uint32_t kinds,
-	const uint64_t *acked, const struct weft_era_ops *ops, void *arg)
+	const uint32_t *acked, uint32_t n_acked, const struct weft_era_ops *ops,
+	void *arg)
 {
 	struct era_run run = { era, ops, arg };
 	struct era_round *r;
@@ -344,8 +448,7 @@ uint32_t weft_era_start(struct weft_era *era, uint64_t flag, uint32_t kinds,
 	r->is_called = true;
 	r->flag &= flag;
 	r->kinds &= kinds;
-	intersect(era, acked_of(era, r), acked);
-	intersect(era, acked_of(era, r), dead_of(era));
+	combine_own(era, r, acked, n_acked);
 	round_step(&run, r);
 	return era->seq;
 }
@@ -358,8 +461,17 @@ static void use_decision(struct era_run *run, struct era_round *r,
 	r->flag = msg->flag;
 	r->kinds = msg->kinds;
 	r->word = msg->word;
-	memcpy(failed_of(era, r), msg->failed, set_len(era));
-	memcpy(acked_of(era, r), msg->acked, set_len(era));
+	for (uint32_t i = 0; i < era->n_dead; i++) {
+		struct weft_era_dead *dead = &dead_of(era)[i];
+		const struct weft_era_dead *in =
+			find_in(&msg->deaths, dead->rank);
+
+		set_bit(&dead->failed, bit_of(era, r),
+			in && in->failed & msg->deaths.bit);
+		set_bit(&dead->acked, bit_of(era, r),
+			in && in->acked & msg->deaths.bit);
+	}
+	r->has_acked = true;
 	decide(run, r);
 }
 
@@ -377,11 +489,11 @@ static void on_up(struct era_run *run, struct era_round *r, uint32_t from,
 			send_decision(run, r, from);
 		return;
 	}
-	weft_era_set_add(sent_of(era, r), from);
+	sent_of(era, r)[from / 64] |= (uint64_t)1 << from % 64;
 	if (!msg->is_decided) {
 		r->flag &= msg->flag;
 		r->kinds &= msg->kinds;
-		intersect(era, acked_of(era, r), msg->acked);
+		combine_acked(era, r, &msg->deaths);
 		round_step(run, r);
 		return;
 	}
@@ -392,16 +504,15 @@ static void on_up(struct era_run *run, struct era_round *r, uint32_t from,
 static bool is_valid(const struct weft_era *era, uint32_t from,
 	const struct weft_era_msg *msg)
 {
-	uint64_t extra = 0;
+	const struct weft_era_deaths *deaths = &msg->deaths;
 
-	if (from >= era->n || from == era->rank ||
-		weft_era_set_has(msg->dead, from))
+	if (from >= era->n || from == era->rank || find_in(deaths, from))
 		return false;
-	for (uint32_t i = 0; i < weft_era_words(era->n); i++)
-		extra |= msg->failed[i] & ~msg->dead[i];
-	if (era->n % 64)
-		extra |= msg->dead[era->n / 64] >> era->n % 64;
-	return !extra;
+	for (uint32_t i = 0; i < deaths->n; i++)
+		if (deaths->at[i].rank >= era->n ||
+			(i && deaths->at[i].rank <= deaths->at[i - 1].rank))
+			return false;
+	return true;
 }
 
 bool weft_era_arrive(struct weft_era *era, uint32_t from,
@@ -415,7 +526,7 @@ bool weft_era_arrive(struct weft_era *era, uint32_t from,
 		return false;
 	if (is_dead(era, from) || era->is_expelled)
 		return true;
-	if (weft_era_set_has(msg->dead, era->rank)) {
+	if (find_in(&msg->deaths, era->rank)) {
 		era->is_expelled = true;
 		return true;
 	}
@@ -425,7 +536,7 @@ bool weft_era_arrive(struct weft_era *era, uint32_t from,
 	r = begin_round(era, msg->seq);
 	if (!r)
 		return false;
-	if (merge_dead(era, msg->dead))
+	if (merge_dead(era, &msg->deaths))
 		on_deaths(&run);
 	if (msg->kind == WEFT_WIRE_ERA_UP && is_above(era, from))
 		on_up(&run, r, from, msg);
@@ -443,20 +554,29 @@ bool weft_era_result(const struct weft_era *era, uint32_t seq,
 	struct weft_era_value *value_out)
 {
 	const struct era_round *r = &era->rounds[seq % ROUNDS];
-	uint64_t missing = 0;
+	bool is_acked = true;
 
 	if (!seq || r->seq != seq || !r->is_decided)
 		return false;
-	for (uint32_t i = 0; i < weft_era_words(era->n); i++)
-		missing |= failed_of(era, r)[i] & ~acked_of(era, r)[i];
+	for (uint32_t i = 0; i < era->n_dead; i++) {
+		const struct weft_era_dead *dead = &dead_of(era)[i];
+
+		if (dead->failed & ~dead->acked & bit_of(era, r))
+			is_acked = false;
+	}
 	*value_out = (struct weft_era_value){
 		.flag = r->flag,
 		.kinds = r->kinds,
 		.word = r->word,
-		.failed = failed_of(era, r),
-		.is_acked = !missing,
+		.deaths = deaths_of(era, r),
+		.is_acked = is_acked,
 	};
 	return true;
+}
+
+bool weft_era_is_full(const struct weft_era *era)
+{
+	return era->is_full;
 }
 
 uint32_t weft_era_seq(const struct weft_era *era)
@@ -479,7 +599,7 @@ static uint32_t add_awaited(const struct weft_era *era,
 
 	for (uint32_t c = next_child(era, top, 0); c && n < max;
 		c = next_child(era, top, c)) {
-		if (weft_era_set_has(sent_of(era, r), c))
+		if (has_bit(sent_of(era, r), c))
 			continue;
 		if (c == era->rank || is_dead(era, c))
 			n += add_awaited(era, r, c, ranks + n, max - n);

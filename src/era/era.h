@@ -21,8 +21,26 @@
 
 struct weft_era;
 
-/* One message. A set has a bit for each rank. The pointers are valid during the
- * call that passes the message. */
+enum { WEFT_ERA_DEAD_MAX = 4000 }; /* dead members that a machine can know */
+
+/* A dead member. The fields have a bit for each of the last agreements. */
+struct weft_era_dead {
+	uint32_t rank;
+	uint8_t failed; /* the decision names it */
+	uint8_t acked;	/* all members whose values are combined have
+			   acknowledged its failure */
+};
+
+/* Dead members, in the order of their ranks. `bit` is the bit of one agreement
+ * in the fields of each member. */
+struct weft_era_deaths {
+	const struct weft_era_dead *at;
+	uint32_t n;
+	uint8_t bit;
+};
+
+/* One message. The deaths are those that the sender knows. They are valid
+ * during the call that passes the message. */
 struct weft_era_msg {
 	enum weft_wire_era_kind kind;
 	bool is_decided; /* the value is a decision */
@@ -30,23 +48,17 @@ struct weft_era_msg {
 	uint64_t flag;
 	uint64_t word;
 	uint32_t kinds;
-	const uint64_t *dead;	/* set of the members whose death the sender
-				   knows */
-	const uint64_t *failed; /* set of the failed members that a decision
-				   names; a subset of dead */
-	const uint64_t *acked;	/* set of failures that all members whose values
-				   are combined have acknowledged; only bits of
-				   dead ranks are significant */
+	struct weft_era_deaths deaths;
 };
 
-/* The value that the members agree on. The set `failed` is valid until the next
- * event. */
+/* The value that the members agree on. The deaths are valid until the next
+ * event. The failed members are those with the bit in `failed`. */
 struct weft_era_value {
-	uint64_t flag;		/* bitwise AND of the flags of the members */
-	uint64_t word;		/* chosen by the root that decided */
-	uint32_t kinds;		/* bitwise AND of the kinds of the members */
-	const uint64_t *failed; /* set of the failed members */
-	bool is_acked; /* all members have acknowledged all of failed */
+	uint64_t flag;	/* bitwise AND of the flags of the members */
+	uint64_t word;	/* chosen by the root that decided */
+	uint32_t kinds; /* bitwise AND of the kinds of the members */
+	struct weft_era_deaths deaths;
+	bool is_acked; /* all members have acknowledged all failures */
 };
 
 /* The caller's functions. send() sends a message to another member, and must
@@ -57,35 +69,21 @@ struct weft_era_ops {
 	uint64_t (*word)(void *arg);
 };
 
-/* The number of 64-bit words of a set for n members. */
-static inline uint32_t weft_era_words(uint32_t n)
-{
-	return (n + 63) / 64;
-}
-
-static inline bool weft_era_set_has(const uint64_t *set, uint32_t rank)
-{
-	return set[rank / 64] >> rank % 64 & 1;
-}
-
-static inline void weft_era_set_add(uint64_t *set, uint32_t rank)
-{
-	set[rank / 64] |= (uint64_t)1 << rank % 64;
-}
-
 /* The size in bytes of a machine for n members. */
 size_t weft_era_size(uint32_t n);
 
-/* Initialises weft_era_size(n) bytes for the member `rank`. */
+/* Initialises weft_era_size(n) bytes, which are all 0, for the member `rank`.
+ */
 void weft_era_init(struct weft_era *era, uint32_t n, uint32_t rank);
 
 /* Event: this member calls its next agreement. Returns the agreement's number.
  * Returns 0, without a change, if this member has no decision of the previous
  * agreement yet. kinds has the bit of the procedure that the member calls.
- * acked is the set of failures that the member has acknowledged. The machine
- * ignores bits of members that it does not know to be dead. */
+ * acked has the n_acked ranks whose failures the member has acknowledged. The
+ * machine ignores ranks that it does not know to be dead. */
 uint32_t weft_era_start(struct weft_era *era, uint64_t flag, uint32_t kinds,
-	const uint64_t *acked, const struct weft_era_ops *ops, void *arg);
+	const uint32_t *acked, uint32_t n_acked, const struct weft_era_ops *ops,
+	void *arg);
 
 /* Event: a message has arrived from another member. Returns false, without a
  * change, if the message is malformed, or if its agreement cannot have begun.
@@ -106,6 +104,10 @@ bool weft_era_result(const struct weft_era *era, uint32_t seq,
 
 /* The number of the last agreement that this member has called; 0: none. */
 uint32_t weft_era_seq(const struct weft_era *era);
+
+/* True if more than WEFT_ERA_DEAD_MAX members have died. The machine knows only
+ * some of them, so its messages must not be sent. */
+bool weft_era_is_full(const struct weft_era *era);
 
 /* True if another member has declared this member dead. This member then
  * receives no further results. */

@@ -14,7 +14,6 @@
 #include <string.h>
 
 enum {
-	DEAD_MAX = 4000, /* dead members that a message can name */
 	DEAD_SHORT = 32, /* dead members of a message that fits on the stack */
 };
 
@@ -28,10 +27,9 @@ struct era_state {
 				     still answers other members */
 	bool is_running;	  /* the machine handles an event */
 	bool has_missed; /* a death was reported, but not to the machine yet */
-	bool is_too_large;	/* more than DEAD_MAX members are dead */
 	struct weft_link calls; /* struct weft_era_call, in order */
 	struct weft_era *era;
-	uint64_t *sets[3]; /* of a message that arrives: dead, failed, acked */
+	struct weft_era_dead *dead; /* deaths in a message that arrives */
 	uint64_t memory[];
 };
 
@@ -174,38 +172,24 @@ static void count_sent(struct weft_vci_era *v)
 }
 
 /* Writes one word for each dead member to list (WEFT_WIRE_ERA_SHIFT). */
-static void list_dead(
-	const struct weft_era_msg *msg, uint32_t n_words, uint32_t *list)
+static void list_dead(const struct weft_era_deaths *deaths, uint32_t *list)
 {
-	for (uint32_t i = 0; i < n_words; i++)
-		for (uint64_t left = msg->dead[i]; left; left &= left - 1) {
-			uint32_t rank =
-				i * 64 + (uint32_t)__builtin_ctzll(left);
+	for (uint32_t i = 0; i < deaths->n; i++) {
+		const struct weft_era_dead *dead = &deaths->at[i];
 
-			*list = rank << WEFT_WIRE_ERA_SHIFT;
-			if (weft_era_set_has(msg->failed, rank))
-				*list |= WEFT_WIRE_ERA_FAILED;
-			if (weft_era_set_has(msg->acked, rank))
-				*list |= WEFT_WIRE_ERA_ACKED;
-			list++;
-		}
-}
-
-static uint32_t count_set(const uint64_t *set, uint32_t n_words)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < n_words; i++)
-		n += (uint32_t)__builtin_popcountll(set[i]);
-	return n;
+		list[i] = dead->rank << WEFT_WIRE_ERA_SHIFT;
+		if (dead->failed & deaths->bit)
+			list[i] |= WEFT_WIRE_ERA_FAILED;
+		if (dead->acked & deaths->bit)
+			list[i] |= WEFT_WIRE_ERA_ACKED;
+	}
 }
 
 static void era_send(void *arg, uint32_t to, const struct weft_era_msg *msg)
 {
 	struct era_state *s = arg;
 	struct weft_comm *comm = s->comm;
-	uint32_t n_words = weft_era_words(era_n(comm));
-	uint32_t n_dead = count_set(msg->dead, n_words);
+	uint32_t n_dead = msg->deaths.n;
 	struct {
 		struct weft_wire_era era;
 		uint32_t dead[DEAD_SHORT];
@@ -219,8 +203,7 @@ static void era_send(void *arg, uint32_t to, const struct weft_era_msg *msg)
 	struct weft_peer *peer = era_peer_at(comm, to);
 	int err;
 
-	s->is_too_large |= n_dead > DEAD_MAX;
-	if (!peer || s->is_too_large)
+	if (!peer || weft_era_is_full(s->era))
 		return;
 	if (n_dead > DEAD_SHORT)
 		out = malloc(len);
@@ -237,7 +220,7 @@ static void era_send(void *arg, uint32_t to, const struct weft_era_msg *msg)
 		.kinds = msg->kinds,
 		.n_dead = n_dead,
 	};
-	list_dead(msg, n_words, out->dead);
+	list_dead(&msg->deaths, out->dead);
 	count_sent(comm->vci->era);
 	err = weft_peer_control(peer, &head, out, len);
 	if (err)
@@ -262,17 +245,16 @@ static const struct weft_era_ops era_ops = { era_send, era_word };
 static struct era_state *era_create(struct weft_comm *comm)
 {
 	uint32_t n = era_n(comm);
-	size_t n_words = weft_era_words(n);
-	size_t n_machine = weft_era_size(n) / sizeof(uint64_t);
-	struct era_state *s = calloc(
-		1, sizeof(*s) + (n_machine + 3 * n_words) * sizeof(uint64_t));
+	size_t size = weft_era_size(n);
+	size_t n_dead = weft_min(n, WEFT_ERA_DEAD_MAX);
+	struct era_state *s =
+		calloc(1, sizeof(*s) + size + n_dead * sizeof(*s->dead));
 
 	if (!s)
 		return NULL;
 	s->comm = comm;
 	s->era = (struct weft_era *)(void *)s->memory;
-	for (uint32_t i = 0; i < 3; i++)
-		s->sets[i] = s->memory + n_machine + i * n_words;
+	s->dead = (struct weft_era_dead *)(void *)((char *)s->memory + size);
 	weft_list_init(&s->calls);
 	weft_era_init(s->era, n, era_me(comm));
 	if (weft_map_put(&comm->vci->era->states, comm->ctx, s)) {
@@ -287,43 +269,39 @@ static struct era_state *era_create(struct weft_comm *comm)
 /* Passes all known deaths of members to the machine. */
 static void pass_deaths(struct era_state *s)
 {
-	uint32_t n_dead = 0;
 	uint64_t entry;
 
 	s->has_missed = false;
 	for (uint32_t i = 0; (entry = weft_failed_entry(i)) != 0; i++) {
 		int32_t rank = era_rank_of(s->comm, entry - 1);
 
-		if (rank < 0)
-			continue;
-		weft_era_died(s->era, (uint32_t)rank, &era_ops, s);
-		n_dead++;
+		if (rank >= 0)
+			weft_era_died(s->era, (uint32_t)rank, &era_ops, s);
 	}
-	s->is_too_large |= n_dead > DEAD_MAX;
 }
 
 /* Starts a call in the machine, if the previous agreement is decided. */
 static void begin_call(struct era_state *s, struct weft_era_call *call)
 {
-	size_t n_words = weft_era_words(era_n(s->comm));
-	uint64_t *acked = s->sets[0];
 	struct weft_group *group;
+	uint32_t *acked = NULL, n_acked = 0;
 
 	/* includes deaths that were reported to this process by other members
 	 */
 	if (has_failed_member(s->comm))
 		pass_deaths(s);
-	memset(acked, 0, n_words * sizeof(*acked));
 	/* without memory, no failure is acknowledged */
-	if (!weft_failed_group(s->comm, s->comm->n_acked, &group)) {
-		for (uint32_t i = 0; i < group->size; i++)
-			weft_era_set_add(
-				acked, (uint32_t)era_rank_of(s->comm,
-					       weft_group_proc(group, i)));
+	if (s->comm->n_acked &&
+		!weft_failed_group(s->comm, s->comm->n_acked, &group)) {
+		acked = malloc((group->size + 1) * sizeof(*acked));
+		for (uint32_t i = 0; acked && i < group->size; i++)
+			acked[n_acked++] = (uint32_t)era_rank_of(
+				s->comm, weft_group_proc(group, i));
 		weft_group_put(group);
 	}
 	call->seq = weft_era_start(
-		s->era, call->flag, call->kinds, acked, &era_ops, s);
+		s->era, call->flag, call->kinds, acked, n_acked, &era_ops, s);
+	free(acked);
 }
 
 /* Adds the agreed failures to the list of failed processes, also those that
@@ -331,12 +309,11 @@ static void begin_call(struct era_state *s, struct weft_era_call *call)
 static void report_failed(
 	const struct weft_comm *comm, const struct weft_era_value *value)
 {
-	for (uint32_t i = 0; i < weft_era_words(era_n(comm)); i++)
-		for (uint64_t left = value->failed[i]; left; left &= left - 1) {
-			uint32_t bit = (uint32_t)__builtin_ctzll(left);
+	const struct weft_era_deaths *deaths = &value->deaths;
 
-			weft_failed_add(era_proc_at(comm, i * 64 + bit));
-		}
+	for (uint32_t i = 0; i < deaths->n; i++)
+		if (deaths->at[i].failed & deaths->bit)
+			weft_failed_add(era_proc_at(comm, deaths->at[i].rank));
 }
 
 /* Completes the call if its agreement is decided or cannot be decided. Returns
@@ -348,11 +325,11 @@ static bool finish_call(struct era_state *s, struct weft_era_call *call)
 			"another member of communicator \"%s\" has reported "
 			"this process, rank %d, as failed",
 			weft_comm_label(s->comm), (int)s->comm->rank);
-	else if (s->is_too_large)
+	else if (weft_era_is_full(s->era))
 		call->err = weft_err_set(WEFT_ERR_UNSUPPORTED,
 			"more than %d members of communicator \"%s\" have "
 			"failed",
-			(int)DEAD_MAX, weft_comm_label(s->comm));
+			(int)WEFT_ERA_DEAD_MAX, weft_comm_label(s->comm));
 	else if (!weft_era_result(s->era, call->seq, &call->value))
 		return false;
 	weft_list_remove(&call->link);
@@ -390,30 +367,22 @@ static void era_advance(struct era_state *s)
 
 /* ---- events ---- */
 
-/* Reads the list of deaths into the state's sets. False if the list is
- * malformed. */
+/* Reads the list of deaths of a message. False if the list is longer than any
+ * list of this communicator. */
 static bool read_dead(
 	struct era_state *s, const struct weft_wire_era *wire, const char *list)
 {
-	uint32_t n = era_n(s->comm);
-	size_t set_len = weft_era_words(n) * sizeof(uint64_t);
-	uint32_t next = 0; /* lowest rank that may follow */
-
-	for (uint32_t i = 0; i < 3; i++)
-		memset(s->sets[i], 0, set_len);
+	if (wire->n_dead > weft_min(era_n(s->comm), WEFT_ERA_DEAD_MAX))
+		return false;
 	for (uint32_t i = 0; i < wire->n_dead; i++) {
-		uint32_t word, rank;
+		uint32_t word;
 
 		memcpy(&word, list + i * sizeof(word), sizeof(word));
-		rank = word >> WEFT_WIRE_ERA_SHIFT;
-		if (rank < next || rank >= n)
-			return false;
-		weft_era_set_add(s->sets[0], rank);
-		if (word & WEFT_WIRE_ERA_FAILED)
-			weft_era_set_add(s->sets[1], rank);
-		if (word & WEFT_WIRE_ERA_ACKED)
-			weft_era_set_add(s->sets[2], rank);
-		next = rank + 1;
+		s->dead[i] = (struct weft_era_dead){
+			.rank = word >> WEFT_WIRE_ERA_SHIFT,
+			.failed = (word & WEFT_WIRE_ERA_FAILED) != 0,
+			.acked = (word & WEFT_WIRE_ERA_ACKED) != 0,
+		};
 	}
 	return true;
 }
@@ -428,9 +397,7 @@ static void era_receive(struct era_state *s, uint32_t from,
 		.flag = wire->flag,
 		.word = wire->word,
 		.kinds = wire->kinds,
-		.dead = s->sets[0],
-		.failed = s->sets[1],
-		.acked = s->sets[2],
+		.deaths = { s->dead, wire->n_dead, 1 },
 	};
 	bool is_valid = read_dead(s, wire, list);
 
@@ -451,7 +418,7 @@ static void on_era(struct weft_vci *vci, struct weft_peer *peer,
 	struct weft_wire_era wire;
 
 	if (!ctx || !weft_wire_get_era(&wire, payload, len) ||
-		wire.n_dead > DEAD_MAX || wire.is_decided > 1 ||
+		wire.n_dead > WEFT_ERA_DEAD_MAX || wire.is_decided > 1 ||
 		wire.n_dead * sizeof(uint32_t) != len - sizeof(wire) ||
 		!wire.kind || wire.kind >= WEFT_WIRE_ERA_KIND_END) {
 		weft_dispatch_drop(vci, "malformed agreement");

@@ -84,6 +84,36 @@ static bool is_alive(const struct state *s, uint32_t p)
 
 /* ---- the actions of a machine ---- */
 
+/* A set has a bit for each rank. */
+static uint16_t dead_set(const struct weft_era_deaths *deaths)
+{
+	uint16_t set = 0;
+
+	for (uint32_t i = 0; i < deaths->n; i++)
+		set |= (uint16_t)(1 << deaths->at[i].rank);
+	return set;
+}
+
+static uint16_t failed_set(const struct weft_era_deaths *deaths)
+{
+	uint16_t set = 0;
+
+	for (uint32_t i = 0; i < deaths->n; i++)
+		if (deaths->at[i].failed & deaths->bit)
+			set |= (uint16_t)(1 << deaths->at[i].rank);
+	return set;
+}
+
+static uint16_t acked_set(const struct weft_era_deaths *deaths)
+{
+	uint16_t set = 0;
+
+	for (uint32_t i = 0; i < deaths->n; i++)
+		if (deaths->at[i].acked & deaths->bit)
+			set |= (uint16_t)(1 << deaths->at[i].rank);
+	return set;
+}
+
 static void on_send(void *arg, uint32_t to, const struct weft_era_msg *msg)
 {
 	struct member *m = &job.now->m[to];
@@ -98,9 +128,9 @@ static void on_send(void *arg, uint32_t to, const struct weft_era_msg *msg)
 		.is_decided = msg->is_decided,
 		.flag = (uint16_t)msg->flag,
 		.word = (uint16_t)msg->word,
-		.dead = (uint16_t)*msg->dead,
-		.failed = (uint16_t)*msg->failed,
-		.acked = (uint16_t)*msg->acked,
+		.dead = dead_set(&msg->deaths),
+		.failed = failed_set(&msg->deaths),
+		.acked = acked_set(&msg->deaths),
 	};
 	if (msg->kind == WEFT_WIRE_ERA_ASK) /* reduces the number of states */
 		m->in[job.self][n].flag = m->in[job.self][n].word =
@@ -202,7 +232,7 @@ static void check_results(struct state *s, uint32_t p)
 		r = (struct result){
 			.flag = (uint16_t)value.flag,
 			.word = (uint16_t)value.word,
-			.failed = (uint16_t)*value.failed,
+			.failed = failed_set(&value.deaths),
 			.is_acked = value.is_acked,
 		};
 		if (!m->has_result[call])
@@ -229,14 +259,17 @@ static void end_event(struct state *s, uint32_t p)
 /* A member that calls acknowledges all deaths that it knows. */
 static bool try_call(struct state *s, uint32_t p)
 {
-	uint64_t acked = s->m[p].known;
+	uint32_t acked[PROCS], n_acked = 0;
 	uint32_t seq = weft_era_seq(era_of(s, p));
 
 	if (seq == job.n_calls || (seq && !s->m[p].has_result[seq - 1]))
 		return false;
-	s->m[p].acked[seq] = (uint16_t)acked;
-	seq = weft_era_start(
-		era_of(s, p), flag_of(p), flag_of(p), &acked, &ops, NULL);
+	for (uint32_t q = job.n; q-- > 0;)
+		if (s->m[p].known >> q & 1)
+			acked[n_acked++] = q;
+	s->m[p].acked[seq] = s->m[p].known;
+	seq = weft_era_start(era_of(s, p), flag_of(p), flag_of(p), acked,
+		n_acked, &ops, NULL);
 	CHECK(seq && seq == weft_era_seq(era_of(s, p)));
 	end_event(s, p);
 	return true;
@@ -246,19 +279,21 @@ static bool try_receive(struct state *s, uint32_t p, uint32_t from)
 {
 	struct member *m = &s->m[p];
 	struct packet k = m->in[from][0];
-	uint64_t dead = k.dead, failed = k.failed, acked = k.acked;
+	struct weft_era_dead dead[PROCS];
 	struct weft_era_msg msg = { .kind = k.kind,
 		.seq = k.seq,
 		.is_decided = k.is_decided,
 		.flag = k.flag,
 		.word = k.word,
 		.kinds = k.flag, /* a member's kinds are its flag */
-		.dead = &dead,
-		.failed = &failed,
-		.acked = &acked };
+		.deaths = { dead, 0, 1 } };
 
 	if (!m->n_in[from])
 		return false;
+	for (uint32_t q = 0; q < job.n; q++)
+		if (k.dead >> q & 1)
+			dead[msg.deaths.n++] = (struct weft_era_dead){ q,
+				k.failed >> q & 1, k.acked >> q & 1 };
 	m->n_in[from]--;
 	memmove(m->in[from], m->in[from] + 1,
 		(QUEUE - 1) * sizeof(m->in[from][0]));
@@ -568,12 +603,10 @@ static void test_walks(void **state)
 static void test_bad_input(void **state)
 {
 	static struct state s;
-	uint64_t dead = 0, failed = 0, acked = 0;
-	struct weft_era_msg msg = { .kind = WEFT_WIRE_ERA_UP,
-		.seq = 1,
-		.dead = &dead,
-		.failed = &failed,
-		.acked = &acked };
+	struct weft_era_dead dead[2] = { { 0 } };
+	struct weft_era_msg msg = {
+		.kind = WEFT_WIRE_ERA_UP, .seq = 1, .deaths = { dead, 0, 1 }
+	};
 	struct weft_era *era;
 
 	(void)state;
@@ -590,29 +623,31 @@ static void test_bad_input(void **state)
 	/* invalid ranks of senders */
 	assert_false(weft_era_arrive(era, 0, &msg, &ops, NULL));
 	assert_false(weft_era_arrive(era, 4, &msg, &ops, NULL));
-	/* a dead sender, a rank above the last, a failure that is no death */
-	dead = 2;
+	/* a dead sender, a rank above the last, ranks in the wrong order */
+	msg.deaths.n = 1;
+	dead[0].rank = 1;
 	assert_false(weft_era_arrive(era, 1, &msg, &ops, NULL));
-	dead = 16;
+	dead[0].rank = 4;
 	assert_false(weft_era_arrive(era, 1, &msg, &ops, NULL));
-	dead = 0;
-	failed = 4;
+	msg.deaths.n = 2;
+	dead[0].rank = dead[1].rank = 2;
 	assert_false(weft_era_arrive(era, 1, &msg, &ops, NULL));
-	failed = 0;
+	msg.deaths.n = 0;
 	/* a decision without this member's value */
 	msg.kind = WEFT_WIRE_ERA_DOWN;
 	msg.is_decided = true;
 	assert_true(weft_era_arrive(era, 1, &msg, &ops, NULL));
 	assert_int_equal(weft_era_seq(era), 0);
-	assert_int_equal(weft_era_start(era, 0, 0, &acked, &ops, NULL), 1);
+	assert_int_equal(weft_era_start(era, 0, 0, NULL, 0, &ops, NULL), 1);
 	/* the next call has to wait for the result */
-	assert_int_equal(weft_era_start(era, 0, 0, &acked, &ops, NULL), 0);
+	assert_int_equal(weft_era_start(era, 0, 0, NULL, 0, &ops, NULL), 0);
 	/* a round is replaced only after its result is known */
 	msg.seq = 3;
 	assert_false(weft_era_arrive(era, 1, &msg, &ops, NULL));
 	/* this member is declared dead */
 	msg.seq = 1;
-	dead = 1;
+	msg.deaths.n = 1;
+	dead[0].rank = 0;
 	assert_true(weft_era_arrive(era, 1, &msg, &ops, NULL));
 	assert_true(weft_era_is_expelled(era));
 }

@@ -4,8 +4,9 @@
  *
  * Opening a session, creating a group of all processes and translating ranks
  * must cost the same as in a job of two, and communicate with no process. The
- * memory for departed members is that of the few that have departed. */
+ * memory for failures is that of the few members that have failed. */
 #include "core/group.h"
+#include "era/era.h"
 #include "p2p/p2p_priv.h"
 #include "transport/proc.h"
 #include "test/fake/fakeboot.h"
@@ -27,10 +28,10 @@
 enum {
 	MAX_PRIVATE_KB = 1 << 30,
 	MAX_GROWTH_KB = 1 << 30,
-	MAX_DEPARTED_KB = 1 << 30
+	MAX_FAILURES_KB = 1 << 30
 };
 #else
-enum { MAX_PRIVATE_KB = 10 * 1024, MAX_GROWTH_KB = 512, MAX_DEPARTED_KB = 64 };
+enum { MAX_PRIVATE_KB = 10 * 1024, MAX_GROWTH_KB = 512, MAX_FAILURES_KB = 64 };
 #endif
 
 enum { JOB_SIZE = 1000000, MY_RANK = 777777, NODE_SIZE = 128 };
@@ -115,12 +116,49 @@ static void departed_members_are_few(void **state)
 	assert_true(weft_departed_set(&comm, 1, WEFT_DEPARTED_WATCHED));
 	after = private_kb();
 	print_message("# grew by %ld KiB\n", after - before);
-	assert_true(after - before < MAX_DEPARTED_KB);
+	assert_true(after - before < MAX_FAILURES_KB);
 	for (int32_t i = 0; i < JOB_SIZE; i += STEP)
 		assert_true(weft_p2p_has_departed(&comm, (uint32_t)i));
 	assert_false(weft_p2p_has_departed(&comm, 1));
 	assert_false(weft_p2p_has_departed(&comm, JOB_SIZE - 1));
 	weft_map_fini(&comm.p2p.departed);
+}
+
+static void send_nothing(void *arg, uint32_t to, const struct weft_era_msg *msg)
+{
+	(void)to;
+	*(uint32_t *)arg += msg->deaths.n;
+}
+
+static uint64_t no_word(void *arg)
+{
+	(void)arg;
+	return 1;
+}
+
+/* The memory of an agreement that is written is that of the dead members. */
+static void an_agreement_knows_few_deaths(void **state)
+{
+	enum { STEP = 20000, N_DEAD = JOB_SIZE / STEP };
+	static const struct weft_era_ops ops = { send_nothing, no_word };
+	struct weft_era *era = calloc(1, weft_era_size(JOB_SIZE));
+	uint32_t n_sent = 0, awaited;
+	long before = private_kb(), after;
+
+	(void)state;
+	assert_non_null(era);
+	weft_era_init(era, JOB_SIZE, 1);
+	for (uint32_t rank = 0; rank < JOB_SIZE; rank += STEP)
+		weft_era_died(era, rank, &ops, &n_sent);
+	assert_int_equal(weft_era_start(era, 0, 1, NULL, 0, &ops, &n_sent), 1);
+	weft_era_died(era, JOB_SIZE - 1, &ops, &n_sent);
+	after = private_kb();
+	print_message("# grew by %ld KiB\n", after - before);
+	assert_true(after - before < MAX_FAILURES_KB);
+	/* rank 1 is the root, and asks others again */
+	assert_true(n_sent > N_DEAD);
+	assert_int_equal(weft_era_awaited(era, &awaited, 1), 1);
+	free(era);
 }
 
 int main(void)
@@ -129,6 +167,7 @@ int main(void)
 		cmocka_unit_test(a_session_is_opened_without_asking),
 		cmocka_unit_test(all_ranks_are_one_run),
 		cmocka_unit_test(departed_members_are_few),
+		cmocka_unit_test(an_agreement_knows_few_deaths),
 	};
 
 	setenv("FI_TCP_IFACE", "lo", 0);
