@@ -2,6 +2,7 @@
 /* dev: the drivers of all vendors: when they are opened, and which one owns an
  * address */
 #include "dev/dev_priv.h"
+#include "dev/gdr.h"
 
 #include "base/bits.h"
 #include "base/err.h"
@@ -260,6 +261,7 @@ bool weft_dev_find(const void *ptr, struct weft_dev_where *where_out)
 {
 	unsigned open = open_vendors();
 
+	where_out->id = 0;
 	for (int i = 0; open; i++, open >>= 1)
 		if (open & 1 && vendors[i]->find(ptr, where_out)) {
 			where_out->vendor = vendors[i];
@@ -333,6 +335,22 @@ int weft_dev_add_runs(
 int weft_dev_end(const struct weft_dev_copies *copies, int err)
 {
 	return copies->vendor->end(copies, err);
+}
+
+int weft_dev_copy_rows(const struct weft_dev_where *where,
+	const struct weft_dev_rows *rows, bool is_to_host)
+{
+	void *dev = is_to_host ? (void *)(uintptr_t)rows->src : rows->dst;
+	void *host = is_to_host ? rows->dst : (void *)(uintptr_t)rows->src;
+	struct weft_dev_copies copies;
+	int err;
+
+	if (rows->n == 1 && where->id &&
+		weft_gdr_copy(where, dev, host, rows->len, is_to_host))
+		return 0;
+	err = weft_dev_begin(where, is_to_host, &copies);
+	return err ? err
+		   : weft_dev_end(&copies, weft_dev_add_rows(&copies, rows));
 }
 
 /* ---- pinned memory ---- */

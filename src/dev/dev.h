@@ -29,6 +29,7 @@ struct weft_dev_where {
 	const struct weft_dev_vendor *vendor;
 	void *context; /* NULL: the primary context of the device */
 	int device;    /* number of the device in this process */
+	uint64_t id;   /* of a CUDA allocation, never used again; or 0 */
 };
 
 /* Copies that started together. On the stack of one function, from
@@ -129,6 +130,11 @@ int weft_dev_add(const struct weft_dev_copies *copies, void *dst,
 int weft_dev_add_rows(
 	const struct weft_dev_copies *copies, const struct weft_dev_rows *rows);
 int weft_dev_end(const struct weft_dev_copies *copies, int err);
+
+/* Copies rows between device memory at `where` and host memory, and waits for
+ * the copy. 0 or an error as above. */
+int weft_dev_copy_rows(const struct weft_dev_where *where,
+	const struct weft_dev_rows *rows, bool is_to_host);
 
 /* Pins pages of host memory for the contexts of all devices, through the
  * context of the device memory at `where`. False: not pinned. An implicit

@@ -11,6 +11,7 @@
 #include "dev/dev_priv.h"
 
 #include "base/err.h"
+#include "dev/gdr.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ enum {
 	ATTR_BUFFER_ID = 7,
 	ATTR_IS_MANAGED = 8,
 	ATTR_DEVICE_ORDINAL = 9,
-	N_ATTRS = 4,
+	N_ATTRS = 5,
 
 	TYPE_HOST = 1,
 	TYPE_DEVICE = 2,
@@ -157,10 +158,10 @@ static int cuda_open(char *why, size_t len)
 static bool cuda_find(const void *ptr, struct weft_dev_where *where_out)
 {
 	static const int attrs[N_ATTRS] = { ATTR_MEMORY_TYPE, ATTR_IS_MANAGED,
-		ATTR_DEVICE_ORDINAL, ATTR_CONTEXT };
-	uint64_t type = 0, is_managed = 0, device = 0;
+		ATTR_DEVICE_ORDINAL, ATTR_CONTEXT, ATTR_BUFFER_ID };
+	uint64_t type = 0, is_managed = 0, device = 0, id = 0;
 	void *context = NULL;
-	void *data[N_ATTRS] = { &type, &is_managed, &device, &context };
+	void *data[N_ATTRS] = { &type, &is_managed, &device, &context, &id };
 
 	if (cuda.attributes(N_ATTRS, attrs, data, (uintptr_t)ptr) != SUCCESS)
 		return false;
@@ -168,6 +169,7 @@ static bool cuda_find(const void *ptr, struct weft_dev_where *where_out)
 	if ((uint32_t)type != TYPE_DEVICE && (uint32_t)type != TYPE_UNIFIED &&
 		!(uint8_t)is_managed)
 		return false;
+	where_out->id = id;
 	where_out->context = context;
 	where_out->device = (int32_t)(uint32_t)device;
 	return true;
@@ -443,10 +445,6 @@ static bool cuda_used(struct weft_dev_where *where_out)
 }
 
 /* The driver calls nothing in the library. Streams stay; see above. */
-static void cuda_close(void)
-{
-}
-
 const struct weft_dev_vendor weft_dev_cuda = {
 	.name = "CUDA",
 	.kind = "cuda",
@@ -472,5 +470,5 @@ const struct weft_dev_vendor weft_dev_cuda = {
 	.map = cuda_map,
 	.unmap = cuda_unmap,
 	.used = cuda_used,
-	.close = cuda_close,
+	.close = weft_gdr_close,
 };

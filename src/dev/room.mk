@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += src/dev/dev.c src/dev/dev.h src/dev/dev_cuda.c src/dev/dev_priv.h src/dev/dev_rocm.c src/dev/dev_ze.c \
-	src/dev/ipc.c src/dev/ipc.h src/dev/pinned.c src/dev/pinned.h \
+	src/dev/gdr.c src/dev/gdr.h src/dev/ipc.c src/dev/ipc.h src/dev/pinned.c src/dev/pinned.h \
 	src/dev/shadow.c src/dev/shadow.h
 EXTRA_DIST += src/dev/README.md
 

@@ -277,6 +277,22 @@ static int copy_part(const struct shadow_copy *c,
 	return copy_runs(c, part, (size_t)at, (size_t)len);
 }
 
+/* Copies one run, as a row. */
+static int copy_run_alone(
+	const struct weft_shadow *shadow, bool is_read, int64_t at, int64_t len)
+{
+	const struct weft_shadow_part *part = &shadow->parts[0];
+	const int64_t all = part->count * part->type->size;
+	char *dev = first_byte(part) + at, *host = weft_shadow_buf(shadow, dev);
+	const struct weft_dev_rows row = { .dst = is_read ? host : dev,
+		.src = is_read ? dev : host,
+		.n = 1,
+		.len = (size_t)weft_min64(len, all - at) };
+
+	return at >= all ? 0
+			 : weft_dev_copy_rows(&shadow->where, &row, is_read);
+}
+
 static int copy_parts(
 	const struct weft_shadow *shadow, bool is_read, int64_t at, int64_t len)
 {
@@ -285,6 +301,9 @@ static int copy_parts(
 
 	if (!shadow->host || !len)
 		return 0;
+	if (shadow->n == 1 &&
+		weft_type_is_run(shadow->parts[0].type, shadow->parts[0].count))
+		return copy_run_alone(shadow, is_read, at, len);
 	err = weft_dev_begin(&shadow->where, is_read, &c.copies);
 	if (err)
 		return err;

@@ -37,16 +37,6 @@ static bool is_on_dev(const void *ptr, struct weft_dev_where *where_out)
 	       weft_dev_find(ptr, where_out);
 }
 
-static int copy(const struct weft_dev_where *where, bool is_to_host,
-	const struct weft_dev_rows *rows)
-{
-	struct weft_dev_copies copies;
-	int err = weft_dev_begin(where, is_to_host, &copies);
-
-	return err ? err
-		   : weft_dev_end(&copies, weft_dev_add_rows(&copies, rows));
-}
-
 /* Puts n blocks of len bytes. */
 static int put_piece(
 	const struct stage *s, char *sym, const char *dev, size_t n, size_t len)
@@ -55,7 +45,7 @@ static int put_piece(
 		(ptrdiff_t)len, s->dev_step };
 	const struct weft_rma_stride how = { len, n, s->sym_step,
 		(ptrdiff_t)len };
-	int err = copy(&s->where, true, &rows);
+	int err = weft_dev_copy_rows(&s->where, &rows, true);
 
 	if (err)
 		return err;
@@ -76,7 +66,7 @@ static int get_piece(
 				      s->fn, s->rma, s->host, sym, &how, s->pe)
 			    : weft_rma_iget(s->rma, s->host, sym, &how, s->pe);
 
-	return err ? err : copy(&s->where, false, &rows);
+	return err ? err : weft_dev_copy_rows(&s->where, &rows, false);
 }
 
 /* Transfers n > 0 blocks of len > 0 bytes. A piece is as many blocks as fit, or
@@ -174,7 +164,7 @@ bool weft_shmem_stage_fetch(const char *fn, shmem_ctx_t ctx, const void *dest,
 				    (void *)(uintptr_t)dest, amo, &was, pe));
 	}
 	if (is_dev)
-		weft_shmem_ok(fn, copy(&where, false, &rows));
+		weft_shmem_ok(fn, weft_dev_copy_rows(&where, &rows, false));
 	else
 		memcpy(fetched, &was, amo->width);
 	return true;
@@ -212,7 +202,7 @@ void weft_shmem_stage_open(const char *fn, struct weft_shmem_pair *pair)
 
 		rows.dst = host_of(
 			fn, "source", pair->source, pair->source_len, &where);
-		weft_shmem_ok(fn, copy(&where, true, &rows));
+		weft_shmem_ok(fn, weft_dev_copy_rows(&where, &rows, true));
 		pair->source_host = rows.dst;
 	} else {
 		weft_shmem_check_sym(
@@ -245,7 +235,7 @@ void weft_shmem_stage_close(
 			weft_shmem_fatal(fn,
 				"dest is %p, whose device memory was freed",
 				pair->dest_dev);
-		weft_shmem_ok(fn, copy(&where, false, &rows));
+		weft_shmem_ok(fn, weft_dev_copy_rows(&where, &rows, false));
 	}
 	weft_pinned_free(pair->dest_host);
 	weft_pinned_free(pair->source_host);

@@ -24,22 +24,12 @@ struct device_runs {
 	size_t step;	  /* and in host memory */
 };
 
-static int copy_rows(const struct weft_dev_where *where,
-	const struct weft_dev_rows *rows, bool is_to_host)
-{
-	struct weft_dev_copies copies;
-	int err = weft_dev_begin(where, is_to_host, &copies);
-
-	return err ? err
-		   : weft_dev_end(&copies, weft_dev_add_rows(&copies, rows));
-}
-
 static int read_runs(const struct device_runs *r, char *to)
 {
 	const struct weft_dev_rows rows = { to, r->place, r->n, r->len,
 		(ptrdiff_t)r->step, r->stride };
 
-	return copy_rows(&r->where, &rows, true);
+	return weft_dev_copy_rows(&r->where, &rows, true);
 }
 
 static int write_runs(const struct device_runs *r, const char *from)
@@ -47,7 +37,7 @@ static int write_runs(const struct device_runs *r, const char *from)
 	const struct weft_dev_rows rows = { r->place, from, r->n, r->len,
 		r->stride, (ptrdiff_t)r->step };
 
-	return copy_rows(&r->where, &rows, false);
+	return weft_dev_copy_rows(&r->where, &rows, false);
 }
 
 /* Updates a copy of the elements. The stripes that weft_win_update_series()

@@ -38,7 +38,7 @@ multi_programs += test/multi/dev_auto
 multi_programs += test/multi/dev_coll_fault
 multi_programs += test/multi/dev_coll test/multi/dev_faults test/multi/dev_other test/multi/dev_p2p
 multi_programs += test/multi/dev_ipc test/multi/dev_pinned test/multi/dev_remote
-multi_programs += test/multi/dev_speed
+multi_programs += test/multi/dev_gdr test/multi/dev_speed
 multi_programs += test/multi/dev_win
 multi_programs += test/multi/dt_pack
 multi_programs += test/multi/dt_random
@@ -236,7 +236,7 @@ test/multi/file_uring: multi_flags = $(URING_CFLAGS)
 test/multi/file_uring: multi_libs = $(URING_LIBS)
 
 multi: $(multi_programs) $(f_built) test/fake/cxi/libcxi-fi.la \
-	test/fake/pages64k.la test/fake/cuda/libcuda.la test/fake/rocm/libhsa-runtime64.la \
+	test/fake/pages64k.la test/fake/cuda/libcuda.la test/fake/cuda/libgdrapi.la test/fake/rocm/libhsa-runtime64.la \
 	test/fake/ze/libze_loader.la
 
 MPIEXEC = $(abs_builddir)/mpiexec
