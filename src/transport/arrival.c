@@ -166,8 +166,9 @@ void weft_arrival_net(void *arg, const void *data, size_t len)
 			weft_dispatch_drop(vci, "an unexpected ACK");
 		return;
 	}
-	if (weft_unlikely(wire.head.op == WEFT_WIRE_WATCH)) {
-		weft_dispatch(vci, peer, &wire.head, NULL, 0);
+	if (weft_unlikely(weft_wire_may_be_lost(&wire.head))) {
+		weft_dispatch(vci, peer, &wire.head,
+			(const char *)data + sizeof(wire), len - sizeof(wire));
 		return;
 	}
 	n_ahead = (int32_t)(wire.number - peer->wire_in);

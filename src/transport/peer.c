@@ -887,19 +887,20 @@ static void on_net_sent(struct weft_op *op, int err, size_t len)
 
 	(void)len;
 	out->peer->vci->net->n_unsent--;
-	if (err && out->wire.head.op == WEFT_WIRE_WATCH)
+	if (err && weft_wire_may_be_lost(&out->wire.head))
 		weft_proc_query_exit(out->peer->vci, out->peer->proc);
 	else if (err && out->wire.head.op != WEFT_WIRE_BC)
 		weft_peer_undelivered(out->peer, err);
 	free(out);
 }
 
-/* Posts a WATCH, which carries no credit, because it may be lost. 0 or
- * WEFT_AGAIN. */
-static int post_watch(struct weft_peer *peer, const struct weft_wire_head *head)
+/* Posts a message without a number. It carries no credit, because it may be
+ * lost. 0 or WEFT_AGAIN. */
+static int post_unnumbered(struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	struct weft_net *net = peer->vci->net;
-	struct out_net *out = malloc(sizeof(*out));
+	struct out_net *out = malloc(sizeof(*out) + len);
 	struct iovec iov;
 	int err;
 
@@ -912,7 +913,9 @@ static int post_watch(struct weft_peer *peer, const struct weft_wire_head *head)
 	peer->wire_out--;
 	out->wire.number = 0;
 	out->wire.head.credit = 0;
-	iov = (struct iovec){ &out->wire, sizeof(out->wire) };
+	if (len)
+		memcpy(out->payload, payload, len);
+	iov = (struct iovec){ &out->wire, sizeof(out->wire) + len };
 	net->n_unsent++;
 	err = weft_net_send(net, peer->net_addr, &iov, 1, &out->op);
 	if (err == WEFT_AGAIN) {
@@ -959,8 +962,8 @@ static int post_net(struct weft_peer *peer, const struct weft_wire_head *head,
 	size_t total = sizeof(struct weft_wire_net) + len;
 	int err;
 
-	if (head->op == WEFT_WIRE_WATCH)
-		return post_watch(peer, head);
+	if (weft_wire_may_be_lost(head))
+		return post_unnumbered(peer, head, payload, len);
 	/* the error of an injected message names no peer */
 	if (head->op == WEFT_WIRE_BC || total > sizeof(buf) ||
 		total > peer->vci->net->plan.inject_len) {

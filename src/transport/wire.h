@@ -20,7 +20,7 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 19 };
+enum { WEFT_WIRE_VERSION = 20 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
@@ -100,6 +100,9 @@ enum weft_wire_flag {
 	/* CTS over a fabric: both processes divide the data into short
 	 * segments, which pass through host memory; see rndv_seg.c */
 	WEFT_WIRE_SHORT_SEGS = 64,
+	/* QUERY: has no number and may be lost, as WATCH, because the receiver
+	 * may have exited */
+	WEFT_WIRE_MAY_BE_LOST = 128,
 };
 
 /* Flags of an ACK. */
@@ -170,6 +173,14 @@ struct weft_wire_head {
 			    send in addition */
 };
 static_assert(sizeof(struct weft_wire_head) == 24, "wire layout");
+
+/* True if a message over a fabric has no number, and may be lost. */
+static inline bool weft_wire_may_be_lost(const struct weft_wire_head *head)
+{
+	return head->op == WEFT_WIRE_WATCH ||
+	       (head->op == WEFT_WIRE_QUERY &&
+		       (head->flags & WEFT_WIRE_MAY_BE_LOST));
+}
 
 /* The header of each message over a fabric. The cookie is a keyed hash of the
  * addresses of both VCIs. Its key is the receiver's, which only members of the

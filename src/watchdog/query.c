@@ -32,14 +32,21 @@ void weft_query_set(enum weft_wire_need need, weft_query_fn *fn)
 		answer_fns[need] = fn;
 }
 
-void weft_query_send(struct weft_vci *vci, uint64_t addr, enum weft_wire_op op,
-	const void *payload, size_t len)
+static void query_send(struct weft_vci *vci, uint64_t addr,
+	struct weft_wire_head head, const void *payload, size_t len)
 {
-	struct weft_wire_head head = { .op = (uint8_t)op };
 	struct weft_peer *peer = weft_peer_of(vci, addr);
 
 	if (peer)
 		(void)weft_peer_control(peer, &head, payload, len);
+}
+
+void weft_query_send(struct weft_vci *vci, uint64_t addr, enum weft_wire_op op,
+	const void *payload, size_t len)
+{
+	struct weft_wire_head head = { .op = (uint8_t)op };
+
+	query_send(vci, addr, head, payload, len);
 }
 
 /* Describes the call that this process is in. Returns the epoch of its wait, or
@@ -202,6 +209,10 @@ bool weft_query_ask(struct weft_wait *wait, bool is_again)
 			.is_flushed = need->is_flushed,
 			.round = need->round,
 		};
+		struct weft_wire_head head = {
+			.op = WEFT_WIRE_QUERY,
+			.flags = o->may_exit ? WEFT_WIRE_MAY_BE_LOST : 0,
+		};
 
 		if (is_again && o->is_asked)
 			continue;
@@ -209,8 +220,7 @@ bool weft_query_ask(struct weft_wait *wait, bool is_again)
 			o->wire_in = peer->wire_in;
 		o->is_asked = has_asked = true;
 		o->has_answered = false;
-		weft_query_send(wait->vci, o->addr, WEFT_WIRE_QUERY, &query,
-			sizeof(query));
+		query_send(wait->vci, o->addr, head, &query, sizeof(query));
 	}
 	return has_asked;
 }

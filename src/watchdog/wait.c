@@ -394,6 +394,9 @@ static void wait_ask(struct weft_wait *wait, uint64_t now)
 {
 	if (weft_knobs.fail_timeout && wait->view && !weft_query_suspects(wait))
 		wait->turn++;
+	/* A query to a process that has exited breaks the connection, and then
+	 * the fabric may discard the last messages of that process. */
+	weft_proc_receive_rest(wait->vci);
 	weft_wait_refresh(wait);
 	weft_query_ask(wait, false);
 	wait->asked_ns = now;

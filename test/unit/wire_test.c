@@ -262,6 +262,37 @@ static int count_pending(const struct weft_peer *peer)
 	return n;
 }
 
+/* A query to a process that may have exited has no number. So the fabric may
+ * lose it without a gap in the numbers. */
+static void a_query_may_be_lost(void **state)
+{
+	struct weft_vci *vci = &weft_proc.vci;
+	struct {
+		struct weft_wire_net wire;
+		struct weft_wire_query query;
+	} msg = {
+		.wire = { .version = WEFT_WIRE_VERSION,
+			.head = { .op = WEFT_WIRE_QUERY,
+				.flags = WEFT_WIRE_MAY_BE_LOST } },
+	};
+	struct weft_peer *peer;
+	uint32_t wire_in;
+
+	(void)state;
+	weft_vci_lock(vci);
+	peer = weft_peer_of(vci, weft_proc.proc + 3);
+	msg.wire.src_proc = peer->proc;
+	msg.wire.cookie = peer->cookie_in;
+	wire_in = peer->wire_in;
+	weft_arrival_net(vci, &msg, sizeof(msg));
+	assert_int_equal(peer->wire_in, wire_in);
+	msg.wire.head.flags = 0;
+	msg.wire.number = wire_in + 1;
+	weft_arrival_net(vci, &msg, sizeof(msg));
+	assert_int_equal(peer->wire_in, wire_in + 1);
+	weft_vci_unlock(vci);
+}
+
 /* The notice that this process has departed from a communicator, and its
  * request, may be lost. Each query of the watchdog repeats the notice. */
 static void a_departure_is_repeated(void **state)
@@ -498,6 +529,7 @@ int main(void)
 		cmocka_unit_test(a_wrong_cookie_is_foreign),
 		cmocka_unit_test(a_repetition_is_dropped),
 		cmocka_unit_test(a_departure_is_repeated),
+		cmocka_unit_test(a_query_may_be_lost),
 		cmocka_unit_test(a_batch_is_its_messages),
 		cmocka_unit_test(the_text_of_an_error_may_be_utf8),
 		cmocka_unit_test(plausible_messages_break_nothing),
