@@ -76,6 +76,12 @@ void weft_coll_case_in_segment(struct weft_coll_case *c,
 void weft_coll_case_of_job(struct weft_coll_case *c, enum weft_coll_kind kind,
 	int32_t n, int32_t per_node, int64_t bytes, const char *fabric);
 
+/* The predicted time of an algorithm for a case, in ns, on a network whose
+ * messages between nodes take `between`. The algorithm has a formula (cost). If
+ * the nodes are unknown, each member has its own. */
+double weft_coll_predict(const struct weft_coll_algo *algo,
+	const struct weft_coll_case *c, const struct weft_loggp *between);
+
 /* The rule that selected the algorithm, and its line in WEFT_COLL_FILE (0:
  * built in). */
 struct weft_coll_why {

@@ -2,9 +2,9 @@
 /* coll_cost: the predicted time of each algorithm, in ns
  *
  * A prediction has the messages on the longest path only. Computing takes no
- * time, and messages share nothing but the interfaces of their processes. The
- * members of a node exchange messages. test/launch/predict.test compares the
- * predictions with the times of weft-sim. */
+ * time, and messages share nothing but the interfaces of their processes and
+ * nodes. The members of a node exchange messages. test/launch/predict.test
+ * compares the predictions with the times of weft-sim. */
 #ifndef WEFT_COLL_COST_H
 #define WEFT_COLL_COST_H
 
@@ -13,10 +13,13 @@
 struct weft_coll_case;
 
 /* The time of a call whose messages take `between` between nodes, and `within`
- * on a node. An algorithm without parts within nodes uses `between` only. */
+ * on a node. `crowded` is for messages that all members of a node send to other
+ * nodes at the same time. An algorithm without parts within nodes does not use
+ * `within`. */
 struct weft_coll_paths {
-	struct weft_loggp between, within;
+	struct weft_loggp between, within, crowded;
 };
+
 typedef double weft_coll_cost_fn(
 	const struct weft_coll_case *c, const struct weft_coll_paths *paths);
 

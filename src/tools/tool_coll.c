@@ -128,15 +128,12 @@ static void add_prediction(struct weft_tool_report *row,
 	const struct weft_coll_case *c, const struct weft_coll_algo *algo,
 	const struct weft_network *network)
 {
-	struct weft_coll_paths paths = { network->path, weft_network_within };
-
-	if (c->n_nodes == 1)
-		paths.between = paths.within;
 	if (!algo->cost || weft_coll_cannot(algo, c))
 		weft_tool_report_text(row, "predicted", "%s", "");
 	else
 		weft_tool_report_number(row, "predicted",
-			(uint64_t)algo->cost(c, &paths), "ns");
+			(uint64_t)weft_coll_predict(algo, c, &network->path),
+			"ns");
 }
 
 static void add_candidates(struct weft_tool_report *list,

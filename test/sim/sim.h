@@ -30,6 +30,7 @@ struct sim_options {
 	uint32_t per_node;
 	struct weft_loggp between;     /* nodes */
 	struct weft_loggp within;      /* a node */
+	uint32_t interfaces;	       /* of a node */
 	struct weft_topology topology; /* n_nodes 0: no shared links */
 	const char *coll;  /* runs only this collective; NULL: all phases */
 	const char *sizes; /* with coll: bytes, divided by commas */
@@ -57,8 +58,10 @@ enum sim_kind {
  * order in which they reach it. */
 enum sim_stage {
 	SIM_ARRIVED,	 /* its receiver */
+	SIM_AT_NODE,	 /* the interface of the sender's node */
 	SIM_AT_LINKS,	 /* the links that groups of nodes share */
-	SIM_AT_RECEIVER, /* the interface of the receiver */
+	SIM_AT_RECEIVER, /* the interfaces of the receiver's node, and of the
+			    receiver */
 };
 
 struct sim_event {
@@ -191,6 +194,9 @@ struct sim_links {
 	uint64_t up_free[2], down_free[2];
 };
 struct sim_links *sim_links(uint32_t rank);
+
+/* The same for the interface of a node. */
+struct sim_links *sim_interface(uint32_t rank);
 
 /* sim_run.c: executes the phases in this process, and prints the table. */
 void sim_run(uint32_t rank);

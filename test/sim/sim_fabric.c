@@ -119,22 +119,69 @@ static uint64_t pass_links(const struct sim_event *event, uint64_t now)
 	return now;
 }
 
-void sim_fabric_move_take(struct sim_event *event, uint64_t now)
+/* The time in which a message occupies the interface of a node. If a node has
+ * one process, the interface of the process is that of the node. */
+static uint64_t node_ns_of(const struct sim_event *event)
+{
+	uint64_t len_ns = len_ns_of(event);
+	const uint64_t gap = WEFT_NETWORK_NODE_GAP;
+
+	if (sim_options()->per_node == 1 ||
+		sim_node(event->from) == sim_node(event->to))
+		return 0;
+	return (len_ns > gap ? len_ns : gap) / sim_options()->interfaces;
+}
+
+/* A message waits until the interface is free, and occupies it for some time.
+ * Returns when the message reaches it. */
+static uint64_t occupy(uint64_t *free, uint64_t now, uint64_t ns)
+{
+	if (now < *free)
+		now = *free;
+	*free = now + ns;
+	return now;
+}
+
+static enum sim_stage after_node(const struct sim_event *event)
+{
+	return leaves_group(event) ? SIM_AT_LINKS : SIM_AT_RECEIVER;
+}
+
+/* The message leaves for the next stage. */
+static void leave_take(struct sim_event *event, uint64_t now)
 {
 	const struct weft_loggp *path = path_of(event->from, event->to);
-	uint64_t *taken =
-		&sim_proc(event->to)->nic_taken[event->kind == SIM_TAGGED];
-	uint64_t len_ns = len_ns_of(event);
 
-	if (event->stage == SIM_AT_LINKS) {
-		event->stage = SIM_AT_RECEIVER;
-		sim_event_post_take(
-			event, pass_links(event, now) + path->latency);
+	sim_event_post_take(event,
+		event->stage == SIM_AT_RECEIVER ? now + path->latency : now);
+}
+
+void sim_fabric_move_take(struct sim_event *event, uint64_t now)
+{
+	bool lane = event->kind == SIM_TAGGED;
+	const struct weft_loggp *path = path_of(event->from, event->to);
+	uint64_t len_ns = len_ns_of(event), node_ns = node_ns_of(event);
+
+	switch (event->stage) {
+	case SIM_AT_NODE:
+		now = occupy(&sim_interface(event->from)->up_free[lane], now,
+			node_ns);
+		event->stage = after_node(event);
+		leave_take(event, now);
 		return;
+	case SIM_AT_LINKS:
+		now = pass_links(event, now);
+		event->stage = SIM_AT_RECEIVER;
+		leave_take(event, now);
+		return;
+	default:
+		break;
 	}
-	if (now < *taken)
-		now = *taken;
-	*taken = now + (len_ns > path->gap ? len_ns : path->gap);
+	if (node_ns)
+		now = occupy(&sim_interface(event->to)->down_free[lane], now,
+			node_ns);
+	now = occupy(&sim_proc(event->to)->nic_taken[lane], now,
+		len_ns > path->gap ? len_ns : path->gap);
 	event->stage = SIM_ARRIVED;
 	sim_event_post_take(event, now + len_ns);
 }
@@ -163,9 +210,8 @@ static void post_message_take(
 	proc->counts.n_sent++;
 	proc->counts.n_far += sim_node(peer->rank) != sim_node(sim_rank());
 	proc->counts.n_bytes += event->len;
-	event->stage = leaves_group(event) ? SIM_AT_LINKS : SIM_AT_RECEIVER;
-	sim_event_post_take(event,
-		event->stage == SIM_AT_LINKS ? leaves : leaves + path->latency);
+	event->stage = node_ns_of(event) ? SIM_AT_NODE : after_node(event);
+	leave_take(event, leaves);
 	if (context) {
 		event = sim_event_create(SIM_SENT, sim_rank(), 0);
 		event->context = context;

@@ -23,6 +23,7 @@ enum {
 
 enum {
 	OPTION_GROUP = 256,
+	OPTION_INTERFACES,
 	OPTION_LINKS,
 	OPTION_SIZE,
 	OPTION_UNTIL,
@@ -38,6 +39,8 @@ static void usage(FILE *to)
 		"  -p, --per-node N      processes of a node (default 1)\n"
 		"  -w, --network NAME    slingshot11, hdr or ndr (default "
 		"slingshot11)\n"
+		"      --interfaces N    network interfaces of a node (default "
+		"1)\n"
 		"  -l, --topology NAME   fat-tree, dragonfly or none (default "
 		"none): links\n"
 		"                        that nodes share\n"
@@ -158,6 +161,7 @@ static const struct option long_options[] = {
 	{ "procs", required_argument, NULL, 'n' },
 	{ "per-node", required_argument, NULL, 'p' },
 	{ "network", required_argument, NULL, 'w' },
+	{ "interfaces", required_argument, NULL, OPTION_INTERFACES },
 	{ "topology", required_argument, NULL, 'l' },
 	{ "group", required_argument, NULL, OPTION_GROUP },
 	{ "links", required_argument, NULL, OPTION_LINKS },
@@ -191,6 +195,10 @@ static void parse(int argc, char **argv, struct sim_options *o)
 			break;
 		case 'w':
 			o->between = path_of(optarg);
+			break;
+		case OPTION_INTERFACES:
+			o->interfaces =
+				(uint32_t)number("interfaces", optarg, 1, 64);
 			break;
 		case 'l':
 			o->topology = topology_of(optarg);
@@ -311,6 +319,7 @@ int main(int argc, char **argv)
 		.per_node = 1,
 		.between = path_of("slingshot11"),
 		.within = weft_network_within,
+		.interfaces = 1,
 		.sizes = "8",
 		.seed = 1,
 		.deadline_s = 300,

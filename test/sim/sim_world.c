@@ -37,7 +37,8 @@ struct entry {
 struct sim_world {
 	struct sim_options options;
 	struct sim_proc *procs;
-	struct sim_links *links; /* by group of nodes */
+	struct sim_links *links;      /* by group of nodes */
+	struct sim_links *interfaces; /* by node */
 	struct entry *heap;
 	size_t n_heap, n_heap_places;
 	uint64_t order;
@@ -112,8 +113,10 @@ bool sim_world_create(const struct sim_options *options)
 		world->options = *options;
 		world->procs = calloc(options->n_procs, sizeof(*world->procs));
 		world->links = calloc(options->n_procs, sizeof(*world->links));
+		world->interfaces =
+			calloc(options->n_procs, sizeof(*world->interfaces));
 	}
-	if (!world || !world->procs || !world->links) {
+	if (!world || !world->procs || !world->links || !world->interfaces) {
 		perror("weft-sim: memory for the simulation");
 		return false;
 	}
@@ -134,6 +137,11 @@ uint32_t sim_rank(void)
 struct sim_links *sim_links(uint32_t rank)
 {
 	return &world->links[sim_node(rank) / world->options.topology.n_nodes];
+}
+
+struct sim_links *sim_interface(uint32_t rank)
+{
+	return &world->interfaces[sim_node(rank)];
 }
 
 struct sim_proc *sim_proc(uint32_t rank)

@@ -597,8 +597,7 @@ static void borders_are_where_choices_change(void **state)
  * that depend on a topology. More bytes do not take less time. */
 static void test_costs(void **state)
 {
-	const struct weft_coll_paths paths = { weft_network_find("hdr")->path,
-		weft_network_within };
+	const struct weft_loggp *path = &weft_network_find("hdr")->path;
 	const struct weft_coll_algo *algo;
 	struct weft_coll_case c;
 
@@ -614,7 +613,7 @@ static void test_costs(void **state)
 
 			weft_coll_case_of_job(
 				&c, algo->kind, 1 << 20, 64, bytes, "tcp");
-			ns = algo->cost(&c, &paths);
+			ns = weft_coll_predict(algo, &c, path);
 			assert_true(ns >= last && ns > 1400);
 			last = ns;
 		}
