@@ -143,13 +143,13 @@ static void report_unresolved(const struct weft_wait *wait)
 			n > 1 ? " and others" : "");
 }
 
-/* True if processes are missing, and each of them may still meet its need, and
+/* True if each queried process that has not met its need may still meet it, and
  * waits itself or makes calls. A process that waits reports its own wait, and a
- * process that makes calls makes progress. */
+ * process that makes calls makes progress. If all queried processes have met
+ * their needs, the message that ends the wait is on its way, or waits for a
+ * process that was not queried. Other processes then wait for that one too. */
 static bool is_explained(const struct weft_wait_view *view)
 {
-	uint32_t n = 0;
-
 	for (uint32_t i = 0; i < view->n_procs; i++) {
 		const struct weft_wait_proc *o = &view->procs[i];
 
@@ -158,9 +158,8 @@ static bool is_explained(const struct weft_wait_view *view)
 		if (!o->has_answered || o->met == WEFT_WIRE_NEVER ||
 			!(o->epoch || o->moves))
 			return false;
-		n++;
 	}
-	return n > 0;
+	return view->n_procs > 0;
 }
 
 void weft_report_wait(struct weft_wait *wait)
