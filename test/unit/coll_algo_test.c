@@ -620,6 +620,53 @@ static void test_costs(void **state)
 	}
 }
 
+/* The predicted time of the fastest algorithm that can run the case. */
+static double least_cost(
+	const struct weft_coll_case *c, const struct weft_loggp *path)
+{
+	const struct weft_coll_algo *algo;
+	double least = 0;
+
+	for (size_t i = 0; (algo = weft_coll_algo_at(i)) != NULL; i++) {
+		double ns;
+
+		if (algo->kind != c->kind || !algo->cost ||
+			weft_coll_cannot(algo, c))
+			continue;
+		ns = weft_coll_predict(algo, c, path);
+		if (!least || ns < least)
+			least = ns;
+	}
+	return least;
+}
+
+/* On fast networks, no rule selects an algorithm that takes more than four
+ * times as long as another one. */
+static void test_fast_networks(void **state)
+{
+	static const int32_t most[] = { 1, 4, 16, 64, 128 };
+	const struct weft_loggp *path = &weft_network_find("hdr")->path;
+	struct weft_coll_case c;
+
+	(void)state;
+	for (int k = 0; k < WEFT_COLL_NEIGHBOR_ALLGATHER; k++)
+		for (size_t i = 0; i < sizeof(most) / sizeof(most[0]); i++)
+			for (int32_t nodes = 2; nodes <= 512; nodes *= 4)
+				for (int64_t n = 8; n <= 1 << 20; n *= 4) {
+					const struct weft_coll_algo *chosen;
+
+					weft_coll_case_of_job(&c,
+						(enum weft_coll_kind)k,
+						nodes * most[i], most[i], n,
+						"verbs");
+					chosen = weft_coll_choose(&c, NULL);
+					assert_non_null(chosen->cost);
+					assert_true(weft_coll_predict(
+							    chosen, &c, path) <=
+						    4 * least_cost(&c, path));
+				}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -632,6 +679,7 @@ int main(void)
 		cmocka_unit_test(test_reproducible),
 		cmocka_unit_test(borders_are_where_choices_change),
 		cmocka_unit_test(test_costs),
+		cmocka_unit_test(test_fast_networks),
 	};
 
 	unsetenv("WEFT_COLL");
