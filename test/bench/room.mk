@@ -29,4 +29,4 @@ test_bench_shmembench_LDFLAGS = $(MODE_CFLAGS) $(near_libs)
 test_bench_rawfab_SOURCES = test/bench/rawfab.c
 test_bench_rawfab_LDADD = $(FABRIC_LIBS)
 EXTRA_DIST += test/bench/README.md test/bench/apps test/bench/growbench.c \
-	test/bench/scalebench.c
+	test/bench/pmixcount.c test/bench/scalebench.c
