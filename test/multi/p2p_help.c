@@ -161,7 +161,8 @@ static void away(char *buf, int len)
 		CHECK(!atomic_load(&n_writes), "the sender copies nothing");
 	} else {
 		receive_one(buf, len, TAG);
-		kill(pid, SIGUSR1);
+		/* to the main thread: any other thread may not block it */
+		syscall(SYS_tgkill, pid, pid, SIGUSR1);
 	}
 }
 
