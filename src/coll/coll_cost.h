@@ -14,8 +14,7 @@ struct weft_coll_case;
 
 /* The time of a call whose messages take `between` between nodes, and `within`
  * on a node. `crowded` is for messages that all members of a node send to other
- * nodes at the same time. An algorithm without parts within nodes does not use
- * `within`. */
+ * nodes at the same time. */
 struct weft_coll_paths {
 	struct weft_loggp between, within, crowded;
 };

@@ -10,8 +10,9 @@ static const struct weft_network networks[] = {
 	{ "ndr", { 600, 200, 50, 0.0206 } },
 };
 
-/* A message takes 0.4 us. Then the part of an allreduce within a node of 64 to
- * 128 processes takes as long as the published ones (contrib/scale.md). */
+/* A message of a few bytes takes 0.4 us. Then the part of an allreduce within a
+ * node of 96 or 128 processes takes as long as in published figures
+ * (contrib/scale.md). */
 const struct weft_loggp weft_network_within = { 300, 50, 20, 0.1 };
 
 /* fat-tree: a leaf switch of Frontera has 44 nodes with 100 Gbit/s each, and 18

@@ -5,7 +5,8 @@
  *     PMIXCOUNT=FILE LD_PRELOAD=$PWD/pmixcount.so LAUNCHER PROGRAM
  *
  * At its end, each process that has called PMIx_Init appends a line to FILE:
- * "name count" for each function that it has called. Any MPI library may be
+ * "name count" for each function that it has called. PMIx_Get() of libpmix
+ * calls PMIx_Get_nb(), so Get_nb counts all gets. Any MPI library may be
  * counted if it calls PMIx in a shared library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

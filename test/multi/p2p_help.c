@@ -161,7 +161,8 @@ static void away(char *buf, int len)
 		CHECK(!atomic_load(&n_writes), "the sender copies nothing");
 	} else {
 		receive_one(buf, len, TAG);
-		/* to the main thread: any other thread may not block it */
+		/* to the main thread: a thread of libpmix does not block the
+		 * signal */
 		syscall(SYS_tgkill, pid, pid, SIGUSR1);
 	}
 }
