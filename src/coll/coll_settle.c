@@ -26,12 +26,16 @@
 #include "base/log.h"
 #include "transport/foreign.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { FIRST_CALLS = 4 }; /* collectives before the setup */
+enum {
+	FIRST_CALLS = 4, /* collectives before the setup */
+	FEW_RUNS = 4,	 /* in the first message of the table */
+};
 
 /* ---- nodes ---- */
 
@@ -202,46 +206,80 @@ static struct weft_node_run *collect_runs(struct weft_sched *sched,
 	return message;
 }
 
-/* Rank 0's settings, which all members use, and the runs. */
+/* Rank 0's settings, which all members use, and the runs. A job has few runs,
+ * if its ranks are placed in blocks or in turn. Further runs need a second
+ * message, for which the receiver then has memory of the right length. */
 struct table {
 	uint32_t digest; /* of the rules */
 	uint32_t shares_cores;
 	char fabric[16];
 	uint32_t n;
-	struct weft_node_run runs[];
+	struct weft_node_run runs[FEW_RUNS];
 };
 
 static struct weft_span table_span(struct table *table, uint32_t n)
 {
-	return weft_span_bytes(
-		table, sizeof(*table) + (size_t)n * sizeof(table->runs[0]));
+	return weft_span_bytes(table,
+		offsetof(struct table, runs) +
+			weft_min(n, (uint32_t)FEW_RUNS) * sizeof(*table->runs));
 }
 
-/* Rank 0 broadcasts the table along the same tree. */
-static void spread_table(struct weft_sched *sched,
-	const struct weft_coll_view *all, struct table *table)
+static struct weft_span rest_span(
+	const struct table *table, struct weft_node_run *runs)
+{
+	return weft_span_bytes(runs, table->n * sizeof(*runs));
+}
+
+/* Receives the table from the parent. Returns the runs, which are in the table
+ * if they are few. */
+static struct weft_node_run *receive_table(struct weft_sched *sched,
+	const struct weft_coll_view *all, struct table *table, int32_t parent)
+{
+	struct weft_node_run *runs = table->runs;
+
+	weft_sched_recv(sched, all, table_span(table, FEW_RUNS), parent);
+	weft_sched_fence(sched);
+	if (!sched->err && table->n > (uint32_t)all->n)
+		sched->err = malformed();
+	if (sched->err || table->n <= FEW_RUNS)
+		return runs;
+	runs = weft_sched_tmp(sched, table->n * sizeof(*runs));
+	weft_sched_recv(sched, all, rest_span(table, runs), parent);
+	weft_sched_fence(sched);
+	return runs;
+}
+
+/* Rank 0 broadcasts the table, and its runs, along the same tree. Returns the
+ * runs. */
+static struct weft_node_run *spread_table(struct weft_sched *sched,
+	const struct weft_coll_view *all, struct table *table,
+	struct weft_node_run *runs)
 {
 	int32_t width = 1;
 
 	while (width < all->n && !(all->me & width))
 		width *= 2;
 	if (all->me)
-		weft_sched_recv(sched, all, table_span(table, (uint32_t)all->n),
-			all->me - width);
-	weft_sched_fence(sched);
-	if (!sched->err &&
-		!weft_node_runs_are_valid(table->runs, table->n, all->n))
+		runs = receive_table(sched, all, table, all->me - width);
+	if (!sched->err && !weft_node_runs_are_valid(runs, table->n, all->n))
 		sched->err = malformed();
-	while ((width /= 2) > 0)
-		if (all->me + width < all->n)
-			weft_sched_send(sched, all,
-				table_span(table, sched->err ? 0 : table->n),
+	if (sched->err)
+		table->n = 0;
+	while ((width /= 2) > 0) {
+		if (all->me + width >= all->n)
+			continue;
+		weft_sched_send(sched, all, table_span(table, table->n),
+			all->me + width);
+		if (table->n > FEW_RUNS)
+			weft_sched_send(sched, all, rest_span(table, runs),
 				all->me + width);
+	}
 	weft_sched_fence(sched);
+	return runs;
 }
 
 static void take_table(struct weft_sched *sched, struct weft_comm *comm,
-	const struct table *table)
+	const struct table *table, const struct weft_node_run *runs)
 {
 	struct weft_nodes *nodes;
 
@@ -252,7 +290,7 @@ static void take_table(struct weft_sched *sched, struct weft_comm *comm,
 			"processes must choose algorithms alike");
 		return;
 	}
-	nodes = weft_comm_nodes_create(table->runs, table->n, comm->size);
+	nodes = weft_comm_nodes_create(runs, table->n, comm->size);
 	if (!nodes) {
 		sched->err = WEFT_ERR_NOMEM;
 		return;
@@ -270,22 +308,21 @@ static void settle_nodes(struct weft_sched *sched, struct weft_comm *comm,
 	const struct weft_coll_view *all, int32_t leader)
 {
 	struct weft_node_run *runs = collect_runs(sched, all, leader);
-	struct table *table = weft_sched_tmp(
-		sched, (size_t)table_span(NULL, (uint32_t)all->n).count);
+	struct table table = { 0 };
 
-	if (!sched->err)
-		table->n = 0;
 	if (!sched->err && !all->me) {
-		table->digest = weft_coll_rules_digest();
-		table->shares_cores = weft_proc.node.shares_cores;
-		snprintf(table->fabric, sizeof(table->fabric), "%s",
+		table.digest = weft_coll_rules_digest();
+		table.shares_cores = weft_proc.node.shares_cores;
+		snprintf(table.fabric, sizeof(table.fabric), "%s",
 			weft_vci_fabric(comm->vci));
-		table->n = runs->first;
-		memcpy(table->runs, runs + 1, (size_t)table->n * sizeof(*runs));
+		table.n = runs->first;
+		runs++;
+		if (table.n <= FEW_RUNS)
+			memcpy(table.runs, runs, table.n * sizeof(*runs));
 	}
-	spread_table(sched, all, table);
+	runs = spread_table(sched, all, &table, runs);
 	if (!sched->err)
-		take_table(sched, comm, table);
+		take_table(sched, comm, &table, runs);
 }
 
 /* The leader of each node creates its segment, and selects the length of the

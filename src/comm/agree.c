@@ -16,7 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS_LEN = 2 * sizeof(uint64_t) };
+/* A message down the tree has two words. In a round with a table, the length of
+ * the table follows, and then the table. If it is longer than TABLE_FIRST, the
+ * rest is a second message. So the receiver knows how much memory it needs. */
+enum {
+	WORDS_LEN = 2 * sizeof(uint64_t),
+	TABLE_AT = WORDS_LEN + sizeof(uint64_t),
+	TABLE_FIRST = 256,
+};
 
 static uint32_t tree_size(const struct weft_agree *a)
 {
@@ -122,10 +129,25 @@ static void recv_up(struct weft_agree *a, uint32_t child)
 		(subtree_end(a, child) - child) * a->len);
 }
 
-/* Sends words and records or table to a child. */
+/* Sends words and records to a child, or an error. */
 static void send_down(struct weft_agree *a, uint32_t child)
 {
 	agree_post(a, true, a->tree, child, a->buf, a->buf_len);
+}
+
+/* Sends words and a table to a child. The words are at `from`, and the table
+ * begins at from + TABLE_AT. */
+static void send_table(
+	struct weft_agree *a, uint32_t child, char *from, size_t len)
+{
+	size_t first = weft_min(len, (size_t)TABLE_FIRST);
+	uint64_t announced = len;
+
+	memcpy(from + WORDS_LEN, &announced, sizeof(announced));
+	agree_post(a, true, a->tree, child, from, TABLE_AT + first);
+	if (len > first)
+		agree_post(a, true, a->tree, child, from + TABLE_AT + first,
+			len - first);
 }
 
 /* Sends each child the words and its part of the table. If there is no memory
@@ -147,21 +169,20 @@ static void send_parts(struct weft_agree *a)
 		lens[n] = a->part(
 			a, children[n], subtree_end(a, children[n]), NULL);
 		if (lens[n] < a->table_len)
-			total += WORDS_LEN + lens[n];
+			total += TABLE_AT + lens[n];
 		n++;
 	}
 	a->parts = part = total ? malloc(total) : NULL;
 	for (uint32_t i = 0; i < n; i++) {
 		if (!part || lens[i] >= a->table_len) {
-			send_down(a, children[i]);
+			send_table(a, children[i], a->buf, a->table_len);
 			continue;
 		}
 		memcpy(part, a->buf, WORDS_LEN);
 		a->part(a, children[i], subtree_end(a, children[i]),
-			part + WORDS_LEN);
-		agree_post(a, true, a->tree, children[i], part,
-			WORDS_LEN + lens[i]);
-		part += WORDS_LEN + lens[i];
+			part + TABLE_AT);
+		send_table(a, children[i], part, lens[i]);
+		part += TABLE_AT + lens[i];
 	}
 }
 
@@ -221,25 +242,57 @@ static void make_table(struct weft_agree *a)
 	a->records = record(a, 0);
 	if (a->comm->is_inter)
 		a->remote_records = record(a, tree_size(a));
-	a->table = a->buf + WORDS_LEN;
+	a->table = a->buf + TABLE_AT;
 	a->err = a->make_table(a, &a->table_len);
-	a->buf_len = WORDS_LEN + a->table_len;
 	a->records = a->remote_records = NULL;
 }
 
-/* Checks the table that the parent has sent. */
+static int bad_table(const struct weft_agree *a)
+{
+	return weft_err_set(WEFT_ERR_PROTO,
+		"a table of %zu bytes has arrived in a message of %lld bytes",
+		a->table_len, (long long)a->recv_len);
+}
+
+/* Reads the length of the table that the parent has sent, and receives the rest
+ * of the table. */
+static void recv_rest(struct weft_agree *a)
+{
+	uint32_t rank = my_rank(a);
+	uint64_t len = 0;
+	size_t first;
+	char *buf;
+
+	if (!rank || a->err || !a->make_table)
+		return;
+	if (a->recv_len >= TABLE_AT)
+		memcpy(&len, a->buf + WORDS_LEN, sizeof(len));
+	a->table_len = (size_t)len;
+	first = weft_min(a->table_len, (size_t)TABLE_FIRST);
+	if (len > a->table_max || a->recv_len != (int64_t)(TABLE_AT + first)) {
+		a->err = bad_table(a);
+		return;
+	}
+	if (len == first)
+		return;
+	buf = realloc(a->buf, TABLE_AT + a->table_len);
+	if (buf)
+		a->buf = buf;
+	else
+		a->err = WEFT_ERR_NOMEM;
+	agree_post(a, false, a->tree, rank & (rank - 1),
+		a->buf + TABLE_AT + first, a->table_len - first);
+}
+
+/* Checks that the table has arrived. */
 static void check_table(struct weft_agree *a)
 {
 	if (!my_rank(a) || a->err)
 		return;
-	a->buf_len = (size_t)a->recv_len;
-	if (a->buf_len < WORDS_LEN) {
-		a->err = weft_err_set(WEFT_ERR_PROTO,
-			"a table of %zu bytes has arrived", a->buf_len);
-		return;
-	}
-	a->table = a->buf + WORDS_LEN;
-	a->table_len = a->buf_len - WORDS_LEN;
+	if (a->table_len > TABLE_FIRST &&
+		a->recv_len != (int64_t)a->table_len - TABLE_FIRST)
+		a->err = bad_table(a);
+	a->table = a->buf + TABLE_AT;
 }
 
 /* Receives the words, with the records or the table. */
@@ -292,8 +345,10 @@ static void advance(struct weft_agree *a)
 		else if (step == 3)
 			step_down(a);
 		else if (step == 4)
+			recv_rest(a);
+		else if (step == 5)
 			step_forward(a);
-		else if (step == 5) {
+		else if (step == 6) {
 			agree_finish(a);
 			return; /* `done` may have freed the round */
 		}
@@ -323,8 +378,9 @@ static void agree_alloc(struct weft_agree *a)
 	uint32_t rank = my_rank(a);
 
 	if (a->make_table) {
-		a->buf_len = WORDS_LEN + a->table_max;
-		a->buf = malloc(a->buf_len);
+		a->buf_len =
+			TABLE_AT + weft_min(a->table_max, (size_t)TABLE_FIRST);
+		a->buf = malloc(rank ? a->buf_len : TABLE_AT + a->table_max);
 		a->up = calloc(
 			subtree_end(a, rank) - rank + (rank ? 0 : n_remote),
 			a->len);

@@ -80,8 +80,9 @@ struct weft_agree {
 	int32_t tag;
 	int step;
 	uint32_t n_waiting;
-	char *buf; /* words; then records and remote records, or the table */
-	size_t buf_len;
+	char *buf; /* words; then records and remote records, or the length of
+		      the table and the table */
+	size_t buf_len;	  /* of the first message down the tree */
 	char *up;	  /* with a table: the records of this member's subtree,
 			     and the remote records */
 	int64_t recv_len; /* bytes of the last received message */
