@@ -8,8 +8,9 @@
  * depends only on its options.
  *
  * Each process has a clock of its own. Events are messages and answers of the
- * manager; each has a time and a receiver. When a process polls, first all
- * processes and events with an earlier time take their turn. */
+ * manager; each has a time and a receiver. When a process polls, all events
+ * with an earlier time arrive. Other processes take their turn before, if a
+ * message that they send could still arrive earlier. */
 #ifndef WEFT_TEST_SIM_H
 #define WEFT_TEST_SIM_H
 
@@ -88,7 +89,8 @@ struct sim_counts {
 
 enum sim_state {
 	SIM_RUNS,
-	SIM_IDLE, /* continues with the next event for it */
+	SIM_IDLE,  /* continues with the next event for it */
+	SIM_READY, /* has an event, and a turn later */
 	SIM_ENDED,
 	SIM_DEAD,
 };

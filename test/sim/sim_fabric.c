@@ -15,7 +15,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
 	/* So many consecutive polls without a completion; then the process
@@ -43,8 +42,7 @@ struct peer {
 	uint64_t last_left; /* when the last message to this peer left */
 };
 
-/* The fabric of a process. It is in the heap, so that a switch between
- * processes copies only the pointer. */
+/* The fabric of a process. */
 static struct {
 	struct fid_fabric fabric;
 	struct fid_domain domain;
@@ -58,17 +56,19 @@ static struct {
 	size_t least_multi;
 	struct posted *tagged; /* receives, oldest first */
 	struct sim_event *unexpected;
+	struct sim_event *read; /* messages of the last read */
 	struct fi_cq_tagged_entry done[DONE];
 	size_t first_done, n_done;
 	unsigned n_empty;    /* consecutive polls without a completion */
 	unsigned most_empty; /* after so many, the process waits for an event */
-} * fab;
+	bool is_open;
+} fab;
 
 /* ---- messages ---- */
 
 static struct peer *peer_of(fi_addr_t addr)
 {
-	struct peer *peer = &fab->peers[addr];
+	struct peer *peer = &fab.peers[addr];
 
 	sim_self()->counts.n_peers += !peer->is_met;
 	peer->is_met = true;
@@ -197,7 +197,7 @@ static void post_message_take(
 	uint64_t *nic_free = &proc->nic_free[event->kind == SIM_TAGGED];
 	uint64_t len_ns, start, leaves;
 
-	fab->n_empty = 0;
+	fab.n_empty = 0;
 	event->to = peer->rank;
 	len_ns = len_ns_of(event);
 	sim_charge(path->overhead);
@@ -282,16 +282,13 @@ static ssize_t sim_recvmsg(
 {
 	(void)ep;
 	(void)flags;
-	if (fab->n_recvs == RECVS)
+	if (fab.n_recvs == RECVS)
 		return -FI_EAGAIN;
-	/* frees the pages; no message is left in the buffer */
-	madvise(msg->msg_iov->iov_base, msg->msg_iov->iov_len, MADV_DONTNEED);
-	fab->recvs[(fab->first_recv + fab->n_recvs++) % RECVS] =
-		(struct posted){
-			.context = msg->context,
-			.buf = msg->msg_iov->iov_base,
-			.len = msg->msg_iov->iov_len,
-		};
+	fab.recvs[(fab.first_recv + fab.n_recvs++) % RECVS] = (struct posted){
+		.context = msg->context,
+		.buf = msg->msg_iov->iov_base,
+		.len = msg->msg_iov->iov_len,
+	};
 	return 0;
 }
 
@@ -309,10 +306,10 @@ static struct fi_ops_msg msg_ops = {
 static void sim_complete(
 	void *context, uint64_t flags, size_t len, void *buf, uint64_t tag)
 {
-	if (fab->n_done == DONE)
+	if (fab.n_done == DONE)
 		sim_fail("process %u has %d completions, and reads none",
 			sim_rank(), DONE);
-	fab->done[(fab->first_done + fab->n_done++) % DONE] =
+	fab.done[(fab.first_done + fab.n_done++) % DONE] =
 		(struct fi_cq_tagged_entry){
 			.op_context = context,
 			.flags = flags,
@@ -329,10 +326,11 @@ static void charge_receive(const struct sim_event *event)
 			   : sim_options()->within.overhead);
 }
 
-/* Copies a message to the oldest buffer. */
+/* Takes a message, which uses space of the oldest buffer. The library reads it
+ * in the event, so no process needs memory for the buffers. */
 static void take_message(struct sim_event *event)
 {
-	struct posted *to = &fab->recvs[fab->first_recv];
+	struct posted *to = &fab.recvs[fab.first_recv];
 	uint64_t flags = FI_RECV | FI_MSG;
 
 	charge_receive(event);
@@ -340,17 +338,27 @@ static void take_message(struct sim_event *event)
 		sim_fail("a message of %zu bytes to process %u is longer than "
 			 "its buffer",
 			event->len, sim_rank());
-	memcpy(to->buf, event->data, event->len);
 	to->len -= event->len;
-	if (to->len < fab->least_multi)
+	if (to->len < fab.least_multi)
 		flags |= FI_MULTI_RECV;
-	sim_complete(to->context, flags, event->len, to->buf, 0);
-	to->buf += event->len;
+	sim_complete(to->context, flags, event->len, event->data, 0);
+	event->next = fab.read;
+	fab.read = event;
 	if (flags & FI_MULTI_RECV) {
-		fab->first_recv = (fab->first_recv + 1) % RECVS;
-		fab->n_recvs--;
+		fab.first_recv = (fab.first_recv + 1) % RECVS;
+		fab.n_recvs--;
 	}
-	sim_event_free(event);
+}
+
+/* The library has received the messages of the last read. */
+static void free_read(void)
+{
+	while (fab.read) {
+		struct sim_event *event = fab.read;
+
+		fab.read = event->next;
+		sim_event_free(event);
+	}
 }
 
 static void receive_tagged(struct posted *to, struct sim_event *event)
@@ -369,7 +377,7 @@ static void receive_tagged(struct posted *to, struct sim_event *event)
 
 static void take_tagged(struct sim_event *event)
 {
-	for (struct posted **at = &fab->tagged; *at; at = &(*at)->next) {
+	for (struct posted **at = &fab.tagged; *at; at = &(*at)->next) {
 		struct posted *to = *at;
 
 		if (to->tag != event->tag)
@@ -378,8 +386,8 @@ static void take_tagged(struct sim_event *event)
 		receive_tagged(to, event);
 		return;
 	}
-	event->next = fab->unexpected;
-	fab->unexpected = event;
+	event->next = fab.unexpected;
+	fab.unexpected = event;
 }
 
 /* Handles an event, which has been removed from the list. */
@@ -407,10 +415,10 @@ static bool take_events(size_t count)
 	struct sim_event *event = sim_peek(), *last = sim_self()->last;
 	bool has_news = false;
 
-	while (event && fab->n_done < count) {
+	while (event && fab.n_done < count) {
 		bool is_last = event == last;
 
-		if (event->kind == SIM_MESSAGE && !fab->n_recvs)
+		if (event->kind == SIM_MESSAGE && !fab.n_recvs)
 			break;
 		sim_drop();
 		has_news |= event->kind >= SIM_ANSWER;
@@ -431,22 +439,28 @@ static ssize_t sim_read(struct fid_cq *cq, void *buf, size_t count)
 	(void)cq;
 	if (!count)
 		return -FI_EAGAIN;
+	free_read();
 	count = count < DONE / 2 ? count : DONE / 2;
 	if (take_events(count))
-		fab->n_empty = 0;
-	if (!fab->n_done && ++fab->n_empty > fab->most_empty) {
-		fab->most_empty = EMPTY_POLLS;
+		fab.n_empty = 0;
+	if (!fab.n_done && ++fab.n_empty > fab.most_empty) {
+		fab.most_empty = EMPTY_POLLS;
 		sim_idle(0);
 		take_events(count);
-		fab->n_empty = 0;
+		fab.n_empty = 0;
 	}
-	for (; n < count && fab->n_done; n++, fab->n_done--) {
-		entries[n] = fab->done[fab->first_done];
-		fab->first_done = (fab->first_done + 1) % DONE;
+	for (; n < count && fab.n_done; n++, fab.n_done--) {
+		struct fi_cq_tagged_entry *done = &fab.done[fab.first_done];
+
+		entries[n] = *done;
+		*done = (struct fi_cq_tagged_entry){ 0 };
+		fab.first_done = (fab.first_done + 1) % DONE;
 	}
+	if (!fab.n_done)
+		fab.first_done = 0;
 	if (!n)
 		return -FI_EAGAIN;
-	fab->n_empty = 0;
+	fab.n_empty = 0;
 	return (ssize_t)n;
 }
 
@@ -470,7 +484,7 @@ static struct fi_ops_cq cq_ops = {
 static ssize_t sim_trecv(struct fid_ep *ep, void *buf, size_t len, void *desc,
 	fi_addr_t addr, uint64_t tag, uint64_t ignore, void *context)
 {
-	struct posted *to = malloc(sizeof(*to)), **end = &fab->tagged;
+	struct posted *to = malloc(sizeof(*to)), **end = &fab.tagged;
 
 	(void)ep;
 	(void)desc;
@@ -481,7 +495,7 @@ static ssize_t sim_trecv(struct fid_ep *ep, void *buf, size_t len, void *desc,
 	*to = (struct posted){
 		.context = context, .buf = buf, .len = len, .tag = tag
 	};
-	for (struct sim_event **at = &fab->unexpected; *at; at = &(*at)->next) {
+	for (struct sim_event **at = &fab.unexpected; *at; at = &(*at)->next) {
 		struct sim_event *event = *at;
 
 		if (event->tag != tag)
@@ -540,7 +554,7 @@ static int sim_setopt(
 	(void)level;
 	(void)len;
 	if (name == FI_OPT_MIN_MULTI_RECV)
-		memcpy(&fab->least_multi, value, sizeof(fab->least_multi));
+		memcpy(&fab.least_multi, value, sizeof(fab.least_multi));
 	return 0;
 }
 
@@ -574,18 +588,18 @@ static int sim_insert(struct fid_av *av, const void *addr, size_t count,
 	(void)av;
 	(void)flags;
 	(void)context;
-	if (fab->n_peers == fab->n_peer_places) {
-		size_t n = fab->n_peers ? 2 * fab->n_peers : 16;
-		struct peer *peers = realloc(fab->peers, n * sizeof(*peers));
+	if (fab.n_peers == fab.n_peer_places) {
+		size_t n = fab.n_peers ? 2 * fab.n_peers : 16;
+		struct peer *peers = realloc(fab.peers, n * sizeof(*peers));
 
 		if (!peers)
 			return -FI_ENOMEM;
-		fab->peers = peers;
-		fab->n_peer_places = n;
+		fab.peers = peers;
+		fab.n_peer_places = n;
 	}
-	fab->peers[fab->n_peers] = (struct peer){ 0 };
-	memcpy(&fab->peers[fab->n_peers].rank, addr, sizeof(uint32_t));
-	*out = fab->n_peers++;
+	fab.peers[fab.n_peers] = (struct peer){ 0 };
+	memcpy(&fab.peers[fab.n_peers].rank, addr, sizeof(uint32_t));
+	*out = fab.n_peers++;
 	return (int)count;
 }
 
@@ -642,8 +656,8 @@ static int sim_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 	(void)domain;
 	(void)attr;
 	(void)context;
-	fab->av = (struct fid_av){ .fid.ops = &object_ops, .ops = &av_ops };
-	*out = &fab->av;
+	fab.av = (struct fid_av){ .fid.ops = &object_ops, .ops = &av_ops };
+	*out = &fab.av;
 	return 0;
 }
 
@@ -654,8 +668,8 @@ static int sim_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	(void)context;
 	if (attr->format != FI_CQ_FORMAT_TAGGED)
 		return -FI_ENOSYS;
-	fab->cq = (struct fid_cq){ .fid.ops = &object_ops, .ops = &cq_ops };
-	*out = &fab->cq;
+	fab.cq = (struct fid_cq){ .fid.ops = &object_ops, .ops = &cq_ops };
+	*out = &fab.cq;
 	return 0;
 }
 
@@ -665,14 +679,14 @@ static int sim_endpoint(struct fid_domain *domain, struct fi_info *info,
 	(void)domain;
 	(void)info;
 	(void)context;
-	fab->ep = (struct fid_ep){
+	fab.ep = (struct fid_ep){
 		.fid.ops = &object_ops,
 		.ops = &ep_ops,
 		.cm = &cm_ops,
 		.msg = &msg_ops,
 		.tagged = &tagged_ops,
 	};
-	*out = &fab->ep;
+	*out = &fab.ep;
 	return 0;
 }
 
@@ -689,9 +703,9 @@ static int sim_domain(struct fid_fabric *fabric, struct fi_info *info,
 	(void)fabric;
 	(void)info;
 	(void)context;
-	fab->domain = (struct fid_domain){ .fid.ops = &object_ops,
+	fab.domain = (struct fid_domain){ .fid.ops = &object_ops,
 		.ops = &domain_ops };
-	*out = &fab->domain;
+	*out = &fab.domain;
 	return 0;
 }
 
@@ -705,14 +719,11 @@ static int sim_fabric(
 {
 	(void)attr;
 	(void)context;
-	if (!fab)
-		fab = calloc(1, sizeof(*fab));
-	if (!fab)
-		return -FI_ENOMEM;
-	fab->most_empty = EMPTY_POLLS;
-	fab->fabric = (struct fid_fabric){ .fid.ops = &object_ops,
+	fab.is_open = true;
+	fab.most_empty = EMPTY_POLLS;
+	fab.fabric = (struct fid_fabric){ .fid.ops = &object_ops,
 		.ops = &fabric_ops };
-	*out = &fab->fabric;
+	*out = &fab.fabric;
 	return 0;
 }
 
@@ -751,10 +762,10 @@ static int sim_getinfo(uint32_t version, const char *node, const char *service,
 
 void sim_fabric_on_news(bool is_death)
 {
-	if (fab) {
-		fab->n_empty = 0;
+	if (fab.is_open) {
+		fab.n_empty = 0;
 		if (is_death)
-			fab->most_empty = EMPTY_POLLS_AFTER_DEATH;
+			fab.most_empty = EMPTY_POLLS_AFTER_DEATH;
 	}
 }
 

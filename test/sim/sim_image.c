@@ -1,335 +1,392 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sim_image: stacks and global variables of the simulated processes */
+/* sim_image: simulated processes within one process of the system */
 #include "test/sim/sim_image.h"
 
-#include <elf.h>
-#include <limits.h>
-#include <link.h>
-#include <malloc.h>
-#include <signal.h>
-#include <stdio.h>
+#include "test/sim/sim_memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
 
-/* Global variables have unused bytes between them for the sanitizer, which
- * reports accesses to them. */
-#define UNCHECKED __attribute__((no_sanitize("address")))
+/* Compiled for AVX2 too, as in redop.c. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && \
+	!defined(__SANITIZE_ADDRESS__)
+#define WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define WIDE
+#endif
 
 enum {
-	STACK_LEN = 256 * 1024,
-	BLOCK = 128, /* a divisor of every size of a page */
-	TLS_REGIONS = 8,
-	LARGE = 16 * 1024,  /* such objects have a mapping of their own */
-	GUARD = 0x57454654, /* the lowest word of a stack */
+	LINE = 64, /* bytes; a region has at most 64 lines */
+	WORD = sizeof(uint64_t),
+	COMPARED = 512, /* bytes that are compared at once */
+	BELOW = 512,	/* bytes of the stack below a context */
+	TURNS = 8,	/* of each process, between references */
+	CHUNK_LEN = 1024,
+	POOL_LEN = 2 << 20, /* bytes; chunks that are allocated at once */
+	AHEAD = 4,	    /* regions that are saved while a chunk is
+			       fetched */
 };
 
-/* Copies and comparisons use vectors of two words. */
-typedef uint64_t word __attribute__((vector_size(16), may_alias, aligned(1)));
+typedef uint64_t four __attribute__((vector_size(32), may_alias, aligned(1)));
+typedef uint64_t word __attribute__((may_alias, aligned(1)));
 
-/* A page or a thread-local block whose values the processes change. */
-struct region {
-	char *at;
-	const char *initial; /* copy of the initial values */
-	size_t len;
+/* A copy of the memory of a process. */
+struct reference {
+	size_t n_images; /* that have the words which differ from it */
+	size_t n_regions;
+	char *parts; /* of the regions; NULL: the initial values */
 };
 
-struct block {
-	uint32_t region, offset;
-	char bytes[BLOCK];
+/* In an image, the words of a region that differ. A byte for each line that
+ * differs follows, with a bit for each word, and then these words. */
+struct changed {
+	uint32_t region;
+	uint16_t n_lines, n_words;
+	uint64_t lines; /* a bit for each line */
+};
+
+/* Images consist of these, so that memory is not fragmented. */
+struct chunk {
+	struct chunk *next;
+	char bytes[CHUNK_LEN - sizeof(struct chunk *)];
 };
 
 struct image {
-	ucontext_t context;
-	struct block *blocks; /* that differ from the initial values */
-	size_t n_blocks, n_places;
-	bool is_started;
-};
-
-/* Writable pages of a file that the process has mapped. */
-struct segment {
-	char *at;
-	char *initial;
+	struct chunk *first;
 	size_t len;
+	struct reference *reference;
+	ucontext_t *context; /* on the stack; NULL: has not started */
+	uintptr_t stack;     /* lowest byte in use */
 };
-
-enum { SEGMENTS = 8 };
 
 struct images {
-	uint32_t n, current;
+	uint32_t n, current, next;
+	size_t n_turns;
 	void (*run)(uint32_t rank);
-	size_t page;
-	char *stacks;
-	struct segment segments[SEGMENTS];
-	size_t n_segments;
-	/* Only the pages that a process has written to. Pages without access
-	 * for writing become regions at their first write. */
-	struct region *regions;
-	size_t n_regions;
-	struct block *saved; /* has space for all blocks */
-	struct image image[];
+	ucontext_t context; /* of sim_images_run() */
+	const struct sim_memory *memory;
+	struct reference *initial;
+	struct reference *present;   /* that of the values in memory */
+	struct reference *reference; /* of the images that are saved now */
+	char *data;		     /* has space for an image */
+	struct chunk *free;
+	struct image image[]; /* n + 1; the last one is not used */
 };
 
-/* In the heap, so that all processes have the same. */
+/* In memory that all processes share. */
 static struct images *images;
 
-static void fail(const char *what)
+static const struct sim_region *region_at(size_t k)
 {
-	perror(what);
-	_exit(1);
+	return &images->memory->regions[k];
 }
 
-/* ---- the writable memory ---- */
-
-static void region_add(char *at, const char *initial, size_t len)
+/* True if a region is a part of the stack that a process does not use. */
+static bool is_unused(size_t k, const struct image *image)
 {
-	images->regions[images->n_regions++] =
-		(struct region){ at, initial, len };
+	const struct sim_region *r = region_at(k);
+
+	return k < images->memory->n_stack &&
+	       (uintptr_t)r->at + r->len <= image->stack;
 }
 
-/* Makes a page writable, and a region. */
-static bool on_write(char *at)
-{
-	for (size_t i = 0; i < images->n_segments; i++) {
-		const struct segment *s = &images->segments[i];
-		size_t offset = (size_t)(at - s->at) & ~(images->page - 1);
+/* ---- references ---- */
 
-		if (at < s->at || at >= s->at + s->len)
-			continue;
-		for (size_t k = 0; k < images->n_regions; k++)
-			if (images->regions[k].at == s->at + offset)
-				return false; /* it is writable already */
-		if (mprotect(s->at + offset, images->page,
-			    PROT_READ | PROT_WRITE))
-			return false;
-		region_add(s->at + offset, s->initial + offset, images->page);
-		return true;
-	}
-	return false;
+/* The values of a region in a reference. */
+static const char *referred(const struct reference *from, size_t k)
+{
+	return k < from->n_regions ? from->parts + k * SIM_PART
+				   : region_at(k)->initial;
 }
 
-static void on_fault(int sig, siginfo_t *info, void *context)
+static void reference_drop(struct reference *reference)
 {
-	(void)context;
-	if (sig == SIGSEGV && on_write(info->si_addr))
+	if (--reference->n_images)
 		return;
-	fprintf(stderr, "weft-sim: process %u ended by signal %d\n",
-		images->current, sig);
-	signal(sig, SIG_DFL); /* the access occurs again */
+	if (reference->parts)
+		munmap(reference->parts, reference->n_regions * SIM_PART);
+	free(reference);
 }
 
-static bool is_swapped(const char *file)
+static struct reference *reference_create(void)
 {
-	const char *slash = strrchr(file, '/');
-	const char *name = slash ? slash + 1 : file;
+	struct reference *reference = calloc(1, sizeof(*reference));
 
-	return !*name || !strncmp(name, "libweft", strlen("libweft")) ||
-	       !strncmp(name, "libmpi_abi", strlen("libmpi_abi"));
+	if (!reference)
+		abort();
+	reference->n_images = 1; /* images->reference */
+	return reference;
 }
 
-/* Returns the end of the part of a segment that the loader makes read-only, or
- * the start of the segment. */
-static uintptr_t end_of_relro(
-	const struct dl_phdr_info *info, const ElfW(Phdr) * load)
+/* Makes the memory of a process the reference. */
+static SIM_UNCHECKED void reference_take(const struct image *image)
 {
-	uintptr_t page = images->page, start = load->p_vaddr & ~(page - 1);
+	struct reference *to = reference_create();
 
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-		uintptr_t end = (ph->p_vaddr + ph->p_memsz) & ~(page - 1);
-
-		if (ph->p_type == PT_GNU_RELRO && end > start &&
-			ph->p_vaddr < load->p_vaddr + load->p_memsz)
-			return end;
-	}
-	return start;
-}
-
-static int find_segments(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	(void)size;
-	(void)arg;
-	if (!is_swapped(info->dlpi_name))
-		return 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-		uintptr_t start, end;
-
-		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_W))
-			continue;
-		start = end_of_relro(info, ph);
-		end = (ph->p_vaddr + ph->p_memsz + images->page - 1) &
-		      ~(images->page - 1);
-		if (start >= end)
-			continue;
-		if (images->n_segments == SEGMENTS)
-			fail("weft-sim: too many writable segments");
-		images->segments[images->n_segments++] = (struct segment){
-			.at = (char *)(info->dlpi_addr + start), /* NOLINT */
-			.len = end - start,
-		};
-	}
-	return 0;
-}
-
-static int add_tls(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	(void)size;
-	(void)arg;
-	if (!is_swapped(info->dlpi_name) || !info->dlpi_tls_data)
-		return 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		if (info->dlpi_phdr[i].p_type != PT_TLS)
-			continue;
-		if (images->n_regions == TLS_REGIONS)
-			fail("weft-sim: too many thread-local blocks");
-		region_add(
-			info->dlpi_tls_data, NULL, info->dlpi_phdr[i].p_memsz);
-	}
-	return 0;
-}
-
-/* memcpy() and memcmp() without the checks of the sanitizer */
-static UNCHECKED void copy(char *to, const char *from, size_t len)
-{
-	size_t i = 0;
-
-	for (; i + sizeof(word) <= len; i += sizeof(word))
-		*(word *)(void *)(to + i) =
-			*(const word *)(const void *)(from + i);
-	for (; i < len; i++)
-		to[i] = from[i];
-}
-
-static UNCHECKED bool is_equal(const char *a, const char *b, size_t len)
-{
-	word difference = { 0 };
-	size_t i = 0;
-
-	for (; i + sizeof(word) <= len; i += sizeof(word))
-		difference |= *(const word *)(const void *)(a + i) ^
-			      *(const word *)(const void *)(b + i);
-	for (; i < len; i++)
-		difference[0] |= a[i] != b[i];
-	return !(difference[0] | difference[1]);
-}
-
-static char *copy_of(const char *from, size_t len)
-{
-	char *values = mmap(NULL, len, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (values == MAP_FAILED)
-		fail("weft-sim: the initial values");
-	copy(values, from, len);
-	return values;
-}
-
-/* From here on, a write to a global variable makes its page a region. */
-static void track_writes(void)
-{
-	size_t most = TLS_REGIONS, n_blocks = 0;
-	struct sigaction action = {
-		.sa_sigaction = on_fault,
-		.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER,
-	};
-	stack_t stack = { .ss_size = STACK_LEN };
-
-	dl_iterate_phdr(find_segments, NULL);
-	for (size_t i = 0; i < images->n_segments; i++)
-		most += images->segments[i].len / images->page;
-	images->regions = calloc(most, sizeof(*images->regions));
-	stack.ss_sp = malloc(stack.ss_size);
-	if (!images->regions || !stack.ss_sp)
-		fail("weft-sim");
-	dl_iterate_phdr(add_tls, NULL);
-	for (size_t i = 0; i < images->n_regions; i++) {
-		struct region *r = &images->regions[i];
-
-		r->initial = copy_of(r->at, r->len);
-		n_blocks += r->len / BLOCK + 1;
-	}
-	for (size_t i = 0; i < images->n_segments; i++)
-		n_blocks += images->segments[i].len / BLOCK;
-	images->saved = mmap(NULL, n_blocks * sizeof(struct block),
-		PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (images->saved == MAP_FAILED || sigaltstack(&stack, NULL) ||
-		sigaction(SIGSEGV, &action, NULL) ||
-		sigaction(SIGBUS, &action, NULL))
-		fail("weft-sim");
-	for (size_t i = 0; i < images->n_segments; i++) {
-		struct segment *s = &images->segments[i];
-
-		s->initial = copy_of(s->at, s->len);
-		if (mprotect(s->at, s->len, PROT_READ))
-			fail("weft-sim: mprotect");
-	}
+	to->n_regions = images->memory->n_regions;
+	to->parts = sim_map(to->n_regions * SIM_PART);
+	for (size_t k = 0; k < to->n_regions; k++)
+		if (!is_unused(k, image))
+			sim_copy(to->parts + k * SIM_PART, region_at(k)->at,
+				region_at(k)->len);
+	reference_drop(images->reference);
+	images->reference = to;
 }
 
 /* ---- images ---- */
 
-static size_t block_len(const struct region *r, size_t offset)
+/* Returns a bit for each line of a region that differs. */
+static SIM_UNCHECKED WIDE uint64_t lines_of(
+	const char *a, const char *b, size_t len)
 {
-	return r->len - offset < BLOCK ? r->len - offset : BLOCK;
-}
+	uint64_t lines = 0;
+	size_t at = 0;
 
-/* Copies the changed blocks to the image, and restores their initial values. */
-static UNCHECKED void image_save(struct image *image)
-{
-	size_t n = 0;
+	for (; at + COMPARED <= len; at += COMPARED) {
+		const four *p = (const four *)(const void *)(a + at);
+		const four *q = (const four *)(const void *)(b + at);
+		four all = { 0 };
 
-	for (uint32_t k = 0; k < images->n_regions; k++) {
-		const struct region *r = &images->regions[k];
-
-		for (size_t at = 0; at < r->len; at += BLOCK) {
-			size_t len = block_len(r, at);
-			struct block *block;
-
-			/* a constant length makes faster code */
-			if (len == BLOCK ? is_equal(r->at + at, r->initial + at,
-						   BLOCK)
-					 : is_equal(r->at + at, r->initial + at,
-						   len))
-				continue;
-			block = &images->saved[n++];
-			block->region = k;
-			block->offset = (uint32_t)at;
-			copy(block->bytes, r->at + at, len);
-			copy(r->at + at, r->initial + at, len);
+		for (size_t i = 0; i < COMPARED / sizeof(four); i++)
+			all |= p[i] ^ q[i];
+		if (!(all[0] | all[1] | all[2] | all[3]))
+			continue;
+		for (size_t i = 0; i < COMPARED / LINE; i++, p += 2, q += 2) {
+			all = (p[0] ^ q[0]) | (p[1] ^ q[1]);
+			lines |= (uint64_t)((all[0] | all[1] | all[2] |
+						    all[3]) != 0)
+				 << (at / LINE + i);
 		}
 	}
-	if (n > image->n_places) {
-		free(image->blocks);
-		image->n_places = n + n / 8;
-		image->blocks =
-			malloc(image->n_places * sizeof(*image->blocks));
-		if (!image->blocks)
-			fail("weft-sim: an image");
-	}
-	if (n)
-		memcpy(image->blocks, images->saved,
-			n * sizeof(*image->blocks));
-	image->n_blocks = n;
+	for (; at < len; at++)
+		lines |= (uint64_t)(a[at] != b[at]) << (at / LINE);
+	return lines;
 }
 
-static UNCHECKED void image_load(const struct image *image)
+/* Copies a word, or what there is of it. */
+static SIM_UNCHECKED void copy_word(char *to, const char *from, size_t len)
 {
-	for (size_t i = 0; i < image->n_blocks; i++) {
-		const struct block *block = &image->blocks[i];
-		const struct region *r = &images->regions[block->region];
+	if (len >= WORD)
+		*(word *)(void *)to = *(const word *)(const void *)from;
+	else
+		sim_copy(to, from, len);
+}
 
-		copy(r->at + block->offset, block->bytes,
-			block_len(r, block->offset));
+static size_t changed_len(const struct changed *changed)
+{
+	size_t len = sizeof(*changed) + changed->n_lines +
+		     (size_t)changed->n_words * WORD;
+
+	return (len + WORD - 1) / WORD * WORD;
+}
+
+/* Appends the words of a line that differ from the reference, and restores
+ * those of the reference. Returns a bit for each word. */
+static SIM_UNCHECKED uint8_t line_save(word **to, word *at, const word *from)
+{
+	unsigned mask = 0;
+
+	for (size_t i = 0; i < LINE / WORD; i++) {
+		bool differs = at[i] != from[i];
+
+		**to = at[i];
+		*to += differs;
+		mask |= (unsigned)differs << i;
+		at[i] = from[i];
+	}
+	return (uint8_t)mask;
+}
+
+/* The same for the last line of a region, of len bytes. */
+static SIM_UNCHECKED uint8_t end_save(
+	word **to, char *at, const char *from, size_t len)
+{
+	word line[LINE / WORD] = { 0 }, reference[LINE / WORD] = { 0 };
+
+	sim_copy((char *)line, at, len);
+	sim_copy((char *)reference, from, len);
+	sim_copy(at, from, len);
+	return line_save(to, line, reference);
+}
+
+/* Appends the words of a region that differ from the reference, and restores
+ * those of the reference. `lines` are the lines that differ. */
+static SIM_UNCHECKED char *region_save(char *to, uint32_t k, uint64_t lines)
+{
+	const struct sim_region *r = region_at(k);
+	const char *from = referred(images->reference, k);
+	struct changed *changed = (struct changed *)(void *)to;
+	uint8_t *masks = (uint8_t *)(changed + 1);
+	word *words, *first;
+
+	*changed = (struct changed){ .region = k, .lines = lines };
+	for (uint64_t left = lines; left; left &= left - 1)
+		changed->n_lines++;
+	words = first = (word *)(void *)(masks + changed->n_lines);
+	for (uint64_t left = lines; left; left &= left - 1, masks++) {
+		size_t at = (size_t)__builtin_ctzll(left) * LINE;
+
+		if (at + LINE <= r->len)
+			*masks = line_save(&words, (word *)(void *)(r->at + at),
+				(const word *)(const void *)(from + at));
+		else
+			*masks = end_save(
+				&words, r->at + at, from + at, r->len - at);
+	}
+	changed->n_words = (uint16_t)(words - first);
+	return to + changed_len(changed);
+}
+
+static SIM_UNCHECKED void region_load(const struct changed *changed)
+{
+	const struct sim_region *r = region_at(changed->region);
+	const uint8_t *masks = (const uint8_t *)(changed + 1);
+	const char *words = (const char *)masks + changed->n_lines;
+
+	for (uint64_t left = changed->lines; left; left &= left - 1, masks++) {
+		size_t start = (size_t)__builtin_ctzll(left) * LINE;
+
+		for (unsigned mask = *masks; mask; mask &= mask - 1) {
+			size_t at = start + (size_t)__builtin_ctz(mask) * WORD;
+
+			copy_word(r->at + at, words, r->len - at);
+			words += WORD;
+		}
 	}
 }
 
-static char *stack_of(uint32_t rank)
+/* Adds free chunks. */
+static void pool_grow(void)
 {
-	return images->stacks + (size_t)rank * STACK_LEN;
+	struct chunk *pool = sim_map(POOL_LEN);
+
+	madvise(pool, POOL_LEN, MADV_HUGEPAGE);
+	for (size_t i = POOL_LEN / sizeof(*pool); i-- > 0;) {
+		pool[i].next = images->free;
+		images->free = &pool[i];
+	}
 }
+
+/* Copies the data of the image to its chunks. */
+static void image_store(struct image *image)
+{
+	struct chunk **at = &image->first, *rest;
+	size_t done = 0;
+
+	while (done < image->len) {
+		size_t n = image->len - done;
+
+		if (n > sizeof((*at)->bytes))
+			n = sizeof((*at)->bytes);
+		if (!*at) {
+			if (!images->free)
+				pool_grow();
+			*at = images->free;
+			images->free = (*at)->next;
+			(*at)->next = NULL;
+		}
+		memcpy((*at)->bytes, images->data + done, n);
+		done += n;
+		at = &(*at)->next;
+	}
+	while ((rest = *at) != NULL) {
+		*at = rest->next;
+		rest->next = images->free;
+		images->free = rest;
+	}
+}
+
+/* Copies the data of the image from its chunks. */
+static void image_gather(const struct image *image)
+{
+	char *to = images->data;
+
+	for (const struct chunk *c = image->first; c; c = c->next) {
+		memcpy(to, c->bytes, sizeof(c->bytes));
+		to += sizeof(c->bytes);
+	}
+}
+
+/* Fetches a chunk to the cache of the processor. Returns the next one. */
+static const struct chunk *prefetch(const struct chunk *chunk)
+{
+	if (!chunk)
+		return NULL;
+	for (size_t at = 0; at < sizeof(*chunk); at += LINE)
+		__builtin_prefetch((const char *)chunk + at);
+	return chunk->next;
+}
+
+/* The lines of a region that differ from the reference. Without those of the
+ * stack that the process does not use. */
+static uint64_t changed_lines(size_t k, const struct image *image)
+{
+	const struct sim_region *r = region_at(k);
+	uint64_t lines;
+
+	if (is_unused(k, image))
+		return 0;
+	lines = lines_of(r->at, referred(images->reference, k), r->len);
+	if (k < images->memory->n_stack && (uintptr_t)r->at < image->stack)
+		lines &= UINT64_MAX << (image->stack - (uintptr_t)r->at) / LINE;
+	return lines;
+}
+
+/* Makes the image the words that differ from the reference, and restores those
+ * of the reference. Prefetches the image that is loaded next. */
+static void image_save(struct image *image, const struct image *next)
+{
+	const struct chunk *ahead = next->first;
+	char *end = images->data;
+
+	for (uint32_t k = 0; k < images->memory->n_regions; k++) {
+		uint64_t lines = changed_lines(k, image);
+
+		if (lines)
+			end = region_save(end, k, lines);
+		if (k % AHEAD == 0)
+			ahead = prefetch(ahead);
+	}
+	image->len = (size_t)(end - images->data);
+	image_store(image);
+	reference_drop(image->reference);
+	image->reference = images->present = images->reference;
+	image->reference->n_images++;
+}
+
+/* Copies the values of a reference to the memory. */
+static void reference_load(struct reference *from)
+{
+	const struct sim_memory *m = images->memory;
+
+	for (size_t k = m->n_stack; k < m->n_regions; k++)
+		sim_copy(
+			region_at(k)->at, referred(from, k), region_at(k)->len);
+	images->present = from;
+}
+
+static void image_load(const struct image *image)
+{
+	if (image->reference != images->present)
+		reference_load(image->reference);
+	for (size_t k = 0; image->context && k < images->memory->n_stack; k++)
+		if (!is_unused(k, image))
+			sim_copy(region_at(k)->at,
+				referred(image->reference, k),
+				region_at(k)->len);
+	image_gather(image);
+	for (size_t at = 0; at < image->len;) {
+		const struct changed *changed =
+			(const void *)(images->data + at);
+
+		region_load(changed);
+		at += changed_len(changed);
+	}
+}
+
+/* ---- turns ---- */
 
 static void image_main(void)
 {
@@ -337,84 +394,59 @@ static void image_main(void)
 	abort(); /* it does not return */
 }
 
-static void image_start(struct image *image, uint32_t rank)
+static void image_start(uint32_t rank)
 {
-	int guard = GUARD;
+	ucontext_t start;
 
-	memcpy(stack_of(rank), &guard, sizeof(guard));
-	getcontext(&image->context);
-	image->context.uc_stack.ss_sp = stack_of(rank);
-	image->context.uc_stack.ss_size = STACK_LEN;
-	makecontext(&image->context, image_main, 0);
-	image->is_started = true;
+	getcontext(&start);
+	start.uc_stack.ss_sp = sim_stack_of(rank);
+	start.uc_stack.ss_size = SIM_STACK_LEN;
+	makecontext(&start, image_main, 0);
+	swapcontext(&images->context, &start);
 }
 
-static void check_stack(uint32_t rank)
+void sim_images_run(uint32_t first)
 {
-	int guard;
+	struct image *image;
 
-	if (rank == images->n)
-		return;
-	memcpy(&guard, stack_of(rank), sizeof(guard));
-	if (guard == GUARD)
-		return;
-	fprintf(stderr,
-		"weft-sim: process %u needs more than %d bytes of stack\n",
-		rank, STACK_LEN);
-	_exit(1);
+	for (images->next = first; images->next != images->n;
+		image_save(image, &images->image[images->next])) {
+		images->current = images->next;
+		image = &images->image[images->current];
+		image_load(image);
+		if (image->context)
+			swapcontext(&images->context, image->context);
+		else
+			image_start(images->current);
+		if (++images->n_turns % ((size_t)TURNS * images->n) == 0)
+			reference_take(image);
+	}
+	reference_load(images->initial);
+	images->current = images->n;
 }
 
 void sim_image_switch(uint32_t to)
 {
-	struct image *from_image = &images->image[images->current];
-	struct image *to_image = &images->image[to];
+	struct image *image = &images->image[images->current];
+	ucontext_t here;
 
-	check_stack(images->current);
-	images->current = to;
-	if (!to_image->is_started && to != images->n)
-		image_start(to_image, to);
-	image_save(from_image);
-	image_load(to_image);
-	swapcontext(&from_image->context, &to_image->context);
+	image->context = &here;
+	image->stack = (uintptr_t)&here - BELOW;
+	images->next = to;
+	swapcontext(&here, &images->context);
 }
 
-void sim_image_trim(void)
+void sim_images_create(uint32_t n, void (*run)(uint32_t rank))
 {
-	char here, *lowest = stack_of(images->current) + images->page;
-	size_t used = (size_t)(lowest + STACK_LEN - &here);
-	size_t kept = (used / images->page + 2) * images->page;
-
-	if (kept < STACK_LEN)
-		madvise(lowest, STACK_LEN - kept, MADV_DONTNEED);
-}
-
-bool sim_images_create(uint32_t n, void (*run)(uint32_t rank))
-{
-	size_t stacks = (size_t)n * STACK_LEN;
-
-	images = calloc(1,
-		sizeof(*images) + ((size_t)n + 1) * sizeof(images->image[0]));
-	if (!images) {
-		perror("weft-sim: the images of processes");
-		return false;
-	}
-	images->stacks = mmap(NULL, stacks, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (images->stacks == MAP_FAILED) {
-		perror("weft-sim: the stacks of processes");
-		return false;
-	}
-	/* each stack uses a few small pages */
-	madvise(images->stacks, stacks, MADV_NOHUGEPAGE);
-	/* A table of objects gets new pages, of which a process uses few. In
-	 * the heap, calloc() would write to all of them. The system merges
-	 * adjacent mappings, so their number is within its limit. */
-	mallopt(M_MMAP_THRESHOLD, LARGE);
-	mallopt(M_MMAP_MAX, INT_MAX);
-	mallopt(M_TOP_PAD, 0);
+	images = sim_map(sizeof(*images) + (n + 1) * sizeof(images->image[0]));
 	images->n = images->current = n;
 	images->run = run;
-	images->page = (size_t)sysconf(_SC_PAGESIZE);
-	track_writes();
-	return true;
+	images->memory = sim_memory_create(n);
+	/* the words, and at most one byte for each */
+	images->data = sim_map(2 * images->memory->most_bytes);
+	images->initial = images->reference = reference_create();
+	images->present = images->initial;
+	images->initial->n_images += n + 1;
+	for (uint32_t i = 0; i < n; i++)
+		images->image[i].reference = images->initial;
 }

@@ -7,18 +7,18 @@
 #include "watchdog/monitor.h"
 
 #include <getopt.h>
+#include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* A process needs NODE_BYTES for each node, too. */
 enum {
 	MOST_PROCS = 1 << 20,
 	MOST_BYTES = 1 << 30,
-	KIB_PER_PROC = 230,
-	NODE_BYTES = 4,
+	LARGE_BLOCK = 128 * 1024,
 };
 
 enum {
@@ -268,20 +268,25 @@ static void parse(int argc, char **argv, struct sim_options *o)
 	}
 }
 
-/* The memory of n processes, in KiB. */
-static unsigned long long memory_of(const struct sim_options *o, uint32_t n)
+/* The memory of a process, in KiB. */
+static unsigned long long kib_of(const struct sim_options *o)
 {
-	return n * (KIB_PER_PROC + (unsigned long long)n / o->per_node *
-					   NODE_BYTES / 1024);
+	const struct sim_phase *phase = sim_phase_at(0);
+
+	for (size_t i = 1; !o->until || strcmp(phase->name, o->until); i++) {
+		if (!sim_phase_at(i))
+			break;
+		phase = sim_phase_at(i);
+	}
+	return phase->kib;
 }
 
 /* Exits with a message if the machine has too little memory. */
 static void check_memory(const struct sim_options *o)
 {
-	unsigned long long need = memory_of(o, o->n_procs);
-	unsigned long long available = 0;
+	unsigned long long each = kib_of(o);
+	unsigned long long need = each * o->n_procs, available = 0;
 	FILE *file = fopen("/proc/meminfo", "r");
-	uint32_t fitting = o->n_procs;
 	char line[256];
 
 	if (!file)
@@ -291,12 +296,10 @@ static void check_memory(const struct sim_options *o)
 	fclose(file);
 	if (!available || need <= available)
 		return;
-	while (memory_of(o, fitting) > available)
-		fitting -= fitting / 64 + 1;
 	fprintf(stderr,
 		"weft-sim: %u processes need about %llu MiB, and %llu MiB are "
-		"available: choose at most --procs %u\n",
-		o->n_procs, need / 1024, available / 1024, fitting);
+		"available: choose at most --procs %llu\n",
+		o->n_procs, need / 1024, available / 1024, available / each);
 	exit(2);
 }
 
@@ -328,6 +331,9 @@ int main(int argc, char **argv)
 		.service_ns = 20000,
 	};
 
+	/* large blocks get new pages, most of which stay unused */
+	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+	mallopt(M_MMAP_MAX, INT_MAX);
 	parse(argc, argv, &options);
 	check_memory(&options);
 	/* the simulated processes share no memory */

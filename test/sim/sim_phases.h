@@ -13,6 +13,7 @@ struct sim_phase {
 	void (*run)(void);
 	uint32_t most;	/* processes; 0: any number */
 	bool is_repair; /* runs with --repair, too */
+	uint32_t kib;	/* memory that a process needs up to this phase */
 };
 
 /* The phases in their order; NULL: there are no more. */

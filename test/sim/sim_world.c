@@ -26,12 +26,18 @@ enum {
 	NAMED = 8,
 };
 
-/* An event or the continuation of a process. */
+/* An event or the turn of a process. */
 struct entry {
 	uint64_t time;
 	uint64_t order; /* of its creation; orders entries of one time */
-	struct sim_event *event; /* NULL: a continuation */
-	uint32_t rank, version;	 /* of the continuation */
+	struct sim_event *event;
+	uint32_t rank, version; /* of a turn */
+};
+
+/* Entries by time. */
+struct heap {
+	struct entry *at;
+	size_t n, n_places;
 };
 
 struct sim_world {
@@ -39,8 +45,7 @@ struct sim_world {
 	struct sim_proc *procs;
 	struct sim_links *links;      /* by group of nodes */
 	struct sim_links *interfaces; /* by node */
-	struct entry *heap;
-	size_t n_heap, n_heap_places;
+	struct heap events, turns;
 	uint64_t order;
 	uint32_t n_living; /* processes that have not ended */
 	uint32_t n_synced;
@@ -187,55 +192,61 @@ static bool is_earlier(const struct entry *a, const struct entry *b)
 	return a->time != b->time ? a->time < b->time : a->order < b->order;
 }
 
-static void heap_push(struct entry entry)
+static void heap_push(struct heap *heap, struct entry entry)
 {
-	size_t at = world->n_heap++;
+	size_t at = heap->n++;
 
-	if (world->n_heap > world->n_heap_places) {
-		world->n_heap_places = 2 * world->n_heap + 1024;
-		world->heap = realloc(
-			world->heap, world->n_heap_places * sizeof(entry));
-		if (!world->heap)
-			sim_fail("no memory for %zu events", world->n_heap);
+	if (heap->n > heap->n_places) {
+		heap->n_places = 2 * heap->n + 1024;
+		heap->at = realloc(heap->at, heap->n_places * sizeof(entry));
+		if (!heap->at)
+			sim_fail("no memory for %zu events", heap->n);
 	}
 	entry.order = world->order++;
-	for (; at && is_earlier(&entry, &world->heap[(at - 1) / 2]);
+	for (; at && is_earlier(&entry, &heap->at[(at - 1) / 2]);
 		at = (at - 1) / 2)
-		world->heap[at] = world->heap[(at - 1) / 2];
-	world->heap[at] = entry;
+		heap->at[at] = heap->at[(at - 1) / 2];
+	heap->at[at] = entry;
 }
 
-static struct entry heap_pop(void)
+static struct entry heap_pop(struct heap *heap)
 {
-	struct entry *heap = world->heap, top = heap[0];
-	struct entry last = heap[--world->n_heap];
+	struct entry *entries = heap->at, top = entries[0];
+	struct entry last = entries[--heap->n];
 	size_t at = 0;
 
 	for (;;) {
 		size_t child = 2 * at + 1;
 
-		if (child + 1 < world->n_heap &&
-			is_earlier(&heap[child + 1], &heap[child]))
+		if (child + 1 < heap->n &&
+			is_earlier(&entries[child + 1], &entries[child]))
 			child++;
-		if (child >= world->n_heap || !is_earlier(&heap[child], &last))
+		if (child >= heap->n || !is_earlier(&entries[child], &last))
 			break;
-		heap[at] = heap[child];
+		entries[at] = entries[child];
 		at = child;
 	}
-	heap[at] = last;
+	entries[at] = last;
 	return top;
+}
+
+/* The time of the first entry. */
+static uint64_t first_time(const struct heap *heap)
+{
+	return heap->n ? heap->at[0].time : UINT64_MAX;
 }
 
 void sim_event_post_take(struct sim_event *event, uint64_t at)
 {
-	heap_push((struct entry){ .time = at, .event = event });
+	heap_push(&world->events, (struct entry){ .time = at, .event = event });
 }
 
-static void push_continuation(uint32_t rank, uint64_t at)
+static void push_turn(uint32_t rank, uint64_t at)
 {
-	heap_push((struct entry){ .time = at,
-		.rank = rank,
-		.version = world->procs[rank].version });
+	heap_push(
+		&world->turns, (struct entry){ .time = at,
+				       .rank = rank,
+				       .version = world->procs[rank].version });
 }
 
 /* ---- turns ---- */
@@ -280,7 +291,7 @@ static void release_synced(void)
 			latest = world->procs[i].clock;
 	for (uint32_t i = 0; i < world->options.n_procs; i++) {
 		if (world->procs[i].is_synced)
-			push_continuation(i, latest);
+			push_turn(i, latest);
 		world->procs[i].is_synced = false;
 	}
 	world->n_synced = 0;
@@ -301,7 +312,7 @@ static void on_stall(void)
 
 		if (p->state != SIM_IDLE)
 			continue;
-		push_continuation(i, p->clock + STALL_NS);
+		push_turn(i, p->clock + STALL_NS);
 		if (n < NAMED)
 			waiting[n] = i;
 		n++;
@@ -313,44 +324,54 @@ static void on_stall(void)
 		n, world->n_living, n ? waiting[0] : 0);
 }
 
-/* Gives the turn to the process with the earliest event. Returns when it is
- * this process's turn again. */
+/* Takes the first event. */
+static void deliver(void)
+{
+	struct entry e = heap_pop(&world->events);
+	struct sim_proc *p = &world->procs[e.event->to];
+
+	if (e.event->stage) {
+		sim_fabric_move_take(e.event, e.time);
+		return;
+	}
+	if (p->state == SIM_DEAD || p->state == SIM_ENDED) {
+		sim_event_free(e.event);
+		return;
+	}
+	list_append(p, e.event);
+	world->n_stalls = 0;
+	if (p->state != SIM_IDLE)
+		return;
+	p->state = SIM_READY;
+	push_turn(e.event->to, e.time);
+}
+
+/* Gives the turn to the process with the earliest turn. Returns when it is this
+ * process's turn again. */
 static void next_turn(void)
 {
 	for (;;) {
+		uint64_t turn = first_time(&world->turns);
+		const struct sim_proc *p;
 		struct entry e;
-		struct sim_proc *p;
 
-		if (!world->n_heap) {
+		if (world->events.n && first_time(&world->events) <= turn) {
+			deliver();
+			continue;
+		}
+		if (!world->turns.n) {
 			if (!world->n_living)
 				sim_over(0);
 			on_stall();
 			continue;
 		}
-		e = heap_pop();
-		if (!e.event) {
-			p = &world->procs[e.rank];
-			if (p->version != e.version || p->state == SIM_DEAD ||
-				p->state == SIM_ENDED)
-				continue;
-			give_turn(e.rank, e.time);
-			return;
-		}
-		if (e.event->stage) {
-			sim_fabric_move_take(e.event, e.time);
+		e = heap_pop(&world->turns);
+		p = &world->procs[e.rank];
+		if (p->version != e.version || p->state == SIM_DEAD ||
+			p->state == SIM_ENDED)
 			continue;
-		}
-		p = &world->procs[e.event->to];
-		if (p->state == SIM_DEAD || p->state == SIM_ENDED) {
-			sim_event_free(e.event);
-			continue;
-		}
-		list_append(p, e.event);
-		world->n_stalls = 0;
-		if (p->state == SIM_IDLE) {
-			give_turn(e.event->to, e.time);
-			return;
-		}
+		give_turn(e.rank, e.time);
+		return;
 	}
 }
 
@@ -359,15 +380,28 @@ void sim_charge(uint64_t ns)
 	sim_self()->clock += ns;
 }
 
+/* A message of a process whose turn is at a time `turn` leaves after
+ * `overhead`, and arrives later. So events up to turn + overhead can be taken
+ * before that turn. */
 struct sim_event *sim_peek(void)
 {
 	struct sim_proc *p = sim_self();
+	uint64_t overhead = world->options.between.overhead;
 
-	if (world->n_heap && world->heap[0].time < p->clock) {
-		push_continuation(self, p->clock);
+	for (;;) {
+		uint64_t event = first_time(&world->events);
+		uint64_t turn = first_time(&world->turns);
+
+		if (event >= p->clock && turn >= p->clock - overhead)
+			return p->first;
+		if (event <= turn || event - turn <= overhead) {
+			deliver();
+			continue;
+		}
+		push_turn(self, p->clock);
 		next_turn();
+		return p->first;
 	}
-	return p->first;
 }
 
 void sim_drop(void)
@@ -383,7 +417,7 @@ void sim_idle(uint64_t until)
 		return;
 	p->state = SIM_IDLE;
 	if (until)
-		push_continuation(self, until);
+		push_turn(self, until);
 	next_turn();
 }
 
@@ -394,7 +428,6 @@ void sim_sync(void)
 	p->synced_at = p->clock;
 	p->is_synced = true;
 	world->n_synced++;
-	sim_image_trim();
 	while (p->is_synced) {
 		weft_vci_lock(&weft_proc.vci);
 		weft_progress(&weft_proc.vci);
@@ -475,12 +508,12 @@ int sim_world_run(void (*run)(uint32_t rank))
 	world->run = run;
 	for (uint32_t i = 0; i < n; i++) {
 		world->procs[i].clock = SIM_START_NS;
-		push_continuation(i, SIM_START_NS);
+		if (i)
+			push_turn(i, SIM_START_NS);
 	}
-	if (!sim_images_create(n, proc_main))
-		return 1;
+	sim_images_create(n, proc_main);
 	signal(SIGALRM, on_deadline);
 	alarm(world->options.deadline_s);
-	next_turn();
+	sim_images_run(0);
 	return world->status;
 }
