@@ -27,29 +27,29 @@ void sim_heap_add_caller(const char *at, size_t len)
 
 enum {
 	UNIT = 16,
-	SMALL = 1024, /* up to this length, a class for each unit */
-	STEPS = 4,    /* classes of each power of two above */
-	CLASSES = 100,
+	SMALL = 1024, /* up to this length, a kind for each unit */
+	STEPS = 4,    /* kinds for each power of two above */
+	KINDS = 100,
 	LARGE = 8 * 1024,
 	LARGE_ZERO = 288 * 1024, /* a table of handles is smaller */
 	CALLERS = 8,
 };
 
-/* Each class has an area, so that the third peer of any process, for example,
- * is at the same address. */
+/* Blocks are of some lengths only. Each kind has an area, so that the third
+ * peer of any process, for example, is at the same address. */
 #define AREA_LEN ((size_t)1 << 22)
-#define HEAP_LEN (AREA_LEN * (CLASSES + 1))
+#define HEAP_LEN (AREA_LEN * (KINDS + 1))
 
 /* Before each block. */
 struct block {
-	uint32_t class, len;
+	uint32_t kind, len;
 	struct block *next; /* of free blocks */
 };
 
 /* At the start of the heap. Free blocks and unused memory are zero. */
 struct heap {
-	size_t used[CLASSES]; /* bytes of the area */
-	struct block *free[CLASSES];
+	size_t used[KINDS]; /* bytes of the area */
+	struct block *free[KINDS];
 };
 
 static char *heap; /* NULL before the processes start */
@@ -121,41 +121,41 @@ static bool is_library(const void *caller)
 	return false;
 }
 
-/* Returns the class of a length, which becomes that of its longest blocks. */
-static uint32_t class_of(size_t *len)
+/* Returns the kind of block for a length, which becomes the block's length. */
+static uint32_t kind_of(size_t *len)
 {
-	uint32_t class = SMALL / UNIT, step = SMALL / STEPS, most = SMALL;
+	uint32_t kind = SMALL / UNIT, step = SMALL / STEPS, most = SMALL;
 
 	if (*len <= SMALL) {
-		class = (uint32_t)((*len + UNIT - 1) / UNIT);
-		*len = (size_t) class * UNIT;
-		return class;
+		kind = (uint32_t)((*len + UNIT - 1) / UNIT);
+		*len = (size_t)kind * UNIT;
+		return kind;
 	}
-	for (; most < *len; most += step, class ++)
+	for (; most < *len; most += step, kind++)
 		if (most == 2 * STEPS * step)
 			step *= 2;
 	*len = most;
-	return class;
+	return kind;
 }
 
 /* Returns a block of zero bytes, or NULL if the heap is full. */
 static void *heap_alloc(size_t len)
 {
 	struct heap *h = (struct heap *)(void *)heap;
-	uint32_t class = class_of(&len);
-	struct block *block = h->free[class];
+	uint32_t kind = kind_of(&len);
+	struct block *block = h->free[kind];
 
 	if (block) {
-		h->free[class] = block->next;
+		h->free[kind] = block->next;
 		block->next = NULL;
 		return block + 1;
 	}
-	if (AREA_LEN - h->used[class] < sizeof(*block) + len)
+	if (AREA_LEN - h->used[kind] < sizeof(*block) + len)
 		return NULL;
-	block = (struct block *)(void *)(heap + (class + 1) * AREA_LEN +
-					 h->used[class]);
-	h->used[class] += sizeof(*block) + len;
-	block->class = class;
+	block = (struct block *)(void *)(heap + (kind + 1) * AREA_LEN +
+					 h->used[kind]);
+	h->used[kind] += sizeof(*block) + len;
+	block->kind = kind;
 	block->len = (uint32_t)len;
 	return block + 1;
 }
@@ -166,8 +166,8 @@ static void heap_free(void *at)
 	struct block *block = (struct block *)at - 1;
 
 	memset(at, 0, block->len);
-	block->next = h->free[block->class];
-	h->free[block->class] = block;
+	block->next = h->free[block->kind];
+	h->free[block->kind] = block;
 }
 
 void *malloc(size_t len)

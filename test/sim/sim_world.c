@@ -34,8 +34,8 @@ struct entry {
 	uint32_t rank, version; /* of a turn */
 };
 
-/* Entries by time. */
-struct heap {
+/* A binary heap of entries by time. */
+struct queue {
 	struct entry *at;
 	size_t n, n_places;
 };
@@ -45,7 +45,7 @@ struct sim_world {
 	struct sim_proc *procs;
 	struct sim_links *links;      /* by group of nodes */
 	struct sim_links *interfaces; /* by node */
-	struct heap events, turns;
+	struct queue events, turns;
 	uint64_t order;
 	uint32_t n_living; /* processes that have not ended */
 	uint32_t n_synced;
@@ -54,7 +54,7 @@ struct sim_world {
 	int status;
 };
 
-static struct sim_world *world; /* in the heap, which all processes share */
+static struct sim_world *world; /* in memory that all processes share */
 static uint32_t self = UINT32_MAX;
 
 /* ---- the library's view of time ---- */
@@ -185,43 +185,43 @@ void sim_event_free(struct sim_event *event)
 	free(event);
 }
 
-/* ---- the heap of events ---- */
+/* ---- queues ---- */
 
 static bool is_earlier(const struct entry *a, const struct entry *b)
 {
 	return a->time != b->time ? a->time < b->time : a->order < b->order;
 }
 
-static void heap_push(struct heap *heap, struct entry entry)
+static void queue_push(struct queue *queue, struct entry entry)
 {
-	size_t at = heap->n++;
+	size_t at = queue->n++;
 
-	if (heap->n > heap->n_places) {
-		heap->n_places = 2 * heap->n + 1024;
-		heap->at = realloc(heap->at, heap->n_places * sizeof(entry));
-		if (!heap->at)
-			sim_fail("no memory for %zu events", heap->n);
+	if (queue->n > queue->n_places) {
+		queue->n_places = 2 * queue->n + 1024;
+		queue->at = realloc(queue->at, queue->n_places * sizeof(entry));
+		if (!queue->at)
+			sim_fail("no memory for %zu events", queue->n);
 	}
 	entry.order = world->order++;
-	for (; at && is_earlier(&entry, &heap->at[(at - 1) / 2]);
+	for (; at && is_earlier(&entry, &queue->at[(at - 1) / 2]);
 		at = (at - 1) / 2)
-		heap->at[at] = heap->at[(at - 1) / 2];
-	heap->at[at] = entry;
+		queue->at[at] = queue->at[(at - 1) / 2];
+	queue->at[at] = entry;
 }
 
-static struct entry heap_pop(struct heap *heap)
+static struct entry queue_pop(struct queue *queue)
 {
-	struct entry *entries = heap->at, top = entries[0];
-	struct entry last = entries[--heap->n];
+	struct entry *entries = queue->at, top = entries[0];
+	struct entry last = entries[--queue->n];
 	size_t at = 0;
 
 	for (;;) {
 		size_t child = 2 * at + 1;
 
-		if (child + 1 < heap->n &&
+		if (child + 1 < queue->n &&
 			is_earlier(&entries[child + 1], &entries[child]))
 			child++;
-		if (child >= heap->n || !is_earlier(&entries[child], &last))
+		if (child >= queue->n || !is_earlier(&entries[child], &last))
 			break;
 		entries[at] = entries[child];
 		at = child;
@@ -231,19 +231,20 @@ static struct entry heap_pop(struct heap *heap)
 }
 
 /* The time of the first entry. */
-static uint64_t first_time(const struct heap *heap)
+static uint64_t first_time(const struct queue *queue)
 {
-	return heap->n ? heap->at[0].time : UINT64_MAX;
+	return queue->n ? queue->at[0].time : UINT64_MAX;
 }
 
 void sim_event_post_take(struct sim_event *event, uint64_t at)
 {
-	heap_push(&world->events, (struct entry){ .time = at, .event = event });
+	queue_push(
+		&world->events, (struct entry){ .time = at, .event = event });
 }
 
 static void push_turn(uint32_t rank, uint64_t at)
 {
-	heap_push(
+	queue_push(
 		&world->turns, (struct entry){ .time = at,
 				       .rank = rank,
 				       .version = world->procs[rank].version });
@@ -327,7 +328,7 @@ static void on_stall(void)
 /* Takes the first event. */
 static void deliver(void)
 {
-	struct entry e = heap_pop(&world->events);
+	struct entry e = queue_pop(&world->events);
 	struct sim_proc *p = &world->procs[e.event->to];
 
 	if (e.event->stage) {
@@ -365,7 +366,7 @@ static void next_turn(void)
 			on_stall();
 			continue;
 		}
-		e = heap_pop(&world->turns);
+		e = queue_pop(&world->turns);
 		p = &world->procs[e.rank];
 		if (p->version != e.version || p->state == SIM_DEAD ||
 			p->state == SIM_ENDED)
