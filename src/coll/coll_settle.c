@@ -24,7 +24,7 @@
 
 #include "base/knob.h"
 #include "base/log.h"
-#include "transport/foreign.h"
+#include "transport/proc.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -36,43 +36,6 @@ enum {
 	FIRST_CALLS = 4, /* collectives before the setup */
 	FEW_RUNS = 4,	 /* in the first message of the table */
 };
-
-/* ---- nodes ---- */
-
-static bool is_local(const struct weft_comm *comm, int32_t rank)
-{
-	return weft_foreign_is_local(
-		weft_group_proc(comm->group, (uint32_t)rank));
-}
-
-/* Returns the ranks on this node; *me_out is the index of this process in the
- * array. The caller frees the array. NULL if out of memory. */
-static int32_t *local_members(
-	const struct weft_comm *comm, int32_t *n_out, int32_t *me_out)
-{
-	int32_t *ranks = NULL, n = 0, room = 0;
-
-	for (int32_t i = 0; i < comm->size; i++) {
-		if (i != comm->rank && !is_local(comm, i))
-			continue;
-		if (n == room) {
-			int32_t *more;
-
-			room = 2 * room + 16;
-			more = realloc(ranks, (size_t)room * sizeof(*ranks));
-			if (!more) {
-				free(ranks);
-				return NULL;
-			}
-			ranks = more;
-		}
-		if (i == comm->rank)
-			*me_out = n;
-		ranks[n++] = i;
-	}
-	*n_out = n;
-	return ranks;
-}
 
 /* ---- lengths that use the segment ---- */
 
@@ -361,7 +324,7 @@ static void settle_write(struct weft_sched *sched, enum weft_coll_kind kind,
 	const struct weft_coll_view all = weft_coll_view_of(comm);
 	struct weft_coll_view node =
 		weft_coll_view_ranks(comm, &comm->rank, 1, 0);
-	int32_t *ranks = local_members(comm, &node.n, &node.me);
+	int32_t *ranks = weft_comm_nodes_local(comm, &node.n, &node.me);
 
 	(void)kind;
 	if (ranks)

@@ -2,6 +2,11 @@
 /* comm_nodes: the nodes of a communicator's members */
 #include "core/comm_nodes.h"
 
+#include "boot/boot.h"
+#include "core/comm.h"
+#include "core/group.h"
+#include "transport/foreign.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,6 +214,91 @@ int32_t weft_nodes_of(const struct weft_nodes *nodes, int32_t rank)
 		return nodes->of[rank];
 	return (int32_t)last_up_to(nodes->first, 1, (uint32_t)nodes->n, rank);
 }
+
+/* ---- the members on this node ---- */
+
+struct local {
+	int32_t *ranks, n, room;
+};
+
+/* Returns false if memory is out. */
+static bool local_add(struct local *l, int32_t rank)
+{
+	int32_t room = 2 * l->room + 16, *more;
+
+	if (l->n == l->room) {
+		more = realloc(l->ranks, (size_t)room * sizeof(*more));
+		if (!more)
+			return false;
+		l->ranks = more;
+		l->room = room;
+	}
+	l->ranks[l->n++] = rank;
+	return true;
+}
+
+/* Adds the members of a run that are on this node, in any order. Tests the
+ * processes of this node if they are fewer than those of the run. Their numbers
+ * are procs[0] to procs[n - 1] in this job. */
+static bool local_add_run(struct local *l, const struct weft_comm *comm,
+	const struct weft_run *run, const uint32_t *procs, size_t n)
+{
+	bool is_ours = !weft_foreign_is(run->first), is_done = true;
+
+	for (size_t i = 0; is_ours && n < run->n && i < n; i++) {
+		uint64_t job = run->first >> 32 << 32;
+		int32_t rank = weft_run_rank_of(run, job | procs[i]);
+
+		if (rank >= 0)
+			is_done &= local_add(l, rank);
+	}
+	if (is_ours && n < run->n)
+		return is_done;
+	for (uint32_t i = 0; i < run->n; i++) {
+		int32_t rank = (int32_t)(run->rank + i);
+
+		if (rank == comm->rank ||
+			weft_foreign_is_local(
+				run->first + (uint64_t)run->stride * i))
+			is_done &= local_add(l, rank);
+	}
+	return is_done;
+}
+
+static int rank_order(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+int32_t *weft_comm_nodes_local(
+	const struct weft_comm *comm, int32_t *n_out, int32_t *me_out)
+{
+	const struct weft_group *group = comm->group;
+	const uint32_t *procs = NULL;
+	struct local local = { 0 };
+	bool is_done = true;
+	size_t n = 0;
+
+	if (weft_boot_local(weft_proc.boot, &procs, &n))
+		n = UINT32_MAX; /* tests the members */
+	for (uint32_t i = 0; i < group->n_runs; i++)
+		is_done &=
+			local_add_run(&local, comm, &group->runs[i], procs, n);
+	if (!is_done) {
+		free(local.ranks);
+		return NULL;
+	}
+	qsort(local.ranks, (size_t)local.n, sizeof(*local.ranks), rank_order);
+	for (int32_t i = 0; i < local.n; i++)
+		if (local.ranks[i] == comm->rank)
+			*me_out = i;
+	*n_out = local.n;
+	return local.ranks;
+}
+
+/* ---- references ---- */
 
 struct weft_nodes *weft_comm_nodes_get(struct weft_nodes *nodes)
 {

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct weft_comm;
+
 /* n parts of nodes: part i has the ranks from first + i * step on, up to the
  * next part, and its node's lowest rank is leader + i * step. So a job with the
  * same number of consecutive ranks on each node needs one run. A job whose
@@ -68,6 +70,13 @@ static inline int32_t weft_nodes_member(
 {
 	return nodes->members ? nodes->members[i] : i;
 }
+
+/* Returns the ranks of the members on this node, in their order. *me_out is the
+ * index of this process. The caller frees the array. NULL: out of memory. If
+ * the group has few runs, the time is that for the processes of a node. VCI's
+ * lock held. */
+int32_t *weft_comm_nodes_local(
+	const struct weft_comm *comm, int32_t *n_out, int32_t *me_out);
 
 /* Adds a reference. NULL if the members have not agreed on the table, or nodes
  * is NULL. VCI's lock held. */

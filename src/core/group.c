@@ -291,8 +291,7 @@ uint64_t weft_group_proc(const struct weft_group *group, uint32_t rank)
 						(rank - group->runs[low].rank);
 }
 
-/* Returns the rank of a process that lies in the run, or WEFT_UNDEFINED. */
-static int32_t rank_in_run(const struct weft_run *run, uint64_t proc)
+int32_t weft_run_rank_of(const struct weft_run *run, uint64_t proc)
 {
 	int64_t off = (int64_t)(proc - run->first);
 	int64_t k;
@@ -323,7 +322,7 @@ int32_t weft_group_rank_of(const struct weft_group *group, uint64_t proc)
 		return m ? (int32_t)m->rank : WEFT_UNDEFINED;
 	}
 	for (uint32_t i = 0; i < group->n_runs; i++) {
-		int32_t rank = rank_in_run(&group->runs[i], proc);
+		int32_t rank = weft_run_rank_of(&group->runs[i], proc);
 
 		if (rank != WEFT_UNDEFINED)
 			return rank;

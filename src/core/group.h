@@ -89,6 +89,9 @@ int weft_group_dup(
 /* Returns the process at a rank, which must be below size. */
 uint64_t weft_group_proc(const struct weft_group *group, uint32_t rank);
 
+/* Returns the rank of a process of the run, or WEFT_UNDEFINED. */
+int32_t weft_run_rank_of(const struct weft_run *run, uint64_t proc);
+
 /* Returns the rank of a process, or WEFT_UNDEFINED. */
 int32_t weft_group_rank_of(const struct weft_group *group, uint64_t proc);
 

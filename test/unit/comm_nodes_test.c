@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* comm_nodes_test: tables of nodes, also of more than 65,536 members */
+#include "boot/boot.h"
 #include "coll/coll_settle.h"
 #include "core/comm_nodes.h"
+#include "core/group.h"
+#include "transport/proc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -198,6 +201,65 @@ static void a_large_communicator_agrees_on_nodes(void **state)
 	assert_false(weft_coll_settle_is_due(&comm));
 }
 
+/* This node has the processes 500,000 to 500,127 and number 9 of job 7. */
+static int list_local(
+	struct weft_boot *boot, const uint32_t **ranks_out, size_t *n_out)
+{
+	static uint32_t ranks[PER_NODE + 1] = { 9 };
+
+	(void)boot;
+	for (uint32_t i = 0; i < PER_NODE; i++)
+		ranks[i + 1] = MANY / 2 + i;
+	*ranks_out = ranks;
+	*n_out = PER_NODE + 1;
+	return 0;
+}
+
+/* Compares the members on this node with a loop over all members. */
+static void check_local(const struct weft_run *runs, uint32_t n_runs)
+{
+	struct weft_comm comm = { 0 };
+	int32_t n = 0, me = -1, *ranks, at = 0;
+
+	assert_int_equal(weft_group_create_runs(runs, n_runs, &comm.group), 0);
+	comm.size = (int32_t)comm.group->size;
+	comm.rank = weft_group_rank_of(comm.group, weft_proc.proc);
+	ranks = weft_comm_nodes_local(&comm, &n, &me);
+	assert_non_null(ranks);
+	for (uint32_t i = 0; i < comm.group->size; i++)
+		if (weft_proc_is_local(weft_group_proc(comm.group, i)))
+			assert_int_equal(ranks[at++], i);
+	assert_int_equal(at, n);
+	assert_int_equal(ranks[me], comm.rank);
+	free(ranks);
+	weft_group_put(comm.group);
+}
+
+static void members_on_this_node(void **state)
+{
+	static const struct weft_boot_ops ops = { .local = list_local };
+	static struct weft_boot boot = { .ops = &ops };
+	const uint64_t job = (uint64_t)7 << 32, other = (uint64_t)8 << 32;
+	const struct weft_run all[] = { { job, 1, MANY, 0 } };
+	const struct weft_run reversed[] = { { job + MANY - 1, -1, MANY, 0 } };
+	const struct weft_run odd[] = { { job + 1, 2, MANY / 2, 0 } };
+	const struct weft_run mixed[] = {
+		{ job + MANY / 2, 1, 20, 0 },
+		{ job + 9, 1, 1, 20 },
+		{ job + MANY - 1, -2, MANY / 2, 21 },
+		{ other + MANY / 2, 1, 1000, 21 + MANY / 2 },
+	};
+
+	(void)state;
+	weft_proc.boot = &boot;
+	weft_proc.proc = job + MANY / 2 + 1;
+	check_local(all, 1);
+	check_local(reversed, 1);
+	check_local(odd, 1);
+	check_local(mixed, 3);
+	check_local(mixed, 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +269,7 @@ int main(void)
 		cmocka_unit_test(malformed_runs),
 		cmocka_unit_test(parts_are_appended),
 		cmocka_unit_test(a_large_communicator_agrees_on_nodes),
+		cmocka_unit_test(members_on_this_node),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
