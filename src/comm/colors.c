@@ -5,6 +5,7 @@
  * two members or more. This limits the length of a table. */
 #include "comm/colors.h"
 
+#include "base/bits.h"
 #include "base/err.h"
 
 #include <stdlib.h>
@@ -250,19 +251,15 @@ static uint32_t runs_size(const char *runs, uint32_t n_runs, uint32_t size)
 	return (uint32_t)n;
 }
 
-int weft_colors_group(const char *runs, uint32_t n_runs,
+/* Creates the group from a list of all members, and checks that no member
+ * appears twice. */
+static int group_of_members(const char *runs, uint32_t n_runs, uint32_t size,
 	const struct weft_group *from, struct weft_group **group_out)
 {
-	uint32_t size = runs_size(runs, n_runs, from->size), n = 0;
-	uint64_t *procs;
+	uint64_t *procs = malloc(size * sizeof(*procs) + 1);
+	uint32_t n = 0;
 	int err;
 
-	if (n_runs && !size)
-		return weft_err_set(WEFT_ERR_PROTO,
-			"the %u runs of a color from another process are "
-			"malformed",
-			n_runs);
-	procs = malloc(size * sizeof(*procs) + 1);
 	if (!procs)
 		return WEFT_ERR_NOMEM;
 	for (uint32_t i = 0; i < n_runs; i++) {
@@ -277,6 +274,58 @@ int weft_colors_group(const char *runs, uint32_t n_runs,
 	err = weft_group_create(procs, n, group_out);
 	free(procs);
 	return err;
+}
+
+/* True if each run lies after the one before, so that no rank appears twice. */
+static bool runs_ascend(const char *runs, uint32_t n_runs)
+{
+	int64_t end = -1;
+
+	for (uint32_t i = 0; i < n_runs; i++) {
+		struct weft_color_run run = color_run(runs, i);
+		int64_t first = run.first;
+		int64_t last = first + (int64_t)run.stride * (run.n - 1);
+
+		if (!run.stride || weft_min64(first, last) <= end)
+			return false;
+		end = first < last ? last : first;
+	}
+	return true;
+}
+
+/* Creates the group from the runs, whatever the number of members is. */
+static int group_of_runs(const char *runs, uint32_t n_runs,
+	const struct weft_group *from, struct weft_group **group_out)
+{
+	struct weft_rank_range *ranges = malloc(n_runs * sizeof(*ranges) + 1);
+	int err;
+
+	if (!ranges)
+		return WEFT_ERR_NOMEM;
+	for (uint32_t i = 0; i < n_runs; i++) {
+		struct weft_color_run run = color_run(runs, i);
+
+		ranges[i] = (struct weft_rank_range){ run.first, run.stride,
+			run.n };
+	}
+	err = weft_group_create_ranges(from, ranges, n_runs, group_out);
+	free(ranges);
+	return err;
+}
+
+int weft_colors_group(const char *runs, uint32_t n_runs,
+	const struct weft_group *from, struct weft_group **group_out)
+{
+	uint32_t size = runs_size(runs, n_runs, from->size);
+
+	if (n_runs && !size)
+		return weft_err_set(WEFT_ERR_PROTO,
+			"the %u runs of a color from another process are "
+			"malformed",
+			n_runs);
+	if (runs_ascend(runs, n_runs))
+		return group_of_runs(runs, n_runs, from, group_out);
+	return group_of_members(runs, n_runs, size, from, group_out);
 }
 
 uint32_t weft_colors_first(const char *runs)

@@ -274,7 +274,9 @@ int weft_group_create_range(
 	return group_finish(&r, append_run(&r, first, 1, n), NULL, group_out);
 }
 
-uint64_t weft_group_proc(const struct weft_group *group, uint32_t rank)
+/* Returns the run of a rank. */
+static const struct weft_run *run_of_rank(
+	const struct weft_group *group, uint32_t rank)
 {
 	uint32_t low = 0, high = group->n_runs;
 
@@ -287,8 +289,52 @@ uint64_t weft_group_proc(const struct weft_group *group, uint32_t rank)
 		else
 			high = mid;
 	}
-	return group->runs[low].first + (uint64_t)group->runs[low].stride *
-						(rank - group->runs[low].rank);
+	return &group->runs[low];
+}
+
+static uint64_t proc_in_run(const struct weft_run *run, uint32_t rank)
+{
+	return run->first + (uint64_t)run->stride * (rank - run->rank);
+}
+
+uint64_t weft_group_proc(const struct weft_group *group, uint32_t rank)
+{
+	return proc_in_run(run_of_rank(group, rank), rank);
+}
+
+/* Appends the members of a group at some ranks. */
+static int append_range(struct runs *r, const struct weft_group *from,
+	struct weft_rank_range range)
+{
+	int err = 0;
+
+	while (range.n && !err) {
+		const struct weft_run *run = run_of_rank(from, range.first);
+		uint32_t offset = range.first - run->rank;
+		int64_t stride = range.stride;
+		/* so many of the ranks are in the run */
+		int64_t n = stride > 0 ? (run->n - 1 - offset) / stride + 1
+				       : offset / -stride + 1;
+
+		n = weft_min64(n, range.n);
+		err = append_run(r, proc_in_run(run, range.first),
+			run->stride * stride, (uint32_t)n);
+		range.first += (uint32_t)(stride * n);
+		range.n -= (uint32_t)n;
+	}
+	return err;
+}
+
+int weft_group_create_ranges(const struct weft_group *from,
+	const struct weft_rank_range *ranges, uint32_t n_ranges,
+	struct weft_group **group_out)
+{
+	struct runs r = { 0 };
+	int err = 0;
+
+	for (uint32_t i = 0; i < n_ranges && !err; i++)
+		err = append_range(&r, from, ranges[i]);
+	return group_finish(&r, err, NULL, group_out);
 }
 
 int32_t weft_run_rank_of(const struct weft_run *run, uint64_t proc)

@@ -79,6 +79,19 @@ int weft_group_create_range(
 int weft_group_create_runs(const struct weft_run *runs, uint32_t n_runs,
 	struct weft_group **group_out);
 
+/* The ranks first, first + stride, ... */
+struct weft_rank_range {
+	uint32_t first;
+	int32_t stride; /* not 0 */
+	uint32_t n;	/* at least 1 */
+};
+
+/* Builds a group of members of another group, which lists no rank twice. The
+ * time grows with the number of ranges and of runs only. */
+int weft_group_create_ranges(const struct weft_group *from,
+	const struct weft_rank_range *ranges, uint32_t n_ranges,
+	struct weft_group **group_out);
+
 struct weft_group *weft_group_get(struct weft_group *group);
 void weft_group_put(struct weft_group *group); /* NULL is accepted */
 

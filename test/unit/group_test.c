@@ -336,6 +336,43 @@ static void test_empty(void **state)
 	assert_int_equal(weft_table_n_live(&weft_groups), 0);
 }
 
+/* Ranges of groups with several runs, of two jobs, against a loop. */
+static void test_ranges(void **state)
+{
+	enum { MEMBERS = 60, TIMES = 2000 };
+	uint64_t procs[MEMBERS];
+
+	(void)state;
+	for (int round = 0; round < TIMES; round++) {
+		struct weft_group *from, *group;
+		struct weft_rank_range range;
+		uint32_t first = 0, left;
+
+		for (uint32_t i = 0; i < MEMBERS; i++) {
+			first += i && rand() % 4 ? 2 : 2 + rand() % 9u;
+			procs[i] = weft_proc_number(1 + i / 40, first);
+		}
+		assert_int_equal(weft_group_create(procs, MEMBERS, &from), 0);
+		range.first = rand() % (unsigned)MEMBERS;
+		range.stride = 1 + rand() % 5;
+		left = MEMBERS - 1 - range.first;
+		if (rand() % 2) {
+			range.stride = -range.stride;
+			left = range.first;
+		}
+		range.n = 1 + rand() % (left / abs(range.stride) + 1u);
+		assert_int_equal(
+			weft_group_create_ranges(from, &range, 1, &group), 0);
+		assert_int_equal(group->size, range.n);
+		for (uint32_t i = 0; i < range.n; i++)
+			assert_int_equal(weft_group_proc(group, i),
+				procs[range.first +
+					(uint32_t)range.stride * i]);
+		weft_group_put(group);
+		weft_group_put(from);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -348,6 +385,7 @@ int main(void)
 		cmocka_unit_test(test_million),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_ranges),
 	};
 
 	srand(20260101);
