@@ -23,7 +23,10 @@ test_fake_cxi_libcxi_fi_la_SOURCES = \
 	test/fake/cxi/stand_tx.c \
 	test/fake/cxi/stand_wire.c
 test_fake_cxi_libcxi_fi_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+# A process that exits without closing its domains has a thread of the provider,
+# so the provider stays loaded.
 test_fake_cxi_libcxi_fi_la_LDFLAGS = $(MODE_CFLAGS) -module -avoid-version \
+	-Wl,-z,nodelete \
 	-shared -rpath /nowhere
 test_fake_cxi_libcxi_fi_la_LIBADD = $(FABRIC_LIBS)
 EXTRA_DIST += test/fake/cxi/README.md
