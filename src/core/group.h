@@ -86,8 +86,9 @@ struct weft_rank_range {
 	uint32_t n;	/* at least 1 */
 };
 
-/* Builds a group of members of another group, which lists no rank twice. The
- * time grows with the number of ranges and of runs only. */
+/* Builds a group of members of another group. The caller has checked that the
+ * ranks are below its size, and that no rank appears twice. The time grows with
+ * the number of ranges and of runs only. 0 or WEFT_ERR_NOMEM. */
 int weft_group_create_ranges(const struct weft_group *from,
 	const struct weft_rank_range *ranges, uint32_t n_ranges,
 	struct weft_group **group_out);

@@ -39,6 +39,12 @@ static void fail(const char *what)
 	_exit(1);
 }
 
+static void too_many(const char *what)
+{
+	fprintf(stderr, "weft-sim: too many %s\n", what);
+	_exit(1);
+}
+
 void *sim_map(size_t len)
 {
 	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE,
@@ -74,7 +80,7 @@ static void regions_add(char *at, const char *initial, size_t len)
 
 	for (size_t i = 0; i < len; i += SIM_PART) {
 		if (m->n_regions == REGIONS)
-			fail("weft-sim: too many pages");
+			too_many("pages are written to");
 		m->regions[m->n_regions++] = (struct sim_region){ at + i,
 			initial ? initial + i : own->zero,
 			len - i < SIM_PART ? len - i : SIM_PART };
@@ -186,7 +192,7 @@ static uintptr_t end_of_relro(
 static void segment_add(char *at, size_t len, char *initial)
 {
 	if (own->n_segments == SEGMENTS)
-		fail("weft-sim: too many writable segments");
+		too_many("segments of libraries are writable");
 	own->segments[own->n_segments++] =
 		(struct segment){ .at = at, .len = len, .initial = initial };
 }
